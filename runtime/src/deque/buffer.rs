@@ -1,0 +1,59 @@
+//! The ring of slots under a growable deque.
+
+use std::ptr::NonNull;
+
+use crate::primitive::{AtomicPtr, Ordering};
+
+/// A ring whose slots are one atomic word each, so that a thief may read a slot while the owner writes it.
+///
+/// A grown ring owns the one it replaced, because a thief may still be reading there. All rings of a deque are freed
+/// together with the deque. Capacities double, so the replaced ones together are smaller than the one in use.
+#[derive(Debug)]
+pub(super) struct Buffer<T> {
+    slots: Box<[AtomicPtr<T>]>,
+    replaced: Option<Box<Buffer<T>>>,
+}
+
+impl<T> Buffer<T> {
+    /// A ring of `capacity` slots, a power of two.
+    pub(super) fn new(capacity: usize) -> Box<Self> {
+        debug_assert!(capacity.is_power_of_two());
+        let slots = (0..capacity).map(|_| AtomicPtr::new(std::ptr::null_mut()));
+        Box::new(Self { slots: slots.collect(), replaced: None })
+    }
+
+    /// A ring of twice the capacity that holds the items of `range`, and takes over `old`.
+    ///
+    /// # Safety
+    /// `old` is this deque's ring in use, made by `Box::into_raw`, and only the owner replaces it.
+    pub(super) unsafe fn grown_from(old: *mut Self, range: std::ops::Range<isize>) -> Box<Self> {
+        // SAFETY: the caller hands over the box. Thieves that still hold a reference read atomics in the slots, which
+        // stay where they are: moving the box does not move its contents.
+        let old = unsafe { Box::from_raw(old) };
+        let mut new = Self::new(old.capacity() * 2);
+        for index in range {
+            new.slot(index).store(old.slot(index).load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        new.replaced = Some(old);
+        new
+    }
+
+    pub(super) fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The item last put at `index`, or null in a slot that was never used.
+    pub(super) fn get(&self, index: isize) -> Option<NonNull<T>> {
+        // Relaxed: whoever is entitled to the item has acquired the `bottom` that published it.
+        NonNull::new(self.slot(index).load(Ordering::Relaxed))
+    }
+
+    pub(super) fn put(&self, index: isize, item: NonNull<T>) {
+        // Relaxed: the owner's release of `bottom`, after this, publishes it.
+        self.slot(index).store(item.as_ptr(), Ordering::Relaxed);
+    }
+
+    fn slot(&self, index: isize) -> &AtomicPtr<T> {
+        &self.slots[index as usize & (self.slots.len() - 1)]
+    }
+}

@@ -1,0 +1,187 @@
+//! What the model checker runs: every interleaving of a few operations, under every outcome that the memory model
+//! allows. Run with `--cfg loom` (see CONTRIBUTING.md).
+
+use std::ptr::NonNull;
+
+use loom::thread;
+
+use super::contract::{Owner, Steal, Thief};
+use super::inbox::Inbox;
+use super::{ChaseLevThief, chase_lev};
+
+/// Items point to numbers that their pusher writes without synchronization of its own: reading one that was not
+/// published is a data race that loom reports.
+fn item(number: usize) -> NonNull<loom::cell::UnsafeCell<usize>> {
+    NonNull::from(Box::leak(Box::new(loom::cell::UnsafeCell::new(number))))
+}
+
+fn number(item: NonNull<loom::cell::UnsafeCell<usize>>) -> usize {
+    // SAFETY: made by `item`, and taken once: a second take would be reported as a use after free by `assert_each_once`.
+    let cell = unsafe { Box::from_raw(item.as_ptr()) };
+    // SAFETY: loom checks that no other thread touches it.
+    cell.with(|number| unsafe { *number })
+}
+
+type Number = loom::cell::UnsafeCell<usize>;
+
+fn steal_one(thief: &ChaseLevThief<Number>) -> Option<usize> {
+    match thief.steal_oldest() {
+        Steal::Taken(item) => Some(number(item)),
+        Steal::Empty | Steal::Lost => None,
+    }
+}
+
+fn assert_each_once(mut taken: Vec<usize>, count: usize) {
+    taken.sort_unstable();
+    assert_eq!(taken, (0..count).collect::<Vec<_>>());
+}
+
+/// `before` items are there when the thieves come; the owner pushes `pushes` more and then pops until empty.
+fn owner_against(thieves: usize, before: usize, pushes: usize, steals: usize) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || {
+        let (owner, thief) = chase_lev();
+        for n in 0..before {
+            owner.push_new(item(n));
+        }
+        let threads: Vec<_> = (0..thieves)
+            .map(|_| {
+                let thief = thief.clone();
+                thread::spawn(move || (0..steals).filter_map(|_| steal_one(&thief)).collect::<Vec<_>>())
+            })
+            .collect();
+        for n in before..before + pushes {
+            owner.push_new(item(n));
+        }
+        let mut taken: Vec<_> = std::iter::from_fn(|| owner.pop_newest()).map(number).collect();
+        for thread in threads {
+            taken.extend(thread.join().unwrap());
+        }
+        assert_eq!(owner.pop_newest().map(number), None);
+        assert_each_once(taken, before + pushes);
+    });
+}
+
+#[test]
+fn loom_deque_one_item_one_thief() {
+    owner_against(1, 1, 0, 1);
+}
+
+#[test]
+fn loom_deque_one_item_two_thieves() {
+    owner_against(2, 1, 0, 1);
+}
+
+#[test]
+fn loom_deque_two_items_two_thieves() {
+    owner_against(2, 2, 0, 1);
+}
+
+#[test]
+fn loom_deque_thief_comes_to_an_empty_deque() {
+    owner_against(1, 0, 1, 2);
+}
+
+#[test]
+fn loom_deque_grows_under_one_thief() {
+    owner_against(1, 2, 1, 2); // the first ring has two slots
+}
+
+#[test]
+fn loom_deque_grows_under_two_thieves() {
+    owner_against(2, 2, 1, 1);
+}
+
+#[test]
+fn loom_deque_slots_are_used_again_while_a_thief_reads() {
+    // Two slots: the third push goes where the first item was, if a thief has taken it.
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let (owner, thief) = chase_lev();
+        owner.push_new(item(0));
+        let first = thief.clone();
+        let second = thief.clone();
+        let first = thread::spawn(move || steal_one(&first));
+        let second = thread::spawn(move || steal_one(&second));
+        owner.push_new(item(1));
+        let mut taken: Vec<_> = owner.pop_newest().map(number).into_iter().collect();
+        owner.push_new(item(2));
+        taken.extend(std::iter::from_fn(|| owner.pop_newest()).map(number));
+        taken.extend(first.join().unwrap());
+        taken.extend(second.join().unwrap());
+        assert_each_once(taken, 3);
+    });
+}
+
+fn inbox_model(check: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(check);
+}
+
+#[test]
+fn loom_inbox_two_senders_one_taker() {
+    inbox_model(|| {
+        let inbox = loom::sync::Arc::new(Inbox::new());
+        let senders: Vec<_> = (0..2)
+            .map(|n| {
+                let inbox = inbox.clone();
+                thread::spawn(move || inbox.send(item(n)))
+            })
+            .collect();
+        let mut taken: Vec<_> = inbox.take().map(number).into_iter().collect();
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+        taken.extend(std::iter::from_fn(|| inbox.take()).map(number));
+        assert!(inbox.is_empty());
+        assert_each_once(taken, 2);
+    });
+}
+
+#[test]
+fn loom_inbox_two_takers() {
+    inbox_model(|| {
+        let inbox = loom::sync::Arc::new(Inbox::new());
+        inbox.send(item(0));
+        inbox.send(item(1));
+        let other = inbox.clone();
+        let other = thread::spawn(move || other.take().map(number));
+        let mut taken: Vec<_> = inbox.take().map(number).into_iter().collect();
+        taken.extend(other.join().unwrap());
+        taken.extend(inbox.take().map(number));
+        assert_each_once(taken, 2);
+    });
+}
+
+#[test]
+fn loom_inbox_nodes_are_freed_while_another_takes() {
+    inbox_model(|| {
+        let inbox = loom::sync::Arc::new(Inbox::new());
+        inbox.send(item(0));
+        let other = inbox.clone();
+        let other = thread::spawn(move || {
+            other.send(item(1));
+            other.take().map(number)
+        });
+        let mut taken: Vec<_> = inbox.take().map(number).into_iter().collect();
+        taken.extend(inbox.take().map(number));
+        taken.extend(other.join().unwrap());
+        taken.extend(std::iter::from_fn(|| inbox.take()).map(number));
+        assert_each_once(taken, 2);
+    });
+}
+
+#[test]
+fn loom_inbox_what_was_sent_before_is_seen() {
+    inbox_model(|| {
+        let inbox = loom::sync::Arc::new(Inbox::new());
+        inbox.send(item(0));
+        let other = inbox.clone();
+        let sender = thread::spawn(move || other.send(item(1)));
+        assert!(!inbox.is_empty());
+        assert_eq!(inbox.take().map(number), Some(0));
+        sender.join().unwrap();
+        assert_eq!(inbox.take().map(number), Some(1));
+    });
+}

@@ -1,0 +1,58 @@
+//! Hood's policy, after Arora, Blumofe and Plaxton: yield between failed attempts, then hunt at lowered priority.
+
+use super::governor::{Governor, Hunter, Move, Prospect};
+
+/// Hood's policy ("The Performance of Work Stealing in Multiprogrammed Environments", 1998, section 3.2), after Arora,
+/// Blumofe and Plaxton (SPAA 1998): a hunter yields the processor between failed attempts, and lowers its priority,
+/// each only after enough failures to pay for the call. What Hood did not do: after many failures the worker sleeps.
+///
+/// It does not limit how many workers are awake.
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, hunt::Abp};
+///
+/// let patient = Abp { sleep_after: 4096, ..Abp::default() };
+/// let pool = Pool::builder().workers(2).governor(patient).build()?;
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abp {
+    /// Failures in a row before the first yield. An attempt takes about 15 ns, a yield about 1 µs.
+    pub yield_after: u32,
+    /// Yields in a row before priority is lowered; `None`: it never is.
+    pub lower_after: Option<u32>,
+    /// Yields in a row before the worker sleeps.
+    pub sleep_after: u32,
+}
+
+impl Default for Abp {
+    fn default() -> Self {
+        Self { yield_after: 64, lower_after: Some(8), sleep_after: 64 }
+    }
+}
+
+impl Governor for Abp {
+    fn name(&self) -> &'static str {
+        "abp"
+    }
+
+    fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+        Box::new(*self)
+    }
+}
+
+impl Hunter for Abp {
+    fn after_failure(&mut self, prospect: &Prospect) -> Move {
+        let yields = prospect.failures.saturating_sub(self.yield_after);
+        if prospect.failures < self.yield_after {
+            Move::Search
+        } else if yields >= self.sleep_after {
+            Move::Sleep
+        } else if self.lower_after.is_some_and(|lower_after| yields >= lower_after) {
+            Move::YieldLowered
+        } else {
+            Move::Yield
+        }
+    }
+}

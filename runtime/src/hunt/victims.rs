@@ -1,0 +1,57 @@
+//! Which worker to try to steal from.
+
+/// Uniform random victims, as the analysis of work stealing assumes (Blumofe and Leiserson, JACM 1999).
+///
+/// The generator is Marsaglia's xorshift64* ("Xorshift RNGs", 2003; Vigna 2016): a few cycles, and not shared.
+#[derive(Debug)]
+pub(crate) struct Victims {
+    state: u64,
+    thief: usize,
+    workers: usize,
+}
+
+impl Victims {
+    pub(crate) fn new(thief: usize, workers: usize) -> Self {
+        // Any odd constant spreads small indices over the word; the state must not be 0.
+        let state = (thief as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        Self { state, thief, workers }
+    }
+
+    /// A worker other than the thief; none in a pool of one.
+    pub(crate) fn choose(&mut self) -> Option<usize> {
+        let others = self.workers - 1;
+        if others == 0 {
+            return None;
+        }
+        self.state ^= self.state >> 12;
+        self.state ^= self.state << 25;
+        self.state ^= self.state >> 27;
+        let random = self.state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
+        // Multiply and shift (Lemire 2019) instead of a division.
+        let chosen = (random * others as u64 >> 32) as usize;
+        Some(if chosen < self.thief { chosen } else { chosen + 1 })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Victims;
+
+    #[test]
+    fn everybody_but_the_thief_is_chosen_about_equally_often() {
+        for (thief, workers) in [(0, 2), (1, 2), (0, 7), (3, 7), (6, 7)] {
+            let mut victims = Victims::new(thief, workers);
+            let mut times = vec![0_u32; workers];
+            for _ in 0..10_000 * (workers - 1) {
+                times[victims.choose().unwrap()] += 1;
+            }
+            assert_eq!(times.remove(thief), 0);
+            assert!(times.iter().all(|t| (9_000..11_000).contains(t)), "{times:?}");
+        }
+    }
+
+    #[test]
+    fn a_pool_of_one_has_no_victims() {
+        assert_eq!(Victims::new(0, 1).choose(), None);
+    }
+}

@@ -1,0 +1,150 @@
+//! Latches: a task's way of saying, once, that it is done.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::thread::Thread;
+
+use crate::pool::Shared;
+use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
+use crate::worker::Worker;
+
+/// Something that can be said once.
+pub(crate) trait Latch {
+    /// Says it.
+    ///
+    /// # Safety
+    /// The latch is alive when the call begins. As soon as the waiter learns of it, the waiter may free the latch, so
+    /// an implementation does not touch it after it has published.
+    unsafe fn set(this: NonNull<Self>);
+}
+
+/// The bare fact. Read with [`is_set`](Flag::is_set); published by a latch that knows whom to wake.
+#[derive(Debug)]
+pub(crate) struct Flag(AtomicBool);
+
+impl Flag {
+    pub(crate) fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    #[inline]
+    pub(crate) fn is_set(&self) -> bool {
+        // Acquire pairs with the release in `set`: what the task wrote is seen.
+        self.0.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// For a waiter that is a worker: it works on while it waits, and may sleep.
+#[derive(Debug)]
+pub(crate) struct WorkerLatch<'w> {
+    flag: Flag,
+    waiter: usize,
+    home: &'w Arc<Shared>,
+    /// Whether the task may run in another pool than the waiter's, and so must keep the waiter's alive.
+    from_abroad: bool,
+}
+
+impl<'w> WorkerLatch<'w> {
+    /// To be set by a worker of the waiter's own pool.
+    pub(crate) fn new(waiter: &'w Worker) -> Self {
+        let home = waiter.shared();
+        Self { flag: Flag::new(), waiter: waiter.index(), home, from_abroad: false }
+    }
+
+    /// To be set by anybody.
+    pub(crate) fn set_from_abroad(waiter: &'w Worker) -> Self {
+        Self { from_abroad: true, ..Self::new(waiter) }
+    }
+
+    pub(crate) fn flag(&self) -> &Flag {
+        &self.flag
+    }
+}
+
+impl Latch for WorkerLatch<'_> {
+    unsafe fn set(this: NonNull<Self>) {
+        // SAFETY: alive until the flag is set, which happens below, after the last use of this reference.
+        let latch = unsafe { this.as_ref() };
+        let waiter = latch.waiter;
+        let home: *const Shared = Arc::as_ptr(latch.home);
+        let kept_alive = latch.from_abroad.then(|| Arc::clone(latch.home));
+        latch.flag.set();
+        // SAFETY: kept alive by our clone, or else by the worker that calls this, which belongs to the same pool.
+        unsafe { &*home }.sleep().wake(waiter);
+        drop(kept_alive);
+    }
+}
+
+/// For a waiter that is not a worker: it blocks.
+#[derive(Debug)]
+pub(crate) struct ThreadLatch {
+    flag: Flag,
+    waiter: Thread,
+}
+
+impl ThreadLatch {
+    /// For the calling thread to wait.
+    pub(crate) fn new() -> Self {
+        Self { flag: Flag::new(), waiter: std::thread::current() }
+    }
+
+    pub(crate) fn wait(&self) {
+        while !self.flag.is_set() {
+            std::thread::park();
+        }
+    }
+}
+
+impl Latch for ThreadLatch {
+    unsafe fn set(this: NonNull<Self>) {
+        // SAFETY: alive until the flag is set, which happens below, after the last use of this reference.
+        let latch = unsafe { this.as_ref() };
+        let waiter = latch.waiter.clone();
+        latch.flag.set();
+        waiter.unpark();
+    }
+}
+
+/// A join counter: sets a worker's latch when as many tasks have ended as were begun.
+#[derive(Debug)]
+pub(crate) struct CountLatch<'w> {
+    /// Tasks that have not ended, and 1 for who created the latch.
+    unfinished: AtomicUsize,
+    all_done: WorkerLatch<'w>,
+}
+
+impl<'w> CountLatch<'w> {
+    /// For `waiter`, which counts as the first task. All tasks run in its pool.
+    pub(crate) fn new(waiter: &'w Worker) -> Self {
+        Self { unfinished: AtomicUsize::new(1), all_done: WorkerLatch::new(waiter) }
+    }
+
+    /// One more task begins. The caller is a task that has not ended.
+    pub(crate) fn begin(&self) {
+        // Relaxed: the task's own end comes after it is sent, which comes after this.
+        let before = self.unfinished.fetch_add(1, Ordering::Relaxed);
+        debug_assert!(before > 0, "a task began after all had ended");
+    }
+
+    pub(crate) fn flag(&self) -> &Flag {
+        self.all_done.flag()
+    }
+}
+
+impl Latch for CountLatch<'_> {
+    /// One task ends.
+    unsafe fn set(this: NonNull<Self>) {
+        // SAFETY: alive until all tasks have ended, of which the caller's is one.
+        let latch = unsafe { this.as_ref() };
+        // AcqRel: the last task to end has seen what all others wrote, and hands it to the waiter.
+        if latch.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let all_done = NonNull::from(&latch.all_done);
+            // SAFETY: alive until its flag is set, which nobody but us does.
+            unsafe { WorkerLatch::set(all_done) };
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Locksley: work stealing for machines that are shared.
+//!
+//! A parallel program seldom has the machine to itself. Locksley runs fork-join programs on a pool of workers that steal
+//! tasks from each other, and keeps its efficiency when there are more workers than processors, when other programs
+//! come and go, and when the kernel suspends a worker at the worst moment.
+//!
+//! Use it like this:
+//! ```
+//! fn sort<T: Ord + Send>(items: &mut [T]) {
+//!     if items.len() <= 1000 {
+//!         return items.sort();
+//!     }
+//!     let middle = items.len() / 2;
+//!     let (left, pivot, right) = items.select_nth_unstable(middle);
+//!     let _ = pivot;
+//!     locksley::join(|| sort(left), || sort(right));
+//! }
+//!
+//! let mut items: Vec<u32> = (0..5000).map(|n| n * 7919 % 5000).collect();
+//! sort(&mut items);
+//! assert!(items.is_sorted());
+//! ```
+//!
+//! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
+//! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it.
+
+#[cfg(target_pointer_width = "16")]
+compile_error!("Locksley needs words of at least 32 bits");
+
+mod deque;
+mod fork;
+pub mod hunt;
+mod job;
+mod latch;
+pub mod meter;
+pub mod os;
+mod pool;
+mod primitive;
+mod sleep;
+mod unwind;
+mod worker;
+
+pub use fork::{Scope, join, scope, spawn};
+pub use pool::{Affinity, BuildError, Pool, PoolBuilder};
+pub use worker::Worker;

@@ -1,0 +1,78 @@
+//! What a pool and its workers did, as plain numbers.
+
+use std::iter::Sum;
+use std::ops::Add;
+use std::time::Duration;
+
+/// What one worker did since its pool was built. Counted by the worker for itself; a snapshot of a running pool is not
+/// of one single moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerStats {
+    /// Tasks run: second halves of joins, spawned tasks, and what was sent to the pool.
+    pub tasks: u64,
+    /// Tasks taken from other workers.
+    pub steals: u64,
+    /// Attempts to take a task from another worker that found nothing or came too late.
+    pub failed_steals: u64,
+    /// Tasks taken from the pool's inbox.
+    pub received: u64,
+    /// Times the worker let others have the processor.
+    pub yields: u64,
+    /// Times the worker went to sleep.
+    pub sleeps: u64,
+    /// Times it got up again.
+    pub wakeups: u64,
+    /// Processor time used; `None` where the system does not tell.
+    pub processor_time: Option<Duration>,
+}
+
+impl Add for WorkerStats {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            tasks: self.tasks + other.tasks,
+            steals: self.steals + other.steals,
+            failed_steals: self.failed_steals + other.failed_steals,
+            received: self.received + other.received,
+            yields: self.yields + other.yields,
+            sleeps: self.sleeps + other.sleeps,
+            wakeups: self.wakeups + other.wakeups,
+            processor_time: self.processor_time.zip(other.processor_time).map(|(a, b)| a + b),
+        }
+    }
+}
+
+impl Sum for WorkerStats {
+    fn sum<I: Iterator<Item = Self>>(workers: I) -> Self {
+        let start = Self { processor_time: Some(Duration::ZERO), ..Self::default() };
+        workers.fold(start, Add::add)
+    }
+}
+
+/// What a pool did since it was built.
+///
+/// # Examples
+/// ```
+/// let pool = locksley::Pool::new(2)?;
+/// pool.run(|w| w.join(|_| (), |_| ()));
+/// assert!(pool.stats().total().tasks >= 2);
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolStats {
+    /// The pool's governor.
+    pub governor: &'static str,
+    /// By worker, in the order of [`Worker::index`](crate::Worker::index).
+    pub workers: Vec<WorkerStats>,
+}
+
+impl PoolStats {
+    /// The sum over all workers.
+    #[must_use]
+    pub fn total(&self) -> WorkerStats {
+        self.workers.iter().copied().sum()
+    }
+}

@@ -1,0 +1,68 @@
+//! A word to block on (`man 2 futex`).
+
+use std::ptr;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::primitive::AtomicU32;
+
+/// A word that one thread may block on.
+#[derive(Debug)]
+pub(crate) struct Futex(AtomicU32);
+
+impl Futex {
+    pub(crate) fn new(value: u32) -> Self {
+        Self(AtomicU32::new(value))
+    }
+
+    pub(crate) fn word(&self) -> &AtomicU32 {
+        &self.0
+    }
+
+    /// Blocks while the word is `expected`, until woken, or for `timeout`; may return for no reason.
+    pub(crate) fn wait(&self, expected: u32, timeout: Option<Duration>) {
+        #[cfg(test)]
+        crate::primitive::stepped::step();
+        let _ = wait(self.0.as_ptr(), expected, timeout);
+    }
+
+    /// Wakes the thread that waits, if there is one. The caller has changed the word before.
+    pub(crate) fn wake(&self) {
+        #[cfg(test)]
+        crate::primitive::stepped::step();
+        wake(self.0.as_ptr());
+    }
+}
+
+fn wait(word: *mut u32, expected: u32, timeout: Option<Duration>) -> i64 {
+    let timeout = timeout.map(|t| libc::timespec {
+        tv_sec: t.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+        tv_nsec: t.subsec_nanos().into(),
+    });
+    let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
+    let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the word is an aligned `u32` that outlives the call, since its owner waits here; the timeout is null or a
+    // valid timespec; the kernel writes to neither.
+    unsafe { libc::syscall(libc::SYS_futex, word, operation, expected, timeout) }
+}
+
+fn wake(word: *mut u32) {
+    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the kernel uses the word's address as a name and does not touch what lies there.
+    unsafe { libc::syscall(libc::SYS_futex, word, operation, 1) };
+}
+
+pub(crate) fn probe() -> Result<(), String> {
+    static PROBE: OnceLock<Result<(), String>> = OnceLock::new();
+    let probe = || {
+        let word = std::sync::atomic::AtomicU32::new(0);
+        // The word is not 1, so a kernel that knows the call says at once that it would have to wait.
+        let answer = wait(word.as_ptr(), 1, None);
+        let error = std::io::Error::last_os_error();
+        match (answer, error.raw_os_error()) {
+            (-1, Some(libc::EAGAIN)) => Ok(()),
+            _ => Err(error.to_string()),
+        }
+    };
+    PROBE.get_or_init(probe).clone()
+}

@@ -1,0 +1,32 @@
+//! Linux, by its system calls.
+
+mod affinity;
+mod clock;
+#[cfg(not(loom))]
+mod futex;
+mod load;
+mod priority;
+
+pub(crate) use affinity::move_to_process_affinity;
+pub(super) use affinity::process_affinity;
+pub(super) use affinity::probe as probe_affinity;
+pub(super) use clock::probe as probe_thread_clock;
+pub(crate) use clock::{ThreadClock, process_time};
+#[cfg(not(loom))]
+pub(crate) use futex::Futex;
+#[cfg(not(loom))]
+pub(super) use futex::probe as probe_futex;
+pub(crate) use load::busy_time;
+pub(super) use load::probe as probe_busy_time;
+pub(super) use priority::probe as probe_lowered_priority;
+pub(crate) use priority::LoweredPriority;
+
+#[cfg(loom)]
+pub(super) fn probe_futex() -> Result<(), String> {
+    Err("modelled".to_owned())
+}
+
+/// What the last failed system call of this thread said.
+fn last_error() -> String {
+    std::io::Error::last_os_error().to_string()
+}

@@ -1,0 +1,38 @@
+//! What Locksley asks of the operating system: Linux, and a portable fallback with the same names.
+//!
+//! Every assist is optional (law 7): it is probed once, has a fallback that keeps all laws, and is listed by
+//! [`assists`]. Compile with `--cfg locksley_portable` to get the fallback on Linux as well.
+
+mod assist;
+#[cfg(loom)]
+mod loom;
+mod processors;
+
+#[cfg(all(target_os = "linux", not(locksley_portable)))]
+mod linux;
+#[cfg(all(target_os = "linux", not(locksley_portable)))]
+use linux as system;
+
+#[cfg(not(all(target_os = "linux", not(locksley_portable))))]
+mod portable;
+#[cfg(not(all(target_os = "linux", not(locksley_portable))))]
+use portable as system;
+
+pub use assist::{Assist, AssistState, assists};
+pub use processors::Processors;
+
+#[cfg(loom)]
+pub(crate) use self::loom::Futex;
+#[cfg(not(loom))]
+pub(crate) use system::Futex;
+pub(crate) use system::{
+    LoweredPriority, ThreadClock, busy_time, move_to_process_affinity, process_time,
+};
+
+/// Lets other threads run on this processor, if any are ready.
+pub(crate) fn yield_now() {
+    #[cfg(not(loom))]
+    std::thread::yield_now();
+    #[cfg(loom)]
+    ::loom::thread::yield_now();
+}

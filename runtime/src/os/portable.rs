@@ -1,0 +1,110 @@
+//! The fallback: the standard library alone, on any system that it supports.
+
+use std::sync::OnceLock;
+use std::thread::Thread;
+use std::time::Duration;
+
+use crate::primitive::{AtomicU32, Ordering, fence};
+
+/// A word that one thread may block on.
+#[derive(Debug)]
+pub(crate) struct Futex {
+    word: AtomicU32,
+    waiter: OnceLock<Thread>,
+}
+
+#[cfg_attr(loom, allow(dead_code, reason = "the model has a futex of its own"))]
+impl Futex {
+    pub(crate) fn new(value: u32) -> Self {
+        Self { word: AtomicU32::new(value), waiter: OnceLock::new() }
+    }
+
+    pub(crate) fn word(&self) -> &AtomicU32 {
+        &self.word
+    }
+
+    /// Blocks while the word is `expected`, until woken, or for `timeout`; may return for no reason.
+    pub(crate) fn wait(&self, expected: u32, timeout: Option<Duration>) {
+        self.waiter.get_or_init(std::thread::current);
+        // Pairs with the fence in `wake`: either that finds us, or we see the new word.
+        fence(Ordering::SeqCst);
+        if self.word.load(Ordering::Acquire) == expected {
+            match timeout {
+                Some(timeout) => std::thread::park_timeout(timeout),
+                None => std::thread::park(),
+            }
+        }
+    }
+
+    /// Wakes the thread that waits, if there is one. The caller has changed the word before.
+    pub(crate) fn wake(&self) {
+        fence(Ordering::SeqCst);
+        if let Some(thread) = self.waiter.get() {
+            thread.unpark();
+        }
+    }
+}
+
+pub(super) fn probe_futex() -> Result<(), String> {
+    not_here()
+}
+
+/// Never made here: priority is not changed where it is not known how to change it back.
+#[derive(Debug)]
+pub(crate) struct LoweredPriority(std::convert::Infallible);
+
+impl LoweredPriority {
+    pub(crate) fn begin() -> Option<Self> {
+        None
+    }
+}
+
+pub(super) fn probe_lowered_priority() -> Result<(), String> {
+    not_here()
+}
+
+pub(super) fn process_affinity() -> Option<Vec<usize>> {
+    None
+}
+
+pub(crate) fn move_to_process_affinity() -> bool {
+    false
+}
+
+pub(super) fn probe_affinity() -> Result<(), String> {
+    not_here()
+}
+
+/// The processor time of one thread: not known here.
+#[derive(Debug)]
+pub(crate) struct ThreadClock;
+
+impl ThreadClock {
+    pub(crate) fn of_this_thread() -> Self {
+        Self
+    }
+
+    pub(crate) fn read(&self) -> Option<Duration> {
+        None
+    }
+}
+
+pub(super) fn probe_thread_clock() -> Result<(), String> {
+    not_here()
+}
+
+pub(crate) fn process_time() -> Option<Duration> {
+    None
+}
+
+pub(crate) fn busy_time(_processors: &[usize]) -> Result<Duration, String> {
+    not_here().map(|()| Duration::ZERO)
+}
+
+pub(super) fn probe_busy_time() -> Result<(), String> {
+    not_here()
+}
+
+fn not_here() -> Result<(), String> {
+    Err("not in the portable build".to_owned())
+}

@@ -1,0 +1,71 @@
+//! Why a pool could not be built.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+/// Why a pool could not be built. Nothing is left behind: workers that had started have ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A pool of no workers was asked for.
+    NoWorkers,
+    /// More workers were asked for than can be counted.
+    TooManyWorkers {
+        /// How many were asked for.
+        asked: usize,
+        /// The most that there may be.
+        most: usize,
+    },
+    /// The environment variable `LOCKSLEY_WORKERS` is not a number of workers.
+    Environment {
+        /// What the variable says.
+        value: String,
+    },
+    /// The system refused a thread.
+    Thread {
+        /// The worker that was to run on it.
+        worker: usize,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A start hook, a worker-data hook or the governor panicked while a worker started.
+    Hook {
+        /// The worker that was starting.
+        worker: usize,
+        /// What the panic said, if it was text.
+        message: String,
+    },
+    /// The global pool exists already.
+    GlobalPoolExists,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoWorkers => write!(f, "a pool needs at least one worker"),
+            Self::TooManyWorkers { asked, most } => {
+                write!(f, "a pool has at most {most} workers, not {asked}")
+            }
+            Self::Environment { value } => {
+                write!(f, "LOCKSLEY_WORKERS must be a whole number from 1, not {value:?}")
+            }
+            Self::Thread { worker, source } => {
+                write!(f, "the system refused a thread for worker {worker}: {source}")
+            }
+            Self::Hook { worker, message } => {
+                write!(f, "a hook panicked while worker {worker} started: {message}")
+            }
+            Self::GlobalPoolExists => write!(f, "the global pool exists already"),
+        }
+    }
+}
+
+impl Error for BuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Thread { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

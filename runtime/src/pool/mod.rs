@@ -1,0 +1,194 @@
+//! Pools: Hood's "parallel machine".
+
+mod builder;
+mod error;
+mod global;
+mod shared;
+mod start;
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+pub use builder::{Affinity, PoolBuilder};
+pub use error::BuildError;
+pub(crate) use shared::Shared;
+
+use crate::job::{HeapJob, StackJob};
+use crate::latch::{Latch, ThreadLatch, WorkerLatch};
+use crate::meter::PoolStats;
+use crate::unwind;
+use crate::worker::Worker;
+
+/// Some workers, and what they share: Hood's "parallel machine" ("Hood: A User-Level Threads Library for
+/// Multiprogrammed Multiprocessors", 1998, section 2).
+///
+/// Dropping a pool waits until all detached tasks have ended, and then for its threads. Dropped by one of its own
+/// workers it cannot wait for itself, so it returns at once and the threads end when the tasks have.
+///
+/// # Examples
+/// ```
+/// use locksley::Pool;
+///
+/// let pool = Pool::new(4)?;
+/// let (a, b) = pool.run(|worker| worker.join(|_| 6 * 7, |_| "answer"));
+/// assert_eq!((a, b), (42, "answer"));
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+pub struct Pool {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Pool {
+    /// A pool of `workers` workers with everything else as [`PoolBuilder`] has it.
+    ///
+    /// # Errors
+    /// Those of [`PoolBuilder::build`].
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{BuildError, Pool};
+    ///
+    /// assert_eq!(Pool::new(2)?.workers(), 2);
+    /// assert!(matches!(Pool::new(0), Err(BuildError::NoWorkers)));
+    /// # Ok::<(), BuildError>(())
+    /// ```
+    pub fn new(workers: usize) -> Result<Self, BuildError> {
+        Self::builder().workers(workers).build()
+    }
+
+    /// To say how a pool is to be.
+    pub fn builder() -> PoolBuilder {
+        PoolBuilder::default()
+    }
+
+    /// The pool for whoever does not make one; built when it is first asked for.
+    ///
+    /// # Panics
+    /// If it cannot be built; for example because `LOCKSLEY_WORKERS` is not a number. To have that as an error, call
+    /// [`PoolBuilder::build_global`] first.
+    ///
+    /// # Examples
+    /// ```
+    /// assert!(locksley::Pool::global().workers() >= 1);
+    /// ```
+    #[must_use]
+    pub fn global() -> &'static Self {
+        global::get()
+    }
+
+    /// How many workers it has.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.shared.workers()
+    }
+
+    /// What its workers have done so far.
+    #[must_use]
+    pub fn stats(&self) -> PoolStats {
+        self.shared.stats()
+    }
+
+    /// Runs `task` on a worker of this pool and waits for what it returns.
+    ///
+    /// Called by one of this pool's own workers, it runs at once, on that worker. A worker of another pool goes on
+    /// with its own pool's tasks while it waits; any other thread blocks. What is sent from outside begins in the order
+    /// in which it was sent.
+    ///
+    /// # Panics
+    /// If the task panics, with its payload.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// let mut text = String::from("borrowed");
+    /// pool.run(|worker| text.push_str(if worker.workers() == 2 { " by one of two" } else { "?" }));
+    /// assert_eq!(text, "borrowed by one of two");
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn run<F, R>(&self, task: F) -> R
+    where
+        F: FnOnce(&Worker) -> R + Send,
+        R: Send,
+    {
+        Worker::with_current(|current| match current {
+            Some(worker) if worker.belongs_to(&self.shared) => task(worker),
+            Some(stranger) => {
+                let latch = WorkerLatch::set_from_abroad(stranger);
+                self.run_sent(task, latch, |latch| stranger.work_until(latch.flag()))
+            }
+            None => self.run_sent(task, ThreadLatch::new(), ThreadLatch::wait),
+        })
+    }
+
+    fn run_sent<F, R, L>(&self, task: F, latch: L, wait: impl FnOnce(&L)) -> R
+    where
+        F: FnOnce(&Worker) -> R + Send,
+        R: Send,
+        L: Latch,
+    {
+        let job = StackJob::new(task, latch);
+        self.shared.send(job.as_job());
+        wait(job.latch());
+        // SAFETY: the latch was waited for.
+        unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
+    }
+
+    /// Accepts a detached task: it will run, whatever becomes of the caller and of this handle.
+    ///
+    /// A worker of this pool puts it with its own tasks; from elsewhere, tasks begin in the order in which they were
+    /// sent. If the task panics, the payload goes to the pool's [`panic_handler`](PoolBuilder::panic_handler).
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let pool = locksley::Pool::new(2)?;
+    /// let (sender, receiver) = channel();
+    /// pool.spawn(move |worker| sender.send(worker.index()).unwrap());
+    /// assert!(receiver.recv().unwrap() < 2);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn spawn<F>(&self, task: F)
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
+        self.shared.begin_detached();
+        // SAFETY: it will be run once, because the pool is not closed before; it borrows nothing; its panic is caught.
+        let job = unsafe {
+            HeapJob::into_job(|worker: &Worker| worker.shared().run_detached(|| task(worker)))
+        };
+        push_or_send(&self.shared, job);
+    }
+}
+
+/// With the calling worker's own tasks if it belongs to the pool, else to the inbox.
+pub(crate) fn push_or_send(shared: &Arc<Shared>, job: NonNull<crate::job::Job>) {
+    Worker::with_current(|current| match current {
+        Some(worker) if worker.belongs_to(shared) => worker.push(job),
+        _ => shared.send(job),
+    });
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.end_detached();
+        let own_worker = Worker::with_current(|current| {
+            current.is_some_and(|worker| worker.belongs_to(&self.shared))
+        });
+        if !own_worker {
+            for thread in self.threads.drain(..) {
+                // A worker reports its panics itself.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Pool").field(&self.shared).finish()
+    }
+}

@@ -1,0 +1,180 @@
+//! What all workers of a pool, and those who send it work, have in common.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::{Arc, OnceLock};
+
+use crate::deque::{ChaseLevThief, Inbox, Thief};
+use crate::hunt::Governor;
+use crate::job::Job;
+use crate::latch::Flag;
+use crate::meter::{Counters, PoolStats, WorkerStats};
+use crate::os::ThreadClock;
+use crate::primitive::{AtomicUsize, CachePadded, Ordering};
+use crate::sleep::Sleep;
+use crate::unwind::{self, AbortOnUnwind, Payload};
+
+/// Called with the payload of a detached task that panicked.
+pub(crate) type PanicHandler = dyn Fn(Payload) + Send + Sync;
+
+/// The heart of a pool. It lives as long as the last worker.
+pub(crate) struct Shared {
+    seats: Box<[CachePadded<Seat>]>,
+    inbox: Inbox<Job>,
+    sleep: Sleep,
+    governor: Box<dyn Governor>,
+    /// Processors allowed when the pool was built.
+    processors: usize,
+    panic_handler: Option<Box<PanicHandler>>,
+    /// Detached tasks that have not ended, and 1 for the pool's handle. At 0 the pool is closed.
+    unfinished: AtomicUsize,
+    closed: Flag,
+}
+
+/// What others may touch of one worker.
+pub(crate) struct Seat {
+    thief: ChaseLevThief<Job>,
+    counters: Counters,
+    clock: OnceLock<ThreadClock>,
+}
+
+impl Seat {
+    pub(crate) fn new(thief: ChaseLevThief<Job>) -> Self {
+        Self { thief, counters: Counters::default(), clock: OnceLock::new() }
+    }
+
+    pub(crate) fn thief(&self) -> &ChaseLevThief<Job> {
+        &self.thief
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Called by the worker on its own thread.
+    pub(crate) fn start_clock(&self) {
+        self.clock.get_or_init(ThreadClock::of_this_thread);
+    }
+
+    fn stats(&self) -> WorkerStats {
+        WorkerStats {
+            tasks: self.counters.tasks.read(),
+            steals: self.counters.steals.read(),
+            failed_steals: self.counters.failed_steals.read(),
+            received: self.counters.received.read(),
+            yields: self.counters.yields.read(),
+            sleeps: self.counters.sleeps.read(),
+            wakeups: self.counters.wakeups.read(),
+            processor_time: self.clock.get().and_then(ThreadClock::read),
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(
+        seats: impl Iterator<Item = Seat>,
+        governor: Box<dyn Governor>,
+        processors: usize,
+        panic_handler: Option<Box<PanicHandler>>,
+    ) -> Arc<Self> {
+        let seats: Box<[_]> = seats.map(CachePadded::new).collect();
+        let sleep = Sleep::new(seats.len());
+        Arc::new(Self {
+            seats,
+            inbox: Inbox::new(),
+            sleep,
+            governor,
+            processors,
+            panic_handler,
+            unfinished: AtomicUsize::new(1),
+            closed: Flag::new(),
+        })
+    }
+
+    pub(crate) fn workers(&self) -> usize {
+        self.seats.len()
+    }
+
+    pub(crate) fn seat(&self, worker: usize) -> &Seat {
+        &self.seats[worker]
+    }
+
+    pub(crate) fn inbox(&self) -> &Inbox<Job> {
+        &self.inbox
+    }
+
+    pub(crate) fn sleep(&self) -> &Sleep {
+        &self.sleep
+    }
+
+    pub(crate) fn governor(&self) -> &dyn Governor {
+        &*self.governor
+    }
+
+    pub(crate) fn processors(&self) -> usize {
+        self.processors
+    }
+
+    pub(crate) fn closed(&self) -> &Flag {
+        &self.closed
+    }
+
+    pub(crate) fn stats(&self) -> PoolStats {
+        let workers = self.seats.iter().map(|seat| seat.stats()).collect();
+        PoolStats { governor: self.governor.name(), workers }
+    }
+
+    /// Whether any worker could take something now. Exact for what was pushed or sent before the caller's last fence.
+    pub(crate) fn is_work_left(&self) -> bool {
+        self.seats.iter().any(|seat| !seat.thief.is_empty()) || !self.inbox.is_empty()
+    }
+
+    /// Hands a job to the pool from outside.
+    pub(crate) fn send(&self, job: NonNull<Job>) {
+        self.inbox.send(job);
+        self.sleep.work_was_sent();
+    }
+
+    /// A detached task is about to be accepted. The caller is the pool's handle, or a task that has not ended.
+    pub(crate) fn begin_detached(&self) {
+        // Relaxed: the task's end comes after it is sent, which comes after this.
+        self.unfinished.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A detached task, or the pool's handle, has ended. The last one closes the pool.
+    pub(crate) fn end_detached(&self) {
+        // AcqRel: whoever closes the pool has seen the end of all tasks.
+        if self.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.closed.set();
+            self.sleep.wake_all();
+        }
+    }
+
+    /// Runs a detached task: its panic goes to the handler, and to nobody else.
+    pub(crate) fn run_detached(&self, task: impl FnOnce()) {
+        if let Err(payload) = unwind::halt(task) {
+            self.report_panic(payload);
+        }
+        self.end_detached();
+    }
+
+    /// Nobody waits for a detached task, so its panic must not pass in silence: without a handler, or when that panics
+    /// too, the process ends.
+    pub(crate) fn report_panic(&self, payload: Payload) {
+        let abort = AbortOnUnwind("a detached task panicked and the pool has no handler that takes it");
+        if let Some(handler) = &self.panic_handler {
+            handler(payload);
+            abort.disarm();
+        }
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("workers", &self.workers())
+            .field("governor", &self.governor)
+            .field("sleep", &self.sleep)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,134 @@
+//! How the threads of a pool come and go.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use super::builder::Affinity;
+use super::error::BuildError;
+use super::shared::{PanicHandler, Seat, Shared};
+use super::Pool;
+use crate::deque::{ChaseLevOwner, chase_lev};
+use crate::hunt::Governor;
+use crate::job::Job;
+use crate::os::{self, Processors};
+use crate::unwind::{self, Payload};
+use crate::worker::Worker;
+
+type Hook = Box<dyn Fn(usize) + Send + Sync>;
+type MakeData = Box<dyn Fn(usize) -> Box<dyn Any> + Send + Sync>;
+
+/// What is called on each worker's thread.
+#[derive(Default)]
+pub(super) struct Hooks {
+    pub(super) on_start: Option<Hook>,
+    pub(super) on_exit: Option<Hook>,
+    pub(super) worker_data: Option<MakeData>,
+}
+
+/// How the threads are to be.
+pub(super) struct Threads {
+    pub(super) name: Box<dyn Fn(usize) -> String>,
+    pub(super) stack_size: Option<usize>,
+    pub(super) affinity: Affinity,
+}
+
+/// Starts `workers` threads and returns when each of them is ready, or all have ended again.
+pub(super) fn start(
+    workers: usize,
+    threads: Threads,
+    hooks: Hooks,
+    governor: Box<dyn Governor>,
+    panic_handler: Option<Box<PanicHandler>>,
+) -> Result<Pool, BuildError> {
+    let (owners, thieves): (Vec<_>, Vec<_>) = (0..workers).map(|_| chase_lev()).unzip();
+    let seats = thieves.into_iter().map(Seat::new);
+    let processors = Processors::allowed().count();
+    let shared = Shared::new(seats, governor, processors, panic_handler);
+    // From here on an early return closes the pool: its handle is dropped, and with it the workers end.
+    let mut pool = Pool { shared: Arc::clone(&shared), threads: Vec::with_capacity(workers) };
+    let hooks = Arc::new(hooks);
+    let (sender, ready) = channel();
+    for (index, owner) in owners.into_iter().enumerate() {
+        let starting = Starting {
+            index,
+            owner,
+            shared: Arc::clone(&shared),
+            hooks: Arc::clone(&hooks),
+            affinity: threads.affinity,
+            ready: sender.clone(),
+        };
+        pool.threads.push(starting.spawn(&threads)?);
+    }
+    drop(sender);
+    for _ in 0..workers {
+        // A worker that ends without a word has panicked outside of its hooks, in the governor's `hunter`.
+        ready.recv().unwrap_or_else(|_| Err((workers, "it ended".to_owned()))).map_err(
+            |(worker, message)| BuildError::Hook { worker, message },
+        )?;
+    }
+    Ok(pool)
+}
+
+struct Starting {
+    index: usize,
+    owner: ChaseLevOwner<Job>,
+    shared: Arc<Shared>,
+    hooks: Arc<Hooks>,
+    affinity: Affinity,
+    ready: Sender<Result<(), (usize, String)>>,
+}
+
+impl Starting {
+    fn spawn(self, threads: &Threads) -> Result<JoinHandle<()>, BuildError> {
+        let worker = self.index;
+        let mut thread = thread::Builder::new().name((threads.name)(worker));
+        if let Some(bytes) = threads.stack_size {
+            thread = thread.stack_size(bytes);
+        }
+        thread.spawn(|| self.run()).map_err(|source| BuildError::Thread { worker, source })
+    }
+
+    /// A worker's thread, from beginning to end.
+    fn run(self) {
+        let Self { index, owner, shared, hooks, affinity, ready } = self;
+        if affinity == Affinity::Process {
+            os::move_to_process_affinity();
+        }
+        let prepared = unwind::halt(|| {
+            let data = hooks.worker_data.as_ref().map(|make| make(index));
+            let worker = Worker::new(index, owner, Arc::clone(&shared), data.unwrap_or(Box::new(())));
+            if let Some(on_start) = &hooks.on_start {
+                on_start(index);
+            }
+            worker
+        });
+        let worker = match prepared {
+            Ok(worker) => worker,
+            Err(payload) => {
+                // The builder is there to hear it: it waits for all workers.
+                let _ = ready.send(Err((index, text_of(&payload))));
+                return unwind::discard(payload);
+            }
+        };
+        let _ = ready.send(Ok(()));
+        drop(ready);
+        worker.serve();
+        let left = unwind::halt(|| {
+            drop(worker);
+            if let Some(on_exit) = &hooks.on_exit {
+                on_exit(index);
+            }
+        });
+        if let Err(payload) = left {
+            shared.report_panic(payload);
+        }
+    }
+}
+
+fn text_of(payload: &Payload) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("(not a text)").to_owned()
+}

@@ -1,0 +1,186 @@
+//! What the model checker runs. A lost wake-up shows as a deadlock, which loom reports.
+
+use loom::sync::Arc;
+use loom::thread;
+
+use super::{Sleep, Summons};
+use crate::latch::Flag;
+use crate::primitive::{AtomicUsize, Ordering};
+
+/// As many ready tasks as the number says.
+struct Tasks(AtomicUsize);
+
+impl Tasks {
+    fn new(count: usize) -> Self {
+        Self(AtomicUsize::new(count))
+    }
+
+    fn add_one(&self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
+
+    fn take_one(&self) -> bool {
+        let mut count = self.0.load(Ordering::Acquire);
+        while count > 0 {
+            match self.0.compare_exchange(count, count - 1, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return true,
+                Err(now) => count = now,
+            }
+        }
+        false
+    }
+
+    fn are_left(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// Hunts and sleeps until it has a task.
+fn work_once(worker: usize, sleep: &Sleep, tasks: &Tasks) {
+    let summons = Summons::default();
+    sleep.begins_to_hunt();
+    while !tasks.take_one() {
+        sleep.sleep(worker, None, || tasks.are_left());
+    }
+    sleep.stops_hunting(&summons, || tasks.are_left());
+}
+
+fn check(bound: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(bound);
+    builder.check(model);
+}
+
+#[test]
+fn loom_sleep_a_push_wakes_the_last_hunter() {
+    check(4, || {
+        let shared = Arc::new((Sleep::new(1), Tasks::new(0)));
+        let worker = shared.clone();
+        let worker = thread::spawn(move || work_once(0, &worker.0, &worker.1));
+        let (sleep, tasks) = &*shared;
+        tasks.add_one();
+        sleep.work_was_pushed(&Summons::default());
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_sleep_a_push_after_a_summons_wakes_again() {
+    check(3, || {
+        let shared = Arc::new((Sleep::new(1), Tasks::new(0)));
+        let worker = shared.clone();
+        let worker = thread::spawn(move || {
+            work_once(0, &worker.0, &worker.1);
+            work_once(0, &worker.0, &worker.1);
+        });
+        let (sleep, tasks) = &*shared;
+        let summons = Summons::default();
+        for _ in 0..2 {
+            tasks.add_one();
+            sleep.work_was_pushed(&summons);
+        }
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_sleep_what_is_sent_wakes_somebody() {
+    check(4, || {
+        let shared = Arc::new((Sleep::new(1), Tasks::new(0)));
+        let worker = shared.clone();
+        let worker = thread::spawn(move || work_once(0, &worker.0, &worker.1));
+        let (sleep, tasks) = &*shared;
+        tasks.add_one();
+        sleep.work_was_sent();
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_sleep_the_last_hunter_to_leave_wakes_another() {
+    check(2, || {
+        let shared = Arc::new((Sleep::new(2), Tasks::new(0)));
+        let workers: Vec<_> = (0..2)
+            .map(|worker| {
+                let shared = shared.clone();
+                // Each takes one task and never comes back: as if it were stuck in it.
+                thread::spawn(move || work_once(worker, &shared.0, &shared.1))
+            })
+            .collect();
+        let (sleep, tasks) = &*shared;
+        let summons = Summons::default();
+        tasks.add_one();
+        sleep.work_was_pushed(&summons);
+        tasks.add_one();
+        sleep.work_was_pushed(&summons);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}
+
+#[test]
+fn loom_sleep_a_latch_wakes_its_waiter() {
+    // The join latch: the thief sets the flag and wakes the owner, who sleeps unless it sees the flag.
+    check(4, || {
+        let shared = Arc::new((Sleep::new(1), Flag::new()));
+        let thief = shared.clone();
+        let thief = thread::spawn(move || {
+            let (sleep, latch) = &*thief;
+            latch.set();
+            sleep.wake(0);
+        });
+        let (sleep, latch) = &*shared;
+        sleep.begins_to_hunt();
+        while !latch.is_set() {
+            sleep.sleep(0, None, || latch.is_set());
+        }
+        sleep.stops_hunting(&Summons::default(), || false);
+        thief.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_sleep_a_latch_and_a_push_at_once() {
+    check(3, || {
+        let shared = Arc::new((Sleep::new(2), Flag::new(), Tasks::new(0)));
+        let other = shared.clone();
+        let other = thread::spawn(move || work_once(1, &other.0, &other.2));
+        let waiter = shared.clone();
+        let waiter = thread::spawn(move || {
+            let (sleep, latch, _) = &*waiter;
+            sleep.begins_to_hunt();
+            while !latch.is_set() {
+                sleep.sleep(0, None, || latch.is_set());
+            }
+            sleep.stops_hunting(&Summons::default(), || waiter.2.are_left());
+        });
+        let (sleep, latch, tasks) = &*shared;
+        tasks.add_one();
+        sleep.work_was_pushed(&Summons::default());
+        latch.set();
+        sleep.wake(0);
+        waiter.join().unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_sleep_closing_wakes_all() {
+    check(2, || {
+        let shared = Arc::new((Sleep::new(2), Flag::new()));
+        let workers: Vec<_> = (0..2)
+            .map(|worker| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let (sleep, closed) = &*shared;
+                    sleep.begins_to_hunt();
+                    while !closed.is_set() {
+                        sleep.sleep(worker, None, || closed.is_set());
+                    }
+                })
+            })
+            .collect();
+        shared.1.set();
+        shared.0.wake_all();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}

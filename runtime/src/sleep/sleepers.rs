@@ -1,0 +1,38 @@
+//! The set of workers that sleep or are about to.
+
+use crate::primitive::{AtomicU64, CachePadded, Ordering};
+
+/// One bit a worker. A worker sets and clears only its own: a waker that is suspended takes nobody out of the set.
+#[derive(Debug)]
+pub(super) struct Sleepers(Box<[CachePadded<AtomicU64>]>);
+
+impl Sleepers {
+    pub(super) fn new(workers: usize) -> Self {
+        let words = (0..workers.div_ceil(64)).map(|_| CachePadded::new(AtomicU64::new(0)));
+        Self(words.collect())
+    }
+
+    pub(super) fn enter(&self, worker: usize) {
+        self.0[worker / 64].fetch_or(1 << (worker % 64), Ordering::AcqRel);
+    }
+
+    pub(super) fn leave(&self, worker: usize) {
+        self.0[worker / 64].fetch_and(!(1 << (worker % 64)), Ordering::AcqRel);
+    }
+
+    pub(super) fn contains(&self, worker: usize) -> bool {
+        self.0[worker / 64].load(Ordering::Acquire) >> (worker % 64) & 1 == 1
+    }
+
+    /// The members, lowest first: a pool that needs few workers keeps using the same ones.
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(index, word)| {
+            let mut bits = word.load(Ordering::Acquire);
+            std::iter::from_fn(move || {
+                let lowest = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+                bits &= bits - 1;
+                Some(index * 64 + lowest)
+            })
+        })
+    }
+}

@@ -1,0 +1,204 @@
+//! The stall harness for the sleep protocol, and its counters.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use super::{Sleep, Summons};
+use crate::primitive::stepped::{self, Gate};
+
+const SOON: Duration = Duration::from_secs(20);
+
+/// Workers that take tasks, each a word, and sleep when there is none.
+struct Crew {
+    sleep: Sleep,
+    tasks: AtomicUsize,
+    closed: AtomicUsize,
+}
+
+impl Crew {
+    fn new(workers: usize) -> Arc<Self> {
+        let (tasks, closed) = Default::default();
+        Arc::new(Self { sleep: Sleep::new(workers), tasks, closed })
+    }
+
+    fn take_one(&self) -> bool {
+        let less = |count: usize| count.checked_sub(1);
+        self.tasks.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
+    }
+
+    fn is_something_there(&self) -> bool {
+        self.tasks.load(Ordering::Acquire) + self.closed.load(Ordering::Acquire) > 0
+    }
+
+    fn serve(&self, worker: usize, report: impl Fn()) {
+        let summons = Summons::default();
+        while self.closed.load(Ordering::Acquire) == 0 {
+            self.sleep.begins_to_hunt();
+            let found = loop {
+                if self.closed.load(Ordering::Acquire) > 0 {
+                    break false;
+                }
+                if self.take_one() {
+                    break true;
+                }
+                self.sleep.sleep(worker, None, || self.is_something_there());
+            };
+            self.sleep.stops_hunting(&summons, || self.is_something_there());
+            if found {
+                report();
+            }
+        }
+    }
+
+    fn send(&self) {
+        self.tasks.fetch_add(1, Ordering::AcqRel);
+        self.sleep.work_was_sent();
+    }
+
+    fn close(&self) {
+        self.closed.store(1, Ordering::Release);
+        self.sleep.wake_all();
+    }
+
+    fn wait_until_asleep(&self, workers: usize) {
+        while self.sleep.hunting_and_asleep().1 < workers {
+            thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn a_held_sender_leaves_the_only_sleeper_to_be_woken_by_the_next() {
+    for steps in 0.. {
+        let crew = Crew::new(1);
+        let (report, reports) = channel();
+        let gate = Arc::new(Gate::default());
+        let held = thread::scope(|scope| {
+            scope.spawn(|| crew.serve(0, move || report.send(()).unwrap()));
+            crew.wait_until_asleep(1);
+            scope.spawn(|| {
+                stepped::arm(steps, &gate);
+                crew.send();
+                stepped::disarm();
+            });
+            let held = gate.wait_until_held();
+            crew.send();
+            // The second task is done, and the first as well: it was there before its sender began to wake.
+            let done = (reports.recv_timeout(SOON), reports.recv_timeout(SOON));
+            gate.open();
+            crew.close();
+            assert_eq!(done, (Ok(()), Ok(())), "held after {steps} steps");
+            held
+        });
+        if !held {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_held_sleeper_leaves_the_work_to_another() {
+    for steps in 0.. {
+        let crew = Crew::new(2);
+        let (report, reports) = channel();
+        let gate = Arc::new(Gate::default());
+        let held = thread::scope(|scope| {
+            let also_report = report.clone();
+            scope.spawn(|| crew.serve(0, move || also_report.send(()).unwrap()));
+            crew.wait_until_asleep(1);
+            // This one goes to sleep, is woken, takes a task, and is held somewhere on the way.
+            scope.spawn(|| {
+                stepped::arm(steps, &gate);
+                crew.serve(1, move || report.send(()).unwrap());
+                stepped::disarm();
+            });
+            // It may also block before it comes so far: then the tasks below bring it on.
+            thread::sleep(Duration::from_millis(2));
+            for _ in 0..4 {
+                crew.send();
+            }
+            // The held worker may have one of them in hand.
+            let done = (0..3).filter(|_| reports.recv_timeout(SOON).is_ok()).count();
+            let held = gate.is_held();
+            gate.open();
+            crew.close();
+            assert_eq!(done, 3, "held after {steps} steps");
+            held
+        });
+        if !held && steps > 40 {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_held_thief_that_wakes_its_successor_can_be_replaced() {
+    for steps in 0.. {
+        let crew = Crew::new(2);
+        let (report, reports) = channel();
+        let gate = Arc::new(Gate::default());
+        let held = thread::scope(|scope| {
+            scope.spawn(|| crew.serve(0, move || report.send(()).unwrap()));
+            crew.wait_until_asleep(1);
+            // The last hunter leaves while there is work.
+            scope.spawn(|| {
+                crew.sleep.begins_to_hunt();
+                stepped::arm(steps, &gate);
+                crew.tasks.fetch_add(1, Ordering::AcqRel);
+                crew.sleep.stops_hunting(&Summons::default(), || true);
+                stepped::disarm();
+            });
+            let held = gate.wait_until_held();
+            crew.send();
+            let done = (reports.recv_timeout(SOON), reports.recv_timeout(SOON));
+            gate.open();
+            crew.close();
+            assert_eq!(done, (Ok(()), Ok(())), "held after {steps} steps");
+            held
+        });
+        if !held {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_worker_asks_once_until_somebody_has_got_up() {
+    let sleep = Sleep::new(3);
+    for worker in 0..3 {
+        sleep.begins_to_hunt();
+        // Announce by hand what `sleep` does before it blocks.
+        sleep.sleepers.enter(worker);
+        sleep.counters.falls_asleep();
+    }
+    let rung = || (0..3).filter(|&worker| sleep.parkers[worker].is_rung()).collect::<Vec<_>>();
+    let summons = Summons::default();
+    sleep.work_was_pushed(&summons);
+    assert_eq!(rung(), [0]);
+    sleep.work_was_pushed(&summons);
+    assert_eq!(rung(), [0], "the summons is under way");
+    sleep.work_was_sent();
+    assert_eq!(rung(), [0, 1], "who sends from outside wakes one more");
+    sleep.counters.gets_up();
+    sleep.sleepers.leave(0);
+    sleep.work_was_pushed(&summons);
+    assert_eq!(rung(), [0, 1], "somebody hunts");
+    assert_eq!(sleep.hunting_and_asleep(), (1, 2));
+    sleep.stops_hunting(&summons, || true);
+    assert_eq!(rung(), [0, 1, 2], "the last hunter to leave finds a successor");
+}
+
+#[test]
+fn sleepers_beyond_one_word_are_found() {
+    let sleepers = super::sleepers::Sleepers::new(130);
+    for worker in [0, 63, 64, 129] {
+        sleepers.enter(worker);
+    }
+    assert_eq!(sleepers.iter().collect::<Vec<_>>(), [0, 63, 64, 129]);
+    assert!(sleepers.contains(64) && !sleepers.contains(65));
+    sleepers.leave(64);
+    assert_eq!(sleepers.iter().collect::<Vec<_>>(), [0, 63, 129]);
+}

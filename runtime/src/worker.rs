@@ -1,0 +1,187 @@
+//! A worker: the thread of a pool that runs tasks, and the context that it passes to each of them.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use crate::deque::{ChaseLevOwner, Owner};
+use crate::hunt::Hunt;
+use crate::job::{self, Job};
+use crate::latch::Flag;
+use crate::meter::Counters;
+use crate::pool::Shared;
+use crate::sleep::Summons;
+
+thread_local! {
+    static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+}
+
+/// A worker of a pool, as its tasks see it: Hood's "serial machine" ("Hood: A User-Level Threads Library for
+/// Multiprogrammed Multiprocessors", 1998, section 2).
+///
+/// Every task receives the worker that runs it. Its methods do what the functions of the same names do, without looking
+/// up first which worker the thread is.
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, Worker};
+///
+/// fn fib(worker: &Worker, n: u64) -> u64 {
+///     if n < 2 {
+///         return n;
+///     }
+///     let (a, b) = worker.join(|w| fib(w, n - 1), |w| fib(w, n - 2));
+///     a + b
+/// }
+///
+/// let pool = Pool::new(2)?;
+/// assert_eq!(pool.run(|worker| fib(worker, 16)), 987);
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+pub struct Worker {
+    index: usize,
+    deque: ChaseLevOwner<Job>,
+    shared: Arc<Shared>,
+    summons: Summons,
+    hunt: RefCell<Hunt>,
+    data: Box<dyn Any>,
+}
+
+impl Worker {
+    pub(crate) fn new(
+        index: usize,
+        deque: ChaseLevOwner<Job>,
+        shared: Arc<Shared>,
+        data: Box<dyn Any>,
+    ) -> Self {
+        let hunt = RefCell::new(Hunt::new(index, &shared));
+        Self { index, deque, shared, summons: Summons::default(), hunt, data }
+    }
+
+    /// The worker that the calling thread is, in whatever pool.
+    #[inline]
+    pub(crate) fn with_current<R>(use_it: impl FnOnce(Option<&Worker>) -> R) -> R {
+        let current = CURRENT.with(Cell::get);
+        // SAFETY: null, or set by `serve` on this thread, which resets it before the worker is gone.
+        use_it(unsafe { current.as_ref() })
+    }
+
+    /// Runs this worker on the calling thread until its pool is closed.
+    pub(crate) fn serve(&self) {
+        CURRENT.set(self);
+        self.shared.seat(self.index).start_clock();
+        self.work_until(self.shared.closed());
+        CURRENT.set(ptr::null());
+    }
+
+    /// Runs tasks until `done`: own ones, newest first, or else what a hunt brings.
+    pub(crate) fn work_until(&self, done: &Flag) {
+        while !done.is_set() {
+            if let Some(job) = self.take_back().or_else(|| self.hunt(done)) {
+                self.execute(job);
+            }
+        }
+    }
+
+    fn hunt(&self, done: &Flag) -> Option<NonNull<Job>> {
+        self.hunt.borrow_mut().run(self, done)
+    }
+
+    /// Makes a job available to all workers.
+    #[inline]
+    pub(crate) fn push(&self, job: NonNull<Job>) {
+        self.deque.push_new(job);
+        self.shared.sleep().work_was_pushed(&self.summons);
+    }
+
+    /// The newest job pushed here that nobody has taken.
+    #[inline]
+    pub(crate) fn take_back(&self) -> Option<NonNull<Job>> {
+        self.deque.pop_newest()
+    }
+
+    #[inline]
+    pub(crate) fn execute(&self, job: NonNull<Job>) {
+        self.counters().tasks.increment();
+        // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken by us alone.
+        unsafe { job::execute(job, self) }
+    }
+
+    #[inline]
+    pub(crate) fn counters(&self) -> &Counters {
+        self.shared.seat(self.index).counters()
+    }
+
+    pub(crate) fn summons(&self) -> &Summons {
+        &self.summons
+    }
+
+    #[inline]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(crate) fn belongs_to(&self, shared: &Arc<Shared>) -> bool {
+        Arc::ptr_eq(&self.shared, shared)
+    }
+
+    /// This worker's number in its pool, from 0.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(3)?;
+    /// assert!(pool.run(|w| w.index()) < 3);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// How many workers its pool has.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(3)?;
+    /// assert_eq!(pool.run(|w| w.workers()), 3);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.shared.workers()
+    }
+
+    /// What [`PoolBuilder::worker_data`](crate::PoolBuilder::worker_data) made for this worker, if its type is `T`.
+    ///
+    /// A shared reference, because a join inside a task may run another task on the same worker: use a `Cell` or a
+    /// `RefCell` to change it, and do not hold a borrow across a join.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::cell::Cell;
+    ///
+    /// let pool = locksley::Pool::builder().workers(2).worker_data(|_index| Cell::new(0_u64)).build()?;
+    /// pool.run(|w| {
+    ///     let count = w.data::<Cell<u64>>().unwrap();
+    ///     count.set(count.get() + 1);
+    ///     assert_eq!(count.get(), 1);
+    ///     assert!(w.data::<String>().is_none());
+    /// });
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn data<T: 'static>(&self) -> Option<&T> {
+        self.data.downcast_ref()
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker")
+            .field("index", &self.index)
+            .field("workers", &self.workers())
+            .finish_non_exhaustive()
+    }
+}
