@@ -65,7 +65,8 @@ impl Counters {
     /// The word now. Whoever decides by it has put a fence before (see the README).
     #[inline]
     pub(super) fn census(&self) -> Census {
-        Census(self.0.load(Ordering::Relaxed))
+        // Acquire pairs with the release in `falls_asleep`: whoever is counted as asleep is seen in the set of sleepers.
+        Census(self.0.load(Ordering::Acquire))
     }
 
     pub(super) fn begins_to_hunt(&self) {
