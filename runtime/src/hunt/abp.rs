@@ -18,8 +18,8 @@ use super::governor::{Governor, Hunter, Move, Prospect};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abp {
-    /// Failures in a row before the first yield. An attempt takes about 15 ns, a yield about 1 µs.
-    pub yield_after: u32,
+    /// Attempts between one yield and the next. An attempt takes about 15 ns, a yield about 1 µs.
+    pub attempts: u32,
     /// Yields in a row before priority is lowered; `None`: it never is.
     pub lower_after: Option<u32>,
     /// Yields in a row before the worker sleeps.
@@ -28,7 +28,7 @@ pub struct Abp {
 
 impl Default for Abp {
     fn default() -> Self {
-        Self { yield_after: 64, lower_after: Some(8), sleep_after: 64 }
+        Self { attempts: 64, lower_after: Some(8), sleep_after: 64 }
     }
 }
 
@@ -43,13 +43,14 @@ impl Governor for Abp {
 }
 
 impl Hunter for Abp {
-    fn after_failure(&mut self, prospect: &Prospect) -> Move {
-        let yields = prospect.failures.saturating_sub(self.yield_after);
-        if prospect.failures < self.yield_after {
-            Move::Search
-        } else if yields >= self.sleep_after {
+    fn next(&mut self, prospect: &Prospect) -> Move {
+        let attempts = self.attempts.max(1);
+        let yields = prospect.failures / attempts;
+        if yields > self.sleep_after {
             Move::Sleep
-        } else if self.lower_after.is_some_and(|lower_after| yields >= lower_after) {
+        } else if prospect.failures == 0 || prospect.failures % attempts != 0 {
+            Move::Search
+        } else if self.lower_after.is_some_and(|lower_after| yields > lower_after) {
             Move::YieldLowered
         } else {
             Move::Yield

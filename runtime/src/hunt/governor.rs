@@ -23,7 +23,7 @@ use std::fmt::Debug;
 ///     }
 /// }
 /// impl Hunter for Hundred {
-///     fn after_failure(&mut self, prospect: &Prospect) -> Move {
+///     fn next(&mut self, prospect: &Prospect) -> Move {
 ///         if prospect.failures < 100 { Move::Search } else { Move::Sleep }
 ///     }
 /// }
@@ -44,8 +44,8 @@ pub trait Governor: Debug + Send + Sync + 'static {
 ///
 /// A method that panics ends the process: a hunter may be standing on frames that other workers point into.
 pub trait Hunter {
-    /// An attempt to find work has failed: what next?
-    fn after_failure(&mut self, prospect: &Prospect) -> Move;
+    /// What the hunter does next. Asked first when the hunt begins, and then after each attempt that failed.
+    fn next(&mut self, prospect: &Prospect) -> Move;
 
     /// The hunt is over, because work was found or because what the worker waited for has happened.
     fn hunt_ends(&mut self, prospect: &Prospect) {
@@ -57,8 +57,10 @@ pub trait Hunter {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Prospect {
-    /// Attempts that failed in a row since the hunt began, or since the worker last got up.
+    /// Attempts that failed in a row since the hunt began, or since the worker last slept.
     pub failures: u32,
+    /// Whether a task on this worker waits for another one to end: then somebody waits for this hunt.
+    pub waits: bool,
     /// Workers of the pool.
     pub workers: usize,
     /// Workers that hunt, this one included.
@@ -69,17 +71,25 @@ pub struct Prospect {
     pub processors: usize,
 }
 
+impl Prospect {
+    /// Workers other than this one that are awake: they run tasks or hunt.
+    #[must_use]
+    pub fn others_awake(&self) -> usize {
+        self.workers.saturating_sub(self.asleep + 1)
+    }
+}
+
 /// What a hunter does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Move {
-    /// Try again at once.
+    /// Try to find work.
     Search,
-    /// Let somebody else have the processor, then try again.
+    /// Let somebody else have the processor, then try.
     Yield,
     /// The same, but from now on, until work is in sight, run only where nobody else wants to. Where priority cannot
     /// be lowered and restored, this is [`Yield`](Self::Yield).
     YieldLowered,
-    /// Sleep until there is work.
+    /// Sleep until there is work. If there is some already and no other worker hunts, this does nothing.
     Sleep,
 }

@@ -1,4 +1,4 @@
-//! A worker's hunt: look for work, ask the governor, do as it says.
+//! A worker's hunt: ask the governor, and do as it says, until there is work.
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -11,6 +11,7 @@ use crate::latch::Flag;
 use crate::os::{self, LoweredPriority};
 use crate::pool::Shared;
 use crate::primitive::spin_loop;
+use crate::sleep::LastHunter;
 use crate::unwind::AbortOnUnwind;
 use crate::worker::Worker;
 
@@ -31,94 +32,120 @@ impl Hunt {
         let abort = AbortOnUnwind("a governor panicked");
         let shared = worker.shared();
         shared.sleep().begins_to_hunt();
-        let (found, prospect) = self.search(worker, done);
-        self.hunter.hunt_ends(&prospect);
+        let mut failures = 0;
+        let found = self.search(worker, done, &mut failures);
+        self.hunter.hunt_ends(&prospect(worker, done, failures));
         shared.sleep().stops_hunting(worker.summons(), || shared.is_work_left());
         abort.disarm();
         found
     }
 
-    fn search(&mut self, worker: &Worker, done: &Flag) -> (Option<NonNull<Job>>, Prospect) {
-        let mut failures = 0;
+    fn search(
+        &mut self,
+        worker: &Worker,
+        done: &Flag,
+        failures: &mut u32,
+    ) -> Option<NonNull<Job>> {
         let mut lowered = None;
-        loop {
-            let found = match lowered {
-                None => self.attempt(worker, failures),
-                Some(_) => None,
-            };
-            let prospect = Self::prospect(worker, failures);
-            if found.is_some() || done.is_set() {
-                return (found, prospect);
+        while !done.is_set() {
+            let next = self.hunter.next(&prospect(worker, done, *failures));
+            if !matches!(next, Move::YieldLowered) {
+                lowered = None;
             }
-            failures += 1;
-            match self.hunter.after_failure(&Prospect { failures, ..prospect }) {
-                Move::Search => spin_loop(),
+            let found = match next {
+                Move::Search => {
+                    spin_loop();
+                    self.attempt(worker, *failures)
+                }
                 Move::Yield => {
-                    worker.counters().yields.increment();
-                    os::yield_now();
+                    let_others_run(worker);
+                    self.attempt(worker, *failures)
                 }
                 Move::YieldLowered => {
                     lowered = lowered.or_else(LoweredPriority::begin);
-                    worker.counters().yields.increment();
-                    os::yield_now();
+                    let_others_run(worker);
                     // Back to normal before taking anything: a thief that is preempted after it took a task hides it.
-                    if lowered.is_some() && Self::is_something_there(worker, done) {
+                    if lowered.is_none() || worker.shared().is_work_left() {
                         lowered = None;
+                        self.attempt(worker, *failures)
+                    } else {
+                        None
                     }
                 }
                 Move::Sleep => {
-                    lowered = None;
-                    Self::sleep(worker, done);
-                    failures = 0;
+                    sleep(worker, done);
+                    *failures = 0;
+                    continue;
                 }
+            };
+            if found.is_some() {
+                return found;
             }
+            *failures = failures.saturating_add(1);
         }
+        None
     }
 
-    /// One attempt: the inbox first and then in turn with as many victims as there are, or else a random victim.
+    /// One attempt: the inbox first and then once for as many victims as there are, or else one random victim.
     fn attempt(&mut self, worker: &Worker, failures: u32) -> Option<NonNull<Job>> {
-        let shared = worker.shared();
-        let counters = worker.counters();
-        if failures as usize % shared.workers() == 0 {
-            let received = shared.inbox().take();
+        if failures as usize % worker.workers() == 0 {
+            let received = receive(worker);
             if received.is_some() {
-                counters.received.increment();
                 return received;
             }
         }
-        match shared.seat(self.victims.choose()?).thief().steal_oldest() {
-            Steal::Taken(job) => {
-                counters.steals.increment();
-                Some(job)
-            }
-            Steal::Empty | Steal::Lost => {
-                counters.failed_steals.increment();
-                None
-            }
+        steal(worker, self.victims.choose()?)
+    }
+}
+
+fn receive(worker: &Worker) -> Option<NonNull<Job>> {
+    let received = worker.shared().inbox().take();
+    if received.is_some() {
+        worker.counters().received.increment();
+    }
+    received
+}
+
+fn steal(worker: &Worker, victim: usize) -> Option<NonNull<Job>> {
+    match worker.shared().seat(victim).thief().steal_oldest() {
+        Steal::Taken(job) => {
+            worker.counters().steals.increment();
+            Some(job)
+        }
+        Steal::Empty | Steal::Lost => {
+            worker.counters().failed_steals.increment();
+            None
         }
     }
+}
 
-    fn sleep(worker: &Worker, done: &Flag) {
-        let shared = worker.shared();
-        let look_again = || {
-            let stay_awake = Self::is_something_there(worker, done);
-            worker.counters().sleeps.add(u64::from(!stay_awake));
-            stay_awake
-        };
-        if shared.sleep().sleep(worker.index(), None, look_again) {
-            worker.counters().wakeups.increment();
-        }
+fn let_others_run(worker: &Worker) {
+    worker.counters().yields.increment();
+    os::yield_now();
+}
+
+fn sleep(worker: &Worker, done: &Flag) {
+    let shared = worker.shared();
+    let look_again = |last| {
+        let stay_awake = done.is_set() || last == LastHunter::Yes && shared.is_work_left();
+        worker.counters().sleeps.add(u64::from(!stay_awake));
+        stay_awake
+    };
+    if shared.sleep().sleep(worker.index(), look_again) {
+        worker.counters().wakeups.increment();
     }
+}
 
-    fn is_something_there(worker: &Worker, done: &Flag) -> bool {
-        done.is_set() || worker.shared().is_work_left()
-    }
-
-    fn prospect(worker: &Worker, failures: u32) -> Prospect {
-        let shared = worker.shared();
-        let (hunting, asleep) = shared.sleep().hunting_and_asleep();
-        let (workers, processors) = (shared.workers(), shared.processors());
-        Prospect { failures, workers, hunting, asleep, processors }
+fn prospect(worker: &Worker, done: &Flag, failures: u32) -> Prospect {
+    let shared = worker.shared();
+    let census = shared.sleep().census();
+    Prospect {
+        failures,
+        waits: !std::ptr::eq(done, shared.closed()),
+        workers: shared.workers(),
+        hunting: census.hunting(),
+        asleep: census.asleep(),
+        processors: shared.processors(),
     }
 }
 

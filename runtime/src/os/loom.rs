@@ -1,6 +1,4 @@
-//! The model checker's futex. Timeouts do not exist there.
-
-use std::time::Duration;
+//! The model checker's futex.
 
 use ::loom::sync::{Condvar, Mutex};
 
@@ -23,7 +21,7 @@ impl Futex {
         &self.word
     }
 
-    pub(crate) fn wait(&self, expected: u32, _timeout: Option<Duration>) {
+    pub(crate) fn wait(&self, expected: u32) {
         let queue = self.queue.lock().unwrap();
         if self.word.load(Ordering::Relaxed) == expected {
             drop(self.woken.wait(queue).unwrap());

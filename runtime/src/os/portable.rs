@@ -23,16 +23,13 @@ impl Futex {
         &self.word
     }
 
-    /// Blocks while the word is `expected`, until woken, or for `timeout`; may return for no reason.
-    pub(crate) fn wait(&self, expected: u32, timeout: Option<Duration>) {
+    /// Blocks while the word is `expected`, until woken; may return for no reason.
+    pub(crate) fn wait(&self, expected: u32) {
         self.waiter.get_or_init(std::thread::current);
         // Pairs with the fence in `wake`: either that finds us, or we see the new word.
         fence(Ordering::SeqCst);
         if self.word.load(Ordering::Acquire) == expected {
-            match timeout {
-                Some(timeout) => std::thread::park_timeout(timeout),
-                None => std::thread::park(),
-            }
+            std::thread::park();
         }
     }
 
@@ -64,6 +61,10 @@ pub(super) fn probe_lowered_priority() -> Result<(), String> {
 }
 
 pub(super) fn process_affinity() -> Option<Vec<usize>> {
+    None
+}
+
+pub(super) fn quota() -> Option<f64> {
     None
 }
 

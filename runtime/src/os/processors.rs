@@ -15,48 +15,52 @@ use super::system;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Processors {
     ids: Vec<usize>,
-    count: usize,
+    quota: Option<f64>,
 }
 
 impl Processors {
     /// What is allowed now. It may change while the process runs.
     #[must_use]
     pub fn allowed() -> Self {
-        let ids = system::process_affinity().unwrap_or_default();
-        let count = count_under_quota(&ids);
-        Self { ids, count }
+        let ids = system::process_affinity().unwrap_or_else(|| {
+            let count = std::thread::available_parallelism().map_or(1, usize::from);
+            (0..count).collect()
+        });
+        Self { ids, quota: system::quota() }
     }
 
-    /// How many processors' worth of time the process may use: at least 1, and less than [`ids`](Self::ids) lists
-    /// where a control group's quota is smaller (rounded down).
+    /// How many workers can be busy at a time: as many as there are [`ids`](Self::ids), or the [`quota`](Self::quota)
+    /// rounded down if that is less; at least 1.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.count
+        let by_quota = self.quota.map_or(usize::MAX, |quota| quota as usize);
+        self.ids.len().min(by_quota).max(1)
     }
 
-    /// The numbers of the processors in the process's affinity; empty where the system does not tell.
+    /// The numbers of the processors in the process's affinity, in ascending order. Where the system does not tell:
+    /// as many numbers from 0 as the standard library counts processors.
     #[must_use]
     pub fn ids(&self) -> &[usize] {
         &self.ids
     }
 
-    /// Whether a control group's quota allows less than the affinity does.
+    /// How many processors' worth of time control groups allow; `None` where they set no limit.
     #[must_use]
-    pub fn limited_by_quota(&self) -> bool {
-        !self.ids.is_empty() && self.count < self.ids.len()
+    pub fn quota(&self) -> Option<f64> {
+        self.quota
     }
 }
 
-/// The standard library knows the quotas of control groups (versions 1 and 2, with their ancestors), but counts the
-/// calling thread's affinity. So it is asked on a thread that has the process's.
-fn count_under_quota(ids: &[usize]) -> usize {
-    let ask = || std::thread::available_parallelism().map_or(1, usize::from);
-    if ids.is_empty() {
-        return ask();
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Processors;
+
+    #[test]
+    fn the_smaller_of_affinity_and_quota_counts() {
+        let count = |ids: &[usize], quota| Processors { ids: ids.to_vec(), quota }.count();
+        assert_eq!(count(&[0, 1, 5], None), 3);
+        assert_eq!(count(&[0, 1, 5], Some(1.9)), 1);
+        assert_eq!(count(&[0, 1, 5], Some(0.2)), 1);
+        assert_eq!(count(&[0, 1, 5], Some(64.0)), 3);
     }
-    let asker = std::thread::Builder::new().spawn(move || {
-        system::move_to_process_affinity();
-        ask()
-    });
-    asker.map_or_else(|_| ask(), |thread| thread.join().unwrap_or(1))
 }

@@ -65,7 +65,7 @@ impl Default for PoolBuilder {
 }
 
 impl PoolBuilder {
-    /// How many workers, from 1 to 65535. If not set: the environment variable `LOCKSLEY_WORKERS`, or else
+    /// How many workers, from 1 to 65534. If not set: the environment variable `LOCKSLEY_WORKERS`, or else
     /// [`Processors::count`].
     pub fn workers(self, workers: usize) -> Self {
         Self { workers: Some(workers), ..self }

@@ -1,10 +1,10 @@
-//! One word that says how many workers hunt, how many sleep, and how many times one has got up.
+//! One word that says how many workers hunt, nap and sleep, and how many times one has got up.
 //!
-//! | bits  | field     | changes when                                                     |
-//! |-------|-----------|------------------------------------------------------------------|
-//! | 0–15  | `asleep`  | a hunter announces that it sleeps (+1), gets up (−1)             |
-//! | 16–31 | `hunting` | a worker begins to hunt (+1), stops or falls asleep (−1), gets up (+1) |
-//! | 32–63 | `got_up`  | a sleeper gets up (+1, wraps)                                    |
+//! | bits  | field     | changes when                                                            |
+//! |-------|-----------|-------------------------------------------------------------------------|
+//! | 0–15  | `asleep`  | a hunter falls asleep (+1), gets up (−1)                                |
+//! | 16–31 | `hunting` | a worker begins to hunt (+1), stops or falls asleep (−1), gets up (+1)  |
+//! | 32–63 | `got_up`  | a sleeper gets up (+1, wraps)                                           |
 //!
 //! Each worker changes the word only for itself, so a worker that is suspended leaves at most its own state behind.
 
@@ -12,27 +12,29 @@ use std::fmt;
 
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
 
+const FIELD: u64 = 0xFFFF;
+
 const ONE_ASLEEP: u64 = 1;
 const ONE_HUNTING: u64 = 1 << 16;
 const ONE_GOT_UP: u64 = 1 << 32;
-const FIELD: u64 = 0xFFFF;
 
-/// The most workers that the word can count.
-pub(crate) const MAX_WORKERS: usize = FIELD as usize;
+/// The most workers that the word can count, with one number to spare that shows a field which went below 0.
+pub(crate) const MAX_WORKERS: usize = FIELD as usize - 1;
 
 #[derive(Debug)]
 pub(super) struct Counters(CachePadded<AtomicU64>);
 
 /// The word as it was at one moment.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Census(u64);
+#[must_use]
+pub(crate) struct Census(u64);
 
 impl Census {
-    pub(super) fn asleep(self) -> usize {
+    pub(crate) fn asleep(self) -> usize {
         (self.0 & FIELD) as usize
     }
 
-    pub(super) fn hunting(self) -> usize {
+    pub(crate) fn hunting(self) -> usize {
         (self.0 >> 16 & FIELD) as usize
     }
 
@@ -44,6 +46,10 @@ impl Census {
     #[inline]
     pub(super) fn nobody_hunts_though_some_sleep(self) -> bool {
         (self.0 as u32).wrapping_sub(1) < FIELD as u32
+    }
+
+    fn is_possible(self) -> bool {
+        self.asleep() + self.hunting() <= MAX_WORKERS
     }
 }
 
@@ -65,29 +71,32 @@ impl Counters {
     /// The word now. Whoever decides by it has put a fence before (see the README).
     #[inline]
     pub(super) fn census(&self) -> Census {
-        // Acquire pairs with the release in `falls_asleep`: whoever is counted as asleep is seen in the set of sleepers.
+        // Acquire pairs with the release in `change`: whoever is counted as asleep is seen in the set of sleepers.
         Census(self.0.load(Ordering::Acquire))
     }
 
     pub(super) fn begins_to_hunt(&self) {
-        self.0.fetch_add(ONE_HUNTING, Ordering::AcqRel);
+        let _ = self.change(ONE_HUNTING, 0);
     }
 
-    /// Returns the word afterwards.
+    /// Returns the word afterwards, as do all others.
     pub(super) fn stops_hunting(&self) -> Census {
-        let before = self.0.fetch_sub(ONE_HUNTING, Ordering::AcqRel);
-        debug_assert!(Census(before).hunting() > 0, "stopped a hunt that never began");
-        Census(before - ONE_HUNTING)
+        self.change(0, ONE_HUNTING)
     }
 
-    pub(super) fn falls_asleep(&self) {
-        let before = self.0.fetch_sub(ONE_HUNTING - ONE_ASLEEP, Ordering::AcqRel);
-        debug_assert!(Census(before).hunting() > 0, "only hunters fall asleep");
+    pub(super) fn falls_asleep(&self) -> Census {
+        self.change(ONE_ASLEEP, ONE_HUNTING)
     }
 
-    pub(super) fn gets_up(&self) {
-        let change = ONE_GOT_UP + ONE_HUNTING - ONE_ASLEEP;
+    pub(super) fn gets_up(&self) -> Census {
+        self.change(ONE_GOT_UP + ONE_HUNTING, ONE_ASLEEP)
+    }
+
+    fn change(&self, add: u64, subtract: u64) -> Census {
+        let change = add.wrapping_sub(subtract);
         let before = self.0.fetch_add(change, Ordering::AcqRel);
-        debug_assert!(Census(before).asleep() > 0, "only sleepers get up");
+        let after = Census(before.wrapping_add(change));
+        debug_assert!(after.is_possible(), "{:?} to {after:?}", Census(before));
+        after
     }
 }

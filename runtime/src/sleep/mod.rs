@@ -13,10 +13,9 @@ mod sleepers;
 mod tests;
 
 use std::cell::Cell;
-use std::time::Duration;
 
-pub(crate) use counters::MAX_WORKERS;
-use counters::{Census, Counters};
+use counters::Counters;
+pub(crate) use counters::{Census, MAX_WORKERS};
 use parker::Parker;
 use sleepers::Sleepers;
 
@@ -38,6 +37,15 @@ pub(crate) struct Summons {
     made_at: Cell<Option<u32>>,
 }
 
+/// Whether a hunter that falls asleep was the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LastHunter {
+    /// Nobody hunts any more: whoever falls asleep must look for work once more.
+    Yes,
+    /// Others still hunt, and will look.
+    No,
+}
+
 impl Sleep {
     pub(crate) fn new(workers: usize) -> Self {
         debug_assert!(workers <= MAX_WORKERS);
@@ -48,10 +56,9 @@ impl Sleep {
         }
     }
 
-    /// How many workers hunt and how many sleep, at one moment just past.
-    pub(crate) fn hunting_and_asleep(&self) -> (usize, usize) {
-        let census = self.counters.census();
-        (census.hunting(), census.asleep())
+    /// How many workers do what, a moment ago.
+    pub(crate) fn census(&self) -> Census {
+        self.counters.census()
     }
 
     pub(crate) fn begins_to_hunt(&self) {
@@ -65,7 +72,7 @@ impl Sleep {
             // Pairs with the fence in `work_was_pushed`: a push that still saw this hunter is seen here.
             fence(Ordering::SeqCst);
             if is_work_left() {
-                self.summon_unless_under_way(self.counters.census(), summons);
+                self.summon_unless_under_way(self.census(), summons);
             }
         }
     }
@@ -76,7 +83,7 @@ impl Sleep {
     pub(crate) fn work_was_pushed(&self, summons: &Summons) {
         // Pairs with the fences in `sleep` and `stops_hunting`: either they see the task, or we see that they are gone.
         fence(Ordering::SeqCst);
-        let census = self.counters.census();
+        let census = self.census();
         if census.nobody_hunts_though_some_sleep() {
             self.summon_unless_under_way(census, summons);
         }
@@ -87,7 +94,7 @@ impl Sleep {
     pub(crate) fn work_was_sent(&self) {
         // Pairs with the fence in `sleep`.
         fence(Ordering::SeqCst);
-        if self.counters.census().asleep() > 0 {
+        if self.census().asleep() > 0 {
             self.summon();
         }
     }
@@ -133,23 +140,19 @@ impl Sleep {
 
     /// `worker`, which hunts, sleeps until it is woken, or not at all if `look_again` finds a reason to stay awake.
     /// Says whether it did block. Hunts again when this returns.
-    pub(crate) fn sleep(
-        &self,
-        worker: usize,
-        timeout: Option<Duration>,
-        look_again: impl FnOnce() -> bool,
-    ) -> bool {
+    pub(crate) fn sleep(&self, worker: usize, look_again: impl FnOnce(LastHunter) -> bool) -> bool {
         self.parkers[worker].forget();
         // In this order: whoever sees it counted finds it in the set.
         self.sleepers.enter(worker);
-        self.counters.falls_asleep();
+        let census = self.counters.falls_asleep();
         // Pairs with the fences of those who publish work or an event (`work_was_pushed`, `work_was_sent`, `wake`).
         fence(Ordering::SeqCst);
-        let block = !look_again();
+        let last = if census.hunting() == 0 { LastHunter::Yes } else { LastHunter::No };
+        let block = !look_again(last);
         if block {
-            self.parkers[worker].park(timeout);
+            self.parkers[worker].park();
         }
-        self.counters.gets_up();
+        let _ = self.counters.gets_up();
         self.sleepers.leave(worker);
         block
     }

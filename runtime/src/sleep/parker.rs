@@ -1,7 +1,5 @@
 //! Where one worker blocks until somebody rings.
 
-use std::time::Duration;
-
 use crate::os::Futex;
 use crate::primitive::Ordering;
 
@@ -23,11 +21,11 @@ impl Parker {
         self.0.word().store(SILENT, Ordering::Relaxed);
     }
 
-    /// Blocks the calling worker until the bell is rung, or `timeout` is over, or for no reason at all.
-    pub(super) fn park(&self, timeout: Option<Duration>) {
+    /// Blocks the calling worker until the bell is rung, or for no reason at all.
+    pub(super) fn park(&self) {
         // Acquire pairs with the release in `ring`.
         if self.0.word().load(Ordering::Acquire) == SILENT {
-            self.0.wait(SILENT, timeout);
+            self.0.wait(SILENT);
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use super::{Sleep, Summons};
+use super::{LastHunter, Sleep, Summons};
 use crate::primitive::stepped::{self, Gate};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -33,6 +33,11 @@ impl Crew {
         self.tasks.load(Ordering::Acquire) + self.closed.load(Ordering::Acquire) > 0
     }
 
+    fn is_reason_to_wake(&self, last: LastHunter) -> bool {
+        let closed = self.closed.load(Ordering::Acquire) > 0;
+        closed || last == LastHunter::Yes && self.is_something_there()
+    }
+
     fn serve(&self, worker: usize, report: impl Fn()) {
         let summons = Summons::default();
         while self.closed.load(Ordering::Acquire) == 0 {
@@ -44,7 +49,7 @@ impl Crew {
                 if self.take_one() {
                     break true;
                 }
-                self.sleep.sleep(worker, None, || self.is_something_there());
+                self.sleep.sleep(worker, |last| self.is_reason_to_wake(last));
             };
             self.sleep.stops_hunting(&summons, || self.is_something_there());
             if found {
@@ -64,7 +69,7 @@ impl Crew {
     }
 
     fn wait_until_asleep(&self, workers: usize) {
-        while self.sleep.hunting_and_asleep().1 < workers {
+        while self.sleep.census().asleep() < workers {
             thread::yield_now();
         }
     }
@@ -172,7 +177,7 @@ fn a_worker_asks_once_until_somebody_has_got_up() {
         sleep.begins_to_hunt();
         // Announce by hand what `sleep` does before it blocks.
         sleep.sleepers.enter(worker);
-        sleep.counters.falls_asleep();
+        let _ = sleep.counters.falls_asleep();
     }
     let rung = || (0..3).filter(|&worker| sleep.parkers[worker].is_rung()).collect::<Vec<_>>();
     let summons = Summons::default();
@@ -182,11 +187,11 @@ fn a_worker_asks_once_until_somebody_has_got_up() {
     assert_eq!(rung(), [0], "the summons is under way");
     sleep.work_was_sent();
     assert_eq!(rung(), [0, 1], "who sends from outside wakes one more");
-    sleep.counters.gets_up();
+    let _ = sleep.counters.gets_up();
     sleep.sleepers.leave(0);
     sleep.work_was_pushed(&summons);
     assert_eq!(rung(), [0, 1], "somebody hunts");
-    assert_eq!(sleep.hunting_and_asleep(), (1, 2));
+    assert_eq!((sleep.census().hunting(), sleep.census().asleep()), (1, 2));
     sleep.stops_hunting(&summons, || true);
     assert_eq!(rung(), [0, 1, 2], "the last hunter to leave finds a successor");
 }

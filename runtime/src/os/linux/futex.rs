@@ -2,7 +2,6 @@
 
 use std::ptr;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use crate::primitive::AtomicU32;
 
@@ -19,11 +18,11 @@ impl Futex {
         &self.0
     }
 
-    /// Blocks while the word is `expected`, until woken, or for `timeout`; may return for no reason.
-    pub(crate) fn wait(&self, expected: u32, timeout: Option<Duration>) {
+    /// Blocks while the word is `expected`, until woken; may return for no reason.
+    pub(crate) fn wait(&self, expected: u32) {
         #[cfg(test)]
         crate::primitive::stepped::step();
-        let _ = wait(self.0.as_ptr(), expected, timeout);
+        let _ = wait(self.0.as_ptr(), expected);
     }
 
     /// Wakes the thread that waits, if there is one. The caller has changed the word before.
@@ -34,16 +33,11 @@ impl Futex {
     }
 }
 
-fn wait(word: *mut u32, expected: u32, timeout: Option<Duration>) -> i64 {
-    let timeout = timeout.map(|t| libc::timespec {
-        tv_sec: t.as_secs().try_into().unwrap_or(libc::time_t::MAX),
-        tv_nsec: t.subsec_nanos().into(),
-    });
-    let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
+fn wait(word: *mut u32, expected: u32) -> libc::c_long {
     let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: the word is an aligned `u32` that outlives the call, since its owner waits here; the timeout is null or a
-    // valid timespec; the kernel writes to neither.
-    unsafe { libc::syscall(libc::SYS_futex, word, operation, expected, timeout) }
+    let no_timeout = ptr::null::<libc::timespec>();
+    // SAFETY: the word is an aligned `u32` that outlives the call, since its owner waits here; the kernel only reads it.
+    unsafe { libc::syscall(libc::SYS_futex, word, operation, expected, no_timeout) }
 }
 
 fn wake(word: *mut u32) {
@@ -57,7 +51,7 @@ pub(crate) fn probe() -> Result<(), String> {
     let probe = || {
         let word = std::sync::atomic::AtomicU32::new(0);
         // The word is not 1, so a kernel that knows the call says at once that it would have to wait.
-        let answer = wait(word.as_ptr(), 1, None);
+        let answer = wait(word.as_ptr(), 1);
         let error = std::io::Error::last_os_error();
         match (answer, error.raw_os_error()) {
             (-1, Some(libc::EAGAIN)) => Ok(()),

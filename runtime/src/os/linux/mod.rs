@@ -6,6 +6,7 @@ mod clock;
 mod futex;
 mod load;
 mod priority;
+mod quota;
 
 pub(crate) use affinity::move_to_process_affinity;
 pub(super) use affinity::process_affinity;
@@ -20,6 +21,7 @@ pub(crate) use load::busy_time;
 pub(super) use load::probe as probe_busy_time;
 pub(super) use priority::probe as probe_lowered_priority;
 pub(crate) use priority::LoweredPriority;
+pub(super) use quota::quota;
 
 #[cfg(loom)]
 pub(super) fn probe_futex() -> Result<(), String> {

@@ -1,0 +1,108 @@
+//! How much processor time control groups allow (`man 7 cgroups`; the kernel's cgroup-v2 and sched-bwc documents).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The smallest quota among this process's control group and its ancestors, in processors; `None`: no limit.
+pub(crate) fn quota() -> Option<f64> {
+    let membership = fs::read_to_string("/proc/self/cgroup").ok()?;
+    smallest_quota(&membership, Path::new("/sys/fs/cgroup"))
+}
+
+fn smallest_quota(membership: &str, mounted_at: &Path) -> Option<f64> {
+    let mut quotas = Vec::new();
+    for line in membership.lines() {
+        // hierarchy number : controllers : path
+        let mut fields = line.splitn(3, ':');
+        let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let path = path.trim_start_matches('/');
+        if controllers.is_empty() {
+            quotas.extend(each_ancestor(mounted_at, path).filter_map(|group| quota_v2(&group)));
+        } else if controllers.split(',').any(|controller| controller == "cpu") {
+            // One mount point for the controllers that are mounted together, and usually one for each.
+            for mount in [controllers, "cpu"] {
+                let root = mounted_at.join(mount);
+                quotas.extend(each_ancestor(&root, path).filter_map(|group| quota_v1(&group)));
+            }
+        }
+    }
+    quotas.into_iter().reduce(f64::min)
+}
+
+/// The folder of the group at `path` and those of the groups that it lies in, up to `root`.
+fn each_ancestor(root: &Path, path: &str) -> impl Iterator<Item = PathBuf> {
+    Path::new(path).ancestors().map(|ancestor| root.join(ancestor)).collect::<Vec<_>>().into_iter()
+}
+
+fn quota_v2(group: &Path) -> Option<f64> {
+    let limit = fs::read_to_string(group.join("cpu.max")).ok()?;
+    let (quota, period) = limit.trim().split_once(' ')?;
+    ratio(quota, period) // "max" is no number: no limit
+}
+
+fn quota_v1(group: &Path) -> Option<f64> {
+    let quota = fs::read_to_string(group.join("cpu.cfs_quota_us")).ok()?;
+    let period = fs::read_to_string(group.join("cpu.cfs_period_us")).ok()?;
+    ratio(quota.trim(), period.trim()) // -1 is no limit
+}
+
+fn ratio(quota: &str, period: &str) -> Option<f64> {
+    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// A control-group file system in a temporary folder.
+    struct Groups(PathBuf);
+
+    impl Groups {
+        fn new(name: &str, files: &[(&str, &str)]) -> Self {
+            let root = std::env::temp_dir().join(format!("locksley-{name}-{}", std::process::id()));
+            for (path, text) in files {
+                let path = root.join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            Self(root)
+        }
+    }
+
+    impl Drop for Groups {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn the_smallest_quota_of_all_ancestors_counts() {
+        let files = [
+            ("cpu.max", "max 100000\n"),
+            ("outer/cpu.max", "150000 100000\n"),
+            ("outer/inner/cpu.max", "400000 100000\n"),
+        ];
+        let groups = Groups::new("v2", &files);
+        assert_eq!(smallest_quota("0::/outer/inner\n", &groups.0), Some(1.5));
+        assert_eq!(smallest_quota("0::/\n", &groups.0), None);
+        assert_eq!(smallest_quota("0::/elsewhere\n", &groups.0), None);
+    }
+
+    #[test]
+    fn version_1_is_understood_too() {
+        let files = [
+            ("cpu,cpuacct/job/cpu.cfs_quota_us", "50000\n"),
+            ("cpu,cpuacct/job/cpu.cfs_period_us", "100000\n"),
+            ("cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
+            ("cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+        ];
+        let groups = Groups::new("v1", &files);
+        let membership = "5:memory:/job\n4:cpu,cpuacct:/job\n";
+        assert_eq!(smallest_quota(membership, &groups.0), Some(0.5));
+        assert_eq!(smallest_quota("4:cpu,cpuacct:/\n", &groups.0), None);
+    }
+}
