@@ -1,0 +1,42 @@
+//! Workers run where the process may, even if a pinned thread builds the pool. Linux only: nothing else is asked there.
+
+#![cfg(all(target_os = "linux", not(locksley_portable)))]
+
+use std::fs;
+
+use locksley::{Affinity, Pool};
+
+/// What the kernel says of the calling thread.
+fn allowed() -> String {
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("Cpus_allowed_list:")).unwrap();
+    line.to_owned()
+}
+
+fn pin_to_the_first_allowed() {
+    let first = locksley::os::Processors::allowed().ids()[0];
+    // SAFETY: a `cpu_set_t` of zeros is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the number is below 1024 on any machine that runs this test.
+    unsafe { libc::CPU_SET(first, &mut set) };
+    // SAFETY: the kernel reads one `cpu_set_t`, which is there.
+    let answer = unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) };
+    assert_eq!(answer, 0);
+}
+
+#[test]
+fn a_pinned_builder_does_not_pin_its_workers_by_accident() {
+    let before = allowed();
+    std::thread::spawn(move || {
+        pin_to_the_first_allowed();
+        let pinned = allowed();
+        let free = Pool::new(2).unwrap();
+        assert_eq!(free.run(|_| allowed()), before);
+        assert_eq!(Pool::builder().build().unwrap().workers(), locksley::os::Processors::allowed().count());
+        let bound = Pool::builder().workers(2).affinity(Affinity::Builder).build().unwrap();
+        assert_eq!(bound.run(|_| allowed()), pinned);
+        assert_eq!(allowed(), pinned, "the builder stays where it was");
+    })
+    .join()
+    .unwrap();
+}

@@ -1,0 +1,55 @@
+//! What the integration tests have in common.
+
+use std::any::Any;
+
+use locksley::hunt::{Abp, Governor, Hunter, Move, Prospect};
+use locksley::{Pool, PoolBuilder};
+
+/// Sleeps whenever it may: the most sleeping and waking that a program can cause.
+#[derive(Debug)]
+pub(crate) struct Sleepy;
+
+impl Governor for Sleepy {
+    fn name(&self) -> &'static str {
+        "sleepy"
+    }
+    fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+        Box::new(Sleepy)
+    }
+}
+
+impl Hunter for Sleepy {
+    fn next(&mut self, prospect: &Prospect) -> Move {
+        if prospect.failures == 0 { Move::Search } else { Move::Sleep }
+    }
+}
+
+/// Every governor, by name; a new one gets all tests that use [`pools`] by one line here.
+pub(crate) fn governors() -> Vec<(&'static str, fn(PoolBuilder) -> PoolBuilder)> {
+    vec![
+        ("abp", |pool| pool.governor(Abp::default())),
+        ("abp that never sleeps", |pool| {
+            pool.governor(Abp { sleep_after: u32::MAX, ..Abp::default() })
+        }),
+        ("abp that lowers its priority at once", |pool| {
+            pool.governor(Abp { attempts: 1, lower_after: Some(0), sleep_after: 3 })
+        }),
+        ("sleepy", |pool| pool.governor(Sleepy)),
+    ]
+}
+
+/// A pool for each governor and each of some numbers of workers: one, as many as processors, many more.
+pub(crate) fn pools() -> impl Iterator<Item = Pool> {
+    governors().into_iter().flat_map(|(_, with_governor)| {
+        [1, 2, 3, 16].map(|workers| {
+            with_governor(Pool::builder()).workers(workers).build().expect("a pool can be built")
+        })
+    })
+}
+
+/// What a panic said.
+#[allow(dead_code, reason = "not every test file panics")]
+pub(crate) fn message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)")
+}

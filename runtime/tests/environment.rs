@@ -1,0 +1,116 @@
+//! `LOCKSLEY_WORKERS`, and the global pool. Each case is a process of its own, since both are of the whole process.
+
+use std::process::{Command, Output};
+
+use locksley::{BuildError, Pool};
+
+const CASE: &str = "LOCKSLEY_TEST_CASE";
+
+/// Runs this file's `child` in a process of its own.
+fn run_child(case: &str, workers: Option<&str>) -> Output {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["child", "--exact", "--nocapture"]).env(CASE, case).env_remove("LOCKSLEY_WORKERS");
+    if let Some(workers) = workers {
+        child.env("LOCKSLEY_WORKERS", workers);
+    }
+    child.output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
+}
+
+/// Not a test of its own: what the other tests run in another process.
+#[test]
+fn child() {
+    match std::env::var(CASE).as_deref() {
+        Ok("count") => println!("workers={}", Pool::global().workers()),
+        Ok("join") => {
+            assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+            println!("joined");
+        }
+        Ok("build") => match Pool::builder().build() {
+            Ok(pool) => println!("workers={}", pool.workers()),
+            Err(error) => println!("error={error:?}"),
+        },
+        Ok("global twice") => {
+            Pool::builder().workers(3).build_global().unwrap();
+            let again = Pool::builder().workers(4).build_global();
+            assert!(matches!(again, Err(BuildError::GlobalPoolExists)));
+            println!("workers={}", Pool::global().workers());
+        }
+        Ok("detached panic") => {
+            let pool = Pool::new(1).unwrap();
+            pool.spawn(|_| panic!("nobody waits for me"));
+            drop(pool);
+            println!("still there");
+        }
+        Ok("governor panic") => {
+            use locksley::hunt::{Governor, Hunter, Move, Prospect};
+            #[derive(Debug)]
+            struct Broken;
+            impl Governor for Broken {
+                fn name(&self) -> &'static str {
+                    "broken"
+                }
+                fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+                    Box::new(Broken)
+                }
+            }
+            impl Hunter for Broken {
+                fn next(&mut self, _prospect: &Prospect) -> Move {
+                    panic!("no idea")
+                }
+            }
+            let pool = Pool::builder().workers(1).governor(Broken).build().unwrap();
+            pool.run(|_| ());
+            println!("still there");
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn the_variable_sets_the_number_of_workers() {
+    assert!(text(&run_child("count", Some("5"))).contains("workers=5"));
+    assert!(text(&run_child("build", Some(" 6 "))).contains("workers=6"));
+}
+
+#[test]
+fn without_it_as_many_as_processors_are_allowed() {
+    let expected = format!("workers={}", locksley::os::Processors::allowed().count());
+    assert!(text(&run_child("count", None)).contains(&expected));
+}
+
+#[test]
+fn a_wrong_value_is_an_error_or_a_clear_panic() {
+    for wrong in ["0", "many", "-3", "1.5", ""] {
+        let built = text(&run_child("build", Some(wrong)));
+        assert!(built.contains(&format!("error=Environment {{ value: {wrong:?} }}")), "{built}");
+        let joined = run_child("join", Some(wrong));
+        assert!(!joined.status.success());
+        assert!(text(&joined).contains("LOCKSLEY_WORKERS must be a whole number"), "{}", text(&joined));
+    }
+}
+
+#[test]
+fn the_global_pool_is_built_once() {
+    let output = run_child("global twice", None);
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("workers=3"));
+}
+
+#[test]
+fn a_detached_panic_without_a_handler_ends_the_process() {
+    let output = run_child("detached panic", None);
+    assert!(!output.status.success());
+    assert!(text(&output).contains("nobody waits for me"));
+    assert!(!text(&output).contains("still there"));
+}
+
+#[test]
+fn a_governor_that_panics_while_hunting_ends_the_process() {
+    let output = run_child("governor panic", None);
+    assert!(!output.status.success());
+    assert!(text(&output).contains("a governor panicked"), "{}", text(&output));
+}

@@ -1,0 +1,24 @@
+//! A pool with nothing to do uses no processor time.
+
+use std::time::{Duration, Instant};
+
+use locksley::Pool;
+
+#[test]
+fn an_idle_pool_sleeps() {
+    let pool = Pool::new(4).unwrap();
+    pool.run(|w| w.join(|_| (), |_| ()));
+    // Hunters give up after a while; on a busy machine that while is long.
+    let patience = Instant::now() + Duration::from_secs(30);
+    let mut before = pool.stats().total();
+    loop {
+        std::thread::sleep(Duration::from_millis(300));
+        let now = pool.stats().total();
+        if now == before {
+            break; // not one attempt, yield or sleep, and no processor time, in 300 ms
+        }
+        assert!(Instant::now() < patience, "still awake: {before:?} {now:?}");
+        before = now;
+    }
+    assert_eq!(before.sleeps, before.wakeups + 4, "all four sleep");
+}

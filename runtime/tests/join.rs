@@ -1,0 +1,156 @@
+//! `join` against serial oracles, on every governor and many worker counts; and its panics.
+
+mod common;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use common::{message, pools};
+use locksley::{Pool, Worker, join};
+
+fn fib(n: u32) -> u64 {
+    if n < 2 { u64::from(n) } else { fib(n - 1) + fib(n - 2) }
+}
+
+fn fib_joined(n: u32) -> u64 {
+    if n < 2 {
+        return u64::from(n);
+    }
+    let (a, b) = join(|| fib_joined(n - 1), || fib_joined(n - 2));
+    a + b
+}
+
+fn fib_on(w: &Worker, n: u32) -> u64 {
+    if n < 2 {
+        return u64::from(n);
+    }
+    let (a, b) = w.join(|w| fib_on(w, n - 1), |w| fib_on(w, n - 2));
+    a + b
+}
+
+fn quicksort(items: &mut [u32]) {
+    if items.len() < 2 {
+        return;
+    }
+    let pivot = items.len() / 2;
+    let (left, _, right) = items.select_nth_unstable(pivot);
+    join(|| quicksort(left), || quicksort(right));
+}
+
+#[test]
+fn results_are_those_of_the_serial_program() {
+    for pool in pools() {
+        assert_eq!(pool.run(|w| fib_on(w, 18)), fib(18));
+        assert_eq!(pool.run(|_| fib_joined(16)), fib(16));
+    }
+}
+
+#[test]
+fn borrowed_data_is_divided() {
+    for pool in pools() {
+        let mut items: Vec<u32> = (0..20_000_u32).map(|n| n.wrapping_mul(2_654_435_761)).collect();
+        let mut expected = items.clone();
+        expected.sort_unstable();
+        pool.run(|_| quicksort(&mut items));
+        assert_eq!(items, expected);
+    }
+}
+
+#[test]
+fn outside_of_any_pool_the_global_one_is_used() {
+    assert_eq!(fib_joined(15), fib(15));
+}
+
+#[test]
+fn the_first_task_need_not_be_send() {
+    let pool = Pool::new(2).unwrap();
+    let sum = pool.run(|w| {
+        let local = std::rc::Rc::new(20);
+        let (a, b) = w.join(|_| *local + 1, |_| 21);
+        a + b
+    });
+    assert_eq!(sum, 42);
+}
+
+#[test]
+fn a_panic_arrives_after_both_have_ended() {
+    for pool in pools() {
+        for (first, second) in [(true, false), (false, true), (true, true)] {
+            let ended = AtomicU32::new(0);
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                pool.run(|w| {
+                    w.join(
+                        |_| {
+                            ended.fetch_add(1, Ordering::Relaxed);
+                            assert!(!first, "first");
+                        },
+                        |_| {
+                            ended.fetch_add(1, Ordering::Relaxed);
+                            assert!(!second, "second");
+                        },
+                    )
+                })
+            }));
+            let expected = if first { "first" } else { "second" };
+            assert_eq!(message(&*caught.unwrap_err()), expected);
+            assert_eq!(ended.into_inner(), 2);
+            assert_eq!(pool.run(|w| fib_on(w, 10)), 55, "the pool works on");
+        }
+    }
+}
+
+#[test]
+fn a_panic_deep_down_passes_through_all_joins() {
+    fn dig(w: &Worker, depth: u32) {
+        assert!(depth > 0, "the bottom");
+        w.join(|_| (), |w| dig(w, depth - 1));
+    }
+    for pool in pools() {
+        let caught = catch_unwind(AssertUnwindSafe(|| pool.run(|w| dig(w, 100))));
+        assert_eq!(message(&*caught.unwrap_err()), "the bottom");
+    }
+}
+
+#[test]
+fn a_payload_whose_destructor_panics_does_no_harm() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("the bomb");
+        }
+    }
+    let pool = Pool::new(2).unwrap();
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        pool.run(|w| {
+            w.join(
+                |_| panic!("first"),
+                |_| std::panic::panic_any(Bomb),
+            )
+        })
+    }));
+    assert_eq!(message(&*caught.unwrap_err()), "first");
+    assert_eq!(pool.run(|w| fib_on(w, 10)), 55);
+}
+
+#[test]
+fn results_and_captures_are_dropped_once() {
+    use std::sync::Arc;
+    let pool = Pool::new(2).unwrap();
+    let token = Arc::new(());
+    for _ in 0..100 {
+        let (a, b) = (Arc::clone(&token), Arc::clone(&token));
+        let (a, b) = pool.run(|w| w.join(move |_| Arc::clone(&a), move |_| Arc::clone(&b)));
+        drop((a, b));
+    }
+    assert_eq!(Arc::strong_count(&token), 1);
+}
+
+#[test]
+fn zero_sized_tasks_have_places_of_their_own() {
+    let pool = Pool::new(2).unwrap();
+    pool.run(|w| {
+        for _ in 0..1000 {
+            w.join(|w| w.join(|_| (), |_| ()), |w| w.join(|_| (), |_| ()));
+        }
+    });
+}

@@ -1,0 +1,86 @@
+//! Law 2: whatever a worker is doing, its ready tasks are within reach of the others.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use locksley::{Pool, hunt::Abp};
+
+fn wait_until(flag: &AtomicBool) {
+    while !flag.load(Ordering::Acquire) {
+        std::hint::spin_loop();
+    }
+}
+
+fn pools_of_two() -> [Pool; 2] {
+    let sleepless = Abp { sleep_after: u32::MAX, ..Abp::default() };
+    [
+        Pool::new(2).unwrap(),
+        Pool::builder().workers(2).governor(sleepless).build().unwrap(),
+    ]
+}
+
+#[test]
+fn the_second_half_of_a_join_runs_while_the_first_waits_for_it() {
+    for pool in pools_of_two() {
+        for _ in 0..200 {
+            let flag = AtomicBool::new(false);
+            pool.run(|w| w.join(|_| wait_until(&flag), |_| flag.store(true, Ordering::Release)));
+        }
+    }
+}
+
+#[test]
+fn a_task_below_many_others_runs_while_its_worker_is_stuck() {
+    for pool in pools_of_two() {
+        let flags: Vec<_> = (0..50).map(|_| AtomicBool::new(false)).collect();
+        // Each level pushes the task that sets its flag; the innermost one waits for all of them.
+        fn nest(w: &locksley::Worker, flags: &[AtomicBool], level: usize) {
+            match flags.get(level) {
+                None => flags.iter().for_each(wait_until),
+                Some(flag) => {
+                    w.join(
+                        |w| nest(w, flags, level + 1),
+                        |_| flag.store(true, Ordering::Release),
+                    );
+                }
+            }
+        }
+        pool.run(|w| nest(w, &flags, 0));
+    }
+}
+
+#[test]
+fn spawned_tasks_run_while_the_body_of_their_scope_waits_for_them() {
+    for pool in pools_of_two() {
+        let flag = AtomicBool::new(false);
+        pool.run(|w| {
+            w.scope(|w, scope| {
+                scope.spawn_on(w, |_, _| flag.store(true, Ordering::Release));
+                wait_until(&flag);
+            })
+        });
+    }
+}
+
+#[test]
+fn every_worker_can_be_waiting_but_one() {
+    const WORKERS: usize = 8;
+    let pool = Pool::new(WORKERS).unwrap();
+    let flags: Vec<_> = (0..WORKERS).map(|_| AtomicBool::new(false)).collect();
+    // Task n waits for task n + 1: all must run at the same time, however few the processors are.
+    pool.run(|w| {
+        w.scope(|w, scope| {
+            for n in 0..WORKERS {
+                let flags = &flags;
+                scope.spawn_on(w, move |_, _| {
+                    if n + 1 < WORKERS {
+                        while !flags[n + 1].load(Ordering::Acquire) {
+                            std::thread::yield_now();
+                        }
+                    }
+                    flags[n].store(true, Ordering::Release);
+                });
+            }
+        })
+    });
+    assert!(flags.iter().all(|flag| flag.load(Ordering::Acquire)));
+}

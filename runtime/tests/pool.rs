@@ -1,0 +1,274 @@
+//! Pools: how they are built, used from everywhere, and dropped.
+
+mod common;
+
+use std::cell::{Cell, RefCell};
+use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use common::{message, pools};
+use locksley::hunt::{Governor, Hunter};
+use locksley::{BuildError, Pool};
+
+const LONG: Duration = Duration::from_secs(30);
+
+#[test]
+fn run_works_from_outside_and_inside() {
+    for pool in pools() {
+        let workers = pool.workers();
+        assert!(pool.run(|w| w.index()) < workers);
+        // Inside, it stays on the same worker.
+        assert!(pool.run(|w| {
+            let index = w.index();
+            pool.run(|again| again.index() == index)
+        }));
+    }
+}
+
+#[test]
+fn many_threads_use_a_pool_at_once() {
+    for pool in pools() {
+        thread::scope(|scope| {
+            for n in 0..6_u64 {
+                let pool = &pool;
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        let (a, b) = pool.run(|w| w.join(|_| n, |_| n * n));
+                        assert_eq!((a, b), (n, n * n));
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn pools_call_into_each_other() {
+    let (one, other) = (Pool::new(1).unwrap(), Pool::new(1).unwrap());
+    // Back and forth: each single worker serves its own pool while it waits for the other.
+    let depth = one.run(|_| other.run(|_| one.run(|_| other.run(|_| 4))));
+    assert_eq!(depth, 4);
+}
+
+#[test]
+fn a_panic_in_run_reaches_the_caller() {
+    for pool in pools() {
+        let caught = catch_unwind(AssertUnwindSafe(|| pool.run(|_| panic!("in run"))));
+        assert_eq!(message(&*caught.unwrap_err()), "in run");
+    }
+    let (one, other) = (Pool::new(1).unwrap(), Pool::new(1).unwrap());
+    let caught = catch_unwind(AssertUnwindSafe(|| one.run(|_| other.run(|_| panic!("abroad")))));
+    assert_eq!(message(&*caught.unwrap_err()), "abroad");
+}
+
+#[test]
+fn dropping_a_pool_finishes_what_it_accepted() {
+    for pool in pools() {
+        let done = Arc::new(AtomicUsize::new(0));
+        for _ in 0..100 {
+            let done = Arc::clone(&done);
+            pool.spawn(move |w| {
+                let done_too = Arc::clone(&done);
+                w.spawn(move |_| {
+                    done_too.fetch_add(1, Ordering::Relaxed);
+                });
+                done.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        drop(pool);
+        assert_eq!(done.load(Ordering::Relaxed), 200);
+        assert_eq!(Arc::strong_count(&done), 1, "all tasks are freed");
+    }
+}
+
+#[test]
+fn a_pool_dropped_by_its_own_worker_ends_later() {
+    let pool = Pool::builder().workers(2);
+    let (sender, ended) = channel();
+    let sender = Mutex::new(sender);
+    let pool = pool.on_exit(move |index| sender.lock().unwrap().send(index).unwrap()).build().unwrap();
+    let pool = Arc::new(pool);
+    let inner = Arc::clone(&pool);
+    let (go, wait) = channel::<()>();
+    pool.spawn(move |_| {
+        wait.recv().unwrap();
+        drop(inner);
+    });
+    drop(pool);
+    go.send(()).unwrap();
+    let mut indices = [ended.recv_timeout(LONG).unwrap(), ended.recv_timeout(LONG).unwrap()];
+    indices.sort_unstable();
+    assert_eq!(indices, [0, 1]);
+}
+
+#[test]
+fn what_one_thread_sends_begins_in_order_on_one_worker() {
+    let pool = Pool::new(1).unwrap();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    for n in 0..100 {
+        let order = Arc::clone(&order);
+        pool.spawn(move |_| order.lock().unwrap().push(n));
+    }
+    drop(pool);
+    assert_eq!(*order.lock().unwrap(), (0..100).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_detached_panic_reaches_the_handler() {
+    let (sender, panics) = channel();
+    let sender = Mutex::new(sender);
+    let pool = Pool::builder()
+        .workers(2)
+        .panic_handler(move |payload| sender.lock().unwrap().send(message(&*payload).to_owned()).unwrap())
+        .build()
+        .unwrap();
+    pool.spawn(|_| panic!("nobody waits for me"));
+    assert_eq!(panics.recv_timeout(LONG).unwrap(), "nobody waits for me");
+    assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+}
+
+#[test]
+fn names_stacks_and_hooks_are_as_asked() {
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let (at_start, at_exit) = (Arc::clone(&events), Arc::clone(&events));
+    let pool = Pool::builder()
+        .workers(2)
+        .thread_name(|index| format!("merry man {index}"))
+        .stack_size(16 << 20)
+        .on_start(move |index| at_start.lock().unwrap().push(("start", index)))
+        .on_exit(move |index| at_exit.lock().unwrap().push(("exit", index)))
+        .build()
+        .unwrap();
+    assert_eq!(events.lock().unwrap().len(), 2, "all have started when the pool is there");
+    let name = pool.run(|w| (w.index(), thread::current().name().unwrap().to_owned()));
+    assert_eq!(name.1, format!("merry man {}", name.0));
+    // More than the usual 2 MiB, and several copies of it.
+    pool.run(|_| assert_eq!(std::hint::black_box([1_u8; 3 << 20])[3 << 19], 1));
+    drop(pool);
+    let mut events = events.lock().unwrap().clone();
+    events.sort_unstable();
+    assert_eq!(events, [("exit", 0), ("exit", 1), ("start", 0), ("start", 1)]);
+}
+
+#[test]
+fn worker_data_is_made_and_dropped_on_its_worker() {
+    struct Diary {
+        pages: RefCell<Vec<u32>>,
+        made_by: thread::ThreadId,
+        wrong_drops: Arc<AtomicUsize>,
+        not_send: Cell<*const u8>,
+    }
+    impl Drop for Diary {
+        fn drop(&mut self) {
+            let wrong = usize::from(thread::current().id() != self.made_by);
+            self.wrong_drops.fetch_add(wrong + 100, Ordering::Relaxed);
+        }
+    }
+    let drops = Arc::new(AtomicUsize::new(0));
+    let wrong_drops = Arc::clone(&drops);
+    let pool = Pool::builder()
+        .workers(3)
+        .worker_data(move |_| Diary {
+            pages: RefCell::default(),
+            made_by: thread::current().id(),
+            wrong_drops: Arc::clone(&wrong_drops),
+            not_send: Cell::new(std::ptr::null()),
+        })
+        .build()
+        .unwrap();
+    pool.run(|w| {
+        w.scope(|w, scope| {
+            for n in 0..100 {
+                scope.spawn_on(w, move |w, _| {
+                    let diary: &Diary = w.data().unwrap();
+                    assert_eq!(diary.made_by, thread::current().id());
+                    assert!(diary.not_send.get().is_null());
+                    diary.pages.borrow_mut().push(n);
+                });
+            }
+        });
+    });
+    assert!(pool.run(|w| w.data::<u32>().is_none()));
+    drop(pool);
+    assert_eq!(drops.load(Ordering::Relaxed), 300, "three drops, none on a wrong thread");
+}
+
+#[test]
+fn wrong_numbers_of_workers_are_errors() {
+    assert!(matches!(Pool::new(0), Err(BuildError::NoWorkers)));
+    let error = Pool::new(usize::MAX).unwrap_err();
+    assert!(matches!(error, BuildError::TooManyWorkers { asked: usize::MAX, .. }), "{error:?}");
+    assert!(error.to_string().contains("at most"), "{error}");
+}
+
+#[test]
+fn a_stack_that_cannot_be_is_an_error_and_leaves_nothing_behind() {
+    let error = Pool::builder().workers(2).stack_size(usize::MAX / 4).build().unwrap_err();
+    assert!(matches!(error, BuildError::Thread { worker: 0, .. }), "{error:?}");
+    assert!(error.source().is_some());
+}
+
+#[test]
+fn a_hook_that_panics_is_an_error_and_leaves_nothing_behind() {
+    let exits = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&exits);
+    let error = Pool::builder()
+        .workers(3)
+        .on_start(|index| assert!(index != 1, "no second worker"))
+        .on_exit(move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+        })
+        .build()
+        .unwrap_err();
+    assert!(matches!(&error, BuildError::Hook { worker: 1, message } if message == "no second worker"));
+    assert_eq!(exits.load(Ordering::Relaxed), 2, "the other two came and went");
+
+    let error = Pool::builder().workers(2).worker_data(|_| -> u8 { panic!("no data") }).build();
+    assert!(matches!(error, Err(BuildError::Hook { .. })));
+}
+
+#[test]
+fn a_governor_that_panics_at_the_start_is_an_error() {
+    #[derive(Debug)]
+    struct Broken;
+    impl Governor for Broken {
+        fn name(&self) -> &'static str {
+            "broken"
+        }
+        fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+            panic!("no hunter")
+        }
+    }
+    let error = Pool::builder().workers(2).governor(Broken).build().unwrap_err();
+    assert!(matches!(error, BuildError::Hook { .. }), "{error:?}");
+}
+
+#[test]
+fn statistics_count_what_happened() {
+    let pool = Pool::new(2).unwrap();
+    pool.run(|w| {
+        for _ in 0..1000 {
+            w.join(|_| (), |_| ());
+        }
+    });
+    let stats = pool.stats();
+    assert_eq!(stats.workers.len(), 2);
+    assert_eq!(stats.governor, "abp");
+    let total = stats.total();
+    assert_eq!(total.tasks, 1001, "each second half, and what was sent");
+    assert_eq!(total.received, 1);
+    assert!(total.wakeups <= total.sleeps);
+}
+
+#[test]
+fn a_pool_can_be_printed() {
+    let pool = Pool::new(2).unwrap();
+    let text = format!("{pool:?} {:?}", Pool::builder());
+    assert!(text.contains("workers: 2") && text.contains("Abp"), "{text}");
+    assert!(pool.run(|w| format!("{w:?}")).contains("workers: 2"));
+}
