@@ -32,7 +32,10 @@ fn a_pinned_builder_does_not_pin_its_workers_by_accident() {
         let pinned = allowed();
         let free = Pool::new(2).unwrap();
         assert_eq!(free.run(|_| allowed()), before);
-        assert_eq!(Pool::builder().build().unwrap().workers(), locksley::os::Processors::allowed().count());
+        assert_eq!(
+            Pool::builder().build().unwrap().workers(),
+            locksley::os::Processors::allowed().count()
+        );
         let bound = Pool::builder().workers(2).affinity(Affinity::Builder).build().unwrap();
         assert_eq!(bound.run(|_| allowed()), pinned);
         assert_eq!(allowed(), pinned, "the builder stays where it was");

@@ -89,7 +89,11 @@ fn a_wrong_value_is_an_error_or_a_clear_panic() {
         assert!(built.contains(&format!("error=Environment {{ value: {wrong:?} }}")), "{built}");
         let joined = run_child("join", Some(wrong));
         assert!(!joined.status.success());
-        assert!(text(&joined).contains("LOCKSLEY_WORKERS must be a whole number"), "{}", text(&joined));
+        assert!(
+            text(&joined).contains("LOCKSLEY_WORKERS must be a whole number"),
+            "{}",
+            text(&joined)
+        );
     }
 }
 

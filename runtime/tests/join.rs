@@ -121,12 +121,7 @@ fn a_payload_whose_destructor_panics_does_no_harm() {
     }
     let pool = Pool::new(2).unwrap();
     let caught = catch_unwind(AssertUnwindSafe(|| {
-        pool.run(|w| {
-            w.join(
-                |_| panic!("first"),
-                |_| std::panic::panic_any(Bomb),
-            )
-        })
+        pool.run(|w| w.join(|_| panic!("first"), |_| std::panic::panic_any(Bomb)))
     }));
     assert_eq!(message(&*caught.unwrap_err()), "first");
     assert_eq!(pool.run(|w| fib_on(w, 10)), 55);

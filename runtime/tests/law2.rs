@@ -12,10 +12,7 @@ fn wait_until(flag: &AtomicBool) {
 
 fn pools_of_two() -> [Pool; 2] {
     let sleepless = Abp { sleep_after: u32::MAX, ..Abp::default() };
-    [
-        Pool::new(2).unwrap(),
-        Pool::builder().workers(2).governor(sleepless).build().unwrap(),
-    ]
+    [Pool::new(2).unwrap(), Pool::builder().workers(2).governor(sleepless).build().unwrap()]
 }
 
 #[test]
@@ -37,10 +34,7 @@ fn a_task_below_many_others_runs_while_its_worker_is_stuck() {
             match flags.get(level) {
                 None => flags.iter().for_each(wait_until),
                 Some(flag) => {
-                    w.join(
-                        |w| nest(w, flags, level + 1),
-                        |_| flag.store(true, Ordering::Release),
-                    );
+                    w.join(|w| nest(w, flags, level + 1), |_| flag.store(true, Ordering::Release));
                 }
             }
         }

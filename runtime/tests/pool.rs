@@ -91,7 +91,8 @@ fn a_pool_dropped_by_its_own_worker_ends_later() {
     let pool = Pool::builder().workers(2);
     let (sender, ended) = channel();
     let sender = Mutex::new(sender);
-    let pool = pool.on_exit(move |index| sender.lock().unwrap().send(index).unwrap()).build().unwrap();
+    let pool =
+        pool.on_exit(move |index| sender.lock().unwrap().send(index).unwrap()).build().unwrap();
     let pool = Arc::new(pool);
     let inner = Arc::clone(&pool);
     let (go, wait) = channel::<()>();
@@ -124,7 +125,9 @@ fn a_detached_panic_reaches_the_handler() {
     let sender = Mutex::new(sender);
     let pool = Pool::builder()
         .workers(2)
-        .panic_handler(move |payload| sender.lock().unwrap().send(message(&*payload).to_owned()).unwrap())
+        .panic_handler(move |payload| {
+            sender.lock().unwrap().send(message(&*payload).to_owned()).unwrap()
+        })
         .build()
         .unwrap();
     pool.spawn(|_| panic!("nobody waits for me"));
@@ -225,7 +228,9 @@ fn a_hook_that_panics_is_an_error_and_leaves_nothing_behind() {
         })
         .build()
         .unwrap_err();
-    assert!(matches!(&error, BuildError::Hook { worker: 1, message } if message == "no second worker"));
+    assert!(
+        matches!(&error, BuildError::Hook { worker: 1, message } if message == "no second worker")
+    );
     assert_eq!(exits.load(Ordering::Relaxed), 2, "the other two came and went");
 
     let error = Pool::builder().workers(2).worker_data(|_| -> u8 { panic!("no data") }).build();

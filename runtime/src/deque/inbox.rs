@@ -91,8 +91,7 @@ impl<T> Inbox<T> {
             }
             let item = first.item;
             // AcqRel: the winner hands the node on as the new dummy.
-            let moved =
-                self.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed);
+            let moved = self.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed);
             if moved.is_ok() {
                 // SAFETY: made by `Node::boxed`; `head` and `tail` have both moved past it, and we moved `head`.
                 unsafe { hazards.unlinked(head) };

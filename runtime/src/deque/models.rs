@@ -48,7 +48,9 @@ fn owner_against(thieves: usize, before: usize, pushes: usize, steals: usize) {
         let threads: Vec<_> = (0..thieves)
             .map(|_| {
                 let thief = thief.clone();
-                thread::spawn(move || (0..steals).filter_map(|_| steal_one(&thief)).collect::<Vec<_>>())
+                thread::spawn(move || {
+                    (0..steals).filter_map(|_| steal_one(&thief)).collect::<Vec<_>>()
+                })
             })
             .collect();
         for n in before..before + pushes {

@@ -31,7 +31,10 @@ fn take_all<T: Thief<u64>>(thief: &T) -> Vec<usize> {
             Steal::Empty => return taken,
             Steal::Lost => {
                 lost_in_a_row += 1;
-                assert!(lost_in_a_row < 1_000_000, "a lost steal means that somebody else progressed");
+                assert!(
+                    lost_in_a_row < 1_000_000,
+                    "a lost steal means that somebody else progressed"
+                );
                 continue;
             }
         }
@@ -89,7 +92,8 @@ fn agrees_with_a_vec_deque<K: Kind>() {
                     assert_eq!(owner.pop_newest().map(number), oracle.pop_back());
                 }
                 _ => {
-                    let expected = oracle.pop_front().map_or(Steal::Empty, |n| Steal::Taken(item(n)));
+                    let expected =
+                        oracle.pop_front().map_or(Steal::Empty, |n| Steal::Taken(item(n)));
                     assert_eq!(thief.steal_oldest(), expected);
                 }
             }
@@ -267,9 +271,15 @@ fn a_held_sender_or_taker_hides_nothing_in_the_inbox() {
                 gate.open();
                 (held, others, operation.join().unwrap())
             });
-            assert!(taken.contains(&(before + 1)), "step {steps} (sends: {sends}) hides a later item");
+            assert!(
+                taken.contains(&(before + 1)),
+                "step {steps} (sends: {sends}) hides a later item"
+            );
             let hidden = (0..before).filter(|n| !taken.contains(n)).count();
-            assert!(hidden <= usize::from(!sends), "step {steps} (sends: {sends}) hides earlier items");
+            assert!(
+                hidden <= usize::from(!sends),
+                "step {steps} (sends: {sends}) hides earlier items"
+            );
             taken.extend(late);
             taken.extend(inbox_take_all(&inbox));
             if !sends {

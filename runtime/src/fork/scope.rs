@@ -95,7 +95,8 @@ impl Worker {
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        let tally = Tally { running: CountLatch::new(self), panic: AtomicPtr::new(ptr::null_mut()) };
+        let tally =
+            Tally { running: CountLatch::new(self), panic: AtomicPtr::new(ptr::null_mut()) };
         let scope = Scope {
             tally: NonNull::from(&tally).cast(),
             home: Arc::clone(self.shared()),

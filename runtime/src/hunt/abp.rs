@@ -48,7 +48,7 @@ impl Hunter for Abp {
         let yields = prospect.failures / attempts;
         if yields > self.sleep_after {
             Move::Sleep
-        } else if prospect.failures == 0 || prospect.failures % attempts != 0 {
+        } else if prospect.failures == 0 || !prospect.failures.is_multiple_of(attempts) {
             Move::Search
         } else if self.lower_after.is_some_and(|lower_after| yields > lower_after) {
             Move::YieldLowered

@@ -90,6 +90,6 @@ pub enum Move {
     /// The same, but from now on, until work is in sight, run only where nobody else wants to. Where priority cannot
     /// be lowered and restored, this is [`Yield`](Self::Yield).
     YieldLowered,
-    /// Sleep until there is work. If there is some already and no other worker hunts, this does nothing.
+    /// Sleep until there is work. If there is some already, this does nothing.
     Sleep,
 }

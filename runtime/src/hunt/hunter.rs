@@ -11,7 +11,6 @@ use crate::latch::Flag;
 use crate::os::{self, LoweredPriority};
 use crate::pool::Shared;
 use crate::primitive::spin_loop;
-use crate::sleep::LastHunter;
 use crate::unwind::AbortOnUnwind;
 use crate::worker::Worker;
 
@@ -40,12 +39,7 @@ impl Hunt {
         found
     }
 
-    fn search(
-        &mut self,
-        worker: &Worker,
-        done: &Flag,
-        failures: &mut u32,
-    ) -> Option<NonNull<Job>> {
+    fn search(&mut self, worker: &Worker, done: &Flag, failures: &mut u32) -> Option<NonNull<Job>> {
         let mut lowered = None;
         while !done.is_set() {
             let next = self.hunter.next(&prospect(worker, done, *failures));
@@ -62,7 +56,7 @@ impl Hunt {
                     self.attempt(worker, *failures)
                 }
                 Move::YieldLowered => {
-                    lowered = lowered.or_else(LoweredPriority::begin);
+                    lowered = lowered.or_else(|| lower_priority(worker));
                     let_others_run(worker);
                     // Back to normal before taking anything: a thief that is preempted after it took a task hides it.
                     if lowered.is_none() || worker.shared().is_work_left() {
@@ -88,7 +82,7 @@ impl Hunt {
 
     /// One attempt: the inbox first and then once for as many victims as there are, or else one random victim.
     fn attempt(&mut self, worker: &Worker, failures: u32) -> Option<NonNull<Job>> {
-        if failures as usize % worker.workers() == 0 {
+        if (failures as usize).is_multiple_of(worker.workers()) {
             let received = receive(worker);
             if received.is_some() {
                 return received;
@@ -119,6 +113,10 @@ fn steal(worker: &Worker, victim: usize) -> Option<NonNull<Job>> {
     }
 }
 
+fn lower_priority(worker: &Worker) -> Option<LoweredPriority> {
+    worker.shared().can_lower_priority().then(LoweredPriority::begin).flatten()
+}
+
 fn let_others_run(worker: &Worker) {
     worker.counters().yields.increment();
     os::yield_now();
@@ -126,8 +124,8 @@ fn let_others_run(worker: &Worker) {
 
 fn sleep(worker: &Worker, done: &Flag) {
     let shared = worker.shared();
-    let look_again = |last| {
-        let stay_awake = done.is_set() || last == LastHunter::Yes && shared.is_work_left();
+    let look_again = || {
+        let stay_awake = done.is_set() || shared.is_work_left();
         worker.counters().sleeps.add(u64::from(!stay_awake));
         stay_awake
     };

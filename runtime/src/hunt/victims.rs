@@ -28,7 +28,7 @@ impl Victims {
         self.state ^= self.state >> 27;
         let random = self.state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
         // Multiply and shift (Lemire 2019) instead of a division.
-        let chosen = (random * others as u64 >> 32) as usize;
+        let chosen = ((random * others as u64) >> 32) as usize;
         Some(if chosen < self.thief { chosen } else { chosen + 1 })
     }
 }

@@ -26,7 +26,8 @@ pub(crate) use self::loom::Futex;
 #[cfg(not(loom))]
 pub(crate) use system::Futex;
 pub(crate) use system::{
-    LoweredPriority, ThreadClock, busy_time, move_to_process_affinity, process_time,
+    LoweredPriority, ThreadClock, busy_time, lowered_priority_works, move_to_process_affinity,
+    process_time,
 };
 
 /// Lets other threads run on this processor, if any are ready.

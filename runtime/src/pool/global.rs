@@ -24,9 +24,7 @@ pub(super) fn set(builder: PoolBuilder) -> Result<(), BuildError> {
 }
 
 /// The pool built by this call; or why not, and the one that is there instead.
-fn build(
-    builder: PoolBuilder,
-) -> Result<&'static Pool, (BuildError, Option<&'static Pool>)> {
+fn build(builder: PoolBuilder) -> Result<&'static Pool, (BuildError, Option<&'static Pool>)> {
     let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(pool) = GLOBAL.get() {
         return Err((BuildError::GlobalPoolExists, Some(pool)));

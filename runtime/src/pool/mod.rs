@@ -4,6 +4,8 @@ mod builder;
 mod error;
 mod global;
 mod shared;
+#[cfg(all(test, not(loom)))]
+mod stall;
 mod start;
 
 use std::fmt;

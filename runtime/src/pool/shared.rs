@@ -9,7 +9,7 @@ use crate::hunt::Governor;
 use crate::job::Job;
 use crate::latch::Flag;
 use crate::meter::{Counters, PoolStats, WorkerStats};
-use crate::os::ThreadClock;
+use crate::os::{self, Processors, ThreadClock};
 use crate::primitive::{AtomicUsize, CachePadded, Ordering};
 use crate::sleep::Sleep;
 use crate::unwind::{self, AbortOnUnwind, Payload};
@@ -25,6 +25,9 @@ pub(crate) struct Shared {
     governor: Box<dyn Governor>,
     /// Processors allowed when the pool was built.
     processors: usize,
+    /// Whether hunters can lower their priority and get it back. Asked once, before there are workers: hunting takes
+    /// no lock, not even that of a probe.
+    can_lower_priority: bool,
     panic_handler: Option<Box<PanicHandler>>,
     /// Detached tasks that have not ended, and 1 for the pool's handle. At 0 the pool is closed.
     unfinished: AtomicUsize,
@@ -74,7 +77,6 @@ impl Shared {
     pub(crate) fn new(
         seats: impl Iterator<Item = Seat>,
         governor: Box<dyn Governor>,
-        processors: usize,
         panic_handler: Option<Box<PanicHandler>>,
     ) -> Arc<Self> {
         let seats: Box<[_]> = seats.map(CachePadded::new).collect();
@@ -84,7 +86,8 @@ impl Shared {
             inbox: Inbox::new(),
             sleep,
             governor,
-            processors,
+            processors: Processors::allowed().count(),
+            can_lower_priority: os::lowered_priority_works(),
             panic_handler,
             unfinished: AtomicUsize::new(1),
             closed: Flag::new(),
@@ -113,6 +116,10 @@ impl Shared {
 
     pub(crate) fn processors(&self) -> usize {
         self.processors
+    }
+
+    pub(crate) fn can_lower_priority(&self) -> bool {
+        self.can_lower_priority
     }
 
     pub(crate) fn closed(&self) -> &Flag {
@@ -161,7 +168,8 @@ impl Shared {
     /// Nobody waits for a detached task, so its panic must not pass in silence: without a handler, or when that panics
     /// too, the process ends.
     pub(crate) fn report_panic(&self, payload: Payload) {
-        let abort = AbortOnUnwind("a detached task panicked and the pool has no handler that takes it");
+        let abort =
+            AbortOnUnwind("a detached task panicked and the pool has no handler that takes it");
         if let Some(handler) = &self.panic_handler {
             handler(payload);
             abort.disarm();

@@ -1,18 +1,18 @@
 //! How the threads of a pool come and go.
 
 use std::any::Any;
-use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle, Thread};
 
+use super::Pool;
 use super::builder::Affinity;
 use super::error::BuildError;
 use super::shared::{PanicHandler, Seat, Shared};
-use super::Pool;
 use crate::deque::{ChaseLevOwner, chase_lev};
 use crate::hunt::Governor;
 use crate::job::Job;
-use crate::os::{self, Processors};
+use crate::os;
+use crate::primitive::{AtomicUsize, Ordering};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
@@ -44,12 +44,11 @@ pub(super) fn start(
 ) -> Result<Pool, BuildError> {
     let (owners, thieves): (Vec<_>, Vec<_>) = (0..workers).map(|_| chase_lev()).unzip();
     let seats = thieves.into_iter().map(Seat::new);
-    let processors = Processors::allowed().count();
-    let shared = Shared::new(seats, governor, processors, panic_handler);
+    let shared = Shared::new(seats, governor, panic_handler);
     // From here on an early return closes the pool: its handle is dropped, and with it the workers end.
     let mut pool = Pool { shared: Arc::clone(&shared), threads: Vec::with_capacity(workers) };
     let hooks = Arc::new(hooks);
-    let (sender, ready) = channel();
+    let muster = Arc::new(Muster::of(workers));
     for (index, owner) in owners.into_iter().enumerate() {
         let starting = Starting {
             index,
@@ -57,18 +56,48 @@ pub(super) fn start(
             shared: Arc::clone(&shared),
             hooks: Arc::clone(&hooks),
             affinity: threads.affinity,
-            ready: sender.clone(),
+            muster: Arc::clone(&muster),
         };
         pool.threads.push(starting.spawn(&threads)?);
     }
-    drop(sender);
-    for _ in 0..workers {
-        // A worker that ends without a word has panicked outside of its hooks, in the governor's `hunter`.
-        ready.recv().unwrap_or_else(|_| Err((workers, "it ended".to_owned()))).map_err(
-            |(worker, message)| BuildError::Hook { worker, message },
-        )?;
-    }
+    muster.wait()?;
     Ok(pool)
+}
+
+/// Where the builder waits until all workers are ready or have failed.
+struct Muster {
+    missing: AtomicUsize,
+    failure: Mutex<Option<BuildError>>,
+    builder: Thread,
+}
+
+impl Muster {
+    fn of(workers: usize) -> Self {
+        let builder = thread::current();
+        Self { missing: AtomicUsize::new(workers), failure: Mutex::new(None), builder }
+    }
+
+    fn ready(&self) {
+        // AcqRel: the builder sees what all workers did before.
+        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.builder.unpark();
+        }
+    }
+
+    fn failed(&self, worker: usize, payload: Payload) {
+        let error = BuildError::Hook { worker, message: text_of(&payload) };
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        unwind::discard(payload);
+        self.ready();
+    }
+
+    fn wait(&self) -> Result<(), BuildError> {
+        while self.missing.load(Ordering::Acquire) > 0 {
+            thread::park();
+        }
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        failure.map_or(Ok(()), Err)
+    }
 }
 
 struct Starting {
@@ -77,7 +106,7 @@ struct Starting {
     shared: Arc<Shared>,
     hooks: Arc<Hooks>,
     affinity: Affinity,
-    ready: Sender<Result<(), (usize, String)>>,
+    muster: Arc<Muster>,
 }
 
 impl Starting {
@@ -92,13 +121,14 @@ impl Starting {
 
     /// A worker's thread, from beginning to end.
     fn run(self) {
-        let Self { index, owner, shared, hooks, affinity, ready } = self;
+        let Self { index, owner, shared, hooks, affinity, muster } = self;
         if affinity == Affinity::Process {
             os::move_to_process_affinity();
         }
         let prepared = unwind::halt(|| {
             let data = hooks.worker_data.as_ref().map(|make| make(index));
-            let worker = Worker::new(index, owner, Arc::clone(&shared), data.unwrap_or(Box::new(())));
+            let worker =
+                Worker::new(index, owner, Arc::clone(&shared), data.unwrap_or(Box::new(())));
             if let Some(on_start) = &hooks.on_start {
                 on_start(index);
             }
@@ -106,14 +136,10 @@ impl Starting {
         });
         let worker = match prepared {
             Ok(worker) => worker,
-            Err(payload) => {
-                // The builder is there to hear it: it waits for all workers.
-                let _ = ready.send(Err((index, text_of(&payload))));
-                return unwind::discard(payload);
-            }
+            Err(payload) => return muster.failed(index, payload),
         };
-        let _ = ready.send(Ok(()));
-        drop(ready);
+        muster.ready();
+        drop(muster);
         worker.serve();
         let left = unwind::halt(|| {
             drop(worker);

@@ -37,15 +37,6 @@ pub(crate) struct Summons {
     made_at: Cell<Option<u32>>,
 }
 
-/// Whether a hunter that falls asleep was the last one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LastHunter {
-    /// Nobody hunts any more: whoever falls asleep must look for work once more.
-    Yes,
-    /// Others still hunt, and will look.
-    No,
-}
-
 impl Sleep {
     pub(crate) fn new(workers: usize) -> Self {
         debug_assert!(workers <= MAX_WORKERS);
@@ -140,15 +131,16 @@ impl Sleep {
 
     /// `worker`, which hunts, sleeps until it is woken, or not at all if `look_again` finds a reason to stay awake.
     /// Says whether it did block. Hunts again when this returns.
-    pub(crate) fn sleep(&self, worker: usize, look_again: impl FnOnce(LastHunter) -> bool) -> bool {
+    ///
+    /// It looks even when others still hunt, who would find what there is: one of them may be suspended.
+    pub(crate) fn sleep(&self, worker: usize, look_again: impl FnOnce() -> bool) -> bool {
         self.parkers[worker].forget();
         // In this order: whoever sees it counted finds it in the set.
         self.sleepers.enter(worker);
-        let census = self.counters.falls_asleep();
+        let _ = self.counters.falls_asleep();
         // Pairs with the fences of those who publish work or an event (`work_was_pushed`, `work_was_sent`, `wake`).
         fence(Ordering::SeqCst);
-        let last = if census.hunting() == 0 { LastHunter::Yes } else { LastHunter::No };
-        let block = !look_again(last);
+        let block = !look_again();
         if block {
             self.parkers[worker].park();
         }

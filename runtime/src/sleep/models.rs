@@ -3,7 +3,7 @@
 use loom::sync::Arc;
 use loom::thread;
 
-use super::{LastHunter, Sleep, Summons};
+use super::{Sleep, Summons};
 use crate::latch::Flag;
 use crate::primitive::{AtomicUsize, Ordering};
 
@@ -40,7 +40,7 @@ fn work_once(worker: usize, sleep: &Sleep, tasks: &Tasks) {
     let summons = Summons::default();
     sleep.begins_to_hunt();
     while !tasks.take_one() {
-        sleep.sleep(worker, |last| last == LastHunter::Yes && tasks.are_left());
+        sleep.sleep(worker, || tasks.are_left());
     }
     sleep.stops_hunting(&summons, || tasks.are_left());
 }
@@ -131,7 +131,7 @@ fn loom_sleep_a_latch_wakes_its_waiter() {
         let (sleep, latch) = &*shared;
         sleep.begins_to_hunt();
         while !latch.is_set() {
-            sleep.sleep(0, |_| latch.is_set());
+            sleep.sleep(0, || latch.is_set());
         }
         sleep.stops_hunting(&Summons::default(), || false);
         thief.join().unwrap();
@@ -149,7 +149,7 @@ fn loom_sleep_a_latch_and_a_push_at_once() {
             let (sleep, latch, _) = &*waiter;
             sleep.begins_to_hunt();
             while !latch.is_set() {
-                sleep.sleep(0, |_| latch.is_set());
+                sleep.sleep(0, || latch.is_set());
             }
             sleep.stops_hunting(&Summons::default(), || waiter.2.are_left());
         });
@@ -174,7 +174,7 @@ fn loom_sleep_closing_wakes_all() {
                     let (sleep, closed) = &*shared;
                     sleep.begins_to_hunt();
                     while !closed.is_set() {
-                        sleep.sleep(worker, |_| closed.is_set());
+                        sleep.sleep(worker, || closed.is_set());
                     }
                 })
             })

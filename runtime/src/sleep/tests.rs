@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use super::{LastHunter, Sleep, Summons};
+use super::{Sleep, Summons};
 use crate::primitive::stepped::{self, Gate};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -33,11 +33,6 @@ impl Crew {
         self.tasks.load(Ordering::Acquire) + self.closed.load(Ordering::Acquire) > 0
     }
 
-    fn is_reason_to_wake(&self, last: LastHunter) -> bool {
-        let closed = self.closed.load(Ordering::Acquire) > 0;
-        closed || last == LastHunter::Yes && self.is_something_there()
-    }
-
     fn serve(&self, worker: usize, report: impl Fn()) {
         let summons = Summons::default();
         while self.closed.load(Ordering::Acquire) == 0 {
@@ -49,7 +44,7 @@ impl Crew {
                 if self.take_one() {
                     break true;
                 }
-                self.sleep.sleep(worker, |last| self.is_reason_to_wake(last));
+                self.sleep.sleep(worker, || self.is_something_there());
             };
             self.sleep.stops_hunting(&summons, || self.is_something_there());
             if found {

@@ -24,23 +24,21 @@ impl Hunter for Sleepy {
     }
 }
 
-/// Every governor, by name; a new one gets all tests that use [`pools`] by one line here.
-pub(crate) fn governors() -> Vec<(&'static str, fn(PoolBuilder) -> PoolBuilder)> {
-    vec![
-        ("abp", |pool| pool.governor(Abp::default())),
-        ("abp that never sleeps", |pool| {
-            pool.governor(Abp { sleep_after: u32::MAX, ..Abp::default() })
-        }),
-        ("abp that lowers its priority at once", |pool| {
-            pool.governor(Abp { attempts: 1, lower_after: Some(0), sleep_after: 3 })
-        }),
-        ("sleepy", |pool| pool.governor(Sleepy)),
+/// Every governor; a new one gets all tests that use [`pools`] by one line here.
+fn governors() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
+    [
+        |pool| pool.governor(Abp::default()),
+        // Never sleeps:
+        |pool| pool.governor(Abp { sleep_after: u32::MAX, ..Abp::default() }),
+        // Lowers its priority at once:
+        |pool| pool.governor(Abp { attempts: 1, lower_after: Some(0), sleep_after: 3 }),
+        |pool| pool.governor(Sleepy),
     ]
 }
 
 /// A pool for each governor and each of some numbers of workers: one, as many as processors, many more.
 pub(crate) fn pools() -> impl Iterator<Item = Pool> {
-    governors().into_iter().flat_map(|(_, with_governor)| {
+    governors().into_iter().flat_map(|with_governor| {
         [1, 2, 3, 16].map(|workers| {
             with_governor(Pool::builder()).workers(workers).build().expect("a pool can be built")
         })

@@ -12,16 +12,14 @@ type Mask = [libc::c_ulong; WORDS];
 fn get(pid: libc::pid_t) -> Result<Mask, String> {
     let mut mask: Mask = [0; WORDS];
     // SAFETY: the kernel writes at most the given number of bytes, all of which are in the mask.
-    let answer = unsafe {
-        libc::sched_getaffinity(pid, size_of::<Mask>(), mask.as_mut_ptr().cast())
-    };
+    let answer =
+        unsafe { libc::sched_getaffinity(pid, size_of::<Mask>(), mask.as_mut_ptr().cast()) };
     if answer == 0 { Ok(mask) } else { Err(last_error()) }
 }
 
 fn set_of_this_thread(mask: &Mask) -> Result<(), String> {
     // SAFETY: the kernel reads the given number of bytes, all of which are in the mask.
-    let answer =
-        unsafe { libc::sched_setaffinity(0, size_of::<Mask>(), mask.as_ptr().cast()) };
+    let answer = unsafe { libc::sched_setaffinity(0, size_of::<Mask>(), mask.as_ptr().cast()) };
     if answer == 0 { Ok(()) } else { Err(last_error()) }
 }
 

@@ -9,8 +9,8 @@ mod priority;
 mod quota;
 
 pub(crate) use affinity::move_to_process_affinity;
-pub(super) use affinity::process_affinity;
 pub(super) use affinity::probe as probe_affinity;
+pub(super) use affinity::process_affinity;
 pub(super) use clock::probe as probe_thread_clock;
 pub(crate) use clock::{ThreadClock, process_time};
 #[cfg(not(loom))]
@@ -20,7 +20,7 @@ pub(super) use futex::probe as probe_futex;
 pub(crate) use load::busy_time;
 pub(super) use load::probe as probe_busy_time;
 pub(super) use priority::probe as probe_lowered_priority;
-pub(crate) use priority::LoweredPriority;
+pub(crate) use priority::{LoweredPriority, works as lowered_priority_works};
 pub(super) use quota::quota;
 
 #[cfg(loom)]

@@ -18,11 +18,8 @@ pub(crate) struct LoweredPriority {
 }
 
 impl LoweredPriority {
-    /// Lowers the calling thread's priority, if that can be undone and is not lowered already.
+    /// Lowers the calling thread's priority, unless it is lowered already. Only where [`works`] says so.
     pub(crate) fn begin() -> Option<Self> {
-        if probe().is_err() {
-            return None;
-        }
         Self::lower().ok()
     }
 
@@ -59,6 +56,11 @@ fn set_policy(policy: libc::c_int, parameters: &libc::sched_param) -> Result<(),
     // SAFETY: the kernel reads one `sched_param`, which is there.
     let answer = unsafe { libc::sched_setscheduler(0, policy, parameters) };
     if answer == 0 { Ok(()) } else { Err(last_error()) }
+}
+
+/// Whether priority can be lowered and restored here.
+pub(crate) fn works() -> bool {
+    probe().is_ok()
 }
 
 pub(crate) fn probe() -> Result<(), String> {

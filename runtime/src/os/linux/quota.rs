@@ -14,7 +14,8 @@ fn smallest_quota(membership: &str, mounted_at: &Path) -> Option<f64> {
     for line in membership.lines() {
         // hierarchy number : controllers : path
         let mut fields = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next())
+        let (Some(_), Some(controllers), Some(path)) =
+            (fields.next(), fields.next(), fields.next())
         else {
             continue;
         };

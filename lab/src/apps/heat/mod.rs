@@ -1,0 +1,132 @@
+//! `heat(n,m,steps)`: heat that spreads on a plate of n by m points. Jacobi's iteration with the five-point stencil on
+//! two grids; the edge keeps its temperature. Each step reads and writes all of its memory and is followed by a join of
+//! everything, so a step is one phase: short phases punish whoever balances badly, large grids test the memory.
+
+mod check;
+mod kernel;
+mod locksley;
+mod rayon;
+mod serial;
+mod static_partition;
+
+use std::time::Duration;
+
+use super::{App, Instance, Problem, size};
+use crate::random::Random;
+use crate::runtimes::Team;
+
+/// The application.
+pub struct Heat;
+
+impl App for Heat {
+    fn name(&self) -> &'static str {
+        "heat"
+    }
+
+    fn about(&self) -> &'static str {
+        "Jacobi iteration with a five-point stencil on a grid of ROWS by COLUMNS, STEPS times"
+    }
+
+    fn syntax(&self) -> &'static str {
+        "ROWSxCOLUMNSxSTEPS"
+    }
+
+    fn paper_size(&self) -> &'static str {
+        "4096x512x100"
+    }
+
+    fn quick_size(&self) -> &'static str {
+        "1024x512x40"
+    }
+
+    fn has_static(&self) -> bool {
+        true
+    }
+
+    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+        let [rows, columns, steps] = size::numbers(parameters, 'x', 1)?;
+        if rows < 3 || columns < 3 {
+            return Err("a grid inside its edge needs at least 3 rows and 3 columns".to_owned());
+        }
+        Ok(Box::new(Plate { rows, columns, steps }))
+    }
+}
+
+/// The size of the grid and the number of steps.
+#[derive(Debug, Clone, Copy)]
+struct Plate {
+    rows: usize,
+    columns: usize,
+    steps: usize,
+}
+
+impl Problem for Plate {
+    fn parameters(&self) -> String {
+        format!("{}x{}x{}", self.rows, self.columns, self.steps)
+    }
+
+    fn bytes(&self) -> u128 {
+        // The input, the two grids, and the serial answer to compare with.
+        size::product(&[4, self.rows, self.columns, size_of::<f64>()])
+    }
+
+    fn prepare(&self, seed: u64) -> Box<dyn Instance> {
+        let mut random = Random::new(seed);
+        let input: Vec<f64> = (0..self.rows * self.columns).map(|_| random.next_signed()).collect();
+        let mut grids = Grids { now: input.clone(), next: input.clone() };
+        serial::spread(&mut grids, self);
+        let expected = std::mem::replace(&mut grids.now, input.clone());
+        Box::new(Heating { plate: *self, input, grids, expected })
+    }
+}
+
+/// The temperatures now, and room for the next ones.
+#[derive(Clone)]
+struct Grids {
+    now: Vec<f64>,
+    next: Vec<f64>,
+}
+
+impl Grids {
+    fn swap(&mut self) {
+        std::mem::swap(&mut self.now, &mut self.next);
+    }
+}
+
+#[derive(Clone)]
+struct Heating {
+    plate: Plate,
+    input: Vec<f64>,
+    grids: Grids,
+    expected: Vec<f64>,
+}
+
+impl Instance for Heating {
+    fn reset(&mut self) {
+        self.grids.now.copy_from_slice(&self.input);
+    }
+
+    fn serial(&mut self) {
+        serial::spread(&mut self.grids, &self.plate);
+    }
+
+    fn locksley(&mut self, pool: &::locksley::Pool) {
+        pool.run(|worker| locksley::spread(worker, &mut self.grids, &self.plate));
+    }
+
+    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
+        pool.install(|| rayon::spread(&mut self.grids, &self.plate));
+    }
+
+    fn static_partition(&mut self, team: &Team) -> Option<Duration> {
+        Some(static_partition::spread(team, &mut self.grids, &self.plate))
+    }
+
+    fn copy(&self) -> Box<dyn Instance> {
+        Box::new(self.clone())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        check::same_bits(&self.expected, &self.grids.now, self.plate.columns)
+    }
+}

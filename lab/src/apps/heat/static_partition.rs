@@ -1,0 +1,114 @@
+//! Static partitioning: each thread keeps a strip of rows, and a barrier ends each step.
+//!
+//! A strip is its thread's own, in both grids; what its neighbours need of it, its first and its last row, they find in
+//! a pair of buffers beside it. There are two pairs, for even and for odd steps, so one barrier a step suffices: a
+//! strip writes the pair of step t + 2 only after all have passed the barrier of step t + 1, and nobody reads that of
+//! step t any more. The locks are never contended for that reason.
+
+use std::mem;
+use std::sync::{Barrier, PoisonError, RwLock};
+use std::time::Duration;
+
+use super::kernel::relax_row;
+use super::{Grids, Plate};
+use crate::runtimes::Team;
+
+/// The first and last rows of a strip.
+#[derive(Clone)]
+struct Edges {
+    first: Vec<f64>,
+    last: Vec<f64>,
+}
+
+/// The edges of each strip that has rows, from top to bottom, for even and odd steps.
+struct Published {
+    edges: [Vec<RwLock<Edges>>; 2],
+}
+
+/// One thread's rows in both grids.
+struct Strip<'a> {
+    /// Its place among the strips that have rows.
+    place: usize,
+    now: &'a mut [f64],
+    next: &'a mut [f64],
+}
+
+/// All steps; says how long they took.
+pub(super) fn spread(team: &Team, grids: &mut Grids, plate: &Plate) -> Duration {
+    let columns = plate.columns;
+    let mut strips = Vec::with_capacity(team.workers());
+    let mut places = 0;
+    let (mut now, mut next) = (&mut grids.now[..], &mut grids.next[..]);
+    for rank in 0..team.workers() {
+        let points = team.share(plate.rows, rank).len() * columns;
+        let (strip_now, rest_now) = now.split_at_mut(points);
+        let (strip_next, rest_next) = next.split_at_mut(points);
+        (now, next) = (rest_now, rest_next);
+        // With more threads than rows, some have nothing to do but to come to the barrier.
+        strips.push((points > 0).then_some(Strip {
+            place: places,
+            now: strip_now,
+            next: strip_next,
+        }));
+        places += usize::from(points > 0);
+    }
+    let blank = Edges { first: vec![0.0; columns], last: vec![0.0; columns] };
+    let published = Published {
+        edges: [(); 2].map(|()| (0..places).map(|_| RwLock::new(blank.clone())).collect()),
+    };
+    let time = team.run(strips, |_, strip, barrier| match strip {
+        Some(strip) => steps(strip, &published, plate, barrier),
+        None => (0..plate.steps).for_each(|_| _ = barrier.wait()),
+    });
+    // The threads swapped their own halves of the grids; after an odd number of steps the answer is in the other one.
+    if plate.steps % 2 == 1 {
+        grids.swap();
+    }
+    time
+}
+
+fn steps(strip: Strip<'_>, published: &Published, plate: &Plate, barrier: &Barrier) {
+    let Strip { place, mut now, mut next } = strip;
+    let columns = plate.columns;
+    for step in 0..plate.steps {
+        let edges = &published.edges[step % 2];
+        {
+            let mut mine = edges[place].write().unwrap_or_else(PoisonError::into_inner);
+            mine.first.copy_from_slice(&now[..columns]);
+            mine.last.copy_from_slice(&now[now.len() - columns..]);
+        }
+        barrier.wait();
+        let neighbour = |place: usize| edges[place].read().unwrap_or_else(PoisonError::into_inner);
+        let above = place.checked_sub(1).map(neighbour);
+        let below = (place + 1 < edges.len()).then(|| neighbour(place + 1));
+        relax_strip(
+            now,
+            next,
+            above.as_ref().map(|e| &e.last[..]),
+            below.as_ref().map(|e| &e.first[..]),
+            columns,
+        );
+        mem::swap(&mut now, &mut next);
+    }
+}
+
+/// Computes `next` from `now` and from the rows above and below the strip; where there is none, the strip ends at the
+/// plate's edge.
+fn relax_strip(
+    now: &[f64],
+    next: &mut [f64],
+    above: Option<&[f64]>,
+    below: Option<&[f64]>,
+    columns: usize,
+) {
+    let rows = now.len() / columns;
+    let row = |index: usize| &now[index * columns..][..columns];
+    for (index, out) in next.chunks_exact_mut(columns).enumerate() {
+        let up = if index > 0 { Some(row(index - 1)) } else { above };
+        let down = if index + 1 < rows { Some(row(index + 1)) } else { below };
+        match (up, down) {
+            (Some(up), Some(down)) => relax_row(up, row(index), down, out),
+            _ => out.copy_from_slice(row(index)),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Fork-join with rayon: the quarters of C in parallel, the two products of each in series.
+
+use super::kernel::{Block, LEAF_BLOCKS};
+use super::layout::{quarters, quarters_mut};
+use super::serial;
+
+/// c += a·b.
+pub(super) fn multiply(c: &mut [Block], a: &[Block], b: &[Block]) {
+    if c.len() <= LEAF_BLOCKS {
+        return serial::multiply(c, a, b);
+    }
+    let [c00, c01, c10, c11] = quarters_mut(c);
+    let [a00, a01, a10, a11] = quarters(a);
+    let [b00, b01, b10, b11] = quarters(b);
+    let quarter = |c: &mut [Block], first: [&[Block]; 2], second: [&[Block]; 2]| {
+        multiply(c, first[0], first[1]);
+        multiply(c, second[0], second[1]);
+    };
+    rayon::join(
+        || {
+            rayon::join(
+                || quarter(c00, [a00, b00], [a01, b10]),
+                || quarter(c01, [a01, b11], [a00, b01]),
+            )
+        },
+        || {
+            rayon::join(
+                || quarter(c11, [a10, b01], [a11, b11]),
+                || quarter(c10, [a11, b10], [a10, b00]),
+            )
+        },
+    );
+}

@@ -1,0 +1,107 @@
+//! The applications. One folder each; [`ALL`] lists them.
+//!
+//! An [`App`] reads a size and gives a [`Problem`]; a problem prepared with a seed is an [`Instance`], which holds its
+//! input and its answer and computes one from the other on any runtime, as often as asked.
+
+pub mod heat;
+pub mod knary;
+pub mod mm;
+pub mod msort;
+pub mod size;
+
+use std::time::Duration;
+
+use crate::fault::{Fault, Outcome};
+use crate::runtimes::Team;
+
+/// Every application. A new one is a folder and a line here.
+pub static ALL: &[&dyn App] = &[&knary::Knary, &heat::Heat, &msort::Msort, &mm::Mm];
+
+/// An application of the laboratory.
+pub trait App: Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+    /// What it computes, in a line.
+    fn about(&self) -> &'static str;
+    /// How its parameters are written, for example `ROWSxCOLUMNSxSTEPS`.
+    fn syntax(&self) -> &'static str;
+    /// The parameters that `--size paper` stands for.
+    fn paper_size(&self) -> &'static str;
+    /// The parameters that `--size quick` stands for.
+    fn quick_size(&self) -> &'static str;
+    /// Whether a statically partitioned version exists.
+    fn has_static(&self) -> bool {
+        false
+    }
+    /// The problem that `parameters` describe, or one line that says why there is none.
+    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String>;
+}
+
+/// An application with a size.
+pub trait Problem: Send + Sync {
+    /// The parameters, as they would be given on the command line.
+    fn parameters(&self) -> String;
+    /// The memory that an instance needs, in bytes.
+    fn bytes(&self) -> u128;
+    /// An instance with its input filled in. Only what is random about it depends on `seed`.
+    fn prepare(&self, seed: u64) -> Box<dyn Instance>;
+}
+
+/// An input and its answer. Each computation is preceded by [`reset`](Instance::reset), which is not part of it.
+pub trait Instance: Send {
+    /// Restores the input and forgets the answer.
+    fn reset(&mut self);
+    /// Computes the answer as a good serial program does.
+    fn serial(&mut self);
+    /// Computes the answer on the workers of a Locksley pool.
+    fn locksley(&mut self, pool: &locksley::Pool);
+    /// Computes the answer on the threads of a rayon pool.
+    fn rayon(&mut self, pool: &rayon::ThreadPool);
+    /// Computes the answer on a team of threads, each of which does its share of the work; says how long it took.
+    /// `None` where the application has no such version ([`App::has_static`]).
+    fn static_partition(&mut self, team: &Team) -> Option<Duration> {
+        let _ = team;
+        None
+    }
+    /// Another instance with the same input, to be computed side by side with this one.
+    fn copy(&self) -> Box<dyn Instance>;
+    /// Whether the answer is right; if not, what is wrong with it.
+    fn check(&self) -> Result<(), String>;
+}
+
+/// The application called `name`.
+pub fn find(name: &str) -> Outcome<&'static dyn App> {
+    ALL.iter().copied().find(|app| app.name() == name).ok_or_else(|| {
+        let known: Vec<_> = ALL.iter().map(|app| app.name()).collect();
+        Fault::input(format!("unknown application '{name}'; there are {}", known.join(", ")))
+    })
+}
+
+/// The problem that `--size SIZE` means to `app`: `paper`, `quick`, or the application's own parameters.
+pub fn problem(app: &dyn App, size: &str) -> Outcome<Box<dyn Problem>> {
+    let parameters = match size {
+        "paper" => app.paper_size(),
+        "quick" => app.quick_size(),
+        other => other,
+    };
+    let problem = app.problem(parameters).map_err(|reason| {
+        Fault::input(format!(
+            "{} cannot have the size '{size}': {reason}; write paper, quick or {}",
+            app.name(),
+            app.syntax()
+        ))
+    })?;
+    let available = crate::machine::available_memory();
+    if problem.bytes() > available {
+        return Err(Fault::input(format!(
+            "{} of size '{size}' needs {} of memory, and {} are available",
+            app.name(),
+            size::in_bytes(problem.bytes()),
+            size::in_bytes(available)
+        )));
+    }
+    Ok(problem)
+}
+
+#[cfg(test)]
+mod tests;

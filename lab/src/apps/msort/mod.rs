@@ -1,0 +1,115 @@
+//! `msort(n)`: merge sort of n random 32-bit integers between two arrays. Both the sorting of the halves and their
+//! merging are divided, so the critical path is short.
+
+mod check;
+mod kernel;
+mod locksley;
+mod rayon;
+mod serial;
+mod split;
+
+use super::{App, Instance, Problem, size};
+use crate::random::Random;
+
+/// The application.
+pub struct Msort;
+
+impl App for Msort {
+    fn name(&self) -> &'static str {
+        "msort"
+    }
+
+    fn about(&self) -> &'static str {
+        "merge sort of N random integers (N, or NK, or NM), with a merge that is parallel as well"
+    }
+
+    fn syntax(&self) -> &'static str {
+        "N"
+    }
+
+    fn paper_size(&self) -> &'static str {
+        "32M"
+    }
+
+    fn quick_size(&self) -> &'static str {
+        "1M"
+    }
+
+    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+        let (digits, unit) = match parameters.as_bytes().last() {
+            Some(b'K') => (&parameters[..parameters.len() - 1], 1 << 10),
+            Some(b'M') => (&parameters[..parameters.len() - 1], 1 << 20),
+            _ => (parameters, 1),
+        };
+        let [number] = size::numbers::<1>(digits, 'x', 1)?;
+        let number =
+            number.checked_mul(unit).ok_or_else(|| format!("'{parameters}' is too large"))?;
+        Ok(Box::new(Integers { number }))
+    }
+}
+
+/// How many integers.
+#[derive(Debug, Clone, Copy)]
+struct Integers {
+    number: usize,
+}
+
+impl Problem for Integers {
+    fn parameters(&self) -> String {
+        match self.number {
+            n if n % (1 << 20) == 0 => format!("{}M", n >> 20),
+            n if n % (1 << 10) == 0 => format!("{}K", n >> 10),
+            n => n.to_string(),
+        }
+    }
+
+    fn bytes(&self) -> u128 {
+        // The input, the array that is sorted, and the one beside it.
+        size::product(&[3, self.number, size_of::<u32>()])
+    }
+
+    fn prepare(&self, seed: u64) -> Box<dyn Instance> {
+        let mut random = Random::new(seed);
+        let input: Vec<u32> = (0..self.number).map(|_| random.next_u64() as u32).collect();
+        let content = check::content(&input);
+        // A copy, not zeros: memory that was never written costs a page fault in the first computation.
+        let (data, scratch) = (input.clone(), input.clone());
+        Box::new(Sorting { input, data, scratch, content })
+    }
+}
+
+#[derive(Clone)]
+struct Sorting {
+    input: Vec<u32>,
+    data: Vec<u32>,
+    scratch: Vec<u32>,
+    content: u64,
+}
+
+impl Instance for Sorting {
+    fn reset(&mut self) {
+        self.data.copy_from_slice(&self.input);
+    }
+
+    fn serial(&mut self) {
+        serial::sort(&mut self.data, &mut self.scratch, split::Into::Data);
+    }
+
+    fn locksley(&mut self, pool: &::locksley::Pool) {
+        pool.run(|worker| {
+            locksley::sort(worker, &mut self.data, &mut self.scratch, split::Into::Data)
+        });
+    }
+
+    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
+        pool.install(|| rayon::sort(&mut self.data, &mut self.scratch, split::Into::Data));
+    }
+
+    fn copy(&self) -> Box<dyn Instance> {
+        Box::new(self.clone())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        check::sorted(&self.data, self.content)
+    }
+}

@@ -1,0 +1,99 @@
+//! Every application on every runtime, small, with few and with many workers.
+
+use super::*;
+use crate::runtimes;
+
+/// Small sizes, among them ones that do not divide evenly and ones with less work than workers.
+const SIZES: &[(&str, &[&str])] = &[
+    ("knary", &["1,3,1", "5,3,0", "4,3,3", "6,1,0", "5,4,2"]),
+    ("heat", &["3x3x1", "61x47x7", "40x600x4", "5x9000x3"]),
+    ("msort", &["1", "7", "1000", "40961", "150K"]),
+    ("mm", &["16", "32", "128"]),
+];
+
+#[test]
+fn every_application_is_right_on_every_runtime() {
+    for app in ALL {
+        let (_, sizes) =
+            SIZES.iter().find(|(name, _)| *name == app.name()).expect("sizes for each application");
+        for size in *sizes {
+            let problem = problem(*app, size).unwrap();
+            assert_eq!(problem.parameters(), *size);
+            let mut instance = problem.prepare(11);
+            for runtime in runtimes::ALL.iter().filter(|runtime| runtime.can_run(*app)) {
+                for workers in [1, 2, 3, 7] {
+                    let crew = runtime.start(workers).unwrap();
+                    crew.compute(instance.as_mut());
+                    if let Err(wrong) = instance.check() {
+                        panic!("{} {size} on {} with {workers}: {wrong}", app.name(), runtime.name);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_was_not_computed_is_rejected() {
+    for (name, size) in [("knary", "4,3,1"), ("heat", "20x20x3"), ("msort", "100"), ("mm", "32")] {
+        let mut instance = problem(find(name).unwrap(), size).unwrap().prepare(5);
+        instance.reset();
+        assert!(instance.check().is_err(), "{name}");
+    }
+}
+
+#[test]
+fn sizes_that_cannot_be_are_refused_in_one_line() {
+    let wrong = [
+        (
+            "knary",
+            &[
+                "",
+                "3",
+                "3,2",
+                "0,2,1",
+                "3,0,0",
+                "3,2,3",
+                "64,9,0",
+                "99999999999999999999,2,1",
+                "a,b,c",
+            ][..],
+        ),
+        (
+            "heat",
+            &["", "0x4x4", "2x9x9", "9x9x0", "9x9", "9x9x9x9", "-3x4x4", "9,9,9", "9x9x1.5"][..],
+        ),
+        (
+            "msort",
+            &["", "0", "-1", "1.5", "1G", "M", "99999999999999999999", "18446744073709551615M"][..],
+        ),
+        (
+            "mm",
+            &["", "0", "15", "48", "1000", "16x16", "99999999999999999999", "9223372036854775808"]
+                [..],
+        ),
+    ];
+    for (name, sizes) in wrong {
+        for size in sizes {
+            let Err(fault) = problem(find(name).unwrap(), size) else {
+                panic!("{name} accepted {size}")
+            };
+            assert!(matches!(fault, Fault::Input(_)), "{name} {size}");
+            assert_eq!(fault.to_string().lines().count(), 1, "{name} {size}: {fault}");
+        }
+    }
+}
+
+#[test]
+fn memory_that_no_machine_has_is_refused() {
+    for (name, size) in [
+        ("heat", "9999999999x9999999999x1"),
+        ("msort", "9999999999999999"),
+        ("mm", "4611686018427387904"),
+    ] {
+        let Err(fault) = problem(find(name).unwrap(), size) else {
+            panic!("{name} accepted {size}")
+        };
+        assert!(fault.to_string().contains("memory"), "{fault}");
+    }
+}

@@ -1,0 +1,177 @@
+//! The command line: what it accepts, and one line for what it does not.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand};
+
+use crate::fault::{Fault, Outcome};
+use crate::random::DEFAULT_SEED;
+use crate::{apps, machine, output, runtimes};
+
+/// Locksley's laboratory: work stealing on machines that are shared.
+#[derive(Debug, Parser)]
+#[command(name = "locksley", version, max_term_width = 100)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// A command, its arguments read and, as far as that needs no look at files, found sensible.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show the processors that this process may use, the kernel, and which of its assists work
+    Machine(Machine),
+    /// List the applications, their sizes and their runtimes
+    Apps,
+    /// Run one application once, check its answer and say how long it took
+    Run(Run),
+    /// Repeat small parallel rounds for some seconds and print their rate: the co-run unit
+    Rounds(Rounds),
+    /// Measure the performance cliff: speedup and utilization over the number of workers
+    Cliff(Cliff),
+    /// Make the page of an experiment again from its record
+    Report(Report),
+    /// Nothing was asked for that needs doing: help or the version has been printed
+    #[command(skip)]
+    Nothing,
+}
+
+/// `locksley machine`
+#[derive(Debug, Args)]
+pub struct Machine {
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `locksley run`
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The application: see `locksley apps`
+    #[arg(value_name = "APP")]
+    pub app: String,
+    /// The runtime: locksley, locksley-awake, rayon, static or serial
+    #[arg(long, value_name = "R", default_value = "locksley")]
+    pub runtime: String,
+    /// The number of workers [default: one for each processor allowed]
+    #[arg(long, value_name = "P", value_parser = workers)]
+    pub workers: Option<usize>,
+    /// paper, quick, or the application's parameters: see `locksley apps`
+    #[arg(long, value_name = "S", default_value = "quick")]
+    pub size: String,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `locksley rounds`
+#[derive(Debug, Args)]
+pub struct Rounds {
+    /// For how long, in seconds
+    #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
+    pub secs: std::time::Duration,
+    /// The number of workers [default: one for each processor allowed]
+    #[arg(long, value_name = "P", value_parser = workers)]
+    pub workers: Option<usize>,
+    /// Steps of xorshift64 in a leaf
+    #[arg(long, value_name = "N", default_value_t = 5000)]
+    pub leaf: u64,
+    /// Leaves in parallel, in each round
+    #[arg(long, value_name = "C", default_value_t = 64)]
+    pub chunks: u64,
+    /// Leaves in a row before them, in each round
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub serial: u64,
+    /// The runtime: locksley, locksley-awake, rayon, static or serial
+    #[arg(long, value_name = "R", default_value = "locksley")]
+    pub runtime: String,
+}
+
+/// `locksley cliff`
+#[derive(Debug, Args)]
+pub struct Cliff {
+    /// At most a minute: fewer worker counts, smaller inputs, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these applications [default: all of them, and rounds]
+    #[arg(long, value_name = "APP,..", value_delimiter = ',')]
+    pub apps: Vec<String>,
+    /// Where the figures and the machine are written [default: cliff.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/cliff, or out/cliff-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley report`
+#[derive(Debug, Args)]
+pub struct Report {
+    /// The record of an experiment
+    #[arg(long, value_name = "FILE")]
+    pub json: PathBuf,
+    /// The folder for the page
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
+/// Reads the arguments of the process; prints help and version where they are asked for.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Outcome<Command> {
+    match CommandLine::try_parse_from(arguments) {
+        Ok(line) => Ok(line.command),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                output::say(error.to_string().trim_end())?;
+                Ok(Command::Nothing)
+            }
+            ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                Err(Fault::input("no command was given; try --help"))
+            }
+            _ => Err(Fault::input(in_one_line(&error.to_string()))),
+        },
+    }
+}
+
+/// What clap has to say up to its first blank line, and its tip if it has one, as one line.
+fn in_one_line(message: &str) -> String {
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let what = message.lines().take_while(|line| !line.trim().is_empty());
+    let tip = message.lines().filter(|line| line.trim_start().starts_with("tip:"));
+    let words: Vec<&str> = what.chain(tip).flat_map(str::split_whitespace).collect();
+    words.join(" ")
+}
+
+fn workers(text: &str) -> Result<usize, String> {
+    match apps::size::whole(text)? {
+        workers if (1..=runtimes::MOST_WORKERS).contains(&workers) => Ok(workers),
+        _ => Err(format!("there can be 1 to {} workers", runtimes::MOST_WORKERS)),
+    }
+}
+
+fn seconds(text: &str) -> Result<std::time::Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
+    if !seconds.is_finite() || seconds <= 0.0 {
+        return Err("it must be finite and more than 0".to_owned());
+    }
+    // A year, which no clock of ours overflows.
+    match std::time::Duration::try_from_secs_f64(seconds) {
+        Ok(time) if time.as_secs() <= 365 * 86_400 => Ok(time),
+        _ => Err("it must be at most a year".to_owned()),
+    }
+}
+
+/// The number of workers asked for, or one for each processor.
+pub fn workers_or_default(asked: Option<usize>) -> usize {
+    asked.unwrap_or_else(machine::default_workers)
+}

@@ -1,0 +1,65 @@
+//! `locksley run APP`: one application, once.
+
+use serde::Serialize;
+
+use crate::apps;
+use crate::cli::{self, workers_or_default};
+use crate::fault::{Fault, Outcome};
+use crate::output::say;
+use crate::runtimes;
+
+/// The line that `--json` prints.
+#[derive(Serialize)]
+struct Line<'a> {
+    app: &'a str,
+    runtime: &'a str,
+    workers: usize,
+    size: String,
+    seed: u64,
+    seconds: f64,
+    correct: bool,
+}
+
+pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
+    let app = apps::find(&arguments.app)?;
+    let runtime = runtimes::find(&arguments.runtime)?;
+    if !runtime.can_run(app) {
+        return Err(Fault::input(format!(
+            "{} has no version for the runtime '{}'",
+            app.name(),
+            runtime.name
+        )));
+    }
+    let problem = apps::problem(app, &arguments.size)?;
+    let workers = runtime.workers(workers_or_default(arguments.workers));
+
+    let mut instance = problem.prepare(arguments.seed);
+    let crew = runtime.start(workers)?;
+    let time = crew.compute(instance.as_mut());
+    let checked = instance.check();
+
+    let line = Line {
+        app: app.name(),
+        runtime: runtime.name,
+        workers,
+        size: problem.parameters(),
+        seed: arguments.seed,
+        seconds: time.as_secs_f64(),
+        correct: checked.is_ok(),
+    };
+    if arguments.json {
+        say(&serde_json::to_string(&line).map_err(|error| Fault::run(error.to_string()))?)?;
+    } else {
+        say(&format!(
+            "{} {} on {} with {} worker{}: {:.6} s, the answer is {}",
+            line.app,
+            line.size,
+            line.runtime,
+            workers,
+            if workers == 1 { "" } else { "s" },
+            line.seconds,
+            if line.correct { "correct" } else { "wrong" }
+        ))?;
+    }
+    checked.map_err(|wrong| Fault::run(format!("{}'s answer is wrong: {wrong}", app.name())))
+}

@@ -1,0 +1,101 @@
+//! What is measured on a crew: an application with its input, or the co-run unit.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::Duration;
+
+use crate::apps::{self, App, Instance};
+use crate::fault::{Fault, Outcome};
+use crate::record::{Input, Plan, RoundsPlan};
+use crate::runtimes::Crew;
+
+use super::plan::ROUNDS;
+
+/// Something that takes a time on a crew.
+pub(super) enum Subject {
+    /// An application: the time is that of the computation.
+    App { app: &'static dyn App, bytes: u128, instance: Box<dyn Instance> },
+    /// Rounds: the time is that of one round.
+    Rounds(RoundsPlan),
+}
+
+impl Subject {
+    /// The subject that `input` names, its input filled in.
+    pub(super) fn prepare(input: &Input, plan: &Plan) -> Outcome<Subject> {
+        if let (ROUNDS, Some(rounds)) = (input.app.as_str(), plan.rounds) {
+            return Ok(Subject::Rounds(rounds));
+        }
+        let app = apps::find(&input.app)?;
+        let problem = apps::problem(app, &input.size)?;
+        let instance = problem.prepare(plan.seed);
+        Ok(Subject::App { app, bytes: problem.bytes(), instance })
+    }
+
+    /// Its time on `crew`, in seconds. A wrong answer is a fault.
+    pub(super) fn time_on(&mut self, crew: &Crew) -> Outcome<f64> {
+        match self {
+            Subject::App { app, instance, .. } => {
+                let time = crew.compute(instance.as_mut());
+                checked(*app, instance.as_ref())?;
+                Ok(time.as_secs_f64())
+            }
+            Subject::Rounds(rounds) => {
+                let rate = rounds.round.repeat_on(crew, Duration::from_secs_f64(rounds.seconds))?;
+                Ok(rate.per_second().recip())
+            }
+        }
+    }
+
+    /// The harmonic mean of the times of `number` serial copies that run side by side: the serial time divided by it is
+    /// the mean speed of a copy among its peers, which no parallel program can beat on this machine.
+    pub(super) fn time_of_copies(&mut self, number: usize) -> Outcome<f64> {
+        let mut copies = Vec::with_capacity(number);
+        for _ in 0..number {
+            copies.push(self.copy());
+        }
+        let together = Barrier::new(number);
+        let times: Vec<Outcome<f64>> = thread::scope(|scope| {
+            let threads: Vec<_> = copies
+                .iter_mut()
+                .map(|copy| {
+                    scope.spawn(|| {
+                        together.wait();
+                        copy.time_on(&Crew::Serial)
+                    })
+                })
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().expect("a serial copy panicked"))
+                .collect()
+        });
+        let mut speed = 0.0;
+        for time in times {
+            speed += time?.recip();
+        }
+        Ok(number as f64 / speed)
+    }
+
+    /// The memory that one copy needs, in bytes.
+    pub(super) fn bytes(&self) -> u128 {
+        match self {
+            Subject::App { bytes, .. } => *bytes,
+            Subject::Rounds(_) => 0,
+        }
+    }
+
+    fn copy(&self) -> Subject {
+        match self {
+            Subject::App { app, bytes, instance } => {
+                Subject::App { app: *app, bytes: *bytes, instance: instance.copy() }
+            }
+            Subject::Rounds(rounds) => Subject::Rounds(*rounds),
+        }
+    }
+}
+
+fn checked(app: &dyn App, instance: &dyn Instance) -> Outcome<()> {
+    instance
+        .check()
+        .map_err(|wrong| Fault::run(format!("{}'s answer is wrong: {wrong}", app.name())))
+}

@@ -1,0 +1,91 @@
+//! The summary as text.
+
+use std::fmt::Write;
+
+use super::plan;
+use super::summary::{InputSummary, Summary};
+use crate::record::Record;
+
+/// A table for people: each input, each runtime, and the utilization over the number of workers.
+pub fn text(record: &Record, summary: &Summary) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail, so the results below are dropped.
+    let _ = writeln!(
+        text,
+        "{} processors ({}), {}, seed {}, {}",
+        summary.capacity,
+        record.machine.processor,
+        record.machine.kernel,
+        record.plan.seed,
+        record.finished
+    );
+    if record.plan.quick {
+        let _ = writeln!(text, "{}", plan::subset(&record.plan));
+    }
+    let _ = writeln!(
+        text,
+        "utilization T1/(PA TP), medians; PA = min(P, {}); times in seconds",
+        summary.capacity
+    );
+    if let Some(taken) = summary.taken_by_others() {
+        let _ = writeln!(
+            text,
+            "NOTE: others took {taken:.2} processors meanwhile; all figures suffer from that"
+        );
+    }
+    for input in &summary.inputs {
+        let _ = write!(text, "\n{}", input_table(input, &record.plan.workers));
+    }
+    text.trim_end().to_owned() + "\n"
+}
+
+fn input_table(summary: &InputSummary, workers: &[usize]) -> String {
+    let mut text = format!(
+        "{} {} ({}), Ts = {}{}\n",
+        summary.input.app,
+        summary.input.size,
+        summary.input.shows,
+        seconds(summary.serial.median),
+        summary
+            .granted
+            .map_or(String::new(), |granted| format!(", PA as metered at most {granted:.2}"))
+    );
+    let _ = write!(text, "  {:<18}{:>9}{:>7}  P =", "runtime", "T1", "T1/Ts");
+    for workers in workers {
+        let _ = write!(text, "{workers:>6}");
+    }
+    text.push('\n');
+    for runtime in &summary.runtimes {
+        let _ = write!(
+            text,
+            "  {:<18}{:>9}{:>7.3}     ",
+            runtime.runtime,
+            seconds(runtime.work),
+            runtime.overhead
+        );
+        for workers in workers {
+            let point = runtime.points.iter().find(|point| point.workers == *workers);
+            let _ = match point {
+                Some(point) => write!(text, "{:>6.2}", point.utilization),
+                None => write!(text, "{:>6}", "-"),
+            };
+        }
+        text.push('\n');
+    }
+    // The ceiling is the machine's, not a runtime's: any runtime's points have it.
+    if let Some(runtime) = summary.runtimes.last() {
+        let _ = write!(text, "  {:<39}", "ceiling");
+        for point in &runtime.points {
+            let _ = write!(text, "{:>6.2}", point.ceiling);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A time with four significant digits.
+pub fn seconds(seconds: f64) -> String {
+    let digits =
+        if seconds > 0.0 { (3.0 - seconds.log10().floor()).clamp(0.0, 9.0) as usize } else { 0 };
+    format!("{seconds:.digits$}")
+}

@@ -1,0 +1,191 @@
+//! A cliff small enough to fall off in a test.
+
+use std::fs;
+
+use super::journal::{Header, Journal};
+use super::*;
+use crate::record::{COPIES, Cell, Input, Plan, RoundsPlan, Sample};
+use crate::rounds::Round;
+
+fn tiny_plan() -> Plan {
+    let input = |app: &str, size: &str| Input {
+        app: app.to_owned(),
+        size: size.to_owned(),
+        shows: "<tiny>".to_owned(),
+    };
+    Plan {
+        experiment: "cliff".to_owned(),
+        quick: true,
+        seed: 3,
+        repeats: 2,
+        budget_seconds: 60.0,
+        workers: vec![1, 2, 5],
+        runtimes: ["static", "locksley", "locksley-awake", "rayon"].map(str::to_owned).to_vec(),
+        inputs: vec![
+            input("heat", "20x20x3"),
+            input("knary", "3,2,1"),
+            input("msort", "100"),
+            input("mm", "32"),
+        ],
+        rounds: Some(RoundsPlan {
+            round: Round { leaf: 10, chunks: 4, serial: 1 },
+            seconds: 0.001,
+        }),
+    }
+}
+
+fn header(plan: Plan) -> Header {
+    Header { plan, machine: Machine::here(), versions: Versions::of_this_build() }
+}
+
+/// Two processors, three workers, made-up times.
+fn record() -> Record {
+    let mut record = Record {
+        format: record::FORMAT.to_owned(),
+        plan: tiny_plan(),
+        machine: Machine::here(),
+        versions: Versions::of_this_build(),
+        started: "then".to_owned(),
+        finished: "now".to_owned(),
+        samples: Vec::new(),
+        grants: Vec::new(),
+    };
+    record.machine.processors = 2;
+    record.machine.quota = None;
+    record.plan.inputs.truncate(1);
+    record.plan.rounds = None;
+    let mut sample = |runtime: &str, workers, repeat, seconds| {
+        let cell = Cell {
+            app: "heat".into(),
+            size: "20x20x3".into(),
+            runtime: runtime.to_owned(),
+            workers,
+        };
+        record.samples.push(Sample { cell, repeat, seconds });
+    };
+    for (repeat, seconds) in [9.0, 8.0, 100.0].into_iter().enumerate() {
+        sample("serial", 1, repeat, seconds);
+        sample("static", 1, repeat, seconds + 1.0);
+        sample("static", 5, repeat, seconds);
+    }
+    sample(COPIES, 2, 0, 10.0);
+    sample(COPIES, 2, 1, 30.0);
+    record
+}
+
+#[test]
+fn medians_and_ratios_are_those_of_the_papers() {
+    let summary = Summary::of(&record());
+    let [input] = &summary.inputs[..] else { panic!("one input") };
+    assert_eq!(
+        (input.serial.median, input.serial.least, input.serial.most, input.serial.number),
+        (9.0, 8.0, 100.0, 3)
+    );
+    assert_eq!(input.ceilings, [(2, 0.8)], "the best of each: 8 and 10 seconds");
+    let [runtime] = &input.runtimes[..] else { panic!("only one was measured") };
+    assert_eq!((runtime.work, runtime.overhead), (10.0, 10.0 / 9.0));
+    let [one, five] = &runtime.points[..] else { panic!("P = 1 and P = 5") };
+    assert_eq!(
+        (one.processors, one.utilization, one.ceiling, one.is_crowded()),
+        (1.0, 1.0, 1.0, false)
+    );
+    assert_eq!((five.processors, five.is_crowded()), (2.0, true));
+    assert_eq!((five.speedup, five.utilization, five.ceiling), (10.0 / 9.0, 5.0 / 9.0, 0.8));
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cliff.json.part");
+    let header = header(tiny_plan());
+
+    let mut journal = Journal::open(&path, &header, false).unwrap();
+    measure::all(&header, &mut journal).unwrap();
+    let complete = journal.into_parts().0;
+
+    // Stopped in the middle of a line.
+    let text = fs::read_to_string(&path).unwrap();
+    let kept: Vec<&str> = text.lines().take(text.lines().count() / 2).collect();
+    let half = kept.iter().filter(|line| line.contains("\"repeat\"")).count();
+    assert!(half > 0);
+    fs::write(&path, kept.join("\n") + "\n{\"app\":\"he").unwrap();
+
+    let mut journal = Journal::open(&path, &header, false).unwrap();
+    assert_eq!(journal.len(), half);
+    measure::all(&header, &mut journal).unwrap();
+    let resumed = journal.into_parts().0;
+    assert_eq!(resumed[..half], complete[..half]);
+    let cells =
+        |samples: &[Sample]| samples.iter().map(|s| (s.cell.clone(), s.repeat)).collect::<Vec<_>>();
+    assert_eq!(cells(&resumed), cells(&complete));
+
+    let mut other = header.clone();
+    other.plan.seed += 1;
+    assert_eq!(
+        Journal::open(&path, &other, false).unwrap().len(),
+        0,
+        "another seed's measurements are not mixed in"
+    );
+}
+
+#[test]
+fn a_fresh_start_forgets_what_was_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cliff.json.part");
+    let header = header(tiny_plan());
+    let mut journal = Journal::open(&path, &header, false).unwrap();
+    measure::all(&header, &mut journal).unwrap();
+    assert!(journal.len() > 0);
+    assert_eq!(Journal::open(&path, &header, true).unwrap().len(), 0);
+}
+
+#[test]
+fn the_page_is_the_same_again_from_the_record_and_a_finished_run_is_not_redone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, again) = (folder.path().join("a/b"), folder.path().join("again"));
+    let json = folder.path().join("c/cliff.json");
+    let options = Options { plan: tiny_plan(), json: json.clone(), out: out.clone(), fresh: false };
+    assert!(!run(&options).unwrap().is_old);
+    let page = fs::read_to_string(out.join("index.html")).unwrap();
+    let saved = fs::read_to_string(&json).unwrap();
+    assert!(!journal_of(&json).exists());
+
+    let record = record::files::read(&json).unwrap();
+    let path = report::prepare(&again).unwrap();
+    report::write(&path, &record, &Summary::of(&record)).unwrap();
+    assert_eq!(fs::read_to_string(path).unwrap(), page);
+
+    assert!(run(&options).unwrap().is_old);
+    assert_eq!(fs::read_to_string(&json).unwrap(), saved);
+    assert_eq!(fs::read_to_string(out.join("index.html")).unwrap(), page);
+
+    assert!(!run(&Options { fresh: true, ..options }).unwrap().is_old);
+    assert_ne!(fs::read_to_string(&json).unwrap(), saved);
+}
+
+#[test]
+fn plans_name_what_they_measure() {
+    let quick = plan::plan(true, 1, &[], 2).unwrap();
+    assert_eq!(quick.workers, [1, 2, 3, 4, 8, 32]);
+    assert!(plan::subset(&quick).contains("P = 1 2 3 4 8 32"));
+    let full = plan::plan(false, 1, &[], 2).unwrap();
+    assert_eq!(full.workers, [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]);
+    assert!(full.repeats >= 5 && full.rounds.is_some());
+    let many = plan::plan(false, 1, &["mm".to_owned()], 64).unwrap();
+    assert_eq!(many.workers[9..], [32, 64, 65, 128]);
+    assert!(many.inputs.iter().all(|input| input.app == "mm") && many.rounds.is_none());
+    assert!(plan::plan(true, 1, &["nothing".to_owned()], 2).is_err());
+}
+
+#[test]
+fn the_table_has_a_line_for_each_runtime() {
+    let record = record();
+    let text = table::text(&record, &Summary::of(&record));
+    assert!(text.contains("heat 20x20x3 (<tiny>), Ts = 9.000"), "{text}");
+    assert!(
+        text.lines()
+            .any(|line| line.contains("static") && line.contains("10.00") && line.contains("0.56")),
+        "{text}"
+    );
+    assert_eq!([table::seconds(0.000_123_456), table::seconds(12.3456)], ["0.0001235", "12.35"]);
+}

@@ -1,0 +1,3 @@
+//! The experiments, one folder each.
+
+pub mod cliff;

@@ -1,0 +1,46 @@
+//! What can go wrong, by whose fault it is: that decides the exit code.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// A failure that ends the program with one line on stderr.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// The request cannot be carried out as it stands; found before any work starts. Exit code 2.
+    Input(String),
+    /// The work was started and failed, or its answer is wrong. Exit code 1.
+    Run(String),
+}
+
+/// The usual result of whatever the command line reaches.
+pub type Outcome<T> = Result<T, Fault>;
+
+impl Fault {
+    /// A fault of the request.
+    pub fn input(message: impl Into<String>) -> Self {
+        Fault::Input(message.into())
+    }
+
+    /// A fault of the work itself.
+    pub fn run(message: impl Into<String>) -> Self {
+        Fault::Run(message.into())
+    }
+
+    /// The process's exit code for this fault.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Fault::Input(_) => ExitCode::from(2),
+            Fault::Run(_) => ExitCode::from(1),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Input(message) | Fault::Run(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}

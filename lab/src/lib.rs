@@ -1,0 +1,39 @@
+//! Locksley's laboratory: applications, experiments and their reports.
+//!
+//! The binary `locksley` is a thin shell around this library:
+//!
+//! - [`apps`]: the applications, one folder each, and the registry that lists them;
+//! - [`runtimes`]: what executes them (Locksley, rayon, statically partitioned threads, the serial program);
+//! - [`rounds`]: the co-run unit, a program that repeats small parallel rounds for a given time;
+//! - [`experiments`]: one folder an experiment; this far, the performance cliff;
+//! - [`record`]: what an experiment writes down, and the machine that it was measured on;
+//! - [`report`]: the page made from a record;
+//! - [`cli`] and [`commands`]: the command line.
+
+pub mod apps;
+pub mod cli;
+pub mod commands;
+pub mod experiments;
+pub mod fault;
+pub mod machine;
+pub mod output;
+pub mod progress;
+pub mod random;
+pub mod record;
+pub mod report;
+pub mod rounds;
+pub mod runtimes;
+
+use std::process::ExitCode;
+
+/// Runs the command line of this process and says how it went: 0 well, 1 a wrong answer or a failed run, 2 wrong input.
+pub fn main() -> ExitCode {
+    let outcome = cli::parse(std::env::args_os()).and_then(commands::execute);
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            output::complain(&fault.to_string());
+            fault.exit_code()
+        }
+    }
+}

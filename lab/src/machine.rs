@@ -1,0 +1,112 @@
+//! The machine that this process runs on, as far as results depend on it.
+
+use std::fs;
+
+use locksley::os::{self, AssistState, Processors};
+use serde::{Deserialize, Serialize};
+
+/// A machine, as records keep it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The number of processors that this process may use.
+    pub processors: usize,
+    /// The share of processors that a control group grants, if it limits them.
+    pub quota: Option<f64>,
+    /// The processor's name, if the system tells.
+    pub processor: String,
+    /// Memory in bytes, if the system tells.
+    pub memory: Option<u64>,
+    /// The operating system, its kernel's version and the architecture.
+    pub kernel: String,
+    /// What the operating system can do for the scheduler.
+    pub assists: Vec<Assist>,
+}
+
+/// One kind of help that an operating system may give.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assist {
+    /// Its name.
+    pub name: String,
+    /// What it is good for.
+    pub purpose: String,
+    /// What is done without it.
+    pub fallback: String,
+    /// Whether it works here.
+    pub works: bool,
+    /// If not, why.
+    pub reason: Option<String>,
+}
+
+impl Machine {
+    /// Looks at this machine.
+    pub fn here() -> Machine {
+        let allowed = Processors::allowed();
+        Machine {
+            processors: allowed.count(),
+            quota: allowed.quota(),
+            processor: processor_name(),
+            memory: memory_field("MemTotal:"),
+            kernel: kernel(),
+            assists: os::assists().iter().map(Assist::from).collect(),
+        }
+    }
+
+    /// The processors that a program can have at once: those allowed, or fewer by quota.
+    pub fn capacity(&self) -> f64 {
+        let allowed = self.processors as f64;
+        self.quota.map_or(allowed, |quota| quota.min(allowed))
+    }
+
+    /// The processors that `workers` can have when the machine is theirs: PA = min(P, capacity).
+    pub fn granted(&self, workers: usize) -> f64 {
+        self.capacity().min(workers as f64)
+    }
+}
+
+impl From<&os::Assist> for Assist {
+    fn from(assist: &os::Assist) -> Assist {
+        let reason = match &assist.state {
+            AssistState::Works => None,
+            AssistState::Missing(reason) => Some(reason.clone()),
+        };
+        Assist {
+            name: assist.name.to_owned(),
+            purpose: assist.purpose.to_owned(),
+            fallback: assist.fallback.to_owned(),
+            works: reason.is_none(),
+            reason,
+        }
+    }
+}
+
+/// The number of workers where none is asked for: one for each processor allowed.
+pub fn default_workers() -> usize {
+    Processors::allowed().count().clamp(1, crate::runtimes::MOST_WORKERS)
+}
+
+/// The memory that can be had without swapping, in bytes; where the system does not tell, no limit.
+pub fn available_memory() -> u128 {
+    memory_field("MemAvailable:").map_or(u128::from(u64::MAX), u128::from)
+}
+
+fn memory_field(name: &str) -> Option<u64> {
+    let table = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = table.lines().find(|line| line.starts_with(name))?;
+    let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+fn processor_name() -> String {
+    let table = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = table
+        .lines()
+        .find(|line| line.starts_with("model name"))
+        .and_then(|line| line.split_once(':'));
+    name.map_or_else(|| "unknown".to_owned(), |(_, name)| name.trim().to_owned())
+}
+
+fn kernel() -> String {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("{} {} {}", std::env::consts::OS, release.trim(), std::env::consts::ARCH)
+        .replace("  ", " ")
+}

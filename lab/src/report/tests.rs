@@ -1,0 +1,56 @@
+//! The page, from a record that is here as text: records of today must be readable tomorrow.
+
+use super::*;
+use crate::record::Record;
+
+const RECORD: &str = include_str!("example.json");
+
+fn page() -> String {
+    let record: Record = serde_json::from_str(RECORD).unwrap();
+    assert_eq!(record.format, crate::record::FORMAT);
+    page::html(&record, &Summary::of(&record))
+}
+
+#[test]
+fn everything_is_inside() {
+    let page = page();
+    for elsewhere in ["http:", "https:", "src=", "href=", "url(", "@import"] {
+        // The name of the SVG format is an address that nobody fetches.
+        let page = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!page.contains(elsewhere), "the page refers to {elsewhere}");
+    }
+    // Speedup and utilization of each of two inputs.
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 4);
+    assert!(!page.contains("#01FE"), "a placeholder colour was left");
+}
+
+#[test]
+fn the_headline_is_computed() {
+    let page = page();
+    let headline = page.split("<h1>").nth(1).unwrap().split("</h1>").next().unwrap();
+    // By the record: T1 = 1.0 for both; at P = 3, static takes 1.0 and Locksley 0.52, on two processors.
+    let expected = "3 workers on 2 processors: static partitioning makes use of 50% of the machine, Locksley of 96%";
+    assert_eq!(headline, expected);
+    assert!(page.contains("heat 30x30x3 at P = 3"));
+}
+
+#[test]
+fn a_disturbed_measurement_says_so() {
+    // 1.5 of 2 processors for two seconds, 2 for one: a third of a processor is missing.
+    assert!(page().contains("Others took 0.33 processors"));
+}
+
+#[test]
+fn what_a_record_says_cannot_become_markup() {
+    let page = page();
+    assert!(page.contains("an &quot;odd&quot; &lt;b&gt;processor&lt;/b&gt; &amp; more"));
+    assert!(!page.contains("<b>processor"));
+}
+
+#[test]
+fn a_record_with_nothing_measured_makes_a_page() {
+    let mut record: Record = serde_json::from_str(RECORD).unwrap();
+    record.samples.clear();
+    let page = page::html(&record, &Summary::of(&record));
+    assert!(page.contains("<h1>"));
+}

@@ -1,0 +1,26 @@
+//! The chunks are halved by joins on an explicit Locksley worker, down to one leaf.
+
+use std::time::Duration;
+
+use locksley::{Pool, Worker};
+
+use super::{Clock, Rate, Round, leaf};
+
+pub(super) fn repeat(round: Round, pool: &Pool, time: Duration) -> (u64, Rate) {
+    pool.run(|worker| {
+        Clock::start(time).repeat(|| {
+            let serial = leaf::in_a_row(round, round.serial);
+            serial.wrapping_add(chunks(worker, round, round.chunks))
+        })
+    })
+}
+
+fn chunks(worker: &Worker, round: Round, number: u64) -> u64 {
+    if number <= 1 {
+        return leaf::in_a_row(round, number);
+    }
+    let half = number / 2;
+    let (left, right) = worker
+        .join(|worker| chunks(worker, round, half), |worker| chunks(worker, round, number - half));
+    left.wrapping_add(right)
+}

@@ -1,0 +1,144 @@
+//! The co-run unit: small parallel rounds, one after the other, for a given time.
+//!
+//! A round is `serial` leaves in a row and then `chunks` leaves in parallel; a leaf is a number of steps of xorshift64.
+//! The same unit is measured on every runtime, so its rate says what a runtime makes of the processors it is given.
+
+mod leaf;
+mod locksley;
+mod rayon;
+mod serial;
+mod static_partition;
+
+use std::time::{Duration, Instant};
+
+use crate::fault::{Fault, Outcome};
+use crate::runtimes::{Crew, Runtime};
+
+/// The most steps of a round: about an hour of them.
+const MOST_STEPS: u128 = 1 << 42;
+
+/// What a round consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Round {
+    /// Steps of a leaf.
+    pub leaf: u64,
+    /// Leaves in parallel.
+    pub chunks: u64,
+    /// Leaves in a row before them.
+    pub serial: u64,
+}
+
+/// Rounds that were completed, and the time that they took.
+#[derive(Debug, Clone, Copy)]
+pub struct Rate {
+    /// Completed rounds, at least one.
+    pub rounds: u64,
+    /// From the first round's beginning to the last one's end.
+    pub time: Duration,
+}
+
+impl Rate {
+    /// Rounds in a second.
+    pub fn per_second(&self) -> f64 {
+        self.rounds as f64 / self.time.as_secs_f64()
+    }
+}
+
+impl Round {
+    /// Refuses a round without leaves, and one that no patience would outlast.
+    pub fn validate(self) -> Outcome<Round> {
+        let leaves = u128::from(self.chunks) + u128::from(self.serial);
+        if leaves == 0 {
+            return Err(Fault::input("a round needs leaves: --chunks and --serial are both 0"));
+        }
+        if leaves.saturating_mul(u128::from(self.leaf).max(1)) > MOST_STEPS {
+            return Err(Fault::input(format!(
+                "a round of {leaves} leaves of {} steps has more than {MOST_STEPS} steps",
+                self.leaf
+            )));
+        }
+        Ok(self)
+    }
+
+    /// Repeats the round on `runtime` with `workers` until `time` is over; a round that was begun is completed.
+    pub fn repeat(self, runtime: &Runtime, workers: usize, time: Duration) -> Outcome<Rate> {
+        self.repeat_on(&runtime.start(workers)?, time)
+    }
+
+    /// Repeats the round on workers that have been started.
+    pub fn repeat_on(self, crew: &Crew, time: Duration) -> Outcome<Rate> {
+        let (sum, rate) = match crew {
+            Crew::Serial => serial::repeat(self, Clock::start(time)),
+            Crew::Locksley(pool) => locksley::repeat(self, pool, time),
+            Crew::Rayon(pool) => rayon::repeat(self, pool, time),
+            Crew::Static(team) => static_partition::repeat(self, team, time),
+        };
+        let leaves = u128::from(rate.rounds) * (u128::from(self.chunks) + u128::from(self.serial));
+        let expected = leaf::run(self.leaf).wrapping_mul(leaves as u64);
+        if sum == expected {
+            Ok(rate)
+        } else {
+            Err(Fault::run(format!(
+                "the leaves' sum is {sum} after {} rounds and should be {expected}",
+                rate.rounds
+            )))
+        }
+    }
+}
+
+/// Says when the time is over, and how much has passed.
+struct Clock {
+    start: Instant,
+    time: Duration,
+}
+
+impl Clock {
+    fn start(time: Duration) -> Clock {
+        Clock { start: Instant::now(), time }
+    }
+
+    /// Does `round`, which returns the sum of its leaves, until the time is over; at least once.
+    fn repeat(self, mut round: impl FnMut() -> u64) -> (u64, Rate) {
+        let (mut sum, mut rounds) = (0u64, 0);
+        loop {
+            sum = sum.wrapping_add(round());
+            rounds += 1;
+            let passed = self.start.elapsed();
+            if passed >= self.time {
+                return (sum, Rate { rounds, time: passed });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtimes;
+
+    #[test]
+    fn every_runtime_completes_its_rounds() {
+        for (leaf, chunks, serial) in [(10, 64, 0), (10, 3, 2), (0, 1, 0), (5, 0, 3), (100, 17, 1)]
+        {
+            let round = Round { leaf, chunks, serial };
+            for runtime in runtimes::ALL {
+                for workers in [1, 3, 5] {
+                    let rate = round.repeat(runtime, workers, Duration::from_millis(3)).unwrap();
+                    assert!(
+                        rate.rounds > 0 && rate.per_second() > 0.0,
+                        "{} {round:?}",
+                        runtime.name
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rounds_that_cannot_be_are_refused() {
+        assert!(Round { leaf: 5, chunks: 0, serial: 0 }.validate().is_err());
+        assert!(Round { leaf: u64::MAX, chunks: u64::MAX, serial: u64::MAX }.validate().is_err());
+        assert!(Round { leaf: 0, chunks: u64::MAX, serial: 1 }.validate().is_err());
+        assert!(Round { leaf: 5000, chunks: 64, serial: 0 }.validate().is_ok());
+    }
+}

@@ -1,0 +1,140 @@
+//! What executes an application: [`ALL`] lists the runtimes by name, a [`Crew`] is one of them with its workers started.
+
+mod gate;
+mod locksley;
+mod rayon;
+mod team;
+
+pub use team::Team;
+
+use std::time::{Duration, Instant};
+
+use ::locksley::hunt::Abp;
+
+use crate::apps::{App, Instance};
+use crate::fault::{Fault, Outcome};
+
+/// The most workers that may be asked for; each is an OS thread.
+pub const MOST_WORKERS: usize = 1024;
+
+/// A runtime that the command line and the experiments know by name.
+pub struct Runtime {
+    /// Its name on the command line, in records and in pictures.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// The version of an application that it executes.
+    pub model: Model,
+    start: fn(usize) -> Result<Crew, String>,
+}
+
+/// The versions of an application. Every application has all but, for some, the static one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Model {
+    /// The serial program.
+    Serial,
+    /// One share of the work for each thread, and a barrier.
+    Static,
+    /// Fork-join on an explicit Locksley worker.
+    Locksley,
+    /// Fork-join with `rayon::join`.
+    Rayon,
+}
+
+/// Every runtime. Another governor of Locksley's is one line here.
+pub static ALL: &[Runtime] = &[
+    Runtime {
+        name: "locksley",
+        about: "work stealing, Locksley with its default governor",
+        model: Model::Locksley,
+        start: |workers| locksley::start(workers, |builder| builder),
+    },
+    Runtime {
+        name: "locksley-awake",
+        about: "work stealing, Locksley with a governor that lets no worker sleep: all P stay awake",
+        model: Model::Locksley,
+        start: |workers| locksley::start(workers, |builder| builder.governor(SLEEPLESS)),
+    },
+    Runtime {
+        name: "rayon",
+        about: "work stealing, rayon's thread pool",
+        model: Model::Rayon,
+        start: rayon::start,
+    },
+    Runtime {
+        name: "static",
+        about: "OS threads, each with 1/P of the work, and a barrier",
+        model: Model::Static,
+        start: |workers| Team::start(workers).map(Crew::Static),
+    },
+    Runtime {
+        name: "serial",
+        about: "the serial program, whatever the number of workers",
+        model: Model::Serial,
+        start: |_| Ok(Crew::Serial),
+    },
+];
+
+/// Hood's policy as the papers have it: hunters yield, at lowered priority where that can be undone, and never sleep.
+const SLEEPLESS: Abp = Abp { attempts: 64, lower_after: Some(8), sleep_after: u32::MAX };
+
+/// The runtime called `name`.
+pub fn find(name: &str) -> Outcome<&'static Runtime> {
+    ALL.iter().find(|runtime| runtime.name == name).ok_or_else(|| {
+        let known: Vec<_> = ALL.iter().map(|runtime| runtime.name).collect();
+        Fault::input(format!("unknown runtime '{name}'; there are {}", known.join(", ")))
+    })
+}
+
+impl Runtime {
+    /// Whether `app` has a version for this runtime.
+    pub fn can_run(&self, app: &dyn App) -> bool {
+        self.model != Model::Static || app.has_static()
+    }
+
+    /// The number of workers that it really has where `asked` are asked for.
+    pub fn workers(&self, asked: usize) -> usize {
+        if self.model == Model::Serial { 1 } else { asked }
+    }
+
+    /// Starts the workers, all of them: this returns when each has said so.
+    pub fn start(&self, workers: usize) -> Outcome<Crew> {
+        (self.start)(workers).map_err(|reason| {
+            Fault::run(format!("{} cannot start {workers} workers: {reason}", self.name))
+        })
+    }
+}
+
+/// A runtime with its workers started; dropping it ends them.
+pub enum Crew {
+    /// The calling thread alone.
+    Serial,
+    /// A team of threads with one share each.
+    Static(Team),
+    /// A Locksley pool.
+    Locksley(::locksley::Pool),
+    /// A rayon pool.
+    Rayon(::rayon::ThreadPool),
+}
+
+impl Crew {
+    /// Resets `instance`, computes its answer and returns the time of the computation alone.
+    ///
+    /// # Panics
+    /// If the application has no version for this runtime ([`Runtime::can_run`]).
+    pub fn compute(&self, instance: &mut dyn Instance) -> Duration {
+        instance.reset();
+        let start = Instant::now();
+        match self {
+            Crew::Serial => instance.serial(),
+            Crew::Locksley(pool) => instance.locksley(pool),
+            Crew::Rayon(pool) => instance.rayon(pool),
+            Crew::Static(team) => {
+                return instance
+                    .static_partition(team)
+                    .expect("an application with a static version");
+            }
+        }
+        start.elapsed()
+    }
+}

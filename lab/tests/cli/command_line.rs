@@ -1,0 +1,133 @@
+//! What the commands print.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::support::{command, stdout_of};
+use serde_json::Value;
+
+#[test]
+fn run_prints_one_line_of_json() {
+    for (app, size, runtime) in [
+        ("knary", "4,3,1", "locksley"),
+        ("heat", "40x40x3", "static"),
+        ("msort", "5000", "rayon"),
+        ("mm", "64", "locksley-awake"),
+    ] {
+        let text = stdout_of(&[
+            "run",
+            app,
+            "--size",
+            size,
+            "--runtime",
+            runtime,
+            "--workers",
+            "3",
+            "--json",
+        ]);
+        assert_eq!(text.lines().count(), 1);
+        let line: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(line["app"], app);
+        assert_eq!(line["runtime"], runtime);
+        assert_eq!(line["workers"], 3);
+        assert_eq!(line["size"], size);
+        assert_eq!(line["correct"], true);
+        assert!(line["seconds"].as_f64().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn run_speaks_to_people_and_serial_has_one_worker() {
+    let text =
+        stdout_of(&["run", "msort", "--size", "3K", "--runtime", "serial", "--workers", "7"]);
+    assert!(
+        text.starts_with("msort 3K on serial with 1 worker: ") && text.ends_with("correct\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn rounds_print_their_one_line() {
+    let round = ["--secs", "0.02", "--leaf", "50", "--chunks", "7", "--serial", "2"];
+    for (runtime, workers) in
+        [("locksley", 3), ("rayon", 2), ("static", 5), ("serial", 1), ("locksley-awake", 4)]
+    {
+        let asked = workers.to_string();
+        let text = stdout_of(
+            &[&["rounds", "--runtime", runtime, "--workers", &asked][..], &round].concat(),
+        );
+        let start = format!("{{\"runtime\":\"{runtime}\",\"P\":{workers},\"rounds_per_s\":");
+        assert!(text.starts_with(&start) && text.ends_with("}\n"), "{text}");
+        let (_, decimals) = text.trim_end_matches("}\n").rsplit_once('.').unwrap();
+        assert_eq!(decimals.len(), 2, "{text}");
+        let line: Value = serde_json::from_str(&text).unwrap();
+        assert!(line["rounds_per_s"].as_f64().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn apps_lists_every_application_with_its_sizes() {
+    let text = stdout_of(&["apps"]);
+    for word in
+        ["knary", "heat", "msort", "mm", "4096x512x100", "32M", "1024", "H,D,S", "locksley-awake"]
+    {
+        assert!(text.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn machine_tells_processors_kernel_and_assists() {
+    let text = stdout_of(&["machine"]);
+    assert!(
+        text.contains("processors") && text.contains("kernel") && text.contains("quota"),
+        "{text}"
+    );
+    let machine: Value = serde_json::from_str(&stdout_of(&["machine", "--json"])).unwrap();
+    assert!(machine["processors"].as_u64().unwrap() >= 1);
+    assert!(machine["assists"].as_array().is_some_and(|assists| !assists.is_empty()));
+}
+
+#[test]
+fn help_and_version_are_no_faults() {
+    for arguments in
+        [&["--help"][..], &["help"], &["--version"], &["run", "--help"], &["rounds", "--help"]]
+    {
+        assert!(!stdout_of(arguments).is_empty());
+    }
+}
+
+#[test]
+fn report_makes_the_page_of_a_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("new/folder");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/example.json");
+    let text =
+        stdout_of(&["report", "--json", example.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    assert!(text.contains("index.html"));
+    assert!(std::fs::read_to_string(out.join("index.html")).unwrap().contains("<svg"));
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_fault() {
+    for arguments in [&["apps"][..], &["machine"], &["--help"], &["run", "mm", "--size", "16"]] {
+        let mut child =
+            command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    // The same for stderr: a complaint that nobody hears changes no exit code.
+    let mut child = command(&["run", "nothing"]).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stderr.take());
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_a_fault_of_the_run() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command(&["apps"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8(output.stderr).unwrap().lines().count(), 1);
+}

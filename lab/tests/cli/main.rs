@@ -1,0 +1,5 @@
+//! The binary `locksley`, from outside.
+
+mod command_line;
+mod support;
+mod wrong_input;

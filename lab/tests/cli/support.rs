@@ -1,0 +1,23 @@
+//! Running the binary.
+
+use std::process::{Command, Output, Stdio};
+
+/// The command `locksley`, with these arguments and nothing on stdin.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_locksley"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// What `locksley` says to these arguments.
+pub(crate) fn locksley(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the binary can be run")
+}
+
+/// What it printed, having succeeded without a complaint.
+pub(crate) fn stdout_of(arguments: &[&str]) -> String {
+    let output = locksley(arguments);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && complaint.is_empty(), "{arguments:?}: {complaint}");
+    String::from_utf8(output.stdout).expect("text")
+}

@@ -1,0 +1,120 @@
+//! Whatever cannot be done is refused with one line and exit code 2, before any work starts.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::locksley;
+
+/// Runs `locksley` and returns its complaint.
+#[track_caller]
+fn refused(arguments: &[&str]) -> String {
+    let output = locksley(arguments);
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+    assert_eq!(complaint.lines().count(), 1, "{arguments:?}: {complaint}");
+    assert!(
+        complaint.starts_with("locksley: ") && complaint.len() > 20,
+        "{arguments:?}: {complaint}"
+    );
+    assert!(output.stdout.is_empty(), "{arguments:?} began to work");
+    complaint
+}
+
+#[test]
+fn commands_and_flags() {
+    refused(&[]);
+    refused(&["dance"]);
+    refused(&["run"]);
+    refused(&["machine", "--loud"]);
+    refused(&["apps", "mm"]);
+    assert!(refused(&["run", "mm", "--worker", "2"]).contains("--workers"));
+}
+
+#[test]
+fn applications_and_runtimes() {
+    assert!(refused(&["run", "nbody"]).contains("knary, heat, msort, mm"));
+    assert!(refused(&["run", "mm", "--runtime", "tbb"]).contains("rayon"));
+    assert!(refused(&["run", "msort", "--runtime", "static"]).contains("msort"));
+    assert!(refused(&["run", "knary", "--runtime", "static"]).contains("knary"));
+    refused(&["rounds", "--runtime", "openmp"]);
+    refused(&["cliff", "--quick", "--apps", "mm,nbody"]);
+    refused(&["cliff", "--quick", "--apps", ""]);
+    refused(&["run", "two\nlines"]);
+}
+
+#[test]
+fn numbers_of_workers() {
+    for workers in ["0", "-1", "two", "1.5", "", "1025", "99999999999999999999"] {
+        let workers = format!("--workers={workers}");
+        refused(&["run", "mm", &workers]);
+        refused(&["rounds", &workers]);
+    }
+}
+
+#[test]
+fn sizes() {
+    for (app, size) in [
+        ("mm", "0"),
+        ("mm", "1000"),
+        ("mm", "huge"),
+        ("mm", "4611686018427387904"),
+        ("heat", "4096x512"),
+        ("heat", "2x2x2"),
+        ("heat", "9999999999x9999999999x1"),
+        ("msort", "0"),
+        ("msort", "99999999M"),
+        ("knary", "64,64,1"),
+        ("knary", "1,2"),
+    ] {
+        assert!(refused(&["run", app, "--size", size]).contains(app));
+    }
+}
+
+#[test]
+fn rounds() {
+    for seconds in ["0", "-1", "nan", "inf", "soon", "1e300", ""] {
+        refused(&["rounds", &format!("--secs={seconds}")]);
+    }
+    refused(&["rounds", "--leaf", "-5"]);
+    refused(&["rounds", "--leaf", "many"]);
+    refused(&["rounds", "--chunks", "0", "--serial", "0"]);
+    refused(&["rounds", "--leaf", "18446744073709551615"]);
+    refused(&["rounds", "--chunks", "18446744073709551616"]);
+}
+
+#[test]
+fn seeds() {
+    refused(&["run", "mm", "--seed", "-1"]);
+    refused(&["cliff", "--quick", "--seed", "luck"]);
+}
+
+#[test]
+fn files_and_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (text, below_text) = (path("notes.txt"), path("notes.txt/out"));
+    fs::write(&text, "not a record").unwrap();
+    let (out, here) = (path("out"), folder.path().to_str().unwrap());
+
+    refused(&["cliff", "--quick", "--out", &below_text]);
+    refused(&["cliff", "--quick", "--out", &text]);
+    refused(&["cliff", "--quick", "--out", &out, "--json", &below_text]);
+    refused(&["cliff", "--quick", "--out", &out, "--json", here]);
+    refused(&["cliff", "--quick", "--out", &out, "--json", &text]);
+    assert_eq!(
+        fs::read_to_string(&text).unwrap(),
+        "not a record",
+        "a file that is no record was overwritten"
+    );
+
+    fs::create_dir(path("taken")).unwrap();
+    fs::create_dir(path("taken/index.html")).unwrap();
+    refused(&["cliff", "--quick", "--out", &path("taken")]);
+
+    refused(&["report", "--json", &path("missing.json"), "--out", &out]);
+    refused(&["report", "--json", &text, "--out", &out]);
+    refused(&["report", "--json", here, "--out", &out]);
+    refused(&["report", "--out", &out]);
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/example.json");
+    refused(&["report", "--json", example.to_str().unwrap(), "--out", &below_text]);
+}

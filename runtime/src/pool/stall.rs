@@ -1,0 +1,97 @@
+//! The stall harness for a whole pool: one worker is held for ever at each of its steps in turn, and all tasks finish
+//! but those that it has in hand.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Pool;
+use crate::hunt::Abp;
+use crate::primitive::stepped::{self, Gate};
+
+const PARENTS: usize = 12;
+const CHILDREN: usize = 4;
+/// What the held worker may have in hand: the children that it has not pushed yet, and one task that it has taken.
+const IN_HAND: usize = CHILDREN + 1;
+
+fn wait_for(count: &AtomicUsize, least: usize) -> usize {
+    let patience = Instant::now() + Duration::from_secs(20);
+    while count.load(Ordering::Acquire) < least && Instant::now() < patience {
+        thread::sleep(Duration::from_micros(100));
+    }
+    count.load(Ordering::Acquire)
+}
+
+/// Sends tasks that push tasks. The first of them arms its worker.
+fn hold_after(steps: usize, workers: usize, sleep_after: u32) -> bool {
+    let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after };
+    let pool = Pool::builder().workers(workers).governor(governor).build().unwrap();
+    let gate = Arc::new(Gate::default());
+    let done = Arc::new(AtomicUsize::new(0));
+    for parent in 0..PARENTS {
+        let (gate, done) = (Arc::clone(&gate), Arc::clone(&done));
+        pool.spawn(move |w| {
+            if parent == 0 {
+                stepped::arm(steps, &gate);
+            }
+            for _ in 0..CHILDREN {
+                let done = Arc::clone(&done);
+                w.spawn(move |_| {
+                    done.fetch_add(1, Ordering::Release);
+                });
+            }
+        });
+    }
+    let all = PARENTS * CHILDREN;
+    let finished = wait_for(&done, all - IN_HAND);
+    let held = gate.is_held();
+    gate.open();
+    drop(pool);
+    assert!(finished >= all - IN_HAND, "held after {steps} steps: {finished} of {all}");
+    assert_eq!(done.load(Ordering::Acquire), all, "nothing is lost");
+    held
+}
+
+#[test]
+fn others_finish_while_a_worker_is_held_at_any_step() {
+    let mut times_held = 0;
+    for workers in [2, 3] {
+        for sleep_after in [0, 1000] {
+            for steps in (0..120).chain((120..1000).step_by(37)) {
+                times_held += usize::from(hold_after(steps, workers, sleep_after));
+            }
+        }
+    }
+    assert!(times_held > 100, "the harness holds threads: {times_held}");
+}
+
+/// Tasks are pushed by a worker that waits for them without helping, while one of the other two workers is held.
+#[test]
+fn a_stuck_worker_is_helped_though_another_is_held() {
+    for steps in (0..60).chain((60..400).step_by(23)) {
+        let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: u32::MAX };
+        let pool = Pool::builder().workers(3).governor(never_sleeps).build().unwrap();
+        let gate = Arc::new(Gate::default());
+        let at = Arc::clone(&gate);
+        pool.spawn(move |_| stepped::arm(steps, &at));
+        // It hunts, so it comes to any number of steps: it is held somewhere in a hunt.
+        assert!(gate.wait_until_held());
+        let rounds = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&rounds);
+        pool.spawn(move |w| {
+            for _ in 0..3 {
+                let helped = Arc::new(AtomicUsize::new(0));
+                for helper in [Arc::clone(&helped), Arc::clone(&helped)] {
+                    w.spawn(move |_| {
+                        helper.fetch_add(1, Ordering::Release);
+                    });
+                }
+                count.fetch_add(usize::from(wait_for(&helped, 1) >= 1), Ordering::Release);
+            }
+        });
+        let finished = wait_for(&rounds, 3);
+        gate.open();
+        assert_eq!(finished, 3, "held after {steps} steps");
+    }
+}
