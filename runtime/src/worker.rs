@@ -40,6 +40,12 @@ thread_local! {
 /// assert_eq!(pool.run(|worker| fib(worker, 16)), 987);
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
+///
+/// A worker stays on its thread. Other threads, and tasks, which may run elsewhere, cannot have it:
+/// ```compile_fail,E0277
+/// let pool = locksley::Pool::new(2).unwrap();
+/// pool.run(|worker| worker.join(|_| (), |_| worker.index()));
+/// ```
 pub struct Worker {
     index: usize,
     deque: ChaseLevOwner<Job>,

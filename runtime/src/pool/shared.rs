@@ -37,13 +37,14 @@ pub(crate) struct Shared {
 /// What others may touch of one worker.
 pub(crate) struct Seat {
     thief: ChaseLevThief<Job>,
-    counters: Counters,
+    /// Apart from what thieves read: the worker writes these with every task.
+    counters: CachePadded<Counters>,
     clock: OnceLock<ThreadClock>,
 }
 
 impl Seat {
     pub(crate) fn new(thief: ChaseLevThief<Job>) -> Self {
-        Self { thief, counters: Counters::default(), clock: OnceLock::new() }
+        Self { thief, counters: CachePadded::default(), clock: OnceLock::new() }
     }
 
     pub(crate) fn thief(&self) -> &ChaseLevThief<Job> {
