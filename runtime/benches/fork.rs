@@ -1,18 +1,17 @@
 //! What a fork costs that nobody steals, and what a pool's other operations cost, beside rayon.
 //!
-//! `cargo bench -p locksley`. One worker, so that nothing is stolen; divide a fib by its number of forks (28,656 for
-//! `fib(22)`) to have the cost of one.
+//! `cargo bench -p locksley`. Where one worker is used nothing is stolen; `fib` is given per fork, over what the serial
+//! program takes for the same calls see `fib/serial`.
 
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
-use divan::Bencher;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use locksley::{Pool, Worker};
 
 const N: u32 = 22;
-
-fn main() {
-    divan::main();
-}
+/// Forks of fib(22): calls with n of 2 or more.
+const FORKS: u64 = 28_656;
 
 fn serial(n: u32) -> u32 {
     if n < 2 { n } else { serial(n - 1) + serial(n - 2) }
@@ -42,69 +41,81 @@ fn on_rayon(n: u32) -> u32 {
     a + b
 }
 
-#[divan::bench]
-fn fib_serial(bencher: Bencher) {
-    bencher.bench(|| serial(black_box(N)));
+fn time<R>(times: u64, mut operation: impl FnMut() -> R) -> Duration {
+    let start = Instant::now();
+    for _ in 0..times {
+        black_box(operation());
+    }
+    start.elapsed()
 }
 
-#[divan::bench]
-fn fib_locksley_worker(bencher: Bencher) {
-    let pool = Pool::new(1).unwrap();
-    pool.run(|w| bencher.bench_local(|| on_worker(w, black_box(N))));
+fn pools(workers: usize) -> (Pool, rayon::ThreadPool) {
+    let rayon = rayon::ThreadPoolBuilder::new().num_threads(workers).build();
+    (Pool::new(workers).unwrap(), rayon.unwrap())
 }
 
-#[divan::bench]
-fn fib_locksley_join(bencher: Bencher) {
-    let pool = Pool::new(1).unwrap();
-    pool.run(|_| bencher.bench_local(|| looked_up(black_box(N))));
+fn fib(c: &mut Criterion) {
+    let (pool, rayon) = pools(1);
+    let mut group = c.benchmark_group("fib");
+    group.throughput(Throughput::Elements(FORKS));
+    group.bench_function("serial", |b| b.iter(|| serial(black_box(N))));
+    group.bench_function("locksley worker", |b| {
+        b.iter_custom(|times| pool.run(|w| time(times, || on_worker(w, black_box(N)))));
+    });
+    group.bench_function("locksley join", |b| {
+        b.iter_custom(|times| pool.run(|_| time(times, || looked_up(black_box(N)))));
+    });
+    group.bench_function("rayon join", |b| {
+        b.iter_custom(|times| rayon.install(|| time(times, || on_rayon(black_box(N)))));
+    });
+    group.finish();
 }
 
-#[divan::bench]
-fn fib_rayon(bencher: Bencher) {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    pool.install(|| bencher.bench(|| on_rayon(black_box(N))));
-}
-
-#[divan::bench(args = [1, 2, 4])]
-fn run_locksley(bencher: Bencher, workers: usize) {
-    let pool = Pool::new(workers).unwrap();
-    bencher.bench_local(|| pool.run(|w| w.index()));
-}
-
-#[divan::bench(args = [1, 2, 4])]
-fn run_rayon(bencher: Bencher, workers: usize) {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().unwrap();
-    bencher.bench_local(|| pool.install(rayon::current_thread_index));
-}
-
-#[divan::bench]
-fn scope_of_100_locksley(bencher: Bencher) {
-    let pool = Pool::new(1).unwrap();
-    pool.run(|w| {
-        bencher.bench_local(|| {
-            w.scope(|w, scope| {
-                for n in 0..100 {
-                    scope.spawn_on(w, move |_, _| {
-                        black_box(n);
-                    });
-                }
+fn scope(c: &mut Criterion) {
+    let (pool, rayon) = pools(1);
+    let mut group = c.benchmark_group("scope of 100");
+    group.throughput(Throughput::Elements(100));
+    let on_locksley = |w: &Worker| {
+        w.scope(|w, scope| {
+            (0..100).for_each(|n| {
+                scope.spawn_on(w, move |_, _| {
+                    black_box(n);
+                });
             });
         });
-    });
-}
-
-#[divan::bench]
-fn scope_of_100_rayon(bencher: Bencher) {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    pool.install(|| {
-        bencher.bench(|| {
-            rayon::scope(|scope| {
-                for n in 0..100 {
-                    scope.spawn(move |_| {
-                        black_box(n);
-                    });
-                }
+    };
+    let on_rayon = || {
+        rayon::scope(|scope| {
+            (0..100).for_each(|n| {
+                scope.spawn(move |_| {
+                    black_box(n);
+                });
             });
         });
+    };
+    group.bench_function("locksley", |b| {
+        b.iter_custom(|times| pool.run(|w| time(times, || on_locksley(w))));
     });
+    group.bench_function("rayon", |b| {
+        b.iter_custom(|times| rayon.install(|| time(times, on_rayon)));
+    });
+    group.finish();
 }
+
+/// There and back, from a thread that is no worker.
+fn run(c: &mut Criterion) {
+    let mut group = c.benchmark_group("run");
+    for workers in [1, 2, 4] {
+        let (pool, rayon) = pools(workers);
+        group.bench_function(format!("locksley, {workers} workers"), |b| {
+            b.iter(|| pool.run(|w| w.index()));
+        });
+        group.bench_function(format!("rayon, {workers} workers"), |b| {
+            b.iter(|| rayon.install(rayon::current_thread_index));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, fib, scope, run);
+criterion_main!(benches);
