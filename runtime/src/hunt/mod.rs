@@ -1,7 +1,6 @@
-//! What a worker without work does.
+//! What a worker without work does: a [`Governor`] decides, and [`Abp`] is the one that pools have by default.
 //!
-//! [`Hunt`] knows where work is found and carries out what the governor says; a [`Governor`] decides; `sleep/` blocks.
-//! The README beside this file lists the policies and where they come from.
+//! The README beside this file's source says where a hunter looks, and lists the policies with their sources.
 
 mod abp;
 mod governor;
