@@ -1,6 +1,7 @@
 //! Panics as values: caught where a task ends, raised again where somebody waits for it.
 
 use std::any::Any;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What a task panicked with.
@@ -38,7 +39,8 @@ impl AbortOnUnwind {
 
 impl Drop for AbortOnUnwind {
     fn drop(&mut self) {
-        eprintln!("locksley: {}; the process is ended", self.0);
+        // Not `eprintln`, which panics where standard error cannot be written to, and would take us out of here.
+        let _ = writeln!(std::io::stderr(), "locksley: {}; the process is ended", self.0);
         std::process::abort();
     }
 }

@@ -13,6 +13,7 @@ use crate::latch::Flag;
 use crate::meter::Counters;
 use crate::pool::Shared;
 use crate::sleep::Summons;
+use crate::unwind::AbortOnUnwind;
 
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
@@ -77,18 +78,20 @@ impl Worker {
     /// Runs this worker on the calling thread until its pool is closed.
     pub(crate) fn serve(&self) {
         CURRENT.set(self);
-        self.shared.seat(self.index).start_clock();
         self.work_until(self.shared.closed());
         CURRENT.set(ptr::null());
     }
 
     /// Runs tasks until `done`: own ones, newest first, or else what a hunt brings.
     pub(crate) fn work_until(&self, done: &Flag) {
+        // Whoever waits here has a frame that others point into. Tasks do not unwind into it: their panics are caught.
+        let abort = AbortOnUnwind("a panic came out of a task");
         while !done.is_set() {
             if let Some(job) = self.take_back().or_else(|| self.hunt(done)) {
                 self.execute(job);
             }
         }
+        abort.disarm();
     }
 
     fn hunt(&self, done: &Flag) -> Option<NonNull<Job>> {

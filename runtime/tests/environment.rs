@@ -39,6 +39,15 @@ fn child() {
             assert!(matches!(again, Err(BuildError::GlobalPoolExists)));
             println!("workers={}", Pool::global().workers());
         }
+        Ok("global in its own hook") => {
+            let use_it = |_| assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+            let error = Pool::builder().workers(2).on_start(use_it).build_global().unwrap_err();
+            assert!(matches!(error, BuildError::Hook { .. }));
+            println!(
+                "refused: {error}; workers={}",
+                Pool::builder().workers(2).build().unwrap().workers()
+            );
+        }
         Ok("detached panic") => {
             let pool = Pool::new(1).unwrap();
             pool.spawn(|_| panic!("nobody waits for me"));
@@ -102,6 +111,25 @@ fn the_global_pool_is_built_once() {
     let output = run_child("global twice", None);
     assert!(output.status.success(), "{}", text(&output));
     assert!(text(&output).contains("workers=3"));
+}
+
+#[test]
+fn a_hook_of_the_global_pool_that_uses_it_is_an_error() {
+    let output = run_child("global in its own hook", None);
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("while that is being built; workers=2"), "{}", text(&output));
+}
+
+/// Where standard error cannot be written to, a message must not turn into a panic that is taken for the task's.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_process_ends_even_if_it_cannot_say_why() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["child", "--exact", "--nocapture"]).env(CASE, "detached panic").stderr(full);
+    let output = child.output().unwrap();
+    assert!(!output.status.success());
+    assert!(!text(&output).contains("still there"), "{}", text(&output));
 }
 
 #[test]

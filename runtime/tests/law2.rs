@@ -11,7 +11,7 @@ fn wait_until(flag: &AtomicBool) {
 }
 
 fn pools_of_two() -> [Pool; 2] {
-    let sleepless = Abp { sleep_after: u32::MAX, ..Abp::default() };
+    let sleepless = Abp { sleep_after: None, ..Abp::default() };
     [Pool::new(2).unwrap(), Pool::builder().workers(2).governor(sleepless).build().unwrap()]
 }
 

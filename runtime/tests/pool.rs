@@ -108,6 +108,22 @@ fn a_pool_dropped_by_its_own_worker_ends_later() {
 }
 
 #[test]
+fn a_pool_dropped_by_another_pools_worker_may_need_that_worker() {
+    let one = Arc::new(Pool::new(1).unwrap());
+    let (outer, inner) = (Arc::clone(&one), Arc::clone(&one));
+    let done = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&done);
+    outer.run(move |_| {
+        let other = Pool::new(1).unwrap();
+        other.spawn(move |_| {
+            inner.run(|_| count.fetch_add(1, Ordering::Relaxed));
+        });
+        drop(other);
+    });
+    assert_eq!(done.load(Ordering::Relaxed), 1);
+}
+
+#[test]
 fn what_one_thread_sends_begins_in_order_on_one_worker() {
     let pool = Pool::new(1).unwrap();
     let order = Arc::new(Mutex::new(Vec::new()));

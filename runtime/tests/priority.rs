@@ -11,7 +11,7 @@ fn policy() -> i32 {
 
 #[test]
 fn tasks_run_at_the_priority_that_the_thread_had() {
-    let at_once = Abp { attempts: 1, lower_after: Some(0), sleep_after: 1000 };
+    let at_once = Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(1000) };
     let before = policy();
     let pool = Pool::builder().workers(3).governor(at_once).build().unwrap();
     for _ in 0..300 {

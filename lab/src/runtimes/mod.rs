@@ -76,7 +76,7 @@ pub static ALL: &[Runtime] = &[
 ];
 
 /// Hood's policy as the papers have it: hunters yield, at lowered priority where that can be undone, and never sleep.
-const SLEEPLESS: Abp = Abp { attempts: 64, lower_after: Some(8), sleep_after: u32::MAX };
+const SLEEPLESS: Abp = Abp { attempts: 64, lower_after: Some(8), sleep_after: None };
 
 /// The runtime called `name`.
 pub fn find(name: &str) -> Outcome<&'static Runtime> {

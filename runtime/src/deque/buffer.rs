@@ -11,7 +11,7 @@ use crate::primitive::{AtomicPtr, Ordering};
 #[derive(Debug)]
 pub(super) struct Buffer<T> {
     slots: Box<[AtomicPtr<T>]>,
-    replaced: Option<Box<Buffer<T>>>,
+    replaced: *mut Buffer<T>,
 }
 
 impl<T> Buffer<T> {
@@ -19,7 +19,7 @@ impl<T> Buffer<T> {
     pub(super) fn new(capacity: usize) -> Box<Self> {
         debug_assert!(capacity.is_power_of_two());
         let slots = (0..capacity).map(|_| AtomicPtr::new(std::ptr::null_mut()));
-        Box::new(Self { slots: slots.collect(), replaced: None })
+        Box::new(Self { slots: slots.collect(), replaced: std::ptr::null_mut() })
     }
 
     /// A ring of twice the capacity that holds the items of `range`, and takes over `old`.
@@ -27,14 +27,15 @@ impl<T> Buffer<T> {
     /// # Safety
     /// `old` is this deque's ring in use, made by `Box::into_raw`, and only the owner replaces it.
     pub(super) unsafe fn grown_from(old: *mut Self, range: std::ops::Range<isize>) -> Box<Self> {
-        // SAFETY: the caller hands over the box. Thieves that still hold a reference read atomics in the slots, which
-        // stay where they are: moving the box does not move its contents.
-        let old = unsafe { Box::from_raw(old) };
-        let mut new = Self::new(old.capacity() * 2);
+        let (mut new, old_ring) = {
+            // SAFETY: in use, so alive; thieves, too, have shared references only.
+            let old = unsafe { &*old };
+            (Self::new(old.capacity() * 2), old)
+        };
         for index in range {
-            new.slot(index).store(old.slot(index).load(Ordering::Relaxed), Ordering::Relaxed);
+            new.slot(index).store(old_ring.slot(index).load(Ordering::Relaxed), Ordering::Relaxed);
         }
-        new.replaced = Some(old);
+        new.replaced = old;
         new
     }
 
@@ -55,5 +56,14 @@ impl<T> Buffer<T> {
 
     fn slot(&self, index: isize) -> &AtomicPtr<T> {
         &self.slots[index as usize & (self.slots.len() - 1)]
+    }
+}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        if !self.replaced.is_null() {
+            // SAFETY: made by `Box::into_raw` and handed over to us. Nobody reads it any more: it goes with the deque.
+            drop(unsafe { Box::from_raw(self.replaced) });
+        }
     }
 }

@@ -2,8 +2,9 @@
 //! orderings of Lê, Pop, Cohen and Zappa Nardelli ("Correct and efficient work-stealing for weak memory models", PPoPP
 //! 2013, figure 1). The README beside this file argues each of them.
 //!
-//! It departs from the papers in three ways: a slot is one atomic word; the owner remembers the last `top` that it saw
-//! and reads the shared one only when that says full or when it pops; a grown ring keeps the ones before it.
+//! It departs from the papers in four ways: a slot is one atomic word; the owner remembers the last `top` that it saw
+//! and reads the shared one only when that says full or when it pops; a grown ring keeps the ones before it; every store
+//! of `bottom` is a release, where the second paper has a fence before some.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -125,7 +126,8 @@ impl<T> Owner<T> for ChaseLevOwner<T> {
             return None; // `top` only grows, so this is exact, and hunters pay no fence for it.
         }
         let newest = bottom - 1;
-        shared.bottom.store(newest, Ordering::Relaxed);
+        // Release, as in `push_new`: a thief may read this value, and goes by it for the older items.
+        shared.bottom.store(newest, Ordering::Release);
         // Pairs with the fence in `steal_oldest`: either the thief sees that `bottom` was lowered, or we see the `top`
         // that it raised.
         fence(Ordering::SeqCst);
@@ -142,7 +144,7 @@ impl<T> Owner<T> for ChaseLevOwner<T> {
                 .compare_exchange(top, top + 1, Ordering::SeqCst, Ordering::Acquire)
                 .is_ok();
         self.top_seen.set(bottom); // now empty: top == bottom
-        shared.bottom.store(bottom, Ordering::Relaxed);
+        shared.bottom.store(bottom, Ordering::Release);
         won.then(|| shared.buffer().get(newest)).flatten()
     }
 }

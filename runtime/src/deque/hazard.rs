@@ -1,8 +1,9 @@
 //! Hazard pointers (Michael, "Hazard pointers: safe memory reclamation for lock-free objects", IEEE TPDS 2004).
 //!
 //! A thread that is about to follow a pointer which others may unlink first says so in a *record*; an unlinked node is
-//! freed once no record names it. A thread that the kernel suspends in the middle keeps at most its own two nodes from
-//! being freed. (Under epochs it would keep all that is unlinked meanwhile: on a shared machine, that is no bound.)
+//! freed once no record names it. A thread that the kernel suspends in the middle keeps two nodes from being freed, and
+//! those that wait in its record's list, which is short. (Under epochs it would keep all that is unlinked meanwhile: on a
+//! shared machine, that is no bound.)
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;

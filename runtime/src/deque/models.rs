@@ -1,5 +1,5 @@
-//! What the model checker runs: every interleaving of a few operations, under every outcome that the memory model
-//! allows. Run with `--cfg loom` (see CONTRIBUTING.md).
+//! What the model checker runs: interleavings of a few operations, with up to two or three preemptions, under every
+//! outcome that the memory model allows. Run with `--cfg loom` (see CONTRIBUTING.md).
 
 use std::ptr::NonNull;
 
@@ -83,6 +83,11 @@ fn loom_deque_two_items_two_thieves() {
 #[test]
 fn loom_deque_thief_comes_to_an_empty_deque() {
     owner_against(1, 0, 1, 2);
+}
+
+#[test]
+fn loom_deque_two_pushes_while_a_thief_comes() {
+    owner_against(1, 0, 2, 1);
 }
 
 #[test]

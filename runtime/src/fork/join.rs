@@ -3,7 +3,7 @@
 use crate::job::StackJob;
 use crate::latch::WorkerLatch;
 use crate::pool::Pool;
-use crate::unwind::{self, Payload};
+use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
 
 /// Runs two tasks, possibly at the same time, and returns both results.
@@ -95,7 +95,11 @@ impl Worker {
                     return unwind::halt(|| task(self));
                 }
                 // The first task left tasks behind that it did not wait for.
-                Some(newer) => self.execute(newer),
+                Some(newer) => {
+                    let abort = AbortOnUnwind("a panic came out of a task");
+                    self.execute(newer);
+                    abort.disarm();
+                }
                 None => self.work_until(job.latch().flag()),
             }
         }

@@ -1,4 +1,4 @@
-//! Hood's policy, after Arora, Blumofe and Plaxton: yield between failed attempts, then hunt at lowered priority.
+//! Hood's policy, after Arora, Blumofe and Plaxton: yield between failed attempts, and then at the lowest priority.
 
 use super::governor::{Governor, Hunter, Move, Prospect};
 
@@ -12,7 +12,7 @@ use super::governor::{Governor, Hunter, Move, Prospect};
 /// ```
 /// use locksley::{Pool, hunt::Abp};
 ///
-/// let patient = Abp { sleep_after: 4096, ..Abp::default() };
+/// let patient = Abp { sleep_after: Some(4096), ..Abp::default() };
 /// let pool = Pool::builder().workers(2).governor(patient).build()?;
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
@@ -20,15 +20,15 @@ use super::governor::{Governor, Hunter, Move, Prospect};
 pub struct Abp {
     /// Attempts between one yield and the next. An attempt takes about 15 ns, a yield about 1 µs.
     pub attempts: u32,
-    /// Yields in a row before priority is lowered; `None`: it never is.
+    /// Yields in a row before those that follow are made at the lowest priority; `None`: none is.
     pub lower_after: Option<u32>,
-    /// Yields in a row before the worker sleeps.
-    pub sleep_after: u32,
+    /// Yields in a row before the worker sleeps; `None`: it never does, and an idle pool keeps all processors busy.
+    pub sleep_after: Option<u32>,
 }
 
 impl Default for Abp {
     fn default() -> Self {
-        Self { attempts: 64, lower_after: Some(8), sleep_after: 64 }
+        Self { attempts: 64, lower_after: Some(8), sleep_after: Some(64) }
     }
 }
 
@@ -44,13 +44,13 @@ impl Governor for Abp {
 
 impl Hunter for Abp {
     fn next(&mut self, prospect: &Prospect) -> Move {
-        let attempts = self.attempts.max(1);
+        let attempts = u64::from(self.attempts.max(1));
         let yields = prospect.failures / attempts;
-        if yields > self.sleep_after {
+        if self.sleep_after.is_some_and(|sleep_after| yields > u64::from(sleep_after)) {
             Move::Sleep
         } else if prospect.failures == 0 || !prospect.failures.is_multiple_of(attempts) {
             Move::Search
-        } else if self.lower_after.is_some_and(|lower_after| yields > lower_after) {
+        } else if self.lower_after.is_some_and(|lower_after| yields > u64::from(lower_after)) {
             Move::YieldLowered
         } else {
             Move::Yield

@@ -58,7 +58,7 @@ pub trait Hunter {
 #[non_exhaustive]
 pub struct Prospect {
     /// Attempts that failed in a row since the hunt began, or since the worker last slept.
-    pub failures: u32,
+    pub failures: u64,
     /// Whether a task on this worker waits for another one to end: then somebody waits for this hunt.
     pub waits: bool,
     /// Workers of the pool.
@@ -87,9 +87,9 @@ pub enum Move {
     Search,
     /// Let somebody else have the processor, then try.
     Yield,
-    /// The same, but from now on, until work is in sight, run only where nobody else wants to. Where priority cannot
-    /// be lowered and restored, this is [`Yield`](Self::Yield).
+    /// The same at the lowest priority: come back when nobody else wants the processor, then be as before and try.
+    /// Where priority cannot be lowered and restored, this is [`Yield`](Self::Yield).
     YieldLowered,
-    /// Sleep until there is work. If there is some already, this does nothing.
+    /// Sleep until there is work, or not at all if there is some already; then try everything once.
     Sleep,
 }

@@ -39,56 +39,49 @@ impl Hunt {
         found
     }
 
-    fn search(&mut self, worker: &Worker, done: &Flag, failures: &mut u32) -> Option<NonNull<Job>> {
-        let mut lowered = None;
+    fn search(&mut self, worker: &Worker, done: &Flag, failures: &mut u64) -> Option<NonNull<Job>> {
         while !done.is_set() {
-            let next = self.hunter.next(&prospect(worker, done, *failures));
-            if !matches!(next, Move::YieldLowered) {
-                lowered = None;
-            }
-            let found = match next {
-                Move::Search => {
-                    spin_loop();
-                    self.attempt(worker, *failures)
-                }
-                Move::Yield => {
-                    let_others_run(worker);
-                    self.attempt(worker, *failures)
-                }
-                Move::YieldLowered => {
-                    lowered = lowered.or_else(|| lower_priority(worker));
-                    let_others_run(worker);
-                    // Back to normal before taking anything: a thief that is preempted after it took a task hides it.
-                    if lowered.is_none() || worker.shared().is_work_left() {
-                        lowered = None;
-                        self.attempt(worker, *failures)
-                    } else {
-                        None
-                    }
-                }
+            match self.hunter.next(&prospect(worker, done, *failures)) {
+                Move::Search => spin_loop(),
+                Move::Yield => let_others_run(worker),
+                Move::YieldLowered => yield_lowered(worker),
                 Move::Sleep => {
                     sleep(worker, done);
+                    // Whatever the governor goes on to say: it cannot leave alone what there is.
+                    let found = self.sweep(worker);
+                    if found.is_some() {
+                        return found;
+                    }
                     *failures = 0;
                     continue;
                 }
-            };
+            }
+            let found = self.attempt(worker, *failures);
             if found.is_some() {
                 return found;
             }
-            *failures = failures.saturating_add(1);
+            *failures += 1;
         }
         None
     }
 
     /// One attempt: the inbox first and then once for as many victims as there are, or else one random victim.
-    fn attempt(&mut self, worker: &Worker, failures: u32) -> Option<NonNull<Job>> {
-        if (failures as usize).is_multiple_of(worker.workers()) {
+    fn attempt(&mut self, worker: &Worker, failures: u64) -> Option<NonNull<Job>> {
+        if failures.is_multiple_of(worker.workers() as u64) {
             let received = receive(worker);
             if received.is_some() {
                 return received;
             }
         }
         steal(worker, self.victims.choose()?)
+    }
+
+    /// One attempt each: the inbox, and all other workers from a random one on.
+    fn sweep(&mut self, worker: &Worker) -> Option<NonNull<Job>> {
+        let (first, workers) = (self.victims.choose(), worker.workers());
+        let victims = first.into_iter().flat_map(|first| first..first + workers);
+        let mut others = victims.map(|victim| victim % workers).filter(|&v| v != worker.index());
+        receive(worker).or_else(|| others.find_map(|victim| steal(worker, victim)))
     }
 }
 
@@ -113,8 +106,18 @@ fn steal(worker: &Worker, victim: usize) -> Option<NonNull<Job>> {
     }
 }
 
-fn lower_priority(worker: &Worker) -> Option<LoweredPriority> {
-    worker.shared().can_lower_priority().then(LoweredPriority::begin).flatten()
+/// Beside busy programs this may take long. So the worker does not count as hunting meanwhile: pushes wake another.
+fn yield_lowered(worker: &Worker) {
+    let shared = worker.shared();
+    if !shared.can_lower_priority() {
+        return let_others_run(worker);
+    }
+    shared.sleep().stops_hunting(worker.summons(), || shared.is_work_left());
+    let lowered = LoweredPriority::begin();
+    let_others_run(worker);
+    // Back to normal before taking anything: a thief that is preempted after it took a task hides it.
+    drop(lowered);
+    shared.sleep().begins_to_hunt();
 }
 
 fn let_others_run(worker: &Worker) {
@@ -134,7 +137,7 @@ fn sleep(worker: &Worker, done: &Flag) {
     }
 }
 
-fn prospect(worker: &Worker, done: &Flag, failures: u32) -> Prospect {
+fn prospect(worker: &Worker, done: &Flag, failures: u64) -> Prospect {
     let shared = worker.shared();
     let census = shared.sleep().census();
     Prospect {

@@ -78,40 +78,44 @@ impl GrantMeter {
         });
         let own = used.map(|used| used.own);
         let others = used.map(|used| used.all.saturating_sub(used.own));
-        let processors =
-            granted(workers, self.processors.count(), wall, others.unwrap_or_default());
+        let taken = others.unwrap_or_default().as_secs_f64() / wall.as_secs_f64().max(1e-9);
+        let processors = granted(workers, &self.processors, taken);
         Grant { wall, own, others, processors }
     }
 }
 
-fn granted(workers: usize, allowed: usize, wall: Duration, others: Duration) -> f64 {
-    let taken = if wall.is_zero() { 0.0 } else { others.as_secs_f64() / wall.as_secs_f64() };
+/// `taken`: processors that others had. They took them from the affinity's, of which a quota may allow us only a part.
+fn granted(workers: usize, processors: &Processors, taken: f64) -> f64 {
     // The kernel runs everybody a little, however many they are.
-    let least = f64::EPSILON.max(0.01);
-    (allowed as f64 - taken).max(least).min(workers as f64)
+    const LEAST: f64 = 0.01;
+    let left = (processors.ids().len() as f64 - taken).max(LEAST);
+    left.min(processors.capacity()).min(workers as f64)
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
+    fn processors(number: usize, quota: Option<f64>) -> Processors {
+        Processors::of((0..number).collect(), quota)
+    }
+
     #[test]
     fn alone_it_is_the_smaller_of_workers_and_processors() {
-        let second = Duration::from_secs(1);
-        assert_eq!(granted(4, 2, second, Duration::ZERO), 2.0);
-        assert_eq!(granted(1, 2, second, Duration::ZERO), 1.0);
+        assert_eq!(granted(4, &processors(2, None), 0.0), 2.0);
+        assert_eq!(granted(1, &processors(2, None), 0.0), 1.0);
     }
 
     #[test]
     fn others_take_their_part() {
-        let ten = Duration::from_secs(10);
-        assert_eq!(granted(4, 2, ten, Duration::from_secs(5)), 1.5);
-        assert_eq!(granted(1, 2, ten, Duration::from_secs(5)), 1.0);
-        assert!(granted(4, 2, ten, Duration::from_secs(100)) > 0.0);
+        assert_eq!(granted(4, &processors(2, None), 0.5), 1.5);
+        assert_eq!(granted(1, &processors(2, None), 0.5), 1.0);
+        assert!(granted(4, &processors(2, None), 10.0) > 0.0);
     }
 
     #[test]
-    fn an_empty_stretch_is_no_division_by_zero() {
-        assert_eq!(granted(4, 2, Duration::ZERO, Duration::from_millis(10)), 2.0);
+    fn a_quota_is_a_part_of_what_others_leave() {
+        assert_eq!(granted(8, &processors(64, Some(1.5)), 40.0), 1.5);
+        assert_eq!(granted(8, &processors(4, Some(3.0)), 2.0), 2.0);
     }
 }

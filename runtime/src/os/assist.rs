@@ -61,7 +61,7 @@ pub fn assists() -> Vec<Assist> {
         },
         Assist {
             name: "lowered priority",
-            purpose: "a hunter that has failed for long runs only where nobody else wants to, until it sees work",
+            purpose: "a hunter that has failed for long gives way to everybody else when it yields",
             fallback: "hunters only yield",
             state: AssistState::from_probe(system::probe_lowered_priority()),
         },

@@ -37,6 +37,19 @@ impl Processors {
         self.ids.len().min(by_quota).max(1)
     }
 
+    /// How many processors' worth of time the process may use: as many as there are [`ids`](Self::ids), or the
+    /// [`quota`](Self::quota) if that is less.
+    #[must_use]
+    pub fn capacity(&self) -> f64 {
+        let all = self.ids.len().max(1) as f64;
+        self.quota.map_or(all, |quota| quota.min(all))
+    }
+
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn of(ids: Vec<usize>, quota: Option<f64>) -> Self {
+        Self { ids, quota }
+    }
+
     /// The numbers of the processors in the process's affinity, in ascending order. Where the system does not tell:
     /// as many numbers from 0 as the standard library counts processors.
     #[must_use]

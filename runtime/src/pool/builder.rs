@@ -93,6 +93,9 @@ impl PoolBuilder {
 
     /// Called on each worker's thread before its first task, with the worker's index. Its panic is
     /// [`BuildError::Hook`].
+    ///
+    /// The thread that builds the pool waits for this hook, so the hook must not wait for that thread; nor can it use
+    /// the global pool if that is the one being built (it panics).
     pub fn on_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.hooks.on_start = Some(Box::new(hook));
         self

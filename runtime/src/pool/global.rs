@@ -1,6 +1,7 @@
 //! The pool for whoever does not make one.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::cell::Cell;
+use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 
 use super::{BuildError, Pool, PoolBuilder};
 
@@ -8,10 +9,31 @@ static GLOBAL: OnceLock<Pool> = OnceLock::new();
 /// Held while the global pool is being built, so that only one is.
 static BUILDING: Mutex<()> = Mutex::new(());
 
+thread_local! {
+    static IN_A_HOOK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a hook of a pool that is being built. If that is the global one, the hook cannot wait for it.
+pub(super) fn in_a_hook<R>(hook: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            IN_A_HOOK.set(self.0);
+        }
+    }
+    let _restore = Restore(IN_A_HOOK.replace(true));
+    hook()
+}
+
 pub(super) fn get() -> &'static Pool {
     if let Some(pool) = GLOBAL.get() {
         return pool;
     }
+    let is_being_built = || matches!(BUILDING.try_lock(), Err(TryLockError::WouldBlock));
+    assert!(
+        !(IN_A_HOOK.get() && is_being_built()),
+        "a hook cannot use the global pool while that is being built"
+    );
     match build(PoolBuilder::default()) {
         Ok(pool) => pool,
         Err((_, Some(pool))) => pool,

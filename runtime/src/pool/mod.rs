@@ -10,7 +10,7 @@ mod start;
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 pub use builder::{Affinity, PoolBuilder};
@@ -26,8 +26,9 @@ use crate::worker::Worker;
 /// Some workers, and what they share: Hood's "parallel machine" ("Hood: A User-Level Threads Library for
 /// Multiprogrammed Multiprocessors", 1998, section 2).
 ///
-/// Dropping a pool waits until all detached tasks have ended, and then for its threads. Dropped by one of its own
-/// workers it cannot wait for itself, so it returns at once and the threads end when the tasks have.
+/// Dropping a pool waits until all detached tasks have ended, and then for its threads; a worker of another pool goes on
+/// with its own pool's tasks meanwhile (so do not hold a lock that these may want). Dropped by one of its own workers it cannot wait for itself, so it returns at
+/// once and the threads end when the tasks have.
 ///
 /// # Examples
 /// ```
@@ -96,8 +97,8 @@ impl Pool {
     /// Runs `task` on a worker of this pool and waits for what it returns.
     ///
     /// Called by one of this pool's own workers, it runs at once, on that worker. A worker of another pool goes on
-    /// with its own pool's tasks while it waits; any other thread blocks. What is sent from outside begins in the order
-    /// in which it was sent.
+    /// with its own pool's tasks while it waits; any other thread blocks. What is sent from outside is taken in the
+    /// order in which it was sent.
     ///
     /// # Panics
     /// If the task panics, with its payload.
@@ -140,8 +141,8 @@ impl Pool {
 
     /// Accepts a detached task: it will run, whatever becomes of the caller and of this handle.
     ///
-    /// A worker of this pool puts it with its own tasks; from elsewhere, tasks begin in the order in which they were
-    /// sent. If the task panics, the payload goes to the pool's [`panic_handler`](PoolBuilder::panic_handler).
+    /// A worker of this pool puts it with its own tasks; from elsewhere, tasks are taken in the order in which they were
+    /// sent (with several workers, one that was taken later may be run sooner). If the task panics, the payload goes to the pool's [`panic_handler`](PoolBuilder::panic_handler).
     ///
     /// # Examples
     /// ```
@@ -177,15 +178,38 @@ pub(crate) fn push_or_send(shared: &Arc<Shared>, job: NonNull<crate::job::Job>) 
 impl Drop for Pool {
     fn drop(&mut self) {
         self.shared.end_detached();
-        let own_worker = Worker::with_current(|current| {
-            current.is_some_and(|worker| worker.belongs_to(&self.shared))
+        let threads = std::mem::take(&mut self.threads);
+        Worker::with_current(|current| match current {
+            Some(worker) if worker.belongs_to(&self.shared) => drop(threads),
+            Some(stranger) if !std::thread::panicking() => work_until_ended(stranger, threads),
+            _ => join_all(threads),
         });
-        if !own_worker {
-            for thread in self.threads.drain(..) {
-                // A worker reports its panics itself.
-                let _ = thread.join();
-            }
+    }
+}
+
+/// Waits for the threads as a worker of another pool waits for anything: by working on. What they still have to do may
+/// need this very worker.
+fn work_until_ended(stranger: &Worker, threads: Vec<JoinHandle<()>>) {
+    let latch = WorkerLatch::set_from_abroad(stranger);
+    let threads = Mutex::new(threads);
+    let take = || std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
+    std::thread::scope(|scope| {
+        let wait = || {
+            join_all(take());
+            // SAFETY: alive until the scope ends, which waits for this thread.
+            unsafe { WorkerLatch::set(NonNull::from(&latch)) };
+        };
+        match std::thread::Builder::new().spawn_scoped(scope, wait) {
+            Ok(_) => stranger.work_until(latch.flag()),
+            Err(_) => join_all(take()), // no thread to be had: wait as any other thread does
         }
+    });
+}
+
+fn join_all(threads: Vec<JoinHandle<()>>) {
+    for thread in threads {
+        // A worker reports its panics itself.
+        let _ = thread.join();
     }
 }
 

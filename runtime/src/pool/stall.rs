@@ -24,7 +24,7 @@ fn wait_for(count: &AtomicUsize, least: usize) -> usize {
 }
 
 /// Sends tasks that push tasks. The first of them arms its worker.
-fn hold_after(steps: usize, workers: usize, sleep_after: u32) -> bool {
+fn hold_after(steps: usize, workers: usize, sleep_after: Option<u32>) -> bool {
     let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after };
     let pool = Pool::builder().workers(workers).governor(governor).build().unwrap();
     let gate = Arc::new(Gate::default());
@@ -57,7 +57,7 @@ fn hold_after(steps: usize, workers: usize, sleep_after: u32) -> bool {
 fn others_finish_while_a_worker_is_held_at_any_step() {
     let mut times_held = 0;
     for workers in [2, 3] {
-        for sleep_after in [0, 1000] {
+        for sleep_after in [Some(0), Some(1000), None] {
             for steps in (0..120).chain((120..1000).step_by(37)) {
                 times_held += usize::from(hold_after(steps, workers, sleep_after));
             }
@@ -70,7 +70,7 @@ fn others_finish_while_a_worker_is_held_at_any_step() {
 #[test]
 fn a_stuck_worker_is_helped_though_another_is_held() {
     for steps in (0..60).chain((60..400).step_by(23)) {
-        let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: u32::MAX };
+        let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
         let pool = Pool::builder().workers(3).governor(never_sleeps).build().unwrap();
         let gate = Arc::new(Gate::default());
         let at = Arc::clone(&gate);

@@ -4,10 +4,10 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
 
-use super::Pool;
 use super::builder::Affinity;
 use super::error::BuildError;
 use super::shared::{PanicHandler, Seat, Shared};
+use super::{Pool, global};
 use crate::deque::{ChaseLevOwner, chase_lev};
 use crate::hunt::Governor;
 use crate::job::Job;
@@ -112,7 +112,7 @@ struct Starting {
 impl Starting {
     fn spawn(self, threads: &Threads) -> Result<JoinHandle<()>, BuildError> {
         let worker = self.index;
-        let mut thread = thread::Builder::new().name((threads.name)(worker));
+        let mut thread = thread::Builder::new().name(global::in_a_hook(|| (threads.name)(worker)));
         if let Some(bytes) = threads.stack_size {
             thread = thread.stack_size(bytes);
         }
@@ -125,7 +125,7 @@ impl Starting {
         if affinity == Affinity::Process {
             os::move_to_process_affinity();
         }
-        let prepared = unwind::halt(|| {
+        let hook = || {
             let data = hooks.worker_data.as_ref().map(|make| make(index));
             let worker =
                 Worker::new(index, owner, Arc::clone(&shared), data.unwrap_or(Box::new(())));
@@ -133,11 +133,12 @@ impl Starting {
                 on_start(index);
             }
             worker
-        });
-        let worker = match prepared {
+        };
+        let worker = match unwind::halt(|| global::in_a_hook(hook)) {
             Ok(worker) => worker,
             Err(payload) => return muster.failed(index, payload),
         };
+        shared.seat(index).start_clock();
         muster.ready();
         drop(muster);
         worker.serve();

@@ -1,4 +1,4 @@
-//! One word that says how many workers hunt, nap and sleep, and how many times one has got up.
+//! One word that says how many workers hunt and sleep, and how many times one has got up.
 //!
 //! | bits  | field     | changes when                                                            |
 //! |-------|-----------|-------------------------------------------------------------------------|

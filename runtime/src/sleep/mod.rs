@@ -59,11 +59,14 @@ impl Sleep {
     /// A worker stops hunting, whatever it found. If it was the last one and others sleep, and `is_work_left` says so,
     /// one of them is woken to hunt in its place: pushes did not wake anybody while this one hunted.
     pub(crate) fn stops_hunting(&self, summons: &Summons, is_work_left: impl FnOnce() -> bool) {
-        if self.counters.stops_hunting().nobody_hunts_though_some_sleep() {
+        let census = self.counters.stops_hunting();
+        if census.nobody_hunts_though_some_sleep() {
             // Pairs with the fence in `work_was_pushed`: a push that still saw this hunter is seen here.
             fence(Ordering::SeqCst);
             if is_work_left() {
-                self.summon_unless_under_way(self.census(), summons);
+                // By this census, in which somebody sleeps. By a later one nobody may, and then remembering its number
+                // would mean to wait for who is not coming.
+                self.summon_unless_under_way(census, summons);
             }
         }
     }

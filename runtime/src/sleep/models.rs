@@ -184,3 +184,30 @@ fn loom_sleep_closing_wakes_all() {
         workers.into_iter().for_each(|worker| worker.join().unwrap());
     });
 }
+
+#[test]
+fn loom_sleep_a_hunter_that_leaves_does_not_wait_for_who_got_up_before() {
+    check(3, || {
+        let shared = Arc::new((Sleep::new(2), Tasks::new(0)));
+        let sleeper = shared.clone();
+        let sleeper = thread::spawn(move || {
+            work_once(0, &sleeper.0, &sleeper.1);
+            work_once(0, &sleeper.0, &sleeper.1);
+        });
+        let leaver = shared.clone();
+        let leaver = thread::spawn(move || {
+            let (sleep, tasks) = &*leaver;
+            let summons = Summons::default();
+            sleep.begins_to_hunt();
+            // It has found a task that is not modelled, which pushes another.
+            sleep.stops_hunting(&summons, || tasks.are_left());
+            tasks.add_one();
+            sleep.work_was_pushed(&summons);
+        });
+        let (sleep, tasks) = &*shared;
+        tasks.add_one();
+        sleep.work_was_sent();
+        leaver.join().unwrap();
+        sleeper.join().unwrap();
+    });
+}

@@ -1,5 +1,7 @@
 //! What the integration tests have in common.
 
+#![allow(dead_code, reason = "each test file uses a part")]
+
 use std::any::Any;
 
 use locksley::hunt::{Abp, Governor, Hunter, Move, Prospect};
@@ -24,14 +26,33 @@ impl Hunter for Sleepy {
     }
 }
 
+/// Says nothing but sleep. The pool must do its work all the same.
+#[derive(Debug)]
+pub(crate) struct AlwaysAsleep;
+
+impl Governor for AlwaysAsleep {
+    fn name(&self) -> &'static str {
+        "always asleep"
+    }
+    fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+        Box::new(AlwaysAsleep)
+    }
+}
+
+impl Hunter for AlwaysAsleep {
+    fn next(&mut self, _prospect: &Prospect) -> Move {
+        Move::Sleep
+    }
+}
+
 /// Every governor; a new one gets all tests that use [`pools`] by one line here.
 fn governors() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
     [
         |pool| pool.governor(Abp::default()),
         // Never sleeps:
-        |pool| pool.governor(Abp { sleep_after: u32::MAX, ..Abp::default() }),
+        |pool| pool.governor(Abp { sleep_after: None, ..Abp::default() }),
         // Lowers its priority at once:
-        |pool| pool.governor(Abp { attempts: 1, lower_after: Some(0), sleep_after: 3 }),
+        |pool| pool.governor(Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(3) }),
         |pool| pool.governor(Sleepy),
     ]
 }
@@ -46,7 +67,6 @@ pub(crate) fn pools() -> impl Iterator<Item = Pool> {
 }
 
 /// What a panic said.
-#[allow(dead_code, reason = "not every test file panics")]
 pub(crate) fn message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)")

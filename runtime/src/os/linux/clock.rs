@@ -38,7 +38,7 @@ fn read(clock: libc::clockid_t) -> Result<Duration, String> {
     }
     // SAFETY: the call succeeded, so the time was written.
     let time = unsafe { time.assume_init() };
-    Ok(Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec as u32))
+    Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
 pub(crate) fn probe() -> Result<(), String> {

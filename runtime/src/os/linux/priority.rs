@@ -1,4 +1,4 @@
-//! Running only where nobody else wants to: the scheduling policy `SCHED_IDLE` (`man 7 sched`).
+//! Giving way to everybody else: the scheduling policy `SCHED_IDLE` (`man 7 sched`).
 //!
 //! Anybody may lower a thread's priority, but not everybody may restore it: that takes `CAP_SYS_NICE` or a sufficient
 //! `RLIMIT_NICE`. So it is done only where a throwaway thread came back from it.
