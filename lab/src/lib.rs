@@ -10,6 +10,8 @@
 //! - [`report`]: the page made from a record;
 //! - [`cli`] and [`commands`]: the command line.
 
+#![forbid(unsafe_code)]
+
 pub mod apps;
 pub mod cli;
 pub mod commands;

@@ -42,7 +42,7 @@ impl Machine {
     pub fn here() -> Machine {
         let allowed = Processors::allowed();
         Machine {
-            processors: allowed.count(),
+            processors: allowed.ids().len(),
             quota: allowed.quota(),
             processor: processor_name(),
             memory: memory_field("MemTotal:"),

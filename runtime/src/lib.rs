@@ -28,7 +28,7 @@
 
 /// The README's examples are tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
 
 #[cfg(target_pointer_width = "16")]

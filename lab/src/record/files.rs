@@ -43,6 +43,16 @@ pub fn make_folder(folder: &Path) -> Outcome<()> {
     })
 }
 
+/// Whether two paths, of which neither need exist, lead to one file.
+pub fn are_one(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    place(a).is_some_and(|a| Some(a) == place(b))
+}
+
 /// Reads a record.
 pub fn read(path: &Path) -> Outcome<Record> {
     let text = fs::read_to_string(path)
@@ -57,7 +67,21 @@ pub fn read(path: &Path) -> Outcome<Record> {
             record.format
         )));
     }
-    Ok(record)
+    match flaw(&record) {
+        None => Ok(record),
+        Some(flaw) => Err(Fault::input(format!("{}: {flaw}", path.display()))),
+    }
+}
+
+/// What cannot be in a record that this laboratory wrote, though it has the form of one.
+fn flaw(record: &Record) -> Option<&'static str> {
+    let workers = &record.plan.workers;
+    if workers.is_empty() || workers.contains(&0) || record.machine.processors == 0 {
+        return Some("it speaks of no workers or no processors");
+    }
+    let is_time = |seconds: f64| seconds.is_finite() && seconds > 0.0;
+    let all_are_times = record.samples.iter().all(|sample| is_time(sample.seconds));
+    (!all_are_times).then_some("it has a time that is none")
 }
 
 /// Writes a record.

@@ -118,3 +118,31 @@ fn files_and_folders() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/example.json");
     refused(&["report", "--json", example.to_str().unwrap(), "--out", &below_text]);
 }
+
+#[test]
+fn records_that_cannot_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/example.json");
+    let example: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(example).unwrap()).unwrap();
+    let file = folder.path().join("record.json");
+    let spoilt = |pointer: &str, value: serde_json::Value| {
+        let mut record = example.clone();
+        *record.pointer_mut(pointer).unwrap() = value;
+        fs::write(&file, record.to_string()).unwrap();
+        let (file, out) = (file.to_str().unwrap(), out.to_str().unwrap());
+        refused(&["report", "--json", file, "--out", out])
+    };
+    assert!(spoilt("/plan/workers", serde_json::json!([])).contains("no workers"));
+    assert!(spoilt("/machine/processors", serde_json::json!(0)).contains("no processors"));
+    assert!(spoilt("/samples/0/seconds", serde_json::json!(0.0)).contains("a time"));
+}
+
+#[test]
+fn a_record_where_the_page_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, page) = (folder.path(), folder.path().join("index.html"));
+    let arguments = ["cliff", "--quick", "--out", out.to_str().unwrap(), "--json"];
+    assert!(refused(&[&arguments[..], &[page.to_str().unwrap()]].concat()).contains("both"));
+}

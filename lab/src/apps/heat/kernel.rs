@@ -45,3 +45,38 @@ pub(super) fn relax_row(above: &[f64], row: &[f64], below: &[f64], out: &mut [f6
         inner[point] = 0.25 * ((above[point] + below[point]) + (left[point] + right[point]));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Grids, Plate, serial};
+
+    /// The stencil as it is defined, point by point, without the kernel that all versions share.
+    fn by_definition(plate: &Plate, input: &[f64]) -> Vec<f64> {
+        let mut now = input.to_vec();
+        for _ in 0..plate.steps {
+            let mut next = now.clone();
+            for row in 1..plate.rows - 1 {
+                for column in 1..plate.columns - 1 {
+                    let at = |row: usize, column: usize| now[row * plate.columns + column];
+                    let (vertical, horizontal) = (
+                        at(row - 1, column) + at(row + 1, column),
+                        at(row, column - 1) + at(row, column + 1),
+                    );
+                    next[row * plate.columns + column] = (vertical + horizontal) / 4.0;
+                }
+            }
+            now = next;
+        }
+        now
+    }
+
+    #[test]
+    fn the_kernel_computes_the_mean_of_four_neighbours_and_leaves_the_edge() {
+        let plate = Plate { rows: 7, columns: 11, steps: 5 };
+        let input: Vec<f64> = (0..77).map(|n| f64::from(n * n % 23) - 8.0).collect();
+        let mut grids = Grids { now: input.clone(), next: input.clone() };
+        serial::spread(&mut grids, &plate);
+        // Division by 4 and multiplication by a quarter are both exact: the bits must be the same.
+        assert_eq!(grids.now, by_definition(&plate, &input));
+    }
+}

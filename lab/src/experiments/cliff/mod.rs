@@ -15,7 +15,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use crate::fault::Outcome;
+use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
 use crate::record::{self, Record, Versions};
 use crate::report;
@@ -51,6 +51,12 @@ pub struct Finished {
 pub fn run(options: &Options) -> Outcome<Finished> {
     let Options { plan, json, out, fresh } = options;
     let page = report::prepare(out)?;
+    if record::files::are_one(&page, json) {
+        return Err(Fault::input(format!(
+            "the record and the page would both be {}",
+            json.display()
+        )));
+    }
     let earlier = record::files::prepare(json)?;
     let header = journal::Header {
         plan: plan.clone(),
