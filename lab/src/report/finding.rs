@@ -28,8 +28,8 @@ pub(super) fn headline(summary: &Summary) -> String {
             "{} workers on {} processors: static partitioning makes use of {} of the machine, Locksley of {}",
             place.point.workers,
             summary.capacity,
-            percent(place.point.of_ceiling()),
-            percent(locksley.of_ceiling())
+            percent(place.point.utilization),
+            percent(locksley.utilization)
         ),
         None => "Speedup and utilization over the number of workers".to_owned(),
     }
@@ -62,12 +62,12 @@ pub(super) fn shares(summary: &Summary) -> Vec<Share> {
     let share = |name: &str| {
         let worst = lowest(summary, name)?;
         let mut shares: Vec<f64> =
-            crowded(summary, name).map(|place| place.point.of_ceiling()).collect();
+            crowded(summary, name).map(|place| place.point.utilization).collect();
         shares.sort_by(f64::total_cmp);
         Some(Share {
             runtime: name.to_owned(),
             typical: percent(shares[shares.len() / 2]),
-            worst: percent(worst.point.of_ceiling()),
+            worst: percent(worst.point.utilization),
             place: worst.name(),
         })
     };
@@ -75,7 +75,7 @@ pub(super) fn shares(summary: &Summary) -> Vec<Share> {
 }
 
 fn lowest<'a>(summary: &'a Summary, runtime: &'a str) -> Option<Place<'a>> {
-    crowded(summary, runtime).min_by(|a, b| a.point.of_ceiling().total_cmp(&b.point.of_ceiling()))
+    crowded(summary, runtime).min_by(|a, b| a.point.utilization.total_cmp(&b.point.utilization))
 }
 
 fn crowded<'a>(summary: &'a Summary, runtime: &'a str) -> impl Iterator<Item = Place<'a>> {

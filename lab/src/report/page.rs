@@ -55,8 +55,8 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
 <p class=\"kicker\">Locksley · the performance cliff · {processors} processors</p>
 <h1>{headline}</h1>
 {shares}
-<p class=\"note\">{subject}Shares are utilizations, T1/(PA·TP), relative to the ceiling that serial copies side by side reach on \
-this machine.</p>
+<p class=\"note\">{subject}Shares are utilizations, T1/(PA·TP). \
+Where serial copies side by side slow each other down, a ceiling is drawn: what one of them keeps of its speed.</p>
 {extent}
 {disturbance}
 </header>
