@@ -1,4 +1,4 @@
-//! Waiting for all workers to have started.
+//! Waiting for all workers to have started, or to have ended.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -16,7 +16,7 @@ struct State {
 }
 
 impl Gate {
-    /// Says that one more has started.
+    /// Says that one more has started, or ended.
     pub(super) fn arrive(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).arrived += 1;
         self.changed.notify_all();
@@ -34,7 +34,7 @@ impl Gate {
         }
     }
 
-    /// Waits until `count` have started.
+    /// Waits until `count` have said so.
     pub(super) fn wait_for(&self, count: usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.arrived < count {

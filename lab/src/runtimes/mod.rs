@@ -5,6 +5,7 @@ mod locksley;
 mod rayon;
 mod team;
 
+pub use self::rayon::RayonPool;
 pub use team::Team;
 
 use std::time::{Duration, Instant};
@@ -114,7 +115,7 @@ pub enum Crew {
     /// A Locksley pool.
     Locksley(::locksley::Pool),
     /// A rayon pool.
-    Rayon(::rayon::ThreadPool),
+    Rayon(RayonPool),
 }
 
 impl Crew {
