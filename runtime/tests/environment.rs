@@ -40,6 +40,9 @@ fn child() {
             println!("workers={}", Pool::global().workers());
         }
         Ok("global in its own hook") => {
+            let build_it = |_| drop(Pool::builder().build_global());
+            let error = Pool::builder().workers(2).on_start(build_it).build_global().unwrap_err();
+            assert!(matches!(error, BuildError::Hook { .. }));
             let use_it = |_| assert_eq!(locksley::join(|| 1, || 2), (1, 2));
             let error = Pool::builder().workers(2).on_start(use_it).build_global().unwrap_err();
             assert!(matches!(error, BuildError::Hook { .. }));

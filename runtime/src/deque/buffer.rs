@@ -27,13 +27,11 @@ impl<T> Buffer<T> {
     /// # Safety
     /// `old` is this deque's ring in use, made by `Box::into_raw`, and only the owner replaces it.
     pub(super) unsafe fn grown_from(old: *mut Self, range: std::ops::Range<isize>) -> Box<Self> {
-        let (mut new, old_ring) = {
-            // SAFETY: in use, so alive; thieves, too, have shared references only.
-            let old = unsafe { &*old };
-            (Self::new(old.capacity() * 2), old)
-        };
+        // SAFETY: in use, so alive; thieves, too, have shared references only.
+        let ring = unsafe { &*old };
+        let mut new = Self::new(ring.capacity() * 2);
         for index in range {
-            new.slot(index).store(old_ring.slot(index).load(Ordering::Relaxed), Ordering::Relaxed);
+            new.slot(index).store(ring.slot(index).load(Ordering::Relaxed), Ordering::Relaxed);
         }
         new.replaced = old;
         new

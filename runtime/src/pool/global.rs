@@ -29,11 +29,6 @@ pub(super) fn get() -> &'static Pool {
     if let Some(pool) = GLOBAL.get() {
         return pool;
     }
-    let is_being_built = || matches!(BUILDING.try_lock(), Err(TryLockError::WouldBlock));
-    assert!(
-        !(IN_A_HOOK.get() && is_being_built()),
-        "a hook cannot use the global pool while that is being built"
-    );
     match build(PoolBuilder::default()) {
         Ok(pool) => pool,
         Err((_, Some(pool))) => pool,
@@ -47,6 +42,11 @@ pub(super) fn set(builder: PoolBuilder) -> Result<(), BuildError> {
 
 /// The pool built by this call; or why not, and the one that is there instead.
 fn build(builder: PoolBuilder) -> Result<&'static Pool, (BuildError, Option<&'static Pool>)> {
+    let is_being_built = || matches!(BUILDING.try_lock(), Err(TryLockError::WouldBlock));
+    assert!(
+        !(IN_A_HOOK.get() && is_being_built()),
+        "a hook cannot use the global pool while that is being built"
+    );
     let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(pool) = GLOBAL.get() {
         return Err((BuildError::GlobalPoolExists, Some(pool)));
