@@ -2,7 +2,6 @@
 //!
 //! The README beside this file states the protocols and why they are right.
 
-mod buffer;
 mod chase_lev;
 mod contract;
 mod hazard;
@@ -12,6 +11,6 @@ mod models;
 #[cfg(all(test, not(loom)))]
 mod suite;
 
-pub(crate) use chase_lev::{ChaseLevOwner, ChaseLevThief, chase_lev};
+pub(crate) use chase_lev::{ChaseLevOwner, ChaseLevThief, Closed, Pushed, TakeBack, chase_lev};
 pub(crate) use contract::{Owner, Steal, Thief};
 pub(crate) use inbox::Inbox;

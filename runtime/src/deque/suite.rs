@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use super::Pushed;
 use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
 use crate::primitive::stepped::{self, Gate};
@@ -21,15 +22,26 @@ fn number(item: NonNull<u64>) -> usize {
     item.as_ptr().addr() / 8 - 1
 }
 
+/// An attempt, for which the deque is opened if that takes force.
+fn steal<T: Thief<u64>>(thief: &T) -> Steal<u64> {
+    match thief.steal_oldest() {
+        Steal::Kept => {
+            thief.open_by_force();
+            thief.steal_oldest()
+        }
+        steal => steal,
+    }
+}
+
 /// Takes until there is nothing left.
 fn take_all<T: Thief<u64>>(thief: &T) -> Vec<usize> {
     let mut taken = Vec::new();
     let mut lost_in_a_row = 0;
     loop {
-        match thief.steal_oldest() {
+        match steal(thief) {
             Steal::Taken(item) => taken.push(number(item)),
             Steal::Empty => return taken,
-            Steal::Lost => {
+            Steal::Lost | Steal::Kept => {
                 lost_in_a_row += 1;
                 assert!(
                     lost_in_a_row < 1_000_000,
@@ -68,9 +80,9 @@ fn owner_takes_newest_and_thief_oldest<K: Kind>() {
     }
     assert!(!thief.is_empty());
     assert_eq!(owner.pop_newest().map(number), Some(3));
-    assert_eq!(thief.steal_oldest(), Steal::Taken(item(0)));
+    assert_eq!(steal(&thief), Steal::Taken(item(0)));
     assert_eq!(owner.pop_newest().map(number), Some(2));
-    assert_eq!(thief.clone().steal_oldest(), Steal::Taken(item(1)));
+    assert_eq!(steal(&thief.clone()), Steal::Taken(item(1)));
     assert!(thief.is_empty());
     assert_eq!(owner.pop_newest(), None);
 }
@@ -94,7 +106,7 @@ fn agrees_with_a_vec_deque<K: Kind>() {
                 _ => {
                     let expected =
                         oracle.pop_front().map_or(Steal::Empty, |n| Steal::Taken(item(n)));
-                    assert_eq!(thief.steal_oldest(), expected);
+                    assert_eq!(steal(&thief), expected);
                 }
             }
             assert_eq!(thief.is_empty(), oracle.is_empty());
@@ -163,9 +175,9 @@ fn a_held_thread_hides_nothing<K: Kind>() {
                             None
                         }
                         1 => owner.pop_newest(),
-                        _ => match thief.steal_oldest() {
+                        _ => match steal(thief) {
                             Steal::Taken(item) => Some(item),
-                            Steal::Empty | Steal::Lost => None,
+                            Steal::Empty | Steal::Lost | Steal::Kept => None,
                         },
                     };
                     stepped::disarm();
@@ -324,10 +336,41 @@ impl Kind for ChaseLev {
     type Owner<T: 'static> = super::ChaseLevOwner<T>;
     type Thief<T: 'static> = super::ChaseLevThief<T>;
     fn pair<T: 'static>() -> (Self::Owner<T>, Self::Thief<T>) {
-        super::chase_lev()
+        super::chase_lev(crate::os::heavy_barrier_works())
+    }
+}
+
+/// The same, closed by its owner whenever it may be.
+struct ClosedChaseLev;
+
+struct Closing<T>(super::ChaseLevOwner<T>);
+
+impl<T> Owner<T> for Closing<T> {
+    fn push_new(&self, item: NonNull<T>) {
+        let (index, done) = self.0.push(item);
+        if !done && self.0.at_the_ceiling(index) == Pushed::Openly && self.0.should_close() {
+            self.0.close();
+        }
+    }
+    fn pop_newest(&self) -> Option<NonNull<T>> {
+        self.0.pop_newest()
+    }
+}
+
+impl Kind for ClosedChaseLev {
+    type Owner<T: 'static> = Closing<T>;
+    type Thief<T: 'static> = super::ChaseLevThief<T>;
+    fn pair<T: 'static>() -> (Self::Owner<T>, Self::Thief<T>) {
+        let may_close = crate::os::heavy_barrier_works();
+        let (owner, thief) = super::chase_lev(may_close);
+        if may_close {
+            assert!(owner.close(), "no thief is there yet");
+        }
+        (Closing(owner), thief)
     }
 }
 
 deque_suite! {
     chase_lev: ChaseLev;
+    closed_chase_lev: ClosedChaseLev;
 }
