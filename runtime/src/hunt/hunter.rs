@@ -18,6 +18,9 @@ use crate::worker::Worker;
 /// that forks as often as one that closes its deque answers within nanoseconds; it takes longer to get to see it.
 const LOOKS: u32 = 8;
 
+/// After so many attempts a hunter that has asked in vain insists, whatever its governor says.
+const INSIST_AFTER: u64 = 64;
+
 /// A job that was taken, from the deque of that worker; or else `from` is the worker that has it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
@@ -83,6 +86,9 @@ impl Hunt {
                 return found;
             }
             *failures += 1;
+            if failures.is_multiple_of(INSIST_AFTER) {
+                self.insist(worker);
+            }
         }
         None
     }
@@ -126,8 +132,8 @@ impl Hunt {
         None
     }
 
-    /// Before giving up the processor: an owner that was asked to open its deque and has not done so may be suspended or
-    /// busy with one long task, while others wait there.
+    /// An owner that was asked to open its deque and has not done so may be suspended, or busy with one long task, while
+    /// others wait there. So a hunter sees to it, at the latest before it gives up the processor.
     fn insist(&mut self, worker: &Worker) {
         if std::mem::take(&mut self.has_asked) {
             worker.shared().open_deques(&mut self.closed);
