@@ -156,7 +156,8 @@ mod tests {
 
     #[test]
     fn ranges_are_counted_and_divided_to_their_ends() {
-        assert_eq!(Parts::len(&(5_u8..3)), 0);
+        let reversed = std::ops::Range { start: 5_u8, end: 3 };
+        assert_eq!(Parts::len(&reversed), 0);
         assert_eq!(Parts::len(&(i8::MIN..i8::MAX)), 255);
         let (left, right) = Parts::split_at(i8::MIN..i8::MAX, 200);
         assert_eq!((left, right), (i8::MIN..72, 72..i8::MAX));
