@@ -3,8 +3,10 @@
 //! An [`App`] reads a size and gives a [`Problem`]; a problem prepared with a seed is an [`Instance`], which holds its
 //! input and its answer and computes one from the other on any runtime, as often as asked.
 
+mod blocks;
 pub mod heat;
 pub mod knary;
+pub mod lu;
 pub mod mm;
 pub mod msort;
 pub mod size;
@@ -15,7 +17,7 @@ use crate::fault::{Fault, Outcome};
 use crate::runtimes::Team;
 
 /// Every application. A new one is a folder and a line here.
-pub static ALL: &[&dyn App] = &[&knary::Knary, &heat::Heat, &msort::Msort, &mm::Mm];
+pub static ALL: &[&dyn App] = &[&knary::Knary, &heat::Heat, &msort::Msort, &mm::Mm, &lu::Lu];
 
 /// An application of the laboratory.
 pub trait App: Sync {

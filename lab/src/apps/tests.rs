@@ -9,6 +9,7 @@ const SIZES: &[(&str, &[&str])] = &[
     ("heat", &["3x3x1", "61x47x7", "40x600x4", "5x9000x3"]),
     ("msort", &["1", "7", "1000", "40961", "150K"]),
     ("mm", &["16", "32", "128"]),
+    ("lu", &["16", "32", "128", "256"]),
 ];
 
 #[test]
@@ -35,7 +36,9 @@ fn every_application_is_right_on_every_runtime() {
 
 #[test]
 fn an_answer_that_was_not_computed_is_rejected() {
-    for (name, size) in [("knary", "4,3,1"), ("heat", "20x20x3"), ("msort", "100"), ("mm", "32")] {
+    for (name, size) in
+        [("knary", "4,3,1"), ("heat", "20x20x3"), ("msort", "100"), ("mm", "32"), ("lu", "32")]
+    {
         let mut instance = problem(find(name).unwrap(), size).unwrap().prepare(5);
         instance.reset();
         assert!(instance.check().is_err(), "{name}");
@@ -72,6 +75,7 @@ fn sizes_that_cannot_be_are_refused_in_one_line() {
             &["", "0", "15", "48", "1000", "16x16", "99999999999999999999", "9223372036854775808"]
                 [..],
         ),
+        ("lu", &["", "0", "15", "48", "1000", "16x16", "99999999999999999999"][..]),
     ];
     for (name, sizes) in wrong {
         for size in sizes {
@@ -90,6 +94,7 @@ fn memory_that_no_machine_has_is_refused() {
         ("heat", "9999999999x9999999999x1"),
         ("msort", "9999999999999999"),
         ("mm", "4611686018427387904"),
+        ("lu", "4611686018427387904"),
     ] {
         let Err(fault) = problem(find(name).unwrap(), size) else {
             panic!("{name} accepted {size}")

@@ -68,9 +68,18 @@ fn rounds_print_their_one_line() {
 #[test]
 fn apps_lists_every_application_with_its_sizes() {
     let text = stdout_of(&["apps"]);
-    for word in
-        ["knary", "heat", "msort", "mm", "4096x512x100", "32M", "1024", "H,D,S", "locksley-awake"]
-    {
+    for word in [
+        "knary",
+        "heat",
+        "msort",
+        "mm",
+        "lu",
+        "4096x512x100",
+        "32M",
+        "1024",
+        "H,D,S",
+        "locksley-awake",
+    ] {
         assert!(text.contains(word), "{word}");
     }
 }
