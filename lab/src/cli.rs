@@ -64,6 +64,9 @@ pub struct Run {
     /// What all random input follows from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+    /// Write the picture that the application has drawn: ray draws one
+    #[arg(long, value_name = "FILE")]
+    pub png: Option<PathBuf>,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,

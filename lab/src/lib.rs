@@ -8,6 +8,7 @@
 //! - [`experiments`]: one folder an experiment; this far, the performance cliff;
 //! - [`record`]: what an experiment writes down, and the machine that it was measured on;
 //! - [`report`]: the page made from a record;
+//! - [`picture`]: what an application has drawn, as a PNG file;
 //! - [`cli`] and [`commands`]: the command line.
 
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ pub mod experiments;
 pub mod fault;
 pub mod machine;
 pub mod output;
+pub mod picture;
 pub mod progress;
 pub mod random;
 pub mod record;

@@ -10,6 +10,7 @@ const SIZES: &[(&str, &[&str])] = &[
     ("msort", &["1", "7", "1000", "40961", "150K"]),
     ("mm", &["16", "32", "128"]),
     ("lu", &["16", "32", "128", "256"]),
+    ("ray", &["0,1x1", "1,7x5", "2,1x33", "3,40x30"]),
 ];
 
 #[test]
@@ -36,9 +37,14 @@ fn every_application_is_right_on_every_runtime() {
 
 #[test]
 fn an_answer_that_was_not_computed_is_rejected() {
-    for (name, size) in
-        [("knary", "4,3,1"), ("heat", "20x20x3"), ("msort", "100"), ("mm", "32"), ("lu", "32")]
-    {
+    for (name, size) in [
+        ("knary", "4,3,1"),
+        ("heat", "20x20x3"),
+        ("msort", "100"),
+        ("mm", "32"),
+        ("lu", "32"),
+        ("ray", "1,9x9"),
+    ] {
         let mut instance = problem(find(name).unwrap(), size).unwrap().prepare(5);
         instance.reset();
         assert!(instance.check().is_err(), "{name}");
@@ -76,6 +82,7 @@ fn sizes_that_cannot_be_are_refused_in_one_line() {
                 [..],
         ),
         ("lu", &["", "0", "15", "48", "1000", "16x16", "99999999999999999999"][..]),
+        ("ray", &["", "4", "4,", "4,9", "4,0x9", "9,9x9", "-1,9x9", "4x9x9", "4,9x9x9"][..]),
     ];
     for (name, sizes) in wrong {
         for size in sizes {
@@ -95,6 +102,7 @@ fn memory_that_no_machine_has_is_refused() {
         ("msort", "9999999999999999"),
         ("mm", "4611686018427387904"),
         ("lu", "4611686018427387904"),
+        ("ray", "4,9999999999x9999999999"),
     ] {
         let Err(fault) = problem(find(name).unwrap(), size) else {
             panic!("{name} accepted {size}")

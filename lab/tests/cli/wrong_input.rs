@@ -59,6 +59,7 @@ fn sizes() {
         ("mm", "huge"),
         ("mm", "4611686018427387904"),
         ("lu", "100"),
+        ("ray", "4,512"),
         ("heat", "4096x512"),
         ("heat", "2x2x2"),
         ("heat", "9999999999x9999999999x1"),
@@ -69,6 +70,16 @@ fn sizes() {
     ] {
         assert!(refused(&["run", app, "--size", size]).contains(app));
     }
+}
+
+#[test]
+fn pictures() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    assert!(refused(&["run", "mm", "--png", &path("mm.png")]).contains("no picture"));
+    refused(&["run", "ray", "--png", &path("missing/ray.png")]);
+    refused(&["run", "ray", "--png", folder.path().to_str().unwrap()]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
