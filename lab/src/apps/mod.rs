@@ -3,6 +3,7 @@
 //! An [`App`] reads a size and gives a [`Problem`]; a problem prepared with a seed is an [`Instance`], which holds its
 //! input and its answer and computes one from the other on any runtime, as often as asked.
 
+pub mod barnes;
 mod blocks;
 pub mod heat;
 pub mod knary;
@@ -20,7 +21,7 @@ use crate::runtimes::Team;
 
 /// Every application. A new one is a folder and a line here.
 pub static ALL: &[&dyn App] =
-    &[&knary::Knary, &heat::Heat, &msort::Msort, &mm::Mm, &lu::Lu, &ray::Ray];
+    &[&knary::Knary, &heat::Heat, &msort::Msort, &mm::Mm, &lu::Lu, &barnes::Barnes, &ray::Ray];
 
 /// An application of the laboratory.
 pub trait App: Sync {

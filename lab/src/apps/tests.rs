@@ -10,7 +10,8 @@ const SIZES: &[(&str, &[&str])] = &[
     ("msort", &["1", "7", "1000", "40961", "150K"]),
     ("mm", &["16", "32", "128"]),
     ("lu", &["16", "32", "128", "256"]),
-    ("ray", &["0,1x1", "1,7x5", "2,1x33", "3,40x30"]),
+    ("barnes", &["1x1", "2x3", "9x2", "700x2"]),
+    ("ray", &["0,1x1", "1,7x5", "2,1x33", "3,16x12"]),
 ];
 
 #[test]
@@ -43,6 +44,7 @@ fn an_answer_that_was_not_computed_is_rejected() {
         ("msort", "100"),
         ("mm", "32"),
         ("lu", "32"),
+        ("barnes", "30x2"),
         ("ray", "1,9x9"),
     ] {
         let mut instance = problem(find(name).unwrap(), size).unwrap().prepare(5);
@@ -82,6 +84,7 @@ fn sizes_that_cannot_be_are_refused_in_one_line() {
                 [..],
         ),
         ("lu", &["", "0", "15", "48", "1000", "16x16", "99999999999999999999"][..]),
+        ("barnes", &["", "0x1", "9x0", "9", "9x9x9", "4294967296x1", "99999999999999999999x1"][..]),
         ("ray", &["", "4", "4,", "4,9", "4,0x9", "9,9x9", "-1,9x9", "4x9x9", "4,9x9x9"][..]),
     ];
     for (name, sizes) in wrong {
@@ -102,6 +105,7 @@ fn memory_that_no_machine_has_is_refused() {
         ("msort", "9999999999999999"),
         ("mm", "4611686018427387904"),
         ("lu", "4611686018427387904"),
+        ("barnes", "4294967295x1"),
         ("ray", "4,9999999999x9999999999"),
     ] {
         let Err(fault) = problem(find(name).unwrap(), size) else {

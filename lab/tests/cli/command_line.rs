@@ -84,6 +84,7 @@ fn apps_lists_every_application_with_its_sizes() {
         "msort",
         "mm",
         "lu",
+        "barnes",
         "ray",
         "4096x512x100",
         "32M",

@@ -42,7 +42,7 @@ impl App for Ray {
     }
 
     fn quick_size(&self) -> &'static str {
-        "4,160x160"
+        "4,128x128"
     }
 
     fn has_picture(&self) -> bool {
