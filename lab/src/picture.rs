@@ -1,6 +1,6 @@
 //! Pictures as PNG files.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
@@ -41,20 +41,6 @@ impl Picture {
         // Finishing flushes: a full disk is noticed here at the latest.
         writer.finish().map_err(|error| error.to_string())
     }
-}
-
-/// Makes sure, before anything is computed, that a picture can be written to `path`. What is there stays until then.
-pub fn prepare(path: &Path) -> Outcome<()> {
-    let existed = path.exists();
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(path)
-        .map_err(|error| Fault::input(format!("cannot write {}: {error}", path.display())))?;
-    if !existed {
-        let _ = std::fs::remove_file(path);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use serde::Serialize;
 use crate::cli::{self, workers_or_default};
 use crate::fault::{Fault, Outcome};
 use crate::output::say;
-use crate::{apps, picture, runtimes};
+use crate::record::files;
+use crate::{apps, runtimes};
 
 /// The line that `--json` prints.
 #[derive(Serialize)]
@@ -34,7 +35,7 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
         if !app.has_picture() {
             return Err(Fault::input(format!("{} draws no picture for --png", app.name())));
         }
-        picture::prepare(path)?;
+        files::try_out(path)?;
     }
     let workers = runtime.workers(workers_or_default(arguments.workers));
 
