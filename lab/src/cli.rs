@@ -29,6 +29,8 @@ pub enum Command {
     Run(Run),
     /// Repeat small parallel rounds for some seconds and print their rate: the co-run unit
     Rounds(Rounds),
+    /// Take processors away from other programs, a random number of them at a time: cycler(p, w, W) of the Hood papers
+    Cycler(Cycler),
     /// Measure the performance cliff: speedup and utilization over the number of workers
     Cliff(Cliff),
     /// Make the page of an experiment again from its record
@@ -64,6 +66,9 @@ pub struct Run {
     /// What all random input follows from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+    /// Write the picture that the application has drawn: ray draws one
+    #[arg(long, value_name = "FILE")]
+    pub png: Option<PathBuf>,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,
@@ -90,6 +95,35 @@ pub struct Rounds {
     /// The runtime: locksley, locksley-awake, rayon, static or serial
     #[arg(long, value_name = "R", default_value = "locksley")]
     pub runtime: String,
+}
+
+/// `locksley cycler`
+#[derive(Debug, Args)]
+pub struct Cycler {
+    /// p: the number of workers, of which 1 to p are released at a time [default: one for each processor allowed]
+    #[arg(long, value_name = "P", value_parser = workers)]
+    pub workers: Option<usize>,
+    /// w: the most increments of a worker that was released; each takes some hundred microseconds
+    #[arg(long, value_name = "w", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub increments: u64,
+    /// W: the sum of increments at which it ends [default: none]
+    #[arg(long, value_name = "W", value_parser = clap::value_parser!(u64).range(1..))]
+    pub total: Option<u64>,
+    /// The time after which it ends, in seconds [default: none; it also ends by SIGTERM and SIGINT]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub secs: Option<std::time::Duration>,
+    /// The increments that one processor makes in a second, from a calibration
+    #[arg(long, value_name = "R", value_parser = rate)]
+    pub rate: Option<f64>,
+    /// Where timestamps and counts are written
+    #[arg(long, value_name = "FILE")]
+    pub timestamps: Option<PathBuf>,
+    /// What all random choices follow from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Find out how many increments one processor makes in a second; the machine should be idle
+    #[arg(long, conflicts_with_all = ["workers", "increments", "total", "rate", "timestamps", "seed"])]
+    pub calibrate: bool,
 }
 
 /// `locksley cliff`
@@ -168,6 +202,15 @@ fn seconds(text: &str) -> Result<std::time::Duration, String> {
     match std::time::Duration::try_from_secs_f64(seconds) {
         Ok(time) if time.as_secs() <= 365 * 86_400 => Ok(time),
         _ => Err("it must be at most a year".to_owned()),
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
+    if rate.is_finite() && rate > 0.0 {
+        Ok(rate)
+    } else {
+        Err("it must be finite and more than 0".to_owned())
     }
 }
 

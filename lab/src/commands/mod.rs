@@ -2,6 +2,7 @@
 
 mod apps;
 mod cliff;
+mod cycler;
 mod machine;
 mod report;
 mod rounds;
@@ -17,6 +18,7 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Apps => apps::execute(),
         Command::Run(arguments) => run::execute(&arguments),
         Command::Rounds(arguments) => rounds::execute(&arguments),
+        Command::Cycler(arguments) => cycler::execute(&arguments),
         Command::Cliff(arguments) => cliff::execute(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),

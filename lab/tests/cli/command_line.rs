@@ -47,6 +47,16 @@ fn run_speaks_to_people_and_serial_has_one_worker() {
 }
 
 #[test]
+fn ray_draws_a_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("balls.png");
+    let png = path.to_str().unwrap();
+    stdout_of(&["run", "ray", "--size", "1,30x20", "--workers", "2", "--png", png]);
+    let written = std::fs::read(&path).unwrap();
+    assert!(written.starts_with(b"\x89PNG\r\n") && written.len() > 200, "{}", written.len());
+}
+
+#[test]
 fn rounds_print_their_one_line() {
     let round = ["--secs", "0.02", "--leaf", "50", "--chunks", "7", "--serial", "2"];
     for (runtime, workers) in
@@ -68,9 +78,20 @@ fn rounds_print_their_one_line() {
 #[test]
 fn apps_lists_every_application_with_its_sizes() {
     let text = stdout_of(&["apps"]);
-    for word in
-        ["knary", "heat", "msort", "mm", "4096x512x100", "32M", "1024", "H,D,S", "locksley-awake"]
-    {
+    for word in [
+        "knary",
+        "heat",
+        "msort",
+        "mm",
+        "lu",
+        "barnes",
+        "ray",
+        "4096x512x100",
+        "32M",
+        "1024",
+        "H,D,S",
+        "locksley-awake",
+    ] {
         assert!(text.contains(word), "{word}");
     }
 }
