@@ -2,6 +2,7 @@
 
 mod apps;
 mod cliff;
+mod forkjoin;
 mod machine;
 mod report;
 mod rounds;
@@ -18,6 +19,8 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Run(arguments) => run::execute(&arguments),
         Command::Rounds(arguments) => rounds::execute(&arguments),
         Command::Cliff(arguments) => cliff::execute(&arguments),
+        Command::Forkjoin(arguments) => forkjoin::execute(&arguments),
+        Command::ForkjoinOnce(arguments) => forkjoin::once(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }
