@@ -321,7 +321,7 @@ cost.</li>
 <ul>
 <li>chili makes no task of most joins that are nested four deep or more: it calls, and looks again every 64 joins. Its \
 cost a task is for the most part that of a call, and so is what it leaves within reach of others.</li>
-<li>A caller of chili's join runs the second closure first, so the stuck owners hold it there.</li>
+<li>A caller of chili's join runs the second closure first, so it is given them in reverse.</li>
 <li>A time in the first column of stuck owners is 0 where the task had begun before the owner got stuck.</li>
 </ul>",
         plan.repeats, plan.limit_seconds, plan.stuck_limit_seconds

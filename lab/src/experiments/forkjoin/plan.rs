@@ -52,7 +52,7 @@ pub fn plan(choice: &Choice, processors: usize) -> Outcome<Plan> {
         quick,
         seed: choice.seed,
         repeats: choice.repeats.unwrap_or(if quick { 7 } else { 11 }),
-        budget_seconds: if quick { 45.0 } else { 3000.0 },
+        budget_seconds: if quick { 50.0 } else { 3000.0 },
         limit_seconds: if quick { 5.0 } else { 60.0 },
         stuck_limit_seconds: if quick { 1.0 } else { 10.0 },
         workers: workers(processors),

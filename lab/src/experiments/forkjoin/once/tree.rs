@@ -16,17 +16,21 @@ fn value(seed: u64, index: u64) -> u64 {
     mix(seed.wrapping_add(index))
 }
 
-/// A perfect tree with `depth` levels.
+/// A perfect tree with `depth` levels, in memory in the order in which it is visited.
 pub(super) fn build(depth: u32, seed: u64) -> Node {
-    fn subtree(depth: u32, seed: u64, index: u64) -> Node {
-        let children = (depth > 1).then(|| {
-            let left = subtree(depth - 1, seed, index + 1);
-            let right = subtree(depth - 1, seed, index + (1 << (depth - 1)));
-            Box::new([left, right])
-        });
-        Node { value: value(seed, index), children }
+    /// Gives `node`, the `index`-th in preorder, what is below it.
+    fn grow(node: &mut Node, depth: u32, seed: u64, index: u64) {
+        if depth > 1 {
+            let [left, right] = [index + 1, index + (1 << (depth - 1))];
+            let leaf = |index| Node { value: value(seed, index), children: None };
+            let children = node.children.insert(Box::new([leaf(left), leaf(right)]));
+            grow(&mut children[0], depth - 1, seed, left);
+            grow(&mut children[1], depth - 1, seed, right);
+        }
     }
-    subtree(depth, seed, 0)
+    let mut root = Node { value: value(seed, 0), children: None };
+    grow(&mut root, depth, seed, 0);
+    root
 }
 
 /// The sum over that tree, from the values alone.
@@ -78,10 +82,11 @@ pub(super) fn on_rayon(node: &Node) -> u64 {
     node.with(left, right)
 }
 
+/// The caller of chili's join runs the second closure first: in reverse, so that all read memory in the same order.
 pub(super) fn on_chili(scope: &mut chili::Scope<'_>, node: &Node) -> u64 {
     let Some(children) = &node.children else { return node.value };
     let [left, right] = &**children;
-    let (left, right) = scope.join(|s| on_chili(s, left), |s| on_chili(s, right));
+    let (right, left) = scope.join(|s| on_chili(s, right), |s| on_chili(s, left));
     node.with(left, right)
 }
 
