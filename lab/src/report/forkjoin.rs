@@ -32,6 +32,12 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     let each = |part: &dyn Fn(&InputSummary) -> String| -> String {
         summary.inputs.iter().map(part).collect()
     };
+    let unrest = summary.unrest().map_or(String::new(), |ratio| {
+        format!(
+            "<p class=\"warning\">The slowest serial run took {ratio:.1} times as long as the fastest: the machine was \
+             not quiet, and all figures suffer from that.</p>"
+        )
+    });
     let cost_bars = each(&|input| figure(input, &bars_of(input)));
     let costs_table = each(&|input| costs(input));
     let speedups = each(&|input| figure(input, &speedup(record, input)));
@@ -66,6 +72,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
 <p class=\"kicker\">Locksley · what a fork costs · {processors} processors</p>
 <h1>{headline}</h1>
 {extent}
+{unrest}
 </header>
 <section>
 <h2>The cost of a fork that nobody steals</h2>
@@ -185,7 +192,7 @@ fn costs(input: &InputSummary) -> String {
     });
     format!(
         "<h3>{} {}</h3>\n<p class=\"note\">Ts = {} s, {:.2} ns for each fork that it does without{plain}.</p>\n\
-         <table>\n<tr><th>runtime</th><th>ns a task</th>{}<th>T1</th><th>T1/Ts</th></tr>\n{rows}</table>\n",
+         <table class=\"numbers\">\n<tr><th>runtime</th><th>ns a task</th>{}<th>T1</th><th>T1/Ts</th></tr>\n{rows}</table>\n",
         escape(&input.app),
         escape(&input.size),
         seconds(input.serial.median),
@@ -237,7 +244,7 @@ fn times(record: &Record, input: &InputSummary) -> String {
         .map(|found| format!("<tr><th>{}</th>{}</tr>\n", escape(&found.runtime), cells(found)))
         .collect();
     format!(
-        "<h3>{} {}, seconds</h3>\n<table>\n<tr><th>runtime</th>{heads}</tr>\n{rows}</table>\n",
+        "<h3>{} {}, seconds</h3>\n<table class=\"numbers\">\n<tr><th>runtime</th>{heads}</tr>\n{rows}</table>\n",
         escape(&input.app),
         escape(&input.size)
     )
@@ -264,7 +271,7 @@ fn stuck(summary: &Summary) -> String {
         }
     }
     format!(
-        "<table>\n<tr><th>stuck owner</th><th>runtime</th><th>first begun</th><th>all done</th></tr>\n{rows}</table>"
+        "<table class=\"owners\">\n<tr><th>stuck owner</th><th>runtime</th><th>first begun</th><th>all done</th></tr>\n{rows}</table>"
     )
 }
 

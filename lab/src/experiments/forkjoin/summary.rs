@@ -87,7 +87,16 @@ pub enum Fate {
     Never(f64),
 }
 
+/// Serial runs that differ by more than this were disturbed.
+const UNREST: f64 = 1.2;
+
 impl Summary {
+    /// The longest serial time over the shortest, if that is worth a word: others used the machine.
+    pub fn unrest(&self) -> Option<f64> {
+        let ratios = self.inputs.iter().map(|input| input.serial.most / input.serial.least);
+        ratios.reduce(f64::max).filter(|&ratio| ratio > UNREST)
+    }
+
     /// Summarizes `record`. What was never measured is left out.
     pub fn of(record: &Record) -> Summary {
         let plan = &record.header.plan;

@@ -28,6 +28,12 @@ pub fn text(record: &Record, summary: &Summary) -> String {
         let _ = writeln!(text, "without {}: {}", missing.runtime, missing.reason);
     }
     text += "medians; ns/task = (T1 - Ts)/forks; times in seconds; Ts is the same code with two calls for a fork\n";
+    if let Some(ratio) = summary.unrest() {
+        let _ = writeln!(
+            text,
+            "NOTE: the slowest serial run took {ratio:.1} times as long as the fastest; the machine was not quiet"
+        );
+    }
     for input in &summary.inputs {
         let _ = write!(text, "\n{}", input_table(input));
     }

@@ -106,7 +106,13 @@ fn a_stuck_owner_has_a_median_and_a_worst_case_or_none() {
 fn the_table_has_it_all() {
     let record = record();
     let text = table::text(&record, &Summary::of(&record));
-    for words in ["fib 5: 7 forks", "without other: not <here>", "never (in 1 s)", "0.20 (0.30)"] {
+    for words in [
+        "fib 5: 7 forks",
+        "without other: not <here>",
+        "never (in 1 s)",
+        "0.20 (0.30)",
+        "took 7.8 times",
+    ] {
         assert!(text.contains(words), "{words} is missing in:\n{text}");
     }
     let line = text.lines().find(|line| line.trim_start().starts_with("locksley ")).unwrap();
