@@ -190,8 +190,12 @@ fn costs(input: &InputSummary) -> String {
     let plain = input.plain.as_ref().map_or(String::new(), |plain| {
         format!("; where the compiler is free to make loops of calls, {} s", seconds(plain.median))
     });
+    let given_up = match &input.given_up[..] {
+        [] => String::new(),
+        names => format!(" Given up, having taken too long: {}.", escape(&names.join(", "))),
+    };
     format!(
-        "<h3>{} {}</h3>\n<p class=\"note\">Ts = {} s, {:.2} ns for each fork that it does without{plain}.</p>\n\
+        "<h3>{} {}</h3>\n<p class=\"note\">Ts = {} s, {:.2} ns for each fork that it does without{plain}.{given_up}</p>\n\
          <table class=\"numbers\">\n<tr><th>runtime</th><th>ns a task</th>{}<th>T1</th><th>T1/Ts</th></tr>\n{rows}</table>\n",
         escape(&input.app),
         escape(&input.size),

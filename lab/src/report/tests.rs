@@ -49,9 +49,14 @@ fn the_page_of_forkjoin_is_complete() {
     // Bars and speedups of one input.
     assert_eq!(page.matches("<svg class=\"chart\"").count(), 2);
     assert!(!page.contains("#01FE"), "a placeholder colour was left");
-    for words in
-        ["10.00", "<td>30.0</td>", "never (in 1 s)", "not measured: not &lt;here&gt;", "7.8 times"]
-    {
+    for words in [
+        "10.00",
+        "<td>30.0</td>",
+        "never (in 1 s)",
+        "not measured: not &lt;here&gt;",
+        "7.8 times",
+        "too long: slow",
+    ] {
         assert!(page.contains(words), "{words}");
     }
     assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"));

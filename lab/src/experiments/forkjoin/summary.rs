@@ -28,6 +28,8 @@ pub struct InputSummary {
     pub serial: Times,
     /// The recursion as the compiler likes it.
     pub plain: Option<Times>,
+    /// The runtimes that did not end with one worker, so that nothing can be said of them.
+    pub given_up: Vec<String>,
     /// Each runtime that was measured with one worker.
     pub runtimes: Vec<RuntimeSummary>,
 }
@@ -137,8 +139,13 @@ fn summarize(record: &Record, app: &str, size: &str, subject: Subject) -> Option
     };
     let forks = subject.forks();
     let serial = times(SERIAL, 1)?;
-    let names = record.header.runtimes.iter().map(|runtime| runtime.name.as_str());
-    let runtimes = names
+    let names = || record.header.runtimes.iter().map(|runtime| runtime.name.as_str());
+    let is_given_up = |name: &&str| {
+        readings(record, &cell(app, size, name, 1))
+            .any(|reading| matches!(reading, Reading::Never(_)))
+    };
+    let given_up = names().filter(is_given_up).map(str::to_owned).collect();
+    let runtimes = names()
         .filter(|name| ![SERIAL, PLAIN].contains(name))
         .filter_map(|name| {
             let work = times(name, 1)?;
@@ -163,7 +170,7 @@ fn summarize(record: &Record, app: &str, size: &str, subject: Subject) -> Option
         })
         .collect();
     let (app, size) = (app.to_owned(), size.to_owned());
-    Some(InputSummary { app, size, forks, serial, plain: times(PLAIN, 1), runtimes })
+    Some(InputSummary { app, size, forks, serial, plain: times(PLAIN, 1), given_up, runtimes })
 }
 
 /// Instructions a fork beyond the serial ones. What both sizes execute, starting up, cancels.

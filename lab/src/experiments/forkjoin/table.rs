@@ -56,6 +56,9 @@ fn input_table(input: &InputSummary) -> String {
         let _ =
             write!(text, ", {} where the compiler may make loops of calls", seconds(plain.median));
     }
+    if !input.given_up.is_empty() {
+        let _ = write!(text, "; given up: {}", input.given_up.join(", "));
+    }
     let with_instructions = input.runtimes.iter().any(|found| found.task_instructions.is_some());
     let _ = write!(text, "\n  {:<15}{:>9}", "runtime", "ns/task");
     if with_instructions {

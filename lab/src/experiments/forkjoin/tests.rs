@@ -49,6 +49,7 @@ pub(crate) fn record() -> Record {
     read("fib", "5", SERIAL, 1, &nanos([100.0, 90.0, 700.0]));
     read("fib", "5", PLAIN, 1, &nanos([50.0, 50.0, 50.0]));
     read("fib", "5", "locksley", 1, &nanos([800.0, 170.0, 160.0]));
+    read("fib", "5", "slow", 1, &[Reading::Never(5.0)]);
     read("fib", "5", "locksley", 2, &nanos([85.0, 85.0, 85.0]));
     let [wait, spine] = [Shape::Wait, Shape::Spine].map(Shape::name);
     let takeover = |first_ms, all_ms| Reading::Takeover(Takeover { first_ms, all_ms });
@@ -64,7 +65,7 @@ pub(crate) fn record() -> Record {
         plan,
         machine,
         versions: Versions::of_this_build(),
-        runtimes: [SERIAL, PLAIN, "locksley"].map(runtime).to_vec(),
+        runtimes: [SERIAL, PLAIN, "locksley", "slow"].map(runtime).to_vec(),
         left_out: vec![LeftOut { runtime: "other".to_owned(), reason: "not <here>".to_owned() }],
     };
     Record {
@@ -112,6 +113,7 @@ fn the_table_has_it_all() {
         "never (in 1 s)",
         "0.20 (0.30)",
         "took 7.8 times",
+        "given up: slow",
     ] {
         assert!(text.contains(words), "{words} is missing in:\n{text}");
     }
