@@ -33,6 +33,11 @@ pub enum Command {
     Cycler(Cycler),
     /// Measure the performance cliff: speedup and utilization over the number of workers
     Cliff(Cliff),
+    /// Measure what a fork costs, and what becomes of the tasks of a worker that is stuck
+    Forkjoin(Forkjoin),
+    /// Measure one of these once, in this process
+    #[command(hide = true)]
+    ForkjoinOnce(ForkjoinOnce),
     /// Make the page of an experiment again from its record
     Report(Report),
     /// Nothing was asked for that needs doing: help or the version has been printed
@@ -147,6 +152,61 @@ pub struct Cliff {
     /// Measure again what an earlier run with these parameters has measured
     #[arg(long)]
     pub fresh: bool,
+}
+
+/// `locksley forkjoin`
+#[derive(Debug, Args)]
+pub struct Forkjoin {
+    /// At most a minute: smaller inputs, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these runtimes [default: all that are there]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    pub runtimes: Vec<String>,
+    /// The folder with the programs of other runtimes, which peers/build makes
+    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    pub peers: PathBuf,
+    /// Compute fib(N); below 30, times are too short for figures [default: 32, or 30 if quick]
+    #[arg(long, value_name = "N")]
+    pub fib: Option<u32>,
+    /// Sum up a tree with so many levels [default: 24, or 20 if quick]
+    #[arg(long, value_name = "LEVELS")]
+    pub tree: Option<u32>,
+    /// How often each is measured, if the time suffices [default: 11, or 7 if quick]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// Count instructions also in a quick run; this takes valgrind, and half a minute
+    #[arg(long)]
+    pub instructions: bool,
+    /// Where the figures and the machine are written [default: forkjoin.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/forkjoin, or out/forkjoin-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley forkjoin-once`
+#[derive(Debug, Args)]
+pub struct ForkjoinOnce {
+    /// The runtime
+    #[arg(long, value_name = "R")]
+    pub runtime: String,
+    /// fib, tree or stuck
+    pub kind: String,
+    /// n, the tree's levels, or how the owner is stuck
+    pub size: String,
+    /// The number of workers
+    #[arg(value_parser = workers)]
+    pub workers: usize,
+    /// What the tree's values follow from
+    pub seed: u64,
 }
 
 /// `locksley report`

@@ -3,6 +3,7 @@
 mod apps;
 mod cliff;
 mod cycler;
+mod forkjoin;
 mod machine;
 mod report;
 mod rounds;
@@ -20,6 +21,8 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Rounds(arguments) => rounds::execute(&arguments),
         Command::Cycler(arguments) => cycler::execute(&arguments),
         Command::Cliff(arguments) => cliff::execute(&arguments),
+        Command::Forkjoin(arguments) => forkjoin::execute(&arguments),
+        Command::ForkjoinOnce(arguments) => forkjoin::once(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }

@@ -1,3 +1,4 @@
 //! The experiments, one folder each.
 
 pub mod cliff;
+pub mod forkjoin;

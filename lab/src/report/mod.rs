@@ -1,9 +1,11 @@
 //! The page of an experiment: one file of HTML with its pictures inside, readable offline.
 
 mod axis;
+mod bars;
 mod chart;
 mod charts;
 mod finding;
+pub mod forkjoin;
 mod page;
 mod tables;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::experiments::cliff::plan;
 use crate::experiments::cliff::summary::{InputSummary, Summary};
 use crate::record::Record;
 
-const STYLE: &str = include_str!("style.css");
+pub(super) const STYLE: &str = include_str!("style.css");
 
 /// The page of `record`.
 pub(super) fn html(record: &Record, summary: &Summary) -> String {
@@ -108,12 +108,15 @@ fn figure(summary: &InputSummary, svg: &str) -> String {
 
 /// The legend, for the runtimes that occur, drawn as in the charts.
 fn legend(summary: &Summary) -> String {
-    let occurs = |name: &str| {
-        summary.inputs.iter().flat_map(|input| &input.runtimes).any(|found| found.runtime == name)
-    };
+    let runtimes = summary.inputs.iter().flat_map(|input| &input.runtimes);
+    key(&runtimes.map(|found| found.runtime.as_str()).collect::<Vec<_>>(), true)
+}
+
+/// The legend for these runtimes.
+pub(super) fn key(runtimes: &[&str], with_ceiling: bool) -> String {
     let mut entries = String::new();
     for (place, look) in
-        theme::RUNTIMES.iter().enumerate().rev().filter(|(_, look)| occurs(look.name))
+        theme::RUNTIMES.iter().enumerate().rev().filter(|(_, look)| runtimes.contains(&look.name))
     {
         let colour = format!("var(--runtime-{place})");
         let dashes = if look.dashed { " stroke-dasharray=\"6 4\"" } else { "" };
@@ -134,10 +137,12 @@ fn legend(summary: &Summary) -> String {
     }
     entries +=
         &entry("ideal", "<path d=\"M0 7h34\" stroke=\"var(--ideal)\" stroke-dasharray=\"5 4\"/>");
-    entries += &entry(
-        "ceiling, if below the ideal",
-        "<path d=\"M0 7h34\" stroke=\"var(--ceiling)\" stroke-width=\"2\" stroke-dasharray=\"2 3\"/>",
-    );
+    if with_ceiling {
+        entries += &entry(
+            "ceiling, if below the ideal",
+            "<path d=\"M0 7h34\" stroke=\"var(--ceiling)\" stroke-width=\"2\" stroke-dasharray=\"2 3\"/>",
+        );
+    }
     format!("<p class=\"legend\">{entries}</p>")
 }
 

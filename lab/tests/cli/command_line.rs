@@ -76,6 +76,46 @@ fn rounds_print_their_one_line() {
 }
 
 #[test]
+fn forkjoin_once_prints_its_one_line() {
+    for (runtime, kind, size) in [
+        ("serial", "fib", "12"),
+        ("locksley", "tree", "6"),
+        ("locksley-join", "stuck", "wait"),
+        ("rayon", "stuck", "spine"),
+        ("chili", "fib", "12"),
+    ] {
+        let text = stdout_of(&["forkjoin-once", "--runtime", runtime, kind, size, "2", "7"]);
+        assert_eq!(text.lines().count(), 1);
+        let line: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(line["runtime"], runtime);
+        let number = if kind == "stuck" { "all_ms" } else { "seconds" };
+        assert!(line[number].as_f64().unwrap() > 0.0, "{text}");
+        assert!(kind != "fib" || line["answer"] == 144, "{text}");
+    }
+}
+
+#[test]
+fn forkjoin_makes_a_record_and_a_page_that_can_be_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (out, json, again) = (path("out"), path("record.json"), path("again"));
+    let output = command(&["forkjoin", "--quick", "--runtimes", "locksley", "--repeats", "1"])
+        .args(["--fib", "10", "--tree", "4", "--out", &out, "--json", &json])
+        .output()
+        .unwrap();
+    let (said, news) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{news}");
+    assert!(said.contains("fib 10: 88 forks") && said.contains("spine-after-forks"), "{said}");
+    assert!(!news.contains('\u{1b}'), "progress is for terminals: {news}");
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(record["format"], "locksley-forkjoin/1");
+    stdout_of(&["report", "--json", &json, "--out", &again]);
+    let page = |out: &str| std::fs::read_to_string(Path::new(out).join("index.html")).unwrap();
+    assert_eq!(page(&out), page(&again));
+}
+
+#[test]
 fn apps_lists_every_application_with_its_sizes() {
     let text = stdout_of(&["apps"]);
     for word in [

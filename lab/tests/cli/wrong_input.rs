@@ -120,6 +120,23 @@ fn cycler() {
 }
 
 #[test]
+fn forkjoin() {
+    assert!(refused(&["forkjoin", "--runtimes", "locksley,cilk"]).contains("onetbb"));
+    let missing = ["forkjoin", "--quick", "--runtimes", "libomp", "--peers", "no such folder"];
+    assert!(refused(&missing).contains("peers/build"));
+    for (option, value) in
+        [("--fib", "1"), ("--fib", "61"), ("--tree", "0"), ("--tree", "31"), ("--repeats", "0")]
+    {
+        refused(&["forkjoin", "--quick", option, value]);
+    }
+    refused(&["forkjoin", "--fib", "many"]);
+    refused(&["forkjoin-once", "--runtime", "static", "fib", "5", "1", "0"]);
+    refused(&["forkjoin-once", "--runtime", "rayon", "fib", "5", "0", "0"]);
+    refused(&["forkjoin-once", "--runtime", "rayon", "stuck", "pigs", "2", "0"]);
+    refused(&["forkjoin-once", "--runtime", "rayon", "fib", "5", "1"]);
+}
+
+#[test]
 fn seeds() {
     refused(&["run", "mm", "--seed", "-1"]);
     refused(&["cliff", "--quick", "--seed", "luck"]);
