@@ -2,11 +2,16 @@
 //!
 //! The README beside this file states the protocols and why they are right.
 
+#[cfg(any(test, feature = "alternatives"))]
+#[allow(dead_code, unused_imports, reason = "no pool can be given another deque yet")]
+pub(crate) mod alternatives;
 mod buffer;
 mod chase_lev;
 mod contract;
 mod hazard;
 mod inbox;
+#[cfg(test)]
+mod kinds;
 #[cfg(all(test, loom))]
 mod models;
 #[cfg(all(test, not(loom)))]

@@ -5,9 +5,9 @@ use std::ptr::NonNull;
 
 use loom::thread;
 
-use super::contract::{Owner, Steal, Thief};
+use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
-use super::{ChaseLevThief, chase_lev};
+use super::kinds::{AbpArray, ChaseLev};
 
 /// Items point to numbers that their pusher writes without synchronization of its own: reading one that was not
 /// published is a data race that loom reports.
@@ -24,7 +24,7 @@ fn number(item: NonNull<loom::cell::UnsafeCell<usize>>) -> usize {
 
 type Number = loom::cell::UnsafeCell<usize>;
 
-fn steal_one(thief: &ChaseLevThief<Number>) -> Option<usize> {
+fn steal_one(thief: &impl Thief<Number>) -> Option<usize> {
     match thief.steal_oldest() {
         Steal::Taken(item) => Some(number(item)),
         Steal::Empty | Steal::Lost => None,
@@ -37,11 +37,11 @@ fn assert_each_once(mut taken: Vec<usize>, count: usize) {
 }
 
 /// `before` items are there when the thieves come; the owner pushes `pushes` more and then pops until empty.
-fn owner_against(thieves: usize, before: usize, pushes: usize, steals: usize) {
+fn owner_against<K: Kind>(thieves: usize, before: usize, pushes: usize, steals: usize) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(move || {
-        let (owner, thief) = chase_lev();
+        let (owner, thief) = K::pair();
         for n in 0..before {
             owner.push_new(item(n));
         }
@@ -67,37 +67,37 @@ fn owner_against(thieves: usize, before: usize, pushes: usize, steals: usize) {
 
 #[test]
 fn loom_deque_one_item_one_thief() {
-    owner_against(1, 1, 0, 1);
+    owner_against::<ChaseLev>(1, 1, 0, 1);
 }
 
 #[test]
 fn loom_deque_one_item_two_thieves() {
-    owner_against(2, 1, 0, 1);
+    owner_against::<ChaseLev>(2, 1, 0, 1);
 }
 
 #[test]
 fn loom_deque_two_items_two_thieves() {
-    owner_against(2, 2, 0, 1);
+    owner_against::<ChaseLev>(2, 2, 0, 1);
 }
 
 #[test]
 fn loom_deque_thief_comes_to_an_empty_deque() {
-    owner_against(1, 0, 1, 2);
+    owner_against::<ChaseLev>(1, 0, 1, 2);
 }
 
 #[test]
 fn loom_deque_two_pushes_while_a_thief_comes() {
-    owner_against(1, 0, 2, 1);
+    owner_against::<ChaseLev>(1, 0, 2, 1);
 }
 
 #[test]
 fn loom_deque_grows_under_one_thief() {
-    owner_against(1, 2, 1, 2); // the first ring has two slots
+    owner_against::<ChaseLev>(1, 2, 1, 2); // the first ring has two slots
 }
 
 #[test]
 fn loom_deque_grows_under_two_thieves() {
-    owner_against(2, 2, 1, 1);
+    owner_against::<ChaseLev>(2, 2, 1, 1);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn loom_deque_slots_are_used_again_while_a_thief_reads() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let (owner, thief) = chase_lev();
+        let (owner, thief) = ChaseLev::pair();
         owner.push_new(item(0));
         let first = thief.clone();
         let second = thief.clone();
@@ -118,6 +118,46 @@ fn loom_deque_slots_are_used_again_while_a_thief_reads() {
         taken.extend(std::iter::from_fn(|| owner.pop_newest()).map(number));
         taken.extend(first.join().unwrap());
         taken.extend(second.join().unwrap());
+        assert_each_once(taken, 3);
+    });
+}
+
+#[test]
+fn loom_abp_array_one_item_one_thief() {
+    owner_against::<AbpArray>(1, 1, 0, 1);
+}
+
+#[test]
+fn loom_abp_array_one_item_two_thieves() {
+    owner_against::<AbpArray>(2, 1, 0, 1);
+}
+
+#[test]
+fn loom_abp_array_two_items_two_thieves() {
+    owner_against::<AbpArray>(2, 2, 0, 1);
+}
+
+#[test]
+fn loom_abp_array_thief_comes_to_an_empty_deque() {
+    owner_against::<AbpArray>(1, 0, 2, 2);
+}
+
+#[test]
+fn loom_abp_array_begins_again_while_a_thief_comes() {
+    // The owner empties the deque and fills the first slots anew: the tag tells a thief that its `top` is an old one.
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let (owner, thief) = AbpArray::pair();
+        owner.push_new(item(0));
+        let thief =
+            thread::spawn(move || (0..2).filter_map(|_| steal_one(&thief)).collect::<Vec<_>>());
+        let mut taken: Vec<_> = owner.pop_newest().map(number).into_iter().collect();
+        owner.push_new(item(1));
+        owner.push_new(item(2));
+        taken.extend(owner.pop_newest().map(number));
+        taken.extend(std::iter::from_fn(|| owner.pop_newest()).map(number));
+        taken.extend(thief.join().unwrap());
         assert_each_once(taken, 3);
     });
 }
