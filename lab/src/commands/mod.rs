@@ -3,9 +3,11 @@
 mod apps;
 mod cliff;
 mod machine;
+mod neighbour;
 mod report;
 mod rounds;
 mod run;
+mod sleeper;
 
 use crate::cli::Command;
 use crate::fault::Outcome;
@@ -18,6 +20,8 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Run(arguments) => run::execute(&arguments),
         Command::Rounds(arguments) => rounds::execute(&arguments),
         Command::Cliff(arguments) => cliff::execute(&arguments),
+        Command::Neighbour(arguments) => neighbour::execute(&arguments),
+        Command::Sleeper(arguments) => sleeper::execute(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }

@@ -1,17 +1,32 @@
 //! `locksley report`: the page again, from a record.
 
 use crate::cli;
-use crate::experiments::cliff::summary::Summary;
-use crate::experiments::cliff::table;
+use crate::experiments::{cliff, neighbour};
 use crate::fault::Outcome;
 use crate::output::say;
-use crate::{record, report};
+use crate::record::{Document, Record, files};
+use crate::report;
 
 pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
-    let record = record::files::read(&arguments.json)?;
+    let page = match files::format_of(&arguments.json).as_deref() {
+        Some(neighbour::record::Record::FORMAT) => of_neighbour(arguments),
+        _ => of_cliff(arguments),
+    }?;
+    say(&page)
+}
+
+fn of_cliff(arguments: &cli::Report) -> Outcome<String> {
+    let record: Record = files::read(&arguments.json)?;
     let page = report::prepare(&arguments.out)?;
-    let summary = Summary::of(&record);
+    let summary = cliff::summary::Summary::of(&record);
     report::write(&page, &record, &summary)?;
-    say(&table::text(&record, &summary))?;
-    say(&format!("page    {}", page.display()))
+    Ok(format!("{}\npage    {}", cliff::table::text(&record, &summary), page.display()))
+}
+
+fn of_neighbour(arguments: &cli::Report) -> Outcome<String> {
+    let record: neighbour::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = neighbour::summary::Summary::of(&record);
+    report::neighbour::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", neighbour::table::text(&record, &summary), page.display()))
 }

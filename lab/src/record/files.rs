@@ -4,12 +4,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use super::{FORMAT, Record};
+use serde::Deserialize;
+
+use super::Document;
 use crate::fault::{Fault, Outcome};
 
 /// Makes sure that a record can be written to `path`, before anything is measured: the folder is made, and a file that
 /// is there must be a record, which is returned, or be empty. Nothing else is overwritten.
-pub fn prepare(path: &Path) -> Outcome<Option<Record>> {
+pub fn prepare<D: Document>(path: &Path) -> Outcome<Option<D>> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         make_folder(folder)?;
     }
@@ -53,39 +55,39 @@ pub fn are_one(a: &Path, b: &Path) -> bool {
     place(a).is_some_and(|a| Some(a) == place(b))
 }
 
+/// The format of the record at `path`; `None` if it says none.
+pub fn format_of(path: &Path) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Head {
+        format: String,
+    }
+    let head: Head = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
+    Some(head.format)
+}
+
 /// Reads a record.
-pub fn read(path: &Path) -> Outcome<Record> {
+pub fn read<D: Document>(path: &Path) -> Outcome<D> {
     let text = fs::read_to_string(path)
         .map_err(|error| Fault::input(format!("cannot read {}: {error}", path.display())))?;
-    let record: Record = serde_json::from_str(&text).map_err(|error| {
+    let record: D = serde_json::from_str(&text).map_err(|error| {
         Fault::input(format!("{} is not a record of this laboratory: {error}", path.display()))
     })?;
-    if record.format != FORMAT {
+    if record.format() != D::FORMAT {
         return Err(Fault::input(format!(
-            "{} has the format '{}', and only '{FORMAT}' is known",
+            "{} has the format '{}', and not '{}'",
             path.display(),
-            record.format
+            record.format(),
+            D::FORMAT
         )));
     }
-    match flaw(&record) {
+    match record.flaw() {
         None => Ok(record),
         Some(flaw) => Err(Fault::input(format!("{}: {flaw}", path.display()))),
     }
 }
 
-/// What cannot be in a record that this laboratory wrote, though it has the form of one.
-fn flaw(record: &Record) -> Option<&'static str> {
-    let workers = &record.plan.workers;
-    if workers.is_empty() || workers.contains(&0) || record.machine.processors == 0 {
-        return Some("it speaks of no workers or no processors");
-    }
-    let is_time = |seconds: f64| seconds.is_finite() && seconds > 0.0;
-    let all_are_times = record.samples.iter().all(|sample| is_time(sample.seconds));
-    (!all_are_times).then_some("it has a time that is none")
-}
-
 /// Writes a record.
-pub fn write(path: &Path, record: &Record) -> Outcome<()> {
+pub fn write(path: &Path, record: &impl Document) -> Outcome<()> {
     let mut text =
         serde_json::to_string_pretty(record).map_err(|error| Fault::run(error.to_string()))?;
     text.push('\n');
@@ -110,7 +112,12 @@ pub fn replace(path: &Path, text: &str) -> Outcome<()> {
 
 /// A digest of the executable that is running.
 pub fn digest_of_this_program() -> String {
-    let digest = std::env::current_exe().and_then(File::open).and_then(digest);
+    std::env::current_exe().map_or_else(|_| "unknown".to_owned(), |path| digest_of(&path))
+}
+
+/// A digest of the file at `path`.
+pub fn digest_of(path: &Path) -> String {
+    let digest = File::open(path).and_then(digest);
     digest.map_or_else(|_| "unknown".to_owned(), |digest| format!("{digest:016x}"))
 }
 

@@ -1,8 +1,10 @@
 //! What an experiment writes down: the plan, the machine, the versions, and each single measurement.
 
 pub mod files;
+pub mod lines;
 pub mod time;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
@@ -14,7 +16,19 @@ pub const FORMAT: &str = "locksley-cliff/1";
 /// The runtime's name under which serial copies side by side are recorded; `workers` is then the number of copies.
 pub const COPIES: &str = "serial copies";
 
-/// The record of an experiment.
+/// What can be saved as a file and found there again: the record of an experiment.
+pub trait Document: Serialize + DeserializeOwned {
+    /// The format that this program writes and reads.
+    const FORMAT: &'static str;
+
+    /// The format that this one says it has.
+    fn format(&self) -> &str;
+
+    /// What cannot be in a document that this laboratory wrote, though it has the form of one.
+    fn flaw(&self) -> Option<String>;
+}
+
+/// The record of the cliff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// [`FORMAT`].
@@ -130,6 +144,24 @@ pub struct Cell {
     pub runtime: String,
     /// The number of workers, or of copies.
     pub workers: usize,
+}
+
+impl Document for Record {
+    const FORMAT: &'static str = FORMAT;
+
+    fn format(&self) -> &str {
+        &self.format
+    }
+
+    fn flaw(&self) -> Option<String> {
+        let workers = &self.plan.workers;
+        if workers.is_empty() || workers.contains(&0) || self.machine.processors == 0 {
+            return Some("it speaks of no workers or no processors".to_owned());
+        }
+        let is_time = |seconds: f64| seconds.is_finite() && seconds > 0.0;
+        let all_are_times = self.samples.iter().all(|sample| is_time(sample.seconds));
+        (!all_are_times).then(|| "it has a time that is none".to_owned())
+    }
 }
 
 impl Plan {

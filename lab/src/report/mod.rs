@@ -3,8 +3,12 @@
 mod axis;
 mod chart;
 mod charts;
+mod circumstances;
 mod finding;
+mod marks;
+pub mod neighbour;
 mod page;
+mod percentiles;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use super::finding;
 use super::page::escape;
 use crate::experiments::cliff::summary::Summary;
 use crate::experiments::cliff::table::seconds;
+use crate::machine::Machine;
 use crate::record::Record;
 
 /// What each runtime makes of the machine when it has more workers than processors.
@@ -121,7 +122,25 @@ pub(super) fn utilizations(record: &Record, summary: &Summary) -> String {
 
 /// The machine and the circumstances.
 pub(super) fn circumstances(record: &Record) -> String {
-    let machine = &record.machine;
+    facts(
+        &record.machine,
+        &[
+            ("measured", format!("{} to {}", record.started, record.finished)),
+            (
+                "versions",
+                format!(
+                    "Locksley {}, rayon {}, {}",
+                    record.versions.locksley, record.versions.rayon, record.versions.rustc
+                ),
+            ),
+            ("build", record.versions.build.clone()),
+            ("seed", record.plan.seed.to_string()),
+        ],
+    )
+}
+
+/// A machine, and what else is to be said.
+pub(super) fn facts(machine: &Machine, others: &[(&str, String)]) -> String {
     let assists: Vec<String> = machine
         .assists
         .iter()
@@ -140,19 +159,10 @@ pub(super) fn circumstances(record: &Record) -> String {
         ("memory", memory),
         ("kernel", machine.kernel.clone()),
         ("assists", assists.join(", ")),
-        ("measured", format!("{} to {}", record.started, record.finished)),
-        (
-            "versions",
-            format!(
-                "Locksley {}, rayon {}, {}",
-                record.versions.locksley, record.versions.rayon, record.versions.rustc
-            ),
-        ),
-        ("build", record.versions.build.clone()),
-        ("seed", record.plan.seed.to_string()),
     ];
     let rows: String = rows
         .iter()
+        .chain(others)
         .map(|(name, value)| format!("<tr><th>{name}</th><td>{}</td></tr>\n", escape(value)))
         .collect();
     format!("<table class=\"facts\">\n{rows}</table>")

@@ -38,12 +38,25 @@ pub(super) enum Marker {
 }
 
 /// The runtimes that have a look of their own; the style sheet has a colour for each, by number.
-pub(super) const RUNTIMES: [Look; 4] = [
+pub(super) const RUNTIMES: [Look; 14] = [
+    Look { name: "libomp", dashed: true, marker: Marker::Square },
+    Look { name: "libgomp", dashed: true, marker: Marker::Triangle },
+    Look { name: "onetbb", dashed: false, marker: Marker::Ring },
+    Look { name: "chili", dashed: false, marker: Marker::Square },
     Look { name: "static", dashed: false, marker: Marker::Square },
     Look { name: "rayon", dashed: false, marker: Marker::Triangle },
     Look { name: "locksley-awake", dashed: true, marker: Marker::Ring },
+    Look { name: "locksley-join", dashed: true, marker: Marker::Disc },
     Look { name: "locksley", dashed: false, marker: Marker::Disc },
+    Look { name: ALONE, dashed: true, marker: Marker::Square },
+    Look { name: "locksley-naive", dashed: false, marker: Marker::Square },
+    Look { name: "locksley-spinlock", dashed: false, marker: Marker::Triangle },
+    Look { name: "locksley-blocking", dashed: true, marker: Marker::Triangle },
+    Look { name: "locksley-abp-deque", dashed: true, marker: Marker::Disc },
 ];
+
+/// What a sleeper with nobody beside it is called among the runtimes.
+pub(super) const ALONE: &str = "alone";
 
 const OTHER: Look = Look { name: "other", dashed: true, marker: Marker::Ring };
 
@@ -56,16 +69,10 @@ pub(super) fn look(runtime: &str) -> (&'static Look, Ink) {
 }
 
 impl Ink {
-    const ALL: [Ink; 8] = [
-        Ink::Text,
-        Ink::Grid,
-        Ink::Ideal,
-        Ink::Ceiling,
-        Ink::Runtime(0),
-        Ink::Runtime(1),
-        Ink::Runtime(2),
-        Ink::Runtime(3),
-    ];
+    fn all() -> impl Iterator<Item = Ink> {
+        let runtimes = (0..RUNTIMES.len()).map(Ink::Runtime);
+        [Ink::Text, Ink::Grid, Ink::Ideal, Ink::Ceiling].into_iter().chain(runtimes)
+    }
 
     fn number(self) -> u8 {
         match self {
@@ -96,7 +103,7 @@ impl Ink {
 
 /// The drawing with variables instead of placeholders.
 pub(super) fn themed(svg: &str) -> String {
-    Ink::ALL.iter().fold(svg.to_owned(), |svg, ink| {
+    Ink::all().fold(svg.to_owned(), |svg, ink| {
         svg.replace(&format!("#01FE{:02X}", ink.number()), &format!("var({})", ink.variable()))
     })
 }

@@ -83,6 +83,15 @@ fn rounds() {
 }
 
 #[test]
+fn neighbours() {
+    refused(&["neighbour", "--quick", "--runtimes", "tbb"]);
+    refused(&["neighbour", "--quick", "--secs", "0"]);
+    refused(&["sleeper", "--period", "0"]);
+    refused(&["sleeper", "--period", "100", "--jitter", "60"]);
+    refused(&["sleeper", "--steps", "-1"]);
+}
+
+#[test]
 fn seeds() {
     refused(&["run", "mm", "--seed", "-1"]);
     refused(&["cliff", "--quick", "--seed", "luck"]);
