@@ -31,6 +31,8 @@ pub enum Command {
     Rounds(Rounds),
     /// Measure the performance cliff: speedup and utilization over the number of workers
     Cliff(Cliff),
+    /// Measure what other implementations of work stealing make of the machine, and where their time goes
+    Alternatives(Alternatives),
     /// Measure how late an interactive process wakes beside a program on each runtime
     Neighbour(Neighbour),
     /// Sleep and wake for some seconds and print how late each wake-up was: the interactive process of `neighbour`
@@ -109,6 +111,26 @@ pub struct Cliff {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// The folder for the page [default: out/cliff, or out/cliff-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley alternatives`
+#[derive(Debug, Args)]
+pub struct Alternatives {
+    /// At most a minute: fewer applications and worker counts, smaller inputs, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// Where the figures and the machine are written [default: alternatives.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/alternatives, or out/alternatives-quick]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// What all random input follows from

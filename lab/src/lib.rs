@@ -5,7 +5,7 @@
 //! - [`apps`]: the applications, one folder each, and the registry that lists them;
 //! - [`runtimes`]: what executes them (Locksley, rayon, statically partitioned threads, the serial program);
 //! - [`rounds`]: the co-run unit, a program that repeats small parallel rounds for a given time;
-//! - [`experiments`]: one folder an experiment; this far, the performance cliff;
+//! - [`experiments`]: one folder an experiment;
 //! - [`record`]: what an experiment writes down, and the machine that it was measured on;
 //! - [`report`]: the page made from a record;
 //! - [`cli`] and [`commands`]: the command line.
@@ -25,6 +25,7 @@ pub mod record;
 pub mod report;
 pub mod rounds;
 pub mod runtimes;
+pub mod switches;
 
 use std::process::ExitCode;
 

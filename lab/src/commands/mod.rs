@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod alternatives;
 mod apps;
 mod cliff;
 mod machine;
@@ -20,6 +21,7 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Run(arguments) => run::execute(&arguments),
         Command::Rounds(arguments) => rounds::execute(&arguments),
         Command::Cliff(arguments) => cliff::execute(&arguments),
+        Command::Alternatives(arguments) => alternatives::execute(&arguments),
         Command::Neighbour(arguments) => neighbour::execute(&arguments),
         Command::Sleeper(arguments) => sleeper::execute(&arguments),
         Command::Report(arguments) => report::execute(&arguments),

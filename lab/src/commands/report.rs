@@ -1,7 +1,7 @@
 //! `locksley report`: the page again, from a record.
 
 use crate::cli;
-use crate::experiments::{cliff, neighbour};
+use crate::experiments::{alternatives, cliff, neighbour};
 use crate::fault::Outcome;
 use crate::output::say;
 use crate::record::{Document, Record, files};
@@ -9,6 +9,7 @@ use crate::report;
 
 pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
     let page = match files::format_of(&arguments.json).as_deref() {
+        Some(alternatives::record::Record::FORMAT) => of_alternatives(arguments),
         Some(neighbour::record::Record::FORMAT) => of_neighbour(arguments),
         _ => of_cliff(arguments),
     }?;
@@ -21,6 +22,14 @@ fn of_cliff(arguments: &cli::Report) -> Outcome<String> {
     let summary = cliff::summary::Summary::of(&record);
     report::write(&page, &record, &summary)?;
     Ok(format!("{}\npage    {}", cliff::table::text(&record, &summary), page.display()))
+}
+
+fn of_alternatives(arguments: &cli::Report) -> Outcome<String> {
+    let record: alternatives::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = cliff::summary::Summary::of(&record.as_cliff());
+    report::alternatives::write(&page, &record)?;
+    Ok(format!("{}\npage    {}", alternatives::table::text(&record, &summary), page.display()))
 }
 
 fn of_neighbour(arguments: &cli::Report) -> Outcome<String> {

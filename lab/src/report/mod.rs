@@ -1,5 +1,6 @@
 //! The page of an experiment: one file of HTML with its pictures inside, readable offline.
 
+pub mod alternatives;
 mod axis;
 mod chart;
 mod charts;

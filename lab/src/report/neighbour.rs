@@ -26,6 +26,12 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     } else {
         String::new()
     };
+    let disturbance = summary.disturbance.map_or(String::new(), |taken| {
+        format!(
+            "<p class=\"warning\">Others used {taken:.2} processors even while the sleeper was alone. All figures suffer from \
+             that; measure again when the machine is quiet.</p>"
+        )
+    });
     let runtimes = record.plan.runtimes.iter().map(String::as_str);
     let runtimes: Vec<&str> = runtimes.chain([ALONE]).collect();
     let legend = format!("<p class=\"legend\">{}</p>", looks(&runtimes));
@@ -49,6 +55,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
 <p class=\"note\">A process that mostly sleeps notes how late it wakes: alone, and beside a parallel program. The study of Hood \
 (1998, section 7) leaves this open and expects that a program whose thieves give way is a good neighbour.</p>
 {extent}
+{disturbance}
 </header>
 <section>
 <h2>How late the sleeper wakes</h2>

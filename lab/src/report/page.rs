@@ -103,7 +103,7 @@ pub(super) fn document(title: &str, body: &str) -> String {
     )
 }
 
-fn figure(summary: &InputSummary, svg: &str) -> String {
+pub(super) fn figure(summary: &InputSummary, svg: &str) -> String {
     let input = &summary.input;
     format!(
         "<figure>\n<figcaption><b>{}</b> {} <span>{}</span></figcaption>\n{svg}</figure>\n",

@@ -143,6 +143,12 @@ fn loom_abp_array_thief_comes_to_an_empty_deque() {
 }
 
 #[test]
+fn loom_abp_array_last_item_above_the_first_slot() {
+    // A thief that sees the new beginning, and `bottom` as it was before, would take the first slot's item again.
+    owner_against::<AbpArray>(1, 2, 0, 3);
+}
+
+#[test]
 fn loom_abp_array_begins_again_while_a_thief_comes() {
     // The owner empties the deque and fills the first slots anew: the tag tells a thief that its `top` is an old one.
     let mut model = loom::model::Builder::new();

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use locksley::meter::GrantMeter;
 use serde::Deserialize;
 
 use super::Header;
@@ -75,7 +76,9 @@ fn sample(program: &Path, plan: &Plan, beside: Option<&Beside>, repeat: usize) -
             Some(rounds)
         }
     };
+    let meter = GrantMeter::start();
     let sleeper = Process::start(program, &sleeper(plan, repeat))?.finish()?;
+    let granted = meter.finish(1);
     let rounds_per_second = match rounds.take() {
         None => None,
         Some(mut rounds) => {
@@ -85,7 +88,10 @@ fn sample(program: &Path, plan: &Plan, beside: Option<&Beside>, repeat: usize) -
         }
     };
     let Notes { late, work } = parse(&sleeper)?;
-    Ok(Sample { beside: beside.cloned(), repeat, late, work, rounds_per_second })
+    // The sleeper is another process too, but it uses next to nothing.
+    let others = granted.others.filter(|_| beside.is_none());
+    let disturbance = others.map(|others| others.as_secs_f64() / granted.wall.as_secs_f64());
+    Ok(Sample { beside: beside.cloned(), repeat, late, work, rounds_per_second, disturbance })
 }
 
 /// What `rounds` prints, as far as we need it.

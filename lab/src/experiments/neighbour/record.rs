@@ -88,6 +88,8 @@ pub struct Sample {
     pub work: Histogram,
     /// What the other computed meanwhile, in rounds a second.
     pub rounds_per_second: Option<f64>,
+    /// Where the sleeper was alone: the processors that others used all the same, if the system tells.
+    pub disturbance: Option<f64>,
 }
 
 impl Document for Record {

@@ -8,6 +8,8 @@ use super::record::{Beside, Record, Sample};
 pub struct Summary {
     /// The sleeper alone.
     pub alone: Option<Latency>,
+    /// The processors that others used while it was alone: the mean, if it is worth a word.
+    pub disturbance: Option<f64>,
     /// Each computation with each number of workers, in the order of the plan.
     pub groups: Vec<Group>,
 }
@@ -123,7 +125,7 @@ impl Summary {
                 }
             }
         }
-        Summary { alone: latency(None), groups }
+        Summary { alone: latency(None), disturbance: disturbance(record), groups }
     }
 
     /// How late the sleeper wakes beside `runtime`, at worst: the group where its 99th percentile is highest.
@@ -134,4 +136,13 @@ impl Summary {
         });
         all.max_by(|(_, a), (_, b)| a.late.p99.total_cmp(&b.late.p99))
     }
+}
+
+/// Others are worth a warning from this many processors on; the sleeper's own work is 0.02 of one.
+const DISTURBANCE: f64 = 0.1;
+
+fn disturbance(record: &Record) -> Option<f64> {
+    let seen: Vec<f64> = record.samples.iter().filter_map(|sample| sample.disturbance).collect();
+    let mean = seen.iter().sum::<f64>() / seen.len().max(1) as f64;
+    (mean > DISTURBANCE).then_some(mean)
 }

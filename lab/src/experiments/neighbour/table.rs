@@ -23,6 +23,12 @@ pub fn text(record: &Record, summary: &Summary) -> String {
     if record.plan.quick {
         let _ = writeln!(text, "{}", plan::subset(&record.plan));
     }
+    if let Some(taken) = summary.disturbance {
+        let _ = writeln!(
+            text,
+            "NOTE: others used {taken:.2} processors even while the sleeper was alone; all figures suffer from that"
+        );
+    }
     let naps = record.plan.naps;
     let _ = writeln!(
         text,

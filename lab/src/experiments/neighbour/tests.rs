@@ -28,7 +28,8 @@ fn record() -> Record {
         });
         let repeat = samples.iter().filter(|s: &&Sample| s.beside == beside).count();
         let work = times([100]);
-        samples.push(Sample { beside, repeat, late, work, rounds_per_second });
+        let disturbance = beside.is_none().then_some(0.25);
+        samples.push(Sample { beside, repeat, late, work, rounds_per_second, disturbance });
     };
     add(None, times([60; 100]), None);
     add(Some(("locksley", 2)), times(1..=1000), Some(10.0));
@@ -83,6 +84,7 @@ fn table_and_page_speak_of_all_that_was_measured() {
     let record = record();
     let summary = Summary::of(&record);
     let text = table::text(&record, &summary);
+    assert!(text.contains("others used 0.25 processors"), "{text}");
     assert!(text.contains("plenty parallelism, P = 8") && text.contains("(alone)"), "{text}");
     assert!(text.lines().any(|line| line.contains("rayon") && line.contains("4.0")), "{text}");
 
