@@ -58,7 +58,7 @@ pub struct Run {
     /// The application: see `locksley apps`
     #[arg(value_name = "APP")]
     pub app: String,
-    /// The runtime: locksley, locksley-awake, rayon, static or serial
+    /// The runtime: locksley, rayon, static, serial or another of `locksley apps`
     #[arg(long, value_name = "R", default_value = "locksley")]
     pub runtime: String,
     /// The number of workers [default: one for each processor allowed]
@@ -93,7 +93,7 @@ pub struct Rounds {
     /// Leaves in a row before them, in each round
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub serial: u64,
-    /// The runtime: locksley, locksley-awake, rayon, static or serial
+    /// The runtime: locksley, rayon, static, serial or another of `locksley apps`
     #[arg(long, value_name = "R", default_value = "locksley")]
     pub runtime: String,
 }

@@ -1,4 +1,4 @@
-//! What the model checker runs: interleavings of a few operations, with up to two or three preemptions, under every
+//! What the model checker runs: interleavings of a few operations, with up to two, three or five preemptions, under every
 //! outcome that the memory model allows. Run with `--cfg loom` (see CONTRIBUTING.md).
 
 use std::ptr::NonNull;
@@ -38,8 +38,18 @@ fn assert_each_once(mut taken: Vec<usize>, count: usize) {
 
 /// `before` items are there when the thieves come; the owner pushes `pushes` more and then pops until empty.
 fn owner_against<K: Kind>(thieves: usize, before: usize, pushes: usize, steals: usize) {
+    owner_against_preempted::<K>(3, thieves, before, pushes, steals);
+}
+
+fn owner_against_preempted<K: Kind>(
+    preemptions: usize,
+    thieves: usize,
+    before: usize,
+    pushes: usize,
+    steals: usize,
+) {
     let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(3);
+    model.preemption_bound = Some(preemptions);
     model.check(move || {
         let (owner, thief) = K::pair();
         for n in 0..before {
@@ -144,8 +154,9 @@ fn loom_abp_array_thief_comes_to_an_empty_deque() {
 
 #[test]
 fn loom_abp_array_last_item_above_the_first_slot() {
-    // A thief that sees the new beginning, and `bottom` as it was before, would take the first slot's item again.
-    owner_against::<AbpArray>(1, 2, 0, 3);
+    // A thief that sees the new beginning, and `bottom` as it was before, would take the first slot's item again. Three
+    // preemptions do not show it.
+    owner_against_preempted::<AbpArray>(5, 1, 2, 0, 3);
 }
 
 #[test]
