@@ -38,6 +38,12 @@ pub enum Command {
     /// Measure one of these once, in this process
     #[command(hide = true)]
     ForkjoinOnce(ForkjoinOnce),
+    /// Measure what other implementations of work stealing make of the machine, and where their time goes
+    Alternatives(Alternatives),
+    /// Measure how late an interactive process wakes beside a program on each runtime
+    Neighbour(Neighbour),
+    /// Sleep and wake for some seconds and print how late each wake-up was: the interactive process of `neighbour`
+    Sleeper(Sleeper),
     /// Make the page of an experiment again from its record
     Report(Report),
     /// Nothing was asked for that needs doing: help or the version has been printed
@@ -59,7 +65,7 @@ pub struct Run {
     /// The application: see `locksley apps`
     #[arg(value_name = "APP")]
     pub app: String,
-    /// The runtime: locksley, locksley-awake, rayon, static or serial
+    /// The runtime: locksley, rayon, static, serial or another of `locksley apps`
     #[arg(long, value_name = "R", default_value = "locksley")]
     pub runtime: String,
     /// The number of workers [default: one for each processor allowed]
@@ -97,7 +103,7 @@ pub struct Rounds {
     /// Leaves in a row before them, in each round
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub serial: u64,
-    /// The runtime: locksley, locksley-awake, rayon, static or serial
+    /// The runtime: locksley, rayon, static, serial or another of `locksley apps`
     #[arg(long, value_name = "R", default_value = "locksley")]
     pub runtime: String,
 }
@@ -206,6 +212,72 @@ pub struct ForkjoinOnce {
     #[arg(value_parser = workers)]
     pub workers: usize,
     /// What the tree's values follow from
+    pub seed: u64,
+}
+
+/// `locksley alternatives`
+#[derive(Debug, Args)]
+pub struct Alternatives {
+    /// At most a minute: fewer applications and worker counts, smaller inputs, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// Where the figures and the machine are written [default: alternatives.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/alternatives, or out/alternatives-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley neighbour`
+#[derive(Debug, Args)]
+pub struct Neighbour {
+    /// At most a minute: fewer shapes, shorter measurements, fewer repetitions
+    #[arg(long)]
+    pub quick: bool,
+    /// Only beside these runtimes [default: locksley, rayon, locksley-awake, static]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    pub runtimes: Vec<String>,
+    /// How long one measurement takes, in seconds [default: 10, or 1 if quick]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub secs: Option<std::time::Duration>,
+    /// Where the figures and the machine are written [default: neighbour.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/neighbour, or out/neighbour-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What the deadlines follow from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley sleeper`
+#[derive(Debug, Args)]
+pub struct Sleeper {
+    /// For how long, in seconds
+    #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
+    pub secs: std::time::Duration,
+    /// From one deadline to the next, on average, in microseconds
+    #[arg(long, value_name = "US", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..=60_000_000))]
+    pub period: u64,
+    /// By how much a deadline is earlier or later at most, in microseconds
+    #[arg(long, value_name = "US", default_value_t = 1000)]
+    pub jitter: u64,
+    /// Steps of xorshift64 after each wake-up
+    #[arg(long, value_name = "N", default_value_t = 70_000, value_parser = clap::value_parser!(u64).range(..=1 << 40))]
+    pub steps: u64,
+    /// What the deadlines follow from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
 }
 

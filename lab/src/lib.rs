@@ -6,7 +6,7 @@
 //! - [`runtimes`]: what executes them (Locksley, rayon, statically partitioned threads, the serial program);
 //! - [`rounds`]: the co-run unit, a program that repeats small parallel rounds for a given time;
 //! - [`cycler`]: the co-runner of the Hood papers, which takes processors away at random;
-//! - [`experiments`]: one folder an experiment; the performance cliff, and what a fork costs;
+//! - [`experiments`]: one folder an experiment;
 //! - [`record`]: what an experiment writes down, and the machine that it was measured on;
 //! - [`report`]: the page made from a record;
 //! - [`picture`]: what an application has drawn, as a PNG file;
@@ -29,6 +29,7 @@ pub mod record;
 pub mod report;
 pub mod rounds;
 pub mod runtimes;
+pub mod switches;
 
 use std::process::ExitCode;
 

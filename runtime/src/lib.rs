@@ -34,6 +34,13 @@ struct Readme;
 #[cfg(target_pointer_width = "16")]
 compile_error!("Locksley needs words of at least 32 bits");
 
+/// What Locksley is compared with: the parts that its forerunners' studies replaced one at a time. They are here to be
+/// measured, not to be used.
+#[cfg(feature = "alternatives")]
+pub mod alternatives {
+    pub use crate::deque::alternatives::DequeKind;
+    pub use crate::hunt::alternatives::NoYield;
+}
 mod deque;
 mod fork;
 pub mod hunt;

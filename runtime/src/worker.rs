@@ -6,6 +6,8 @@ use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+#[cfg(feature = "alternatives")]
+use crate::deque::alternatives::AnyOwner;
 use crate::deque::{ChaseLevOwner, Owner, Pushed, TakeBack};
 use crate::hunt::{Found, Hunt};
 use crate::job::{self, Job};
@@ -55,17 +57,36 @@ pub struct Worker {
     summons: Summons,
     hunt: RefCell<Hunt>,
     data: Box<dyn Any>,
+    #[cfg(feature = "alternatives")]
+    instead: Option<AnyOwner<Job>>,
+}
+
+/// A worker's deque, as it is handed to its thread.
+pub(crate) struct OwnDeque {
+    pub(crate) owner: ChaseLevOwner<Job>,
+    /// Where the tasks are kept in truth, if this is there.
+    #[cfg(feature = "alternatives")]
+    pub(crate) instead: Option<AnyOwner<Job>>,
 }
 
 impl Worker {
     pub(crate) fn new(
         index: usize,
-        deque: ChaseLevOwner<Job>,
+        deque: OwnDeque,
         shared: Arc<Shared>,
         data: Box<dyn Any>,
     ) -> Self {
         let hunt = RefCell::new(Hunt::new(index, &shared));
-        Self { index, deque, shared, summons: Summons::default(), hunt, data }
+        Self {
+            deque: deque.owner,
+            index,
+            shared,
+            summons: Summons::default(),
+            hunt,
+            data,
+            #[cfg(feature = "alternatives")]
+            instead: deque.instead,
+        }
     }
 
     /// The worker that the calling thread is, in whatever pool.
@@ -136,8 +157,26 @@ impl Worker {
     }
 
     pub(crate) fn at_the_ceiling(&self, index: isize) {
+        #[cfg(feature = "alternatives")]
+        if let Some(instead) = &self.instead {
+            return self.push_instead(instead);
+        }
         if self.deque.at_the_ceiling(index) == Pushed::Openly {
             care_for_sleepers(&self.deque, self.shared.sleep(), &self.summons);
+        }
+    }
+
+    /// Moves what was just pushed to the deque that is used in truth.
+    #[cfg(feature = "alternatives")]
+    fn push_instead(&self, instead: &AnyOwner<Job>) {
+        let job = self.deque.pop_newest().expect("no thief looks there");
+        match instead.try_push_new(job) {
+            Ok(()) => self.shared.sleep().work_was_pushed(&self.summons),
+            Err(job) => {
+                let abort = AbortOnUnwind("a panic came out of a task");
+                self.execute(Found { job, from: self.index });
+                abort.disarm();
+            }
         }
     }
 
@@ -155,6 +194,10 @@ impl Worker {
 
     /// The newest job pushed here that nobody has taken.
     fn take_newest(&self) -> Option<Found> {
+        #[cfg(feature = "alternatives")]
+        if let Some(instead) = &self.instead {
+            return instead.pop_newest().map(|job| Found { job, from: self.index });
+        }
         self.deque.pop_newest().map(|job| Found { job, from: self.index })
     }
 

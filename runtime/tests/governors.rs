@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use common::{AlwaysAsleep, Sleepy, message};
+#[cfg(feature = "alternatives")]
+use locksley::alternatives::NoYield;
 use locksley::hunt::{Abp, Governor};
 use locksley::{Pool, Worker};
 
@@ -91,7 +93,8 @@ fn panics_pass_through<G: Governor>(governor: fn() -> G) {
 }
 
 macro_rules! governor_suite {
-    ($($name:ident: $governor:expr;)*) => {$(
+    ($($(#[$attribute:meta])* $name:ident: $governor:expr;)*) => {$(
+        $(#[$attribute])*
         mod $name {
             use super::*;
 
@@ -125,4 +128,6 @@ governor_suite! {
     abp_that_lowers_at_once: Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(3) };
     sleepy: Sleepy;
     always_asleep: AlwaysAsleep;
+    #[cfg(feature = "alternatives")]
+    no_yield: NoYield;
 }

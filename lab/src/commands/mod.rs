@@ -1,13 +1,16 @@
 //! The commands, one file each.
 
+mod alternatives;
 mod apps;
 mod cliff;
 mod cycler;
 mod forkjoin;
 mod machine;
+mod neighbour;
 mod report;
 mod rounds;
 mod run;
+mod sleeper;
 
 use crate::cli::Command;
 use crate::fault::Outcome;
@@ -23,6 +26,9 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Cliff(arguments) => cliff::execute(&arguments),
         Command::Forkjoin(arguments) => forkjoin::execute(&arguments),
         Command::ForkjoinOnce(arguments) => forkjoin::once(&arguments),
+        Command::Alternatives(arguments) => alternatives::execute(&arguments),
+        Command::Neighbour(arguments) => neighbour::execute(&arguments),
+        Command::Sleeper(arguments) => sleeper::execute(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! `locksley report`: the page again, from a record.
 
 use crate::cli;
-use crate::experiments::{cliff, forkjoin};
+use crate::experiments::{alternatives, cliff, forkjoin, neighbour};
 use crate::fault::Outcome;
 use crate::output::say;
 use crate::record::{Document, Record, files};
@@ -10,6 +10,8 @@ use crate::report;
 pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
     let page = match files::format_of(&arguments.json).as_deref() {
         Some(forkjoin::record::Record::FORMAT) => of_forkjoin(arguments),
+        Some(alternatives::record::Record::FORMAT) => of_alternatives(arguments),
+        Some(neighbour::record::Record::FORMAT) => of_neighbour(arguments),
         _ => of_cliff(arguments),
     }?;
     say(&page)
@@ -29,4 +31,20 @@ fn of_forkjoin(arguments: &cli::Report) -> Outcome<String> {
     let summary = forkjoin::summary::Summary::of(&record);
     report::forkjoin::write(&page, &record, &summary)?;
     Ok(format!("{}\npage    {}", forkjoin::table::text(&record, &summary), page.display()))
+}
+
+fn of_alternatives(arguments: &cli::Report) -> Outcome<String> {
+    let record: alternatives::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = cliff::summary::Summary::of(&record.as_cliff());
+    report::alternatives::write(&page, &record)?;
+    Ok(format!("{}\npage    {}", alternatives::table::text(&record, &summary), page.display()))
+}
+
+fn of_neighbour(arguments: &cli::Report) -> Outcome<String> {
+    let record: neighbour::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = neighbour::summary::Summary::of(&record);
+    report::neighbour::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", neighbour::table::text(&record, &summary), page.display()))
 }

@@ -6,10 +6,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::Axis;
-use super::theme::{Ink, Marker, look, themed};
-
-const SIZE: (u32, u32) = (372, 270);
-const FONT: &str = "sans-serif";
+use super::marks::{self, FONT, SIZE};
+use super::theme::Ink;
 
 /// What a chart shows.
 pub(super) struct Chart {
@@ -34,14 +32,10 @@ impl Chart {
     pub(super) fn svg(&self) -> String {
         let mut svg = String::new();
         self.draw(&mut svg).expect("drawing into a string does not fail");
-        let (width, height) = SIZE;
-        let label = super::page::escape(&self.title);
-        let opening = format!("<svg width=\"{width}\" height=\"{height}\"");
-        let accessible = format!("<svg class=\"chart\" role=\"img\" aria-label=\"{label}\"");
-        themed(&svg.replacen(&opening, &accessible, 1))
+        marks::accessible(&svg, SIZE, &self.title)
     }
 
-    fn draw(&self, svg: &mut String) -> Result<(), Box<dyn Error + '_>> {
+    fn draw<'a>(&self, svg: &'a mut String) -> Result<(), Box<dyn Error + 'a>> {
         let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
         let most =
             self.lines.iter().flat_map(|(_, line)| line).chain(&self.ideal).map(|point| point.1);
@@ -101,28 +95,7 @@ impl Chart {
             area.draw_series(DashedLineSeries::new(self.ceiling.iter().map(at), 2, 3, style))?;
         }
         for (runtime, line) in &self.lines {
-            let (look, ink) = look(runtime);
-            let style = ink.colour().stroke_width(2);
-            if look.dashed {
-                area.draw_series(DashedLineSeries::new(line.iter().map(at), 6, 4, style))?;
-            } else {
-                area.draw_series(LineSeries::new(line.iter().map(at), style))?;
-            }
-            let filled = ink.colour().filled();
-            match look.marker {
-                Marker::Disc => {
-                    area.draw_series(line.iter().map(|p| Circle::new(at(p), 4, filled)))?
-                }
-                Marker::Ring => {
-                    area.draw_series(line.iter().map(|p| Circle::new(at(p), 4, style)))?
-                }
-                Marker::Triangle => {
-                    area.draw_series(line.iter().map(|p| TriangleMarker::new(at(p), 5, filled)))?
-                }
-                Marker::Square => area.draw_series(line.iter().map(|p| {
-                    EmptyElement::at(at(p)) + Rectangle::new([(-4, -4), (4, 4)], filled)
-                }))?,
-            };
+            marks::draw(&mut area, runtime, line.iter().map(at).collect())?;
         }
         root.present()?;
         drop(area);

@@ -1,12 +1,17 @@
 //! The page of an experiment: one file of HTML with its pictures inside, readable offline.
 
+pub mod alternatives;
 mod axis;
 mod bars;
 mod chart;
 mod charts;
+mod circumstances;
 mod finding;
 pub mod forkjoin;
+mod marks;
+pub mod neighbour;
 mod page;
+mod percentiles;
 mod tables;
 #[cfg(test)]
 mod tests;

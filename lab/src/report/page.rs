@@ -31,7 +31,6 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
              that; measure again when the machine is quiet.</p>"
         )
     });
-    let style = STYLE;
     let legend = legend(summary);
     let processors = summary.capacity;
     let (speedups, utilizations) = (gallery(charts::speedup), gallery(charts::utilization));
@@ -39,19 +38,8 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
         (tables::characteristics(summary), tables::utilizations(record, summary));
     let circumstances = tables::circumstances(record);
     let method = method(record, summary);
-    format!(
-        "<!DOCTYPE html>
-<html lang=\"en\">
-<head>
-<meta charset=\"utf-8\">
-<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">
-<meta name=\"color-scheme\" content=\"light dark\">
-<title>Locksley: the performance cliff</title>
-<style>
-{style}</style>
-</head>
-<body>
-<header>
+    let body = format!(
+        "<header>
 <p class=\"kicker\">Locksley · the performance cliff · {processors} processors</p>
 <h1>{headline}</h1>
 {shares}
@@ -89,14 +77,33 @@ parallel costs.</p>
 <h2>Machine and method</h2>
 {circumstances}
 {method}
-</section>
+</section>"
+    );
+    document("Locksley: the performance cliff", &body)
+}
+
+/// A page with this title and body.
+pub(super) fn document(title: &str, body: &str) -> String {
+    format!(
+        "<!DOCTYPE html>
+<html lang=\"en\">
+<head>
+<meta charset=\"utf-8\">
+<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">
+<meta name=\"color-scheme\" content=\"light dark\">
+<title>{title}</title>
+<style>
+{STYLE}</style>
+</head>
+<body>
+{body}
 </body>
 </html>
 "
     )
 }
 
-fn figure(summary: &InputSummary, svg: &str) -> String {
+pub(super) fn figure(summary: &InputSummary, svg: &str) -> String {
     let input = &summary.input;
     format!(
         "<figure>\n<figcaption><b>{}</b> {} <span>{}</span></figcaption>\n{svg}</figure>\n",
@@ -114,6 +121,20 @@ fn legend(summary: &Summary) -> String {
 
 /// The legend for these runtimes.
 pub(super) fn key(runtimes: &[&str], with_ceiling: bool) -> String {
+    let mut entries = looks(runtimes);
+    entries +=
+        &entry("ideal", "<path d=\"M0 7h34\" stroke=\"var(--ideal)\" stroke-dasharray=\"5 4\"/>");
+    if with_ceiling {
+        entries += &entry(
+            "ceiling, if below the ideal",
+            "<path d=\"M0 7h34\" stroke=\"var(--ceiling)\" stroke-width=\"2\" stroke-dasharray=\"2 3\"/>",
+        );
+    }
+    format!("<p class=\"legend\">{entries}</p>")
+}
+
+/// The entries of a legend for these runtimes alone.
+pub(super) fn looks(runtimes: &[&str]) -> String {
     let mut entries = String::new();
     for (place, look) in
         theme::RUNTIMES.iter().enumerate().rev().filter(|(_, look)| runtimes.contains(&look.name))
@@ -135,15 +156,7 @@ pub(super) fn key(runtimes: &[&str], with_ceiling: bool) -> String {
             ),
         );
     }
-    entries +=
-        &entry("ideal", "<path d=\"M0 7h34\" stroke=\"var(--ideal)\" stroke-dasharray=\"5 4\"/>");
-    if with_ceiling {
-        entries += &entry(
-            "ceiling, if below the ideal",
-            "<path d=\"M0 7h34\" stroke=\"var(--ceiling)\" stroke-width=\"2\" stroke-dasharray=\"2 3\"/>",
-        );
-    }
-    format!("<p class=\"legend\">{entries}</p>")
+    entries
 }
 
 fn entry(name: &str, drawing: &str) -> String {

@@ -38,7 +38,7 @@ pub(super) enum Marker {
 }
 
 /// The runtimes that have a look of their own; the style sheet has a colour for each, by number.
-pub(super) const RUNTIMES: [Look; 9] = [
+pub(super) const RUNTIMES: [Look; 14] = [
     Look { name: "libomp", dashed: true, marker: Marker::Square },
     Look { name: "libgomp", dashed: true, marker: Marker::Triangle },
     Look { name: "onetbb", dashed: false, marker: Marker::Ring },
@@ -48,7 +48,15 @@ pub(super) const RUNTIMES: [Look; 9] = [
     Look { name: "locksley-awake", dashed: true, marker: Marker::Ring },
     Look { name: "locksley-join", dashed: true, marker: Marker::Disc },
     Look { name: "locksley", dashed: false, marker: Marker::Disc },
+    Look { name: ALONE, dashed: true, marker: Marker::Square },
+    Look { name: "locksley-naive", dashed: false, marker: Marker::Square },
+    Look { name: "locksley-spinlock", dashed: false, marker: Marker::Triangle },
+    Look { name: "locksley-blocking", dashed: true, marker: Marker::Triangle },
+    Look { name: "locksley-abp-deque", dashed: true, marker: Marker::Disc },
 ];
+
+/// What a sleeper with nobody beside it is called among the runtimes.
+pub(super) const ALONE: &str = "alone";
 
 const OTHER: Look = Look { name: "other", dashed: true, marker: Marker::Ring };
 

@@ -6,7 +6,7 @@ use super::Round;
 
 /// One leaf. The compiler does not see that all leaves are equal, so it computes each.
 #[inline(never)]
-pub(super) fn run(steps: u64) -> u64 {
+pub(crate) fn run(steps: u64) -> u64 {
     let steps = black_box(steps);
     let mut x = steps | 1;
     for _ in 0..steps {

@@ -9,6 +9,8 @@ mod rayon;
 mod serial;
 mod static_partition;
 
+pub(crate) use leaf::run as run_leaf;
+
 use std::time::{Duration, Instant};
 
 use crate::fault::{Fault, Outcome};

@@ -1,15 +1,18 @@
 //! What executes an application: [`ALL`] lists the runtimes by name, a [`Crew`] is one of them with its workers started.
 
+mod effort;
 mod gate;
 mod locksley;
 mod rayon;
 mod team;
 
 pub use self::rayon::RayonPool;
+pub use effort::{Effort, Times};
 pub use team::Team;
 
 use std::time::{Duration, Instant};
 
+use ::locksley::alternatives::{DequeKind, NoYield};
 use ::locksley::hunt::Abp;
 
 use crate::apps::{App, Instance};
@@ -55,6 +58,36 @@ pub static ALL: &[Runtime] = &[
         about: "work stealing, Locksley with a governor that lets no worker sleep: all P stay awake",
         model: Model::Locksley,
         start: |workers| locksley::start(workers, |builder| builder.governor(SLEEPLESS)),
+    },
+    Runtime {
+        name: "locksley-abp-deque",
+        about: "work stealing, Locksley with the bounded deque of Arora, Blumofe and Plaxton",
+        model: Model::Locksley,
+        start: |workers| {
+            locksley::start(workers, |b| b.governor(SLEEPLESS).deque(DequeKind::AbpArray))
+        },
+    },
+    Runtime {
+        name: "locksley-spinlock",
+        about: "work stealing, Locksley with spinning locks, hunters that neither yield nor sleep",
+        model: Model::Locksley,
+        start: |workers| {
+            locksley::start(workers, |b| b.governor(NoYield).deque(DequeKind::SpinningLock))
+        },
+    },
+    Runtime {
+        name: "locksley-blocking",
+        about: "work stealing, Locksley with blocking locks, hunters that neither yield nor sleep",
+        model: Model::Locksley,
+        start: |workers| {
+            locksley::start(workers, |b| b.governor(NoYield).deque(DequeKind::BlockingLock))
+        },
+    },
+    Runtime {
+        name: "locksley-naive",
+        about: "work stealing, Locksley with hunters that neither yield nor sleep",
+        model: Model::Locksley,
+        start: |workers| locksley::start(workers, |builder| builder.governor(NoYield)),
     },
     Runtime {
         name: "rayon",
@@ -125,6 +158,14 @@ impl Crew {
     /// If the application has no version for this runtime ([`Runtime::can_run`]).
     pub fn compute(&self, instance: &mut dyn Instance) -> Duration {
         instance.reset();
+        self.time(instance)
+    }
+
+    /// The time of the computation alone, from input that has been reset.
+    ///
+    /// # Panics
+    /// As [`compute`](Self::compute).
+    pub fn time(&self, instance: &mut dyn Instance) -> Duration {
         let start = Instant::now();
         match self {
             Crew::Serial => instance.serial(),
@@ -137,5 +178,13 @@ impl Crew {
             }
         }
         start.elapsed()
+    }
+
+    /// What the workers did since they were started; `None` where the runtime does not count it.
+    pub fn effort(&self) -> Option<Effort> {
+        match self {
+            Crew::Locksley(pool) => Some(Effort::of(pool)),
+            Crew::Serial | Crew::Static(_) | Crew::Rayon(_) => None,
+        }
     }
 }

@@ -192,3 +192,44 @@ fn a_full_disk_is_a_fault_of_the_run() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(String::from_utf8(output.stderr).unwrap().lines().count(), 1);
 }
+
+#[test]
+fn a_sleeper_prints_what_it_noted() {
+    let text = stdout_of(&["sleeper", "--secs", "0.05", "--period", "1000", "--jitter", "100"]);
+    assert_eq!(text.lines().count(), 1);
+    let line: Value = serde_json::from_str(&text).unwrap();
+    assert!(line["late"]["most"].as_u64().is_some() && line["work"]["counts"].is_object());
+}
+
+#[test]
+fn neighbour_measures_and_reports_and_does_not_measure_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (out, again, json) = (path("out"), path("again"), path("neighbour.json"));
+    let arguments = [
+        "neighbour",
+        "--quick",
+        "--runtimes",
+        "locksley,static",
+        "--secs",
+        "0.03",
+        "--out",
+        &out,
+        "--json",
+        &json,
+    ];
+    let output = command(&arguments).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for word in ["(alone)", "plenty parallelism", "little parallelism", "locksley", "static"] {
+        assert!(text.contains(word), "{text}");
+    }
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(record["samples"].as_array().unwrap().len(), 2 * (1 + 2 * 2 * 2));
+
+    assert!(stdout_of(&arguments).starts_with("measured already"));
+    stdout_of(&["report", "--json", &json, "--out", &again]);
+    let page =
+        |folder: &str| std::fs::read_to_string(Path::new(folder).join("index.html")).unwrap();
+    assert_eq!(page(&out), page(&again));
+}

@@ -200,3 +200,12 @@ fn a_record_where_the_page_goes() {
     let arguments = ["cliff", "--quick", "--out", out.to_str().unwrap(), "--json"];
     assert!(refused(&[&arguments[..], &[page.to_str().unwrap()]].concat()).contains("both"));
 }
+
+#[test]
+fn neighbours() {
+    refused(&["neighbour", "--quick", "--runtimes", "tbb"]);
+    refused(&["neighbour", "--quick", "--secs", "0"]);
+    refused(&["sleeper", "--period", "0"]);
+    refused(&["sleeper", "--period", "100", "--jitter", "60"]);
+    refused(&["sleeper", "--steps", "-1"]);
+}

@@ -39,8 +39,8 @@ pub(crate) trait Thief<T>: Send + Sync {
     fn open_by_force(&self) {}
 }
 
-/// A kind of deque: makes the two handles. Only the test suite needs to name a kind by a type.
-#[cfg(all(test, not(loom)))]
+/// A kind of deque: makes the two handles. Only the test suite and the models need to name a kind by a type.
+#[cfg(test)]
 pub(crate) trait Kind {
     type Owner<T: 'static>: Owner<T> + Send + 'static;
     type Thief<T: 'static>: Thief<T> + Clone + 'static;

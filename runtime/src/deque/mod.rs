@@ -2,10 +2,18 @@
 //!
 //! The README beside this file states the protocols and why they are right.
 
+#[cfg(any(test, feature = "alternatives"))]
+#[cfg_attr(
+    not(feature = "alternatives"),
+    allow(dead_code, unused_imports, reason = "unit tests without the feature")
+)]
+pub(crate) mod alternatives;
 mod chase_lev;
 mod contract;
 mod hazard;
 mod inbox;
+#[cfg(test)]
+mod kinds;
 #[cfg(all(test, loom))]
 mod models;
 #[cfg(all(test, not(loom)))]

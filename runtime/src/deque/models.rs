@@ -1,13 +1,14 @@
-//! What the model checker runs: interleavings of a few operations, with up to two or three preemptions, under every
+//! What the model checker runs: interleavings of a few operations, with up to two, three or five preemptions, under every
 //! outcome that the memory model allows. Run with `--cfg loom` (see CONTRIBUTING.md).
 
 use std::ptr::NonNull;
 
 use loom::thread;
 
-use super::contract::{Owner, Steal, Thief};
+use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
-use super::{ChaseLevOwner, ChaseLevThief, chase_lev};
+use super::kinds::{AbpArray, ChaseLev};
+use super::{ChaseLevOwner, chase_lev};
 
 /// Items point to numbers that their pusher writes without synchronization of its own: reading one that was not
 /// published is a data race that loom reports.
@@ -24,7 +25,7 @@ fn number(item: NonNull<loom::cell::UnsafeCell<usize>>) -> usize {
 
 type Number = loom::cell::UnsafeCell<usize>;
 
-fn steal_one(thief: &ChaseLevThief<Number>) -> Option<usize> {
+fn steal_one(thief: &impl Thief<Number>) -> Option<usize> {
     let mut steal = thief.steal_oldest();
     if matches!(steal, Steal::Kept) {
         thief.open_by_force();
@@ -42,11 +43,21 @@ fn assert_each_once(mut taken: Vec<usize>, count: usize) {
 }
 
 /// `before` items are there when the thieves come; the owner pushes `pushes` more and then pops until empty.
-fn owner_against(thieves: usize, before: usize, pushes: usize, steals: usize) {
+fn owner_against<K: Kind>(thieves: usize, before: usize, pushes: usize, steals: usize) {
+    owner_against_preempted::<K>(3, thieves, before, pushes, steals);
+}
+
+fn owner_against_preempted<K: Kind>(
+    preemptions: usize,
+    thieves: usize,
+    before: usize,
+    pushes: usize,
+    steals: usize,
+) {
     let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(3);
+    model.preemption_bound = Some(preemptions);
     model.check(move || {
-        let (owner, thief) = chase_lev(true);
+        let (owner, thief) = K::pair();
         for n in 0..before {
             owner.push_new(item(n));
         }
@@ -72,37 +83,37 @@ fn owner_against(thieves: usize, before: usize, pushes: usize, steals: usize) {
 
 #[test]
 fn loom_deque_one_item_one_thief() {
-    owner_against(1, 1, 0, 1);
+    owner_against::<ChaseLev>(1, 1, 0, 1);
 }
 
 #[test]
 fn loom_deque_one_item_two_thieves() {
-    owner_against(2, 1, 0, 1);
+    owner_against::<ChaseLev>(2, 1, 0, 1);
 }
 
 #[test]
 fn loom_deque_two_items_two_thieves() {
-    owner_against(2, 2, 0, 1);
+    owner_against::<ChaseLev>(2, 2, 0, 1);
 }
 
 #[test]
 fn loom_deque_thief_comes_to_an_empty_deque() {
-    owner_against(1, 0, 1, 2);
+    owner_against::<ChaseLev>(1, 0, 1, 2);
 }
 
 #[test]
 fn loom_deque_two_pushes_while_a_thief_comes() {
-    owner_against(1, 0, 2, 1);
+    owner_against::<ChaseLev>(1, 0, 2, 1);
 }
 
 #[test]
 fn loom_deque_grows_under_one_thief() {
-    owner_against(1, 2, 1, 2); // the first ring has two slots
+    owner_against::<ChaseLev>(1, 2, 1, 2); // the first ring has two slots
 }
 
 #[test]
 fn loom_deque_grows_under_two_thieves() {
-    owner_against(2, 2, 1, 1);
+    owner_against::<ChaseLev>(2, 2, 1, 1);
 }
 
 #[test]
@@ -111,7 +122,7 @@ fn loom_deque_slots_are_used_again_while_a_thief_reads() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let (owner, thief) = chase_lev(true);
+        let (owner, thief) = ChaseLev::pair();
         owner.push_new(item(0));
         let first = thief.clone();
         let second = thief.clone();
@@ -127,84 +138,51 @@ fn loom_deque_slots_are_used_again_while_a_thief_reads() {
     });
 }
 
-/// What an owner does that may close its deque, one letter each: `+` push, `-` pop, `(` close, `)` open.
-fn run(script: &str, owner: &ChaseLevOwner<Number>, pushed: &mut usize) -> Vec<usize> {
-    let mut taken = Vec::new();
-    for step in script.chars() {
-        match step {
-            '+' => {
-                owner.push_new(item(*pushed));
-                *pushed += 1;
-            }
-            '-' => taken.extend(owner.pop_newest().map(number)),
-            '(' => drop(owner.close()),
-            _ => owner.open(),
-        }
-    }
-    taken
+#[test]
+fn loom_abp_array_one_item_one_thief() {
+    owner_against::<AbpArray>(1, 1, 0, 1);
 }
 
-/// The owner does one thing before the thieves come, and another while they steal.
-fn closing_owner_against(thieves: usize, before: &'static str, then: &'static str) {
+#[test]
+fn loom_abp_array_one_item_two_thieves() {
+    owner_against::<AbpArray>(2, 1, 0, 1);
+}
+
+#[test]
+fn loom_abp_array_two_items_two_thieves() {
+    owner_against::<AbpArray>(2, 2, 0, 1);
+}
+
+#[test]
+fn loom_abp_array_thief_comes_to_an_empty_deque() {
+    owner_against::<AbpArray>(1, 0, 2, 2);
+}
+
+#[test]
+fn loom_abp_array_last_item_above_the_first_slot() {
+    // A thief that sees the new beginning, and `bottom` as it was before, would take the first slot's item again. Three
+    // preemptions do not show it.
+    owner_against_preempted::<AbpArray>(5, 1, 2, 0, 3);
+}
+
+#[test]
+fn loom_abp_array_begins_again_while_a_thief_comes() {
+    // The owner empties the deque and fills the first slots anew: the tag tells a thief that its `top` is an old one.
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
-    model.check(move || {
-        let (owner, thief) = chase_lev(true);
-        let mut pushed = 0;
-        let mut taken = run(before, &owner, &mut pushed);
-        let threads: Vec<_> = (0..thieves)
-            .map(|_| {
-                let thief = thief.clone();
-                thread::spawn(move || steal_one(&thief))
-            })
-            .collect();
-        taken.extend(run(then, &owner, &mut pushed));
-        for thread in threads {
-            taken.extend(thread.join().unwrap());
-        }
+    model.check(|| {
+        let (owner, thief) = AbpArray::pair();
+        owner.push_new(item(0));
+        let thief =
+            thread::spawn(move || (0..2).filter_map(|_| steal_one(&thief)).collect::<Vec<_>>());
+        let mut taken: Vec<_> = owner.pop_newest().map(number).into_iter().collect();
+        owner.push_new(item(1));
+        owner.push_new(item(2));
+        taken.extend(owner.pop_newest().map(number));
         taken.extend(std::iter::from_fn(|| owner.pop_newest()).map(number));
-        assert_each_once(taken, pushed);
+        taken.extend(thief.join().unwrap());
+        assert_each_once(taken, 3);
     });
-}
-
-#[test]
-fn loom_deque_closed_with_one_item() {
-    closing_owner_against(1, "(+", "-");
-}
-
-#[test]
-fn loom_deque_closed_with_two_items() {
-    closing_owner_against(1, "(++", "--");
-}
-
-#[test]
-fn loom_deque_closed_against_two_thieves() {
-    closing_owner_against(2, "(+", "-");
-}
-
-#[test]
-fn loom_deque_closed_and_growing() {
-    closing_owner_against(1, "(++", "+-"); // the first ring has two slots
-}
-
-#[test]
-fn loom_deque_is_closed_while_a_thief_comes() {
-    closing_owner_against(1, "+", "(-");
-}
-
-#[test]
-fn loom_deque_is_closed_while_two_thieves_come() {
-    closing_owner_against(2, "+", "(-");
-}
-
-#[test]
-fn loom_deque_is_closed_again_after_an_old_question() {
-    closing_owner_against(1, "(+", ")(-");
-}
-
-#[test]
-fn loom_deque_is_closed_again_with_another_item() {
-    closing_owner_against(1, "(+", "-+)(-");
 }
 
 fn inbox_model(check: impl Fn() + Sync + Send + 'static) {

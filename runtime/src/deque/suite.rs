@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::Pushed;
 use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
+use super::kinds::{AbpArray, Blocking, ChaseLev, ClosedChaseLev, Spinning, WithLock};
 use crate::primitive::stepped::{self, Gate};
 
 /// An item that stands for a number. Never followed.
@@ -154,11 +154,53 @@ fn each_item_is_taken_once<K: Kind>() {
     }
 }
 
+/// What the stall harness holds a thread in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Operation {
+    Push,
+    Pop,
+    Steal,
+}
+
+impl Operation {
+    /// Carries it out; a push adds the item of this number. What it took is the caller's.
+    fn run<K: Kind>(
+        self,
+        owner: &K::Owner<u64>,
+        thief: &K::Thief<u64>,
+        new: usize,
+    ) -> Option<usize> {
+        let taken = match self {
+            Operation::Push => {
+                owner.push_new(item(new));
+                None
+            }
+            Operation::Pop => owner.pop_newest(),
+            Operation::Steal => match steal(thief) {
+                Steal::Taken(item) => Some(item),
+                Steal::Empty | Steal::Lost | Steal::Kept => None,
+            },
+        };
+        taken.map(number)
+    }
+}
+
 /// The stall harness: holds the owner or a thief at each step of one operation; the others reach all other items.
 fn a_held_thread_hides_nothing<K: Kind>() {
-    // (items before, what is held: 0 push, 1 pop, 2 steal)
-    for (before, what) in [(0, 0), (1, 0), (2, 0), (3, 0), (1, 1), (2, 1), (3, 1), (1, 2), (3, 2)] {
-        let all = before + usize::from(what == 0);
+    use Operation::{Pop, Push, Steal};
+    let cases = [
+        (0, Push),
+        (1, Push),
+        (2, Push),
+        (3, Push),
+        (1, Pop),
+        (2, Pop),
+        (3, Pop),
+        (1, Steal),
+        (3, Steal),
+    ];
+    for (before, operation) in cases {
+        let all = before + usize::from(operation == Push);
         for steps in 0.. {
             let (owner, thief) = K::pair::<u64>();
             for n in 0..before {
@@ -167,29 +209,19 @@ fn a_held_thread_hides_nothing<K: Kind>() {
             let gate = Arc::new(Gate::default());
             let (held, mut taken, late) = thread::scope(|scope| {
                 let (thief, gate) = (&thief, &gate);
-                let operation = scope.spawn(move || {
+                let held_one = scope.spawn(move || {
                     stepped::arm(steps, gate);
-                    let own = match what {
-                        0 => {
-                            owner.push_new(item(before));
-                            None
-                        }
-                        1 => owner.pop_newest(),
-                        _ => match steal(thief) {
-                            Steal::Taken(item) => Some(item),
-                            Steal::Empty | Steal::Lost | Steal::Kept => None,
-                        },
-                    };
+                    let own = operation.run::<K>(&owner, thief, before);
                     stepped::disarm();
-                    own.map(number)
+                    own
                 });
                 let held = gate.wait_until_held();
                 let others = take_all(thief);
                 gate.open();
-                (held, others, operation.join().unwrap())
+                (held, others, held_one.join().unwrap())
             });
             let reached = taken.len();
-            assert!(reached + 1 >= all, "step {steps} of {what} hides {taken:?} of {all}");
+            assert!(reached + 1 >= all, "step {steps} of {operation:?} hides {taken:?} of {all}");
             taken.extend(late);
             taken.extend(take_all(&thief));
             assert_each_once(taken, all);
@@ -198,6 +230,50 @@ fn a_held_thread_hides_nothing<K: Kind>() {
                 break;
             }
         }
+    }
+}
+
+/// The stall harness where there is a lock: each operation has a step at which the thread that is held keeps everybody
+/// else out, whatever they do. That is why such deques are only here to be compared with.
+fn a_held_thread_keeps_the_others_waiting<K: WithLock>() {
+    for operation in [Operation::Push, Operation::Pop, Operation::Steal] {
+        let mut kept = Vec::new();
+        for steps in 0.. {
+            let (owner, thief) = K::pair::<u64>();
+            for n in 0..3 {
+                owner.push_new(item(n));
+            }
+            let gate = Arc::new(Gate::default());
+            let (held, mut taken) = thread::scope(|scope| {
+                let (thief, gate) = (&thief, &gate);
+                let held_one = scope.spawn(move || {
+                    stepped::arm(steps, gate);
+                    let own = operation.run::<K>(&owner, thief, 3);
+                    stepped::disarm();
+                    own
+                });
+                let held = gate.wait_until_held();
+                let others = scope.spawn(|| take_all(thief));
+                // They finish, or they find the lock taken; then nothing but the held thread can let them in.
+                while !others.is_finished() && K::meter(thief).waits() == 0 {
+                    thread::yield_now();
+                }
+                if K::meter(thief).waits() > 0 {
+                    assert!(held && !others.is_finished());
+                    kept.push(steps);
+                }
+                gate.open();
+                let mut taken = others.join().unwrap();
+                taken.extend(held_one.join().unwrap());
+                (held, taken)
+            });
+            taken.extend(take_all(&thief));
+            assert_each_once(taken, 3 + usize::from(operation == Operation::Push));
+            if !held {
+                break;
+            }
+        }
+        assert!(!kept.is_empty(), "at no step of {operation:?} does it matter who is held");
     }
 }
 
@@ -306,7 +382,7 @@ fn a_held_sender_or_taker_hides_nothing_in_the_inbox() {
 }
 
 macro_rules! deque_suite {
-    ($($name:ident: $kind:ty;)*) => {$(
+    ($($name:ident: $kind:ty, $harness:ident;)*) => {$(
         mod $name {
             use super::*;
 
@@ -323,54 +399,17 @@ macro_rules! deque_suite {
                 super::each_item_is_taken_once::<$kind>();
             }
             #[test]
-            fn a_held_thread_hides_nothing() {
-                super::a_held_thread_hides_nothing::<$kind>();
+            fn $harness() {
+                super::$harness::<$kind>();
             }
         }
     )*};
 }
 
-struct ChaseLev;
-
-impl Kind for ChaseLev {
-    type Owner<T: 'static> = super::ChaseLevOwner<T>;
-    type Thief<T: 'static> = super::ChaseLevThief<T>;
-    fn pair<T: 'static>() -> (Self::Owner<T>, Self::Thief<T>) {
-        super::chase_lev(crate::os::heavy_barrier_works())
-    }
-}
-
-/// The same, closed by its owner whenever it may be.
-struct ClosedChaseLev;
-
-struct Closing<T>(super::ChaseLevOwner<T>);
-
-impl<T> Owner<T> for Closing<T> {
-    fn push_new(&self, item: NonNull<T>) {
-        let (index, done) = self.0.push(item);
-        if !done && self.0.at_the_ceiling(index) == Pushed::Openly && self.0.should_close() {
-            self.0.close();
-        }
-    }
-    fn pop_newest(&self) -> Option<NonNull<T>> {
-        self.0.pop_newest()
-    }
-}
-
-impl Kind for ClosedChaseLev {
-    type Owner<T: 'static> = Closing<T>;
-    type Thief<T: 'static> = super::ChaseLevThief<T>;
-    fn pair<T: 'static>() -> (Self::Owner<T>, Self::Thief<T>) {
-        let may_close = crate::os::heavy_barrier_works();
-        let (owner, thief) = super::chase_lev(may_close);
-        if may_close {
-            assert!(owner.close(), "no thief is there yet");
-        }
-        (Closing(owner), thief)
-    }
-}
-
 deque_suite! {
-    chase_lev: ChaseLev;
-    closed_chase_lev: ClosedChaseLev;
+    chase_lev: ChaseLev, a_held_thread_hides_nothing;
+    closed_chase_lev: ClosedChaseLev, a_held_thread_hides_nothing;
+    abp_array: AbpArray, a_held_thread_hides_nothing;
+    spinning_lock: Spinning, a_held_thread_keeps_the_others_waiting;
+    blocking_lock: Blocking, a_held_thread_keeps_the_others_waiting;
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::governor::{Hunter, Move, Prospect};
 use super::victims::Victims;
-use crate::deque::{Closed, Steal, Thief};
+use crate::deque::{Closed, Steal};
 use crate::job::Job;
 use crate::latch::Flag;
 use crate::os::{self, LoweredPriority};
@@ -127,14 +127,14 @@ impl Hunt {
     }
 
     fn steal(&mut self, worker: &Worker, victim: usize) -> Option<Found> {
-        let thief = worker.shared().seat(victim).thief();
-        let mut steal = thief.steal_oldest();
+        let seat = worker.shared().seat(victim);
+        let mut steal = seat.steal_oldest();
         for _ in 0..LOOKS {
             if !matches!(steal, Steal::Kept) {
                 break;
             }
             spin_loop();
-            steal = thief.steal_oldest();
+            steal = seat.steal_oldest();
         }
         self.has_asked |= matches!(steal, Steal::Kept);
         if let Steal::Taken(job) = steal {

@@ -3,6 +3,8 @@
 //! The README beside this file's source says where a hunter looks, and lists the policies with their sources.
 
 mod abp;
+#[cfg(feature = "alternatives")]
+pub(crate) mod alternatives;
 mod governor;
 mod hunter;
 mod victims;

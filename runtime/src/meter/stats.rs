@@ -27,6 +27,9 @@ pub struct WorkerStats {
     /// Time spent looking for work, on the clock of the wall: attempts and yields, but not sleep. What a worker was
     /// suspended while it hunted is in it. Added when a hunt ends.
     pub hunting: Duration,
+    /// Time that workers waited for the lock of this worker's deque.
+    #[cfg(feature = "alternatives")]
+    pub lock_wait: Duration,
     /// Processor time used; `None` where the system does not tell.
     pub processor_time: Option<Duration>,
 }
@@ -44,6 +47,8 @@ impl Add for WorkerStats {
             sleeps: self.sleeps + other.sleeps,
             wakeups: self.wakeups + other.wakeups,
             hunting: self.hunting + other.hunting,
+            #[cfg(feature = "alternatives")]
+            lock_wait: self.lock_wait + other.lock_wait,
             processor_time: self.processor_time.zip(other.processor_time).map(|(a, b)| a + b),
         }
     }

@@ -7,6 +7,8 @@ use super::error::BuildError;
 use super::shared::PanicHandler;
 use super::start::{self, Hooks};
 use super::{Pool, global};
+#[cfg(feature = "alternatives")]
+use crate::deque::alternatives::DequeKind;
 use crate::hunt::{Abp, Governor};
 use crate::os::Processors;
 use crate::sleep::MAX_WORKERS;
@@ -37,6 +39,8 @@ pub struct PoolBuilder {
     governor: Box<dyn Governor>,
     panic_handler: Option<Box<PanicHandler>>,
     hooks: Hooks,
+    #[cfg(feature = "alternatives")]
+    deque: Option<DequeKind>,
 }
 
 /// Which processors the workers of a pool may run on.
@@ -60,6 +64,8 @@ impl Default for PoolBuilder {
             governor: Box::new(Abp::default()),
             panic_handler: None,
             hooks: Hooks::default(),
+            #[cfg(feature = "alternatives")]
+            deque: None,
         }
     }
 }
@@ -128,6 +134,13 @@ impl PoolBuilder {
         self
     }
 
+    /// Which deque each worker has instead of the built-in one. Sleep, wake-ups and all else stay as they are, so pushes make
+    /// the fence of an open deque. [`DequeKind::AbpArray`] is bounded: where it is full, the worker runs the task at once.
+    #[cfg(feature = "alternatives")]
+    pub fn deque(self, kind: DequeKind) -> Self {
+        Self { deque: Some(kind), ..self }
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
@@ -144,7 +157,13 @@ impl PoolBuilder {
             stack_size: self.stack_size,
             affinity: self.affinity,
         };
-        start::start(workers, threads, self.hooks, self.governor, self.panic_handler)
+        let makeup = start::Makeup {
+            governor: self.governor,
+            panic_handler: self.panic_handler,
+            #[cfg(feature = "alternatives")]
+            deque: self.deque,
+        };
+        start::start(workers, threads, self.hooks, makeup)
     }
 
     /// Makes this the pool that [`Pool::global`] returns, and that [`join`](crate::join), [`scope`](crate::scope) and

@@ -5,7 +5,9 @@ use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::deque::{ChaseLevThief, Closed, Inbox, Thief};
+#[cfg(feature = "alternatives")]
+use crate::deque::alternatives::AnyThief;
+use crate::deque::{ChaseLevThief, Closed, Inbox, Steal, Thief};
 use crate::hunt::Governor;
 use crate::job::Job;
 use crate::latch::Flag;
@@ -38,6 +40,8 @@ pub(crate) struct Shared {
 /// What others may touch of one worker.
 pub(crate) struct Seat {
     thief: ChaseLevThief<Job>,
+    #[cfg(feature = "alternatives")]
+    instead: Option<AnyThief<Job>>,
     /// Apart from what thieves read: the worker writes these with every task.
     counters: CachePadded<Counters>,
     clock: OnceLock<ThreadClock>,
@@ -45,11 +49,34 @@ pub(crate) struct Seat {
 
 impl Seat {
     pub(crate) fn new(thief: ChaseLevThief<Job>) -> Self {
-        Self { thief, counters: CachePadded::default(), clock: OnceLock::new() }
+        Self {
+            thief,
+            #[cfg(feature = "alternatives")]
+            instead: None,
+            counters: CachePadded::default(),
+            clock: OnceLock::new(),
+        }
     }
 
-    pub(crate) fn thief(&self) -> &ChaseLevThief<Job> {
-        &self.thief
+    #[cfg(feature = "alternatives")]
+    pub(crate) fn with_instead(thief: ChaseLevThief<Job>, instead: AnyThief<Job>) -> Self {
+        Self { instead: Some(instead), ..Self::new(thief) }
+    }
+
+    pub(crate) fn steal_oldest(&self) -> Steal<Job> {
+        #[cfg(feature = "alternatives")]
+        if let Some(instead) = &self.instead {
+            return instead.steal_oldest();
+        }
+        self.thief.steal_oldest()
+    }
+
+    fn is_empty(&self) -> bool {
+        #[cfg(feature = "alternatives")]
+        if let Some(instead) = &self.instead {
+            return instead.is_empty();
+        }
+        self.thief.is_empty()
     }
 
     pub(crate) fn counters(&self) -> &Counters {
@@ -71,6 +98,8 @@ impl Seat {
             sleeps: self.counters.sleeps.read(),
             wakeups: self.counters.wakeups.read(),
             hunting: Duration::from_nanos(self.counters.hunting_nanos.read()),
+            #[cfg(feature = "alternatives")]
+            lock_wait: self.instead.as_ref().map_or(Duration::ZERO, AnyThief::lock_wait),
             processor_time: self.clock.get().and_then(ThreadClock::read),
         }
     }
@@ -136,7 +165,7 @@ impl Shared {
 
     /// Whether any worker could take something now. Exact for what was pushed or sent before the caller's last fence.
     pub(crate) fn is_work_left(&self) -> bool {
-        self.seats.iter().any(|seat| !seat.thief.is_empty()) || !self.inbox.is_empty()
+        self.seats.iter().any(|seat| !seat.is_empty()) || !self.inbox.is_empty()
     }
 
     /// Has the deques opened that their owners have closed, so that what was pushed to them is seen and what will be

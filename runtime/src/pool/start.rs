@@ -8,13 +8,14 @@ use super::builder::Affinity;
 use super::error::BuildError;
 use super::shared::{PanicHandler, Seat, Shared};
 use super::{Pool, global};
-use crate::deque::{ChaseLevOwner, chase_lev};
+#[cfg(feature = "alternatives")]
+use crate::deque::alternatives::{DequeKind, any};
+use crate::deque::chase_lev;
 use crate::hunt::Governor;
-use crate::job::Job;
 use crate::os;
 use crate::primitive::{AtomicUsize, Ordering};
 use crate::unwind::{self, Payload};
-use crate::worker::Worker;
+use crate::worker::{OwnDeque, Worker};
 
 type Hook = Box<dyn Fn(usize) + Send + Sync>;
 type MakeData = Box<dyn Fn(usize) -> Box<dyn Any> + Send + Sync>;
@@ -34,18 +35,45 @@ pub(super) struct Threads {
     pub(super) affinity: Affinity,
 }
 
+/// What the pool is made of, apart from its threads.
+pub(super) struct Makeup {
+    pub(super) governor: Box<dyn Governor>,
+    pub(super) panic_handler: Option<Box<PanicHandler>>,
+    #[cfg(feature = "alternatives")]
+    pub(super) deque: Option<DequeKind>,
+}
+
+impl Makeup {
+    /// A deque as its worker and as everybody else has it.
+    fn deque(&self) -> (OwnDeque, Seat) {
+        // A deque that has another in its place stays empty and open.
+        #[cfg(feature = "alternatives")]
+        if let Some(kind) = self.deque {
+            let ((owner, thief), (instead, thief_instead)) = (chase_lev(false), any(kind));
+            return (
+                OwnDeque { owner, instead: Some(instead) },
+                Seat::with_instead(thief, thief_instead),
+            );
+        }
+        let (owner, thief) = chase_lev(os::heavy_barrier_works());
+        let owner = OwnDeque {
+            owner,
+            #[cfg(feature = "alternatives")]
+            instead: None,
+        };
+        (owner, Seat::new(thief))
+    }
+}
+
 /// Starts `workers` threads and returns when each of them is ready, or all have ended again.
 pub(super) fn start(
     workers: usize,
     threads: Threads,
     hooks: Hooks,
-    governor: Box<dyn Governor>,
-    panic_handler: Option<Box<PanicHandler>>,
+    makeup: Makeup,
 ) -> Result<Pool, BuildError> {
-    let may_close = os::heavy_barrier_works();
-    let (owners, thieves): (Vec<_>, Vec<_>) = (0..workers).map(|_| chase_lev(may_close)).unzip();
-    let seats = thieves.into_iter().map(Seat::new);
-    let shared = Shared::new(seats, governor, panic_handler);
+    let (owners, seats): (Vec<_>, Vec<_>) = (0..workers).map(|_| makeup.deque()).unzip();
+    let shared = Shared::new(seats.into_iter(), makeup.governor, makeup.panic_handler);
     // From here on an early return closes the pool: its handle is dropped, and with it the workers end.
     let mut pool = Pool { shared: Arc::clone(&shared), threads: Vec::with_capacity(workers) };
     let hooks = Arc::new(hooks);
@@ -103,7 +131,7 @@ impl Muster {
 
 struct Starting {
     index: usize,
-    owner: ChaseLevOwner<Job>,
+    owner: OwnDeque,
     shared: Arc<Shared>,
     hooks: Arc<Hooks>,
     affinity: Affinity,

@@ -7,7 +7,7 @@
 mod journal;
 mod measure;
 pub mod plan;
-mod subject;
+pub(super) mod subject;
 pub mod summary;
 pub mod table;
 #[cfg(test)]

@@ -11,8 +11,18 @@ use crate::runtimes::Crew;
 
 use super::plan::ROUNDS;
 
+/// A time, and what a meter said around it.
+pub(in crate::experiments) struct Metered<M> {
+    /// The time of the computation, or of one round.
+    pub(in crate::experiments) seconds: f64,
+    /// The time of all that lies between `before` and `after`.
+    pub(in crate::experiments) wall: f64,
+    pub(in crate::experiments) before: M,
+    pub(in crate::experiments) after: M,
+}
+
 /// Something that takes a time on a crew.
-pub(super) enum Subject {
+pub(in crate::experiments) enum Subject {
     /// An application: the time is that of the computation.
     App { app: &'static dyn App, bytes: u128, instance: Box<dyn Instance> },
     /// Rounds: the time is that of one round.
@@ -21,7 +31,7 @@ pub(super) enum Subject {
 
 impl Subject {
     /// The subject that `input` names, its input filled in.
-    pub(super) fn prepare(input: &Input, plan: &Plan) -> Outcome<Subject> {
+    pub(in crate::experiments) fn prepare(input: &Input, plan: &Plan) -> Outcome<Subject> {
         if let (ROUNDS, Some(rounds)) = (input.app.as_str(), plan.rounds) {
             return Ok(Subject::Rounds(rounds));
         }
@@ -33,15 +43,30 @@ impl Subject {
 
     /// Its time on `crew`, in seconds. A wrong answer is a fault.
     pub(super) fn time_on(&mut self, crew: &Crew) -> Outcome<f64> {
+        Ok(self.metered_on(crew, || ())?.seconds)
+    }
+
+    /// Its time on `crew`, and what `meter` says right before and after the computation.
+    pub(in crate::experiments) fn metered_on<M>(
+        &mut self,
+        crew: &Crew,
+        meter: impl Fn() -> M,
+    ) -> Outcome<Metered<M>> {
         match self {
             Subject::App { app, instance, .. } => {
-                let time = crew.compute(instance.as_mut());
+                instance.reset();
+                let before = meter();
+                let seconds = crew.time(instance.as_mut()).as_secs_f64();
+                let after = meter();
                 checked(*app, instance.as_ref())?;
-                Ok(time.as_secs_f64())
+                Ok(Metered { seconds, wall: seconds, before, after })
             }
             Subject::Rounds(rounds) => {
+                let before = meter();
                 let rate = rounds.round.repeat_on(crew, Duration::from_secs_f64(rounds.seconds))?;
-                Ok(rate.per_second().recip())
+                let after = meter();
+                let (seconds, wall) = (rate.per_second().recip(), rate.time.as_secs_f64());
+                Ok(Metered { seconds, wall, before, after })
             }
         }
     }

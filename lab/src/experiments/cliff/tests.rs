@@ -154,7 +154,7 @@ fn the_page_is_the_same_again_from_the_record_and_a_finished_run_is_not_redone()
     let saved = fs::read_to_string(&json).unwrap();
     assert!(!journal_of(&json).exists());
 
-    let record = record::files::read(&json).unwrap();
+    let record: Record = record::files::read(&json).unwrap();
     let path = report::prepare(&again).unwrap();
     report::write(&path, &record, &Summary::of(&record)).unwrap();
     assert_eq!(fs::read_to_string(path).unwrap(), page);

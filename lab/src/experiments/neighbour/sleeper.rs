@@ -1,0 +1,92 @@
+//! The interactive neighbour: a process that sleeps, wakes to do a little, and sleeps again, like an editor or a server
+//! with little to do. It notes how late it woke and how long the little took.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::clock;
+use super::histogram::Histogram;
+use crate::random::Random;
+use crate::rounds::run_leaf;
+
+/// How it sleeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Naps {
+    /// From one deadline to the next, on average, in microseconds.
+    pub period: u64,
+    /// A deadline comes up to so much earlier or later, in microseconds: less than half of the period.
+    pub jitter: u64,
+    /// What is done after waking: steps of xorshift64.
+    pub steps: u64,
+}
+
+/// What it noted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notes {
+    /// How late it woke, each time.
+    pub late: Histogram,
+    /// How long the work took then.
+    pub work: Histogram,
+}
+
+/// Wake-ups before the first one that is noted: the process's pages come in.
+const WARM_UP: usize = 10;
+
+/// Sleeps and wakes until `time` has passed; at least once.
+///
+/// All deadlines are fixed at the start. Whoever is so late that the next one has passed does not sleep and is late
+/// again, like a program for which events queue up.
+pub fn sleep_and_wake(naps: Naps, seed: u64, time: Duration) -> Notes {
+    let mut random = Random::new(seed);
+    let mut notes = Notes { late: Histogram::default(), work: Histogram::default() };
+    let start = clock::now();
+    for nap in 1.. {
+        let deadline = start.plus(deadline(naps, nap as u64, &mut random));
+        clock::sleep_until(deadline);
+        let woke = clock::now();
+        black_box(run_leaf(naps.steps));
+        let done = clock::now();
+        if nap > WARM_UP {
+            notes.late.add(woke.since(deadline));
+            notes.work.add(done.since(woke));
+            if done.since(start) >= time {
+                break;
+            }
+        }
+    }
+    notes
+}
+
+/// The deadline of a nap, from 1, counted from the start.
+fn deadline(naps: Naps, nap: u64, random: &mut Random) -> Duration {
+    let jitter = random.next_signed() * naps.jitter as f64;
+    Duration::from_secs_f64((nap as f64 * naps.period as f64 + jitter) / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_wake_up_is_noted() {
+        let naps = Naps { period: 500, jitter: 200, steps: 10 };
+        let notes = sleep_and_wake(naps, 1, Duration::from_millis(20));
+        assert!((1..=40).contains(&notes.late.number()), "{notes:?}");
+        assert_eq!(notes.late.number(), notes.work.number());
+        assert!(notes.work.most() > 0.0);
+    }
+
+    #[test]
+    fn deadlines_follow_from_the_seed_and_stay_in_order() {
+        let naps = Naps { period: 1000, jitter: 400, steps: 0 };
+        let deadlines = |seed| {
+            let mut random = Random::new(seed);
+            (1..100).map(|nap| deadline(naps, nap, &mut random)).collect::<Vec<_>>()
+        };
+        assert_eq!(deadlines(7), deadlines(7));
+        assert_ne!(deadlines(7), deadlines(8));
+        assert!(deadlines(7).is_sorted());
+    }
+}

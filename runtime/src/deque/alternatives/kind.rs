@@ -1,0 +1,18 @@
+//! Which deque the workers of a pool have.
+
+/// One of the deques that Hood's study compares ("The Performance of Work Stealing in Multiprogrammed Environments",
+/// 1998, section 4). A pool has the growable one of Chase and Lev unless it is given one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(
+    not(feature = "alternatives"),
+    allow(unreachable_pub, reason = "unit tests without the feature")
+)]
+pub enum DequeKind {
+    /// The bounded non-blocking array of Arora, Blumofe and Plaxton (SPAA 1998), which Hood itself used.
+    AbpArray,
+    /// A ring and a lock around it; a caller that finds it taken spins.
+    SpinningLock,
+    /// A ring and a lock around it; a caller that finds it taken blocks.
+    BlockingLock,
+}

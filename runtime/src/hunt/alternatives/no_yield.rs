@@ -1,0 +1,27 @@
+//! No yields: non-blocking deques alone.
+
+use crate::hunt::{Governor, Hunter, Move, Prospect};
+
+/// The "naive non-blocking" work stealer of Hood's study ("The Performance of Work Stealing in Multiprogrammed
+/// Environments", 1998, section 4): a hunter tries and tries, and never yields, lowers its priority or sleeps.
+///
+/// With more workers than processors, hunters keep the one that has work off the processors; an idle pool keeps all of
+/// them busy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NoYield;
+
+impl Governor for NoYield {
+    fn name(&self) -> &'static str {
+        "no-yield"
+    }
+
+    fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+        Box::new(*self)
+    }
+}
+
+impl Hunter for NoYield {
+    fn next(&mut self, _prospect: &Prospect) -> Move {
+        Move::Search
+    }
+}
