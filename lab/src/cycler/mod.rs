@@ -23,7 +23,7 @@ use crate::random::Random;
 use yard::Yard;
 
 /// Iterations of the empty loop before each addition (n₁): a few hundred microseconds.
-pub const LOOP: u64 = 600_000;
+pub const LOOP: u64 = 400_000;
 
 /// A timestamp is taken whenever the counter is a multiple of this (n₂): each few milliseconds, of a lone worker.
 pub const STAMP_EVERY: u64 = 16;
