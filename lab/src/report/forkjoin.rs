@@ -180,9 +180,10 @@ fn costs(input: &InputSummary) -> String {
             None => String::new(),
         };
         rows += &format!(
-            "<tr><th>{}</th><td>{:.2}</td>{instructions}{}<td>{:.2}</td></tr>\n",
+            "<tr><th>{}</th><td>{:.2}</td><td>{:.2}</td>{instructions}{}<td>{:.2}</td></tr>\n",
             escape(&found.runtime),
             found.task_nanos,
+            found.best_task_nanos,
             time_cell(&found.work),
             found.overhead
         );
@@ -196,7 +197,7 @@ fn costs(input: &InputSummary) -> String {
     };
     format!(
         "<h3>{} {}</h3>\n<p class=\"note\">Ts = {} s, {:.2} ns for each fork that it does without{plain}.{given_up}</p>\n\
-         <table class=\"numbers\">\n<tr><th>runtime</th><th>ns a task</th>{}<th>T1</th><th>T1/Ts</th></tr>\n{rows}</table>\n",
+         <table class=\"numbers\">\n<tr><th>runtime</th><th>ns a task</th><th>of the shortest times</th>{}<th>T1</th><th>T1/Ts</th></tr>\n{rows}</table>\n",
         escape(&input.app),
         escape(&input.size),
         seconds(input.serial.median),

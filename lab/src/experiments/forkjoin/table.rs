@@ -27,7 +27,7 @@ pub fn text(record: &Record, summary: &Summary) -> String {
     for missing in &header.left_out {
         let _ = writeln!(text, "without {}: {}", missing.runtime, missing.reason);
     }
-    text += "medians; ns/task = (T1 - Ts)/forks; times in seconds; Ts is the same code with two calls for a fork\n";
+    text += "medians; ns/task = (T1 - Ts)/forks, best: of the shortest times; times in seconds; Ts is the same code with two calls for a fork\n";
     if let Some(ratio) = summary.unrest() {
         let _ = writeln!(
             text,
@@ -60,7 +60,7 @@ fn input_table(input: &InputSummary) -> String {
         let _ = write!(text, "; given up: {}", input.given_up.join(", "));
     }
     let with_instructions = input.runtimes.iter().any(|found| found.task_instructions.is_some());
-    let _ = write!(text, "\n  {:<15}{:>9}", "runtime", "ns/task");
+    let _ = write!(text, "\n  {:<15}{:>9}{:>9}", "runtime", "ns/task", "best");
     if with_instructions {
         let _ = write!(text, "{:>12}", "instr/task");
     }
@@ -72,7 +72,11 @@ fn input_table(input: &InputSummary) -> String {
     }
     text.push('\n');
     for found in &input.runtimes {
-        let _ = write!(text, "  {:<15}{:>9.2}", found.runtime, found.task_nanos);
+        let _ = write!(
+            text,
+            "  {:<15}{:>9.2}{:>9.2}",
+            found.runtime, found.task_nanos, found.best_task_nanos
+        );
         if with_instructions {
             let number = found.task_instructions.map(|number| format!("{number:.1}"));
             let _ = write!(text, "{:>12}", number.unwrap_or_default());

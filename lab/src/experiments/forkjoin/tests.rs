@@ -85,6 +85,7 @@ fn a_task_is_what_a_fork_costs_beyond_the_serial_code() {
     assert_eq!(input.plain.unwrap().median, 50e-9);
     let [found] = &input.runtimes[..] else { panic!("one runtime that forks") };
     assert!((found.task_nanos - 10.0).abs() < 1e-9, "(170 - 100)/7, not {}", found.task_nanos);
+    assert!((found.best_task_nanos - 10.0).abs() < 1e-9, "(160 - 90)/7");
     assert!((found.overhead - 1.7).abs() < 1e-9);
     assert_eq!(found.task_instructions, Some(40.0 - 10.0));
     let [one, two] = &found.points[..] else { panic!("P = 1 and P = 2") };
