@@ -1,32 +1,123 @@
 //! Jobs: what deques and inboxes hold. A job is one word that points to a header that knows how to run it.
 
 use std::cell::UnsafeCell;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-use crate::latch::Latch;
+use crate::latch::{Flag, Latch};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
-/// The first field of every job: how to run what follows it.
+/// The first field of every job: how to run what follows it, and then, for those that have no other latch, that it
+/// was run.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Job {
-    execute: unsafe fn(NonNull<Job>, &Worker),
+pub(crate) struct Job(Flag);
+
+/// Runs a job, on a worker, taken from the deque of the worker with that index.
+type Execute = unsafe fn(NonNull<Job>, &Worker, usize);
+
+impl Job {
+    #[inline]
+    fn run_by(execute: Execute) -> Self {
+        Self(Flag::holding(execute as *mut ()))
+    }
 }
 
 /// Runs a job.
 ///
 /// # Safety
-/// The job is alive, was taken from a deque or an inbox by the caller alone, and is run once.
+/// The job is alive, was taken from a deque or an inbox by the caller alone, and is run once. It was pushed by the worker
+/// with index `from`, if it was pushed.
 #[inline]
-pub(crate) unsafe fn execute(job: NonNull<Job>, worker: &Worker) {
+pub(crate) unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     // SAFETY: alive, as the caller promises.
-    let execute = unsafe { job.as_ref() }.execute;
+    let execute = unsafe { job.as_ref() }.0.held();
+    // SAFETY: `run_by` has put it there, and the job has not run.
+    let execute = unsafe { std::mem::transmute::<*mut (), Execute>(execute) };
     // SAFETY: as the caller promises; and the header was put there by the type that `execute` belongs to.
-    unsafe { execute(job, worker) }
+    unsafe { execute(job, worker, from) }
 }
 
-/// A job in its creator's frame, who waits for its latch before leaving it.
+/// The second half of a join, in its creator's frame. It has no latch but its header, which whoever runs it sets, and wakes
+/// the worker that it took it from: nothing is written for that before somebody does.
+#[repr(C)]
+pub(crate) struct ForkJob<F, R> {
+    header: Job,
+    body: UnsafeCell<Body<F, R>>,
+}
+
+union Body<F, R> {
+    task: ManuallyDrop<F>,
+    result: ManuallyDrop<Result<R, Payload>>,
+}
+
+impl<F, R> ForkJob<F, R>
+where
+    F: FnOnce(&Worker) -> R + Send,
+    R: Send,
+{
+    #[inline]
+    pub(crate) fn new(task: F) -> Self {
+        let body = UnsafeCell::new(Body { task: ManuallyDrop::new(task) });
+        Self { header: Job::run_by(Self::execute), body }
+    }
+
+    /// The word to push, for the creator, on its own deque. It does not leave the job's frame before the job has
+    /// [ended](Self::end), or before the word has come back.
+    #[inline]
+    pub(crate) fn as_job(&self) -> NonNull<Job> {
+        NonNull::from(self).cast()
+    }
+
+    /// Set when somebody has run it.
+    #[inline]
+    pub(crate) fn end(&self) -> &Flag {
+        &self.header.0
+    }
+
+    /// The task, for the creator to run itself.
+    ///
+    /// # Safety
+    /// The word has come back to the creator, who calls this once.
+    #[inline]
+    pub(crate) unsafe fn take_back(&self) -> F {
+        // SAFETY: nobody else has the word, so nobody else touches the body.
+        let body = unsafe { &mut *self.body.get() };
+        // SAFETY: it was not run, so it is a task; it is taken once.
+        unsafe { ManuallyDrop::take(&mut body.task) }
+    }
+
+    /// What the task returned, or its panic.
+    ///
+    /// # Safety
+    /// The end has been set, and seen to be. This is called once.
+    pub(crate) unsafe fn take_result(&self) -> Result<R, Payload> {
+        // SAFETY: whoever ran the job has published, and does not touch it any more.
+        let body = unsafe { &mut *self.body.get() };
+        // SAFETY: it was run, so it is a result; it is taken once.
+        unsafe { ManuallyDrop::take(&mut body.result) }
+    }
+
+    unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
+        {
+            // SAFETY: the header is the first field of a `Self`, which its creator keeps alive until its end is set.
+            let this = unsafe { job.cast::<Self>().as_ref() };
+            // SAFETY: the word was taken by this worker alone.
+            let task = unsafe { this.take_back() };
+            let result = ManuallyDrop::new(unwind::halt(|| task(worker)));
+            // SAFETY: as above; the creator reads it only after the end is set.
+            unsafe { *this.body.get() = Body { result } };
+            this.end().set();
+        }
+        // The frame may be gone. The pool is not: this is one of its workers.
+        if from != worker.index() {
+            worker.shared().sleep().wake(from);
+        }
+    }
+}
+
+/// A job in its sender's frame, who waits for its latch before leaving it.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct StackJob<F, R, L> {
@@ -44,7 +135,7 @@ where
 {
     pub(crate) fn new(task: F, latch: L) -> Self {
         Self {
-            header: Job { execute: Self::execute },
+            header: Job::run_by(Self::execute),
             latch,
             task: UnsafeCell::new(Some(task)),
             result: UnsafeCell::new(None),
@@ -55,21 +146,9 @@ where
         &self.latch
     }
 
-    /// The word to push or send. Whoever sends it does not leave the job's frame before the latch is set, or before
-    /// the word has come back.
+    /// The word to send. Whoever sends it does not leave the job's frame before the latch is set.
     pub(crate) fn as_job(&self) -> NonNull<Job> {
         NonNull::from(self).cast()
-    }
-
-    /// The task, for the creator to run itself.
-    ///
-    /// # Safety
-    /// The job was not sent, or its word has come back to the creator unexecuted.
-    #[inline]
-    pub(crate) unsafe fn take_back(&self) -> F {
-        // SAFETY: nobody else has the word, so nobody else touches the task.
-        let task = unsafe { &mut *self.task.get() };
-        task.take().expect("a job is run once")
     }
 
     /// What the task returned, or its panic.
@@ -82,7 +161,7 @@ where
         result.take().expect("the latch is set after the result is stored")
     }
 
-    unsafe fn execute(job: NonNull<Job>, worker: &Worker) {
+    unsafe fn execute(job: NonNull<Job>, worker: &Worker, _from: usize) {
         let this: NonNull<Self> = job.cast();
         {
             // SAFETY: the header is the first field of a `Self`, which its creator keeps alive until the latch is set.
@@ -118,11 +197,11 @@ where
     /// # Safety
     /// The job is run once, before what `F` borrows ends. `F` does not unwind.
     pub(crate) unsafe fn into_job(task: F) -> NonNull<Job> {
-        let header = Job { execute: Self::execute };
+        let header = Job::run_by(Self::execute);
         NonNull::from(Box::leak(Box::new(Self { header, task }))).cast()
     }
 
-    unsafe fn execute(job: NonNull<Job>, worker: &Worker) {
+    unsafe fn execute(job: NonNull<Job>, worker: &Worker, _from: usize) {
         // SAFETY: made by `into_job` and run once, as the caller promises.
         let this = unsafe { Box::from_raw(job.cast::<Self>().as_ptr()) };
         (this.task)(worker);

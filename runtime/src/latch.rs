@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::Thread;
 
 use crate::pool::Shared;
-use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
+use crate::primitive::{AtomicPtr, AtomicUsize, Ordering};
 use crate::worker::Worker;
 
 /// Something that can be said once.
@@ -19,22 +19,40 @@ pub(crate) trait Latch {
 }
 
 /// The bare fact. Read with [`is_set`](Flag::is_set); published by a latch that knows whom to wake.
+///
+/// Until it is set, its word may stand for something else: see [`Job`](crate::job::Job).
 #[derive(Debug)]
-pub(crate) struct Flag(AtomicBool);
+pub(crate) struct Flag(AtomicPtr<()>);
+
+/// No pointer that a flag could hold.
+const SET: *mut () = std::ptr::without_provenance_mut(1);
 
 impl Flag {
     pub(crate) fn new() -> Self {
-        Self(AtomicBool::new(false))
+        Self::holding(std::ptr::null_mut())
+    }
+
+    /// A flag that is not set, in whose word a pointer is kept until then.
+    #[inline]
+    pub(crate) fn holding(pointer: *mut ()) -> Self {
+        Self(AtomicPtr::new(pointer))
+    }
+
+    /// The pointer that is kept in the word of a flag that is not set.
+    #[inline]
+    pub(crate) fn held(&self) -> *mut () {
+        // Relaxed: whoever may read it has got the flag's address by something that orders.
+        self.0.load(Ordering::Relaxed)
     }
 
     #[inline]
     pub(crate) fn is_set(&self) -> bool {
         // Acquire pairs with the release in `set`: what the task wrote is seen.
-        self.0.load(Ordering::Acquire)
+        self.0.load(Ordering::Acquire) == SET
     }
 
     pub(crate) fn set(&self) {
-        self.0.store(true, Ordering::Release);
+        self.0.store(SET, Ordering::Release);
     }
 }
 

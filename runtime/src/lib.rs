@@ -22,7 +22,7 @@
 //! ```
 //!
 //! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
-//! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it.
+//! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
 
@@ -46,6 +46,7 @@ mod fork;
 pub mod hunt;
 mod job;
 mod latch;
+pub mod loops;
 pub mod meter;
 pub mod os;
 mod pool;

@@ -6,13 +6,13 @@ use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::deque::{ChaseLevOwner, Owner};
-use crate::hunt::Hunt;
+use crate::deque::{ChaseLevOwner, Owner, Pushed, TakeBack};
+use crate::hunt::{Found, Hunt};
 use crate::job::{self, Job};
 use crate::latch::Flag;
 use crate::meter::Counters;
 use crate::pool::Shared;
-use crate::sleep::Summons;
+use crate::sleep::{Sleep, Summons};
 use crate::unwind::AbortOnUnwind;
 
 thread_local! {
@@ -47,9 +47,10 @@ thread_local! {
 /// let pool = locksley::Pool::new(2).unwrap();
 /// pool.run(|worker| worker.join(|_| (), |_| worker.index()));
 /// ```
+#[repr(C)] // what is used most first: shorter instructions
 pub struct Worker {
-    index: usize,
     deque: ChaseLevOwner<Job>,
+    index: usize,
     shared: Arc<Shared>,
     summons: Summons,
     hunt: RefCell<Hunt>,
@@ -87,38 +88,83 @@ impl Worker {
         // Whoever waits here has a frame that others point into. Tasks do not unwind into it: their panics are caught.
         let abort = AbortOnUnwind("a panic came out of a task");
         while !done.is_set() {
-            if let Some(job) = self.take_back().or_else(|| self.hunt(done)) {
-                self.execute(job);
+            if let Some(found) = self.take_newest().or_else(|| self.hunt(done)) {
+                self.execute(found);
             }
         }
         abort.disarm();
     }
 
-    fn hunt(&self, done: &Flag) -> Option<NonNull<Job>> {
+    /// Waits for `job`, which was pushed here, or takes it back. Says whether it did that.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn recover(&self, job: NonNull<Job>, end: &Flag) -> bool {
+        let abort = AbortOnUnwind("a panic came out of a task");
+        while !end.is_set() {
+            match self.take_newest() {
+                Some(newest) if newest.job == job => {
+                    abort.disarm();
+                    return true;
+                }
+                // Something was left behind that is newer, and that nobody waited for.
+                Some(newer) => self.execute(newer),
+                None => self.work_until(end),
+            }
+        }
+        abort.disarm();
+        false
+    }
+
+    fn hunt(&self, done: &Flag) -> Option<Found> {
+        self.deque.open();
         self.hunt.borrow_mut().run(self, done)
     }
 
     /// Makes a job available to all workers.
-    #[inline]
     pub(crate) fn push(&self, job: NonNull<Job>) {
-        self.deque.push_new(job);
-        self.shared.sleep().work_was_pushed(&self.summons);
+        let (index, done) = self.fork(job);
+        if !done {
+            self.at_the_ceiling(index);
+        }
+    }
+
+    /// Makes a job available to all workers, at the index that is returned. Also says whether that was all: if not, the
+    /// caller calls [`at_the_ceiling`](Self::at_the_ceiling) next.
+    #[inline]
+    pub(crate) fn fork(&self, job: NonNull<Job>) -> (isize, bool) {
+        self.deque.push(job)
+    }
+
+    pub(crate) fn at_the_ceiling(&self, index: isize) {
+        if self.deque.at_the_ceiling(index) == Pushed::Openly {
+            care_for_sleepers(&self.deque, self.shared.sleep(), &self.summons);
+        }
+    }
+
+    /// Takes back what was pushed to `index`, if that is the newest job here. The caller knows that it was not run
+    /// by this worker.
+    #[inline]
+    pub(crate) fn take_back(&self, index: isize) -> TakeBack {
+        self.deque.take_back(index)
+    }
+
+    /// Decides whose the job is that [`take_back`](Self::take_back) found to be contended.
+    pub(crate) fn take_lowered(&self, index: isize) -> bool {
+        self.deque.pop_lowered(index).is_some()
     }
 
     /// The newest job pushed here that nobody has taken.
-    #[inline]
-    pub(crate) fn take_back(&self) -> Option<NonNull<Job>> {
-        self.deque.pop_newest()
+    fn take_newest(&self) -> Option<Found> {
+        self.deque.pop_newest().map(|job| Found { job, from: self.index })
     }
 
-    #[inline]
-    pub(crate) fn execute(&self, job: NonNull<Job>) {
+    fn execute(&self, found: Found) {
         self.counters().tasks.increment();
-        // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken by us alone.
-        unsafe { job::execute(job, self) }
+        // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken by us alone, from
+        // where `found` says.
+        unsafe { job::execute(found.job, self, found.from) }
     }
 
-    #[inline]
     pub(crate) fn counters(&self) -> &Counters {
         self.shared.seat(self.index).counters()
     }
@@ -183,6 +229,16 @@ impl Worker {
     #[must_use]
     pub fn data<T: 'static>(&self) -> Option<&T> {
         self.data.downcast_ref()
+    }
+}
+
+/// What the owner of an open deque does after a push. When it has been left alone for long, it may close the deque, and then
+/// pushes without caring for those who sleep: whoever falls asleep, or hunts no more while others sleep, has it
+/// opened and looks.
+pub(crate) fn care_for_sleepers<T>(deque: &ChaseLevOwner<T>, sleep: &Sleep, summons: &Summons) {
+    sleep.work_was_pushed(summons);
+    if deque.should_close() && deque.close() && sleep.relies_on_pushes() {
+        deque.open();
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use locksley::{Pool, hunt::Abp};
+use locksley::hunt::{Abp, Governor, Hunter, Move, Prospect};
+use locksley::{Pool, Worker};
 
 fn wait_until(flag: &AtomicBool) {
     while !flag.load(Ordering::Acquire) {
@@ -10,9 +11,37 @@ fn wait_until(flag: &AtomicBool) {
     }
 }
 
-fn pools_of_two() -> [Pool; 2] {
+/// Only searches: it neither yields nor sleeps.
+#[derive(Debug)]
+struct Restless;
+
+impl Governor for Restless {
+    fn name(&self) -> &'static str {
+        "restless"
+    }
+    fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+        Box::new(Restless)
+    }
+}
+
+impl Hunter for Restless {
+    fn next(&mut self, _prospect: &Prospect) -> Move {
+        Move::Search
+    }
+}
+
+fn pools_of_two() -> [Pool; 3] {
     let sleepless = Abp { sleep_after: None, ..Abp::default() };
-    [Pool::new(2).unwrap(), Pool::builder().workers(2).governor(sleepless).build().unwrap()]
+    let of_two = || Pool::builder().workers(2);
+    [of_two(), of_two().governor(sleepless), of_two().governor(Restless)]
+        .map(|builder| builder.build().unwrap())
+}
+
+/// As long as nobody steals, this makes a worker close its deque.
+fn fork_much(w: &Worker) {
+    for _ in 0..1000 {
+        w.join(|_| (), |_| ());
+    }
 }
 
 #[test]
@@ -22,6 +51,36 @@ fn the_second_half_of_a_join_runs_while_the_first_waits_for_it() {
             let flag = AtomicBool::new(false);
             pool.run(|w| w.join(|_| wait_until(&flag), |_| flag.store(true, Ordering::Release)));
         }
+    }
+}
+
+#[test]
+fn the_second_half_of_a_join_runs_though_its_worker_had_forked_undisturbed() {
+    for pool in pools_of_two() {
+        for _ in 0..50 {
+            let flag = AtomicBool::new(false);
+            pool.run(|w| {
+                fork_much(w);
+                w.join(|_| wait_until(&flag), |_| flag.store(true, Ordering::Release));
+            });
+        }
+    }
+}
+
+#[test]
+fn everything_below_a_stuck_task_runs_though_its_worker_had_forked_undisturbed() {
+    for pool in pools_of_two() {
+        let flags: Vec<_> = (0..50).map(|_| AtomicBool::new(false)).collect();
+        pool.run(|w| {
+            w.scope(|w, scope| {
+                fork_much(w);
+                for flag in &flags {
+                    scope.spawn_on(w, |_, _| flag.store(true, Ordering::Release));
+                    fork_much(w);
+                }
+                flags.iter().for_each(wait_until);
+            });
+        });
     }
 }
 

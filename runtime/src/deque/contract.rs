@@ -15,11 +15,14 @@ pub(crate) enum Steal<T> {
     Empty,
     /// Another thief, or the owner, was faster: somebody made progress.
     Lost,
+    /// The owner has the deque to itself, and has been asked to open it.
+    Kept,
 }
 
 /// The owner's end: the newest items. Not to be shared: whoever has it is the only one who pushes and pops.
 pub(crate) trait Owner<T> {
     /// Adds an item that is newer than all others.
+    #[cfg_attr(not(test), allow(dead_code, reason = "for kinds of deques that are not built in"))]
     fn push_new(&self, item: NonNull<T>);
     /// Takes the newest item back.
     fn pop_newest(&self) -> Option<NonNull<T>>;
@@ -31,6 +34,9 @@ pub(crate) trait Thief<T>: Send + Sync {
     fn steal_oldest(&self) -> Steal<T>;
     /// Whether there was nothing to take at the moment of asking.
     fn is_empty(&self) -> bool;
+    /// Makes the next attempt independent of an owner that keeps the deque to itself and does not answer.
+    #[cfg_attr(not(test), allow(dead_code, reason = "hunters open all deques by one barrier"))]
+    fn open_by_force(&self) {}
 }
 
 /// A kind of deque: makes the two handles. Only the test suite and the models need to name a kind by a type.

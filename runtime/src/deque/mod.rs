@@ -5,7 +5,6 @@
 #[cfg(any(test, feature = "alternatives"))]
 #[allow(dead_code, unused_imports, reason = "no pool can be given another deque yet")]
 pub(crate) mod alternatives;
-mod buffer;
 mod chase_lev;
 mod contract;
 mod hazard;
@@ -17,6 +16,6 @@ mod models;
 #[cfg(all(test, not(loom)))]
 mod suite;
 
-pub(crate) use chase_lev::{ChaseLevOwner, ChaseLevThief, chase_lev};
+pub(crate) use chase_lev::{ChaseLevOwner, ChaseLevThief, Closed, Pushed, TakeBack, chase_lev};
 pub(crate) use contract::{Owner, Steal, Thief};
 pub(crate) use inbox::Inbox;

@@ -8,6 +8,7 @@ use loom::thread;
 use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
 use super::kinds::{AbpArray, ChaseLev};
+use super::{ChaseLevOwner, chase_lev};
 
 /// Items point to numbers that their pusher writes without synchronization of its own: reading one that was not
 /// published is a data race that loom reports.
@@ -25,9 +26,14 @@ fn number(item: NonNull<loom::cell::UnsafeCell<usize>>) -> usize {
 type Number = loom::cell::UnsafeCell<usize>;
 
 fn steal_one(thief: &impl Thief<Number>) -> Option<usize> {
-    match thief.steal_oldest() {
+    let mut steal = thief.steal_oldest();
+    if matches!(steal, Steal::Kept) {
+        thief.open_by_force();
+        steal = thief.steal_oldest();
+    }
+    match steal {
         Steal::Taken(item) => Some(number(item)),
-        Steal::Empty | Steal::Lost => None,
+        Steal::Empty | Steal::Lost | Steal::Kept => None,
     }
 }
 
@@ -116,7 +122,7 @@ fn loom_deque_slots_are_used_again_while_a_thief_reads() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let (owner, thief) = ChaseLev::pair();
+        let (owner, thief) = chase_lev(true);
         owner.push_new(item(0));
         let first = thief.clone();
         let second = thief.clone();
@@ -130,6 +136,86 @@ fn loom_deque_slots_are_used_again_while_a_thief_reads() {
         taken.extend(second.join().unwrap());
         assert_each_once(taken, 3);
     });
+}
+
+/// What an owner does that may close its deque, one letter each: `+` push, `-` pop, `(` close, `)` open.
+fn run(script: &str, owner: &ChaseLevOwner<Number>, pushed: &mut usize) -> Vec<usize> {
+    let mut taken = Vec::new();
+    for step in script.chars() {
+        match step {
+            '+' => {
+                owner.push_new(item(*pushed));
+                *pushed += 1;
+            }
+            '-' => taken.extend(owner.pop_newest().map(number)),
+            '(' => drop(owner.close()),
+            _ => owner.open(),
+        }
+    }
+    taken
+}
+
+/// The owner does one thing before the thieves come, and another while they steal.
+fn closing_owner_against(thieves: usize, before: &'static str, then: &'static str) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || {
+        let (owner, thief) = chase_lev(true);
+        let mut pushed = 0;
+        let mut taken = run(before, &owner, &mut pushed);
+        let threads: Vec<_> = (0..thieves)
+            .map(|_| {
+                let thief = thief.clone();
+                thread::spawn(move || steal_one(&thief))
+            })
+            .collect();
+        taken.extend(run(then, &owner, &mut pushed));
+        for thread in threads {
+            taken.extend(thread.join().unwrap());
+        }
+        taken.extend(std::iter::from_fn(|| owner.pop_newest()).map(number));
+        assert_each_once(taken, pushed);
+    });
+}
+
+#[test]
+fn loom_deque_closed_with_one_item() {
+    closing_owner_against(1, "(+", "-");
+}
+
+#[test]
+fn loom_deque_closed_with_two_items() {
+    closing_owner_against(1, "(++", "--");
+}
+
+#[test]
+fn loom_deque_closed_against_two_thieves() {
+    closing_owner_against(2, "(+", "-");
+}
+
+#[test]
+fn loom_deque_closed_and_growing() {
+    closing_owner_against(1, "(++", "+-"); // the first ring has two slots
+}
+
+#[test]
+fn loom_deque_is_closed_while_a_thief_comes() {
+    closing_owner_against(1, "+", "(-");
+}
+
+#[test]
+fn loom_deque_is_closed_while_two_thieves_come() {
+    closing_owner_against(2, "+", "(-");
+}
+
+#[test]
+fn loom_deque_is_closed_again_after_an_old_question() {
+    closing_owner_against(1, "(+", ")(-");
+}
+
+#[test]
+fn loom_deque_is_closed_again_with_another_item() {
+    closing_owner_against(1, "(+", "-+)(-");
 }
 
 #[test]

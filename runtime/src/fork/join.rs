@@ -1,9 +1,9 @@
 //! `join`: two tasks that may run at the same time, and their results.
 
-use crate::job::StackJob;
-use crate::latch::WorkerLatch;
+use crate::deque::TakeBack;
+use crate::job::ForkJob;
 use crate::pool::Pool;
-use crate::unwind::{self, AbortOnUnwind, Payload};
+use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
 /// Runs two tasks, possibly at the same time, and returns both results.
@@ -67,52 +67,121 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        let second = StackJob::new(b, WorkerLatch::new(self));
-        self.push(second.as_job());
-        let first = unwind::halt(|| a(self));
-        // Whatever became of the first task: the second has a place in this frame, so it ends before we leave.
-        let second = self.finish(&second);
-        match (first, second) {
-            (Ok(a), Ok(b)) => (a, b),
-            (Err(payload), second) => raise(payload, second.err()),
-            (_, Err(payload)) => raise(payload, None),
+        let second = ForkJob::new(b);
+        let (index, done) = self.fork(second.as_job());
+        if !done {
+            return self.join_at_the_ceiling(a, &second, index);
         }
+        self.run_both(a, &second, index)
+    }
+
+    /// Apart, so that it takes no registers from the common case.
+    #[cold]
+    #[inline(never)]
+    fn join_at_the_ceiling<A, B, RA, RB>(
+        &self,
+        a: A,
+        second: &ForkJob<B, RB>,
+        index: isize,
+    ) -> (RA, RB)
+    where
+        A: FnOnce(&Worker) -> RA,
+        B: FnOnce(&Worker) -> RB + Send,
+        RB: Send,
+    {
+        self.at_the_ceiling(index);
+        self.run_both(a, second, index)
+    }
+
+    /// Runs the first task, and the second, if it comes back from where it was pushed.
+    #[inline(always)]
+    fn run_both<A, B, RA, RB>(&self, a: A, second: &ForkJob<B, RB>, index: isize) -> (RA, RB)
+    where
+        A: FnOnce(&Worker) -> RA,
+        B: FnOnce(&Worker) -> RB + Send,
+        RB: Send,
+    {
+        // Whatever becomes of the first task: the second has a place in the caller's frame, so it ends before we leave.
+        match unwind::halt(|| a(self)) {
+            Ok(first) => {
+                if second.end().is_set() {
+                    return self.finish(first, second);
+                }
+                match self.take_back(index) {
+                    TakeBack::Taken => {
+                        // SAFETY: the word has come back.
+                        let task = unsafe { second.take_back() };
+                        (first, task(self))
+                    }
+                    TakeBack::Buried => self.finish(first, second),
+                    TakeBack::Lowered => self.finish_lowered(first, second, index),
+                }
+            }
+            Err(payload) => self.first_panicked(payload, second),
+        }
+    }
+
+    /// The first task has ended, and thieves may go for the second.
+    #[cold]
+    #[inline(never)]
+    fn finish_lowered<B, RA, RB>(
+        &self,
+        first: RA,
+        second: &ForkJob<B, RB>,
+        index: isize,
+    ) -> (RA, RB)
+    where
+        B: FnOnce(&Worker) -> RB + Send,
+        RB: Send,
+    {
+        if self.take_lowered(index) {
+            // SAFETY: the word has come back.
+            let task = unsafe { second.take_back() };
+            return (first, task(self));
+        }
+        self.finish(first, second)
+    }
+
+    /// The first task has ended, and the second cannot simply be taken back.
+    #[cold]
+    #[inline(never)]
+    fn finish<B, RA, RB>(&self, first: RA, second: &ForkJob<B, RB>) -> (RA, RB)
+    where
+        B: FnOnce(&Worker) -> RB + Send,
+        RB: Send,
+    {
+        match self.end(second) {
+            Ok(second) => (first, second),
+            Err(payload) => unwind::resume(payload),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_panicked<B, RB>(&self, payload: Payload, second: &ForkJob<B, RB>) -> !
+    where
+        B: FnOnce(&Worker) -> RB + Send,
+        RB: Send,
+    {
+        if let Err(second) = self.end(second) {
+            unwind::discard(second);
+        }
+        unwind::resume(payload)
     }
 
     /// Runs `job`, which was pushed here, or waits until whoever took it has.
-    #[inline]
-    fn finish<F, R>(&self, job: &StackJob<F, R, WorkerLatch<'_>>) -> Result<R, Payload>
+    fn end<B, RB>(&self, job: &ForkJob<B, RB>) -> Result<RB, Payload>
     where
-        F: FnOnce(&Worker) -> R + Send,
-        R: Send,
+        B: FnOnce(&Worker) -> RB + Send,
+        RB: Send,
     {
-        while !job.latch().flag().is_set() {
-            match self.take_back() {
-                Some(newest) if newest == job.as_job() => {
-                    self.counters().tasks.increment();
-                    // SAFETY: its word has come back.
-                    let task = unsafe { job.take_back() };
-                    return unwind::halt(|| task(self));
-                }
-                // The first task left tasks behind that it did not wait for.
-                Some(newer) => {
-                    let abort = AbortOnUnwind("a panic came out of a task");
-                    self.execute(newer);
-                    abort.disarm();
-                }
-                None => self.work_until(job.latch().flag()),
-            }
+        if self.recover(job.as_job(), job.end()) {
+            // SAFETY: its word has come back.
+            let task = unsafe { job.take_back() };
+            unwind::halt(|| task(self))
+        } else {
+            // SAFETY: its end is set.
+            unsafe { job.take_result() }
         }
-        // SAFETY: the latch is set.
-        unsafe { job.take_result() }
     }
-}
-
-#[cold]
-#[inline(never)]
-fn raise(payload: Payload, other: Option<Payload>) -> ! {
-    if let Some(other) = other {
-        unwind::discard(other);
-    }
-    unwind::resume(payload)
 }

@@ -11,4 +11,4 @@ mod victims;
 
 pub use abp::Abp;
 pub use governor::{Governor, Hunter, Move, Prospect};
-pub(crate) use hunter::Hunt;
+pub(crate) use hunter::{Found, Hunt};

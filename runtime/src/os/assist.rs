@@ -60,6 +60,12 @@ pub fn assists() -> Vec<Assist> {
             state: AssistState::from_probe(system::probe_affinity()),
         },
         Assist {
+            name: "membarrier",
+            purpose: "a worker that nobody robs forks without a fence; who needs its attention and cannot wait pays",
+            fallback: "a fence with every fork and with every join",
+            state: AssistState::from_probe(system::probe_heavy_barrier()),
+        },
+        Assist {
             name: "lowered priority",
             purpose: "a hunter that has failed for long gives way to everybody else when it yields",
             fallback: "hunters only yield",

@@ -1,8 +1,8 @@
-//! The model checker's futex.
+//! The model checker's futex and its heavy barrier.
 
 use ::loom::sync::{Condvar, Mutex};
 
-use crate::primitive::{AtomicU32, Ordering};
+use crate::primitive::{AtomicU32, Ordering, fence};
 
 #[derive(Debug)]
 pub(crate) struct Futex {
@@ -32,4 +32,14 @@ impl Futex {
         drop(self.queue.lock().unwrap());
         self.woken.notify_one();
     }
+}
+
+/// With a fence for the light side too: what this shows holds for pairs of a light and a heavy one.
+pub(crate) fn heavy_barrier() -> bool {
+    fence(Ordering::SeqCst);
+    true
+}
+
+pub(crate) fn heavy_barrier_works() -> bool {
+    true
 }

@@ -22,9 +22,9 @@ pub use assist::{Assist, AssistState, assists};
 pub use processors::Processors;
 
 #[cfg(loom)]
-pub(crate) use self::loom::Futex;
+pub(crate) use self::loom::{Futex, heavy_barrier, heavy_barrier_works};
 #[cfg(not(loom))]
-pub(crate) use system::Futex;
+pub(crate) use system::{Futex, heavy_barrier, heavy_barrier_works};
 pub(crate) use system::{
     LoweredPriority, ThreadClock, busy_time, lowered_priority_works, move_to_process_affinity,
     process_time,

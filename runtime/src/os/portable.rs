@@ -46,6 +46,20 @@ pub(super) fn probe_futex() -> Result<(), String> {
     not_here()
 }
 
+#[cfg_attr(loom, allow(dead_code, reason = "the model has a barrier of its own"))]
+pub(crate) fn heavy_barrier_works() -> bool {
+    false
+}
+
+#[cfg_attr(loom, allow(dead_code, reason = "the model has a barrier of its own"))]
+pub(crate) fn heavy_barrier() -> bool {
+    false
+}
+
+pub(super) fn probe_heavy_barrier() -> Result<(), String> {
+    not_here()
+}
+
 /// Never made here: priority is not changed where it is not known how to change it back.
 #[derive(Debug)]
 pub(crate) struct LoweredPriority(std::convert::Infallible);

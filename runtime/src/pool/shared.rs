@@ -4,7 +4,7 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
-use crate::deque::{ChaseLevThief, Inbox, Thief};
+use crate::deque::{ChaseLevThief, Closed, Inbox, Thief};
 use crate::hunt::Governor;
 use crate::job::Job;
 use crate::latch::Flag;
@@ -135,6 +135,21 @@ impl Shared {
     /// Whether any worker could take something now. Exact for what was pushed or sent before the caller's last fence.
     pub(crate) fn is_work_left(&self) -> bool {
         self.seats.iter().any(|seat| !seat.thief.is_empty()) || !self.inbox.is_empty()
+    }
+
+    /// Has the deques opened that their owners have closed, so that what was pushed to them is seen and what will be
+    /// pushed is pushed openly. `scratch` is empty before and after, and has room for all workers.
+    pub(crate) fn open_deques(&self, scratch: &mut Vec<(usize, Closed)>) {
+        let closed =
+            |(worker, seat): (usize, &CachePadded<Seat>)| Some((worker, seat.thief.ask()?));
+        scratch.extend(self.seats.iter().enumerate().filter_map(closed));
+        // Where the barrier fails, the owners are asked all the same, and open with their next push or pop.
+        let may_open = !scratch.is_empty() && os::heavy_barrier();
+        for (worker, closed) in scratch.drain(..) {
+            if may_open {
+                self.seats[worker].thief.open(closed);
+            }
+        }
     }
 
     /// Hands a job to the pool from outside.

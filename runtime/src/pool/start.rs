@@ -42,7 +42,8 @@ pub(super) fn start(
     governor: Box<dyn Governor>,
     panic_handler: Option<Box<PanicHandler>>,
 ) -> Result<Pool, BuildError> {
-    let (owners, thieves): (Vec<_>, Vec<_>) = (0..workers).map(|_| chase_lev()).unzip();
+    let may_close = os::heavy_barrier_works();
+    let (owners, thieves): (Vec<_>, Vec<_>) = (0..workers).map(|_| chase_lev(may_close)).unzip();
     let seats = thieves.into_iter().map(Seat::new);
     let shared = Shared::new(seats, governor, panic_handler);
     // From here on an early return closes the pool: its handle is dropped, and with it the workers end.

@@ -83,6 +83,14 @@ impl Sleep {
         }
     }
 
+    /// Whether a worker that pushes has to care about those who sleep. The caller has just changed something that says
+    /// how it will push from now on.
+    pub(crate) fn relies_on_pushes(&self) -> bool {
+        // Pairs with the fences in `sleep` and `stops_hunting`: either they see the change, or we that they are gone.
+        fence(Ordering::SeqCst);
+        self.census().nobody_hunts_though_some_sleep()
+    }
+
     /// Somebody who is no worker of this pool has sent it work. Wakes a sleeper if there is one, even when others
     /// hunt: one of those may be suspended, and the sender will not do the work itself.
     pub(crate) fn work_was_sent(&self) {

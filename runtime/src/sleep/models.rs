@@ -1,11 +1,15 @@
 //! What the model checker runs. A lost wake-up shows as a deadlock, which loom reports.
 
+use std::ptr::NonNull;
+
 use loom::sync::Arc;
 use loom::thread;
 
 use super::{Sleep, Summons};
+use crate::deque::{ChaseLevOwner, ChaseLevThief, Owner, Pushed, Steal, Thief, chase_lev};
 use crate::latch::Flag;
 use crate::primitive::{AtomicUsize, Ordering};
+use crate::worker::care_for_sleepers;
 
 /// As many ready tasks as the number says.
 struct Tasks(AtomicUsize);
@@ -114,6 +118,91 @@ fn loom_sleep_the_last_hunter_to_leave_wakes_another() {
         tasks.add_one();
         sleep.work_was_pushed(&summons);
         workers.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}
+
+/// Items that nobody looks at.
+const ITEM: NonNull<u64> = NonNull::dangling();
+
+fn push(deque: &ChaseLevOwner<u64>, sleep: &Sleep, summons: &Summons) {
+    let (index, done) = deque.push(ITEM);
+    if !done && deque.at_the_ceiling(index) == Pushed::Openly {
+        care_for_sleepers(deque, sleep, summons);
+    }
+}
+
+/// A deque whose owner has closed it.
+fn closed_deque(sleep: &Sleep) -> (ChaseLevOwner<u64>, ChaseLevThief<u64>) {
+    let (owner, thief) = chase_lev(true);
+    for _ in 0..2 {
+        push(&owner, sleep, &Summons::default());
+        assert!(owner.pop_newest().is_some());
+    }
+    (owner, thief)
+}
+
+/// Hunts and sleeps until it has stolen one.
+fn steal_once(worker: usize, sleep: &Sleep, victim: &ChaseLevThief<u64>) {
+    sleep.begins_to_hunt();
+    while !matches!(victim.steal_oldest(), Steal::Taken(_)) {
+        sleep.sleep(worker, || {
+            victim.open_by_force();
+            !victim.is_empty()
+        });
+    }
+    sleep.stops_hunting(&Summons::default(), || {
+        victim.open_by_force();
+        !victim.is_empty()
+    });
+}
+
+#[test]
+fn loom_sleep_a_push_to_a_closed_deque_is_seen() {
+    check(3, || {
+        let sleep = Arc::new(Sleep::new(1));
+        let (owner, victim) = closed_deque(&sleep);
+        let hunter = sleep.clone();
+        let hunter = thread::spawn(move || steal_once(0, &hunter, &victim));
+        // And then nothing more: as if it were stuck in its task.
+        push(&owner, &sleep, &Summons::default());
+        hunter.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_sleep_a_deque_is_closed_while_a_hunter_falls_asleep() {
+    check(2, || {
+        let sleep = Arc::new(Sleep::new(1));
+        let (owner, victim) = chase_lev(true);
+        let hunter = sleep.clone();
+        let hunter = thread::spawn(move || steal_once(0, &hunter, &victim));
+        let summons = Summons::default();
+        push(&owner, &sleep, &summons);
+        if owner.pop_newest().is_some() {
+            push(&owner, &sleep, &summons); // closes it, if it is left alone
+            if owner.pop_newest().is_some() {
+                push(&owner, &sleep, &summons);
+            }
+        }
+        hunter.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_sleep_the_last_hunter_to_leave_has_deques_opened() {
+    check(2, || {
+        let sleep = Arc::new(Sleep::new(2));
+        let (owner, victim) = closed_deque(&sleep);
+        let hunters: Vec<_> = (0..2)
+            .map(|worker| {
+                let (sleep, victim) = (sleep.clone(), victim.clone());
+                thread::spawn(move || steal_once(worker, &sleep, &victim))
+            })
+            .collect();
+        let summons = Summons::default();
+        push(&owner, &sleep, &summons);
+        push(&owner, &sleep, &summons);
+        hunters.into_iter().for_each(|hunter| hunter.join().unwrap());
     });
 }
 

@@ -1,6 +1,8 @@
 //! Linux, by its system calls.
 
 mod affinity;
+#[cfg(not(loom))]
+mod barrier;
 mod clock;
 #[cfg(not(loom))]
 mod futex;
@@ -11,6 +13,10 @@ mod quota;
 pub(crate) use affinity::move_to_process_affinity;
 pub(super) use affinity::probe as probe_affinity;
 pub(super) use affinity::process_affinity;
+#[cfg(not(loom))]
+pub(super) use barrier::probe as probe_heavy_barrier;
+#[cfg(not(loom))]
+pub(crate) use barrier::{heavy_barrier, works as heavy_barrier_works};
 pub(super) use clock::probe as probe_thread_clock;
 pub(crate) use clock::{ThreadClock, process_time};
 #[cfg(not(loom))]
@@ -25,6 +31,11 @@ pub(super) use quota::quota;
 
 #[cfg(loom)]
 pub(super) fn probe_futex() -> Result<(), String> {
+    Err("modelled".to_owned())
+}
+
+#[cfg(loom)]
+pub(super) fn probe_heavy_barrier() -> Result<(), String> {
     Err("modelled".to_owned())
 }
 

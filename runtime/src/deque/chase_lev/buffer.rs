@@ -24,12 +24,16 @@ impl<T> Buffer<T> {
 
     /// A ring of twice the capacity that holds the items of `range`, and takes over `old`.
     ///
+    /// # Panics
+    /// If the new capacity were more than half of what an [`Age`](super::age::Age) can count.
+    ///
     /// # Safety
     /// `old` is this deque's ring in use, made by `Box::into_raw`, and only the owner replaces it.
     pub(super) unsafe fn grown_from(old: *mut Self, range: std::ops::Range<isize>) -> Box<Self> {
         // SAFETY: in use, so alive; thieves, too, have shared references only.
         let ring = unsafe { &*old };
-        let mut new = Self::new(ring.capacity() * 2);
+        assert!(ring.slots.len() < 1 << 30, "a deque of more than 2^30 tasks");
+        let mut new = Self::new(ring.slots.len() * 2);
         for index in range {
             new.slot(index).store(ring.slot(index).load(Ordering::Relaxed), Ordering::Relaxed);
         }
@@ -37,19 +41,15 @@ impl<T> Buffer<T> {
         new
     }
 
-    pub(super) fn capacity(&self) -> usize {
-        self.slots.len()
+    /// The slots, a power of two in number: the item for an index lies in the slot of that number modulo theirs.
+    pub(super) fn slots(&self) -> &[AtomicPtr<T>] {
+        &self.slots
     }
 
     /// The item last put at `index`, or null in a slot that was never used.
     pub(super) fn get(&self, index: isize) -> Option<NonNull<T>> {
         // Relaxed: whoever is entitled to the item has acquired the `bottom` that published it.
         NonNull::new(self.slot(index).load(Ordering::Relaxed))
-    }
-
-    pub(super) fn put(&self, index: isize, item: NonNull<T>) {
-        // Relaxed: the owner's release of `bottom`, after this, publishes it.
-        self.slot(index).store(item.as_ptr(), Ordering::Relaxed);
     }
 
     fn slot(&self, index: isize) -> &AtomicPtr<T> {

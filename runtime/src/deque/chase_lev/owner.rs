@@ -1,0 +1,292 @@
+//! The owner's side of the deque: open or closed.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::buffer::Buffer;
+use super::{OPEN_CEILING, OPEN_FLOOR, Owners, Shared};
+use crate::deque::contract::Owner;
+use crate::primitive::{AtomicPtr, Ordering, fence, light_barrier};
+
+/// So many pushes in a row, none of whose items was stolen, before the owner closes its deque. They cost it about what
+/// it costs a thief to have the deque opened again, so that neither can lose much (the rule for renting skis).
+const LEFT_ALONE: u32 = if cfg!(any(loom, test)) { 2 } else { 64 };
+
+/// The owner's handle. It may be sent to the thread that is to own the deque, but not shared.
+#[derive(Debug)]
+#[repr(C)] // what is used most first: shorter instructions
+pub(crate) struct ChaseLevOwner<T> {
+    /// A field of `shared`, at hand.
+    owners: NonNull<Owners>,
+    /// The slots of the ring in use, at hand: the first one, and the number of slots less 1.
+    slots: Cell<NonNull<AtomicPtr<T>>>,
+    mask: Cell<usize>,
+    shared: Arc<Shared<T>>,
+    /// An index of the oldest item seen earlier: never above the real one.
+    oldest_seen: Cell<isize>,
+    /// Pushes since an item was stolen, or since the deque was opened at somebody else's wish.
+    left_alone: Cell<u32>,
+    /// Whether the owner has closed the deque, and does not know that it was opened.
+    closed: Cell<bool>,
+    may_close: bool,
+}
+
+// SAFETY: the pointers are to parts of the deque, which `shared` keeps alive and which may be sent itself.
+unsafe impl<T> Send for ChaseLevOwner<T> {}
+
+/// How an item was pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Pushed {
+    /// Into a closed deque: whoever looks for work has it opened, or is about to.
+    Closed,
+    /// Into an open one: the owner cares about those who sleep.
+    Openly,
+}
+
+/// What became of an item that the owner wants to take back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum TakeBack {
+    /// It is the owner's.
+    Taken,
+    /// It is not the newest one.
+    Buried,
+    /// Thieves may go for it: [`pop_lowered`](ChaseLevOwner::pop_lowered) decides.
+    Lowered,
+}
+
+impl<T> ChaseLevOwner<T> {
+    pub(super) fn new(shared: Arc<Shared<T>>, may_close: bool) -> Self {
+        let owners = NonNull::from(&*shared.owners);
+        let slots = Cell::new(NonNull::from(shared.buffer().slots()).cast());
+        let mask = Cell::new(shared.buffer().slots().len() - 1);
+        let (oldest_seen, left_alone, closed) = Default::default();
+        Self { owners, slots, mask, shared, oldest_seen, left_alone, closed, may_close }
+    }
+
+    #[inline]
+    fn owners(&self) -> &Owners {
+        // SAFETY: kept alive by `shared`, and only shared references are made of it.
+        unsafe { self.owners.as_ref() }
+    }
+
+    /// The slot for an index.
+    #[inline]
+    fn slot(&self, index: isize) -> &AtomicPtr<T> {
+        // SAFETY: the number of slots is a power of two, so the mask keeps the index below it.
+        let slot = unsafe { self.slots.get().add(index as usize & self.mask.get()) };
+        // SAFETY: in the ring in use, which is freed only with the deque.
+        unsafe { slot.as_ref() }
+    }
+
+    /// The item that lies at an index.
+    fn item(&self, index: isize) -> Option<NonNull<T>> {
+        // Relaxed: written by this thread.
+        NonNull::new(self.slot(index).load(Ordering::Relaxed))
+    }
+
+    fn capacity(&self) -> isize {
+        self.mask.get() as isize + 1
+    }
+
+    /// Adds an item that is newer than all others, at the index that is returned. Also says whether that was all: if not,
+    /// the caller calls [`at_the_ceiling`](Self::at_the_ceiling) next.
+    #[inline]
+    pub(crate) fn push(&self, item: NonNull<T>) -> (isize, bool) {
+        let owners = self.owners();
+        let bottom = owners.bottom.load(Ordering::Relaxed);
+        // There is room for one: each push sees to it that there is for the next.
+        // Relaxed: the release of `bottom` publishes it.
+        self.slot(bottom).store(item.as_ptr(), Ordering::Relaxed);
+        // Release pairs with the acquire of `bottom` in `steal_oldest`: who sees the index sees the slot, and what the
+        // item points to.
+        owners.bottom.store(bottom + 1, Ordering::Release);
+        // Pairs with the heavy barrier between `ask` and `open`: either we see that we are asked, or whoever opens
+        // the deque sees the item.
+        light_barrier();
+        (bottom, bottom + 1 < owners.ceiling.load(Ordering::Relaxed))
+    }
+
+    /// Whatever a push to `index` has to do apart from pushing: the ring may be full, and the deque is open, or the owner
+    /// is asked to open it.
+    pub(crate) fn at_the_ceiling(&self, index: isize) -> Pushed {
+        let bottom = index + 1;
+        if self.closed.get() {
+            let ceiling = self.owners().ceiling.load(Ordering::Relaxed);
+            if ceiling != OPEN_CEILING && self.raise_the_ceiling(ceiling, bottom) {
+                return Pushed::Closed;
+            }
+            self.open();
+        }
+        if bottom - self.oldest_seen.get() >= self.capacity() {
+            // The acquire in `age` pairs with the release of whoever took items: their reads of the slots, which are
+            // about to be written again, are over.
+            let items = self.shared.age().items_below(bottom);
+            self.see_oldest(bottom - items);
+            self.make_room(bottom);
+        }
+        self.left_alone.set(self.left_alone.get().saturating_add(1));
+        Pushed::Openly
+    }
+
+    /// Makes room in a closed deque that is full. Not if the owner is asked to open it.
+    fn raise_the_ceiling(&self, ceiling: isize, bottom: isize) -> bool {
+        // While the deque is closed nobody but us takes items.
+        let raised = self.oldest_seen.get() + self.make_room(bottom);
+        // By compare-and-swap, so that no asking is overwritten. Relaxed: only we go by the number.
+        let ceiling = self.owners().ceiling.compare_exchange(
+            ceiling,
+            raised,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+        ceiling.is_ok()
+    }
+
+    /// Sees to it that the slot for index `bottom` is free. Returns the capacity.
+    fn make_room(&self, bottom: isize) -> isize {
+        let capacity = self.capacity();
+        if bottom - self.oldest_seen.get() < capacity {
+            return capacity;
+        }
+        let ring = self.shared.buffer.load(Ordering::Relaxed);
+        // SAFETY: the ring in use, made by `Box::into_raw`; this is the owner.
+        let grown = unsafe { Buffer::grown_from(ring, self.oldest_seen.get()..bottom) };
+        self.slots.set(NonNull::from(grown.slots()).cast());
+        self.mask.set(grown.slots().len() - 1);
+        // Release pairs with the acquire in `Shared::buffer`: a thief that sees the ring sees its slots.
+        self.shared.buffer.store(Box::into_raw(grown), Ordering::Release);
+        2 * capacity
+    }
+
+    /// Takes the item at `index` if it is the newest. The caller knows that this is its item, if nobody has stolen it.
+    #[inline]
+    pub(crate) fn take_back(&self, index: isize) -> TakeBack {
+        let owners = self.owners();
+        if owners.bottom.load(Ordering::Relaxed) - 1 != index {
+            return TakeBack::Buried;
+        }
+        self.lower(index);
+        if index >= owners.floor.load(Ordering::Relaxed) {
+            TakeBack::Taken
+        } else {
+            TakeBack::Lowered
+        }
+    }
+
+    #[inline]
+    fn lower(&self, bottom: isize) {
+        // Release, as in `push`: a thief may read this value, and goes by it for the older items.
+        self.owners().bottom.store(bottom, Ordering::Release);
+        // Pairs with the heavy barrier between `ask` and `open`: either we see that we are asked, or thieves see that
+        // the item is gone.
+        light_barrier();
+    }
+
+    /// Takes the item at `newest`, to which `bottom` has been lowered, as one that thieves may go for.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn pop_lowered(&self, newest: isize) -> Option<NonNull<T>> {
+        let shared = &*self.shared;
+        if self.closed.get() {
+            if self.owners().floor.load(Ordering::Relaxed) != OPEN_FLOOR {
+                self.owners().bottom.store(newest + 1, Ordering::Release);
+                return None; // the deque is closed and empty
+            }
+            self.open();
+        }
+        // Pairs with the fence in `steal_oldest`: either the thief sees that `bottom` was lowered, or we see the age
+        // that it changed.
+        fence(Ordering::SeqCst);
+        let age = shared.age();
+        let items = age.items_below(newest);
+        self.see_oldest(newest - items);
+        if items > 0 {
+            return self.item(newest); // no thief can reach it any more
+        }
+        // The last item, or none: decided by the age, as among thieves.
+        let won = items == 0 && shared.exchange_age(age, age.with_oldest_taken());
+        if !won {
+            self.left_alone.set(0);
+        }
+        self.oldest_seen.set(newest + 1); // now empty
+        self.owners().bottom.store(newest + 1, Ordering::Release);
+        won.then(|| self.item(newest)).flatten()
+    }
+
+    fn see_oldest(&self, oldest: isize) {
+        if self.oldest_seen.replace(oldest) != oldest {
+            self.left_alone.set(0); // somebody has stolen
+        }
+    }
+
+    /// Whether it is time to [`close`](Self::close).
+    pub(crate) fn should_close(&self) -> bool {
+        self.may_close && self.left_alone.get() >= LEFT_ALONE
+    }
+
+    /// Closes the deque, which is open, if no thief is just then taking something. Returns whether it is closed; then the
+    /// caller has to make a fence and look whether anybody relies on it being open.
+    pub(crate) fn close(&self) -> bool {
+        debug_assert!(!self.closed.get(), "it is closed as it is");
+        let shared = &*self.shared;
+        let bottom = self.owners().bottom.load(Ordering::Relaxed);
+        let age = shared.age();
+        let oldest = bottom - age.items_below(bottom);
+        self.see_oldest(oldest);
+        let capacity = self.capacity();
+        debug_assert!(bottom - oldest < capacity, "there is room");
+        // Before it is closed: whoever sees that it is and asks, asks after this.
+        self.owners().floor.store(oldest, Ordering::Relaxed);
+        self.owners().ceiling.store(oldest + capacity, Ordering::Relaxed);
+        // A thief that has read the age before this and goes for the oldest item fails.
+        if shared.exchange_age(age, age.turned()) {
+            self.closed.set(true);
+        } else {
+            self.left_alone.set(0);
+            self.owners().ask();
+        }
+        self.closed.get()
+    }
+
+    /// Opens the deque if it is closed.
+    pub(crate) fn open(&self) {
+        if self.closed.replace(false) {
+            self.left_alone.set(0);
+            let age = self.shared.age();
+            // Where it fails, somebody was faster.
+            if age.is_closed() {
+                self.shared.exchange_age(age, age.turned());
+            }
+            // Both, whoever opened it, and whatever we were asked by.
+            self.owners().ask();
+        }
+    }
+}
+
+impl<T> Owner<T> for ChaseLevOwner<T> {
+    #[inline]
+    fn push_new(&self, item: NonNull<T>) {
+        let (index, done) = self.push(item);
+        if !done {
+            let _ = self.at_the_ceiling(index);
+        }
+    }
+
+    #[inline]
+    fn pop_newest(&self) -> Option<NonNull<T>> {
+        let owners = self.owners();
+        let bottom = owners.bottom.load(Ordering::Relaxed);
+        if bottom <= self.oldest_seen.get() {
+            return None; // the oldest index only grows, so this is exact, and hunters pay no fence for it
+        }
+        let newest = bottom - 1;
+        self.lower(newest);
+        if newest >= owners.floor.load(Ordering::Relaxed) {
+            return self.item(newest);
+        }
+        self.pop_lowered(newest)
+    }
+}

@@ -1,0 +1,213 @@
+//! Parallel loops that need no tuning: [`for_each`], [`map`], [`reduce`], [`reduce_in_shape`].
+//!
+//! A loop divides its items by halves, and forks for each half, down to leaves which it makes as long as a fork is
+//! cheap beside: it times some of them and changes their size accordingly. So a body may take a nanosecond or a second, and
+//! whatever a worker is doing, what it has not begun is within reach of the others, except for the rest of
+//! one leaf.
+//!
+//! This is a small set, for programs that need no more. Chains of adaptors are what iterator libraries are for.
+
+mod filled;
+mod grain;
+mod parts;
+
+pub use parts::{ChunksMut, Parts, chunks_mut};
+
+use crate::pool::Pool;
+use crate::worker::Worker;
+use filled::{Filled, Output};
+use grain::{Grain, Path};
+
+/// Calls `body` with each item, in no particular order, on all workers.
+///
+/// # Panics
+/// If the body panics, with its payload, after all leaves that were begun have ended. Some items may not have been visited.
+///
+/// # Examples
+/// ```
+/// let mut squares = vec![0; 1000];
+/// let numbered = &mut squares[..];
+/// locksley::loops::for_each(numbered, |square| *square += 1);
+/// assert_eq!(squares.iter().sum::<i32>(), 1000);
+/// ```
+pub fn for_each<P: Parts>(parts: P, body: impl Fn(P::Item) + Sync) {
+    let body = &body;
+    on_a_worker(move |worker| worker.for_each(parts, body));
+}
+
+/// What `body` returns for each item, in the order of the items.
+///
+/// # Panics
+/// If the body panics, with its payload; what was returned for other items is dropped.
+///
+/// # Examples
+/// ```
+/// let lengths = locksley::loops::map(&["robin", "of", "locksley"][..], |word| word.len());
+/// assert_eq!(lengths, [5, 2, 8]);
+/// ```
+pub fn map<P: Parts, R: Send>(parts: P, body: impl Fn(P::Item) -> R + Sync) -> Vec<R> {
+    let body = &body;
+    on_a_worker(move |worker| worker.map(parts, body))
+}
+
+/// Folds all items into one value: each leaf begins with `identity` and folds its items in order, and
+/// neighbours are combined.
+///
+/// If `combine` is associative and `identity` is neutral, the result is that of the serial loop. Where it is only nearly
+/// associative, as the addition of floats is, the result depends on how the loop was divided, which is different each
+/// time: see [`reduce_in_shape`].
+///
+/// # Panics
+/// If one of the functions panics, with its payload.
+///
+/// # Examples
+/// ```
+/// let sum = locksley::loops::reduce(0..1_000_000_u64, || 0, |sum, n| sum + n, |a, b| a + b);
+/// assert_eq!(sum, 499_999_500_000);
+/// ```
+pub fn reduce<P: Parts, R: Send>(
+    parts: P,
+    identity: impl Fn() -> R + Sync,
+    fold: impl Fn(R, P::Item) -> R + Sync,
+    combine: impl Fn(R, R) -> R + Sync,
+) -> R {
+    let (identity, fold, combine) = (&identity, &fold, &combine);
+    on_a_worker(move |worker| worker.reduce(parts, identity, fold, combine))
+}
+
+/// [`reduce`], divided always in the same way: by halves, down to leaves of at most `leaf` items. So the result is the same in
+/// every run, on every machine and for any number of workers, bit for bit, whatever `combine` is.
+///
+/// Large leaves cost less, small ones share better: a leaf should take some microseconds.
+///
+/// # Panics
+/// If `leaf` is 0, or one of the functions panics, with its payload.
+///
+/// # Examples
+/// ```
+/// use locksley::loops::reduce_in_shape;
+///
+/// let numbers: Vec<f32> = (1..10_000).map(|n| 1.0 / n as f32).collect();
+/// let sum = || reduce_in_shape(&numbers[..], 256, || 0.0, |sum, n| sum + n, |a, b| a + b);
+/// assert_eq!(sum().to_bits(), sum().to_bits());
+/// ```
+pub fn reduce_in_shape<P: Parts, R: Send>(
+    parts: P,
+    leaf: usize,
+    identity: impl Fn() -> R + Sync,
+    fold: impl Fn(R, P::Item) -> R + Sync,
+    combine: impl Fn(R, R) -> R + Sync,
+) -> R {
+    let (identity, fold, combine) = (&identity, &fold, &combine);
+    on_a_worker(move |worker| worker.reduce_in_shape(parts, leaf, identity, fold, combine))
+}
+
+fn on_a_worker<R: Send>(task: impl FnOnce(&Worker) -> R + Send) -> R {
+    Worker::with_current(|current| match current {
+        Some(worker) => task(worker),
+        None => Pool::global().run(task),
+    })
+}
+
+impl Worker {
+    /// [`for_each`] on a known worker.
+    ///
+    /// # Panics
+    /// If the body panics, with its payload.
+    pub fn for_each<P: Parts>(&self, parts: P, body: impl Fn(P::Item) + Sync) {
+        let leaf = |parts: P| parts.into_items().for_each(&body);
+        divide(self, parts, Path::ROOT, &Grain::unknown(), &leaf, &|(), ()| ());
+    }
+
+    /// [`map`] on a known worker.
+    ///
+    /// # Panics
+    /// If the body panics, with its payload.
+    pub fn map<P: Parts, R: Send>(&self, parts: P, body: impl Fn(P::Item) -> R + Sync) -> Vec<R> {
+        let count = parts.len();
+        let mut results = Vec::with_capacity(count);
+        let output = Output { parts, places: &mut results.spare_capacity_mut()[..count] };
+        let leaf = |output| Output::fill(output, &body);
+        let filled = divide(self, output, Path::ROOT, &Grain::unknown(), &leaf, &Filled::join);
+        let filled = filled.keep();
+        // SAFETY: so many places from the first one on have been written: `Filled` begins there and has no gaps.
+        unsafe { results.set_len(filled) };
+        results
+    }
+
+    /// [`reduce`] on a known worker.
+    ///
+    /// # Panics
+    /// If one of the functions panics, with its payload.
+    pub fn reduce<P: Parts, R: Send>(
+        &self,
+        parts: P,
+        identity: impl Fn() -> R + Sync,
+        fold: impl Fn(R, P::Item) -> R + Sync,
+        combine: impl Fn(R, R) -> R + Sync,
+    ) -> R {
+        let leaf = |parts: P| parts.into_items().fold(identity(), &fold);
+        divide(self, parts, Path::ROOT, &Grain::unknown(), &leaf, &combine)
+    }
+
+    /// [`reduce_in_shape`] on a known worker.
+    ///
+    /// # Panics
+    /// If `leaf` is 0, or one of the functions panics, with its payload.
+    pub fn reduce_in_shape<P: Parts, R: Send>(
+        &self,
+        parts: P,
+        leaf: usize,
+        identity: impl Fn() -> R + Sync,
+        fold: impl Fn(R, P::Item) -> R + Sync,
+        combine: impl Fn(R, R) -> R + Sync,
+    ) -> R {
+        assert!(leaf > 0, "leaves of no items");
+        divide_in_shape(
+            self,
+            parts,
+            leaf,
+            &|parts| parts.into_items().fold(identity(), &fold),
+            &combine,
+        )
+    }
+}
+
+fn divide<P: Parts, R: Send>(
+    worker: &Worker,
+    parts: P,
+    path: Path,
+    grain: &Grain,
+    leaf: &(impl Fn(P) -> R + Sync),
+    combine: &(impl Fn(R, R) -> R + Sync),
+) -> R {
+    let items = parts.len();
+    if items <= grain.items() {
+        return grain.learn(items, path, || leaf(parts));
+    }
+    let (left, right) = parts.split_at(items / 2);
+    let (left, right) = worker.join(
+        |w| divide(w, left, path.left(), grain, leaf, combine),
+        |w| divide(w, right, path.right(), grain, leaf, combine),
+    );
+    combine(left, right)
+}
+
+fn divide_in_shape<P: Parts, R: Send>(
+    worker: &Worker,
+    parts: P,
+    most: usize,
+    leaf: &(impl Fn(P) -> R + Sync),
+    combine: &(impl Fn(R, R) -> R + Sync),
+) -> R {
+    let items = parts.len();
+    if items <= most {
+        return leaf(parts);
+    }
+    let (left, right) = parts.split_at(items / 2);
+    let (left, right) = worker.join(
+        |w| divide_in_shape(w, left, most, leaf, combine),
+        |w| divide_in_shape(w, right, most, leaf, combine),
+    );
+    combine(left, right)
+}
