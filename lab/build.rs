@@ -1,4 +1,4 @@
-//! Tells the program which compiler built it and which rayon it is compared with, so that records can say so.
+//! Tells the program which compiler built it and with which versions of rayon and chili it is compared, so that records can say so.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,10 +11,11 @@ fn main() {
         println!("cargo::rerun-if-changed={}", lock.display());
     }
     println!("cargo::rerun-if-changed=build.rs");
-    let rayon = lock
-        .and_then(|lock| locked_version(&lock, "rayon"))
-        .unwrap_or_else(|| "unknown".to_owned());
-    println!("cargo::rustc-env=LAB_RAYON={rayon}");
+    for (package, variable) in [("rayon", "LAB_RAYON"), ("chili", "LAB_CHILI")] {
+        let version = lock.as_deref().and_then(|lock| locked_version(lock, package));
+        let version = version.unwrap_or_else(|| "unknown".to_owned());
+        println!("cargo::rustc-env={variable}={version}");
+    }
 }
 
 fn compiler() -> Option<String> {

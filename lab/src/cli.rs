@@ -29,8 +29,15 @@ pub enum Command {
     Run(Run),
     /// Repeat small parallel rounds for some seconds and print their rate: the co-run unit
     Rounds(Rounds),
+    /// Take processors away from other programs, a random number of them at a time: cycler(p, w, W) of the Hood papers
+    Cycler(Cycler),
     /// Measure the performance cliff: speedup and utilization over the number of workers
     Cliff(Cliff),
+    /// Measure what a fork costs, and what becomes of the tasks of a worker that is stuck
+    Forkjoin(Forkjoin),
+    /// Measure one of these once, in this process
+    #[command(hide = true)]
+    ForkjoinOnce(ForkjoinOnce),
     /// Measure what other implementations of work stealing make of the machine, and where their time goes
     Alternatives(Alternatives),
     /// Measure how late an interactive process wakes beside a program on each runtime
@@ -70,6 +77,9 @@ pub struct Run {
     /// What all random input follows from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+    /// Write the picture that the application has drawn: ray draws one
+    #[arg(long, value_name = "FILE")]
+    pub png: Option<PathBuf>,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,
@@ -98,6 +108,35 @@ pub struct Rounds {
     pub runtime: String,
 }
 
+/// `locksley cycler`
+#[derive(Debug, Args)]
+pub struct Cycler {
+    /// p: the number of workers, of which 1 to p are released at a time [default: one for each processor allowed]
+    #[arg(long, value_name = "P", value_parser = workers)]
+    pub workers: Option<usize>,
+    /// w: the most increments of a worker that was released; each takes some hundred microseconds
+    #[arg(long, value_name = "w", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub increments: u64,
+    /// W: the sum of increments at which it ends [default: none]
+    #[arg(long, value_name = "W", value_parser = clap::value_parser!(u64).range(1..))]
+    pub total: Option<u64>,
+    /// The time after which it ends, in seconds [default: none; it also ends by SIGTERM and SIGINT]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub secs: Option<std::time::Duration>,
+    /// The increments that one processor makes in a second, from a calibration
+    #[arg(long, value_name = "R", value_parser = rate)]
+    pub rate: Option<f64>,
+    /// Where timestamps and counts are written
+    #[arg(long, value_name = "FILE")]
+    pub timestamps: Option<PathBuf>,
+    /// What all random choices follow from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Find out how many increments one processor makes in a second; the machine should be idle
+    #[arg(long, conflicts_with_all = ["workers", "increments", "total", "rate", "timestamps", "seed"])]
+    pub calibrate: bool,
+}
+
 /// `locksley cliff`
 #[derive(Debug, Args)]
 pub struct Cliff {
@@ -119,6 +158,61 @@ pub struct Cliff {
     /// Measure again what an earlier run with these parameters has measured
     #[arg(long)]
     pub fresh: bool,
+}
+
+/// `locksley forkjoin`
+#[derive(Debug, Args)]
+pub struct Forkjoin {
+    /// At most a minute: smaller inputs, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these runtimes [default: all that are there]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    pub runtimes: Vec<String>,
+    /// The folder with the programs of other runtimes, which peers/build makes
+    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    pub peers: PathBuf,
+    /// Compute fib(N); below 30, times are too short for figures [default: 32, or 30 if quick]
+    #[arg(long, value_name = "N")]
+    pub fib: Option<u32>,
+    /// Sum up a tree with so many levels [default: 24, or 20 if quick]
+    #[arg(long, value_name = "LEVELS")]
+    pub tree: Option<u32>,
+    /// How often each is measured, if the time suffices [default: 11, or 7 if quick]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// Count instructions also in a quick run; this takes valgrind, and half a minute
+    #[arg(long)]
+    pub instructions: bool,
+    /// Where the figures and the machine are written [default: forkjoin.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/forkjoin, or out/forkjoin-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley forkjoin-once`
+#[derive(Debug, Args)]
+pub struct ForkjoinOnce {
+    /// The runtime
+    #[arg(long, value_name = "R")]
+    pub runtime: String,
+    /// fib, tree or stuck
+    pub kind: String,
+    /// n, the tree's levels, or how the owner is stuck
+    pub size: String,
+    /// The number of workers
+    #[arg(value_parser = workers)]
+    pub workers: usize,
+    /// What the tree's values follow from
+    pub seed: u64,
 }
 
 /// `locksley alternatives`
@@ -240,6 +334,15 @@ fn seconds(text: &str) -> Result<std::time::Duration, String> {
     match std::time::Duration::try_from_secs_f64(seconds) {
         Ok(time) if time.as_secs() <= 365 * 86_400 => Ok(time),
         _ => Err("it must be at most a year".to_owned()),
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
+    if rate.is_finite() && rate > 0.0 {
+        Ok(rate)
+    } else {
+        Err("it must be finite and more than 0".to_owned())
     }
 }
 

@@ -6,8 +6,10 @@
 //! - [`runtimes`]: what executes them (Locksley, rayon, statically partitioned threads, the serial program);
 //! - [`rounds`]: the co-run unit, a program that repeats small parallel rounds for a given time;
 //! - [`experiments`]: one folder an experiment;
+//! - [`cycler`]: the co-runner of the Hood papers, which takes processors away at random;
 //! - [`record`]: what an experiment writes down, and the machine that it was measured on;
 //! - [`report`]: the page made from a record;
+//! - [`picture`]: what an application has drawn, as a PNG file;
 //! - [`cli`] and [`commands`]: the command line.
 
 #![forbid(unsafe_code)]
@@ -15,10 +17,12 @@
 pub mod apps;
 pub mod cli;
 pub mod commands;
+pub mod cycler;
 pub mod experiments;
 pub mod fault;
 pub mod machine;
 pub mod output;
+pub mod picture;
 pub mod progress;
 pub mod random;
 pub mod record;

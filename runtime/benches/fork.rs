@@ -71,6 +71,54 @@ fn fib(c: &mut Criterion) {
     group.finish();
 }
 
+/// A node with two children or none.
+struct Node {
+    value: u64,
+    children: Option<Box<[Node; 2]>>,
+}
+
+/// A perfect tree with `levels` levels.
+fn tree(levels: u32) -> Node {
+    let children = (levels > 1).then(|| Box::new([tree(levels - 1), tree(levels - 1)]));
+    Node { value: 1, children }
+}
+
+fn sum_serially(node: &Node) -> u64 {
+    let Some(children) = &node.children else { return node.value };
+    node.value + sum_serially(&children[0]) + sum_serially(&children[1])
+}
+
+fn sum_on_worker(w: &Worker, node: &Node) -> u64 {
+    let Some(children) = &node.children else { return node.value };
+    let [left, right] = &**children;
+    let (a, b) = w.join(|w| sum_on_worker(w, left), |w| sum_on_worker(w, right));
+    node.value + a + b
+}
+
+fn sum_on_rayon(node: &Node) -> u64 {
+    let Some(children) = &node.children else { return node.value };
+    let [left, right] = &**children;
+    let (a, b) = rayon::join(|| sum_on_rayon(left), || sum_on_rayon(right));
+    node.value + a + b
+}
+
+/// The sum over a tree that fits into the cache: a fork at each inner node.
+fn tree_sum(c: &mut Criterion) {
+    const LEVELS: u32 = 14;
+    let (pool, rayon) = pools(1);
+    let root = tree(LEVELS);
+    let mut group = c.benchmark_group("tree");
+    group.throughput(Throughput::Elements((1 << (LEVELS - 1)) - 1));
+    group.bench_function("serial", |b| b.iter(|| sum_serially(black_box(&root))));
+    group.bench_function("locksley worker", |b| {
+        b.iter_custom(|times| pool.run(|w| time(times, || sum_on_worker(w, black_box(&root)))));
+    });
+    group.bench_function("rayon join", |b| {
+        b.iter_custom(|times| rayon.install(|| time(times, || sum_on_rayon(black_box(&root)))));
+    });
+    group.finish();
+}
+
 fn scope(c: &mut Criterion) {
     let (pool, rayon) = pools(1);
     let mut group = c.benchmark_group("scope of 100");
@@ -117,5 +165,5 @@ fn run(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, fib, scope, run);
+criterion_group!(benches, fib, tree_sum, scope, run);
 criterion_main!(benches);

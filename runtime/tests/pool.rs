@@ -284,6 +284,7 @@ fn statistics_count_what_happened() {
     assert_eq!(total.received, 1);
     assert!(total.tasks > total.steals, "what was stolen, and what was sent: {total:?}");
     assert!(total.wakeups <= total.sleeps);
+    assert!(total.hunting > std::time::Duration::ZERO, "workers begin by looking for work");
 }
 
 #[test]

@@ -3,19 +3,25 @@
 //! An [`App`] reads a size and gives a [`Problem`]; a problem prepared with a seed is an [`Instance`], which holds its
 //! input and its answer and computes one from the other on any runtime, as often as asked.
 
+pub mod barnes;
+mod blocks;
 pub mod heat;
 pub mod knary;
+pub mod lu;
 pub mod mm;
 pub mod msort;
+pub mod ray;
 pub mod size;
 
 use std::time::Duration;
 
 use crate::fault::{Fault, Outcome};
+use crate::picture::Picture;
 use crate::runtimes::Team;
 
 /// Every application. A new one is a folder and a line here.
-pub static ALL: &[&dyn App] = &[&knary::Knary, &heat::Heat, &msort::Msort, &mm::Mm];
+pub static ALL: &[&dyn App] =
+    &[&knary::Knary, &heat::Heat, &msort::Msort, &mm::Mm, &lu::Lu, &barnes::Barnes, &ray::Ray];
 
 /// An application of the laboratory.
 pub trait App: Sync {
@@ -31,6 +37,10 @@ pub trait App: Sync {
     fn quick_size(&self) -> &'static str;
     /// Whether a statically partitioned version exists.
     fn has_static(&self) -> bool {
+        false
+    }
+    /// Whether its answer is a picture ([`Instance::picture`]).
+    fn has_picture(&self) -> bool {
         false
     }
     /// The problem that `parameters` describe, or one line that says why there is none.
@@ -65,6 +75,10 @@ pub trait Instance: Send {
     }
     /// Another instance with the same input, to be computed side by side with this one.
     fn copy(&self) -> Box<dyn Instance>;
+    /// The answer as a picture, where it is one ([`App::has_picture`]).
+    fn picture(&self) -> Option<Picture> {
+        None
+    }
     /// Whether the answer is right; if not, what is wrong with it.
     fn check(&self) -> Result<(), String>;
 }

@@ -9,6 +9,9 @@ const SIZES: &[(&str, &[&str])] = &[
     ("heat", &["3x3x1", "61x47x7", "40x600x4", "5x9000x3"]),
     ("msort", &["1", "7", "1000", "40961", "150K"]),
     ("mm", &["16", "32", "128"]),
+    ("lu", &["16", "32", "128", "256"]),
+    ("barnes", &["1x1", "2x3", "9x2", "700x2"]),
+    ("ray", &["0,1x1", "1,7x5", "2,1x33", "3,16x12"]),
 ];
 
 #[test]
@@ -35,7 +38,15 @@ fn every_application_is_right_on_every_runtime() {
 
 #[test]
 fn an_answer_that_was_not_computed_is_rejected() {
-    for (name, size) in [("knary", "4,3,1"), ("heat", "20x20x3"), ("msort", "100"), ("mm", "32")] {
+    for (name, size) in [
+        ("knary", "4,3,1"),
+        ("heat", "20x20x3"),
+        ("msort", "100"),
+        ("mm", "32"),
+        ("lu", "32"),
+        ("barnes", "30x2"),
+        ("ray", "1,9x9"),
+    ] {
         let mut instance = problem(find(name).unwrap(), size).unwrap().prepare(5);
         instance.reset();
         assert!(instance.check().is_err(), "{name}");
@@ -72,6 +83,9 @@ fn sizes_that_cannot_be_are_refused_in_one_line() {
             &["", "0", "15", "48", "1000", "16x16", "99999999999999999999", "9223372036854775808"]
                 [..],
         ),
+        ("lu", &["", "0", "15", "48", "1000", "16x16", "99999999999999999999"][..]),
+        ("barnes", &["", "0x1", "9x0", "9", "9x9x9", "4294967296x1", "99999999999999999999x1"][..]),
+        ("ray", &["", "4", "4,", "4,9", "4,0x9", "9,9x9", "-1,9x9", "4x9x9", "4,9x9x9"][..]),
     ];
     for (name, sizes) in wrong {
         for size in sizes {
@@ -90,6 +104,9 @@ fn memory_that_no_machine_has_is_refused() {
         ("heat", "9999999999x9999999999x1"),
         ("msort", "9999999999999999"),
         ("mm", "4611686018427387904"),
+        ("lu", "4611686018427387904"),
+        ("barnes", "4294967295x1"),
+        ("ray", "4,9999999999x9999999999"),
     ] {
         let Err(fault) = problem(find(name).unwrap(), size) else {
             panic!("{name} accepted {size}")

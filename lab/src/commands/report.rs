@@ -1,7 +1,7 @@
 //! `locksley report`: the page again, from a record.
 
 use crate::cli;
-use crate::experiments::{alternatives, cliff, neighbour};
+use crate::experiments::{alternatives, cliff, forkjoin, neighbour};
 use crate::fault::Outcome;
 use crate::output::say;
 use crate::record::{Document, Record, files};
@@ -11,6 +11,7 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
     let page = match files::format_of(&arguments.json).as_deref() {
         Some(alternatives::record::Record::FORMAT) => of_alternatives(arguments),
         Some(neighbour::record::Record::FORMAT) => of_neighbour(arguments),
+        Some(forkjoin::record::Record::FORMAT) => of_forkjoin(arguments),
         _ => of_cliff(arguments),
     }?;
     say(&page)
@@ -38,4 +39,12 @@ fn of_neighbour(arguments: &cli::Report) -> Outcome<String> {
     let summary = neighbour::summary::Summary::of(&record);
     report::neighbour::write(&page, &record, &summary)?;
     Ok(format!("{}\npage    {}", neighbour::table::text(&record, &summary), page.display()))
+}
+
+fn of_forkjoin(arguments: &cli::Report) -> Outcome<String> {
+    let record: forkjoin::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = forkjoin::summary::Summary::of(&record);
+    report::forkjoin::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", forkjoin::table::text(&record, &summary), page.display()))
 }

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::apps;
 use crate::cli::{self, workers_or_default};
 use crate::fault::{Fault, Outcome};
 use crate::output::say;
-use crate::runtimes;
+use crate::record::files;
+use crate::{apps, runtimes};
 
 /// The line that `--json` prints.
 #[derive(Serialize)]
@@ -31,6 +31,12 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
         )));
     }
     let problem = apps::problem(app, &arguments.size)?;
+    if let Some(path) = &arguments.png {
+        if !app.has_picture() {
+            return Err(Fault::input(format!("{} draws no picture for --png", app.name())));
+        }
+        files::try_out(path)?;
+    }
     let workers = runtime.workers(workers_or_default(arguments.workers));
 
     let mut instance = problem.prepare(arguments.seed);
@@ -60,6 +66,10 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
             line.seconds,
             if line.correct { "correct" } else { "wrong" }
         ))?;
+    }
+    // A wrong picture is the best way to see what went wrong.
+    if let (Some(path), Some(picture)) = (&arguments.png, instance.picture()) {
+        picture.write(path)?;
     }
     checked.map_err(|wrong| Fault::run(format!("{}'s answer is wrong: {wrong}", app.name())))
 }

@@ -2,5 +2,6 @@
 
 pub mod alternatives;
 pub mod cliff;
+pub mod forkjoin;
 mod journal;
 pub mod neighbour;

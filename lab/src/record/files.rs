@@ -15,15 +15,7 @@ pub fn prepare<D: Document>(path: &Path) -> Outcome<Option<D>> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         make_folder(folder)?;
     }
-    let existed = path.exists();
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(path)
-        .map_err(|error| Fault::input(format!("cannot write {}: {error}", path.display())))?;
-    if !existed {
-        // It was made to see whether it can be; an empty record would be in nobody's interest.
-        let _ = fs::remove_file(path);
+    if !try_out(path)? {
         return Ok(None);
     }
     // Something like a terminal or a null device is written to, not read.
@@ -36,6 +28,21 @@ pub fn prepare<D: Document>(path: &Path) -> Outcome<Option<D>> {
         Fault::input(format!("{fault}; it would be overwritten, so please name another file"))
     };
     read(path).map(Some).map_err(refused)
+}
+
+/// Makes sure that a file can be written, and leaves all as it was; says whether it exists.
+pub fn try_out(path: &Path) -> Outcome<bool> {
+    let existed = path.exists();
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .map_err(|error| Fault::input(format!("cannot write {}: {error}", path.display())))?;
+    if !existed {
+        // It was made to see whether it can be; an empty one would be in nobody's interest.
+        let _ = fs::remove_file(path);
+    }
+    Ok(existed)
 }
 
 /// Makes sure that the folder is there.

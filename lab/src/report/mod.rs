@@ -2,10 +2,12 @@
 
 pub mod alternatives;
 mod axis;
+mod bars;
 mod chart;
 mod charts;
 mod circumstances;
 mod finding;
+pub mod forkjoin;
 mod marks;
 pub mod neighbour;
 mod page;
@@ -15,26 +17,17 @@ mod tables;
 mod tests;
 mod theme;
 
-use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 use crate::experiments::cliff::summary::Summary;
-use crate::fault::{Fault, Outcome};
+use crate::fault::Outcome;
 use crate::record::{Record, files};
 
 /// Makes sure, before anything is measured, that the page can be written into the folder `out`; says where it will be.
 pub fn prepare(out: &Path) -> Outcome<PathBuf> {
     files::make_folder(out)?;
     let page = out.join("index.html");
-    let existed = page.exists();
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(&page)
-        .map_err(|error| Fault::input(format!("cannot write {}: {error}", page.display())))?;
-    if !existed {
-        let _ = std::fs::remove_file(&page);
-    }
+    files::try_out(&page)?;
     Ok(page)
 }
 

@@ -179,8 +179,8 @@ fn method(record: &Record, summary: &Summary) -> String {
         "<h3>How it was measured</h3>
 <ul>
 <li>Every runtime starts all of its P workers, and a time begins when they have started. It is the time of the \
-computation alone. Every answer is checked: heat bit for bit against the serial program, mm by residual, msort by order \
-and content, knary by count.</li>
+computation alone. Every answer is checked: heat and ray bit for bit against the serial program, mm and lu by residual, \
+barnes by direct summation, energy and bit for bit, msort by order and content, knary by count.</li>
 <li>The runtimes take turns, for each number of workers, in up to {} rotations through everything; figures are \
 medians.</li>
 {rounds}<li>The static versions give each of P threads an equal share, with a barrier after each phase.</li>

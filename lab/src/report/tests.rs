@@ -41,6 +41,31 @@ fn a_disturbed_measurement_says_so() {
 }
 
 #[test]
+fn the_page_of_forkjoin_is_complete() {
+    use crate::experiments::forkjoin::{summary::Summary, tests::record};
+    let record = record();
+    let page = forkjoin::html(&record, &Summary::of(&record));
+    assert!(page.contains("<h1>A fork that nobody steals, in nanoseconds: locksley 10.0</h1>"));
+    // Bars and speedups of one input.
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 2);
+    assert!(!page.contains("#01FE"), "a placeholder colour was left");
+    for words in [
+        "10.00",
+        "<td>30.0</td>",
+        "never (in 1 s)",
+        "not measured: not &lt;here&gt;",
+        "7.8 times",
+        "too long: slow",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"));
+    let mut empty = record;
+    empty.measurements.clear();
+    assert!(forkjoin::html(&empty, &Summary::of(&empty)).contains("<h1>What a fork costs</h1>"));
+}
+
+#[test]
 fn what_a_record_says_cannot_become_markup() {
     let page = page();
     assert!(page.contains("an &quot;odd&quot; &lt;b&gt;processor&lt;/b&gt; &amp; more"));

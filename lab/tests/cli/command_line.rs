@@ -47,6 +47,16 @@ fn run_speaks_to_people_and_serial_has_one_worker() {
 }
 
 #[test]
+fn ray_draws_a_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("balls.png");
+    let png = path.to_str().unwrap();
+    stdout_of(&["run", "ray", "--size", "1,30x20", "--workers", "2", "--png", png]);
+    let written = std::fs::read(&path).unwrap();
+    assert!(written.starts_with(b"\x89PNG\r\n") && written.len() > 200, "{}", written.len());
+}
+
+#[test]
 fn rounds_print_their_one_line() {
     let round = ["--secs", "0.02", "--leaf", "50", "--chunks", "7", "--serial", "2"];
     for (runtime, workers) in
@@ -63,6 +73,46 @@ fn rounds_print_their_one_line() {
         let line: Value = serde_json::from_str(&text).unwrap();
         assert!(line["rounds_per_s"].as_f64().unwrap() > 0.0);
     }
+}
+
+#[test]
+fn forkjoin_once_prints_its_one_line() {
+    for (runtime, kind, size) in [
+        ("serial", "fib", "12"),
+        ("locksley", "tree", "6"),
+        ("locksley-join", "stuck", "wait"),
+        ("rayon", "stuck", "spine"),
+        ("chili", "fib", "12"),
+    ] {
+        let text = stdout_of(&["forkjoin-once", "--runtime", runtime, kind, size, "2", "7"]);
+        assert_eq!(text.lines().count(), 1);
+        let line: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(line["runtime"], runtime);
+        let number = if kind == "stuck" { "all_ms" } else { "seconds" };
+        assert!(line[number].as_f64().unwrap() > 0.0, "{text}");
+        assert!(kind != "fib" || line["answer"] == 144, "{text}");
+    }
+}
+
+#[test]
+fn forkjoin_makes_a_record_and_a_page_that_can_be_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (out, json, again) = (path("out"), path("record.json"), path("again"));
+    let output = command(&["forkjoin", "--quick", "--runtimes", "locksley", "--repeats", "1"])
+        .args(["--fib", "10", "--tree", "4", "--out", &out, "--json", &json])
+        .output()
+        .unwrap();
+    let (said, news) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{news}");
+    assert!(said.contains("fib 10: 88 forks") && said.contains("spine-after-forks"), "{said}");
+    assert!(!news.contains('\u{1b}'), "progress is for terminals: {news}");
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(record["format"], "locksley-forkjoin/1");
+    stdout_of(&["report", "--json", &json, "--out", &again]);
+    let page = |out: &str| std::fs::read_to_string(Path::new(out).join("index.html")).unwrap();
+    assert_eq!(page(&out), page(&again));
 }
 
 #[test]
@@ -109,9 +159,20 @@ fn neighbour_measures_and_reports_and_does_not_measure_again() {
 #[test]
 fn apps_lists_every_application_with_its_sizes() {
     let text = stdout_of(&["apps"]);
-    for word in
-        ["knary", "heat", "msort", "mm", "4096x512x100", "32M", "1024", "H,D,S", "locksley-awake"]
-    {
+    for word in [
+        "knary",
+        "heat",
+        "msort",
+        "mm",
+        "lu",
+        "barnes",
+        "ray",
+        "4096x512x100",
+        "32M",
+        "1024",
+        "H,D,S",
+        "locksley-awake",
+    ] {
         assert!(text.contains(word), "{word}");
     }
 }

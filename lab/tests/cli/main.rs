@@ -1,5 +1,6 @@
 //! The binary `locksley`, from outside.
 
 mod command_line;
+mod cycler;
 mod support;
 mod wrong_input;

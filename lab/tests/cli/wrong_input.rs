@@ -58,6 +58,9 @@ fn sizes() {
         ("mm", "1000"),
         ("mm", "huge"),
         ("mm", "4611686018427387904"),
+        ("lu", "100"),
+        ("barnes", "16384"),
+        ("ray", "4,512"),
         ("heat", "4096x512"),
         ("heat", "2x2x2"),
         ("heat", "9999999999x9999999999x1"),
@@ -71,6 +74,16 @@ fn sizes() {
 }
 
 #[test]
+fn pictures() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    assert!(refused(&["run", "mm", "--png", &path("mm.png")]).contains("no picture"));
+    refused(&["run", "ray", "--png", &path("missing/ray.png")]);
+    refused(&["run", "ray", "--png", folder.path().to_str().unwrap()]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn rounds() {
     for seconds in ["0", "-1", "nan", "inf", "soon", "1e300", ""] {
         refused(&["rounds", &format!("--secs={seconds}")]);
@@ -80,6 +93,47 @@ fn rounds() {
     refused(&["rounds", "--chunks", "0", "--serial", "0"]);
     refused(&["rounds", "--leaf", "18446744073709551615"]);
     refused(&["rounds", "--chunks", "18446744073709551616"]);
+}
+
+#[test]
+fn cycler() {
+    for wrong in [
+        "--workers=0",
+        "--increments=0",
+        "--increments=-1",
+        "--total=0",
+        "--total=many",
+        "--secs=0",
+        "--secs=nan",
+        "--rate=0",
+        "--rate=inf",
+        "--rate=fast",
+        "--seed=-1",
+        "--timestamps=missing/folder/stamps.csv",
+    ] {
+        refused(&["cycler", "--secs", "0.01", wrong]);
+    }
+    for conflict in ["--workers=2", "--total=9", "--rate=5000"] {
+        refused(&["cycler", "--calibrate", conflict]);
+    }
+    refused(&["cycler", "8,100,1000"]);
+}
+
+#[test]
+fn forkjoin() {
+    assert!(refused(&["forkjoin", "--runtimes", "locksley,cilk"]).contains("onetbb"));
+    let missing = ["forkjoin", "--quick", "--runtimes", "libomp", "--peers", "no such folder"];
+    assert!(refused(&missing).contains("peers/build"));
+    for (option, value) in
+        [("--fib", "1"), ("--fib", "61"), ("--tree", "0"), ("--tree", "31"), ("--repeats", "0")]
+    {
+        refused(&["forkjoin", "--quick", option, value]);
+    }
+    refused(&["forkjoin", "--fib", "many"]);
+    refused(&["forkjoin-once", "--runtime", "static", "fib", "5", "1", "0"]);
+    refused(&["forkjoin-once", "--runtime", "rayon", "fib", "5", "0", "0"]);
+    refused(&["forkjoin-once", "--runtime", "rayon", "stuck", "pigs", "2", "0"]);
+    refused(&["forkjoin-once", "--runtime", "rayon", "fib", "5", "1"]);
 }
 
 #[test]

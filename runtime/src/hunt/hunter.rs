@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ptr::NonNull;
+use std::time::{Duration, Instant};
 
 use super::governor::{Hunter, Move, Prospect};
 use super::victims::Victims;
@@ -36,13 +37,21 @@ pub(crate) struct Hunt {
     closed: Vec<(usize, Closed)>,
     /// Whether a victim was asked to open its deque since that was last made sure of.
     has_asked: bool,
+    /// For how long the worker has slept in this hunt.
+    slept: Duration,
 }
 
 impl Hunt {
     pub(crate) fn new(worker: usize, shared: &Shared) -> Self {
         let hunter = shared.governor().hunter(worker);
         let closed = Vec::with_capacity(shared.workers());
-        Self { hunter, victims: Victims::new(worker, shared.workers()), closed, has_asked: false }
+        Self {
+            hunter,
+            victims: Victims::new(worker, shared.workers()),
+            closed,
+            has_asked: false,
+            slept: Duration::ZERO,
+        }
     }
 
     /// Looks for work until there is some, or `done`.
@@ -51,7 +60,11 @@ impl Hunt {
         let shared = worker.shared();
         shared.sleep().begins_to_hunt();
         let mut failures = 0;
+        self.slept = Duration::ZERO;
+        let begin = Instant::now();
         let found = self.search(worker, done, &mut failures);
+        let hunting = begin.elapsed().saturating_sub(self.slept);
+        worker.counters().hunting_nanos.add(hunting.as_nanos() as u64);
         self.hunter.hunt_ends(&prospect(worker, done, failures));
         self.stops_hunting(worker);
         abort.disarm();
@@ -170,8 +183,10 @@ impl Hunt {
             worker.counters().sleeps.add(u64::from(!stay_awake));
             stay_awake
         };
+        let begin = Instant::now();
         if shared.sleep().sleep(worker.index(), look_again) {
             worker.counters().wakeups.increment();
+            self.slept += begin.elapsed();
         }
     }
 }

@@ -35,4 +35,5 @@ pub(crate) struct Counters {
     pub(crate) yields: Count,
     pub(crate) sleeps: Count,
     pub(crate) wakeups: Count,
+    pub(crate) hunting_nanos: Count,
 }

@@ -24,6 +24,9 @@ pub struct WorkerStats {
     pub sleeps: u64,
     /// Times it got up again.
     pub wakeups: u64,
+    /// Time spent looking for work, on the clock of the wall: attempts and yields, but not sleep. What a worker was
+    /// suspended while it hunted is in it. Added when a hunt ends.
+    pub hunting: Duration,
     /// Processor time used; `None` where the system does not tell.
     pub processor_time: Option<Duration>,
 }
@@ -40,6 +43,7 @@ impl Add for WorkerStats {
             yields: self.yields + other.yields,
             sleeps: self.sleeps + other.sleeps,
             wakeups: self.wakeups + other.wakeups,
+            hunting: self.hunting + other.hunting,
             processor_time: self.processor_time.zip(other.processor_time).map(|(a, b)| a + b),
         }
     }

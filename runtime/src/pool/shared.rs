@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crate::deque::{ChaseLevThief, Closed, Inbox, Thief};
 use crate::hunt::Governor;
@@ -69,6 +70,7 @@ impl Seat {
             yields: self.counters.yields.read(),
             sleeps: self.counters.sleeps.read(),
             wakeups: self.counters.wakeups.read(),
+            hunting: Duration::from_nanos(self.counters.hunting_nanos.read()),
             processor_time: self.clock.get().and_then(ThreadClock::read),
         }
     }

@@ -1,7 +1,7 @@
 //! The answer is checked by Freivalds's method: C·x is compared with A·(B·x) for a random vector x, in n² steps.
 
-use super::kernel::{Block, SIDE};
-use super::layout::place;
+use crate::apps::blocks::layout::place;
+use crate::apps::blocks::{Block, SIDE};
 use crate::random::Random;
 
 /// What rounding may leave of a sum of n products of sums, relative to n² (all numbers are below one).
@@ -62,7 +62,7 @@ mod tests {
     fn the_product_is_the_textbook_one() {
         let [a, b, c] = product(2);
         let number = |matrix: &[Block], row: usize, column: usize| {
-            let block = matrix[super::super::layout::index(row / SIDE, column / SIDE)];
+            let block = matrix[crate::apps::blocks::layout::index(row / SIDE, column / SIDE)];
             block.0[row % SIDE * SIDE + column % SIDE]
         };
         for (row, column) in [(0, 0), (3, 30), (31, 2), (17, 19)] {

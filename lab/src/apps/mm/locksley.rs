@@ -2,9 +2,10 @@
 
 use locksley::Worker;
 
-use super::kernel::{Block, LEAF_BLOCKS};
-use super::layout::{quarters, quarters_mut};
 use super::serial;
+use crate::apps::blocks::Block;
+use crate::apps::blocks::layout::{quarters, quarters_mut};
+use crate::apps::blocks::product::LEAF_BLOCKS;
 
 /// c += a·b.
 pub(super) fn multiply(worker: &Worker, c: &mut [Block], a: &[Block], b: &[Block]) {

@@ -1,9 +1,7 @@
-//! `mm(n)`: C = A·B for dense n by n matrices of doubles, in blocks of 16 by 16 laid out along a Z curve. A quarter of a
-//! matrix is then a quarter of its memory, so divide and conquer needs nothing but to split slices.
+//! `mm(n)`: C = A·B for dense n by n matrices of doubles, in blocks of 16 by 16: divide and conquer on the
+//! quarters of C.
 
 mod check;
-mod kernel;
-mod layout;
 mod locksley;
 mod rayon;
 mod serial;
@@ -11,10 +9,10 @@ mod static_partition;
 
 use std::time::Duration;
 
+use super::blocks::{self, Block, SIDE};
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
 use crate::runtimes::Team;
-use kernel::{Block, SIDE};
 
 /// The application.
 pub struct Mm;
@@ -45,11 +43,7 @@ impl App for Mm {
     }
 
     fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
-        let [n] = size::numbers(parameters, 'x', 1)?;
-        if n % SIDE != 0 || !(n / SIDE).is_power_of_two() {
-            return Err(format!("N must be {SIDE} times a power of two, such as 1024"));
-        }
-        Ok(Box::new(Square { blocks: n / SIDE }))
+        Ok(Box::new(Square { blocks: blocks::blocks_along(parameters)? }))
     }
 }
 

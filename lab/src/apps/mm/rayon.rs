@@ -1,8 +1,9 @@
 //! Fork-join with rayon: the quarters of C in parallel, the two products of each in series.
 
-use super::kernel::{Block, LEAF_BLOCKS};
-use super::layout::{quarters, quarters_mut};
 use super::serial;
+use crate::apps::blocks::Block;
+use crate::apps::blocks::layout::{quarters, quarters_mut};
+use crate::apps::blocks::product::LEAF_BLOCKS;
 
 /// c += a·b.
 pub(super) fn multiply(c: &mut [Block], a: &[Block], b: &[Block]) {

@@ -1,7 +1,8 @@
 //! The serial program: the same divide and conquer, down to one block, so that every level of cache has its size of it.
 
-use super::kernel::{Block, multiply_add};
-use super::layout::{quarters, quarters_mut};
+use crate::apps::blocks::Block;
+use crate::apps::blocks::layout::{quarters, quarters_mut};
+use crate::apps::blocks::product::multiply_add;
 
 /// c += a·b.
 pub(super) fn multiply(c: &mut [Block], a: &[Block], b: &[Block]) {

@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use super::kernel::{Block, multiply_add};
-use super::layout::{index, place};
+use crate::apps::blocks::Block;
+use crate::apps::blocks::layout::{index, place};
+use crate::apps::blocks::product::multiply_add;
 use crate::runtimes::Team;
 
 /// c += a·b; says how long it took.

@@ -19,7 +19,9 @@ struct Choice {
     shows: &'static str,
 }
 
-const CHOICES: [Choice; 6] = [
+/// The applications of the Hood papers at their sizes, and three more inputs: `heat` with shorter and with longer phases,
+/// and `knary`.
+const CHOICES: [Choice; 9] = [
     Choice {
         app: "heat",
         full: Some("1024x512x400"),
@@ -34,7 +36,20 @@ const CHOICES: [Choice; 6] = [
     },
     Choice { app: "heat", full: Some("4096x512x100"), quick: None, shows: "the papers' size" },
     Choice { app: "mm", full: Some("1024"), quick: Some("512"), shows: "a single phase" },
+    Choice { app: "lu", full: Some("2048"), quick: Some("512"), shows: "phases that get shorter" },
+    Choice {
+        app: "barnes",
+        full: Some("16384x10"),
+        quick: Some("4096x3"),
+        shows: "irregular phases",
+    },
     Choice { app: "msort", full: Some("32M"), quick: Some("1M"), shows: "memory-bound recursion" },
+    Choice {
+        app: "ray",
+        full: Some("4,512x512"),
+        quick: Some("4,128x128"),
+        shows: "irregular and independent work",
+    },
     Choice {
         app: "knary",
         full: Some("10,5,1"),

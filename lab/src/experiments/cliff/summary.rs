@@ -85,7 +85,8 @@ pub struct Times {
 }
 
 impl Times {
-    fn of(mut seconds: Vec<f64>) -> Option<Times> {
+    /// Summarizes the times of one measurement; `None` if there are none.
+    pub(crate) fn of(mut seconds: Vec<f64>) -> Option<Times> {
         seconds.sort_by(f64::total_cmp);
         let number = seconds.len();
         let (&least, &most) = (seconds.first()?, seconds.last()?);

@@ -4,6 +4,7 @@ use std::fs;
 
 use super::journal::{Header, Journal};
 use super::*;
+use crate::apps;
 use crate::record::{COPIES, Cell, Input, Plan, RoundsPlan, Sample};
 use crate::rounds::Round;
 
@@ -26,6 +27,9 @@ fn tiny_plan() -> Plan {
             input("knary", "3,2,1"),
             input("msort", "100"),
             input("mm", "32"),
+            input("lu", "32"),
+            input("barnes", "50x2"),
+            input("ray", "1,9x9"),
         ],
         rounds: Some(RoundsPlan {
             round: Round { leaf: 10, chunks: 4, serial: 1 },
@@ -171,6 +175,13 @@ fn plans_name_what_they_measure() {
     let full = plan::plan(false, 1, &[], 2).unwrap();
     assert_eq!(full.workers, [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]);
     assert!(full.repeats >= 5 && full.rounds.is_some());
+    for app in ["mm", "lu", "barnes", "heat", "msort", "ray", "knary"] {
+        for plan in [&quick, &full] {
+            assert!(plan.inputs.iter().any(|input| input.app == app), "{app}");
+        }
+        let paper = apps::problem(apps::find(app).unwrap(), "paper").unwrap().parameters();
+        assert!(full.inputs.iter().any(|input| input.app == app && input.size == paper), "{app}");
+    }
     let many = plan::plan(false, 1, &["mm".to_owned()], 64).unwrap();
     assert_eq!(many.workers[9..], [32, 64, 65, 128]);
     assert!(many.inputs.iter().all(|input| input.app == "mm") && many.rounds.is_none());

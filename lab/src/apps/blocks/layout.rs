@@ -1,17 +1,17 @@
 //! Blocks along a Z curve: the index interleaves the bits of row and column, so each quarter of the matrix is contiguous.
 
 /// The index of the block in this row and column.
-pub(super) fn index(row: usize, column: usize) -> usize {
+pub(in crate::apps) fn index(row: usize, column: usize) -> usize {
     spread(row) << 1 | spread(column)
 }
 
 /// The row and column of the block with this index.
-pub(super) fn place(index: usize) -> (usize, usize) {
+pub(in crate::apps) fn place(index: usize) -> (usize, usize) {
     (gather(index >> 1), gather(index))
 }
 
 /// The four quarters of a matrix: upper left, upper right, lower left, lower right.
-pub(super) fn quarters<T>(matrix: &[T]) -> [&[T]; 4] {
+pub(in crate::apps) fn quarters<T>(matrix: &[T]) -> [&[T]; 4] {
     let (upper, lower) = matrix.split_at(matrix.len() / 2);
     let (upper_left, upper_right) = upper.split_at(upper.len() / 2);
     let (lower_left, lower_right) = lower.split_at(lower.len() / 2);
@@ -19,7 +19,7 @@ pub(super) fn quarters<T>(matrix: &[T]) -> [&[T]; 4] {
 }
 
 /// The four quarters of a matrix, to be written.
-pub(super) fn quarters_mut<T>(matrix: &mut [T]) -> [&mut [T]; 4] {
+pub(in crate::apps) fn quarters_mut<T>(matrix: &mut [T]) -> [&mut [T]; 4] {
     let (upper, lower) = matrix.split_at_mut(matrix.len() / 2);
     let (upper_left, upper_right) = upper.split_at_mut(upper.len() / 2);
     let (lower_left, lower_right) = lower.split_at_mut(lower.len() / 2);

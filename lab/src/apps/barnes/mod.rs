@@ -1,0 +1,153 @@
+//! `barnes(n,steps)`: n bodies that attract one another, by the algorithm of Barnes and Hut. They begin as a Plummer
+//! sphere. In each step a tree is grown over them, in which far groups of bodies are seen as one; the pulls upon all
+//! bodies are computed from it; and the bodies are moved. Each phase is parallel and waits for the one before.
+
+mod body;
+mod check;
+mod kernel;
+mod locksley;
+mod plummer;
+mod rayon;
+mod serial;
+mod static_partition;
+mod tree;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{App, Instance, Problem, size};
+use crate::random::Random;
+use crate::runtimes::Team;
+use body::{Body, Bounds, Pull};
+use tree::Part;
+
+/// The application.
+pub struct Barnes;
+
+impl App for Barnes {
+    fn name(&self) -> &'static str {
+        "barnes"
+    }
+
+    fn about(&self) -> &'static str {
+        "BODIES that attract one another, moved by STEPS of time with the Barnes-Hut algorithm"
+    }
+
+    fn syntax(&self) -> &'static str {
+        "BODIESxSTEPS"
+    }
+
+    fn paper_size(&self) -> &'static str {
+        "16384x10"
+    }
+
+    fn quick_size(&self) -> &'static str {
+        "4096x3"
+    }
+
+    fn has_static(&self) -> bool {
+        true
+    }
+
+    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+        let [number, steps] = size::numbers(parameters, 'x', 1)?;
+        if u32::try_from(number).is_err() {
+            return Err(format!("there can be at most {} bodies", u32::MAX));
+        }
+        Ok(Box::new(Simulation { number, steps }))
+    }
+}
+
+/// How many bodies, and for how long.
+#[derive(Debug, Clone, Copy)]
+struct Simulation {
+    number: usize,
+    steps: usize,
+}
+
+impl Problem for Simulation {
+    fn parameters(&self) -> String {
+        format!("{}x{}", self.number, self.steps)
+    }
+
+    fn bytes(&self) -> u128 {
+        // The bodies before, during and after, the pulls, and the tree, which has about as many nodes as there are bodies.
+        size::product(&[5, self.number, size_of::<Body>()])
+    }
+
+    fn prepare(&self, seed: u64) -> Box<dyn Instance> {
+        let input = plummer::sphere(self.number, &mut Random::new(seed));
+        let mut cluster = Cluster::new(input.clone());
+        let energy = cluster.energy();
+        cluster.bodies.copy_from_slice(&input);
+        serial::simulate(&mut cluster, self.steps);
+        let expected = std::mem::replace(&mut cluster.bodies, input.clone());
+        let (input, expected) = (input.into(), expected.into());
+        Box::new(Simulating { steps: self.steps, input, cluster, energy, expected, seed })
+    }
+}
+
+/// The bodies, and the pull upon each.
+#[derive(Clone)]
+struct Cluster {
+    bodies: Vec<Body>,
+    pulls: Vec<Pull>,
+}
+
+impl Cluster {
+    fn new(bodies: Vec<Body>) -> Cluster {
+        let pulls = vec![Pull::NONE; bodies.len()];
+        Cluster { bodies, pulls }
+    }
+
+    /// The energy. The bodies are put in another order.
+    fn energy(&mut self) -> f64 {
+        let bounds = Bounds::of(&self.bodies);
+        let tree = tree::grow(Part::whole(&mut self.bodies, bounds));
+        kernel::pull(&tree, &self.bodies, 0, &mut self.pulls);
+        let (kinetic, potential) = check::energies(&self.bodies, &self.pulls);
+        kinetic + potential
+    }
+}
+
+#[derive(Clone)]
+struct Simulating {
+    steps: usize,
+    input: Arc<[Body]>,
+    cluster: Cluster,
+    energy: f64,
+    expected: Arc<[Body]>,
+    seed: u64,
+}
+
+impl Instance for Simulating {
+    fn reset(&mut self) {
+        self.cluster.bodies.copy_from_slice(&self.input);
+        self.cluster.pulls.fill(Pull::NONE);
+    }
+
+    fn serial(&mut self) {
+        serial::simulate(&mut self.cluster, self.steps);
+    }
+
+    fn locksley(&mut self, pool: &::locksley::Pool) {
+        pool.run(|worker| locksley::simulate(worker, &mut self.cluster, self.steps));
+    }
+
+    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
+        pool.install(|| rayon::simulate(&mut self.cluster, self.steps));
+    }
+
+    fn static_partition(&mut self, team: &Team) -> Option<Duration> {
+        Some(static_partition::simulate(team, &mut self.cluster, self.steps))
+    }
+
+    fn copy(&self) -> Box<dyn Instance> {
+        Box::new(self.clone())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let Cluster { bodies, pulls } = &self.cluster;
+        check::all(bodies, pulls, self.energy, &self.expected, self.seed)
+    }
+}

@@ -1,0 +1,29 @@
+//! Square matrices of doubles in blocks of 16 by 16 along a Z curve, which `mm` and `lu` compute with. A quarter of a
+//! matrix is then a quarter of its memory, so divide and conquer needs nothing but to split slices.
+
+pub(super) mod layout;
+pub(super) mod product;
+
+use super::size;
+
+/// The side of a block.
+pub(super) const SIDE: usize = 16;
+
+/// 16 by 16 numbers, row by row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(align(64))]
+pub(super) struct Block(pub(super) [f64; SIDE * SIDE]);
+
+impl Block {
+    /// All zeros.
+    pub(super) const ZERO: Block = Block([0.0; SIDE * SIDE]);
+}
+
+/// Reads the side of a matrix and returns the number of blocks along it.
+pub(super) fn blocks_along(parameters: &str) -> Result<usize, String> {
+    let [n] = size::numbers(parameters, 'x', 1)?;
+    if n % SIDE != 0 || !(n / SIDE).is_power_of_two() {
+        return Err(format!("N must be {SIDE} times a power of two, such as 1024"));
+    }
+    Ok(n / SIDE)
+}

@@ -1,0 +1,133 @@
+//! `lu(n)`: the factors L and U of a dense n by n matrix A of doubles, without pivoting, in blocks of 16 by 16. L, whose
+//! diagonal is one, and U take the place of A. Most of the work is in products of blocks, but unlike in `mm` these wait
+//! for one another: with quarters named by row and column,
+//!
+//! ```text
+//!     A00 = L00·U00          factored first
+//!     A01 = L00·U01          solved for U01 ┐ these two
+//!     A10 = L10·U00          solved for L10 ┘ in parallel
+//!     A11 − L10·U01          updated, then factored
+//! ```
+
+mod check;
+mod kernel;
+mod locksley;
+mod rayon;
+mod serial;
+mod static_partition;
+
+use std::time::Duration;
+
+use super::blocks::{self, Block, SIDE, layout};
+use super::{App, Instance, Problem, size};
+use crate::random::Random;
+use crate::runtimes::Team;
+
+/// The application.
+pub struct Lu;
+
+impl App for Lu {
+    fn name(&self) -> &'static str {
+        "lu"
+    }
+
+    fn about(&self) -> &'static str {
+        "LU factors of a dense N by N matrix in 16 by 16 blocks, no pivoting; N is 16 times a power of two"
+    }
+
+    fn syntax(&self) -> &'static str {
+        "N"
+    }
+
+    fn paper_size(&self) -> &'static str {
+        "2048"
+    }
+
+    fn quick_size(&self) -> &'static str {
+        "512"
+    }
+
+    fn has_static(&self) -> bool {
+        true
+    }
+
+    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+        Ok(Box::new(Square { blocks: blocks::blocks_along(parameters)? }))
+    }
+}
+
+/// A square of blocks, this many each way.
+#[derive(Debug, Clone, Copy)]
+struct Square {
+    blocks: usize,
+}
+
+impl Problem for Square {
+    fn parameters(&self) -> String {
+        (self.blocks * SIDE).to_string()
+    }
+
+    fn bytes(&self) -> u128 {
+        // The matrix, and its factors in a copy.
+        size::product(&[2, self.blocks, self.blocks, size_of::<Block>()])
+    }
+
+    fn prepare(&self, seed: u64) -> Box<dyn Instance> {
+        let matrix = dominant(self.blocks, seed);
+        let factors = matrix.clone();
+        Box::new(Factoring { matrix, factors, seed })
+    }
+}
+
+/// A random matrix whose diagonal outweighs the rest of each row: it has factors without pivoting, and rounding does
+/// not grow in them.
+fn dominant(blocks: usize, seed: u64) -> Vec<Block> {
+    let mut random = Random::new(seed);
+    let mut matrix: Vec<Block> = (0..blocks * blocks)
+        .map(|_| Block(std::array::from_fn(|_| random.next_signed())))
+        .collect();
+    for along in 0..blocks {
+        let block = &mut matrix[layout::index(along, along)];
+        for i in 0..SIDE {
+            block.0[i * SIDE + i] += (blocks * SIDE) as f64;
+        }
+    }
+    matrix
+}
+
+#[derive(Clone)]
+struct Factoring {
+    matrix: Vec<Block>,
+    factors: Vec<Block>,
+    seed: u64,
+}
+
+impl Instance for Factoring {
+    fn reset(&mut self) {
+        self.factors.copy_from_slice(&self.matrix);
+    }
+
+    fn serial(&mut self) {
+        serial::factor(&mut self.factors);
+    }
+
+    fn locksley(&mut self, pool: &::locksley::Pool) {
+        pool.run(|worker| locksley::factor(worker, &mut self.factors));
+    }
+
+    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
+        pool.install(|| rayon::factor(&mut self.factors));
+    }
+
+    fn static_partition(&mut self, team: &Team) -> Option<Duration> {
+        Some(static_partition::factor(team, &mut self.factors))
+    }
+
+    fn copy(&self) -> Box<dyn Instance> {
+        Box::new(self.clone())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        check::residual(&self.matrix, &self.factors, self.seed)
+    }
+}

@@ -1,0 +1,158 @@
+//! The scene "balls", the sphereflake of Eric Haines's Standard Procedural Databases ("A proposal for standard graphics
+//! environments", IEEE Computer Graphics and Applications 7(11), 1987), and its eye, lights and colours.
+//!
+//! A sphere of radius r carries nine of radius r/3 on its surface, as seen along its own axis: six around the equator and
+//! three around the pole. The axis of each points away from the sphere that carries it, and so on. Depth 4 has
+//! 1 + 9 + 81 + 729 + 6561 = 7381 spheres. Below them is a square floor.
+
+use std::f64::consts::TAU;
+
+use super::vector::Vector;
+
+/// A sphere.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sphere {
+    pub(super) centre: Vector,
+    pub(super) radius: f64,
+}
+
+/// What a surface makes of the light.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Surface {
+    pub(super) colour: Vector,
+    /// The share that is scattered in all directions.
+    pub(super) diffuse: f64,
+    /// The share that is mirrored.
+    pub(super) specular: f64,
+    /// Phong's exponent: how sharp a highlight is.
+    pub(super) shine: f64,
+}
+
+pub(super) const BALLS: Surface =
+    Surface { colour: Vector([1.0, 0.9, 0.7]), diffuse: 0.5, specular: 0.5, shine: 3.0 };
+pub(super) const FLOOR: Surface =
+    Surface { colour: Vector([1.0, 0.75, 0.33]), diffuse: 0.8, specular: 0.0, shine: 0.0 };
+
+/// The floor is the square of points that far from the vertical axis, at that height.
+pub(super) const FLOOR_REACH: f64 = 12.0;
+pub(super) const FLOOR_HEIGHT: f64 = -0.5;
+
+/// What a ray sees that meets nothing.
+pub(super) const BACKGROUND: Vector = Vector([0.078, 0.361, 0.753]);
+
+pub(super) const EYE: Vector = Vector([2.1, 1.3, 1.7]);
+pub(super) const LOOKS_AT: Vector = Vector::ZERO;
+pub(super) const UP: Vector = Vector([0.0, 0.0, 1.0]);
+/// How much of the height the eye sees, in degrees.
+pub(super) const ANGLE: f64 = 45.0;
+
+/// Three lights, of equal brightness.
+pub(super) const LIGHTS: [Vector; 3] =
+    [Vector([4.0, 3.0, 2.0]), Vector([1.0, -4.0, 4.0]), Vector([-3.0, 1.0, 5.0])];
+
+const RADIUS: f64 = 0.5;
+const CHILDREN: usize = 9;
+const SMALLER: f64 = 1.0 / 3.0;
+
+/// The most that is generated: 48 million spheres.
+const DEEPEST: usize = 8;
+
+/// The number of spheres, if there can be that many.
+pub(super) fn number(depth: usize) -> Option<usize> {
+    (depth <= DEEPEST).then(|| (0..=depth as u32).map(|level| CHILDREN.pow(level)).sum())
+}
+
+/// The spheres.
+pub(super) fn spheres(depth: usize) -> Vec<Sphere> {
+    let mut spheres = Vec::new();
+    grow(&mut spheres, Sphere { centre: Vector::ZERO, radius: RADIUS }, UP, depth);
+    spheres
+}
+
+/// Adds a sphere and what it carries.
+fn grow(spheres: &mut Vec<Sphere>, sphere: Sphere, axis: Vector, depth: usize) {
+    spheres.push(sphere);
+    if depth == 0 {
+        return;
+    }
+    let radius = sphere.radius * SMALLER;
+    for direction in directions() {
+        let direction = turned(direction, axis);
+        let centre = sphere.centre + direction * (sphere.radius + radius);
+        grow(spheres, Sphere { centre, radius }, direction, depth - 1);
+    }
+}
+
+/// Where the children of a sphere lie whose axis points up: at nine of the twelve corners of a cuboctahedron, without the
+/// three at its foot.
+fn directions() -> [Vector; CHILDREN] {
+    std::array::from_fn(|child| {
+        let is_at_equator = child < 6;
+        let height: f64 = if is_at_equator { 0.0 } else { (2.0f64 / 3.0).sqrt() };
+        let turns =
+            if is_at_equator { child as f64 / 6.0 } else { 1.0 / 12.0 + child as f64 / 3.0 };
+        let (sine, cosine) = (TAU * turns).sin_cos();
+        let reach = (1.0 - height * height).sqrt();
+        Vector([reach * cosine, reach * sine, height])
+    })
+}
+
+/// `direction`, turned as the shortest way turns the upward direction into `axis` (Rodrigues's formula).
+fn turned(direction: Vector, axis: Vector) -> Vector {
+    let (pivot, cosine) = (UP.cross(axis), UP.dot(axis));
+    let sine = pivot.length();
+    if sine < 1e-9 {
+        // Up stays up; down is reached over the first axis, as good as any.
+        let [x, y, z] = direction.0;
+        return if cosine > 0.0 { direction } else { Vector([x, -y, -z]) };
+    }
+    let pivot = pivot.unit();
+    direction * cosine
+        + pivot.cross(direction) * sine
+        + pivot * (pivot.dot(direction) * (1.0 - cosine))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_spheres_as_published() {
+        for (depth, published) in [(0, 1), (1, 10), (2, 91), (3, 820), (4, 7381)] {
+            assert_eq!(spheres(depth).len(), published);
+            assert_eq!(number(depth), Some(published));
+        }
+        assert_eq!(number(DEEPEST + 1), None);
+    }
+
+    #[test]
+    fn nine_children_touch_their_parent_and_none_touches_another() {
+        let all = spheres(2);
+        for parent in &all[..2] {
+            let is_child = |child: &&Sphere| {
+                let apart = (child.centre - parent.centre).length();
+                let touches = (apart - parent.radius - child.radius).abs() < 1e-12;
+                touches && (child.radius - parent.radius / 3.0).abs() < 1e-12
+            };
+            let children: Vec<&Sphere> = all.iter().filter(is_child).collect();
+            assert_eq!(children.len(), 9);
+            for (number, one) in children.iter().enumerate() {
+                for other in &children[..number] {
+                    assert!((one.centre - other.centre).length() > one.radius + other.radius);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn turning_keeps_lengths_and_takes_up_to_the_axis() {
+        for axis in [UP, -UP, Vector([0.6, 0.0, 0.8]), Vector([1.0, -2.0, -0.5]).unit()] {
+            assert!((turned(UP, axis) - axis).length() < 1e-12);
+            for direction in directions() {
+                let turned = turned(direction, axis);
+                assert!((turned.length() - 1.0).abs() < 1e-12);
+                assert!((turned.dot(axis) - direction.dot(UP)).abs() < 1e-12);
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! The co-runner `cycler(p, w, W)` of Hood (Blumofe and Papadopoulos, "Hood: A user-level threads library for
+//! multiprogrammed multiprocessors", 1998, section 5.2): a program that takes processors away, at random, and little else.
+//!
+//! Its p workers park. Again and again the main thread releases a random number of them, from 1 to p, and waits until they
+//! have parked again. Each that is released adds one to a shared counter, a random number of times from 1 to w, and before
+//! each addition it counts through an empty loop of fixed length. All ends when the counter is found to be at least W after
+//! such an iteration. Here it can also end after some time, or when it is told to.
+//!
+//! Every so many additions a timestamp is taken. With the rate of additions of a worker that has a processor to itself,
+//! which [`calibrated`] finds, the timestamps tell how many processors the cycler had between any two of them: what was
+//! left for its neighbour follows.
+
+mod yard;
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use crate::random::Random;
+use yard::Yard;
+
+/// Iterations of the empty loop before each addition (n₁): a few hundred microseconds.
+pub const LOOP: u64 = 600_000;
+
+/// A timestamp is taken whenever the counter is a multiple of this (n₂): each few milliseconds, of a lone worker.
+pub const STAMP_EVERY: u64 = 16;
+
+/// What a cycler is to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Cycler {
+    /// p: the number of workers.
+    pub workers: usize,
+    /// w: the most additions of a worker between parking and parking.
+    pub most: u64,
+    /// W: the sum at which it ends, if it does.
+    pub total: Option<u64>,
+    /// The time after which it ends, if it does.
+    pub time: Option<Duration>,
+    /// What its random choices follow from.
+    pub seed: u64,
+    /// Iterations of the empty loop: [`LOOP`], less in tests.
+    pub spin: u64,
+}
+
+/// What made a cycler end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    /// The counter has reached W.
+    Total,
+    /// The time is over.
+    Time,
+    /// It was told to.
+    Signal,
+}
+
+/// The counter's value at a point of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stamp {
+    /// Seconds since 1970, so that other programs can tell what they did meanwhile.
+    pub seconds: f64,
+    /// The counter.
+    pub count: u64,
+}
+
+/// What a cycler has done.
+#[derive(Debug, Clone)]
+pub struct Done {
+    /// The counter at the end.
+    pub count: u64,
+    /// How often workers were released.
+    pub iterations: u64,
+    /// How long it took.
+    pub time: Duration,
+    /// What made it end.
+    pub end: End,
+    /// The timestamps, in the order of their counts.
+    pub stamps: Vec<Stamp>,
+}
+
+impl Done {
+    /// Additions in a second.
+    pub fn rate(&self) -> f64 {
+        self.count as f64 / self.time.as_secs_f64()
+    }
+
+    /// The best rate of additions between two neighbouring timestamps, if there are any: that of a moment without
+    /// disturbance, where one worker was alone.
+    pub fn best_rate(&self) -> Option<f64> {
+        let rates = self.stamps.windows(2).map(|pair| processors(pair[0], pair[1], 1.0));
+        rates.filter(|rate| rate.is_finite()).max_by(f64::total_cmp)
+    }
+}
+
+/// The processors that a cycler had on average between two timestamps, if one worker alone makes `rate` additions in a
+/// second.
+pub fn processors(from: Stamp, to: Stamp, rate: f64) -> f64 {
+    (to.count - from.count) as f64 / (to.seconds - from.seconds) / rate
+}
+
+/// The papers' calibration: one worker and one release that would never end, for some time. On an idle machine, the rate
+/// of that is what one processor does.
+pub fn calibrated(time: Duration, stop: &AtomicBool) -> Result<Done, String> {
+    let cycler = Cycler {
+        workers: 1,
+        most: u64::MAX,
+        total: Some(1),
+        time: Some(time),
+        seed: 0,
+        spin: LOOP,
+    };
+    cycler.run(stop)
+}
+
+/// What the workers share.
+struct Shared<'a> {
+    cycler: &'a Cycler,
+    yard: Yard,
+    counter: AtomicU64,
+    deadline: Option<Instant>,
+    stop: &'a AtomicBool,
+}
+
+impl Cycler {
+    /// Runs until it ends; `stop` tells it to. The error says why the workers could not be started.
+    pub fn run(&self, stop: &AtomicBool) -> Result<Done, String> {
+        let start = Instant::now();
+        let shared = Shared {
+            cycler: self,
+            yard: Yard::default(),
+            counter: AtomicU64::new(0),
+            deadline: self.time.and_then(|time| start.checked_add(time)),
+            stop,
+        };
+        let shared = &shared;
+        thread::scope(|scope| {
+            let mut workers = Vec::with_capacity(self.workers);
+            for number in 0..self.workers {
+                let worker = thread::Builder::new().name(format!("cycler-{number}"));
+                match worker.spawn_scoped(scope, move || shared.work(number)) {
+                    Ok(worker) => workers.push(worker),
+                    Err(error) => {
+                        shared.yard.close();
+                        return Err(error.to_string());
+                    }
+                }
+            }
+            let mut random = Random::new(self.seed);
+            let mut iterations = 0;
+            let end = loop {
+                shared.yard.release(one_to(self.workers as u64, &mut random) as usize);
+                iterations += 1;
+                // What the workers did before they parked is seen here: the yard's lock lies between.
+                let count = shared.counter.load(Ordering::Relaxed);
+                if let Some(end) = shared.end(count) {
+                    break end;
+                }
+            };
+            let time = start.elapsed();
+            shared.yard.close();
+            let mut stamps: Vec<Stamp> = workers
+                .into_iter()
+                .flat_map(|worker| worker.join().expect("a cycler's worker panicked"))
+                .collect();
+            stamps.sort_by_key(|stamp| stamp.count);
+            let count = shared.counter.load(Ordering::Relaxed);
+            Ok(Done { count, iterations, time, end, stamps })
+        })
+    }
+}
+
+impl Shared<'_> {
+    /// A worker: works whenever it is released, and returns its timestamps at the end.
+    fn work(&self, number: usize) -> Vec<Stamp> {
+        let mut random = Random::new(self.cycler.seed ^ crate::random::mix(number as u64 + 1));
+        let mut stamps = Vec::new();
+        let mut released = self.yard.park_first();
+        while let Some(release) = released {
+            for _ in 0..one_to(self.cycler.most, &mut random) {
+                if self.is_told_to_end().is_some() {
+                    break;
+                }
+                for _ in 0..self.cycler.spin {
+                    black_box(());
+                }
+                // It counts, and orders nothing else.
+                let count = self.counter.fetch_add(1, Ordering::Relaxed) + 1;
+                if count.is_multiple_of(STAMP_EVERY) {
+                    stamps.push(Stamp { seconds: now(), count });
+                }
+            }
+            released = self.yard.park(release);
+        }
+        stamps
+    }
+
+    /// Why to end after an iteration, if that is to be.
+    fn end(&self, count: u64) -> Option<End> {
+        self.is_told_to_end()
+            .or_else(|| self.cycler.total.is_some_and(|total| count >= total).then_some(End::Total))
+    }
+
+    /// Why to end at once, if that is to be.
+    fn is_told_to_end(&self) -> Option<End> {
+        // The flag says nothing but what it says.
+        if self.stop.load(Ordering::Relaxed) {
+            return Some(End::Signal);
+        }
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline).then_some(End::Time)
+    }
+}
+
+/// A number from 1 to `most`, none likelier than another by more than 2⁻⁶⁴ of the whole.
+fn one_to(most: u64, random: &mut Random) -> u64 {
+    let scaled = u128::from(random.next_u64()) * u128::from(most);
+    1 + (scaled >> 64) as u64
+}
+
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cycler(workers: usize, most: u64, total: u64) -> Cycler {
+        Cycler { workers, most, total: Some(total), time: None, seed: 7, spin: 10 }
+    }
+
+    #[test]
+    fn it_ends_after_the_iteration_in_which_the_total_is_reached() {
+        for (workers, most, total) in [(1, 1, 1), (1, 10, 1000), (3, 5, 2000), (7, 100, 5000)] {
+            let done = cycler(workers, most, total).run(&AtomicBool::new(false)).unwrap();
+            let per_iteration = workers as u64 * most;
+            assert_eq!(done.end, End::Total);
+            assert!((total..total + per_iteration).contains(&done.count), "{done:?}");
+            assert!(done.iterations <= done.count && done.count <= done.iterations * per_iteration);
+            let counts: Vec<u64> = done.stamps.iter().map(|stamp| stamp.count).collect();
+            let expected: Vec<u64> =
+                (1..=done.count / STAMP_EVERY).map(|n| n * STAMP_EVERY).collect();
+            assert_eq!(counts, expected);
+        }
+    }
+
+    #[test]
+    fn a_release_has_the_size_of_its_draws_on_average() {
+        let done = cycler(4, 9, 20_000).run(&AtomicBool::new(false)).unwrap();
+        // 2.5 workers of 4, each 5 times of 9.
+        let mean = done.count as f64 / done.iterations as f64;
+        assert!((11.5..13.5).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn time_and_a_signal_end_even_a_release_without_end() {
+        let endless =
+            Cycler { time: Some(Duration::from_millis(5)), ..cycler(2, u64::MAX, u64::MAX) };
+        let done = endless.run(&AtomicBool::new(false)).unwrap();
+        assert_eq!((done.end, done.iterations), (End::Time, 1));
+        assert!(done.count > 0 && done.time >= Duration::from_millis(5));
+
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let worker = scope.spawn(|| cycler(2, u64::MAX, u64::MAX).run(&stop).unwrap());
+            stop.store(true, Ordering::Relaxed);
+            assert_eq!(worker.join().unwrap().end, End::Signal);
+        });
+    }
+
+    #[test]
+    fn processors_are_additions_by_time_by_rate() {
+        let stamp = |seconds, count| Stamp { seconds, count };
+        assert_eq!(processors(stamp(10.0, 1000), stamp(14.0, 9000), 1000.0), 2.0);
+        let stamps = vec![stamp(0.0, 16), stamp(2.0, 32), stamp(3.0, 48), stamp(7.0, 64)];
+        let (time, end) = (Duration::from_secs(8), End::Time);
+        let done = Done { count: 64, iterations: 1, time, end, stamps };
+        assert_eq!((done.rate(), done.best_rate()), (8.0, Some(16.0)));
+        assert_eq!(Done { stamps: Vec::new(), ..done }.best_rate(), None);
+    }
+
+    #[test]
+    fn draws_are_from_one_to_the_most() {
+        let mut random = Random::new(2);
+        let mut seen = [0; 5];
+        for _ in 0..5000 {
+            seen[one_to(5, &mut random) as usize - 1] += 1;
+        }
+        assert!(seen.iter().all(|&times| (850..1150).contains(&times)), "{seen:?}");
+        assert!((0..100).all(|_| one_to(1, &mut random) == 1));
+        assert!((0..100).all(|_| one_to(u64::MAX, &mut random) >= 1));
+    }
+}
