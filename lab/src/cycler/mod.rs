@@ -260,7 +260,7 @@ mod tests {
             Cycler { time: Some(Duration::from_millis(5)), ..cycler(2, u64::MAX, u64::MAX) };
         let done = endless.run(&AtomicBool::new(false)).unwrap();
         assert_eq!((done.end, done.iterations), (End::Time, 1));
-        assert!(done.count > 0 && done.time >= Duration::from_millis(5));
+        assert!(done.time >= Duration::from_millis(5));
 
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {

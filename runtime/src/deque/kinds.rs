@@ -1,15 +1,19 @@
 //! The kinds of deques by type, for the tests that all of them pass and for the models.
 
+#[cfg(not(loom))]
 use std::ptr::NonNull;
 
+#[cfg(not(loom))]
+use super::Pushed;
 use super::alternatives::{AbpArrayOwner, AbpArrayThief, abp_array};
 #[cfg(not(loom))]
 use super::alternatives::{
     BlockingLock, LockMeter, LockedOwner, LockedThief, Ring, SpinningLock, locked,
 };
-use super::contract::{Kind, Owner};
-use super::{ChaseLevOwner, ChaseLevThief, Pushed, chase_lev};
-use crate::os;
+use super::contract::Kind;
+#[cfg(not(loom))]
+use super::contract::Owner;
+use super::{ChaseLevOwner, ChaseLevThief, chase_lev};
 
 pub(super) struct ChaseLev;
 
@@ -17,16 +21,20 @@ impl Kind for ChaseLev {
     type Owner<T: 'static> = ChaseLevOwner<T>;
     type Thief<T: 'static> = ChaseLevThief<T>;
     fn pair<T: 'static>() -> (Self::Owner<T>, Self::Thief<T>) {
-        chase_lev(os::heavy_barrier_works())
+        // The models are of a deque that may be closed.
+        chase_lev(cfg!(loom) || crate::os::heavy_barrier_works())
     }
 }
 
-/// The same, closed by its owner from the beginning, and again whenever it should be.
+/// The same, closed by its owner whenever it may be.
+#[cfg(not(loom))]
 pub(super) struct ClosedChaseLev;
 
-pub(super) struct ClosingOwner<T>(ChaseLevOwner<T>);
+#[cfg(not(loom))]
+pub(super) struct Closing<T>(ChaseLevOwner<T>);
 
-impl<T> Owner<T> for ClosingOwner<T> {
+#[cfg(not(loom))]
+impl<T> Owner<T> for Closing<T> {
     fn push_new(&self, item: NonNull<T>) {
         let (index, done) = self.0.push(item);
         if !done && self.0.at_the_ceiling(index) == Pushed::Openly && self.0.should_close() {
@@ -38,16 +46,17 @@ impl<T> Owner<T> for ClosingOwner<T> {
     }
 }
 
+#[cfg(not(loom))]
 impl Kind for ClosedChaseLev {
-    type Owner<T: 'static> = ClosingOwner<T>;
+    type Owner<T: 'static> = Closing<T>;
     type Thief<T: 'static> = ChaseLevThief<T>;
     fn pair<T: 'static>() -> (Self::Owner<T>, Self::Thief<T>) {
-        let may_close = os::heavy_barrier_works();
+        let may_close = crate::os::heavy_barrier_works();
         let (owner, thief) = chase_lev(may_close);
         if may_close {
             assert!(owner.close(), "no thief is there yet");
         }
-        (ClosingOwner(owner), thief)
+        (Closing(owner), thief)
     }
 }
 
