@@ -4,10 +4,10 @@ use super::once::{Shape, Subject};
 use super::record::{Plan, Size};
 use crate::fault::{Fault, Outcome};
 
-/// The runtime that all others are relative to.
+/// The code of the forking versions, with two calls for a fork.
 pub const SERIAL: &str = "serial";
 
-/// The same recursion, without what keeps it comparable.
+/// The recursion as anybody would write it: what all runtimes are relative to.
 pub const PLAIN: &str = "serial-plain";
 
 /// The workers of a stuck owner's pool: it, and one that could help.

@@ -122,7 +122,9 @@ pub fn find(this: &Path, peers: &Path, only: &[String]) -> Outcome<(Vec<Program>
     let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
     let mut programs: Vec<Program> = LOCAL
         .iter()
-        .filter(|local| wanted(local.name) || local.name == super::plan::SERIAL)
+        .filter(|local| {
+            wanted(local.name) || [super::plan::SERIAL, super::plan::PLAIN].contains(&local.name)
+        })
         .map(|local| Program::local(this, local))
         .collect();
     let mut left_out = Vec::new();

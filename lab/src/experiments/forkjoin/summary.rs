@@ -24,10 +24,10 @@ pub struct InputSummary {
     pub size: String,
     /// Its forks.
     pub forks: u64,
-    /// Ts: the same code without forks.
+    /// Ts: the recursion as anybody would write it, of which the compiler may make what it likes.
     pub serial: Times,
-    /// The recursion as the compiler likes it.
-    pub plain: Option<Times>,
+    /// The code of the forking versions with two calls for a fork, which the compiler may not change.
+    pub calls: Times,
     /// The runtimes that did not end with one worker, so that nothing can be said of them.
     pub given_up: Vec<String>,
     /// Each runtime that was measured with one worker.
@@ -47,7 +47,9 @@ pub struct RuntimeSummary {
     pub task_nanos: f64,
     /// The same from the shortest times: on a machine that others use, these say more.
     pub best_task_nanos: f64,
-    /// Instructions a fork beyond those of the same code without forks, if they were counted (for fib only).
+    /// The same over two calls, in nanoseconds: what is left is the fork itself.
+    pub over_calls_nanos: f64,
+    /// Instructions a fork beyond those of the code with two calls, if they were counted (for fib only).
     pub task_instructions: Option<f64>,
     /// Each number of workers.
     pub points: Vec<Point>,
@@ -140,7 +142,8 @@ fn summarize(record: &Record, app: &str, size: &str, subject: Subject) -> Option
         Times::of(seconds.collect())
     };
     let forks = subject.forks();
-    let serial = times(SERIAL, 1)?;
+    let calls = times(SERIAL, 1)?;
+    let serial = times(PLAIN, 1).unwrap_or(calls);
     let names = || record.header.runtimes.iter().map(|runtime| runtime.name.as_str());
     let is_given_up = |name: &&str| {
         readings(record, &cell(app, size, name, 1))
@@ -168,13 +171,14 @@ fn summarize(record: &Record, app: &str, size: &str, subject: Subject) -> Option
                 overhead: work.median / serial.median,
                 task_nanos: task_nanos(work.median, serial.median),
                 best_task_nanos: task_nanos(work.least, serial.least),
+                over_calls_nanos: task_nanos(work.median, calls.median),
                 task_instructions: counted.then(|| task_instructions(record, name)).flatten(),
                 points: record.header.plan.workers.iter().map(|&workers| point(workers)).collect(),
             })
         })
         .collect();
     let (app, size) = (app.to_owned(), size.to_owned());
-    Some(InputSummary { app, size, forks, serial, plain: times(PLAIN, 1), given_up, runtimes })
+    Some(InputSummary { app, size, forks, serial, calls, given_up, runtimes })
 }
 
 /// Instructions a fork beyond the serial ones. What both sizes execute, starting up, cancels.

@@ -27,7 +27,7 @@ pub fn text(record: &Record, summary: &Summary) -> String {
     for missing in &header.left_out {
         let _ = writeln!(text, "without {}: {}", missing.runtime, missing.reason);
     }
-    text += "medians; ns/task = (T1 - Ts)/forks, best: of the shortest times; times in seconds; Ts is the same code with two calls for a fork\n";
+    text += "medians; ns/task = (T1 - Ts)/forks, best: of the shortest times, calls: over the same code with two calls for a fork; times in seconds\n";
     if let Some(ratio) = summary.unrest() {
         let _ = writeln!(
             text,
@@ -52,15 +52,12 @@ fn input_table(input: &InputSummary) -> String {
         input.forks,
         seconds(input.serial.median)
     );
-    if let Some(plain) = input.plain {
-        let _ =
-            write!(text, ", {} where the compiler may make loops of calls", seconds(plain.median));
-    }
+    let _ = write!(text, ", with two calls for a fork {}", seconds(input.calls.median));
     if !input.given_up.is_empty() {
         let _ = write!(text, "; given up: {}", input.given_up.join(", "));
     }
     let with_instructions = input.runtimes.iter().any(|found| found.task_instructions.is_some());
-    let _ = write!(text, "\n  {:<15}{:>9}{:>9}", "runtime", "ns/task", "best");
+    let _ = write!(text, "\n  {:<15}{:>9}{:>9}{:>9}", "runtime", "ns/task", "best", "calls");
     if with_instructions {
         let _ = write!(text, "{:>12}", "instr/task");
     }
@@ -74,8 +71,8 @@ fn input_table(input: &InputSummary) -> String {
     for found in &input.runtimes {
         let _ = write!(
             text,
-            "  {:<15}{:>9.2}{:>9.2}",
-            found.runtime, found.task_nanos, found.best_task_nanos
+            "  {:<15}{:>9.2}{:>9.2}{:>9.2}",
+            found.runtime, found.task_nanos, found.best_task_nanos, found.over_calls_nanos
         );
         if with_instructions {
             let number = found.task_instructions.map(|number| format!("{number:.1}"));

@@ -46,8 +46,8 @@ pub(crate) fn record() -> Record {
         }
     };
     let nanos = |times: [f64; 3]| times.map(|time| Reading::Seconds(time / 1e9));
-    read("fib", "5", SERIAL, 1, &nanos([100.0, 90.0, 700.0]));
-    read("fib", "5", PLAIN, 1, &nanos([50.0, 50.0, 50.0]));
+    read("fib", "5", PLAIN, 1, &nanos([100.0, 90.0, 700.0]));
+    read("fib", "5", SERIAL, 1, &nanos([135.0, 135.0, 135.0]));
     read("fib", "5", "locksley", 1, &nanos([800.0, 170.0, 160.0]));
     read("fib", "5", "slow", 1, &[Reading::Never(5.0)]);
     read("fib", "5", "locksley", 2, &nanos([85.0, 85.0, 85.0]));
@@ -82,10 +82,11 @@ fn a_task_is_what_a_fork_costs_beyond_the_serial_code() {
     let summary = Summary::of(&record());
     let [input] = &summary.inputs[..] else { panic!("one input") };
     assert_eq!((input.forks, input.serial.median), (7, 100e-9));
-    assert_eq!(input.plain.unwrap().median, 50e-9);
+    assert_eq!(input.calls.median, 135e-9);
     let [found] = &input.runtimes[..] else { panic!("one runtime that forks") };
     assert!((found.task_nanos - 10.0).abs() < 1e-9, "(170 - 100)/7, not {}", found.task_nanos);
     assert!((found.best_task_nanos - 10.0).abs() < 1e-9, "(160 - 90)/7");
+    assert!((found.over_calls_nanos - 5.0).abs() < 1e-9, "(170 - 135)/7");
     assert!((found.overhead - 1.7).abs() < 1e-9);
     assert_eq!(found.task_instructions, Some(40.0 - 10.0));
     let [one, two] = &found.points[..] else { panic!("P = 1 and P = 2") };

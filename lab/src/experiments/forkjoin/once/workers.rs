@@ -22,12 +22,12 @@ pub struct Local {
 pub static LOCAL: [Local; 6] = [
     Local {
         name: "serial",
-        about: "the same code with two calls for a fork: Ts",
+        about: "the same code with two calls for a fork",
         start: |_| Ok(Workers::Serial),
     },
     Local {
         name: "serial-plain",
-        about: "what the compiler makes of the recursion where it is free to turn calls into loops",
+        about: "Ts: the recursion as anybody would write it; compilers turn some of its calls into loops",
         start: |_| Ok(Workers::Plain),
     },
     Local {
