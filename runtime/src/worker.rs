@@ -152,43 +152,44 @@ impl Worker {
     /// Makes a job available to all workers, at the index that is returned. Also says whether that was all: if not, the
     /// caller calls [`at_the_ceiling`](Self::at_the_ceiling) next.
     #[inline]
-    pub(crate) fn fork(&self, job: NonNull<Job>) -> (isize, bool) {
+    pub(crate) fn fork(&self, job: NonNull<Job>) -> (i64, bool) {
         self.deque.push(job)
     }
 
-    pub(crate) fn at_the_ceiling(&self, index: isize) {
+    pub(crate) fn at_the_ceiling(&self, index: i64) {
         #[cfg(feature = "alternatives")]
         if let Some(instead) = &self.instead {
             return self.push_instead(instead);
         }
+        // The job may lie in a frame, and others may have it already.
+        let abort = AbortOnUnwind("a deque cannot grow");
         if self.deque.at_the_ceiling(index) == Pushed::Openly {
             care_for_sleepers(&self.deque, self.shared.sleep(), &self.summons);
         }
+        abort.disarm();
     }
 
     /// Moves what was just pushed to the deque that is used in truth.
     #[cfg(feature = "alternatives")]
     fn push_instead(&self, instead: &AnyOwner<Job>) {
-        let job = self.deque.pop_newest().expect("no thief looks there");
+        let abort = AbortOnUnwind("a panic came out of a task");
+        let job = self.deque.retract().expect("it was just pushed, and no thief looks there");
         match instead.try_push_new(job) {
             Ok(()) => self.shared.sleep().work_was_pushed(&self.summons),
-            Err(job) => {
-                let abort = AbortOnUnwind("a panic came out of a task");
-                self.execute(Found { job, from: self.index });
-                abort.disarm();
-            }
+            Err(job) => self.execute(Found { job, from: self.index }),
         }
+        abort.disarm();
     }
 
     /// Takes back what was pushed to `index`, if that is the newest job here. The caller knows that it was not run
     /// by this worker.
     #[inline]
-    pub(crate) fn take_back(&self, index: isize) -> TakeBack {
+    pub(crate) fn take_back(&self, index: i64) -> TakeBack {
         self.deque.take_back(index)
     }
 
     /// Decides whose the job is that [`take_back`](Self::take_back) found to be contended.
-    pub(crate) fn take_lowered(&self, index: isize) -> bool {
+    pub(crate) fn take_lowered(&self, index: i64) -> bool {
         self.deque.pop_lowered(index).is_some()
     }
 

@@ -149,3 +149,87 @@ fn zero_sized_tasks_have_places_of_their_own() {
         }
     });
 }
+
+/// The only worker waits inside the first task, by helping another pool's caller, for what only the second one does: so it
+/// runs that one itself, in the wait, and its join finds it done.
+fn second_is_run_in_a_wait_inside_the_first(
+    first: impl FnOnce() -> u32 + Send,
+    second: impl FnOnce() -> u32 + Send,
+) -> std::thread::Result<(u32, u32)> {
+    let (pool, other) = (Pool::new(1).unwrap(), Pool::new(1).unwrap());
+    let flag = AtomicU32::new(0);
+    pool.run(|w| {
+        catch_unwind(AssertUnwindSafe(|| {
+            w.join(
+                |_| {
+                    other.run(|_| {
+                        while flag.load(Ordering::Acquire) == 0 {
+                            std::thread::yield_now();
+                        }
+                    });
+                    first()
+                },
+                |_| {
+                    flag.store(1, Ordering::Release);
+                    second()
+                },
+            )
+        }))
+    })
+}
+
+#[test]
+fn a_second_task_that_ran_in_a_wait_inside_the_first_is_not_run_again() {
+    assert_eq!(second_is_run_in_a_wait_inside_the_first(|| 1, || 2).unwrap(), (1, 2));
+}
+
+#[test]
+fn panics_of_tasks_that_ran_in_a_wait_come_out_once() {
+    let boom = |text: &'static str| move || -> u32 { panic!("{text}") };
+    for (first, second, expected) in
+        [(None, Some("two"), "two"), (Some("one"), None, "one"), (Some("one"), Some("two"), "one")]
+    {
+        let task = |text: Option<&'static str>| move || text.map_or(7, |text| boom(text)());
+        let result = second_is_run_in_a_wait_inside_the_first(task(first), task(second));
+        assert_eq!(message(&*result.unwrap_err()), expected);
+    }
+}
+
+#[test]
+fn what_a_panicking_first_task_left_behind_is_run_before_its_second() {
+    let pool = Pool::new(1).unwrap();
+    let order = AtomicU32::new(0);
+    let order: &'static AtomicU32 = Box::leak(Box::new(order));
+    let result = pool.run(|w| {
+        catch_unwind(AssertUnwindSafe(|| {
+            w.join(
+                |w| {
+                    w.spawn(|_| {
+                        order.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).unwrap();
+                    });
+                    panic!("first");
+                },
+                |_| order.compare_exchange(1, 2, Ordering::AcqRel, Ordering::Acquire).unwrap(),
+            )
+        }))
+    });
+    assert_eq!(message(&*result.map(|((), _)| ()).unwrap_err()), "first");
+    assert_eq!(order.load(Ordering::Acquire), 2);
+}
+
+#[test]
+fn a_result_whose_destructor_panics_does_not_hide_the_first_panic() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            if !std::thread::panicking() {
+                panic!("a destructor");
+            }
+        }
+    }
+    let pool = Pool::new(1).unwrap();
+    let result = pool.run(|w| {
+        catch_unwind(AssertUnwindSafe(|| w.join(|_| -> u32 { panic!("first") }, |_| Bomb).0))
+    });
+    assert_eq!(message(&*result.map(|_| ()).unwrap_err()), "first");
+}

@@ -82,7 +82,7 @@ impl Worker {
         &self,
         a: A,
         second: &ForkJob<B, RB>,
-        index: isize,
+        index: i64,
     ) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
@@ -95,7 +95,7 @@ impl Worker {
 
     /// Runs the first task, and the second, if it comes back from where it was pushed.
     #[inline(always)]
-    fn run_both<A, B, RA, RB>(&self, a: A, second: &ForkJob<B, RB>, index: isize) -> (RA, RB)
+    fn run_both<A, B, RA, RB>(&self, a: A, second: &ForkJob<B, RB>, index: i64) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
@@ -124,12 +124,7 @@ impl Worker {
     /// The first task has ended, and thieves may go for the second.
     #[cold]
     #[inline(never)]
-    fn finish_lowered<B, RA, RB>(
-        &self,
-        first: RA,
-        second: &ForkJob<B, RB>,
-        index: isize,
-    ) -> (RA, RB)
+    fn finish_lowered<B, RA, RB>(&self, first: RA, second: &ForkJob<B, RB>, index: i64) -> (RA, RB)
     where
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
@@ -163,8 +158,14 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        if let Err(second) = self.end(second) {
-            unwind::discard(second);
+        // Neither the second one's panic nor that of its result's destructor takes the place of the first one's.
+        match self.end(second) {
+            Ok(result) => {
+                if let Err(again) = unwind::halt(|| drop(result)) {
+                    unwind::discard(again);
+                }
+            }
+            Err(second) => unwind::discard(second),
         }
         unwind::resume(payload)
     }

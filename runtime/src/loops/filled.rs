@@ -7,35 +7,27 @@ use super::parts::Parts;
 
 /// Items, and the places for what becomes of them.
 pub(super) struct Output<'v, P, R> {
-    pub(super) parts: P,
-    pub(super) places: &'v mut [MaybeUninit<R>],
+    parts: P,
+    /// The first of `count` places that nobody else has access to. All come from one pointer to all of them, so that
+    /// neighbours can be united again.
+    start: *mut MaybeUninit<R>,
+    count: usize,
+    places: PhantomData<&'v mut [MaybeUninit<R>]>,
 }
 
-impl<'v, P: Parts, R: Send> Parts for Output<'v, P, R> {
-    type Item = (P::Item, &'v mut MaybeUninit<R>);
-
-    fn len(&self) -> usize {
-        self.places.len()
-    }
-
-    fn split_at(self, middle: usize) -> (Self, Self) {
-        let (first, second) = self.parts.split_at(middle);
-        let (left, right) = self.places.split_at_mut(middle);
-        (Self { parts: first, places: left }, Self { parts: second, places: right })
-    }
-
-    fn into_items(self) -> impl Iterator<Item = Self::Item> {
-        self.parts.into_items().zip(self.places)
-    }
-}
+// SAFETY: it stands for items that may be sent, and for results that will be.
+unsafe impl<P: Send, R: Send> Send for Output<'_, P, R> {}
 
 impl<'v, P: Parts, R: Send> Output<'v, P, R> {
+    pub(super) fn new(parts: P, places: &'v mut [MaybeUninit<R>]) -> Self {
+        Self { parts, start: places.as_mut_ptr(), count: places.len(), places: PhantomData }
+    }
+
     /// # Panics
     /// If there are fewer items than places: a `Parts` that is not as long as it says.
     pub(super) fn fill(self, body: impl Fn(P::Item) -> R) -> Filled<'v, R> {
-        let count = self.places.len();
-        let mut filled = Filled::nothing_at(self.places.as_mut_ptr());
-        for item in self.parts.into_items().take(count) {
+        let mut filled = Filled { start: self.start, count: 0, places: PhantomData };
+        for item in self.parts.into_items().take(self.count) {
             let result = MaybeUninit::new(body(item));
             // SAFETY: below `count`, so it lies among the places.
             let place = unsafe { filled.start.add(filled.count) };
@@ -43,8 +35,30 @@ impl<'v, P: Parts, R: Send> Output<'v, P, R> {
             unsafe { place.write(result) };
             filled.count += 1;
         }
-        assert_eq!(filled.count, count, "a `Parts` has as many items as it says");
+        assert_eq!(filled.count, self.count, "a `Parts` has as many items as it says");
         filled
+    }
+}
+
+/// Divided, items and places stay together.
+impl<P: Parts, R: Send> Parts for Output<'_, P, R> {
+    type Item = P::Item;
+
+    fn len(&self) -> usize {
+        self.count
+    }
+
+    fn split_at(self, middle: usize) -> (Self, Self) {
+        assert!(middle <= self.count, "divided within");
+        let (first, second) = self.parts.split_at(middle);
+        // SAFETY: not beyond the end of the places.
+        let start = unsafe { self.start.add(middle) };
+        let left = Self { parts: first, count: middle, ..self };
+        (left, Self { parts: second, start, count: self.count - middle, places: PhantomData })
+    }
+
+    fn into_items(self) -> impl Iterator<Item = P::Item> {
+        self.parts.into_items()
     }
 }
 
@@ -59,10 +73,6 @@ pub(super) struct Filled<'v, R> {
 unsafe impl<R: Send> Send for Filled<'_, R> {}
 
 impl<R> Filled<'_, R> {
-    fn nothing_at(start: *mut MaybeUninit<R>) -> Self {
-        Self { start, count: 0, places: PhantomData }
-    }
-
     /// The union of two neighbours: `fill` has checked that there is no gap between them.
     pub(super) fn join(mut self, right: Self) -> Self {
         debug_assert_eq!(self.start.wrapping_add(self.count), right.start);

@@ -1,51 +1,49 @@
 //! How many items a leaf of a loop takes, found while the loop runs.
 
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
+use crate::worker::Worker;
 
-/// What a leaf should take. A fork costs some nanoseconds and reading the clock some tens, so both disappear in it; and two
-/// workers that run out of leaves at different times differ by no more.
-const LEAF: Duration = Duration::from_micros(2);
+/// What a leaf should take: long enough that what it costs to divide for it, and to look at the clock at times, is a few
+/// hundredths of it. The rest of one leaf is what nobody else can reach, so it should not be longer than need be.
+const LEAF: Duration = Duration::from_micros(5);
 
 /// One leaf in so many is timed, once the size is right.
-const SAMPLE: u32 = 8;
+const SAMPLE: u32 = 16;
 
-/// The size of the leaves of one loop: all its workers read it at every fork, and change it seldom.
+/// A worker that takes a part over begins with leaves so many times smaller: items may be different there.
+const CAUTION: usize = 16;
+
+/// The size of leaves, as one worker has found it in its part of a loop.
 #[derive(Debug)]
 pub(super) struct Grain {
+    worker: usize,
     items: AtomicUsize,
     /// Whether leaves have become as long as they should be.
     found: AtomicBool,
+    /// Leaves so far.
+    leaves: AtomicU32,
 }
 
-/// The way from the root of a loop to one of its parts, as far as it is needed to choose which leaves are timed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Path(u32);
-
-impl Path {
-    pub(super) const ROOT: Self = Self(0);
-
-    pub(super) fn left(self) -> Self {
-        Self(self.0 << 1)
-    }
-
-    pub(super) fn right(self) -> Self {
-        Self(self.0 << 1 | 1)
-    }
-
-    fn is_sample(self) -> bool {
-        self.0.is_multiple_of(SAMPLE)
-    }
-}
-
+// Relaxed, everywhere here: one worker writes, and others only take a hint.
 impl Grain {
     /// Begins with one item, which may take long.
-    pub(super) fn unknown() -> Self {
-        Self { items: AtomicUsize::new(1), found: AtomicBool::new(false) }
+    pub(super) fn unknown(worker: &Worker) -> Self {
+        Self::starting_with(1, worker.index())
     }
 
-    // Relaxed, here and below: these are hints, and order nothing.
+    fn starting_with(items: usize, worker: usize) -> Self {
+        let (found, leaves) = Default::default();
+        Self { worker, items: AtomicUsize::new(items), found, leaves }
+    }
+
+    /// For a worker that has taken over a part: if it is another one.
+    #[inline]
+    pub(super) fn handed_to(&self, worker: &Worker) -> Option<Self> {
+        let is_other = worker.index() != self.worker;
+        is_other.then(|| Self::starting_with((self.items() / CAUTION).max(1), worker.index()))
+    }
 
     #[inline]
     pub(super) fn items(&self) -> usize {
@@ -54,30 +52,34 @@ impl Grain {
 
     /// Runs a leaf of `items` items, and learns from how long it took.
     #[inline]
-    pub(super) fn learn<R>(&self, items: usize, path: Path, leaf: impl FnOnce() -> R) -> R {
-        if self.found.load(Ordering::Relaxed) && !path.is_sample() {
-            return leaf();
-        }
-        let start = Instant::now();
+    pub(super) fn learn<R>(&self, items: usize, leaf: impl FnOnce() -> R) -> R {
+        let leaves = self.leaves.load(Ordering::Relaxed).wrapping_add(1);
+        self.leaves.store(leaves, Ordering::Relaxed);
+        let is_timed = !self.found.load(Ordering::Relaxed) || leaves.is_multiple_of(SAMPLE);
+        let start = is_timed.then(Instant::now);
+        // In one place, so that it is compiled into this.
         let result = leaf();
-        self.correct(items, start.elapsed());
+        if let Some(start) = start {
+            self.correct(items, start.elapsed());
+        }
         result
     }
 
-    #[cold]
     fn correct(&self, items: usize, took: Duration) {
         let grain = self.items();
-        if took > 2 * LEAF {
+        let too_long = took > 2 * LEAF;
+        if too_long {
+            // It may have been suspended and not slow: then the leaves grow again soon.
             let scaled = items as u128 * LEAF.as_nanos() / took.as_nanos();
-            // A leaf may have been smaller than the grain, and it may have been suspended: never by more than half.
-            self.items.store((scaled as usize).max(grain / 2).max(1), Ordering::Relaxed);
-            self.found.store(true, Ordering::Relaxed);
-        } else if took >= LEAF / 2 {
-            self.found.store(true, Ordering::Relaxed);
-        } else if items >= grain {
-            self.items.store(grain.saturating_mul(2), Ordering::Relaxed);
-            self.found.store(false, Ordering::Relaxed);
+            self.items.store((scaled as usize).max(1), Ordering::Relaxed);
+        } else if took < LEAF / 2 {
+            // Parts are divided by halves, so leaves are between half the grain and the grain. What is smaller was
+            // divided by an earlier grain, or is all that there is.
+            if items > grain / 2 {
+                self.items.store(grain.saturating_mul(2), Ordering::Relaxed);
+            }
         }
+        self.found.store(too_long || took >= LEAF / 2, Ordering::Relaxed);
     }
 }
 
@@ -87,20 +89,39 @@ mod tests {
 
     #[test]
     fn it_grows_while_leaves_are_short_and_shrinks_when_one_is_long() {
-        let grain = Grain::unknown();
+        let grain = Grain::starting_with(1, 0);
         for _ in 0..5 {
             grain.correct(grain.items(), LEAF / 10);
         }
         assert_eq!(grain.items(), 32);
         grain.correct(16, LEAF / 10);
-        assert_eq!(grain.items(), 32, "a leaf smaller than the grain says nothing");
-        grain.correct(32, LEAF);
-        assert_eq!(grain.items(), 32);
-        grain.correct(32, 1000 * LEAF);
-        assert_eq!(grain.items(), 16, "one long leaf may have been suspended");
-        for _ in 0..10 {
-            grain.correct(grain.items(), 1000 * LEAF);
-        }
+        assert_eq!(grain.items(), 32, "a leaf from before it grew says nothing");
+        grain.correct(17, LEAF / 10);
+        assert_eq!(grain.items(), 64);
+        grain.correct(64, LEAF);
+        assert_eq!(grain.items(), 64);
+        grain.correct(64, 16 * LEAF);
+        assert_eq!(grain.items(), 4);
+        grain.correct(4, 1000 * LEAF);
         assert_eq!(grain.items(), 1);
+    }
+
+    /// Leaves of a part of so many items, each taking a nanosecond, are as long as they should be in the end.
+    fn leaves_of(grain: &Grain, items: usize) -> u32 {
+        if items <= grain.items() {
+            grain.correct(items, Duration::from_nanos(items as u64));
+            return 1;
+        }
+        leaves_of(grain, items / 2) + leaves_of(grain, items - items / 2)
+    }
+
+    #[test]
+    fn any_number_of_items_gets_long_leaves() {
+        for items in [1 << 20, 1_000_000, 786_432, 655_360, 100_003, 999_983] {
+            let grain = Grain::starting_with(1, 0);
+            let leaves = leaves_of(&grain, items);
+            assert!(grain.items() >= 1024, "{items}: {grain:?}");
+            assert!(leaves < items as u32 / 512 + 100, "{items}: {leaves} leaves");
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! A loop divides its items by halves, and forks for each half, down to leaves which it makes as long as a fork is
 //! cheap beside: it times some of them and changes their size accordingly. So a body may take a nanosecond or a second, and
 //! whatever a worker is doing, what it has not begun is within reach of the others, except for the rest of
-//! one leaf.
+//! one leaf: as many items as took five microseconds before.
 //!
 //! This is a small set, for programs that need no more. Chains of adaptors are what iterator libraries are for.
 
@@ -16,12 +16,13 @@ pub use parts::{ChunksMut, Parts, chunks_mut};
 use crate::pool::Pool;
 use crate::worker::Worker;
 use filled::{Filled, Output};
-use grain::{Grain, Path};
+use grain::Grain;
 
 /// Calls `body` with each item, in no particular order, on all workers.
 ///
 /// # Panics
-/// If the body panics, with its payload, after all leaves that were begun have ended. Some items may not have been visited.
+/// If the body panics, with its payload, after the rest of the loop: a panic ends only its own leaf, whose other items are
+/// not visited.
 ///
 /// # Examples
 /// ```
@@ -114,21 +115,37 @@ impl Worker {
     ///
     /// # Panics
     /// If the body panics, with its payload.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// let mut items = vec![1; 100];
+    /// pool.run(|worker| worker.for_each(&mut items[..], |item| *item += 1));
+    /// assert_eq!(items, [2; 100]);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
     pub fn for_each<P: Parts>(&self, parts: P, body: impl Fn(P::Item) + Sync) {
         let leaf = |parts: P| parts.into_items().for_each(&body);
-        divide(self, parts, Path::ROOT, &Grain::unknown(), &leaf, &|(), ()| ());
+        divide(self, parts, &Grain::unknown(self), &leaf, &|(), ()| ());
     }
 
     /// [`map`] on a known worker.
     ///
     /// # Panics
     /// If the body panics, with its payload.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// assert_eq!(pool.run(|worker| worker.map(0..4_u32, |n| n * n)), [0, 1, 4, 9]);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
     pub fn map<P: Parts, R: Send>(&self, parts: P, body: impl Fn(P::Item) -> R + Sync) -> Vec<R> {
         let count = parts.len();
         let mut results = Vec::with_capacity(count);
-        let output = Output { parts, places: &mut results.spare_capacity_mut()[..count] };
+        let output = Output::new(parts, &mut results.spare_capacity_mut()[..count]);
         let leaf = |output| Output::fill(output, &body);
-        let filled = divide(self, output, Path::ROOT, &Grain::unknown(), &leaf, &Filled::join);
+        let filled = divide(self, output, &Grain::unknown(self), &leaf, &Filled::join);
         let filled = filled.keep();
         // SAFETY: so many places from the first one on have been written: `Filled` begins there and has no gaps.
         unsafe { results.set_len(filled) };
@@ -139,6 +156,14 @@ impl Worker {
     ///
     /// # Panics
     /// If one of the functions panics, with its payload.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// let most = pool.run(|w| w.reduce(&[3, 9, 4][..], || 0, |a, &b| a.max(b), |a, b| a.max(b)));
+    /// assert_eq!(most, 9);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
     pub fn reduce<P: Parts, R: Send>(
         &self,
         parts: P,
@@ -147,13 +172,23 @@ impl Worker {
         combine: impl Fn(R, R) -> R + Sync,
     ) -> R {
         let leaf = |parts: P| parts.into_items().fold(identity(), &fold);
-        divide(self, parts, Path::ROOT, &Grain::unknown(), &leaf, &combine)
+        divide(self, parts, &Grain::unknown(self), &leaf, &combine)
     }
 
     /// [`reduce_in_shape`] on a known worker.
     ///
     /// # Panics
     /// If `leaf` is 0, or one of the functions panics, with its payload.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// let sum = |w: &locksley::Worker| {
+    ///     w.reduce_in_shape(0..1000_u16, 64, || 0.0, |a, n| a + f32::from(n).sqrt(), |a, b| a + b)
+    /// };
+    /// assert_eq!(pool.run(sum), pool.run(sum));
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
     pub fn reduce_in_shape<P: Parts, R: Send>(
         &self,
         parts: P,
@@ -176,19 +211,21 @@ impl Worker {
 fn divide<P: Parts, R: Send>(
     worker: &Worker,
     parts: P,
-    path: Path,
     grain: &Grain,
     leaf: &(impl Fn(P) -> R + Sync),
     combine: &(impl Fn(R, R) -> R + Sync),
 ) -> R {
     let items = parts.len();
     if items <= grain.items() {
-        return grain.learn(items, path, || leaf(parts));
+        return grain.learn(items, || leaf(parts));
     }
     let (left, right) = parts.split_at(items / 2);
     let (left, right) = worker.join(
-        |w| divide(w, left, path.left(), grain, leaf, combine),
-        |w| divide(w, right, path.right(), grain, leaf, combine),
+        |w| divide(w, left, grain, leaf, combine),
+        |w| match grain.handed_to(w) {
+            None => divide(w, right, grain, leaf, combine),
+            Some(own) => divide(w, right, &own, leaf, combine),
+        },
     );
     combine(left, right)
 }

@@ -53,7 +53,7 @@ macro_rules! ranges {
                 if self.is_empty() {
                     return 0;
                 }
-                let length = i128::from(self.end) - i128::from(self.start);
+                let length = self.end as i128 - self.start as i128;
                 usize::try_from(length).expect("a range with more numbers than a usize can count")
             }
             fn split_at(self, middle: usize) -> (Self, Self) {
@@ -68,7 +68,7 @@ macro_rules! ranges {
     )*};
 }
 
-ranges!(u8 u16 u32 u64 i8 i16 i32 i64);
+ranges!(u8 u16 u32 u64 i8 i16 i32 i64 isize);
 
 impl Parts for Range<usize> {
     type Item = usize;

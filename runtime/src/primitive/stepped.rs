@@ -160,12 +160,11 @@ macro_rules! stepped_arithmetic {
 }
 
 stepped_cell!(AtomicBool, bool);
-stepped_cell!(AtomicIsize, isize);
+stepped_cell!(AtomicI64, i64);
 stepped_cell!(AtomicPtr<T>, *mut T);
 stepped_cell!(AtomicU32, u32);
 stepped_cell!(AtomicU64, u64);
 stepped_cell!(AtomicUsize, usize);
-stepped_arithmetic!(AtomicIsize, isize);
 stepped_arithmetic!(AtomicU32, u32);
 stepped_arithmetic!(AtomicU64, u64);
 stepped_arithmetic!(AtomicUsize, usize);

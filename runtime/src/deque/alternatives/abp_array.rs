@@ -101,8 +101,7 @@ pub(crate) fn abp_array<T>() -> (AbpArrayOwner<T>, AbpArrayThief<T>) {
 }
 
 impl<T> AbpArrayOwner<T> {
-    /// Adds an item that is newer than all others. If the array is full, nothing happens and the item comes back: the
-    /// caller finds another place where thieves can reach it.
+    /// Adds an item that is newer than all others. If the array is full, nothing happens and the item comes back.
     pub(crate) fn try_push_new(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
         let shared = &*self.shared;
         let bottom = shared.bottom.load(Ordering::Relaxed);

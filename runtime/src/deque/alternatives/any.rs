@@ -50,7 +50,7 @@ pub(crate) fn any<T>(kind: DequeKind) -> (AnyOwner<T>, AnyThief<T>) {
 
 impl<T> AnyOwner<T> {
     /// Adds an item that is newer than all others. If the deque is bounded and full, nothing happens and the item comes
-    /// back: the caller finds another place where thieves can reach it (the pool's inbox).
+    /// back.
     pub(crate) fn try_push_new(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
         match self {
             Self::AbpArray(owner) => return owner.try_push_new(item),

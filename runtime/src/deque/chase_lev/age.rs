@@ -5,8 +5,9 @@
 //! | 0–31  | `turns`    | the deque is closed (to an odd number), opened (to an even one)   |
 //! | 32–63 | `oldest`   | the oldest item is taken: its index, plus 1                       |
 //!
-//! Both wrap. A compare-and-swap is deceived only if both come round at once while a thread is suspended: after 2³²
-//! items taken from this end *and* 2³² turns, of which each takes many pushes.
+//! Both wrap. A compare-and-swap is deceived if the word comes round to the same value while a thread is suspended:
+//! after a multiple of 2³² items taken from this end and a multiple of 2³² turns, none of either included. A thread
+//! would have to be suspended for minutes in which nothing else is done, and to go on at exactly that item.
 
 use std::fmt;
 
@@ -32,13 +33,13 @@ impl Age {
     }
 
     /// How many items there are below `bottom`: 0 or less if none.
-    pub(super) fn items_below(self, bottom: isize) -> isize {
-        (bottom as u32).wrapping_sub(self.oldest()) as i32 as isize
+    pub(super) fn items_below(self, bottom: i64) -> i64 {
+        i64::from((bottom as u32).wrapping_sub(self.oldest()) as i32)
     }
 
     /// The index of the oldest item, modulo 2³²: what thieves know of it.
-    pub(super) fn oldest_index(self) -> isize {
-        self.oldest() as isize
+    pub(super) fn oldest_index(self) -> i64 {
+        i64::from(self.oldest())
     }
 
     pub(super) fn with_oldest_taken(self) -> Self {
@@ -73,7 +74,7 @@ mod tests {
     #[test]
     fn items_are_counted_across_the_wrap() {
         let age = Age(u64::from(u32::MAX) << 32);
-        let bottom = u32::MAX as isize;
+        let bottom = i64::from(u32::MAX);
         assert_eq!(age.items_below(bottom - 1), -1);
         assert_eq!(age.items_below(bottom), 0);
         assert_eq!(age.items_below(bottom + 3), 3);

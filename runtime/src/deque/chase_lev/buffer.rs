@@ -25,11 +25,12 @@ impl<T> Buffer<T> {
     /// A ring of twice the capacity that holds the items of `range`, and takes over `old`.
     ///
     /// # Panics
-    /// If the new capacity were more than half of what an [`Age`](super::age::Age) can count.
+    /// If the new capacity were more than half of what an [`Age`](super::age::Age) can count. The caller makes sure that
+    /// this ends the process.
     ///
     /// # Safety
     /// `old` is this deque's ring in use, made by `Box::into_raw`, and only the owner replaces it.
-    pub(super) unsafe fn grown_from(old: *mut Self, range: std::ops::Range<isize>) -> Box<Self> {
+    pub(super) unsafe fn grown_from(old: *mut Self, range: std::ops::Range<i64>) -> Box<Self> {
         // SAFETY: in use, so alive; thieves, too, have shared references only.
         let ring = unsafe { &*old };
         assert!(ring.slots.len() < 1 << 30, "a deque of more than 2^30 tasks");
@@ -47,12 +48,12 @@ impl<T> Buffer<T> {
     }
 
     /// The item last put at `index`, or null in a slot that was never used.
-    pub(super) fn get(&self, index: isize) -> Option<NonNull<T>> {
+    pub(super) fn get(&self, index: i64) -> Option<NonNull<T>> {
         // Relaxed: whoever is entitled to the item has acquired the `bottom` that published it.
         NonNull::new(self.slot(index).load(Ordering::Relaxed))
     }
 
-    fn slot(&self, index: isize) -> &AtomicPtr<T> {
+    fn slot(&self, index: i64) -> &AtomicPtr<T> {
         &self.slots[index as usize & (self.slots.len() - 1)]
     }
 }

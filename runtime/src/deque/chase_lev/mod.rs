@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) use owner::{ChaseLevOwner, Pushed, TakeBack};
 pub(crate) use thief::{ChaseLevThief, Closed};
 
-use crate::primitive::{AtomicIsize, AtomicPtr, AtomicU64, CachePadded, Ordering};
+use crate::primitive::{AtomicI64, AtomicPtr, AtomicU64, CachePadded, Ordering};
 use age::Age;
 use buffer::Buffer;
 
@@ -23,9 +23,9 @@ use buffer::Buffer;
 const FIRST_CAPACITY: usize = if cfg!(any(loom, test)) { 2 } else { 64 };
 
 /// No index is as high: the owner takes no item without a fence.
-const OPEN_FLOOR: isize = isize::MAX;
+const OPEN_FLOOR: i64 = i64::MAX;
 /// No index is as low: the owner notices at each push.
-const OPEN_CEILING: isize = isize::MIN;
+const OPEN_CEILING: i64 = i64::MIN;
 
 /// What the owner and the thieves of one deque share.
 #[derive(Debug)]
@@ -44,11 +44,11 @@ struct Shared<T> {
 #[derive(Debug)]
 struct Owners {
     /// Index after the newest item. Written by the owner alone.
-    bottom: AtomicIsize,
+    bottom: AtomicI64,
     /// The lowest index that the owner may take without a fence.
-    floor: AtomicIsize,
-    /// With this many items, or if it is asked for something, the owner's push has more to do than to push.
-    ceiling: AtomicIsize,
+    floor: AtomicI64,
+    /// When `bottom` reaches it, the owner's push has more to do than to push.
+    ceiling: AtomicI64,
 }
 
 // SAFETY: all fields that are shared are atomics; items are opaque words here. Whoever makes a deque answers for its
@@ -106,9 +106,9 @@ impl<T> Drop for Shared<T> {
 /// An empty deque, open. `may_close`: whether heavy barriers work, without which it stays open for ever.
 pub(crate) fn chase_lev<T>(may_close: bool) -> (ChaseLevOwner<T>, ChaseLevThief<T>) {
     let owners = Owners {
-        bottom: AtomicIsize::new(0),
-        floor: AtomicIsize::new(OPEN_FLOOR),
-        ceiling: AtomicIsize::new(OPEN_CEILING),
+        bottom: AtomicI64::new(0),
+        floor: AtomicI64::new(OPEN_FLOOR),
+        ceiling: AtomicI64::new(OPEN_CEILING),
     };
     let shared = Arc::new(Shared {
         age: CachePadded::new(AtomicU64::new(Age::NEW.0)),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::buffer::Buffer;
 use super::{OPEN_CEILING, OPEN_FLOOR, Owners, Shared};
 use crate::deque::contract::Owner;
+use crate::os;
 use crate::primitive::{AtomicPtr, Ordering, fence, light_barrier};
 
 /// So many pushes in a row, none of whose items was stolen, before the owner closes its deque. They cost it about what
@@ -24,7 +25,7 @@ pub(crate) struct ChaseLevOwner<T> {
     mask: Cell<usize>,
     shared: Arc<Shared<T>>,
     /// An index of the oldest item seen earlier: never above the real one.
-    oldest_seen: Cell<isize>,
+    oldest_seen: Cell<i64>,
     /// Pushes since an item was stolen, or since the deque was opened at somebody else's wish.
     left_alone: Cell<u32>,
     /// Whether the owner has closed the deque, and does not know that it was opened.
@@ -74,7 +75,7 @@ impl<T> ChaseLevOwner<T> {
 
     /// The slot for an index.
     #[inline]
-    fn slot(&self, index: isize) -> &AtomicPtr<T> {
+    fn slot(&self, index: i64) -> &AtomicPtr<T> {
         // SAFETY: the number of slots is a power of two, so the mask keeps the index below it.
         let slot = unsafe { self.slots.get().add(index as usize & self.mask.get()) };
         // SAFETY: in the ring in use, which is freed only with the deque.
@@ -82,19 +83,19 @@ impl<T> ChaseLevOwner<T> {
     }
 
     /// The item that lies at an index.
-    fn item(&self, index: isize) -> Option<NonNull<T>> {
+    fn item(&self, index: i64) -> Option<NonNull<T>> {
         // Relaxed: written by this thread.
         NonNull::new(self.slot(index).load(Ordering::Relaxed))
     }
 
-    fn capacity(&self) -> isize {
-        self.mask.get() as isize + 1
+    fn capacity(&self) -> i64 {
+        self.mask.get() as i64 + 1
     }
 
     /// Adds an item that is newer than all others, at the index that is returned. Also says whether that was all: if not,
     /// the caller calls [`at_the_ceiling`](Self::at_the_ceiling) next.
     #[inline]
-    pub(crate) fn push(&self, item: NonNull<T>) -> (isize, bool) {
+    pub(crate) fn push(&self, item: NonNull<T>) -> (i64, bool) {
         let owners = self.owners();
         let bottom = owners.bottom.load(Ordering::Relaxed);
         // There is room for one: each push sees to it that there is for the next.
@@ -111,7 +112,7 @@ impl<T> ChaseLevOwner<T> {
 
     /// Whatever a push to `index` has to do apart from pushing: the ring may be full, and the deque is open, or the owner
     /// is asked to open it.
-    pub(crate) fn at_the_ceiling(&self, index: isize) -> Pushed {
+    pub(crate) fn at_the_ceiling(&self, index: i64) -> Pushed {
         let bottom = index + 1;
         if self.closed.get() {
             let ceiling = self.owners().ceiling.load(Ordering::Relaxed);
@@ -132,7 +133,7 @@ impl<T> ChaseLevOwner<T> {
     }
 
     /// Makes room in a closed deque that is full. Not if the owner is asked to open it.
-    fn raise_the_ceiling(&self, ceiling: isize, bottom: isize) -> bool {
+    fn raise_the_ceiling(&self, ceiling: i64, bottom: i64) -> bool {
         // While the deque is closed nobody but us takes items.
         let raised = self.oldest_seen.get() + self.make_room(bottom);
         // By compare-and-swap, so that no asking is overwritten. Relaxed: only we go by the number.
@@ -146,7 +147,7 @@ impl<T> ChaseLevOwner<T> {
     }
 
     /// Sees to it that the slot for index `bottom` is free. Returns the capacity.
-    fn make_room(&self, bottom: isize) -> isize {
+    fn make_room(&self, bottom: i64) -> i64 {
         let capacity = self.capacity();
         if bottom - self.oldest_seen.get() < capacity {
             return capacity;
@@ -163,7 +164,7 @@ impl<T> ChaseLevOwner<T> {
 
     /// Takes the item at `index` if it is the newest. The caller knows that this is its item, if nobody has stolen it.
     #[inline]
-    pub(crate) fn take_back(&self, index: isize) -> TakeBack {
+    pub(crate) fn take_back(&self, index: i64) -> TakeBack {
         let owners = self.owners();
         if owners.bottom.load(Ordering::Relaxed) - 1 != index {
             return TakeBack::Buried;
@@ -177,7 +178,7 @@ impl<T> ChaseLevOwner<T> {
     }
 
     #[inline]
-    fn lower(&self, bottom: isize) {
+    fn lower(&self, bottom: i64) {
         // Release, as in `push`: a thief may read this value, and goes by it for the older items.
         self.owners().bottom.store(bottom, Ordering::Release);
         // Pairs with the heavy barrier between `ask` and `open`: either we see that we are asked, or thieves see that
@@ -188,7 +189,7 @@ impl<T> ChaseLevOwner<T> {
     /// Takes the item at `newest`, to which `bottom` has been lowered, as one that thieves may go for.
     #[cold]
     #[inline(never)]
-    pub(crate) fn pop_lowered(&self, newest: isize) -> Option<NonNull<T>> {
+    pub(crate) fn pop_lowered(&self, newest: i64) -> Option<NonNull<T>> {
         let shared = &*self.shared;
         if self.closed.get() {
             if self.owners().floor.load(Ordering::Relaxed) != OPEN_FLOOR {
@@ -216,7 +217,15 @@ impl<T> ChaseLevOwner<T> {
         won.then(|| self.item(newest)).flatten()
     }
 
-    fn see_oldest(&self, oldest: isize) {
+    /// Takes the newest item back from a deque that no thief ever looks at.
+    #[cfg(feature = "alternatives")]
+    pub(crate) fn retract(&self) -> Option<NonNull<T>> {
+        let newest = self.owners().bottom.load(Ordering::Relaxed) - 1;
+        self.owners().bottom.store(newest, Ordering::Relaxed);
+        self.item(newest)
+    }
+
+    fn see_oldest(&self, oldest: i64) {
         if self.oldest_seen.replace(oldest) != oldest {
             self.left_alone.set(0); // somebody has stolen
         }
@@ -224,7 +233,7 @@ impl<T> ChaseLevOwner<T> {
 
     /// Whether it is time to [`close`](Self::close).
     pub(crate) fn should_close(&self) -> bool {
-        self.may_close && self.left_alone.get() >= LEFT_ALONE
+        self.may_close && self.left_alone.get() >= LEFT_ALONE && os::heavy_barrier_works()
     }
 
     /// Closes the deque, which is open, if no thief is just then taking something. Returns whether it is closed; then the

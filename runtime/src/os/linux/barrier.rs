@@ -1,15 +1,19 @@
 //! A barrier on all running threads of the process at once (`man 2 membarrier`).
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::last_error;
 
 const REGISTER: libc::c_int = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
 const EXPEDITED: libc::c_int = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED;
 
-/// Whether heavy barriers work here.
+/// Whether one has failed though they worked when they were probed.
+static FORBIDDEN_SINCE: AtomicBool = AtomicBool::new(false);
+
+/// Whether heavy barriers work here, and have not failed yet.
 pub(crate) fn works() -> bool {
-    probe().is_ok()
+    probe().is_ok() && !FORBIDDEN_SINCE.load(Ordering::Relaxed)
 }
 
 pub(crate) fn probe() -> Result<(), String> {
@@ -23,7 +27,11 @@ pub(crate) fn probe() -> Result<(), String> {
 pub(crate) fn heavy_barrier() -> bool {
     #[cfg(test)]
     crate::primitive::stepped::step();
-    call(EXPEDITED).is_ok()
+    let made = call(EXPEDITED).is_ok();
+    if !made {
+        FORBIDDEN_SINCE.store(true, Ordering::Relaxed);
+    }
+    made
 }
 
 fn call(command: libc::c_int) -> Result<(), String> {

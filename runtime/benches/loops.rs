@@ -1,0 +1,68 @@
+//! Loops that find their own leaves beside loops whose leaves were tuned by hand.
+//!
+//! `cargo bench -p locksley --bench loops`. A body is so many steps of a generator of random numbers; `tuned/N` divides
+//! down to leaves of N items, and the best of these is what `found` is to be compared with.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use locksley::{Pool, Worker};
+
+/// Items, and the steps of a body: from a nanosecond to a millisecond.
+const BODIES: [(u64, u64); 4] = [(1_000_000, 1), (100_000, 50), (2_000, 5_000), (50, 500_000)];
+
+const LEAVES: [usize; 6] = [1, 4, 16, 64, 1024, 16_384];
+
+fn body(item: u64, steps: u64) -> u64 {
+    let mut x = item | 1;
+    for _ in 0..black_box(steps) {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+    }
+    x
+}
+
+fn found(w: &Worker, items: u64, steps: u64) -> u64 {
+    w.reduce(0..items, || 0, |sum: u64, item| sum ^ body(item, steps), |a, b| a ^ b)
+}
+
+fn tuned(w: &Worker, items: u64, steps: u64, leaf: usize) -> u64 {
+    w.reduce_in_shape(0..items, leaf, || 0, |sum: u64, item| sum ^ body(item, steps), |a, b| a ^ b)
+}
+
+fn serial(items: u64, steps: u64) -> u64 {
+    (0..items).fold(0, |sum, item| sum ^ body(item, steps))
+}
+
+fn loops(c: &mut Criterion) {
+    for workers in [1, 2] {
+        let pool = Pool::new(workers).unwrap();
+        for (items, steps) in BODIES {
+            let expected = serial(items, steps);
+            let mut group = c.benchmark_group(format!("loops/P={workers}/{steps} steps"));
+            group.throughput(Throughput::Elements(items));
+            group.bench_function("serial", |b| b.iter(|| serial(items, steps)));
+            group.bench_function("found", |b| {
+                b.iter(|| assert_eq!(pool.run(|w| found(w, items, steps)), expected));
+            });
+            for leaf in LEAVES.into_iter().filter(|&leaf| leaf as u64 * 2 <= items) {
+                group.bench_function(BenchmarkId::new("tuned", leaf), |b| {
+                    b.iter(|| assert_eq!(pool.run(|w| tuned(w, items, steps, leaf)), expected));
+                });
+            }
+            group.finish();
+        }
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_secs(1));
+    targets = loops
+}
+criterion_main!(benches);
