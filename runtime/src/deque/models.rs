@@ -185,6 +185,86 @@ fn loom_abp_array_begins_again_while_a_thief_comes() {
     });
 }
 
+/// What an owner does that may close its deque, one letter each: `+` push, `-` pop, `(` close, `)` open.
+fn run(script: &str, owner: &ChaseLevOwner<Number>, pushed: &mut usize) -> Vec<usize> {
+    let mut taken = Vec::new();
+    for step in script.chars() {
+        match step {
+            '+' => {
+                owner.push_new(item(*pushed));
+                *pushed += 1;
+            }
+            '-' => taken.extend(owner.pop_newest().map(number)),
+            '(' => drop(owner.close()),
+            _ => owner.open(),
+        }
+    }
+    taken
+}
+
+/// The owner does one thing before the thieves come, and another while they steal.
+fn closing_owner_against(thieves: usize, before: &'static str, then: &'static str) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(4 - thieves);
+    model.check(move || {
+        let (owner, thief) = chase_lev(true);
+        let mut pushed = 0;
+        let mut taken = run(before, &owner, &mut pushed);
+        let threads: Vec<_> = (0..thieves)
+            .map(|_| {
+                let thief = thief.clone();
+                thread::spawn(move || steal_one(&thief))
+            })
+            .collect();
+        taken.extend(run(then, &owner, &mut pushed));
+        for thread in threads {
+            taken.extend(thread.join().unwrap());
+        }
+        taken.extend(std::iter::from_fn(|| owner.pop_newest()).map(number));
+        assert_each_once(taken, pushed);
+    });
+}
+
+#[test]
+fn loom_deque_closed_with_one_item() {
+    closing_owner_against(1, "(+", "-");
+}
+
+#[test]
+fn loom_deque_closed_with_two_items() {
+    closing_owner_against(1, "(++", "--");
+}
+
+#[test]
+fn loom_deque_closed_against_two_thieves() {
+    closing_owner_against(2, "(+", "-");
+}
+
+#[test]
+fn loom_deque_closed_and_growing() {
+    closing_owner_against(1, "(++", "+-"); // the first ring has two slots
+}
+
+#[test]
+fn loom_deque_is_closed_while_a_thief_comes() {
+    closing_owner_against(1, "+", "(-");
+}
+
+#[test]
+fn loom_deque_is_closed_while_two_thieves_come() {
+    closing_owner_against(2, "+", "(-");
+}
+
+#[test]
+fn loom_deque_is_closed_again_after_an_old_question() {
+    closing_owner_against(1, "(+", ")(-");
+}
+
+#[test]
+fn loom_deque_is_closed_again_with_another_item() {
+    closing_owner_against(1, "(+", "-+)(-");
+}
+
 fn inbox_model(check: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);

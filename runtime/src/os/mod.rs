@@ -22,7 +22,7 @@ pub use assist::{Assist, AssistState, assists};
 pub use processors::Processors;
 
 #[cfg(loom)]
-pub(crate) use self::loom::{Futex, heavy_barrier, heavy_barrier_works};
+pub(crate) use self::loom::{Futex, heavy_barrier, heavy_barrier_works, light_barrier};
 #[cfg(not(loom))]
 pub(crate) use system::{Futex, heavy_barrier, heavy_barrier_works};
 pub(crate) use system::{
@@ -36,4 +36,17 @@ pub(crate) fn yield_now() {
     std::thread::yield_now();
     #[cfg(loom)]
     ::loom::thread::yield_now();
+}
+
+/// The light side of an asymmetric barrier: what comes before it is ordered with what comes after it, as seen by a thread
+/// that makes a [`heavy_barrier`], which pays for both. It orders nothing with anybody else.
+#[cfg(not(loom))]
+#[inline(always)]
+pub(crate) fn light_barrier() {
+    use crate::primitive::Ordering::SeqCst;
+    #[cfg(not(test))]
+    std::sync::atomic::compiler_fence(SeqCst);
+    // A step of the stall harness.
+    #[cfg(test)]
+    crate::primitive::fence(SeqCst);
 }

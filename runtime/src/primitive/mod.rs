@@ -10,17 +10,6 @@ pub(crate) mod stepped;
 pub(crate) use padded::CachePadded;
 pub(crate) use std::sync::atomic::Ordering;
 
-/// The light side of an asymmetric barrier: what comes before it is ordered with what comes after it, as seen by a thread
-/// that makes a heavy barrier ([`heavy_barrier`](crate::os::heavy_barrier)), which pays for both. Between two light sides
-/// it orders nothing.
-#[inline(always)]
-pub(crate) fn light_barrier() {
-    #[cfg(not(any(test, loom)))]
-    std::sync::atomic::compiler_fence(Ordering::SeqCst);
-    #[cfg(any(test, loom))]
-    fence(Ordering::SeqCst);
-}
-
 #[cfg(loom)]
 pub(crate) use loom::{
     hint::spin_loop,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::buffer::Buffer;
 use super::{OPEN_CEILING, OPEN_FLOOR, Owners, Shared};
 use crate::deque::contract::Owner;
-use crate::os;
-use crate::primitive::{AtomicPtr, Ordering, fence, light_barrier};
+use crate::os::{self, light_barrier};
+use crate::primitive::{AtomicPtr, Ordering, fence};
 
 /// So many pushes in a row, none of whose items was stolen, before the owner closes its deque. They cost it about what
 /// it costs a thief to have the deque opened again, so that neither can lose much (the rule for renting skis).
