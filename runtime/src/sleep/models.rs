@@ -192,17 +192,27 @@ fn loom_sleep_a_deque_is_closed_while_a_hunter_falls_asleep() {
 fn loom_sleep_the_last_hunter_to_leave_has_deques_opened() {
     check(2, || {
         let sleep = Arc::new(Sleep::new(2));
+        // Closed because somebody hunts; who then leaves with other work, or because what it waited for has happened.
+        sleep.begins_to_hunt();
         let (owner, victim) = closed_deque(&sleep);
-        let hunters: Vec<_> = (0..2)
-            .map(|worker| {
-                let (sleep, victim) = (sleep.clone(), victim.clone());
-                thread::spawn(move || steal_once(worker, &sleep, &victim))
-            })
-            .collect();
+        let (leaver, its_victim) = (sleep.clone(), victim.clone());
+        let leaver = thread::spawn(move || {
+            leaver.stops_hunting(&Summons::default(), || {
+                its_victim.open_by_force();
+                !its_victim.is_empty()
+            });
+        });
+        let hunter = sleep.clone();
+        let hunter = thread::spawn(move || steal_once(1, &hunter, &victim));
+        // The other hunter may have it opened when it falls asleep. Then it is closed again, if nothing is stolen.
         let summons = Summons::default();
+        for _ in 0..2 {
+            push(&owner, &sleep, &summons);
+            let _ = owner.pop_newest();
+        }
         push(&owner, &sleep, &summons);
-        push(&owner, &sleep, &summons);
-        hunters.into_iter().for_each(|hunter| hunter.join().unwrap());
+        leaver.join().unwrap();
+        hunter.join().unwrap();
     });
 }
 
