@@ -55,7 +55,7 @@ fn shapes(processors: u64) -> [Shape; 3] {
     [
         shape("plenty", "work for all workers, nearly all the time", 256 * processors, 0),
         shape("little", "half of the time, work for one only", 16 * processors, 16),
-        shape("none", "work for one worker, and nothing for the others to find", 0, 64),
+        shape("no", "work for one worker, and nothing for the others to find", 0, 64),
     ]
 }
 
