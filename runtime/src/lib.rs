@@ -39,7 +39,9 @@ compile_error!("Locksley needs words of at least 32 bits");
 #[cfg(feature = "alternatives")]
 pub mod alternatives {
     pub use crate::deque::alternatives::DequeKind;
-    pub use crate::hunt::alternatives::NoYield;
+    pub use crate::hunt::alternatives::{
+        BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield,
+    };
 }
 mod deque;
 mod fork;

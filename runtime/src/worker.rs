@@ -13,7 +13,7 @@ use crate::hunt::{Found, Hunt};
 use crate::job::{self, Job};
 use crate::latch::Flag;
 use crate::meter::Counters;
-use crate::pool::Shared;
+use crate::pool::{Seat, Shared};
 use crate::sleep::{Sleep, Summons};
 use crate::unwind::AbortOnUnwind;
 
@@ -210,7 +210,11 @@ impl Worker {
     }
 
     pub(crate) fn counters(&self) -> &Counters {
-        self.shared.seat(self.index).counters()
+        self.seat().counters()
+    }
+
+    pub(crate) fn seat(&self) -> &Seat {
+        self.shared.seat(self.index)
     }
 
     pub(crate) fn summons(&self) -> &Summons {

@@ -65,12 +65,12 @@ fn child() {
                 fn name(&self) -> &'static str {
                     "broken"
                 }
-                fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+                fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
                     Box::new(Broken)
                 }
             }
             impl Hunter for Broken {
-                fn next(&mut self, _prospect: &Prospect) -> Move {
+                fn next(&mut self, _prospect: &Prospect<'_>) -> Move {
                     panic!("no idea")
                 }
             }

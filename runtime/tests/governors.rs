@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use common::{AlwaysAsleep, Sleepy, message};
 #[cfg(feature = "alternatives")]
-use locksley::alternatives::NoYield;
-use locksley::hunt::{Abp, Governor};
+use locksley::alternatives::{BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield};
+use locksley::hunt::{Abp, Balanced, Bws, Governor};
 use locksley::{Pool, Worker};
 
 /// Pools of one worker, of as many as processors or about, and of many more.
@@ -128,6 +128,17 @@ governor_suite! {
     abp_that_lowers_at_once: Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(3) };
     sleepy: Sleepy;
     always_asleep: AlwaysAsleep;
+    balanced: Balanced::default();
+    bws: Bws::default();
+    bws_that_sleeps_at_once: Bws::with_threshold(0);
     #[cfg(feature = "alternatives")]
     no_yield: NoYield;
+    #[cfg(feature = "alternatives")]
+    delayed_yield: DelayedYield;
+    #[cfg(feature = "alternatives")]
+    selective_yield: SelectiveYield;
+    #[cfg(feature = "alternatives")]
+    global_information: GlobalInformation::default();
+    #[cfg(feature = "alternatives")]
+    busy_wakes: BusyWakes::default();
 }

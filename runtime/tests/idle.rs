@@ -6,7 +6,14 @@ use locksley::Pool;
 
 #[test]
 fn an_idle_pool_sleeps() {
-    let pool = Pool::new(4).unwrap();
+    // More workers than processors, so that there is a lookout while it works.
+    for workers in [1, 4, 24] {
+        falls_silent(workers);
+    }
+}
+
+fn falls_silent(workers: usize) {
+    let pool = Pool::new(workers).unwrap();
     pool.run(|w| w.join(|_| (), |_| ()));
     // Hunters give up after a while; on a busy machine that while is long.
     let patience = Instant::now() + Duration::from_secs(30);
@@ -20,5 +27,5 @@ fn an_idle_pool_sleeps() {
         assert!(Instant::now() < patience, "still awake: {before:?} {now:?}");
         before = now;
     }
-    assert_eq!(before.sleeps, before.wakeups + 4, "all four sleep");
+    assert_eq!(before.sleeps, before.wakeups + workers as u64, "all of them sleep");
 }

@@ -1,8 +1,9 @@
 //! Law 2: whatever a worker is doing, its ready tasks are within reach of the others.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use locksley::hunt::{Abp, Governor, Hunter, Move, Prospect};
+use locksley::hunt::{Abp, Governor, Hunter, Limit, Move, Prospect};
 use locksley::{Pool, Worker};
 
 fn wait_until(flag: &AtomicBool) {
@@ -19,21 +20,45 @@ impl Governor for Restless {
     fn name(&self) -> &'static str {
         "restless"
     }
-    fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
         Box::new(Restless)
     }
 }
 
 impl Hunter for Restless {
-    fn next(&mut self, _prospect: &Prospect) -> Move {
+    fn next(&mut self, _prospect: &Prospect<'_>) -> Move {
         Move::Search
     }
 }
 
-fn pools_of_two() -> [Pool; 3] {
+/// As on a machine with one processor: pushes keep one worker awake.
+#[derive(Debug)]
+struct Confined;
+
+impl Governor for Confined {
+    fn name(&self) -> &'static str {
+        "confined"
+    }
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Confined)
+    }
+    fn limit(&self, _processors: usize) -> Limit {
+        Limit { awake: 1, nap: Duration::from_micros(200) }
+    }
+}
+
+impl Hunter for Confined {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+        let is_tired = prospect.is_one_too_many() || prospect.failures > 20;
+        if is_tired { Move::Sleep } else { Move::Search }
+    }
+}
+
+fn pools_of_two() -> [Pool; 4] {
     let sleepless = Abp { sleep_after: None, ..Abp::default() };
     let of_two = || Pool::builder().workers(2);
-    [of_two(), of_two().governor(sleepless), of_two().governor(Restless)]
+    let confined = of_two().governor(Confined);
+    [of_two(), of_two().governor(sleepless), of_two().governor(Restless), confined]
         .map(|builder| builder.build().unwrap())
 }
 

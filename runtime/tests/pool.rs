@@ -261,7 +261,7 @@ fn a_governor_that_panics_at_the_start_is_an_error() {
         fn name(&self) -> &'static str {
             "broken"
         }
-        fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+        fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
             panic!("no hunter")
         }
     }
@@ -279,7 +279,7 @@ fn statistics_count_what_happened() {
     });
     let stats = pool.stats();
     assert_eq!(stats.workers.len(), 2);
-    assert_eq!(stats.governor, "abp");
+    assert_eq!(stats.governor, "balanced");
     let total = stats.total();
     assert_eq!(total.received, 1);
     assert!(total.tasks > total.steals, "what was stolen, and what was sent: {total:?}");
@@ -291,6 +291,6 @@ fn statistics_count_what_happened() {
 fn a_pool_can_be_printed() {
     let pool = Pool::new(2).unwrap();
     let text = format!("{pool:?} {:?}", Pool::builder());
-    assert!(text.contains("workers: 2") && text.contains("Abp"), "{text}");
+    assert!(text.contains("workers: 2") && text.contains("Balanced"), "{text}");
     assert!(pool.run(|w| format!("{w:?}")).contains("workers: 2"));
 }

@@ -12,8 +12,10 @@ pub use team::Team;
 
 use std::time::{Duration, Instant};
 
-use ::locksley::alternatives::{DequeKind, NoYield};
-use ::locksley::hunt::Abp;
+use ::locksley::alternatives::{
+    BusyWakes, DelayedYield, DequeKind, GlobalInformation, NoYield, SelectiveYield,
+};
+use ::locksley::hunt::{Abp, Bws};
 
 use crate::apps::{App, Instance};
 use crate::fault::{Fault, Outcome};
@@ -52,6 +54,44 @@ pub static ALL: &[Runtime] = &[
         about: "work stealing, Locksley with its default governor",
         model: Model::Locksley,
         start: |workers| locksley::start(workers, |builder| builder),
+    },
+    Runtime {
+        name: "locksley-abp",
+        about: "work stealing, Locksley with Hood's policy: hunters yield, later at lowered priority, then sleep",
+        model: Model::Locksley,
+        start: |workers| locksley::start(workers, |builder| builder.governor(Abp::default())),
+    },
+    Runtime {
+        name: "locksley-bws",
+        about: "work stealing, Locksley with the policy of BWS as the paper has it",
+        model: Model::Locksley,
+        start: |workers| locksley::start(workers, |builder| builder.governor(Bws::default())),
+    },
+    Runtime {
+        name: "locksley-delayed",
+        about: "work stealing, Locksley with hunters that yield when they have failed 2 P times, and never sleep",
+        model: Model::Locksley,
+        start: |workers| locksley::start(workers, |builder| builder.governor(DelayedYield)),
+    },
+    Runtime {
+        name: "locksley-selective",
+        about: "work stealing, Locksley with hunters that yield after every 64th failure, and never sleep",
+        model: Model::Locksley,
+        start: |workers| locksley::start(workers, |builder| builder.governor(SelectiveYield)),
+    },
+    Runtime {
+        name: "locksley-global",
+        about: "work stealing, Locksley with half as many hunters as workers that work",
+        model: Model::Locksley,
+        start: |workers| {
+            locksley::start(workers, |builder| builder.governor(GlobalInformation::default()))
+        },
+    },
+    Runtime {
+        name: "locksley-bws-busy",
+        about: "work stealing, Locksley with the policy of BWS but that workers with work wake the others",
+        model: Model::Locksley,
+        start: |workers| locksley::start(workers, |builder| builder.governor(BusyWakes::default())),
     },
     Runtime {
         name: "locksley-awake",

@@ -1,6 +1,7 @@
 //! Hood's policy, after Arora, Blumofe and Plaxton: yield between failed attempts, and then at the lowest priority.
 
-use super::governor::{Governor, Hunter, Move, Prospect};
+use super::governor::{Governor, Hunter, Move};
+use super::prospect::Prospect;
 
 /// Hood's policy ("The Performance of Work Stealing in Multiprogrammed Environments", 1998, section 3.2), after Arora,
 /// Blumofe and Plaxton (SPAA 1998): a hunter yields the processor between failed attempts, and lowers its priority,
@@ -38,13 +39,13 @@ impl Governor for Abp {
         "abp"
     }
 
-    fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
         Box::new(*self)
     }
 }
 
 impl Hunter for Abp {
-    fn next(&mut self, prospect: &Prospect) -> Move {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
         let attempts = u64::from(self.attempts.max(1));
         let yields = prospect.failures / attempts;
         if self.sleep_after.is_some_and(|sleep_after| yields > u64::from(sleep_after)) {

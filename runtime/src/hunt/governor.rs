@@ -1,8 +1,12 @@
-//! The contract of governors: what a hunter is told, and what it may be told to do.
+//! The contract of governors: what they decide for a pool, and for each of its hunters.
 
 use std::fmt::Debug;
+use std::time::Duration;
 
-/// Decides what workers without work do. One governor serves a pool; it makes one [`Hunter`] for each worker.
+use super::prospect::Prospect;
+use crate::sleep::Limit;
+
+/// Decides what workers without work do. One governor serves one pool; it makes a [`Hunter`] for each worker.
 ///
 /// A policy is one file that implements these two traits. It decides only *how* a worker idles: that no ready task is
 /// left alone while a worker sleeps is kept by the pool, whatever a governor says.
@@ -18,12 +22,12 @@ use std::fmt::Debug;
 ///     fn name(&self) -> &'static str {
 ///         "hundred"
 ///     }
-///     fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+///     fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
 ///         Box::new(Hundred)
 ///     }
 /// }
 /// impl Hunter for Hundred {
-///     fn next(&mut self, prospect: &Prospect) -> Move {
+///     fn next(&mut self, prospect: &Prospect<'_>) -> Move {
 ///         if prospect.failures < 100 { Move::Search } else { Move::Sleep }
 ///     }
 /// }
@@ -36,8 +40,26 @@ pub trait Governor: Debug + Send + Sync + 'static {
     /// What the policy is called in reports.
     fn name(&self) -> &'static str;
 
-    /// The policy's state for one worker. Called on that worker's thread, once.
-    fn hunter(&self, worker: usize) -> Box<dyn Hunter>;
+    /// The policy's state for one worker of `workers`. Called on that worker's thread, once.
+    fn hunter(&self, worker: usize, workers: usize) -> Box<dyn Hunter>;
+
+    /// How many workers pushes wake, at the most, where the process may use so many processors. If not overridden: no limit.
+    fn limit(&self, processors: usize) -> Limit {
+        let _ = processors;
+        Limit::NONE
+    }
+
+    /// How long a turn on the processor workers ask for, where the kernel grants such wishes
+    /// ([`Assists::SHORT_TURNS`](crate::os::Assists::SHORT_TURNS)). If not overridden: as long as everybody's.
+    fn turn(&self) -> Option<Duration> {
+        None
+    }
+
+    /// How many sleepers a worker wakes with every push, though it has better things to do. Only for comparison.
+    #[cfg(feature = "alternatives")]
+    fn wakes_with_every_push(&self) -> usize {
+        0
+    }
 }
 
 /// One worker's side of a policy. It is asked while the worker has nothing else to do, and only then.
@@ -45,38 +67,24 @@ pub trait Governor: Debug + Send + Sync + 'static {
 /// A method that panics ends the process: a hunter may be standing on frames that other workers point into.
 pub trait Hunter {
     /// What the hunter does next. Asked first when the hunt begins, and then after each attempt that failed.
-    fn next(&mut self, prospect: &Prospect) -> Move;
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move;
 
-    /// The hunt is over, because work was found or because what the worker waited for has happened.
-    fn hunt_ends(&mut self, prospect: &Prospect) {
-        let _ = prospect;
+    /// The hunt is over.
+    fn hunt_ends(&mut self, prospect: &Prospect<'_>, end: End) {
+        let _ = (prospect, end);
     }
 }
 
-/// What a hunter knows when it decides. Figures about other workers were true a moment ago.
-#[derive(Clone, Copy, Debug)]
+/// Why a hunt is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Prospect {
-    /// Attempts that failed in a row since the hunt began, or since the worker last slept.
-    pub failures: u64,
-    /// Whether a task on this worker waits for another one to end: then somebody waits for this hunt.
-    pub waits: bool,
-    /// Workers of the pool.
-    pub workers: usize,
-    /// Workers that hunt, this one included.
-    pub hunting: usize,
-    /// Workers that sleep.
-    pub asleep: usize,
-    /// Processors that the process was allowed to use when the pool was built.
-    pub processors: usize,
-}
-
-impl Prospect {
-    /// Workers other than this one that are awake: they run tasks or hunt.
-    #[must_use]
-    pub fn others_awake(&self) -> usize {
-        self.workers.saturating_sub(self.asleep + 1)
-    }
+pub enum End {
+    /// A task was taken from another worker.
+    Stole,
+    /// A task was taken from the pool's inbox.
+    Received,
+    /// What the worker waited for has happened, or the pool is closed.
+    Over,
 }
 
 /// What a hunter does next.
@@ -90,6 +98,14 @@ pub enum Move {
     /// The same at the lowest priority: come back when nobody else wants the processor, then be as before and try.
     /// Where priority cannot be lowered and restored, this is [`Yield`](Self::Yield).
     YieldLowered,
-    /// Sleep until there is work, or not at all if there is some already; then try everything once.
+    /// Give the processor to this worker, if it could run and does not: bring it here if it waits elsewhere, yield, and then
+    /// try. It is as near as one comes to the system call `yield_to` of BWS (EuroSys 2012, section 4).
+    HandOver(usize),
+    /// Go to a processor that no other worker of the pool ran on last, if there is one, then try.
+    MoveAway,
+    /// Wake this worker if it sleeps, then try.
+    Wake(usize),
+    /// Sleep until there is work, or not at all if there is some already; then try everything once. A worker beyond the
+    /// governor's [`limit`](Governor::limit) tries only what nobody else seems to touch.
     Sleep,
 }

@@ -4,14 +4,17 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-use super::governor::{Hunter, Move, Prospect};
+use super::governor::{End, Hunter, Move};
+use super::prospect::{Activity, Prospect};
+use super::untouched::Untouched;
 use super::victims::Victims;
 use crate::deque::{Closed, Steal};
 use crate::job::Job;
 use crate::latch::Flag;
-use crate::os::{self, LoweredPriority};
+use crate::os::{self, LoweredPriority, Standing};
 use crate::pool::Shared;
 use crate::primitive::spin_loop;
+use crate::sleep::{Rest, Slept};
 use crate::unwind::AbortOnUnwind;
 use crate::worker::Worker;
 
@@ -37,19 +40,25 @@ pub(crate) struct Hunt {
     closed: Vec<(usize, Closed)>,
     /// Whether a victim was asked to open its deque since that was last made sure of.
     has_asked: bool,
+    /// The victim of the last attempt.
+    victim: Option<usize>,
+    /// What lay in the deques when this worker became the lookout.
+    untouched: Untouched,
     /// For how long the worker has slept in this hunt.
     slept: Duration,
 }
 
 impl Hunt {
     pub(crate) fn new(worker: usize, shared: &Shared) -> Self {
-        let hunter = shared.governor().hunter(worker);
+        let hunter = shared.governor().hunter(worker, shared.workers());
         let closed = Vec::with_capacity(shared.workers());
         Self {
             hunter,
             victims: Victims::new(worker, shared.workers()),
             closed,
             has_asked: false,
+            victim: None,
+            untouched: Untouched::new(shared.workers()),
             slept: Duration::ZERO,
         }
     }
@@ -59,13 +68,22 @@ impl Hunt {
         let abort = AbortOnUnwind("a governor panicked");
         let shared = worker.shared();
         shared.sleep().begins_to_hunt();
+        worker.seat().does(Activity::Hunts);
         let mut failures = 0;
         self.slept = Duration::ZERO;
+        self.victim = None;
         let begin = Instant::now();
         let found = self.search(worker, done, &mut failures);
         let hunting = begin.elapsed().saturating_sub(self.slept);
         worker.counters().hunting_nanos.add(hunting.as_nanos() as u64);
-        self.hunter.hunt_ends(&prospect(worker, done, failures));
+        let end = match &found {
+            None => End::Over,
+            Some(found) if found.from == worker.index() => End::Received,
+            Some(_) => End::Stole,
+        };
+        let prospect = self.prospect(worker, done, failures);
+        self.hunter.hunt_ends(&prospect, end);
+        worker.seat().does(Activity::Works);
         self.stops_hunting(worker);
         abort.disarm();
         found
@@ -73,7 +91,8 @@ impl Hunt {
 
     fn search(&mut self, worker: &Worker, done: &Flag, failures: &mut u64) -> Option<Found> {
         while !done.is_set() {
-            match self.hunter.next(&prospect(worker, done, *failures)) {
+            let prospect = self.prospect(worker, done, *failures);
+            match self.hunter.next(&prospect) {
                 Move::Search => spin_loop(),
                 Move::Yield => {
                     self.insist(worker);
@@ -83,10 +102,11 @@ impl Hunt {
                     self.insist(worker);
                     self.yield_lowered(worker);
                 }
+                Move::HandOver(peer) => self.hand_over(worker, peer),
+                Move::MoveAway => move_away(worker),
+                Move::Wake(sleeper) => worker.shared().sleep().wake(sleeper),
                 Move::Sleep => {
-                    self.sleep(worker, done);
-                    // Whatever the governor goes on to say: it cannot leave alone what there is.
-                    let found = self.sweep(worker);
+                    let found = self.sleep_and_look(worker, done);
                     if found.is_some() {
                         return found;
                     }
@@ -114,8 +134,8 @@ impl Hunt {
                 return received;
             }
         }
-        let victim = self.victims.choose()?;
-        self.steal(worker, victim)
+        self.victim = self.victims.choose();
+        self.steal(worker, self.victim?)
     }
 
     /// One attempt each: the inbox, and all other workers from a random one on.
@@ -175,18 +195,71 @@ impl Hunt {
         shared.sleep().begins_to_hunt();
     }
 
-    fn sleep(&mut self, worker: &Worker, done: &Flag) {
+    /// Gives the processor to `peer`, which does not run.
+    fn hand_over(&mut self, worker: &Worker, peer: usize) {
+        if bring_here(worker, peer) {
+            self.insist(worker);
+            worker.counters().hand_overs.increment();
+            let_others_run(worker);
+        }
+    }
+
+    /// Sleeps, and then looks at everything, whatever the governor goes on to say: it cannot leave alone what there is. But a
+    /// worker that is one too many leaves to the others what they seem to be busy with.
+    fn sleep_and_look(&mut self, worker: &Worker, done: &Flag) -> Option<Found> {
+        let slept = self.sleep(worker, done);
+        if !worker.shared().sleep().is_one_too_many() {
+            return self.sweep(worker);
+        }
+        let received = receive(worker);
+        if received.is_some() || slept != Slept::AsLookout {
+            return received;
+        }
+        let left_alone = self.untouched.find(worker.shared())?;
+        self.steal(worker, left_alone)
+    }
+
+    fn sleep(&mut self, worker: &Worker, done: &Flag) -> Slept {
         let shared = worker.shared();
-        let look_again = || {
-            shared.open_deques(&mut self.closed);
-            let stay_awake = done.is_set() || shared.is_work_left();
+        let look_again = |rest| {
+            if rest != Rest::Relieved {
+                shared.open_deques(&mut self.closed);
+            }
+            if rest == Rest::AsLookout {
+                self.untouched.note(shared);
+            }
+            let is_work_left = match rest {
+                Rest::Full => shared.is_work_left(),
+                Rest::Relieved | Rest::AsLookout => !shared.inbox().is_empty(),
+            };
+            let stay_awake = done.is_set() || is_work_left;
             worker.counters().sleeps.add(u64::from(!stay_awake));
             stay_awake
         };
         let begin = Instant::now();
-        if shared.sleep().sleep(worker.index(), look_again) {
+        worker.seat().does(Activity::Sleeps);
+        let slept = shared.sleep().sleep(worker.index(), look_again);
+        worker.seat().does(Activity::Hunts);
+        if slept != Slept::No {
             worker.counters().wakeups.increment();
             self.slept += begin.elapsed();
+        }
+        slept
+    }
+
+    fn prospect<'a>(&self, worker: &'a Worker, done: &Flag, failures: u64) -> Prospect<'a> {
+        let shared = worker.shared();
+        let census = shared.sleep().census();
+        Prospect {
+            failures,
+            waits: !std::ptr::eq(done, shared.closed()),
+            workers: shared.workers(),
+            hunting: census.hunting(),
+            asleep: census.asleep(),
+            processors: shared.processors(),
+            worker: worker.index(),
+            victim: self.victim,
+            shared,
         }
     }
 }
@@ -202,16 +275,38 @@ fn let_others_run(worker: &Worker) {
     os::yield_now();
 }
 
-fn prospect(worker: &Worker, done: &Flag, failures: u64) -> Prospect {
+/// Has `peer`, which does not run, wait for this worker's processor. Says whether it does.
+fn bring_here(worker: &Worker, peer: usize) -> bool {
+    let here = worker.seat().processor();
+    let seat = worker.shared().seat(peer);
+    match seat.standing(here) {
+        Standing::WaitsHere => true,
+        Standing::WaitsElsewhere => here.is_some_and(|here| {
+            let pulled = seat.pull(here);
+            worker.counters().pulls.add(u64::from(pulled));
+            pulled
+        }),
+        Standing::Runs | Standing::Blocked | Standing::Unknown => false,
+    }
+}
+
+/// Goes to a processor where no peer that is awake was last, if there is one.
+fn move_away(worker: &Worker) {
     let shared = worker.shared();
-    let census = shared.sleep().census();
-    Prospect {
-        failures,
-        waits: !std::ptr::eq(done, shared.closed()),
-        workers: shared.workers(),
-        hunting: census.hunting(),
-        asleep: census.asleep(),
-        processors: shared.processors(),
+    let is_taken = |processor: usize| {
+        (0..shared.workers()).any(|peer| {
+            let seat = shared.seat(peer);
+            peer != worker.index()
+                && seat.activity() != Activity::Sleeps
+                && seat.processor() == Some(processor)
+        })
+    };
+    let free = shared.processor_ids().iter().find(|&&processor| !is_taken(processor));
+    if let Some(&free) = free
+        && worker.seat().processor() != Some(free)
+        && shared.moves_workers()
+    {
+        worker.counters().moves.add(u64::from(os::move_this_thread(free)));
     }
 }
 

@@ -1,14 +1,24 @@
-//! What a worker without work does: a [`Governor`] decides, and [`Abp`] is the one that pools have by default.
+//! What a worker without work does: a [`Governor`] decides, and [`Balanced`] is the one that pools have by default.
 //!
 //! The README beside this file's source says where a hunter looks, and lists the policies with their sources.
 
 mod abp;
 #[cfg(feature = "alternatives")]
 pub(crate) mod alternatives;
+mod balanced;
+mod bws;
 mod governor;
 mod hunter;
+mod neighbours;
+mod prospect;
+mod untouched;
 mod victims;
+mod wishes;
 
+pub use crate::sleep::Limit;
 pub use abp::Abp;
-pub use governor::{Governor, Hunter, Move, Prospect};
+pub use balanced::Balanced;
+pub use bws::Bws;
+pub use governor::{End, Governor, Hunter, Move};
 pub(crate) use hunter::{Found, Hunt};
+pub use prospect::{Activity, Prospect};

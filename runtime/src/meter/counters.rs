@@ -35,5 +35,8 @@ pub(crate) struct Counters {
     pub(crate) yields: Count,
     pub(crate) sleeps: Count,
     pub(crate) wakeups: Count,
+    pub(crate) hand_overs: Count,
+    pub(crate) pulls: Count,
+    pub(crate) moves: Count,
     pub(crate) hunting_nanos: Count,
 }

@@ -24,6 +24,12 @@ pub struct WorkerStats {
     pub sleeps: u64,
     /// Times it got up again.
     pub wakeups: u64,
+    /// Times the worker, hunting, gave its processor to one that had work and was not running.
+    pub hand_overs: u64,
+    /// Times it brought such a worker to its own processor.
+    pub pulls: u64,
+    /// Times it went to a processor where no other worker was.
+    pub moves: u64,
     /// Time spent looking for work, on the clock of the wall: attempts and yields, but not sleep. What a worker was
     /// suspended while it hunted is in it. Added when a hunt ends.
     pub hunting: Duration,
@@ -46,6 +52,9 @@ impl Add for WorkerStats {
             yields: self.yields + other.yields,
             sleeps: self.sleeps + other.sleeps,
             wakeups: self.wakeups + other.wakeups,
+            hand_overs: self.hand_overs + other.hand_overs,
+            pulls: self.pulls + other.pulls,
+            moves: self.moves + other.moves,
             hunting: self.hunting + other.hunting,
             #[cfg(feature = "alternatives")]
             lock_wait: self.lock_wait + other.lock_wait,

@@ -72,6 +72,36 @@ pub fn assists() -> Vec<Assist> {
             state: AssistState::from_probe(system::probe_lowered_priority()),
         },
         Assist {
+            name: "run state",
+            purpose: "a hunter sees which processor a peer ran on last: one that shows the hunter's own does not run",
+            fallback: "hunters do not give way to peers that wait for their processor",
+            state: AssistState::from_probe(system::probe_run_state()),
+        },
+        Assist {
+            name: "switch records",
+            purpose: "a hunter sees whether a peer was preempted, wherever it waits",
+            fallback: "only peers that wait for the hunter's own processor are seen to wait",
+            state: AssistState::from_probe(system::probe_switch_records()),
+        },
+        Assist {
+            name: "moves",
+            purpose: "a hunter brings a preempted peer to its own processor, or goes to one where no peer is",
+            fallback: "peers run where the kernel puts them",
+            state: AssistState::from_probe(system::probe_affinity()),
+        },
+        Assist {
+            name: "short turns",
+            purpose: "a worker that is woken, or brought to another processor, runs soon",
+            fallback: "workers take turns as long as everybody's",
+            state: AssistState::from_probe(system::probe_slice()),
+        },
+        Assist {
+            name: "runnable threads",
+            purpose: "hunters see whether others want the machine, and are patient if nobody does",
+            fallback: "hunters behave as if others wanted it",
+            state: AssistState::from_probe(system::probe_runnable_threads()),
+        },
+        Assist {
             name: "thread clocks",
             purpose: "processor time of each worker, readable while it runs",
             fallback: "no processor time in the statistics",

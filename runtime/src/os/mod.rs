@@ -4,9 +4,12 @@
 //! [`assists`]. Compile with `--cfg locksley_portable` to get the fallback on Linux as well.
 
 mod assist;
+mod assists;
+mod door;
 #[cfg(loom)]
 mod loom;
 mod processors;
+mod standing;
 
 #[cfg(all(target_os = "linux", not(locksley_portable)))]
 mod linux;
@@ -19,15 +22,17 @@ mod portable;
 use portable as system;
 
 pub use assist::{Assist, AssistState, assists};
+pub use assists::Assists;
 pub use processors::Processors;
 
 #[cfg(loom)]
 pub(crate) use self::loom::{Futex, heavy_barrier, heavy_barrier_works, light_barrier};
+pub use standing::Standing;
 #[cfg(not(loom))]
 pub(crate) use system::{Futex, heavy_barrier, heavy_barrier_works};
 pub(crate) use system::{
-    LoweredPriority, ThreadClock, busy_time, lowered_priority_works, move_to_process_affinity,
-    process_time,
+    LoweredPriority, ThreadClock, ThreadWatch, busy_time, lowered_priority_works, move_this_thread,
+    move_to_process_affinity, process_time, runnable_threads, shorten_turns,
 };
 
 /// Lets other threads run on this processor, if any are ready.

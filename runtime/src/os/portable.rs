@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::thread::Thread;
 use std::time::Duration;
 
+use super::{Assists, Standing};
 use crate::primitive::{AtomicU32, Ordering, fence};
 
 /// A word that one thread may block on.
@@ -30,6 +31,16 @@ impl Futex {
         fence(Ordering::SeqCst);
         if self.word.load(Ordering::Acquire) == expected {
             std::thread::park();
+        }
+    }
+
+    /// As [`wait`](Self::wait), but not for much longer than `most`.
+    pub(crate) fn wait_at_most(&self, expected: u32, most: Duration) {
+        self.waiter.get_or_init(std::thread::current);
+        // As in `wait`.
+        fence(Ordering::SeqCst);
+        if self.word.load(Ordering::Acquire) == expected {
+            std::thread::park_timeout(most);
         }
     }
 
@@ -121,6 +132,56 @@ pub(crate) fn busy_time(_processors: &[usize]) -> Result<Duration, String> {
 }
 
 pub(super) fn probe_busy_time() -> Result<(), String> {
+    not_here()
+}
+
+pub(crate) fn move_this_thread(_processor: usize) -> bool {
+    false
+}
+
+/// What others may learn of a thread: nothing here.
+#[derive(Debug)]
+pub(crate) struct ThreadWatch;
+
+impl ThreadWatch {
+    pub(crate) fn of_this_thread(_assists: Assists) -> Self {
+        Self
+    }
+
+    pub(crate) fn processor(&self) -> Option<usize> {
+        None
+    }
+
+    pub(crate) fn standing(&self, _here: Option<usize>) -> Standing {
+        Standing::Unknown
+    }
+
+    pub(crate) fn pull(&self, _here: usize) -> bool {
+        false
+    }
+
+    pub(crate) fn retire(&self) {}
+}
+
+pub(super) fn probe_run_state() -> Result<(), String> {
+    not_here()
+}
+
+pub(super) fn probe_switch_records() -> Result<(), String> {
+    not_here()
+}
+
+pub(crate) fn shorten_turns(_turn: Duration) {}
+
+pub(super) fn probe_slice() -> Result<(), String> {
+    not_here()
+}
+
+pub(crate) fn runnable_threads() -> Option<usize> {
+    None
+}
+
+pub(super) fn probe_runnable_threads() -> Result<(), String> {
     not_here()
 }
 

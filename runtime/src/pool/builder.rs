@@ -9,8 +9,8 @@ use super::start::{self, Hooks};
 use super::{Pool, global};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::DequeKind;
-use crate::hunt::{Abp, Governor};
-use crate::os::Processors;
+use crate::hunt::{Balanced, Governor};
+use crate::os::{Assists, Processors};
 use crate::sleep::MAX_WORKERS;
 
 /// How many workers a pool has if nobody says: this environment variable, or else the processors that are allowed.
@@ -37,6 +37,7 @@ pub struct PoolBuilder {
     thread_name: Box<dyn Fn(usize) -> String>,
     affinity: Affinity,
     governor: Box<dyn Governor>,
+    assists: Assists,
     panic_handler: Option<Box<PanicHandler>>,
     hooks: Hooks,
     #[cfg(feature = "alternatives")]
@@ -61,7 +62,8 @@ impl Default for PoolBuilder {
             stack_size: None,
             thread_name: Box::new(|index| format!("locksley-{index}")),
             affinity: Affinity::default(),
-            governor: Box::new(Abp::default()),
+            governor: Box::new(Balanced::default()),
+            assists: Assists::ALL,
             panic_handler: None,
             hooks: Hooks::default(),
             #[cfg(feature = "alternatives")]
@@ -92,9 +94,14 @@ impl PoolBuilder {
         Self { affinity, ..self }
     }
 
-    /// What workers without work do. If not set: [`Abp`], with its default parameters.
+    /// What workers without work do. If not set: [`Balanced`].
     pub fn governor(self, governor: impl Governor) -> Self {
         Self { governor: Box::new(governor), ..self }
+    }
+
+    /// Which of the kernel's assists the pool makes use of, where they work. If not set: all.
+    pub fn assists(self, assists: Assists) -> Self {
+        Self { assists, ..self }
     }
 
     /// Called on each worker's thread before its first task, with the worker's index. Its panic is
@@ -159,6 +166,7 @@ impl PoolBuilder {
         };
         let makeup = start::Makeup {
             governor: self.governor,
+            assists: self.assists,
             panic_handler: self.panic_handler,
             #[cfg(feature = "alternatives")]
             deque: self.deque,

@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 
 pub use builder::{Affinity, PoolBuilder};
 pub use error::BuildError;
-pub(crate) use shared::Shared;
+pub(crate) use shared::{Seat, Shared};
 
 use crate::job::{HeapJob, StackJob};
 use crate::latch::{Latch, ThreadLatch, WorkerLatch};

@@ -2,17 +2,18 @@
 
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::AnyThief;
 use crate::deque::{ChaseLevThief, Closed, Inbox, Steal, Thief};
-use crate::hunt::Governor;
+use crate::hunt::{Activity, Governor};
 use crate::job::Job;
 use crate::latch::Flag;
 use crate::meter::{Counters, PoolStats, WorkerStats};
-use crate::os::{self, Processors, ThreadClock};
+use crate::os::{self, Assists, Processors, Standing, ThreadClock, ThreadWatch};
 use crate::primitive::{AtomicUsize, CachePadded, Ordering};
 use crate::sleep::Sleep;
 use crate::unwind::{self, AbortOnUnwind, Payload};
@@ -27,7 +28,8 @@ pub(crate) struct Shared {
     sleep: Sleep,
     governor: Box<dyn Governor>,
     /// Processors allowed when the pool was built.
-    processors: usize,
+    processors: Processors,
+    assists: Assists,
     /// Whether hunters can lower their priority and get it back. Asked once, before there are workers: hunting takes
     /// no lock, not even that of a probe.
     can_lower_priority: bool,
@@ -44,7 +46,10 @@ pub(crate) struct Seat {
     instead: Option<AnyThief<Job>>,
     /// Apart from what thieves read: the worker writes these with every task.
     counters: CachePadded<Counters>,
+    /// What the worker does. Read by hunters, and no part of any protocol.
+    activity: CachePadded<AtomicU8>,
     clock: OnceLock<ThreadClock>,
+    watch: OnceLock<ThreadWatch>,
 }
 
 impl Seat {
@@ -54,7 +59,9 @@ impl Seat {
             #[cfg(feature = "alternatives")]
             instead: None,
             counters: CachePadded::default(),
+            activity: CachePadded::default(),
             clock: OnceLock::new(),
+            watch: OnceLock::new(),
         }
     }
 
@@ -71,7 +78,16 @@ impl Seat {
         self.thief.steal_oldest()
     }
 
-    fn is_empty(&self) -> bool {
+    /// Two numbers that change together with what is in the deque; `None` if it has none.
+    pub(crate) fn marks(&self) -> Option<(i64, i64)> {
+        #[cfg(feature = "alternatives")]
+        if self.instead.is_some() {
+            return None;
+        }
+        Some(self.thief.marks())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
         #[cfg(feature = "alternatives")]
         if let Some(instead) = &self.instead {
             return instead.is_empty();
@@ -83,9 +99,44 @@ impl Seat {
         &self.counters
     }
 
-    /// Called by the worker on its own thread.
-    pub(crate) fn start_clock(&self) {
+    /// Called by the worker on its own thread, which is from then on seen by others.
+    pub(crate) fn appear(&self, assists: Assists) {
         self.clock.get_or_init(ThreadClock::of_this_thread);
+        self.watch.get_or_init(|| ThreadWatch::of_this_thread(assists));
+    }
+
+    /// Called by the worker on its own thread, before that ends.
+    pub(crate) fn disappear(&self) {
+        if let Some(watch) = self.watch.get() {
+            watch.retire();
+        }
+    }
+
+    pub(crate) fn does(&self, activity: Activity) {
+        self.activity.store(activity as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn activity(&self) -> Activity {
+        match self.activity.load(Ordering::Relaxed) {
+            0 => Activity::Works,
+            1 => Activity::Hunts,
+            _ => Activity::Sleeps,
+        }
+    }
+
+    /// The processor that the worker last ran on.
+    pub(crate) fn processor(&self) -> Option<usize> {
+        self.watch.get()?.processor()
+    }
+
+    /// Where the worker is, as seen by one that runs on processor `here`.
+    pub(crate) fn standing(&self, here: Option<usize>) -> Standing {
+        self.watch.get().map_or(Standing::Unknown, |watch| watch.standing(here))
+    }
+
+    /// Has the worker wait for processor `here`. Says whether that was done.
+    pub(crate) fn pull(&self, here: usize) -> bool {
+        self.watch.get().is_some_and(|watch| watch.pull(here))
     }
 
     fn stats(&self) -> WorkerStats {
@@ -97,6 +148,9 @@ impl Seat {
             yields: self.counters.yields.read(),
             sleeps: self.counters.sleeps.read(),
             wakeups: self.counters.wakeups.read(),
+            hand_overs: self.counters.hand_overs.read(),
+            pulls: self.counters.pulls.read(),
+            moves: self.counters.moves.read(),
             hunting: Duration::from_nanos(self.counters.hunting_nanos.read()),
             #[cfg(feature = "alternatives")]
             lock_wait: self.instead.as_ref().map_or(Duration::ZERO, AnyThief::lock_wait),
@@ -109,17 +163,23 @@ impl Shared {
     pub(crate) fn new(
         seats: impl Iterator<Item = Seat>,
         governor: Box<dyn Governor>,
+        assists: Assists,
         panic_handler: Option<Box<PanicHandler>>,
     ) -> Arc<Self> {
         let seats: Box<[_]> = seats.map(CachePadded::new).collect();
-        let sleep = Sleep::new(seats.len());
+        let processors = Processors::allowed();
+        let sleep = Sleep::new(seats.len(), governor.limit(processors.count()));
+        #[cfg(feature = "alternatives")]
+        let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
         Arc::new(Self {
             seats,
             inbox: Inbox::new(),
             sleep,
             governor,
-            processors: Processors::allowed().count(),
-            can_lower_priority: os::lowered_priority_works(),
+            processors,
+            assists,
+            can_lower_priority: assists.has(Assists::LOWERED_PRIORITY)
+                && os::lowered_priority_works(),
             panic_handler,
             unfinished: AtomicUsize::new(1),
             closed: Flag::new(),
@@ -147,7 +207,25 @@ impl Shared {
     }
 
     pub(crate) fn processors(&self) -> usize {
-        self.processors
+        self.processors.count()
+    }
+
+    /// The processors that the process was allowed to use when the pool was built.
+    pub(crate) fn processor_ids(&self) -> &[usize] {
+        self.processors.ids()
+    }
+
+    pub(crate) fn assists(&self) -> Assists {
+        self.assists
+    }
+
+    pub(crate) fn moves_workers(&self) -> bool {
+        self.assists.has(Assists::MOVES)
+    }
+
+    /// Threads of all programs that can run.
+    pub(crate) fn runnable_threads(&self) -> Option<usize> {
+        self.assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads).flatten()
     }
 
     pub(crate) fn can_lower_priority(&self) -> bool {

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Pool;
-use crate::hunt::Abp;
+use crate::hunt::{Abp, Governor, Hunter, Limit, Move, Prospect};
 use crate::primitive::stepped::{self, Gate};
 
 const PARENTS: usize = 12;
@@ -23,9 +23,31 @@ fn wait_for(count: &AtomicUsize, least: usize) -> usize {
     count.load(Ordering::Acquire)
 }
 
+/// Pushes keep one worker awake, and that one is held.
+#[derive(Debug)]
+struct Confined;
+
+impl Governor for Confined {
+    fn name(&self) -> &'static str {
+        "confined"
+    }
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Confined)
+    }
+    fn limit(&self, _processors: usize) -> Limit {
+        Limit { awake: 1, nap: Duration::from_micros(100) }
+    }
+}
+
+impl Hunter for Confined {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+        let is_tired = prospect.is_one_too_many() || prospect.failures > 2;
+        if is_tired { Move::Sleep } else { Move::Search }
+    }
+}
+
 /// Sends tasks that push tasks. The first of them arms its worker.
-fn hold_after(steps: usize, workers: usize, sleep_after: Option<u32>) -> bool {
-    let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after };
+fn hold_after(steps: usize, workers: usize, governor: impl Governor) -> bool {
     let pool = Pool::builder().workers(workers).governor(governor).build().unwrap();
     let gate = Arc::new(Gate::default());
     let done = Arc::new(AtomicUsize::new(0));
@@ -59,11 +81,23 @@ fn others_finish_while_a_worker_is_held_at_any_step() {
     for workers in [2, 3] {
         for sleep_after in [Some(0), Some(1000), None] {
             for steps in (0..120).chain((120..1000).step_by(37)) {
-                times_held += usize::from(hold_after(steps, workers, sleep_after));
+                let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after };
+                times_held += usize::from(hold_after(steps, workers, governor));
             }
         }
     }
     assert!(times_held > 100, "the harness holds threads: {times_held}");
+}
+
+#[test]
+fn a_lookout_takes_over_from_a_worker_that_is_held_at_any_step() {
+    let mut times_held = 0;
+    for workers in [2, 3] {
+        for steps in (0..120).chain((120..1000).step_by(37)) {
+            times_held += usize::from(hold_after(steps, workers, Confined));
+        }
+    }
+    assert!(times_held > 50, "the harness holds threads: {times_held}");
 }
 
 /// Tasks are pushed by a worker that waits for them without helping, while one of the other two workers is held.

@@ -12,7 +12,7 @@ use super::{Pool, global};
 use crate::deque::alternatives::{DequeKind, any};
 use crate::deque::chase_lev;
 use crate::hunt::Governor;
-use crate::os;
+use crate::os::{self, Assists};
 use crate::primitive::{AtomicUsize, Ordering};
 use crate::unwind::{self, Payload};
 use crate::worker::{OwnDeque, Worker};
@@ -38,6 +38,7 @@ pub(super) struct Threads {
 /// What the pool is made of, apart from its threads.
 pub(super) struct Makeup {
     pub(super) governor: Box<dyn Governor>,
+    pub(super) assists: Assists,
     pub(super) panic_handler: Option<Box<PanicHandler>>,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,
@@ -55,7 +56,8 @@ impl Makeup {
                 Seat::with_instead(thief, thief_instead),
             );
         }
-        let (owner, thief) = chase_lev(os::heavy_barrier_works());
+        let may_close = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
+        let (owner, thief) = chase_lev(may_close);
         let owner = OwnDeque {
             owner,
             #[cfg(feature = "alternatives")]
@@ -73,7 +75,8 @@ pub(super) fn start(
     makeup: Makeup,
 ) -> Result<Pool, BuildError> {
     let (owners, seats): (Vec<_>, Vec<_>) = (0..workers).map(|_| makeup.deque()).unzip();
-    let shared = Shared::new(seats.into_iter(), makeup.governor, makeup.panic_handler);
+    let shared =
+        Shared::new(seats.into_iter(), makeup.governor, makeup.assists, makeup.panic_handler);
     // From here on an early return closes the pool: its handle is dropped, and with it the workers end.
     let mut pool = Pool { shared: Arc::clone(&shared), threads: Vec::with_capacity(workers) };
     let hooks = Arc::new(hooks);
@@ -154,6 +157,12 @@ impl Starting {
         if affinity == Affinity::Process {
             os::move_to_process_affinity();
         }
+        // Before the hook, which may choose otherwise.
+        if let Some(turn) = shared.governor().turn()
+            && shared.assists().has(Assists::SHORT_TURNS)
+        {
+            os::shorten_turns(turn);
+        }
         let hook = || {
             let data = hooks.worker_data.as_ref().map(|make| make(index));
             let worker =
@@ -167,10 +176,11 @@ impl Starting {
             Ok(worker) => worker,
             Err(payload) => return muster.failed(index, payload),
         };
-        shared.seat(index).start_clock();
+        shared.seat(index).appear(shared.assists());
         muster.ready();
         drop(muster);
         worker.serve();
+        shared.seat(index).disappear();
         let left = unwind::halt(|| {
             drop(worker);
             if let Some(on_exit) = &hooks.on_exit {

@@ -1,10 +1,11 @@
-//! One word that says how many workers hunt and sleep, and how many times one has got up.
+//! One word that says how many workers hunt and sleep, whether there is a lookout, and how many times one has got up.
 //!
 //! | bits  | field     | changes when                                                            |
 //! |-------|-----------|-------------------------------------------------------------------------|
 //! | 0–15  | `asleep`  | a hunter falls asleep (+1), gets up (−1)                                |
 //! | 16–31 | `hunting` | a worker begins to hunt (+1), stops or falls asleep (−1), gets up (+1)  |
-//! | 32–63 | `got_up`  | a sleeper gets up (+1, wraps)                                           |
+//! | 32    | `lookout` | a hunter falls asleep as the lookout (+1), and gets up (−1)             |
+//! | 33–63 | `got_up`  | a sleeper gets up (+1, wraps)                                           |
 //!
 //! Each worker changes the word only for itself, so a worker that is suspended leaves at most its own state behind.
 
@@ -16,7 +17,8 @@ const FIELD: u64 = 0xFFFF;
 
 const ONE_ASLEEP: u64 = 1;
 const ONE_HUNTING: u64 = 1 << 16;
-const ONE_GOT_UP: u64 = 1 << 32;
+const LOOKOUT: u64 = 1 << 32;
+const ONE_GOT_UP: u64 = 1 << 33;
 
 /// The most workers that the word can count, with one number to spare that shows a field which went below 0.
 pub(crate) const MAX_WORKERS: usize = FIELD as usize - 1;
@@ -39,13 +41,19 @@ impl Census {
     }
 
     pub(super) fn got_up(self) -> u32 {
-        (self.0 >> 32) as u32
+        (self.0 >> 33) as u32
     }
 
-    /// Nobody hunts and somebody sleeps. One comparison: `hunting` is 0 and `asleep` is not.
+    pub(super) fn has_lookout(self) -> bool {
+        self.0 & LOOKOUT != 0
+    }
+
+    /// Nobody hunts, and one of those who sleep would have to: anyone if there is no lookout, and one of those beyond the
+    /// `spare` ones if there is. One comparison: `hunting` is 0 and `asleep` is greater than that.
     #[inline]
-    pub(super) fn nobody_hunts_though_some_sleep(self) -> bool {
-        (self.0 as u32).wrapping_sub(1) < FIELD as u32
+    pub(super) fn lacks_a_hunter(self, spare: u32) -> bool {
+        let spare = if self.has_lookout() { spare } else { 0 };
+        (self.0 as u32).wrapping_sub(spare + 1) < FIELD as u32 - spare
     }
 
     fn is_possible(self) -> bool {
@@ -58,6 +66,7 @@ impl fmt::Debug for Census {
         f.debug_struct("Census")
             .field("asleep", &self.asleep())
             .field("hunting", &self.hunting())
+            .field("lookout", &self.has_lookout())
             .field("got_up", &self.got_up())
             .finish()
     }
@@ -90,6 +99,27 @@ impl Counters {
 
     pub(super) fn gets_up(&self) -> Census {
         self.change(ONE_GOT_UP + ONE_HUNTING, ONE_ASLEEP)
+    }
+
+    /// As [`falls_asleep`](Self::falls_asleep), if there is no lookout, and no more than `spare` sleep afterwards. Says whether it
+    /// was so.
+    pub(super) fn falls_asleep_as_lookout(&self, spare: u32) -> bool {
+        let mut before = self.census();
+        while !before.has_lookout() && before.asleep() < spare as usize {
+            let after = before.0 + LOOKOUT + ONE_ASLEEP - ONE_HUNTING;
+            // AcqRel as in `change`.
+            let exchange =
+                self.0.compare_exchange(before.0, after, Ordering::AcqRel, Ordering::Acquire);
+            match exchange {
+                Ok(_) => return true,
+                Err(now) => before = Census(now),
+            }
+        }
+        false
+    }
+
+    pub(super) fn lookout_gets_up(&self) -> Census {
+        self.change(ONE_GOT_UP + ONE_HUNTING, LOOKOUT + ONE_ASLEEP)
     }
 
     fn change(&self, add: u64, subtract: u64) -> Census {

@@ -13,6 +13,7 @@ mod sleepers;
 mod tests;
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use counters::Counters;
 pub(crate) use counters::{Census, MAX_WORKERS};
@@ -27,6 +28,51 @@ pub(crate) struct Sleep {
     counters: Counters,
     sleepers: Sleepers,
     parkers: Box<[CachePadded<Parker>]>,
+    limit: Limit,
+    /// How many of the workers are beyond the limit.
+    spare: u32,
+    /// How many sleepers every push wakes.
+    #[cfg(feature = "alternatives")]
+    wakes_with_every_push: usize,
+}
+
+/// How many workers pushes wake, at the most, to be awake at the same time.
+///
+/// When so many are awake, one of those asleep is the lookout: it gets up every `nap` to see whether tasks lie where nobody
+/// touches them, because a worker that is awake may be stuck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Workers, at least one.
+    pub awake: usize,
+    /// For how long the lookout sleeps.
+    pub nap: Duration,
+}
+
+impl Limit {
+    /// No limit, however many workers there are.
+    pub const NONE: Self = Self { awake: usize::MAX, nap: Duration::MAX };
+}
+
+/// What somebody who falls asleep leaves to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Nothing: it looks at everything again.
+    Full,
+    /// What is pushed, to the lookout.
+    Relieved,
+    /// It is the lookout.
+    AsLookout,
+}
+
+/// How a worker slept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slept {
+    /// Not at all: there was a reason to stay awake.
+    No,
+    /// Until it was woken.
+    Well,
+    /// As the lookout, until it was woken or its nap was over.
+    AsLookout,
 }
 
 /// A worker's own memory of the last wake-up that it asked for.
@@ -38,13 +84,23 @@ pub(crate) struct Summons {
 }
 
 impl Sleep {
-    pub(crate) fn new(workers: usize) -> Self {
+    pub(crate) fn new(workers: usize, limit: Limit) -> Self {
         debug_assert!(workers <= MAX_WORKERS);
         Self {
+            limit,
+            #[cfg(feature = "alternatives")]
+            wakes_with_every_push: 0,
+            spare: workers.saturating_sub(limit.awake.max(1)) as u32,
             counters: Counters::new(),
             sleepers: Sleepers::new(workers),
             parkers: (0..workers).map(|_| CachePadded::new(Parker::new())).collect(),
         }
+    }
+
+    /// The same, but that every push wakes so many.
+    #[cfg(feature = "alternatives")]
+    pub(crate) fn waking_with_every_push(self, wakes_with_every_push: usize) -> Self {
+        Self { wakes_with_every_push, ..self }
     }
 
     /// How many workers do what, a moment ago.
@@ -60,7 +116,7 @@ impl Sleep {
     /// one of them is woken to hunt in its place: pushes did not wake anybody while this one hunted.
     pub(crate) fn stops_hunting(&self, summons: &Summons, is_work_left: impl FnOnce() -> bool) {
         let census = self.counters.stops_hunting();
-        if census.nobody_hunts_though_some_sleep() {
+        if census.lacks_a_hunter(self.spare) {
             // Pairs with the fence in `work_was_pushed`: a push that still saw this hunter is seen here.
             fence(Ordering::SeqCst);
             if is_work_left() {
@@ -78,8 +134,12 @@ impl Sleep {
         // Pairs with the fences in `sleep` and `stops_hunting`: either they see the task, or we see that they are gone.
         fence(Ordering::SeqCst);
         let census = self.census();
-        if census.nobody_hunts_though_some_sleep() {
+        if census.lacks_a_hunter(self.spare) {
             self.summon_unless_under_way(census, summons);
+        }
+        #[cfg(feature = "alternatives")]
+        for _ in 0..self.wakes_with_every_push.min(census.asleep()) {
+            self.summon();
         }
     }
 
@@ -88,7 +148,11 @@ impl Sleep {
     pub(crate) fn relies_on_pushes(&self) -> bool {
         // Pairs with the fences in `sleep` and `stops_hunting`: either they see the change, or we that they are gone.
         fence(Ordering::SeqCst);
-        self.census().nobody_hunts_though_some_sleep()
+        #[cfg(feature = "alternatives")]
+        if self.wakes_with_every_push > 0 {
+            return true;
+        }
+        self.census().lacks_a_hunter(self.spare)
     }
 
     /// Somebody who is no worker of this pool has sent it work. Wakes a sleeper if there is one, even when others
@@ -140,23 +204,53 @@ impl Sleep {
         }
     }
 
-    /// `worker`, which hunts, sleeps until it is woken, or not at all if `look_again` finds a reason to stay awake.
-    /// Says whether it did block. Hunts again when this returns.
+    /// Whether as many workers as the limit allows are awake though the calling one, which hunts, is not counted.
+    pub(crate) fn is_one_too_many(&self) -> bool {
+        // This one is awake; if it slept, `asleep + 1` would.
+        self.census().asleep() < self.spare as usize
+    }
+
+    /// `worker`, which hunts, sleeps until it is woken, or not at all if `look_again` finds a reason to stay awake. If it is
+    /// one too many and there is no lookout, it sleeps as that. Hunts again when this returns.
     ///
-    /// It looks even when others still hunt, who would find what there is: one of them may be suspended.
-    pub(crate) fn sleep(&self, worker: usize, look_again: impl FnOnce() -> bool) -> bool {
+    /// `look_again` is told what is left to the lookout; it looks at everything else. It looks even when others still hunt,
+    /// who would find what there is: one of them may be suspended.
+    pub(crate) fn sleep(&self, worker: usize, look_again: impl FnOnce(Rest) -> bool) -> Slept {
         self.parkers[worker].forget();
         // In this order: whoever sees it counted finds it in the set.
         self.sleepers.enter(worker);
-        let _ = self.counters.falls_asleep();
+        let rest = self.falls_asleep();
         // Pairs with the fences of those who publish work or an event (`work_was_pushed`, `work_was_sent`, `wake`).
         fence(Ordering::SeqCst);
-        let block = !look_again();
-        if block {
-            self.parkers[worker].park();
-        }
-        let _ = self.counters.gets_up();
+        let parker = &self.parkers[worker];
+        let slept = match (look_again(rest), rest) {
+            (true, _) => Slept::No,
+            (false, Rest::AsLookout) => {
+                parker.nap(self.limit.nap);
+                Slept::AsLookout
+            }
+            (false, Rest::Full | Rest::Relieved) => {
+                parker.park();
+                Slept::Well
+            }
+        };
+        let _ = match rest {
+            Rest::AsLookout => self.counters.lookout_gets_up(),
+            Rest::Full | Rest::Relieved => self.counters.gets_up(),
+        };
         self.sleepers.leave(worker);
-        block
+        slept
+    }
+
+    fn falls_asleep(&self) -> Rest {
+        if self.spare > 0 && self.counters.falls_asleep_as_lookout(self.spare) {
+            return Rest::AsLookout;
+        }
+        let census = self.counters.falls_asleep();
+        if census.has_lookout() && census.asleep() <= self.spare as usize {
+            Rest::Relieved
+        } else {
+            Rest::Full
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! What the model checker runs. A lost wake-up shows as a deadlock, which loom reports.
 
 use std::ptr::NonNull;
+use std::time::Duration;
 
 use loom::sync::Arc;
 use loom::thread;
 
-use super::{Sleep, Summons};
+use super::{Limit, Rest, Sleep, Slept, Summons};
 use crate::deque::{ChaseLevOwner, ChaseLevThief, Owner, Pushed, Steal, Thief, chase_lev};
 use crate::latch::Flag;
 use crate::primitive::{AtomicUsize, Ordering};
@@ -44,7 +45,7 @@ fn work_once(worker: usize, sleep: &Sleep, tasks: &Tasks) {
     let summons = Summons::default();
     sleep.begins_to_hunt();
     while !tasks.take_one() {
-        sleep.sleep(worker, || tasks.are_left());
+        sleep.sleep(worker, |_| tasks.are_left());
     }
     sleep.stops_hunting(&summons, || tasks.are_left());
 }
@@ -58,7 +59,7 @@ fn check(bound: usize, model: impl Fn() + Sync + Send + 'static) {
 #[test]
 fn loom_sleep_a_push_wakes_the_last_hunter() {
     check(4, || {
-        let shared = Arc::new((Sleep::new(1), Tasks::new(0)));
+        let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0)));
         let worker = shared.clone();
         let worker = thread::spawn(move || work_once(0, &worker.0, &worker.1));
         let (sleep, tasks) = &*shared;
@@ -71,7 +72,7 @@ fn loom_sleep_a_push_wakes_the_last_hunter() {
 #[test]
 fn loom_sleep_a_push_after_a_summons_wakes_again() {
     check(3, || {
-        let shared = Arc::new((Sleep::new(1), Tasks::new(0)));
+        let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0)));
         let worker = shared.clone();
         let worker = thread::spawn(move || {
             work_once(0, &worker.0, &worker.1);
@@ -90,7 +91,7 @@ fn loom_sleep_a_push_after_a_summons_wakes_again() {
 #[test]
 fn loom_sleep_what_is_sent_wakes_somebody() {
     check(4, || {
-        let shared = Arc::new((Sleep::new(1), Tasks::new(0)));
+        let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0)));
         let worker = shared.clone();
         let worker = thread::spawn(move || work_once(0, &worker.0, &worker.1));
         let (sleep, tasks) = &*shared;
@@ -103,7 +104,7 @@ fn loom_sleep_what_is_sent_wakes_somebody() {
 #[test]
 fn loom_sleep_the_last_hunter_to_leave_wakes_another() {
     check(2, || {
-        let shared = Arc::new((Sleep::new(2), Tasks::new(0)));
+        let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0)));
         let workers: Vec<_> = (0..2)
             .map(|worker| {
                 let shared = shared.clone();
@@ -145,7 +146,7 @@ fn closed_deque(sleep: &Sleep) -> (ChaseLevOwner<u64>, ChaseLevThief<u64>) {
 fn steal_once(worker: usize, sleep: &Sleep, victim: &ChaseLevThief<u64>) {
     sleep.begins_to_hunt();
     while !matches!(victim.steal_oldest(), Steal::Taken(_)) {
-        sleep.sleep(worker, || {
+        sleep.sleep(worker, |_| {
             victim.open_by_force();
             !victim.is_empty()
         });
@@ -159,7 +160,7 @@ fn steal_once(worker: usize, sleep: &Sleep, victim: &ChaseLevThief<u64>) {
 #[test]
 fn loom_sleep_a_push_to_a_closed_deque_is_seen() {
     check(3, || {
-        let sleep = Arc::new(Sleep::new(1));
+        let sleep = Arc::new(Sleep::new(1, Limit::NONE));
         let (owner, victim) = closed_deque(&sleep);
         let hunter = sleep.clone();
         let hunter = thread::spawn(move || steal_once(0, &hunter, &victim));
@@ -172,7 +173,7 @@ fn loom_sleep_a_push_to_a_closed_deque_is_seen() {
 #[test]
 fn loom_sleep_a_deque_is_closed_while_a_hunter_falls_asleep() {
     check(2, || {
-        let sleep = Arc::new(Sleep::new(1));
+        let sleep = Arc::new(Sleep::new(1, Limit::NONE));
         let (owner, victim) = chase_lev(true);
         let hunter = sleep.clone();
         let hunter = thread::spawn(move || steal_once(0, &hunter, &victim));
@@ -191,7 +192,7 @@ fn loom_sleep_a_deque_is_closed_while_a_hunter_falls_asleep() {
 #[test]
 fn loom_sleep_the_last_hunter_to_leave_has_deques_opened() {
     check(2, || {
-        let sleep = Arc::new(Sleep::new(2));
+        let sleep = Arc::new(Sleep::new(2, Limit::NONE));
         // Closed because somebody hunts; who then leaves with other work, or because what it waited for has happened.
         sleep.begins_to_hunt();
         let (owner, victim) = closed_deque(&sleep);
@@ -220,7 +221,7 @@ fn loom_sleep_the_last_hunter_to_leave_has_deques_opened() {
 fn loom_sleep_a_latch_wakes_its_waiter() {
     // The join latch: the thief sets the flag and wakes the owner, who sleeps unless it sees the flag.
     check(4, || {
-        let shared = Arc::new((Sleep::new(1), Flag::new()));
+        let shared = Arc::new((Sleep::new(1, Limit::NONE), Flag::new()));
         let thief = shared.clone();
         let thief = thread::spawn(move || {
             let (sleep, latch) = &*thief;
@@ -230,7 +231,7 @@ fn loom_sleep_a_latch_wakes_its_waiter() {
         let (sleep, latch) = &*shared;
         sleep.begins_to_hunt();
         while !latch.is_set() {
-            sleep.sleep(0, || latch.is_set());
+            sleep.sleep(0, |_| latch.is_set());
         }
         sleep.stops_hunting(&Summons::default(), || false);
         thief.join().unwrap();
@@ -240,7 +241,7 @@ fn loom_sleep_a_latch_wakes_its_waiter() {
 #[test]
 fn loom_sleep_a_latch_and_a_push_at_once() {
     check(3, || {
-        let shared = Arc::new((Sleep::new(2), Flag::new(), Tasks::new(0)));
+        let shared = Arc::new((Sleep::new(2, Limit::NONE), Flag::new(), Tasks::new(0)));
         let other = shared.clone();
         let other = thread::spawn(move || work_once(1, &other.0, &other.2));
         let waiter = shared.clone();
@@ -248,7 +249,7 @@ fn loom_sleep_a_latch_and_a_push_at_once() {
             let (sleep, latch, _) = &*waiter;
             sleep.begins_to_hunt();
             while !latch.is_set() {
-                sleep.sleep(0, || latch.is_set());
+                sleep.sleep(0, |_| latch.is_set());
             }
             sleep.stops_hunting(&Summons::default(), || waiter.2.are_left());
         });
@@ -265,7 +266,7 @@ fn loom_sleep_a_latch_and_a_push_at_once() {
 #[test]
 fn loom_sleep_closing_wakes_all() {
     check(2, || {
-        let shared = Arc::new((Sleep::new(2), Flag::new()));
+        let shared = Arc::new((Sleep::new(2, Limit::NONE), Flag::new()));
         let workers: Vec<_> = (0..2)
             .map(|worker| {
                 let shared = shared.clone();
@@ -273,7 +274,7 @@ fn loom_sleep_closing_wakes_all() {
                     let (sleep, closed) = &*shared;
                     sleep.begins_to_hunt();
                     while !closed.is_set() {
-                        sleep.sleep(worker, || closed.is_set());
+                        sleep.sleep(worker, |_| closed.is_set());
                     }
                 })
             })
@@ -287,7 +288,7 @@ fn loom_sleep_closing_wakes_all() {
 #[test]
 fn loom_sleep_a_hunter_that_leaves_does_not_wait_for_who_got_up_before() {
     check(3, || {
-        let shared = Arc::new((Sleep::new(2), Tasks::new(0)));
+        let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0)));
         let sleeper = shared.clone();
         let sleeper = thread::spawn(move || {
             work_once(0, &sleeper.0, &sleeper.1);
@@ -308,5 +309,74 @@ fn loom_sleep_a_hunter_that_leaves_does_not_wait_for_who_got_up_before() {
         sleep.work_was_sent();
         leaver.join().unwrap();
         sleeper.join().unwrap();
+    });
+}
+
+/// Of `workers`, so many may be awake.
+fn limited(workers: usize, awake: usize) -> Sleep {
+    Sleep::new(workers, Limit { awake, nap: Duration::from_millis(1) })
+}
+
+/// As [`work_once`], but a worker that is one too many takes only a task that lay there during a whole nap.
+fn work_once_within_the_limit(worker: usize, sleep: &Sleep, tasks: &Tasks) {
+    let mut untouched = false;
+    sleep.begins_to_hunt();
+    while !((untouched || !sleep.is_one_too_many()) && tasks.take_one()) {
+        let slept = sleep.sleep(worker, |rest| {
+            untouched = tasks.are_left();
+            rest == Rest::Full && tasks.are_left()
+        });
+        untouched &= slept == Slept::AsLookout;
+    }
+    sleep.stops_hunting(&Summons::default(), || tasks.are_left());
+}
+
+/// Somebody who counts as awake pushes tasks, and is stuck then.
+fn push_tasks(number: usize, sleep: &Sleep, tasks: &Tasks) {
+    let summons = Summons::default();
+    for _ in 0..number {
+        tasks.add_one();
+        sleep.work_was_pushed(&summons);
+    }
+}
+
+#[test]
+fn loom_sleep_a_lookout_finds_what_a_stuck_worker_pushed() {
+    check(3, || {
+        let shared = Arc::new((limited(2, 1), Tasks::new(0)));
+        let lookout = shared.clone();
+        let lookout = thread::spawn(move || work_once_within_the_limit(1, &lookout.0, &lookout.1));
+        push_tasks(1, &shared.0, &shared.1);
+        lookout.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_sleep_a_lookout_that_leaves_is_replaced() {
+    check(2, || {
+        let shared = Arc::new((limited(3, 1), Tasks::new(0)));
+        let others: Vec<_> = [1, 2]
+            .map(|worker| {
+                let shared = shared.clone();
+                thread::spawn(move || work_once_within_the_limit(worker, &shared.0, &shared.1))
+            })
+            .into();
+        push_tasks(2, &shared.0, &shared.1);
+        others.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}
+
+#[test]
+fn loom_sleep_fewer_than_the_limit_look_for_themselves() {
+    check(2, || {
+        let shared = Arc::new((limited(3, 2), Tasks::new(0)));
+        let others: Vec<_> = [1, 2]
+            .map(|worker| {
+                let shared = shared.clone();
+                thread::spawn(move || work_once_within_the_limit(worker, &shared.0, &shared.1))
+            })
+            .into();
+        push_tasks(2, &shared.0, &shared.1);
+        others.into_iter().for_each(|worker| worker.join().unwrap());
     });
 }

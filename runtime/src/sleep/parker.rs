@@ -1,5 +1,7 @@
 //! Where one worker blocks until somebody rings.
 
+use std::time::Duration;
+
 use crate::os::Futex;
 use crate::primitive::Ordering;
 
@@ -26,6 +28,14 @@ impl Parker {
         // Acquire pairs with the release in `ring`.
         if self.0.word().load(Ordering::Acquire) == SILENT {
             self.0.wait(SILENT);
+        }
+    }
+
+    /// As [`park`](Self::park), but not for much longer than `most`.
+    pub(super) fn nap(&self, most: Duration) {
+        // Acquire as in `park`.
+        if self.0.word().load(Ordering::Acquire) == SILENT {
+            self.0.wait_at_most(SILENT, most);
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use super::{Sleep, Summons};
+use super::{Limit, Sleep, Summons};
 use crate::primitive::stepped::{self, Gate};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -21,7 +21,7 @@ struct Crew {
 impl Crew {
     fn new(workers: usize) -> Arc<Self> {
         let (tasks, closed) = Default::default();
-        Arc::new(Self { sleep: Sleep::new(workers), tasks, closed })
+        Arc::new(Self { sleep: Sleep::new(workers, Limit::NONE), tasks, closed })
     }
 
     fn take_one(&self) -> bool {
@@ -44,7 +44,7 @@ impl Crew {
                 if self.take_one() {
                     break true;
                 }
-                self.sleep.sleep(worker, || self.is_something_there());
+                self.sleep.sleep(worker, |_| self.is_something_there());
             };
             self.sleep.stops_hunting(&summons, || self.is_something_there());
             if found {
@@ -167,7 +167,7 @@ fn a_held_thief_that_wakes_its_successor_can_be_replaced() {
 
 #[test]
 fn a_worker_asks_once_until_somebody_has_got_up() {
-    let sleep = Sleep::new(3);
+    let sleep = Sleep::new(3, Limit::NONE);
     for worker in 0..3 {
         sleep.begins_to_hunt();
         // Announce by hand what `sleep` does before it blocks.

@@ -4,7 +4,7 @@
 
 use std::any::Any;
 
-use locksley::hunt::{Abp, Governor, Hunter, Move, Prospect};
+use locksley::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, Prospect};
 use locksley::{Pool, PoolBuilder};
 
 /// Sleeps whenever it may: the most sleeping and waking that a program can cause.
@@ -15,13 +15,13 @@ impl Governor for Sleepy {
     fn name(&self) -> &'static str {
         "sleepy"
     }
-    fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
         Box::new(Sleepy)
     }
 }
 
 impl Hunter for Sleepy {
-    fn next(&mut self, prospect: &Prospect) -> Move {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
         if prospect.failures == 0 { Move::Search } else { Move::Sleep }
     }
 }
@@ -34,20 +34,22 @@ impl Governor for AlwaysAsleep {
     fn name(&self) -> &'static str {
         "always asleep"
     }
-    fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
         Box::new(AlwaysAsleep)
     }
 }
 
 impl Hunter for AlwaysAsleep {
-    fn next(&mut self, _prospect: &Prospect) -> Move {
+    fn next(&mut self, _prospect: &Prospect<'_>) -> Move {
         Move::Sleep
     }
 }
 
 /// Every governor; a new one gets all tests that use [`pools`] by one line here.
-fn governors() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
+fn governors() -> [fn(PoolBuilder) -> PoolBuilder; 6] {
     [
+        |pool| pool.governor(Balanced::default()),
+        |pool| pool.governor(Bws::default()),
         |pool| pool.governor(Abp::default()),
         // Never sleeps:
         |pool| pool.governor(Abp { sleep_after: None, ..Abp::default() }),

@@ -24,6 +24,13 @@ impl<T> ChaseLevThief<T> {
         Self { shared }
     }
 
+    /// Two numbers that change together with what is in the deque, as far as this thread can see.
+    pub(crate) fn marks(&self) -> (i64, i64) {
+        // Relaxed: who compares them does so milliseconds apart.
+        let bottom = self.shared.owners.bottom.load(Ordering::Relaxed);
+        (self.shared.age().oldest_index(), bottom)
+    }
+
     /// If the deque is closed, asks its owner to open it, who does so with its next push or pop.
     pub(crate) fn ask(&self) -> Option<Closed> {
         // In this order: whoever has seen that it is closed does not undo the asking of an earlier one.

@@ -15,13 +15,13 @@ impl Governor for NoYield {
         "no-yield"
     }
 
-    fn hunter(&self, _worker: usize) -> Box<dyn Hunter> {
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
         Box::new(*self)
     }
 }
 
 impl Hunter for NoYield {
-    fn next(&mut self, _prospect: &Prospect) -> Move {
+    fn next(&mut self, _prospect: &Prospect<'_>) -> Move {
         Move::Search
     }
 }

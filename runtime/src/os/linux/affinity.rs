@@ -9,6 +9,8 @@ const WORDS: usize = 8192 / libc::c_ulong::BITS as usize;
 
 type Mask = [libc::c_ulong; WORDS];
 
+const THIS_THREAD: libc::pid_t = 0;
+
 fn get(pid: libc::pid_t) -> Result<Mask, String> {
     let mut mask: Mask = [0; WORDS];
     // SAFETY: the kernel writes at most the given number of bytes, all of which are in the mask.
@@ -17,10 +19,44 @@ fn get(pid: libc::pid_t) -> Result<Mask, String> {
     if answer == 0 { Ok(mask) } else { Err(last_error()) }
 }
 
-fn set_of_this_thread(mask: &Mask) -> Result<(), String> {
+fn set(thread: libc::pid_t, mask: &Mask) -> Result<(), String> {
     // SAFETY: the kernel reads the given number of bytes, all of which are in the mask.
-    let answer = unsafe { libc::sched_setaffinity(0, size_of::<Mask>(), mask.as_ptr().cast()) };
+    let answer =
+        unsafe { libc::sched_setaffinity(thread, size_of::<Mask>(), mask.as_ptr().cast()) };
     if answer == 0 { Ok(()) } else { Err(last_error()) }
+}
+
+fn set_of_this_thread(mask: &Mask) -> Result<(), String> {
+    set(THIS_THREAD, mask)
+}
+
+/// Moves `thread` to `processor`, if it may run there, and lets it run where it could before. Whoever calls this is the only
+/// one who does so for this thread. Says whether it was moved.
+///
+/// A mask that the thread has given itself meanwhile is left alone, unless that came within the last of the four calls.
+pub(super) fn move_briefly(thread: libc::pid_t, processor: usize) -> bool {
+    let bits = libc::c_ulong::BITS as usize;
+    let Ok(mask) = get(thread) else { return false };
+    let may_run_there =
+        mask.get(processor / bits).is_some_and(|w| w >> (processor % bits) & 1 == 1);
+    if !may_run_there {
+        return false;
+    }
+    let mut there: Mask = [0; WORDS];
+    there[processor / bits] = 1 << (processor % bits);
+    if mask == there || set(thread, &there).is_err() {
+        return false;
+    }
+    if get(thread).is_ok_and(|now| now == there) {
+        // It was allowed a moment ago. Where it is not any more, the kernel has given the thread another mask.
+        let _ = set(thread, &mask);
+    }
+    true
+}
+
+/// Moves the calling thread, as [`move_briefly`].
+pub(crate) fn move_this_thread(processor: usize) -> bool {
+    move_briefly(THIS_THREAD, processor)
 }
 
 /// The mask of the process's main thread: what whoever started the process gave it.

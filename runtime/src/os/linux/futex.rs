@@ -2,6 +2,7 @@
 
 use std::ptr;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use crate::primitive::AtomicU32;
 
@@ -22,7 +23,14 @@ impl Futex {
     pub(crate) fn wait(&self, expected: u32) {
         #[cfg(test)]
         crate::primitive::stepped::step();
-        let _ = wait(self.0.as_ptr(), expected);
+        let _ = wait(self.0.as_ptr(), expected, None);
+    }
+
+    /// As [`wait`](Self::wait), but not for much longer than `most`.
+    pub(crate) fn wait_at_most(&self, expected: u32, most: Duration) {
+        #[cfg(test)]
+        crate::primitive::stepped::step();
+        let _ = wait(self.0.as_ptr(), expected, Some(most));
     }
 
     /// Wakes the thread that waits, if there is one. The caller has changed the word before.
@@ -33,11 +41,21 @@ impl Futex {
     }
 }
 
-fn wait(word: *mut u32, expected: u32) -> libc::c_long {
+fn wait(word: *mut u32, expected: u32, most: Option<Duration>) -> libc::c_long {
     let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-    let no_timeout = ptr::null::<libc::timespec>();
-    // SAFETY: the word is an aligned `u32` that outlives the call, since its owner waits here; the kernel only reads it.
-    unsafe { libc::syscall(libc::SYS_futex, word, operation, expected, no_timeout) }
+    // SAFETY: all bits 0 is a time.
+    let mut time: libc::timespec = unsafe { std::mem::zeroed() };
+    let time = match most {
+        None => ptr::null(),
+        Some(most) => {
+            time.tv_sec = most.as_secs().try_into().unwrap_or(libc::time_t::MAX);
+            time.tv_nsec = most.subsec_nanos().into();
+            &raw const time
+        }
+    };
+    // SAFETY: the word is an aligned `u32` that outlives the call, since its owner waits here; the kernel only reads it,
+    // and the time if there is one.
+    unsafe { libc::syscall(libc::SYS_futex, word, operation, expected, time) }
 }
 
 fn wake(word: *mut u32) {
@@ -51,7 +69,7 @@ pub(crate) fn probe() -> Result<(), String> {
     let probe = || {
         let word = std::sync::atomic::AtomicU32::new(0);
         // The word is not 1, so a kernel that knows the call says at once that it would have to wait.
-        let answer = wait(word.as_ptr(), 1);
+        let answer = wait(word.as_ptr(), 1, None);
         let error = std::io::Error::last_os_error();
         match (answer, error.raw_os_error()) {
             (-1, Some(libc::EAGAIN)) => Ok(()),

@@ -9,10 +9,15 @@ mod futex;
 mod load;
 mod priority;
 mod quota;
+mod rseq;
+mod runnable;
+mod slice;
+mod switches;
+mod watch;
 
-pub(crate) use affinity::move_to_process_affinity;
 pub(super) use affinity::probe as probe_affinity;
 pub(super) use affinity::process_affinity;
+pub(crate) use affinity::{move_this_thread, move_to_process_affinity};
 #[cfg(not(loom))]
 pub(super) use barrier::probe as probe_heavy_barrier;
 #[cfg(not(loom))]
@@ -28,6 +33,12 @@ pub(super) use load::probe as probe_busy_time;
 pub(super) use priority::probe as probe_lowered_priority;
 pub(crate) use priority::{LoweredPriority, works as lowered_priority_works};
 pub(super) use quota::quota;
+pub(super) use runnable::probe as probe_runnable_threads;
+pub(crate) use runnable::runnable_threads;
+pub(super) use slice::probe as probe_slice;
+pub(crate) use slice::shorten as shorten_turns;
+pub(crate) use watch::ThreadWatch;
+pub(super) use watch::{probe_run_state, probe_switch_records};
 
 #[cfg(loom)]
 pub(super) fn probe_futex() -> Result<(), String> {

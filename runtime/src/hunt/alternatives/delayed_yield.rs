@@ -1,0 +1,24 @@
+//! Yields that come late.
+
+use crate::hunt::{Governor, Hunter, Move, Prospect};
+
+/// "Delay-yielding" of the BWS paper (EuroSys 2012, section 5.3), after oneTBB's forerunner: when a hunter has failed twice as
+/// often as there are workers, it yields after each further failure. It never sleeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DelayedYield;
+
+impl Governor for DelayedYield {
+    fn name(&self) -> &'static str {
+        "delayed-yield"
+    }
+
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(*self)
+    }
+}
+
+impl Hunter for DelayedYield {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+        if prospect.failures > 2 * prospect.workers as u64 { Move::Yield } else { Move::Search }
+    }
+}

@@ -1,0 +1,47 @@
+//! As many hunters as half of those who work.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::hunt::{Activity, Governor, Hunter, Move, Prospect};
+
+/// "WSGI", work stealing with global information, of the BWS paper (EuroSys 2012, section 5.5): the number of hunters that are
+/// awake is kept at half of the number of workers that work. Whoever hunts compares the two after each failure, under a
+/// lock, as in the paper: it sleeps if there are too many hunters, and wakes its victim if there are too few and that
+/// one sleeps.
+///
+/// The pool knows both numbers without a lock. It is here because what it costs is what the paper measured.
+#[derive(Debug, Default)]
+pub struct GlobalInformation {
+    comparisons: Arc<Mutex<u64>>,
+}
+
+/// Workers that work for each one that hunts.
+const RATIO: usize = 2;
+
+impl Governor for GlobalInformation {
+    fn name(&self) -> &'static str {
+        "global-information"
+    }
+
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Informed { comparisons: Arc::clone(&self.comparisons) })
+    }
+}
+
+struct Informed {
+    comparisons: Arc<Mutex<u64>>,
+}
+
+impl Hunter for Informed {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+        let mut comparisons = self.comparisons.lock().unwrap_or_else(PoisonError::into_inner);
+        *comparisons += 1;
+        let wanted = prospect.working().div_ceil(RATIO);
+        let sleeper = prospect.victim.filter(|&it| prospect.activity(it) == Activity::Sleeps);
+        match sleeper {
+            _ if prospect.hunting > wanted => Move::Sleep,
+            Some(sleeper) if prospect.hunting < wanted => Move::Wake(sleeper),
+            _ => Move::Search,
+        }
+    }
+}

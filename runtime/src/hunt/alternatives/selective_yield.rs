@@ -1,0 +1,26 @@
+//! Yields that are few.
+
+use crate::hunt::{Governor, Hunter, Move, Prospect};
+
+/// "Selective-yielding" of the BWS paper (EuroSys 2012, section 5.3): a hunter yields after every 64th failure. It never sleeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SelectiveYield;
+
+const FAILURES: u64 = 64;
+
+impl Governor for SelectiveYield {
+    fn name(&self) -> &'static str {
+        "selective-yield"
+    }
+
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(*self)
+    }
+}
+
+impl Hunter for SelectiveYield {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+        let is_due = prospect.failures > 0 && prospect.failures.is_multiple_of(FAILURES);
+        if is_due { Move::Yield } else { Move::Search }
+    }
+}

@@ -1,0 +1,104 @@
+//! What a hunter knows when it decides.
+
+use std::fmt;
+
+use crate::os::Standing;
+use crate::pool::Shared;
+
+/// What a hunter knows when it decides. Figures about other workers were true a moment ago.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct Prospect<'a> {
+    /// Attempts that failed in a row since the hunt began, or since the worker last slept.
+    pub failures: u64,
+    /// Whether a task on this worker waits for another one to end: then somebody waits for this hunt.
+    pub waits: bool,
+    /// Workers of the pool.
+    pub workers: usize,
+    /// Workers that hunt, this one included.
+    pub hunting: usize,
+    /// Workers that sleep.
+    pub asleep: usize,
+    /// Processors that the process was allowed to use when the pool was built.
+    pub processors: usize,
+    /// This worker.
+    pub worker: usize,
+    /// The worker whose deque the last attempt tried.
+    pub victim: Option<usize>,
+    pub(super) shared: &'a Shared,
+}
+
+/// What a worker does, as it says itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Activity {
+    /// It runs a task, or would if it had a processor.
+    #[default]
+    Works,
+    /// It looks for work.
+    Hunts,
+    /// It sleeps.
+    Sleeps,
+}
+
+impl Prospect<'_> {
+    /// Workers other than this one that are awake: they run tasks or hunt.
+    #[must_use]
+    pub fn others_awake(&self) -> usize {
+        self.workers.saturating_sub(self.asleep + 1)
+    }
+
+    /// Workers that are awake and do not hunt.
+    #[must_use]
+    pub fn working(&self) -> usize {
+        self.workers.saturating_sub(self.asleep + self.hunting)
+    }
+
+    /// Whether as many others are awake as the governor's [`limit`](super::Governor::limit) allows.
+    #[must_use]
+    pub fn is_one_too_many(&self) -> bool {
+        self.shared.sleep().is_one_too_many()
+    }
+
+    /// What `worker` does.
+    ///
+    /// # Panics
+    /// If there is no such worker.
+    #[must_use]
+    pub fn activity(&self, worker: usize) -> Activity {
+        self.shared.seat(worker).activity()
+    }
+
+    /// Where `worker` is, as far as the system tells: the first thing to ask is its [`activity`](Self::activity), because a hunter
+    /// or sleeper has nothing that anybody waits for. Costs some tens of nanoseconds, and no system call.
+    ///
+    /// # Panics
+    /// If there is no such worker.
+    #[must_use]
+    pub fn standing(&self, worker: usize) -> Standing {
+        let here = self.shared.seat(self.worker).processor();
+        self.shared.seat(worker).standing(here)
+    }
+
+    /// Threads of other programs that can run: how many processors others want. `None` where the system does not tell. A
+    /// system call, of about 2 µs.
+    #[must_use]
+    pub fn others_on_the_machine(&self) -> Option<usize> {
+        let all = self.shared.runnable_threads()?;
+        Some(all.saturating_sub(self.workers.saturating_sub(self.asleep)))
+    }
+}
+
+impl fmt::Debug for Prospect<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prospect")
+            .field("failures", &self.failures)
+            .field("waits", &self.waits)
+            .field("workers", &self.workers)
+            .field("hunting", &self.hunting)
+            .field("asleep", &self.asleep)
+            .field("processors", &self.processors)
+            .field("worker", &self.worker)
+            .field("victim", &self.victim)
+            .finish_non_exhaustive()
+    }
+}

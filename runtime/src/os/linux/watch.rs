@@ -1,0 +1,96 @@
+//! What others may learn about a thread, and do for it, without its help: where it runs, whether it was preempted, and
+//! bringing it to one's own processor.
+
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use super::rseq::ProcessorNumber;
+use super::switches::{Switch, SwitchRing};
+use super::{affinity, rseq, switches};
+use crate::os::door::Door;
+use crate::os::{Assists, Standing};
+
+/// A thread as others may see it, until it [`retires`](Self::retire).
+#[derive(Debug)]
+pub(crate) struct ThreadWatch {
+    thread: libc::pid_t,
+    processor: Option<NonNull<ProcessorNumber>>,
+    switches: Option<SwitchRing>,
+    may_be_pulled: bool,
+    door: Door,
+}
+
+// SAFETY: the pointer is followed only by a visitor, whom the thread waits for before it ends.
+unsafe impl Send for ThreadWatch {}
+// SAFETY: as above; what it points to is only read, by an atomic load.
+unsafe impl Sync for ThreadWatch {}
+
+impl ThreadWatch {
+    pub(crate) fn of_this_thread(assists: Assists) -> Self {
+        // SAFETY: no memory is involved.
+        let thread = unsafe { libc::gettid() };
+        Self {
+            thread,
+            processor: assists
+                .has(Assists::RUN_STATE)
+                .then(rseq::number_of_this_thread)
+                .and_then(Result::ok),
+            switches: assists
+                .has(Assists::SWITCH_RECORDS)
+                .then(SwitchRing::of_this_thread)
+                .and_then(Result::ok),
+            may_be_pulled: assists.has(Assists::MOVES) && affinity::probe().is_ok(),
+            door: Door::new(),
+        }
+    }
+
+    /// The processor that the thread last ran on.
+    pub(crate) fn processor(&self) -> Option<usize> {
+        let word = self.processor?;
+        let _visit = self.door.enter()?;
+        // SAFETY: the word lies in the thread's own memory, which is there, since the thread waits for visitors.
+        let number = unsafe { word.as_ref() }.load(Ordering::Relaxed);
+        usize::try_from(number.cast_signed()).ok()
+    }
+
+    /// Where the thread is, as seen by one that runs on processor `here`.
+    pub(crate) fn standing(&self, here: Option<usize>) -> Standing {
+        let processor = self.processor();
+        let is_here = processor.is_some() && processor == here;
+        match self.switches.as_ref().and_then(SwitchRing::latest) {
+            Some(Switch::Blocked) => Standing::Blocked,
+            // The caller runs here, so the other one does not.
+            _ if is_here => Standing::WaitsHere,
+            Some(Switch::Preempted) => Standing::WaitsElsewhere,
+            Some(Switch::In) => Standing::Runs,
+            None => Standing::Unknown,
+        }
+    }
+
+    /// Moves the thread to processor `here` if it waits for another one, and may run here. It may move on afterwards: its
+    /// affinity is as before when this returns. Says whether it was moved. Does nothing while somebody else does it.
+    pub(crate) fn pull(&self, here: usize) -> bool {
+        if !self.may_be_pulled {
+            return false;
+        }
+        let Some(visit) = self.door.enter() else { return false };
+        visit.alone(|| affinity::move_briefly(self.thread, here)).unwrap_or(false)
+    }
+
+    /// The thread is about to end: nobody may look any more. Called by the thread itself.
+    pub(crate) fn retire(&self) {
+        self.door.close();
+    }
+}
+
+pub(crate) fn probe_run_state() -> Result<(), String> {
+    rseq::number_of_this_thread().and_then(|word| {
+        // SAFETY: the word belongs to the calling thread, which lives.
+        let number = unsafe { word.as_ref() }.load(Ordering::Relaxed).cast_signed();
+        (number >= 0).then_some(()).ok_or_else(|| "this thread is not registered".to_owned())
+    })
+}
+
+pub(crate) fn probe_switch_records() -> Result<(), String> {
+    switches::probe()
+}

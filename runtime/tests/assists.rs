@@ -1,0 +1,239 @@
+//! Pools without some of the kernel's help, or without any; and what the help leaves behind.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use locksley::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, Prospect};
+use locksley::os::Assists;
+use locksley::{Pool, PoolBuilder, Worker};
+
+fn sets() -> Vec<Assists> {
+    let each = [
+        Assists::MEMBARRIER,
+        Assists::LOWERED_PRIORITY,
+        Assists::RUN_STATE,
+        Assists::SWITCH_RECORDS,
+        Assists::MOVES,
+        Assists::SHORT_TURNS,
+        Assists::RUNNABLE_THREADS,
+    ];
+    let without_one = each.iter().map(|&assist| Assists::ALL.without(assist));
+    without_one.chain(each).chain([Assists::ALL, Assists::NONE]).collect()
+}
+
+fn governed() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
+    [
+        |pool| pool.governor(Balanced::default()),
+        |pool| pool.governor(Balanced::with_threshold(20).with_turn(Duration::from_micros(200))),
+        |pool| pool.governor(Bws::with_threshold(4)),
+        |pool| pool.governor(Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(3) }),
+    ]
+}
+
+fn sum(w: &Worker, from: u64, to: u64) -> u64 {
+    if to - from <= 4 {
+        return (from..to).sum();
+    }
+    let middle = from.midpoint(to);
+    let (a, b) = w.join(|w| sum(w, from, middle), |w| sum(w, middle, to));
+    a + b
+}
+
+#[test]
+fn every_assist_can_be_missing() {
+    for assists in sets() {
+        for governed in governed() {
+            for workers in [1, 2, 7] {
+                let pool = governed(Pool::builder().workers(workers).assists(assists));
+                let pool = pool.build().unwrap();
+                for _ in 0..20 {
+                    assert_eq!(pool.run(|w| sum(w, 0, 2000)), 1999 * 1000, "{assists:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Does everything to its peers that a hunter may do, all the time.
+#[derive(Debug, Default)]
+struct Meddler;
+
+impl Governor for Meddler {
+    fn name(&self) -> &'static str {
+        "meddler"
+    }
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Meddler)
+    }
+    fn turn(&self) -> Option<Duration> {
+        Some(Duration::from_micros(100))
+    }
+}
+
+impl Hunter for Meddler {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+        let peer = prospect.failures as usize % prospect.workers;
+        let _ = (prospect.activity(peer), prospect.standing(peer));
+        match prospect.failures % 5 {
+            1 | 2 => Move::HandOver(peer),
+            3 => Move::MoveAway,
+            4 => Move::Wake(peer),
+            _ if prospect.failures > 200 => Move::Sleep,
+            _ => Move::Search,
+        }
+    }
+}
+
+/// More workers than processors, so that some are always preempted.
+fn meddle(pool: &Pool, least_pulls: u64) {
+    let count = AtomicU64::new(0);
+    let soon = Instant::now() + Duration::from_secs(3);
+    while Instant::now() < soon {
+        let tasks = || {
+            pool.run(|w| {
+                w.scope(|w, scope| {
+                    for _ in 0..16 {
+                        scope.spawn_on(w, |_, _| {
+                            let busy = Instant::now() + Duration::from_micros(300);
+                            while Instant::now() < busy {
+                                std::hint::spin_loop();
+                            }
+                            count.fetch_add(1, Ordering::Relaxed);
+                        });
+                    }
+                });
+            });
+        };
+        let before = count.load(Ordering::Relaxed);
+        tasks();
+        assert_eq!(count.load(Ordering::Relaxed), before + 16);
+        if pool.stats().total().pulls >= least_pulls {
+            break;
+        }
+    }
+}
+
+#[cfg(all(target_os = "linux", not(locksley_portable)))]
+mod linux {
+    use std::fs;
+    use std::sync::Mutex;
+
+    use super::*;
+    use locksley::os::AssistState;
+
+    /// What the kernel says that the calling thread may run on.
+    fn allowed() -> String {
+        let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with("Cpus_allowed_list:")).unwrap();
+        line.to_owned()
+    }
+
+    /// Policy, nice value and turn.
+    fn schedule() -> (u32, i32, u64) {
+        let mut attributes = [0_u64; 7];
+        // SAFETY: the kernel writes at most the given number of bytes, for which there is room; 0 is the calling thread.
+        let answer = unsafe {
+            libc::syscall(libc::SYS_sched_getattr, 0, attributes.as_mut_ptr(), 48_u32, 0)
+        };
+        assert_eq!(answer, 0);
+        let nice = attributes[2] as u32 as i32;
+        ((attributes[0] >> 32) as u32, nice, attributes[3])
+    }
+
+    fn works(name: &str) -> bool {
+        let all = locksley::os::assists();
+        all.iter().any(|assist| assist.name == name && assist.state == AssistState::Works)
+    }
+
+    #[test]
+    fn affinity_is_as_before_when_workers_were_moved() {
+        let before = allowed();
+        let seen = Mutex::new(Vec::new());
+        let pool = Pool::builder().workers(6).governor(Meddler).build().unwrap();
+        meddle(&pool, 50);
+        // At rest: nobody hunts or pulls.
+        std::thread::sleep(Duration::from_millis(50));
+        pool.run(|w| {
+            w.scope(|w, scope| {
+                for _ in 0..200 {
+                    scope.spawn_on(w, |_, _| seen.lock().unwrap().push(allowed()));
+                }
+            });
+        });
+        let stats = pool.stats().total();
+        if works("moves") && works("switch records") && works("run state") {
+            assert!(stats.pulls > 0, "the test has tested nothing: {stats:?}");
+        }
+        let seen = seen.into_inner().unwrap();
+        // A peer may be moved at the very moment in which it asks, so not every single one is required to be.
+        let same = seen.iter().filter(|&it| *it == before).count();
+        assert!(same * 10 >= seen.len() * 9, "{same} of {}: {before} {seen:?}", seen.len());
+        drop(pool);
+        assert_eq!(allowed(), before);
+    }
+
+    #[test]
+    fn workers_that_somebody_has_pinned_stay_where_they_are() {
+        let ids = locksley::os::Processors::allowed().ids().to_owned();
+        let builder = Pool::builder().workers(4).governor(Meddler).on_start(move |index| {
+            // SAFETY: a `cpu_set_t` of zeros is the empty set.
+            let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+            // SAFETY: the number is below 1024 on any machine that runs this test.
+            unsafe { libc::CPU_SET(ids[index % ids.len()], &mut set) };
+            // SAFETY: the kernel reads one `cpu_set_t`, which is there.
+            let answer = unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) };
+            assert_eq!(answer, 0);
+        });
+        let pool = builder.build().unwrap();
+        meddle(&pool, 20);
+        for _ in 0..100 {
+            let (place, index) = pool.run(|w| (allowed(), w.index()));
+            let ids = locksley::os::Processors::allowed();
+            let wanted = ids.ids()[index % ids.ids().len()].to_string();
+            assert_eq!(place.split_whitespace().last(), Some(&*wanted));
+        }
+    }
+
+    #[test]
+    fn turns_and_priority_of_others_stay_as_they_are() {
+        let before = schedule();
+        let pool = Pool::builder().workers(4).governor(Meddler).build().unwrap();
+        meddle(&pool, 20);
+        let (inside, child) =
+            pool.run(|_| (schedule(), std::thread::spawn(schedule).join().unwrap()));
+        drop(pool);
+        assert_eq!(schedule(), before, "the builder's own");
+        assert_eq!(child, before, "what a task starts takes turns as everybody");
+        assert_eq!((inside.0, inside.1), (before.0, before.1), "policy and nice value");
+        if works("short turns") {
+            assert_eq!(inside.2, 100_000, "a worker's turn is what the governor wants");
+        }
+    }
+
+    #[test]
+    fn a_turn_that_a_hook_has_chosen_is_kept() {
+        let chosen = 5_000_000_u64;
+        let builder = Pool::builder().workers(2).governor(Meddler).on_start(move |_| {
+            let attributes = [48_u64, 0, 0, chosen, 0, 0];
+            // SAFETY: the kernel reads as many bytes as the attributes say they have.
+            let answer =
+                unsafe { libc::syscall(libc::SYS_sched_setattr, 0, attributes.as_ptr(), 0) };
+            assert_eq!(answer, 0);
+        });
+        let pool = builder.build().unwrap();
+        if works("short turns") {
+            assert_eq!(pool.run(|_| schedule()).2, chosen);
+        }
+    }
+}
+
+#[test]
+fn a_pool_may_end_while_its_workers_meddle() {
+    for _ in 0..200 {
+        let pool = Pool::builder().workers(6).governor(Meddler).build().unwrap();
+        pool.spawn(|w| {
+            let _ = w.join(|_| 1, |_| 2);
+        });
+        drop(pool);
+    }
+}
