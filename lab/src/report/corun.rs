@@ -9,7 +9,7 @@ use super::tables;
 use crate::experiments::corun::pairs::{self, GROUPS, Part, STATED};
 use crate::experiments::corun::plan::{self, ABP, BWS};
 use crate::experiments::corun::record::Record;
-use crate::experiments::corun::summary::{Average, Balance, PairSummary, Share, Summary};
+use crate::experiments::corun::summary::{Average, Balance, Cost, PairSummary, Share, Summary};
 use crate::experiments::corun::table::{reaches, title};
 use crate::fault::Outcome;
 use crate::record::files;
@@ -148,7 +148,7 @@ fn applications(summary: &Summary) -> String {
         &common,
         |balance| {
             let each = balance.programs.iter().map(|share| share.switches);
-            Some(each.map(|pair| pair.map(|(waits, taken)| waits + taken)).sum::<Option<f64>>()?)
+            each.map(|pair| pair.map(|(waits, taken)| waits + taken)).sum()
         },
         |value| format!("{value:.0}"),
     );
@@ -445,12 +445,13 @@ fn alone(summary: &Summary) -> String {
 
 /// What each governor costs an application that is alone: section 5.5 of the paper.
 fn costs(summary: &Summary) -> String {
-    let row = |(runtime, all, mean): &(String, Vec<(String, f64)>, f64)| {
-        let each: Vec<String> = all.iter().map(|(app, cost)| format!("{app} {cost:.2}")).collect();
-        let (runtime, each) = (escape(runtime), escape(&each.join(", ")));
-        format!("<tr><th>{runtime}</th><td>{mean:.2}</td><td>{each}</td></tr>\n")
+    let row = |cost: &Cost| {
+        let each: Vec<String> =
+            cost.each.iter().map(|(app, ratio)| format!("{app} {ratio:.2}")).collect();
+        let (runtime, each) = (escape(&cost.runtime), escape(&each.join(", ")));
+        format!("<tr><th>{runtime}</th><td>{:.2}</td><td>{each}</td></tr>\n", cost.mean())
     };
-    let rows: String = summary.solo_costs().iter().map(row).collect();
+    let rows: String = summary.costs().iter().map(row).collect();
     if rows.is_empty() {
         return String::new();
     }

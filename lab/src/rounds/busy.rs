@@ -120,7 +120,7 @@ mod tests {
         for _ in 0..2 {
             let time = Duration::from_millis(3);
             let rate = busy.repeat(100, time).unwrap();
-            assert!(rate.rounds >= 3 * BETWEEN && rate.rounds % BETWEEN == 0, "{rate:?}");
+            assert!(rate.rounds >= 3 * BETWEEN && rate.rounds.is_multiple_of(BETWEEN), "{rate:?}");
             assert!(rate.time >= time);
         }
     }

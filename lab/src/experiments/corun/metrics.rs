@@ -134,6 +134,6 @@ mod tests {
         let second = of(&[(5, 50), (50, 100)]);
         let counted = overlapped(&[first.clone(), second.clone()]);
         assert_eq!(counted, [of(&[(10, 30), (30, 90)]), second]);
-        assert_eq!(overlapped(&[first.clone()]), [first], "alone, all count");
+        assert_eq!(overlapped(std::slice::from_ref(&first)), [first], "alone, all count");
     }
 }

@@ -86,6 +86,15 @@ pub struct Average {
     pub pairs: usize,
 }
 
+/// What a runtime costs applications that are alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cost {
+    /// The runtime.
+    pub runtime: String,
+    /// The time of each application, relative to that on the ABP governor; at least one.
+    pub each: Vec<(String, f64)>,
+}
+
 /// Others are worth a warning from this many processors on.
 const DISTURBANCE: f64 = 0.1;
 
@@ -209,26 +218,28 @@ impl Summary {
         })
     }
 
-    /// Applications alone: for each runtime the time of each, relative to that on the ABP governor, and their mean
-    /// (section 5.5 of the paper).
-    pub fn solo_costs(&self) -> Vec<(String, Vec<(String, f64)>, f64)> {
-        let mut costs: Vec<(String, Vec<(String, f64)>)> = Vec::new();
+    /// What each runtime costs applications that are alone, relative to the ABP governor (section 5.5 of the paper).
+    pub fn costs(&self) -> Vec<Cost> {
+        let mut costs: Vec<Cost> = Vec::new();
         for solo in &self.solos {
             let Job::App { app, .. } = &solo.job else { continue };
             let Some(base) = solo.on(ABP) else { continue };
             for (runtime, rate) in &solo.rates {
-                let cost = (app.clone(), base / rate);
-                match costs.iter_mut().find(|(name, _)| name == runtime) {
-                    Some((_, all)) => all.push(cost),
-                    None => costs.push((runtime.clone(), vec![cost])),
+                let one = (app.clone(), base / rate);
+                match costs.iter_mut().find(|cost| cost.runtime == *runtime) {
+                    Some(cost) => cost.each.push(one),
+                    None => costs.push(Cost { runtime: runtime.clone(), each: vec![one] }),
                 }
             }
         }
-        let with_mean = |(runtime, all): (String, Vec<(String, f64)>)| {
-            let ratios: Vec<f64> = all.iter().map(|(_, ratio)| *ratio).collect();
-            Some((runtime, all, mean(&ratios)?))
-        };
-        costs.into_iter().filter_map(with_mean).collect()
+        costs
+    }
+}
+
+impl Cost {
+    /// The mean.
+    pub fn mean(&self) -> f64 {
+        self.each.iter().map(|(_, ratio)| ratio).sum::<f64>() / self.each.len() as f64
     }
 }
 

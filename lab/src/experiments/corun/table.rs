@@ -177,16 +177,14 @@ pub fn title(solo: &SoloSummary) -> Option<String> {
 }
 
 fn costs(summary: &Summary) -> String {
-    let costs = summary.solo_costs();
     let mut text = String::new();
-    if costs.is_empty() {
-        return text;
-    }
-    let _ = writeln!(text, "\napplications alone: time relative to {}", plan::ABP);
-    for (runtime, all, mean) in costs {
-        let each = all.iter().map(|(app, ratio)| format!("{app} {ratio:.2}"));
+    for cost in summary.costs() {
+        if text.is_empty() {
+            let _ = writeln!(text, "\napplications alone: time relative to {}", plan::ABP);
+        }
+        let each = cost.each.iter().map(|(app, ratio)| format!("{app} {ratio:.2}"));
         let each = each.collect::<Vec<_>>().join(" · ");
-        let _ = writeln!(text, "  {runtime:<24}mean {mean:.2}: {each}");
+        let _ = writeln!(text, "  {:<24}mean {:.2}: {each}", cost.runtime, cost.mean());
     }
     text
 }
