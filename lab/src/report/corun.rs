@@ -10,7 +10,7 @@ use crate::experiments::corun::pairs::{self, GROUPS, Part, STATED};
 use crate::experiments::corun::plan::{self, ABP, BWS};
 use crate::experiments::corun::record::Record;
 use crate::experiments::corun::summary::{Average, Balance, Cost, PairSummary, Share, Summary};
-use crate::experiments::corun::table::{reaches, title};
+use crate::experiments::corun::table::title;
 use crate::fault::Outcome;
 use crate::record::files;
 
@@ -360,32 +360,33 @@ fn row(first: bool, found: &PairSummary, runtime: &str, balance: &Balance) -> St
         all.collect::<Vec<_>>().join(" / ")
     };
     let target = found.pair.target.filter(|_| runtime == "locksley");
-    let low = match target {
-        Some(target) if !reaches(balance, &target) => " class=\"low\"",
-        _ => "",
+    // What is wanted stands beside what was measured, and marks it where it is missed.
+    let cell = |words: String, wanted: Option<(f64, bool)>| match wanted {
+        None => format!("<td>{words}</td>"),
+        Some((wanted, true)) => format!("<td title=\"wanted: {wanted}\">{words}</td>"),
+        Some((wanted, false)) => {
+            format!("<td class=\"low\" title=\"wanted: {wanted}\">{words}</td>")
+        }
     };
-    let wanted = target.map_or(String::new(), |target| {
-        format!(
-            " title=\"wanted: {:.0}/{:.0}, useful {:.2}\"",
-            target.mean, target.worst, target.useful
-        )
-    });
+    let (mean, worst) = (100.0 * balance.unfairness, 100.0 * balance.worst);
+    let unfairness = cell(format!("{mean:.0}"), target.map(|wish| (wish.mean, mean <= wish.mean)))
+        + &cell(format!("{worst:.0}"), target.map(|wish| (wish.worst, worst <= wish.worst)));
+    let useful = balance.useful.map_or("–".to_owned(), |useful| format!("{useful:.2}"));
+    let is_useful = |least: f64| balance.useful.is_some_and(|useful| useful >= least);
+    let useful = cell(useful, target.map(|wish| (wish.useful, is_useful(wish.useful))));
     let partly = match balance.overlap < 0.95 {
         true => format!(" (overlap {:.2})", balance.overlap),
         false => String::new(),
     };
     let name = if first { found.pair.name.as_str() } else { "" };
     format!(
-        "<tr{}><th title=\"{}\">{}</th><th>{}{partly}</th><td>{}</td><td{low}{wanted}>{:.0}</td><td{low}>{:.0}</td><td>{}</td>\
+        "<tr{}><th title=\"{}\">{}</th><th>{}{partly}</th><td>{}</td>{unfairness}{useful}\
          <td>{:.2}</td><td>{}</td><td>{}</td><td title=\"voluntary + involuntary\">{}</td></tr>\n",
         if first { " class=\"first\"" } else { "" },
         escape(&found.pair.shows),
         escape(name),
         escape(runtime),
         each(&|share| Some(format!("{:.0}", 100.0 * share.slowdown))),
-        100.0 * balance.unfairness,
-        100.0 * balance.worst,
-        balance.useful.map_or("–".to_owned(), |useful| format!("{useful:.2}")),
         balance.throughput,
         each(&|share| share.variation.map(|variation| format!("{:.0}", 100.0 * variation))),
         each(&|share| share.processors.map(|processors| format!("{processors:.2}"))),
