@@ -259,7 +259,7 @@ pub struct Corun {
     /// quick]
     #[arg(long, value_name = "K")]
     pub repeats: Option<usize>,
-    /// For how long programs run side by side, in seconds; applications at least [default: 3; 1 and 0.5 if quick]
+    /// For how long programs run side by side, in seconds; applications for at least [default: 3 and 2; 1 and 0.5 if quick]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub secs: Option<std::time::Duration>,
     /// The folder with the programs of other runtimes, which peers/build makes

@@ -1,7 +1,6 @@
 //! One application, prepared once and computed again and again until somebody says stop.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
 
 use serde::{Deserialize, Serialize};
@@ -40,38 +39,41 @@ impl Repetition {
 
 /// Computes `instance` on `crew` once, says that it is ready, and begins when a line comes in on stdin. Prints a [`Line`]
 /// after each computation, at least one. After another line, or the end of stdin, it finishes the computation that it is
-/// at, checks the answer, and prints the last [`Line`].
+/// at, prints the last [`Line`], and checks the answer once stdin has ended: others may still be measured.
 pub fn repeat(instance: &mut dyn Instance, crew: &Crew) -> Outcome<()> {
     // All memory has been touched before anything counts.
     crew.compute(instance);
     check(instance)?;
-    let stop = Arc::new(AtomicBool::new(false));
     wait_for_start()?;
-    listen(Arc::clone(&stop))?;
+    let told = listen()?;
     let watch = Watch::start();
     loop {
         instance.reset();
         let begun = clock::now();
         crew.time(instance);
         print(Line::Computation(Repetition { begun, ended: clock::now() }))?;
-        if stop.load(Ordering::Relaxed) {
+        if told.try_recv() != Err(TryRecvError::Empty) {
             break;
         }
     }
-    let stretch = watch.stop();
-    check(instance)?;
-    print(Line::End(stretch))
+    print(Line::End(watch.stop()))?;
+    while told.recv().is_ok() {}
+    check(instance)
 }
 
-/// Sets `stop` at the next line on stdin, or when it ends.
-fn listen(stop: Arc<AtomicBool>) -> Outcome<()> {
+/// Hears each line on stdin; is disconnected when it ends.
+fn listen() -> Outcome<Receiver<()>> {
+    let (sender, told) = mpsc::channel();
     let listener = move || {
-        let _ = std::io::stdin().read_line(&mut String::new());
-        stop.store(true, Ordering::Relaxed);
+        while matches!(std::io::stdin().read_line(&mut String::new()), Ok(1..)) {
+            if sender.send(()).is_err() {
+                return;
+            }
+        }
     };
-    // It ends with the process: nobody waits for somebody who waits for a line.
     let started = thread::Builder::new().name("listener".to_owned()).spawn(listener);
-    started.map(drop).map_err(|error| Fault::run(format!("nobody can listen to stdin: {error}")))
+    started.map_err(|error| Fault::run(format!("nobody can listen to stdin: {error}")))?;
+    Ok(told)
 }
 
 fn check(instance: &dyn Instance) -> Outcome<()> {

@@ -96,7 +96,7 @@ fn rounds(summary: &Summary) -> String {
         let chart = slowdowns(&format!("slowdowns, {title}"), pairs.iter().copied());
         let table = table(&pairs);
         format!(
-            "<section>\n<h2>{title}</h2>\n<p>{about}{most}</p>\n<figure>{chart}</figure>\n{table}\n</section>\n"
+            "<section>\n<h2>{title}</h2>\n<p>{about}{most}</p>\n<div class=\"gallery wide\"><figure>{chart}</figure></div>\n{table}\n</section>\n"
         )
     };
     section(
@@ -158,7 +158,7 @@ fn applications(summary: &Summary) -> String {
 <p>Each is computed again and again; only computations count during which the other one computed from beginning to end.</p>
 {figures}
 <h3>Context switches of both programs, for one computation of each</h3>
-<figure>{switches}</figure>
+<div class=\"gallery wide\"><figure>{switches}</figure></div>
 {}{}{}</section>
 ",
         variations(summary, &common),

@@ -80,6 +80,11 @@ fn an_application_is_repeated_until_told_to_stop() {
         stdout.read_line(&mut text).unwrap();
     }
     stdin.write_all(b"\n").unwrap();
+    while !text.contains("{\"end\":") {
+        assert!(stdout.read_line(&mut text).unwrap() > 0, "{text}");
+    }
+    assert_eq!(child.try_wait().unwrap(), None, "others are not disturbed by its check");
+    drop(stdin);
     stdout.read_to_string(&mut text).unwrap();
     assert!(child.wait().unwrap().success());
     let lines = lines(&text);

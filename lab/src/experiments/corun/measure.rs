@@ -74,10 +74,11 @@ pub(super) fn sample(
     company.signal()?;
     let are_applications = units.iter().all(|unit| matches!(unit.job, Job::App { .. }));
     let runs = match are_applications {
-        true => repeated(plan, company)?,
-        false => timed(company, Duration::from_secs_f64(seconds) + OVERTIME)?,
+        true => repeated(plan, &mut company)?,
+        false => timed(&mut company, Duration::from_secs_f64(seconds) + OVERTIME)?,
     };
     let granted = meter.finish(capacity.floor().max(1.0) as usize);
+    company.finish()?;
     let used: Option<f64> = runs.iter().map(|run| run.stretch.processor_seconds).sum();
     // Our children are others to this process's meter.
     let others = granted.others.zip(used);
@@ -87,7 +88,7 @@ pub(super) fn sample(
 }
 
 /// Rounds for a fixed time: each program prints one line when it is over.
-fn timed(mut company: Company, limit: Duration) -> Outcome<Vec<Run>> {
+fn timed(company: &mut Company, limit: Duration) -> Outcome<Vec<Run>> {
     let deadline = Instant::now() + limit;
     let mut runs: Vec<Option<Run>> = vec![None; company.len()];
     while runs.iter().any(Option::is_none) {
@@ -102,12 +103,11 @@ fn timed(mut company: Company, limit: Duration) -> Outcome<Vec<Run>> {
         let RoundsLine { rounds_per_s: rate, rounds: completed, stretch, .. } = parse(&line)?;
         runs[number] = Some(Run { rate, seconds: Vec::new(), stretch, completed });
     }
-    company.finish()?;
     Ok(runs.into_iter().flatten().collect())
 }
 
 /// Applications, until each has computed often enough beside all others.
-fn repeated(plan: &Plan, mut company: Company) -> Outcome<Vec<Run>> {
+fn repeated(plan: &Plan, company: &mut Company) -> Outcome<Vec<Run>> {
     let begun = Instant::now();
     let deadline = begun + PATIENCE;
     let mut done: Vec<Vec<Repetition>> = vec![Vec::new(); company.len()];
@@ -131,7 +131,6 @@ fn repeated(plan: &Plan, mut company: Company) -> Outcome<Vec<Run>> {
             is_told = true;
         }
     }
-    company.finish()?;
     let counted = overlapped(&done);
     let runs = counted.iter().zip(&done).zip(stretches).map(|((counted, done), stretch)| {
         let seconds: Vec<f64> = counted.iter().map(Repetition::seconds).collect();

@@ -1,7 +1,7 @@
 //! Programs side by side: figures 2 to 6 of "BWS: Balanced Work Stealing for Time-Sharing Multicores" (Ding, Wang,
 //! Gibbons and Zhang, EuroSys 2012), and the pairs of rounds in which runtimes flip between a fair share and less.
 //!
-//! [`plan`] says what is measured: [`pairs`] of programs, each a [`unit`] once a runtime has been chosen, and each unit
+//! [`plan`] says what is measured: [`pairs`] of programs, each a [`mod@unit`] once a runtime has been chosen, and each unit
 //! alone. Every program is a process of its own, this one's or a peer's ([`program`]); a start gate lets them begin
 //! together. `measure` goes through the plan and can be stopped and resumed at any point; [`metrics`] defines the figures,
 //! [`summary`] computes them from a record, [`table`] prints them.

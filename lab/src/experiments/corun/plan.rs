@@ -42,9 +42,6 @@ pub fn at_threshold(threshold: u64) -> String {
     format!("{BWS}-{threshold}")
 }
 
-/// The size of the applications.
-const SIZE: &str = "quick";
-
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -106,7 +103,7 @@ pub fn plan(choice: &Choice, processors: usize) -> Outcome<Plan> {
     let quick = choice.quick;
     let mut pairs = pairs::targets(processors);
     pairs.extend(pairs::others(processors));
-    pairs.extend(pairs::applications(SIZE, processors));
+    pairs.extend(pairs::applications(quick, processors));
     check_names(&choice.pairs, &pairs)?;
     if choice.repeats == Some(0) {
         return Err(Fault::input("--repeats must be at least 1"));
@@ -134,7 +131,7 @@ pub fn plan(choice: &Choice, processors: usize) -> Outcome<Plan> {
         solo_seconds: choice.seconds.unwrap_or(if quick { 0.4 } else { 1.0 }).min(1.0),
         solo_repeats: if quick { 2 } else { 5 },
         computations: if quick { 2 } else { 3 },
-        application_seconds: choice.seconds.unwrap_or(if quick { 0.5 } else { 3.0 }),
+        application_seconds: choice.seconds.unwrap_or(if quick { 0.5 } else { 2.0 }),
         budget_seconds: if quick { 50.0 } else { 3400.0 },
         solos: solos(&pairs, choice, processors),
         pairs,

@@ -86,11 +86,13 @@ impl Company {
         }
     }
 
-    /// Waits until all have ended, and well.
+    /// Ends everybody's stdin, and waits until all have ended, and well.
     pub(super) fn finish(mut self) -> Outcome<()> {
+        for process in &mut self.processes {
+            process.stdin = None;
+        }
         for number in 0..self.len() {
             let process = &mut self.processes[number];
-            process.stdin = None;
             match process.child.wait() {
                 Ok(status) if status.success() => {}
                 _ => return Err(self.complaint(number)),

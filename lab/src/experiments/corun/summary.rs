@@ -183,12 +183,12 @@ impl Summary {
 
     /// The coefficient of variation of each application on a runtime, averaged over its co-runs: figure 4 (a).
     pub fn variations(&self, runtime: &str) -> Vec<(String, f64)> {
-        let of = |app: &&str| {
-            let found = self.executions(runtime).filter(|(name, ..)| name == app);
+        let of = |app: &'static str| {
+            let found = self.executions(runtime).filter(|(name, ..)| *name == app);
             let all: Vec<f64> = found.map(|(_, _, variation)| variation).collect();
-            Some(((*app).to_owned(), mean(&all)?))
+            Some((app.to_owned(), mean(&all)?))
         };
-        pairs::APPS.iter().filter_map(of).collect()
+        pairs::names().filter_map(of).collect()
     }
 
     /// The same for each type of executions: figure 4 (b).
