@@ -374,10 +374,9 @@ fn row(first: bool, found: &PairSummary, runtime: &str, balance: &Balance) -> St
     let useful = balance.useful.map_or("–".to_owned(), |useful| format!("{useful:.2}"));
     let is_useful = |least: f64| balance.useful.is_some_and(|useful| useful >= least);
     let useful = cell(useful, target.map(|wish| (wish.useful, is_useful(wish.useful))));
-    let partly = match balance.overlap < 0.95 {
-        true => format!(" (overlap {:.2})", balance.overlap),
-        false => String::new(),
-    };
+    let partly = balance
+        .partial_overlap()
+        .map_or(String::new(), |overlap| format!(" (overlap {overlap:.2})"));
     let name = if first { found.pair.name.as_str() } else { "" };
     format!(
         "<tr{}><th title=\"{}\">{}</th><th>{}{partly}</th><td>{}</td>{unfairness}{useful}\

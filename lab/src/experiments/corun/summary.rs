@@ -41,8 +41,8 @@ pub struct Balance {
     pub throughput: f64,
     /// The share of all processors' time spent in leaves; none for applications.
     pub useful: Option<f64>,
-    /// The least overlap of any run.
-    pub overlap: f64,
+    /// The least overlap of any run; none for applications, of which only those computations count that overlap.
+    pub overlap: Option<f64>,
     /// How many runs there were.
     pub runs: usize,
 }
@@ -243,6 +243,13 @@ impl Cost {
     }
 }
 
+impl Balance {
+    /// The overlap, where it is worth a word: parts of the runs were not side by side.
+    pub fn partial_overlap(&self) -> Option<f64> {
+        self.overlap.filter(|&overlap| overlap < 0.95)
+    }
+}
+
 impl PairSummary {
     /// What became of it on a runtime.
     pub fn on(&self, runtime: &str) -> Option<&Balance> {
@@ -342,7 +349,8 @@ fn balance(
         .collect();
     let leaves: Option<Vec<f64>> =
         samples.iter().map(|sample| useful_in(sample, alone, capacity)).collect();
-    let overlaps = samples.iter().map(|sample| overlap(&times(sample)));
+    let are_rounds = units.iter().all(|unit| unit.job.round().is_some());
+    let overlaps = samples.iter().filter(|_| are_rounds).map(|sample| overlap(&times(sample)));
     let programs = (0..units.len()).map(|place| {
         let runs: Vec<&Run> = samples.iter().filter_map(|sample| sample.runs.get(place)).collect();
         let slowdowns: Vec<f64> = each.iter().map(|slowdowns| slowdowns[place]).collect();
@@ -354,7 +362,7 @@ fn balance(
         worst: unfair.iter().copied().reduce(f64::max)?,
         throughput: mean(&speedups)?,
         useful: leaves.and_then(|leaves| mean(&leaves)),
-        overlap: overlaps.reduce(f64::min)?,
+        overlap: overlaps.reduce(f64::min),
         runs: samples.len(),
     })
 }

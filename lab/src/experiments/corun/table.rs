@@ -91,10 +91,9 @@ fn row(runtime: &str, balance: &Balance, found: &PairSummary) -> String {
         (Some(_), "locksley") => "  missed",
         _ => "",
     };
-    let partly = match balance.overlap {
-        overlap if overlap < 0.95 => format!("  overlap only {overlap:.2}"),
-        _ => String::new(),
-    };
+    let partly = balance
+        .partial_overlap()
+        .map_or(String::new(), |overlap| format!("  overlap only {overlap:.2}"));
     format!(
         "  {runtime:<24}{:>15}{:>8.0}{:>7.0}{:>7}{:>6.2}{:>12}{:>12}{:>18}{verdict}{partly}\n",
         each(&|share| Some(percent(share.slowdown))),

@@ -91,6 +91,7 @@ fn a_pair_of_rounds_is_summarized_run_by_run() {
     assert!(close(balance.useful.unwrap(), 0.95), "{balance:?}");
     // Relative to the best alone: 0.5 + 0.5, then 0.25 + 0.8.
     assert!(close(balance.throughput, 1.025) && balance.runs == 2);
+    assert_eq!((balance.overlap, balance.partial_overlap()), (Some(1.0), None));
     // Rates of 5000 and 2500: a deviation of 2500/√2, a mean of 3750.
     assert!(close(balance.programs[0].variation.unwrap(), 2500.0 / 2f64.sqrt() / 3750.0));
     assert_eq!(balance.programs[0].processors, Some(0.5));
@@ -109,6 +110,7 @@ fn a_pair_of_applications_is_summarized_by_its_computations() {
     // 0.5 s alone, 1 s and 0.75 s together.
     assert!(close(balance.programs[0].slowdown, 1.0) && close(balance.programs[1].slowdown, 0.5));
     assert!(close(balance.unfairness, 0.5) && balance.useful.is_none());
+    assert_eq!(balance.overlap, None);
     // The best alone takes 0.4 s.
     assert!(close(balance.throughput, 0.4 / 1.0 + 0.4 / 0.75));
     // Twice 0.5 s and 1.5 s: squares of 4 times 0.25, over 3.
@@ -191,6 +193,18 @@ fn table_and_page_speak_of_all_that_was_measured() {
     for elsewhere in ["http:", "https:", "src=", "href=", "url(", "#01FE", "NaN", ">inf"] {
         assert!(!page.contains(elsewhere), "the page has {elsewhere}");
     }
+}
+
+#[test]
+fn programs_that_were_not_side_by_side_all_the_time_are_named() {
+    let mut record = record();
+    let sample = record.samples.iter_mut().find(|sample| sample.units.len() == 2).unwrap();
+    // Of two seconds, the last one alone.
+    sample.runs[1].stretch.ended = 2_000_000_000;
+    let summary = Summary::of(&record);
+    let balance = summary.pairs[0].on("locksley").unwrap();
+    assert_eq!(balance.partial_overlap(), Some(0.5));
+    assert!(table::text(&record, &summary).contains("overlap only 0.50"));
 }
 
 #[test]
