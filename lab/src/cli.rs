@@ -40,6 +40,11 @@ pub enum Command {
     ForkjoinOnce(ForkjoinOnce),
     /// Measure what other implementations of work stealing make of the machine, and where their time goes
     Alternatives(Alternatives),
+    /// Measure what programs side by side leave each other of the machine
+    Corun(Corun),
+    /// Compute one application again and again behind a start gate: a program of `corun`
+    #[command(hide = true)]
+    Repeat(Repeat),
     /// Measure how late an interactive process wakes beside a program on each runtime
     Neighbour(Neighbour),
     /// Sleep and wake for some seconds and print how late each wake-up was: the interactive process of `neighbour`
@@ -103,9 +108,12 @@ pub struct Rounds {
     /// Leaves in a row before them, in each round
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub serial: u64,
-    /// The runtime: locksley, rayon, static, serial or another of `locksley apps`
+    /// The runtime: locksley, rayon, static, serial or another of `locksley apps`; or loop, for busy threads
     #[arg(long, value_name = "R", default_value = "locksley")]
     pub runtime: String,
+    /// Say `ready`, and begin when a line comes in on stdin
+    #[arg(long)]
+    pub gate: bool,
 }
 
 /// `locksley cycler`
@@ -233,6 +241,62 @@ pub struct Alternatives {
     /// Measure again what an earlier run with these parameters has measured
     #[arg(long)]
     pub fresh: bool,
+}
+
+/// `locksley corun`
+#[derive(Debug, Args)]
+pub struct Corun {
+    /// At most a minute: fewer pairs and runtimes, less time for each, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these pairs, such as par+loop or clip+mm; or parts: targets, others, applications [default: all]
+    #[arg(long, value_name = "PAIR,..", value_delimiter = ',')]
+    pub pairs: Vec<String>,
+    /// Compare only these runtimes [default: those of the plan that are there]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    pub runtimes: Vec<String>,
+    /// How often each pair is measured, if the time suffices [default: 8 for targets, 4 for others, 1 for applications; 2 if
+    /// quick]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// For how long programs run side by side, in seconds; applications for at least [default: 3 and 2; 1 and 0.5 if quick]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub secs: Option<std::time::Duration>,
+    /// The folder with the programs of other runtimes, which peers/build makes
+    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    pub peers: PathBuf,
+    /// Where the figures and the machine are written [default: corun.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/corun, or out/corun-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley repeat`
+#[derive(Debug, Args)]
+pub struct Repeat {
+    /// The application
+    #[arg(value_name = "APP")]
+    pub app: String,
+    /// The runtime
+    #[arg(long, value_name = "R", default_value = "locksley")]
+    pub runtime: String,
+    /// The number of workers [default: one for each processor allowed]
+    #[arg(long, value_name = "P", value_parser = workers)]
+    pub workers: Option<usize>,
+    /// paper, quick, or the application's parameters
+    #[arg(long, value_name = "S", default_value = "quick")]
+    pub size: String,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
 }
 
 /// `locksley neighbour`

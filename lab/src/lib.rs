@@ -5,6 +5,7 @@
 //! - [`apps`]: the applications, one folder each, and the registry that lists them;
 //! - [`runtimes`]: what executes them (Locksley, rayon, statically partitioned threads, the serial program);
 //! - [`rounds`]: the co-run unit, a program that repeats small parallel rounds for a given time;
+//! - [`corunner`]: what a program does that is measured beside others;
 //! - [`cycler`]: the co-runner of the Hood papers, which takes processors away at random;
 //! - [`experiments`]: one folder an experiment;
 //! - [`record`]: what an experiment writes down, and the machine that it was measured on;
@@ -17,6 +18,7 @@
 pub mod apps;
 pub mod cli;
 pub mod commands;
+pub mod corunner;
 pub mod cycler;
 pub mod experiments;
 pub mod fault;

@@ -3,10 +3,12 @@
 mod alternatives;
 mod apps;
 mod cliff;
+mod corun;
 mod cycler;
 mod forkjoin;
 mod machine;
 mod neighbour;
+mod repeat;
 mod report;
 mod rounds;
 mod run;
@@ -27,6 +29,8 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Forkjoin(arguments) => forkjoin::execute(&arguments),
         Command::ForkjoinOnce(arguments) => forkjoin::once(&arguments),
         Command::Alternatives(arguments) => alternatives::execute(&arguments),
+        Command::Corun(arguments) => corun::execute(&arguments),
+        Command::Repeat(arguments) => repeat::execute(&arguments),
         Command::Neighbour(arguments) => neighbour::execute(&arguments),
         Command::Sleeper(arguments) => sleeper::execute(&arguments),
         Command::Report(arguments) => report::execute(&arguments),

@@ -1,7 +1,7 @@
 //! `locksley report`: the page again, from a record.
 
 use crate::cli;
-use crate::experiments::{alternatives, cliff, forkjoin, neighbour};
+use crate::experiments::{alternatives, cliff, corun, forkjoin, neighbour};
 use crate::fault::Outcome;
 use crate::output::say;
 use crate::record::{Document, Record, files};
@@ -12,6 +12,7 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
         Some(forkjoin::record::Record::FORMAT) => of_forkjoin(arguments),
         Some(alternatives::record::Record::FORMAT) => of_alternatives(arguments),
         Some(neighbour::record::Record::FORMAT) => of_neighbour(arguments),
+        Some(corun::record::Record::FORMAT) => of_corun(arguments),
         _ => of_cliff(arguments),
     }?;
     say(&page)
@@ -47,4 +48,12 @@ fn of_neighbour(arguments: &cli::Report) -> Outcome<String> {
     let summary = neighbour::summary::Summary::of(&record);
     report::neighbour::write(&page, &record, &summary)?;
     Ok(format!("{}\npage    {}", neighbour::table::text(&record, &summary), page.display()))
+}
+
+fn of_corun(arguments: &cli::Report) -> Outcome<String> {
+    let record: corun::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = corun::summary::Summary::of(&record);
+    report::corun::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", corun::table::text(&record, &summary), page.display()))
 }

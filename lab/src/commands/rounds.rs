@@ -1,20 +1,55 @@
 //! `locksley rounds`: the co-run unit, and its one line.
 
+use std::time::Duration;
+
 use crate::cli::{self, workers_or_default};
-use crate::fault::Outcome;
+use crate::corunner::{RoundsLine, Watch, wait_for_start};
+use crate::fault::{Fault, Outcome};
 use crate::output::say;
-use crate::rounds::Round;
+use crate::rounds::busy::{Busy, LOOP};
+use crate::rounds::{Rate, Round};
 use crate::runtimes;
 
+/// Behind a start gate, rounds are repeated for so long before the program says that it is ready.
+const WARM_UP: Duration = Duration::from_millis(20);
+
 pub(super) fn execute(arguments: &cli::Rounds) -> Outcome<()> {
+    let asked = workers_or_default(arguments.workers);
+    let round = Round { leaf: arguments.leaf, chunks: arguments.chunks, serial: arguments.serial };
+    if arguments.runtime == LOOP {
+        let leaf = Round { chunks: 1, serial: 0, ..round }.validate()?.leaf;
+        let busy = Busy::start(asked)?;
+        return repeat(arguments, LOOP, asked, |time| busy.repeat(leaf, time));
+    }
     let runtime = runtimes::find(&arguments.runtime)?;
-    let round = Round { leaf: arguments.leaf, chunks: arguments.chunks, serial: arguments.serial }
-        .validate()?;
-    let workers = runtime.workers(workers_or_default(arguments.workers));
-    let rate = round.repeat(runtime, workers, arguments.secs)?;
-    say(&format!(
-        r#"{{"runtime":"{}","P":{workers},"rounds_per_s":{:.2}}}"#,
-        runtime.name,
-        rate.per_second()
-    ))
+    let round = round.validate()?;
+    let workers = runtime.workers(asked);
+    let crew = runtime.start(workers)?;
+    repeat(arguments, runtime.name, workers, |time| round.repeat_on(&crew, time))
+}
+
+fn repeat(
+    arguments: &cli::Rounds,
+    runtime: &str,
+    workers: usize,
+    rounds: impl Fn(Duration) -> Outcome<Rate>,
+) -> Outcome<()> {
+    if !arguments.gate {
+        let rate = rounds(arguments.secs)?.per_second();
+        return say(&format!(
+            r#"{{"runtime":"{runtime}","P":{workers},"rounds_per_s":{rate:.2}}}"#
+        ));
+    }
+    rounds(WARM_UP)?;
+    wait_for_start()?;
+    let watch = Watch::start();
+    let rate = rounds(arguments.secs)?;
+    let line = RoundsLine {
+        runtime: runtime.to_owned(),
+        workers,
+        rounds_per_s: rate.per_second(),
+        rounds: rate.rounds,
+        stretch: watch.stop(),
+    };
+    say(&serde_json::to_string(&line).map_err(|error| Fault::run(error.to_string()))?)
 }

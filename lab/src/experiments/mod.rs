@@ -2,6 +2,8 @@
 
 pub mod alternatives;
 pub mod cliff;
+pub mod corun;
+mod course;
 pub mod forkjoin;
 mod journal;
 pub mod neighbour;

@@ -1,4 +1,4 @@
-//! One chart: lines over the number of workers, whose axis is logarithmic.
+//! One chart: lines over the number of workers, or of something else, whose axis is logarithmic.
 
 use std::error::Error;
 
@@ -15,6 +15,8 @@ pub(super) struct Chart {
     pub(super) title: String,
     /// What the vertical axis counts.
     pub(super) unit: &'static str,
+    /// What the horizontal axis counts.
+    pub(super) across: &'static str,
     /// The ticks of the horizontal axis.
     pub(super) workers: Vec<usize>,
     /// The processors of the machine: a line marks where the cliff begins.
@@ -64,7 +66,7 @@ impl Chart {
             .x_labels(self.workers.len())
             .x_label_formatter(&|x| format!("{:.0}", x.exp2()))
             .y_label_formatter(&|y| number(*y))
-            .x_desc("P, workers")
+            .x_desc(self.across)
             .y_desc(self.unit)
             .draw()?;
 
@@ -123,6 +125,9 @@ fn number(number: f64) -> String {
     let text = format!("{number:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
+
+/// What the horizontal axis mostly counts.
+pub(super) const WORKERS: &str = "P, workers";
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! The charts of the cliff: speedup and utilization for each input, small and all alike, so that they can be compared.
 
-use super::chart::Chart;
+use super::chart::{Chart, WORKERS};
 use crate::experiments::cliff::summary::{InputSummary, Point, Summary};
 
 /// A ceiling below this is worth a line of its own.
@@ -39,6 +39,7 @@ fn draw(
             input.input.app, input.input.size
         ),
         unit,
+        across: WORKERS,
         workers: workers.to_vec(),
         processors: summary.capacity,
         ideal: machine

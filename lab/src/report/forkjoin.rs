@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::chart::Chart;
+use super::chart::{Chart, WORKERS};
 use super::page::{STYLE, escape, key};
 use super::{bars, tables};
 use crate::experiments::cliff::table::seconds;
@@ -159,6 +159,7 @@ fn speedup(record: &Record, input: &InputSummary) -> String {
     Chart {
         title: format!("speedup of {} {} over the serial code", input.app, input.size),
         unit: "Ts/TP",
+        across: WORKERS,
         workers: workers.clone(),
         processors,
         ideal: workers.iter().map(|&number| (number, processors.min(number as f64))).collect(),

@@ -6,6 +6,8 @@ mod bars;
 mod chart;
 mod charts;
 mod circumstances;
+pub mod corun;
+mod dots;
 mod finding;
 pub mod forkjoin;
 mod marks;

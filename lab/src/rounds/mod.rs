@@ -3,6 +3,7 @@
 //! A round is `serial` leaves in a row and then `chunks` leaves in parallel; a leaf is a number of steps of xorshift64.
 //! The same unit is measured on every runtime, so its rate says what a runtime makes of the processors it is given.
 
+pub mod busy;
 mod leaf;
 mod locksley;
 mod rayon;
@@ -20,7 +21,7 @@ use crate::runtimes::{Crew, Runtime};
 const MOST_STEPS: u128 = 1 << 42;
 
 /// What a round consists of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Round {
     /// Steps of a leaf.
     pub leaf: u64,
@@ -75,6 +76,16 @@ impl Round {
             Crew::Rayon(pool) => rayon::repeat(self, pool, time),
             Crew::Static(team) => static_partition::repeat(self, team, time),
         };
+        self.checked(sum, rate)
+    }
+
+    /// The leaves of a round, parallel ones or not.
+    pub fn leaves(self) -> u64 {
+        self.chunks + self.serial
+    }
+
+    /// `rate`, if the sum of its leaves is right.
+    fn checked(self, sum: u64, rate: Rate) -> Outcome<Rate> {
         let leaves = u128::from(rate.rounds) * (u128::from(self.chunks) + u128::from(self.serial));
         let expected = leaf::run(self.leaf).wrapping_mul(leaves as u64);
         if sum == expected {

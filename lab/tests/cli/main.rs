@@ -1,6 +1,7 @@
 //! The binary `locksley`, from outside.
 
 mod command_line;
+mod corun;
 mod cycler;
 mod support;
 mod wrong_input;

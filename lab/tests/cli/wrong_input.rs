@@ -209,3 +209,18 @@ fn neighbours() {
     refused(&["sleeper", "--period", "100", "--jitter", "60"]);
     refused(&["sleeper", "--steps", "-1"]);
 }
+
+#[test]
+fn co_runs() {
+    assert!(refused(&["corun", "--pairs", "par+pigs"]).contains("par+loop"));
+    assert!(refused(&["corun", "--pairs", "par+loop", "--runtimes", "pigs"]).contains("pigs"));
+    let no_peers = ["corun", "--peers", "no/such/folder", "--pairs", "par+onetbb"];
+    assert!(refused(&no_peers).contains("peers/build"));
+    refused(&["corun", "--quick", "--secs", "0"]);
+    refused(&["corun", "--quick", "--repeats", "0"]);
+    refused(&["corun", "--quick", "--repeats", "few"]);
+    refused(&["repeat"]);
+    refused(&["repeat", "nbody"]);
+    refused(&["repeat", "knary", "--runtime", "static"]);
+    refused(&["rounds", "--runtime", "loop", "--leaf", "18446744073709551615"]);
+}

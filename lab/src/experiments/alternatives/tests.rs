@@ -27,9 +27,8 @@ fn record() -> Record {
     let mut plan = tiny_plan();
     plan.rounds = None;
     plan.runtimes = ["locksley", "locksley-naive"].map(str::to_owned).to_vec();
-    let mut machine = Machine::here();
-    (machine.processors, machine.quota) = (2, None);
-    let header = Header { plan, machine, versions: Versions::of_this_build() };
+    let mut header = Header::here(plan);
+    (header.machine.processors, header.machine.quota) = (2, None);
     let mut samples = Vec::new();
     let mut add = |runtime: &str, workers, seconds: f64, hunting, locks| {
         let (app, size) = ("knary".to_owned(), "4,3,1".to_owned());

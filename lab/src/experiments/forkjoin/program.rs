@@ -55,19 +55,10 @@ impl Program {
     /// A peer's program, if it is there and can be run; else why not.
     pub fn peer(folder: &Path, name: &str) -> Result<Program, LeftOut> {
         let file = folder.join(name);
-        let left_out = |reason: String| LeftOut { runtime: name.to_owned(), reason };
-        if !file.is_file() {
-            return Err(left_out(format!("{} is not there: peers/build makes it", file.display())));
-        }
-        let version = match child::run(Command::new(&file).arg("version"), PATIENCE) {
-            Ended::Well(out, _) => {
-                serde_json::from_str::<Introduction>(&out)
-                    .map_err(|error| left_out(format!("it does not say its version: {error}")))?
-                    .version
-            }
-            Ended::Badly(why) => return Err(left_out(why)),
-            Ended::Never => return Err(left_out("it does not say its version".to_owned())),
-        };
+        let version = version_of_peer(&file).map_err(|reason| {
+            let runtime = name.to_owned();
+            LeftOut { runtime, reason }
+        })?;
         let build = Some(files::digest_of(&file));
         let runtime = Runtime { name: name.to_owned(), version, build };
         Ok(Program { runtime, file, first: Vec::new() })
@@ -84,16 +75,7 @@ impl Program {
     pub fn command(&self, kind: &str, size: &str, workers: usize, seed: u64) -> Command {
         let mut command = Command::new(&self.file);
         command.args(&self.first).args([kind, size]).args([workers.to_string(), seed.to_string()]);
-        // Runtimes are compared as they are: nobody's settings.
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            if ["OMP_", "GOMP_", "KMP_", "TBB_", "RAYON_", "LOCKSLEY_"]
-                .iter()
-                .any(|prefix| text.starts_with(prefix))
-            {
-                command.env_remove(&name);
-            }
-        }
+        settings_removed(&mut command);
         command
     }
 
@@ -105,6 +87,33 @@ impl Program {
                 .map_err(|_| format!("it printed '{}'", out.trim().lines().next().unwrap_or(""))),
             Ended::Badly(why) => Err(why),
             Ended::Never => Ok(None),
+        }
+    }
+}
+
+/// The version that a peer's program says it has; else why it cannot be measured.
+pub(in crate::experiments) fn version_of_peer(file: &Path) -> Result<String, String> {
+    if !file.is_file() {
+        return Err(format!("{} is not there: peers/build makes it", file.display()));
+    }
+    match child::run(Command::new(file).arg("version"), PATIENCE) {
+        Ended::Well(out, _) => serde_json::from_str::<Introduction>(&out)
+            .map(|introduction| introduction.version)
+            .map_err(|error| format!("it does not say its version: {error}")),
+        Ended::Badly(why) => Err(why),
+        Ended::Never => Err("it does not say its version".to_owned()),
+    }
+}
+
+/// Runtimes are compared as they are: takes nobody's settings for them along.
+pub(in crate::experiments) fn settings_removed(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["OMP_", "GOMP_", "KMP_", "TBB_", "RAYON_", "LOCKSLEY_"]
+            .iter()
+            .any(|prefix| text.starts_with(prefix))
+        {
+            command.env_remove(&name);
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Going through the plan: rotation by rotation, so that a run that is stopped has measured everything equally often,
-//! and the repetitions of one measurement lie far apart in time. Within a rotation the runtimes take turns.
+//! Going through the plan. Within a rotation the runtimes take turns.
 
 use std::path::Path;
 use std::thread;
@@ -13,9 +12,9 @@ use super::plan;
 use super::process::Process;
 use super::record::{Beside, Plan, Sample};
 use super::sleeper::Notes;
+use crate::experiments::course::{Rotations, Turn};
 use crate::experiments::journal::Journal;
 use crate::fault::{Fault, Outcome};
-use crate::progress::Progress;
 use crate::random::mix;
 
 /// What runs beside the sleeper begins so much earlier: all its workers are there by then.
@@ -27,41 +26,40 @@ const OVERTIME: Duration = Duration::from_millis(300);
 /// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over.
 pub(super) fn all(program: &Path, header: &Header, journal: &mut Journal<Sample>) -> Outcome<()> {
     let plan = &header.plan;
-    let cells = plan.cells();
-    let steps = plan.repeats * cells.len();
-    let progress = Progress::start("neighbour", steps, journal.entries().len());
-    if plan.quick {
-        progress.news(&plan::subset(plan));
-    }
-    if !journal.entries().is_empty() {
-        let measured = journal.entries().len();
-        progress.news(&format!("{measured} of {steps} are measured already; going on"));
-    }
-    for repeat in 0..plan.repeats {
-        let before = journal.entries().len();
-        for beside in &cells {
-            let is_it = |sample: &Sample| sample.beside == *beside && sample.repeat == repeat;
-            if journal.entries().iter().any(is_it) {
-                continue;
+    let turns: Vec<Cell> =
+        plan.cells().into_iter().map(|beside| Cell { beside, repeats: plan.repeats }).collect();
+    let rotations = Rotations {
+        name: "neighbour",
+        news: plan.quick.then(|| plan::subset(plan)).into_iter().collect(),
+        budget_seconds: plan.budget_seconds,
+    };
+    rotations
+        .go(&turns, journal, |cell, repeat| sample(program, plan, cell.beside.as_ref(), repeat))
+}
+
+/// What is measured in each rotation: beside whom, and how often.
+struct Cell {
+    beside: Option<Beside>,
+    repeats: usize,
+}
+
+impl Turn<Sample> for Cell {
+    fn name(&self) -> String {
+        match &self.beside {
+            None => "a sleeper alone".to_owned(),
+            Some(Beside { runtime, shape, workers }) => {
+                format!("a sleeper beside {runtime}, {shape} parallelism, P = {workers}")
             }
-            // Everything is measured once, whatever the time.
-            if repeat > 0 && progress.seconds() >= plan.budget_seconds {
-                let measured = journal.entries().len();
-                progress.news(&format!("the time is over: {measured} of {steps} measured"));
-                return Ok(());
-            }
-            progress.next(|| name(beside.as_ref()));
-            let sample = sample(program, plan, beside.as_ref(), repeat)
-                .map_err(|fault| Fault::run(format!("{}: {fault}", name(beside.as_ref()))))?;
-            journal.add(sample)?;
-            progress.step();
-        }
-        if journal.entries().len() > before {
-            let (done, all, seconds) = (repeat + 1, plan.repeats, progress.seconds());
-            progress.news(&format!("rotation {done} of {all} done after {seconds:.0} s"));
         }
     }
-    Ok(())
+
+    fn repeats(&self) -> usize {
+        self.repeats
+    }
+
+    fn has_made(&self, sample: &Sample, rotation: usize) -> bool {
+        sample.beside == self.beside && sample.repeat == rotation
+    }
 }
 
 /// One measurement: the sleeper alone, or beside rounds on a runtime.
@@ -133,13 +131,4 @@ fn sleeper(plan: &Plan, repeat: usize) -> Vec<String> {
         format!("--seed={}", mix(plan.seed.wrapping_add(repeat as u64))),
     ]
     .to_vec()
-}
-
-fn name(beside: Option<&Beside>) -> String {
-    match beside {
-        None => "a sleeper alone".to_owned(),
-        Some(Beside { runtime, shape, workers }) => {
-            format!("a sleeper beside {runtime}, {shape} parallelism, P = {workers}")
-        }
-    }
 }

@@ -19,12 +19,9 @@ mod tests;
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
-use super::journal::Journal;
-use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
-use crate::record::{Versions, files, time};
+use super::course::{self, Destination};
+use crate::fault::Outcome;
+use crate::record::time;
 use crate::report;
 use record::{Plan, Record, Sample};
 use summary::Summary;
@@ -58,50 +55,20 @@ pub struct Finished {
 }
 
 /// Measurements under one header belong together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Header {
-    plan: Plan,
-    machine: Machine,
-    versions: Versions,
-}
-
-impl Header {
-    fn describes(&self, record: &Record) -> bool {
-        self.plan == record.plan
-            && self.machine == record.machine
-            && self.versions == record.versions
-    }
-}
+type Header = course::Header<Plan>;
 
 /// Measures what is not measured yet and writes the record and the page.
 pub fn run(options: &Options) -> Outcome<Finished> {
     let Options { plan, json, out, fresh, program } = options;
-    let page = report::prepare(out)?;
-    if files::are_one(&page, json) {
-        let path = json.display();
-        return Err(Fault::input(format!("the record and the page would both be {path}")));
-    }
-    let earlier: Option<Record> = files::prepare(json)?;
-    let header = Header {
-        plan: plan.clone(),
-        machine: Machine::here(),
-        versions: Versions::of_this_build(),
-    };
-    let earlier = earlier.filter(|earlier| !fresh && header.describes(earlier));
-    let is_old = earlier.is_some();
-    let record = match earlier {
-        Some(earlier) => earlier,
-        None => {
-            let started = time::now();
-            let mut journal = Journal::beside(json, &header, *fresh)?;
-            measure::all(program, &header, &mut journal)?;
-            journal.into_record(|samples| {
-                let record = record_of(header, started, samples);
-                files::write(json, &record)?;
-                Ok(record)
-            })?
-        }
-    };
+    let destination = Destination { json, out, fresh: *fresh };
+    let page = destination.page()?;
+    let header = Header::here(plan.clone());
+    let (record, is_old) = destination.record(
+        &header,
+        |earlier: &Record| header.has(&earlier.plan, &earlier.machine, &earlier.versions),
+        |journal| measure::all(program, &header, journal),
+        |started, samples| record_of(header.clone(), started, samples),
+    )?;
     let summary = Summary::of(&record);
     report::neighbour::write(&page, &record, &summary)?;
     Ok(Finished { record, summary, page, is_old })

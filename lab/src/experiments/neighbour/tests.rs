@@ -18,7 +18,7 @@ fn record() -> Record {
     let wishes = Wishes { quick: true, seed: 5, runtimes: vec![], seconds: None };
     let mut plan = plan(&wishes, 2).unwrap();
     plan.shapes.truncate(1);
-    let header = Header { plan, machine: Machine::here(), versions: Versions::of_this_build() };
+    let header = Header::here(plan);
     let mut samples = Vec::new();
     let mut add = |beside: Option<(&str, usize)>, late: Histogram, rounds_per_second| {
         let beside = beside.map(|(runtime, workers)| Beside {

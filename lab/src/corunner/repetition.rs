@@ -1,0 +1,85 @@
+//! One application, prepared once and computed again and again until somebody says stop.
+
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::thread;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Stretch, Watch, clock, wait_for_start};
+use crate::apps::Instance;
+use crate::fault::{Fault, Outcome};
+use crate::output::say;
+use crate::runtimes::Crew;
+
+/// One computation, begun and ended by the machine's clock, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repetition {
+    /// When it began.
+    pub begun: u64,
+    /// When it had ended.
+    pub ended: u64,
+}
+
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Line {
+    /// After each computation.
+    Computation(Repetition),
+    /// At the end: all of them, and what they used.
+    End(Stretch),
+}
+
+impl Repetition {
+    /// How long it took, in seconds.
+    pub fn seconds(&self) -> f64 {
+        clock::seconds(self.begun, self.ended)
+    }
+}
+
+/// Computes `instance` on `crew` once, says that it is ready, and begins when a line comes in on stdin. Prints a [`Line`]
+/// after each computation, at least one. After another line, or the end of stdin, it finishes the computation that it is
+/// at, prints the last [`Line`], and checks the answer once stdin has ended: others may still be measured.
+pub fn repeat(instance: &mut dyn Instance, crew: &Crew) -> Outcome<()> {
+    // All memory has been touched before anything counts.
+    crew.compute(instance);
+    check(instance)?;
+    wait_for_start()?;
+    let told = listen()?;
+    let watch = Watch::start();
+    loop {
+        instance.reset();
+        let begun = clock::now();
+        crew.time(instance);
+        print(Line::Computation(Repetition { begun, ended: clock::now() }))?;
+        if told.try_recv() != Err(TryRecvError::Empty) {
+            break;
+        }
+    }
+    print(Line::End(watch.stop()))?;
+    while told.recv().is_ok() {}
+    check(instance)
+}
+
+/// Hears each line on stdin; is disconnected when it ends.
+fn listen() -> Outcome<Receiver<()>> {
+    let (sender, told) = mpsc::channel();
+    let listener = move || {
+        while matches!(std::io::stdin().read_line(&mut String::new()), Ok(1..)) {
+            if sender.send(()).is_err() {
+                return;
+            }
+        }
+    };
+    let started = thread::Builder::new().name("listener".to_owned()).spawn(listener);
+    started.map_err(|error| Fault::run(format!("nobody can listen to stdin: {error}")))?;
+    Ok(told)
+}
+
+fn check(instance: &dyn Instance) -> Outcome<()> {
+    instance.check().map_err(|wrong| Fault::run(format!("the answer is wrong: {wrong}")))
+}
+
+fn print(line: Line) -> Outcome<()> {
+    say(&serde_json::to_string(&line).map_err(|error| Fault::run(error.to_string()))?)
+}

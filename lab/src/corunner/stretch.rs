@@ -1,0 +1,89 @@
+//! A stretch of a program's life: when it was, and what the program used of the machine meanwhile.
+
+use serde::{Deserialize, Serialize};
+
+use super::clock;
+use crate::switches::Switches;
+
+/// From when to when, and what all threads of the process used. What the system does not tell is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// Its beginning, by the machine's clock, in nanoseconds.
+    pub begun: u64,
+    /// Its end.
+    pub ended: u64,
+    /// Processor time, in seconds.
+    pub processor_seconds: Option<f64>,
+    /// Context switches because a thread waited.
+    pub voluntary: Option<u64>,
+    /// Context switches because the kernel preferred another thread, or one yielded.
+    pub involuntary: Option<u64>,
+}
+
+impl Stretch {
+    /// How long it was, in seconds.
+    pub fn seconds(&self) -> f64 {
+        clock::seconds(self.begun, self.ended)
+    }
+}
+
+/// A stretch that goes on.
+pub struct Watch {
+    begun: u64,
+    processor: Option<f64>,
+    switches: Option<Switches>,
+}
+
+impl Watch {
+    /// Begins a stretch. The threads that count are those that are there now and will be at the end.
+    pub fn start() -> Watch {
+        let switches = Switches::of_this_process();
+        Watch { processor: processor_seconds(), switches, begun: clock::now() }
+    }
+
+    /// Ends it.
+    pub fn stop(self) -> Stretch {
+        let ended = clock::now();
+        let processor = self.processor.zip(processor_seconds());
+        let switches = self.switches.zip(Switches::of_this_process());
+        let switches = switches.map(|(before, now)| now - before);
+        Stretch {
+            begun: self.begun,
+            ended,
+            processor_seconds: processor.map(|(before, now)| now - before),
+            voluntary: switches.map(|switches| switches.voluntary),
+            involuntary: switches.map(|switches| switches.involuntary),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn processor_seconds() -> Option<f64> {
+    use rustix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processor_seconds() -> Option<f64> {
+    None
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::rounds::run_leaf;
+
+    #[test]
+    fn work_is_processor_time() {
+        let watch = Watch::start();
+        while clock::seconds(watch.begun, clock::now()) < 0.02 {
+            std::hint::black_box(run_leaf(10_000));
+        }
+        let stretch = watch.stop();
+        let used = stretch.processor_seconds.unwrap();
+        // Other tests of this process may run meanwhile, and others may have had the processor.
+        assert!(used > 0.000_5 && stretch.seconds() >= 0.02, "{stretch:?}");
+        assert!(stretch.voluntary.is_some() && stretch.involuntary.is_some());
+    }
+}

@@ -1,0 +1,210 @@
+//! The processes of a co-run: started, ready, begun together, heard line by line.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::corunner::READY;
+use crate::fault::{Fault, Outcome};
+
+/// Processes that run at the same time. They end when this is dropped, if they have not ended before.
+pub(super) struct Company {
+    processes: Vec<Process>,
+    said: Receiver<Said>,
+}
+
+struct Process {
+    name: String,
+    child: Child,
+    stdin: Option<ChildStdin>,
+}
+
+/// What the process with this number printed; `None` when its output ended.
+pub(super) type Said = (usize, Option<String>);
+
+impl Company {
+    /// Starts these commands; names say what they are in complaints.
+    pub(super) fn start(commands: Vec<(String, Command)>) -> Outcome<Company> {
+        let (sender, said) = mpsc::channel();
+        let mut company = Company { processes: Vec::with_capacity(commands.len()), said };
+        for (number, (name, mut command)) in commands.into_iter().enumerate() {
+            let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let cannot = |error| Fault::run(format!("{name} cannot be started: {error}"));
+            let mut child = piped.spawn().map_err(cannot)?;
+            let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+            company.processes.push(Process { name: name.clone(), child, stdin });
+            let sender = sender.clone();
+            let reader = move || listen(number, stdout, &sender);
+            // It ends with the output that it reads.
+            thread::Builder::new().spawn(reader).map_err(cannot)?;
+        }
+        Ok(company)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// Waits until all are ready.
+    pub(super) fn wait_until_ready(&mut self, limit: Duration) -> Outcome<()> {
+        let deadline = Instant::now() + limit;
+        for _ in 0..self.len() {
+            let (number, line) = self.hear(deadline)?;
+            let Some(line) = line else { return Err(self.complaint(number)) };
+            if line != READY {
+                let name = &self.processes[number].name;
+                return Err(Fault::run(format!("{name} printed '{line}' before it was started")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends all a line, which opens the start gate, or tells those to stop that need it.
+    pub(super) fn signal(&mut self) -> Outcome<()> {
+        for number in 0..self.len() {
+            let stdin = self.processes[number].stdin.as_mut();
+            let sent = stdin.map(|stdin| stdin.write_all(b"\n").and_then(|()| stdin.flush()));
+            if !matches!(sent, Some(Ok(()))) {
+                return Err(self.complaint(number));
+            }
+        }
+        Ok(())
+    }
+
+    /// The next line of anybody, or that somebody's output has ended. Silence until the deadline is a fault.
+    pub(super) fn hear(&mut self, deadline: Instant) -> Outcome<Said> {
+        match self.said.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(said) => Ok(said),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                let names: Vec<&str> =
+                    self.processes.iter().map(|process| process.name.as_str()).collect();
+                Err(Fault::run(format!("nothing was heard in time from {}", names.join(", "))))
+            }
+        }
+    }
+
+    /// Ends everybody's stdin, and waits until all have ended, and well.
+    pub(super) fn finish(mut self) -> Outcome<()> {
+        for process in &mut self.processes {
+            process.stdin = None;
+        }
+        for number in 0..self.len() {
+            let process = &mut self.processes[number];
+            match process.child.wait() {
+                Ok(status) if status.success() => {}
+                _ => return Err(self.complaint(number)),
+            }
+        }
+        Ok(())
+    }
+
+    /// How a process has ended too early, and what it has to say for itself. It has closed its output, so it ends soon.
+    pub(super) fn complaint(&mut self, number: usize) -> Fault {
+        let Process { name, child, stdin } = &mut self.processes[number];
+        *stdin = None;
+        let mut said = String::new();
+        let stderr = child.stderr.take();
+        let read = stderr.map(|mut stderr| stderr.read_to_string(&mut said));
+        let said = match (read, said.trim()) {
+            (_, "") => "it said nothing".to_owned(),
+            (_, said) => format!("it said: {said}"),
+        };
+        match child.wait() {
+            Ok(status) => Fault::run(format!("{name} ended too early ({status}); {said}")),
+            Err(error) => Fault::run(format!("{name} was lost ({error}); {said}")),
+        }
+    }
+}
+
+impl Drop for Company {
+    fn drop(&mut self) {
+        for Process { child, .. } in &mut self.processes {
+            // Both fail where it has ended and been waited for; then there is nothing to do.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn listen(number: usize, stdout: Option<ChildStdout>, said: &Sender<Said>) {
+    if let Some(stdout) = stdout {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if said.send((number, Some(line))).is_err() {
+                return;
+            }
+        }
+    }
+    let _ = said.send((number, None));
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn shells(scripts: &[&str]) -> Company {
+        let command = |script: &&str| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", script]);
+            (format!("the script '{script}'"), command)
+        };
+        Company::start(scripts.iter().map(command).collect()).unwrap()
+    }
+
+    #[test]
+    fn nobody_begins_before_all_are_ready() {
+        let folder = tempfile::tempdir().unwrap();
+        let begun = folder.path().join("begun");
+        let quick = format!("echo ready; read go; echo > '{}'; echo one", begun.display());
+        let late =
+            format!("sleep 0.1; test ! -e '{}' && echo ready; read go; echo two", begun.display());
+        let mut company = shells(&[&quick, &late]);
+        company.wait_until_ready(LONG).unwrap();
+        company.signal().unwrap();
+        let deadline = Instant::now() + LONG;
+        let mut lines: Vec<Said> = Vec::new();
+        while lines.len() < 2 {
+            let said = company.hear(deadline).unwrap();
+            lines.extend(said.1.is_some().then_some(said));
+        }
+        lines.sort();
+        assert_eq!(lines, [(0, Some("one".to_owned())), (1, Some("two".to_owned()))]);
+        company.finish().unwrap();
+    }
+
+    #[test]
+    fn one_that_dies_is_a_fault_with_its_last_words() {
+        let mut company =
+            shells(&["echo ready; read go; sleep 60", "echo no luck >&2; kill -9 $$"]);
+        let fault = company.wait_until_ready(LONG).unwrap_err();
+        let Fault::Run(words) = &fault else { panic!("{fault}") };
+        assert!(words.contains("no luck") && words.contains("kill -9"), "{words}");
+        drop(company); // and the other one with it, at once
+
+        let mut company = shells(&["echo ready; read go; echo lost >&2; exit 3"]);
+        company.wait_until_ready(LONG).unwrap();
+        company.signal().unwrap();
+        assert_eq!(company.hear(Instant::now() + LONG).unwrap(), (0, None));
+        let fault = company.complaint(0);
+        assert!(fault.to_string().contains("lost"), "{fault}");
+        let mut company = shells(&["echo ready; read go; echo line; exit 3"]);
+        company.wait_until_ready(LONG).unwrap();
+        company.signal().unwrap();
+        assert_eq!(company.hear(Instant::now() + LONG).unwrap().1.unwrap(), "line");
+        assert!(company.finish().is_err(), "it ended with 3");
+    }
+
+    #[test]
+    fn silence_and_nonsense_are_faults() {
+        let mut company = shells(&["exec sleep 60"]);
+        let fault = company.wait_until_ready(Duration::from_millis(20)).unwrap_err();
+        assert!(fault.to_string().contains("sleep 60"), "{fault}");
+        let mut company = shells(&["echo steady"]);
+        assert!(company.wait_until_ready(LONG).unwrap_err().to_string().contains("steady"));
+        assert!(Company::start(vec![("nobody".into(), Command::new("/nowhere/at/all"))]).is_err());
+    }
+}

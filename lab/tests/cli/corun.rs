@@ -1,0 +1,204 @@
+//! Programs side by side.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::Duration;
+
+use locksley_lab::experiments::corun::plan::{Choice, Plan, plan};
+use locksley_lab::experiments::corun::program::Programs;
+use locksley_lab::experiments::corun::record::Record;
+use locksley_lab::experiments::corun::unit::Job;
+use locksley_lab::experiments::corun::{Options, run};
+use locksley_lab::fault::{Fault, Outcome};
+use serde_json::Value;
+
+use crate::support::{command, stdout_of};
+
+/// A program behind a start gate that has said that it is ready.
+fn ready(arguments: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let mut child = command(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    (child, stdout)
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn rounds_begin_when_the_gate_opens() {
+    let round = ["--secs", "0.02", "--leaf", "50", "--chunks", "7", "--serial", "2", "--gate"];
+    for runtime in ["locksley", "rayon", "loop"] {
+        let (mut child, mut stdout) =
+            ready(&[&["rounds", "--runtime", runtime, "--workers", "2"][..], &round].concat());
+        let before = locksley_lab::corunner::clock::now();
+        std::thread::sleep(Duration::from_millis(1));
+        child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        let mut text = String::new();
+        stdout.read_to_string(&mut text).unwrap();
+        assert!(child.wait().unwrap().success());
+        let [line] = &lines(&text)[..] else { panic!("one line: {text}") };
+        assert_eq!((&line["runtime"], &line["P"]), (&Value::from(runtime), &Value::from(2)));
+        let number = |field: &str| line[field].as_f64().unwrap();
+        assert!(line["begun"].as_u64().unwrap() > before, "{text}");
+        let seconds = (number("ended") - number("begun")) / 1e9;
+        assert!(seconds >= 0.02 && number("rounds") > 0.0, "{text}");
+        // The clock of the rate is inside of that of the stretch.
+        assert!(number("rounds_per_s") * seconds >= number("rounds") * 0.999, "{text}");
+    }
+}
+
+#[test]
+fn a_gate_that_stays_closed_is_a_fault_of_the_run() {
+    for arguments in [&["rounds", "--gate"][..], &["repeat", "knary", "--size", "3,3,1"]] {
+        let (mut child, _stdout) = ready(arguments);
+        drop(child.stdin.take());
+        let mut complaint = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{complaint}");
+        assert!(complaint.contains("gate") && complaint.lines().count() == 1, "{complaint}");
+    }
+}
+
+#[test]
+fn an_application_is_repeated_until_told_to_stop() {
+    let (mut child, mut stdout) =
+        ready(&["repeat", "msort", "--size", "5000", "--runtime", "rayon", "--workers", "2"]);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"\n").unwrap();
+    let mut text = String::new();
+    for _ in 0..3 {
+        stdout.read_line(&mut text).unwrap();
+    }
+    stdin.write_all(b"\n").unwrap();
+    while !text.contains("{\"end\":") {
+        assert!(stdout.read_line(&mut text).unwrap() > 0, "{text}");
+    }
+    assert_eq!(child.try_wait().unwrap(), None, "others are not disturbed by its check");
+    drop(stdin);
+    stdout.read_to_string(&mut text).unwrap();
+    assert!(child.wait().unwrap().success());
+    let lines = lines(&text);
+    let (end, computations) = lines.split_last().unwrap();
+    assert!(computations.len() >= 3);
+    let end = &end["end"];
+    let mut earlier = end["begun"].as_u64().unwrap();
+    for computation in computations {
+        let time = |field: &str| computation["computation"][field].as_u64().unwrap();
+        assert!(earlier <= time("begun") && time("begun") < time("ended"), "{text}");
+        earlier = time("ended");
+    }
+    assert!(earlier <= end["ended"].as_u64().unwrap(), "{text}");
+}
+
+#[test]
+fn corun_measures_and_reports_and_does_not_measure_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (out, again, json, peers) =
+        (path("out"), path("again"), path("corun.json"), path("no peers"));
+    let arguments = [
+        "corun",
+        "--quick",
+        "--pairs",
+        "par+loop,half+half,par+odd+loop",
+        "--runtimes",
+        "locksley,rayon",
+        "--repeats",
+        "1",
+        "--secs",
+        "0.05",
+        "--peers",
+        &peers,
+        "--out",
+        &out,
+        "--json",
+        &json,
+    ];
+    let output = command(&arguments).output().unwrap();
+    let (text, news) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{news}");
+    for word in ["par+loop", "half+half", "par+odd+loop", "locksley", "rayon", "wanted: 8/20"] {
+        assert!(text.contains(word), "{text}");
+    }
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(record["format"], "locksley-corun/1");
+    let co_runs = record["samples"].as_array().unwrap().iter().filter(|sample| {
+        let runs = sample["runs"].as_array().unwrap();
+        assert!(runs.iter().all(|run| run["rate"].as_f64().unwrap() > 0.0));
+        runs.len() > 1
+    });
+    assert_eq!(co_runs.count(), 3 * 2);
+
+    assert!(stdout_of(&arguments).starts_with("measured already"));
+    stdout_of(&["report", "--json", &json, "--out", &again]);
+    let page =
+        |folder: &str| std::fs::read_to_string(Path::new(folder).join("index.html")).unwrap();
+    assert_eq!(page(&out), page(&again));
+}
+
+/// A plan with two applications side by side on Locksley and on rayon.
+fn plan_of(apps: [(&str, &str); 2]) -> (Plan, Choice) {
+    let (pairs, runtimes) = (["clip+mm"], ["locksley", "rayon"]);
+    let choice = Choice {
+        pairs: pairs.map(str::to_owned).to_vec(),
+        runtimes: runtimes.map(str::to_owned).to_vec(),
+        seconds: Some(0.02),
+        ..Choice::default()
+    };
+    let mut plan = plan(&choice, 2).unwrap();
+    for (program, (app, size)) in plan.pairs[0].programs.iter_mut().zip(apps) {
+        (program.name, program.job) = (app.to_owned(), Job::app(app, size));
+    }
+    (plan, choice)
+}
+
+fn measured(apps: [(&str, &str); 2], folder: &Path) -> Outcome<Record> {
+    let (plan, choice) = plan_of(apps);
+    let this = Path::new(env!("CARGO_BIN_EXE_locksley"));
+    let options = Options {
+        plan,
+        choice,
+        programs: Programs::find(this, &folder.join("no peers")),
+        json: folder.join("corun.json"),
+        out: folder.join("page"),
+        fresh: false,
+    };
+    run(&options).map(|finished| finished.record)
+}
+
+#[test]
+fn applications_are_measured_side_by_side() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = measured([("msort", "3K"), ("knary", "5,3,1")], folder.path()).unwrap();
+    // Each alone and both together, on each of two runtimes.
+    assert_eq!(record.samples.len(), 2 * (2 + 1));
+    for sample in &record.samples {
+        for (unit, run) in sample.units.iter().zip(&sample.runs) {
+            assert!(run.seconds.len() >= 2 && run.completed as usize >= run.seconds.len());
+            let mean = run.seconds.iter().sum::<f64>() / run.seconds.len() as f64;
+            assert!((run.rate * mean - 1.0).abs() < 1e-9, "{unit}: {run:?}");
+            assert!(run.stretch.seconds() >= run.seconds.iter().sum::<f64>());
+        }
+    }
+}
+
+#[test]
+fn an_application_that_is_not_there_is_an_input_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    let fault = measured([("msort", "3K"), ("nbody", "3")], folder.path()).unwrap_err();
+    assert!(matches!(&fault, Fault::Input(why) if why.contains("nbody")), "{fault}");
+    let fault = measured([("msort", "3K"), ("knary", "64,64,1")], folder.path()).unwrap_err();
+    assert!(matches!(&fault, Fault::Input(why) if why.contains("knary")), "{fault}");
+    assert!(!folder.path().join("corun.json").exists());
+}
