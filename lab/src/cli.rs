@@ -82,7 +82,7 @@ pub struct Run {
     /// What all random input follows from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
-    /// Write the picture that the application has drawn: ray draws one
+    /// Write the picture that the application has drawn: ray and raytracer draw one
     #[arg(long, value_name = "FILE")]
     pub png: Option<PathBuf>,
     /// Print one line of JSON
@@ -151,7 +151,7 @@ pub struct Cliff {
     /// At most a minute: fewer worker counts, smaller inputs, as few repetitions as fit
     #[arg(long)]
     pub quick: bool,
-    /// Only these applications [default: all of them, and rounds]
+    /// Only these applications [default: Hood's, and rounds]
     #[arg(long, value_name = "APP,..", value_delimiter = ',')]
     pub apps: Vec<String>,
     /// Where the figures and the machine are written [default: cliff.json in the output folder]

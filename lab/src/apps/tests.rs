@@ -12,7 +12,17 @@ const SIZES: &[(&str, &[&str])] = &[
     ("lu", &["16", "32", "128", "256"]),
     ("barnes", &["1x1", "2x3", "9x2", "700x2"]),
     ("ray", &["0,1x1", "1,7x5", "2,1x33", "3,16x12"]),
+    ("bfs", &["1,1", "3,1", "7,3", "11,8"]),
+    ("ep", &["1", "3"]),
+    ("cg", &["S"]),
+    ("raytracer", &["1x1", "3x17", "20x15"]),
+    ("clip", &["1x3", "9x4", "150x24"]),
+    ("mi", &["1x1", "2x2", "9x3", "200x1"]),
+    ("loop", &["1x1", "2x50", "33x1000"]),
 ];
+
+/// Applications whose smallest problem takes a while: they are not computed with every number of workers.
+const LONG: &[&str] = &["cg"];
 
 #[test]
 fn every_application_is_right_on_every_runtime() {
@@ -24,7 +34,9 @@ fn every_application_is_right_on_every_runtime() {
             assert_eq!(problem.parameters(), *size);
             let mut instance = problem.prepare(11);
             for runtime in runtimes::ALL.iter().filter(|runtime| runtime.can_run(*app)) {
-                for workers in [1, 2, 3, 7] {
+                let workers: &[usize] =
+                    if LONG.contains(&app.name()) { &[3] } else { &[1, 2, 3, 7] };
+                for &workers in workers {
                     let crew = runtime.start(workers).unwrap();
                     crew.compute(instance.as_mut());
                     if let Err(wrong) = instance.check() {
@@ -46,6 +58,13 @@ fn an_answer_that_was_not_computed_is_rejected() {
         ("lu", "32"),
         ("barnes", "30x2"),
         ("ray", "1,9x9"),
+        ("bfs", "5,2"),
+        ("ep", "1"),
+        ("cg", "S"),
+        ("raytracer", "9x9"),
+        ("clip", "5x5"),
+        ("mi", "9x2"),
+        ("loop", "3x10"),
     ] {
         let mut instance = problem(find(name).unwrap(), size).unwrap().prepare(5);
         instance.reset();
@@ -86,6 +105,16 @@ fn sizes_that_cannot_be_are_refused_in_one_line() {
         ("lu", &["", "0", "15", "48", "1000", "16x16", "99999999999999999999"][..]),
         ("barnes", &["", "0x1", "9x0", "9", "9x9x9", "4294967296x1", "99999999999999999999x1"][..]),
         ("ray", &["", "4", "4,", "4,9", "4,0x9", "9,9x9", "-1,9x9", "4x9x9", "4,9x9x9"][..]),
+        (
+            "bfs",
+            &["", "9", "0,4", "9,0", "32,1", "9x4", "9,4,1", "file:", "file:/nowhere/at all"][..],
+        ),
+        ("ep", &["", "0", "C", "s", "1.5", "-1", "134217729", "99999999999999999999"][..]),
+        ("cg", &["", "C", "s", "1400", "SW"][..]),
+        ("raytracer", &["", "9", "0x9", "9x", "9x9x9", "-1x9"][..]),
+        ("clip", &["", "9", "0x9", "9x2", "9x0", "9x9x9", "9,9"][..]),
+        ("mi", &["", "500", "0x1", "9x0", "9x9x9", "9,9"][..]),
+        ("loop", &["", "9", "0x9", "9x0", "9x9x9", "4194304x1048577", "9,9"][..]),
     ];
     for (name, sizes) in wrong {
         for size in sizes {
@@ -107,10 +136,47 @@ fn memory_that_no_machine_has_is_refused() {
         ("lu", "4611686018427387904"),
         ("barnes", "4294967295x1"),
         ("ray", "4,9999999999x9999999999"),
+        ("bfs", "31,9999999999"),
+        ("raytracer", "9999999999x9999999999"),
+        ("clip", "9999999999x9999999999"),
+        ("mi", "9999999999x9999999999"),
+        ("loop", "4398046511104x1"),
     ] {
         let Err(fault) = problem(find(name).unwrap(), size) else {
             panic!("{name} accepted {size}")
         };
         assert!(fault.to_string().contains("memory"), "{fault}");
+    }
+}
+
+#[test]
+fn the_programs_of_bws_are_among_all_and_run_on_both_runtimes() {
+    for app in BWS {
+        assert!(std::ptr::eq(find(app.name()).unwrap(), app), "{}", app.name());
+        for runtime in ["serial", "locksley", "rayon"] {
+            assert!(runtimes::find(runtime).unwrap().can_run(app));
+        }
+    }
+}
+
+#[test]
+fn a_copy_has_the_same_input_and_its_own_answer() {
+    for (name, size) in [
+        ("bfs", "6,4"),
+        ("ep", "1"),
+        ("raytracer", "5x5"),
+        ("clip", "9x9"),
+        ("mi", "20x2"),
+        ("loop", "2x10"),
+    ] {
+        let mut instance = problem(find(name).unwrap(), size).unwrap().prepare(5);
+        instance.reset();
+        instance.serial();
+        let mut copy = instance.copy();
+        copy.reset();
+        assert!(copy.check().is_err(), "{name}");
+        instance.check().unwrap();
+        copy.serial();
+        copy.check().unwrap();
     }
 }

@@ -7,12 +7,12 @@ use crate::runtimes;
 
 pub(super) fn execute() -> Outcome<()> {
     let mut lines = vec![format!(
-        "{:<8}{:<20}{:<15}{:<13}{}",
+        "{:<11}{:<31}{:<15}{:<13}{}",
         "app", "--size", "paper", "quick", "what it computes"
     )];
     for app in apps::ALL {
         lines.push(format!(
-            "{:<8}{:<20}{:<15}{:<13}{}",
+            "{:<11}{:<31}{:<15}{:<13}{}",
             app.name(),
             app.syntax(),
             app.paper_size(),

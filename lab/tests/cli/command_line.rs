@@ -13,6 +13,11 @@ fn run_prints_one_line_of_json() {
         ("heat", "40x40x3", "static"),
         ("msort", "5000", "rayon"),
         ("mm", "64", "locksley-awake"),
+        ("bfs", "9,8", "locksley"),
+        ("ep", "2", "rayon"),
+        ("clip", "40x9", "locksley"),
+        ("mi", "30x2", "rayon"),
+        ("loop", "5x100", "locksley"),
     ] {
         let text = stdout_of(&[
             "run",
@@ -47,13 +52,28 @@ fn run_speaks_to_people_and_serial_has_one_worker() {
 }
 
 #[test]
-fn ray_draws_a_picture() {
+fn ray_tracers_draw_pictures() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("balls.png");
-    let png = path.to_str().unwrap();
-    stdout_of(&["run", "ray", "--size", "1,30x20", "--workers", "2", "--png", png]);
-    let written = std::fs::read(&path).unwrap();
-    assert!(written.starts_with(b"\x89PNG\r\n") && written.len() > 200, "{}", written.len());
+    for (app, size) in [("ray", "1,30x20"), ("raytracer", "30x20")] {
+        let path = folder.path().join(app);
+        let png = path.to_str().unwrap();
+        stdout_of(&["run", app, "--size", size, "--workers", "2", "--png", png]);
+        let written = std::fs::read(&path).unwrap();
+        assert!(written.starts_with(b"\x89PNG\r\n") && written.len() > 200, "{}", written.len());
+    }
+}
+
+#[test]
+fn bfs_searches_a_graph_from_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ring.txt");
+    let ring: String = (0..50).map(|n| format!("{n} {}\n", (n + 1) % 50)).collect();
+    std::fs::write(&path, ring).unwrap();
+    let size = format!("file:{}", path.display());
+    let text = stdout_of(&["run", "bfs", "--size", &size, "--workers", "2", "--json"]);
+    let line: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(line["size"], size);
+    assert_eq!(line["correct"], true);
 }
 
 #[test]
@@ -126,6 +146,14 @@ fn apps_lists_every_application_with_its_sizes() {
         "lu",
         "barnes",
         "ray",
+        "bfs",
+        "ep",
+        "cg",
+        "raytracer",
+        "clip",
+        "mi",
+        "loop",
+        "file:PATH",
         "4096x512x100",
         "32M",
         "1024",

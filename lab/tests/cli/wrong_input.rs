@@ -38,6 +38,7 @@ fn applications_and_runtimes() {
     assert!(refused(&["run", "knary", "--runtime", "static"]).contains("knary"));
     refused(&["rounds", "--runtime", "openmp"]);
     refused(&["cliff", "--quick", "--apps", "mm,nbody"]);
+    assert!(refused(&["cliff", "--quick", "--apps", "mm,bfs"]).contains("bfs"));
     refused(&["cliff", "--quick", "--apps", ""]);
     refused(&["run", "two\nlines"]);
 }
@@ -68,6 +69,15 @@ fn sizes() {
         ("msort", "99999999M"),
         ("knary", "64,64,1"),
         ("knary", "1,2"),
+        ("bfs", "20"),
+        ("bfs", "32,16"),
+        ("bfs", "file:/nowhere/graph.txt"),
+        ("ep", "C"),
+        ("cg", "1400"),
+        ("raytracer", "800"),
+        ("clip", "10x2"),
+        ("mi", "500"),
+        ("loop", "1x99999999999999"),
     ] {
         assert!(refused(&["run", app, "--size", size]).contains(app));
     }

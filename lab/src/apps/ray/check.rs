@@ -3,7 +3,11 @@
 use super::Pixel;
 
 /// Whether `found` has the bits of `expected`, as pictures of that width.
-pub(super) fn same_bits(expected: &[Pixel], found: &[Pixel], width: usize) -> Result<(), String> {
+pub(in crate::apps) fn same_bits(
+    expected: &[Pixel],
+    found: &[Pixel],
+    width: usize,
+) -> Result<(), String> {
     if expected.len() != found.len() {
         return Err(format!("{} pixels instead of {}", found.len(), expected.len()));
     }

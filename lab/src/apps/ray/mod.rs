@@ -2,13 +2,13 @@
 //! very differently: those of the background nothing, those between mirroring balls a hundred rays.
 
 mod balls;
-mod check;
+pub(super) mod check;
 mod hierarchy;
 mod kernel;
 mod locksley;
 mod rayon;
 mod serial;
-mod vector;
+pub(super) mod vector;
 mod view;
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use balls::Sphere;
 use view::View;
 
 /// Red, green and blue; one is as bright as a screen can be.
-type Pixel = [f64; 3];
+pub(super) type Pixel = [f64; 3];
 
 /// The application.
 pub struct Ray;

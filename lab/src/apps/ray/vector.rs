@@ -4,36 +4,36 @@ use std::ops::{Add, Mul, Neg, Sub};
 
 /// Three numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Vector(pub(super) [f64; 3]);
+pub(in crate::apps) struct Vector(pub(in crate::apps) [f64; 3]);
 
 impl Vector {
-    pub(super) const ZERO: Vector = Vector([0.0; 3]);
+    pub(in crate::apps) const ZERO: Vector = Vector([0.0; 3]);
 
-    pub(super) fn dot(self, other: Vector) -> f64 {
+    pub(in crate::apps) fn dot(self, other: Vector) -> f64 {
         self.0[0] * other.0[0] + self.0[1] * other.0[1] + self.0[2] * other.0[2]
     }
 
-    pub(super) fn cross(self, other: Vector) -> Vector {
+    pub(in crate::apps) fn cross(self, other: Vector) -> Vector {
         let ([a, b, c], [d, e, f]) = (self.0, other.0);
         Vector([b * f - c * e, c * d - a * f, a * e - b * d])
     }
 
-    pub(super) fn length(self) -> f64 {
+    pub(in crate::apps) fn length(self) -> f64 {
         self.dot(self).sqrt()
     }
 
     /// The same direction with length one.
-    pub(super) fn unit(self) -> Vector {
+    pub(in crate::apps) fn unit(self) -> Vector {
         self * self.length().recip()
     }
 
     /// Each number times its fellow.
-    pub(super) fn scaled(self, other: Vector) -> Vector {
+    pub(in crate::apps) fn scaled(self, other: Vector) -> Vector {
         Vector(std::array::from_fn(|axis| self.0[axis] * other.0[axis]))
     }
 
     /// The direction in which light that comes in this one leaves a mirror with the given normal.
-    pub(super) fn mirrored(self, normal: Vector) -> Vector {
+    pub(in crate::apps) fn mirrored(self, normal: Vector) -> Vector {
         self - normal * (2.0 * self.dot(normal))
     }
 }

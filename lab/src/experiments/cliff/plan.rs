@@ -1,7 +1,7 @@
 //! What is measured: the inputs, the numbers of workers, the runtimes, how often, and for how long at most.
 
 use crate::apps;
-use crate::fault::Outcome;
+use crate::fault::{Fault, Outcome};
 use crate::record::{Input, Plan, RoundsPlan};
 use crate::rounds::Round;
 
@@ -69,6 +69,9 @@ const QUICK_WORKERS: [usize; 6] = [1, 2, 3, 4, 8, 32];
 pub fn plan(quick: bool, seed: u64, only: &[String], processors: usize) -> Outcome<Plan> {
     for name in only.iter().filter(|name| *name != ROUNDS) {
         apps::find(name)?;
+        if !CHOICES.iter().any(|choice| choice.app == name) {
+            return Err(Fault::input(format!("cliff has no input for {name}")));
+        }
     }
     let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
     let inputs = CHOICES

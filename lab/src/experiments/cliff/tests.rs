@@ -188,6 +188,23 @@ fn plans_name_what_they_measure() {
     assert!(plan::plan(true, 1, &["nothing".to_owned()], 2).is_err());
 }
 
+/// An application that comes to the laboratory does not come to this experiment, and is not left out silently either.
+#[test]
+fn plans_have_hoods_applications_and_no_others() {
+    let hoods = ["barnes", "heat", "knary", "lu", "mm", "msort", "ray"];
+    for quick in [true, false] {
+        let plan = plan::plan(quick, 1, &[], 2).unwrap();
+        let mut apps: Vec<&str> = plan.inputs.iter().map(|input| input.app.as_str()).collect();
+        apps.sort_unstable();
+        apps.dedup();
+        assert_eq!(apps, hoods);
+    }
+    for app in apps::ALL.iter().map(|app| app.name()) {
+        let plan = plan::plan(true, 1, &[app.to_owned(), plan::ROUNDS.to_owned()], 2);
+        assert_eq!(plan.is_ok(), hoods.contains(&app), "{app}");
+    }
+}
+
 #[test]
 fn the_table_has_a_line_for_each_runtime() {
     let record = record();

@@ -1,0 +1,37 @@
+//! Fork-join with rayon: each level is halved down to a leaf, and so are the neighbours of a vertex that has very many.
+
+use std::ops::Range;
+
+use super::graph::{Graph, Vertex};
+use super::kernel::{self, LEAF_EDGES, LEAF_VERTICES, Search};
+
+/// Searches from `root` on.
+pub(super) fn search(graph: &Graph, search: &Search, root: Vertex) {
+    search.run(root, |level| expand(graph, search, level));
+}
+
+/// Visits all neighbours of the vertices at these places of the queue.
+fn expand(graph: &Graph, search: &Search, places: Range<usize>) {
+    if places.len() <= LEAF_VERTICES {
+        let edges = |place| graph.neighbours(search.vertex(place)).len();
+        if places.clone().map(edges).sum::<usize>() <= LEAF_EDGES {
+            return search.expand(graph, places, kernel::among_others);
+        }
+        if places.len() == 1 {
+            let vertex = search.vertex(places.start);
+            return visit(search, vertex, graph.neighbours(vertex));
+        }
+    }
+    let Range { start, end } = places;
+    let middle = start.midpoint(end);
+    rayon::join(|| expand(graph, search, start..middle), || expand(graph, search, middle..end));
+}
+
+/// Visits neighbours of a vertex.
+fn visit(search: &Search, vertex: Vertex, neighbours: &[Vertex]) {
+    if neighbours.len() <= LEAF_EDGES {
+        return search.visit(vertex, neighbours, kernel::among_others);
+    }
+    let (some, others) = neighbours.split_at(neighbours.len() / 2);
+    rayon::join(|| visit(search, vertex, some), || visit(search, vertex, others));
+}

@@ -1,0 +1,104 @@
+//! `loop(tasks,steps)`: tasks that compute and do nothing else, each so many steps of xorshift64: the leaf of `rounds`.
+//! It is LOOP of the BWS paper (section 5.1: as many threads as the machine has processors, each in a busy loop), but of a
+//! fixed amount of work: no memory, no phases, nothing to steal once every worker has a task.
+
+mod check;
+mod locksley;
+mod rayon;
+mod serial;
+
+use super::{App, Instance, Problem, size};
+use crate::rounds::run_leaf;
+
+/// The most steps of all tasks together: about an hour of them.
+const MOST_STEPS: u128 = 1 << 42;
+
+/// The application.
+pub struct BusyLoop;
+
+impl App for BusyLoop {
+    fn name(&self) -> &'static str {
+        "loop"
+    }
+
+    fn about(&self) -> &'static str {
+        "TASKS busy loops of STEPS steps of xorshift64 each"
+    }
+
+    fn syntax(&self) -> &'static str {
+        "TASKSxSTEPS"
+    }
+
+    fn paper_size(&self) -> &'static str {
+        "32x24000000"
+    }
+
+    fn quick_size(&self) -> &'static str {
+        "32x1500000"
+    }
+
+    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+        let [tasks, steps] = size::numbers(parameters, 'x', 1)?;
+        if size::product(&[tasks, steps]) > MOST_STEPS {
+            return Err(format!("these are more than {MOST_STEPS} steps"));
+        }
+        Ok(Box::new(Loops { tasks, steps }))
+    }
+}
+
+/// How many tasks, and how long each is.
+#[derive(Debug, Clone, Copy)]
+struct Loops {
+    tasks: usize,
+    steps: usize,
+}
+
+impl Problem for Loops {
+    fn parameters(&self) -> String {
+        format!("{}x{}", self.tasks, self.steps)
+    }
+
+    fn bytes(&self) -> u128 {
+        size::product(&[self.tasks, size_of::<u64>()])
+    }
+
+    fn prepare(&self, _seed: u64) -> Box<dyn Instance> {
+        let steps = self.steps as u64;
+        Box::new(Looping { steps, expected: run_leaf(steps), ends: vec![0; self.tasks] })
+    }
+}
+
+#[derive(Clone)]
+struct Looping {
+    steps: u64,
+    expected: u64,
+    /// Where each task's sequence ended.
+    ends: Vec<u64>,
+}
+
+impl Instance for Looping {
+    fn reset(&mut self) {
+        // Not a state of xorshift, which leaves zero to itself.
+        self.ends.fill(0);
+    }
+
+    fn serial(&mut self) {
+        serial::run(self.steps, &mut self.ends);
+    }
+
+    fn locksley(&mut self, pool: &::locksley::Pool) {
+        pool.run(|worker| locksley::run(worker, self.steps, &mut self.ends));
+    }
+
+    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
+        pool.install(|| rayon::run(self.steps, &mut self.ends));
+    }
+
+    fn copy(&self) -> Box<dyn Instance> {
+        Box::new(self.clone())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        check::ends(self.expected, &self.ends)
+    }
+}

@@ -1,0 +1,170 @@
+//! Inverse iteration with conjugate gradients. The versions differ in how they go through the three [`Phases`] of a step, and
+//! share what is done to a range of rows in each.
+
+use super::check::Class;
+use super::matrix::Matrix;
+
+/// Steps of the method of conjugate gradients that solve a system well enough, as the benchmark prescribes.
+const STEPS: usize = 25;
+
+/// Rows of a leaf of a parallel product: some microseconds.
+pub(super) const PRODUCT_LEAF: usize = 64;
+
+/// Rows of a leaf of the other phases: some microseconds too.
+pub(super) const VECTOR_LEAF: usize = 2048;
+
+/// An eigenvalue, and what tells how good it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Estimate {
+    /// The benchmark's zeta.
+    pub(super) zeta: f64,
+    /// The norm of what the last system's solution leaves of its right side.
+    pub(super) residual: f64,
+}
+
+impl Estimate {
+    /// No answer.
+    pub(super) const NONE: Estimate = Estimate { zeta: f64::NAN, residual: f64::NAN };
+}
+
+/// The vectors of the method, named as the report names them: A·z = x is solved, r is what is left of x, p is the direction in
+/// which z is moved, and q = A·p.
+#[derive(Debug, Clone)]
+pub(super) struct Vectors {
+    x: Vec<f64>,
+    z: Vec<f64>,
+    r: Vec<f64>,
+    p: Vec<f64>,
+    q: Vec<f64>,
+}
+
+impl Vectors {
+    /// Those that an iteration begins with.
+    pub(super) fn new(side: usize) -> Vectors {
+        let zeros = || vec![0.0; side];
+        Vectors { x: vec![1.0; side], z: zeros(), r: zeros(), p: zeros(), q: zeros() }
+    }
+
+    /// Makes them what an iteration begins with.
+    pub(super) fn reset(&mut self) {
+        self.x.fill(1.0);
+        for vector in [&mut self.z, &mut self.r, &mut self.p, &mut self.q] {
+            vector.fill(0.0);
+        }
+    }
+}
+
+/// How a version goes through all rows.
+pub(super) trait Phases {
+    /// [`multiply`] for all rows.
+    fn multiply(&self, matrix: &Matrix, p: &[f64], q: &mut [f64]) -> f64;
+    /// [`advance`] for all rows.
+    fn advance(&self, by: f64, directions: Directions<'_>, solution: Solution<'_>) -> f64;
+    /// [`turn`] for all rows.
+    fn turn(&self, beta: f64, r: &[f64], p: &mut [f64]);
+}
+
+/// The direction p of a step and q = A·p, in some rows.
+#[derive(Clone, Copy)]
+pub(super) struct Directions<'a> {
+    pub(super) p: &'a [f64],
+    pub(super) q: &'a [f64],
+}
+
+impl Directions<'_> {
+    /// The first `rows`, and the others.
+    pub(super) fn split_at(self, rows: usize) -> (Self, Self) {
+        let ((p, p_rest), (q, q_rest)) = (self.p.split_at(rows), self.q.split_at(rows));
+        (Directions { p, q }, Directions { p: p_rest, q: q_rest })
+    }
+}
+
+/// The solution z and what it leaves, r, in some rows.
+pub(super) struct Solution<'a> {
+    pub(super) z: &'a mut [f64],
+    pub(super) r: &'a mut [f64],
+}
+
+impl Solution<'_> {
+    /// The first `rows`, and the others.
+    pub(super) fn split_at(self, rows: usize) -> (Self, Self) {
+        let ((z, z_rest), (r, r_rest)) = (self.z.split_at_mut(rows), self.r.split_at_mut(rows));
+        (Solution { z, r }, Solution { z: z_rest, r: r_rest })
+    }
+}
+
+/// The whole benchmark, from vectors that were [`reset`](Vectors::reset).
+pub(super) fn iterate(
+    phases: &impl Phases,
+    matrix: &Matrix,
+    class: &Class,
+    vectors: &mut Vectors,
+) -> Estimate {
+    let mut estimate = Estimate::NONE;
+    for _ in 0..class.iterations {
+        estimate.residual = solve(phases, matrix, vectors);
+        let Vectors { x, z, .. } = vectors;
+        estimate.zeta = class.shape.shift + 1.0 / dot(x, z);
+        let length = dot(z, z).sqrt().recip();
+        x.iter_mut().zip(&*z).for_each(|(x, z)| *x = length * z);
+    }
+    estimate
+}
+
+/// Solves A·z = x approximately; returns the norm of x − A·z.
+fn solve(phases: &impl Phases, matrix: &Matrix, vectors: &mut Vectors) -> f64 {
+    let Vectors { x, z, r, p, q } = vectors;
+    z.fill(0.0);
+    r.copy_from_slice(x);
+    p.copy_from_slice(x);
+    let mut rho = dot(r, r);
+    for _ in 0..STEPS {
+        let alpha = rho / phases.multiply(matrix, p, q);
+        let next = phases.advance(alpha, Directions { p, q }, Solution { z, r });
+        phases.turn(next / rho, r, p);
+        rho = next;
+    }
+    phases.multiply(matrix, z, q);
+    x.iter().zip(&*q).map(|(x, q)| (x - q) * (x - q)).sum::<f64>().sqrt()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Computes q = A·p in the rows from number `first` on; returns these rows' part of p·q. Never inlined, as the two below, so that
+/// all versions execute the same code.
+#[inline(never)]
+pub(super) fn multiply(matrix: &Matrix, p: &[f64], first: usize, q: &mut [f64]) -> f64 {
+    let mut product = 0.0;
+    for (row, q) in (first..).zip(q) {
+        let (columns, numbers) = matrix.row(row);
+        let terms =
+            columns.iter().zip(numbers).map(|(&column, number)| number * p[column as usize]);
+        *q = terms.sum();
+        product += p[row] * *q;
+    }
+    product
+}
+
+/// Moves z along p, and takes that from r; returns these rows' part of r·r.
+#[inline(never)]
+pub(super) fn advance(by: f64, directions: Directions<'_>, solution: Solution<'_>) -> f64 {
+    let Directions { p, q } = directions;
+    let Solution { z, r } = solution;
+    let mut rho = 0.0;
+    for ((z, r), (p, q)) in z.iter_mut().zip(r).zip(p.iter().zip(q)) {
+        *z += by * p;
+        *r -= by * q;
+        rho += *r * *r;
+    }
+    rho
+}
+
+/// Makes the direction p one that is conjugate to those before.
+#[inline(never)]
+pub(super) fn turn(beta: f64, r: &[f64], p: &mut [f64]) {
+    for (p, r) in p.iter_mut().zip(r) {
+        *p = r + beta * *p;
+    }
+}

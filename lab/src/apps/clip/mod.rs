@@ -1,0 +1,109 @@
+//! `clip(pairs,vertices)`: the areas of the intersections and of the unions of pairs of simple polygons, which spatial
+//! databases ask for: CLIP of the BWS paper (section 5.1). A pair is swept from bottom to top: between two neighbouring
+//! heights at which an edge begins or ends or crosses another, both polygons are rows of trapezoids. Pairs are independent of
+//! one another and cost very differently: about the square of their edges.
+
+mod check;
+mod kernel;
+mod locksley;
+mod polygon;
+mod rayon;
+mod serial;
+
+use std::sync::Arc;
+
+use super::{App, Instance, Problem, size};
+use crate::random::Random;
+use kernel::Areas;
+use polygon::{Pair, Point};
+
+/// The application.
+pub struct Clip;
+
+impl App for Clip {
+    fn name(&self) -> &'static str {
+        "clip"
+    }
+
+    fn about(&self) -> &'static str {
+        "the areas of intersection and union of PAIRS of random concave polygons of up to VERTICES corners"
+    }
+
+    fn syntax(&self) -> &'static str {
+        "PAIRSxVERTICES"
+    }
+
+    fn paper_size(&self) -> &'static str {
+        "20000x64"
+    }
+
+    fn quick_size(&self) -> &'static str {
+        "1500x64"
+    }
+
+    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+        let [pairs, vertices] = size::numbers(parameters, 'x', 1)?;
+        if vertices < polygon::FEWEST {
+            return Err(format!("a polygon has at least {} corners", polygon::FEWEST));
+        }
+        Ok(Box::new(Pairs { pairs, vertices }))
+    }
+}
+
+/// How many pairs, and how many corners a polygon has at most.
+#[derive(Debug, Clone, Copy)]
+struct Pairs {
+    pairs: usize,
+    vertices: usize,
+}
+
+impl Problem for Pairs {
+    fn parameters(&self) -> String {
+        format!("{}x{}", self.pairs, self.vertices)
+    }
+
+    fn bytes(&self) -> u128 {
+        size::product(&[self.pairs, 2, self.vertices, size_of::<Point>()])
+            + size::product(&[self.pairs, size_of::<Pair>() + size_of::<Areas>()])
+    }
+
+    fn prepare(&self, seed: u64) -> Box<dyn Instance> {
+        let mut random = Random::new(seed);
+        let pairs: Arc<[Pair]> =
+            (0..self.pairs).map(|_| Pair::random(self.vertices, &mut random)).collect();
+        let areas = vec![Areas::NONE; pairs.len()];
+        Box::new(Clipping { pairs, areas })
+    }
+}
+
+#[derive(Clone)]
+struct Clipping {
+    pairs: Arc<[Pair]>,
+    areas: Vec<Areas>,
+}
+
+impl Instance for Clipping {
+    fn reset(&mut self) {
+        self.areas.fill(Areas::NONE);
+    }
+
+    fn serial(&mut self) {
+        serial::clip(&self.pairs, &mut self.areas);
+    }
+
+    fn locksley(&mut self, pool: &::locksley::Pool) {
+        pool.run(|worker| locksley::clip(worker, &self.pairs, &mut self.areas));
+    }
+
+    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
+        pool.install(|| rayon::clip(&self.pairs, &mut self.areas));
+    }
+
+    fn copy(&self) -> Box<dyn Instance> {
+        Box::new(self.clone())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        check::all(&self.pairs, &self.areas)
+    }
+}

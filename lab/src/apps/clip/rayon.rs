@@ -1,0 +1,16 @@
+//! Fork-join with rayon: the pairs are halved down to a leaf.
+
+use super::kernel::{Areas, LEAF_PAIRS};
+use super::polygon::Pair;
+use super::serial;
+
+/// Computes the areas of each pair.
+pub(super) fn clip(pairs: &[Pair], areas: &mut [Areas]) {
+    if pairs.len() <= LEAF_PAIRS {
+        return serial::clip(pairs, areas);
+    }
+    let half = pairs.len() / 2;
+    let (left, right) = pairs.split_at(half);
+    let (left_areas, right_areas) = areas.split_at_mut(half);
+    rayon::join(|| clip(left, left_areas), || clip(right, right_areas));
+}

@@ -1,0 +1,236 @@
+//! The colour of a pixel: the mean of four rays from the eye; from where each meets something, one goes to each lamp and
+//! one to what is mirrored there, recursively.
+
+use super::scene::{self, AMBIENT, LAMPS, Scene, Surface, UP};
+use crate::apps::ray::Pixel;
+use crate::apps::ray::vector::Vector;
+
+/// Pixels of a leaf of the parallel versions: some tens of microseconds.
+pub(super) const LEAF_PIXELS: usize = 16;
+
+/// How often light is mirrored before it is too faint to be followed.
+const MOST_MIRRORS: usize = 5;
+
+/// Rays begin this far from the surface that they leave, which they might meet again otherwise.
+const CLEARANCE: f64 = 1e-9;
+
+/// Where the four rays pass through a pixel of side one, from its middle: no two in the same row or column of a grid of four by
+/// four, so that edges that are nearly level or upright are smoothed as well.
+const PLACES: [[f64; 2]; 4] = [[-0.125, -0.375], [0.375, -0.125], [0.125, 0.375], [-0.375, 0.125]];
+
+/// A scene, and a picture plane before the eye.
+#[derive(Debug)]
+pub(super) struct View {
+    scene: Scene,
+    width: usize,
+    /// From the eye to the upper left pixel's middle.
+    corner: Vector,
+    /// From a pixel to the next one in its row.
+    right: Vector,
+    /// From a pixel to the one below it.
+    down: Vector,
+}
+
+impl View {
+    /// The scene in a picture of that many pixels, which are square.
+    pub(super) fn new(scene: Scene, width: usize, height: usize) -> View {
+        let ahead = (scene::LOOKS_AT - scene::EYE).unit();
+        let right = ahead.cross(UP).unit();
+        let down = ahead.cross(right);
+        // At distance one, the whole height is twice the tangent of half the angle.
+        let pixel = 2.0 * (scene::ANGLE.to_radians() / 2.0).tan() / height as f64;
+        let (right, down) = (right * pixel, down * pixel);
+        let to_middle = |pixels: usize| (pixels as f64 - 1.0) / 2.0;
+        let corner = ahead - right * to_middle(width) - down * to_middle(height);
+        View { scene, width, corner, right, down }
+    }
+
+    /// The direction of the ray to that place in a pixel; pixels are numbered row by row.
+    fn direction(&self, number: usize, [across, along]: [f64; 2]) -> Vector {
+        let (row, column) = (number / self.width, number % self.width);
+        let (column, row) = (column as f64 + across, row as f64 + along);
+        (self.corner + self.right * column + self.down * row).unit()
+    }
+}
+
+/// Computes the pixels from number `first` on, row by row. Never inlined, so that all versions execute the same code.
+#[inline(never)]
+pub(super) fn render(view: &View, first: usize, pixels: &mut [Pixel]) {
+    for (number, pixel) in (first..).zip(pixels) {
+        let light = PLACES
+            .map(|place| {
+                let ray = Ray { origin: scene::EYE, direction: view.direction(number, place) };
+                trace(&view.scene, ray, MOST_MIRRORS)
+            })
+            .into_iter()
+            .fold(Vector::ZERO, |sum, light| sum + light);
+        *pixel = (light * (1.0 / PLACES.len() as f64)).0;
+    }
+}
+
+/// Points from `origin` on, in `direction`, which has length one.
+#[derive(Debug, Clone, Copy)]
+struct Ray {
+    origin: Vector,
+    direction: Vector,
+}
+
+/// Where a ray ends.
+struct End<'a> {
+    point: Vector,
+    normal: Vector,
+    surface: &'a Surface,
+}
+
+/// The light that comes to the origin of `ray`, by Phong's model.
+fn trace(scene: &Scene, ray: Ray, mirrors: usize) -> Vector {
+    let Some(End { point, normal, surface }) = end(scene, ray) else {
+        return scene::sky(ray.direction);
+    };
+    let mirrored = ray.direction.mirrored(normal);
+    let mut light = surface.colour * AMBIENT;
+    for lamp in LAMPS {
+        let to_lamp = lamp.place - point;
+        let distance = to_lamp.length();
+        let direction = to_lamp * distance.recip();
+        let facing = direction.dot(normal);
+        if facing <= 0.0 || is_shadowed(scene, Ray { origin: point, direction }, distance) {
+            continue;
+        }
+        light = light + surface.colour * (surface.diffuse * facing * lamp.brightness);
+        let along = mirrored.dot(direction).max(0.0);
+        let strength = surface.highlight * along.powi(surface.shine) * lamp.brightness;
+        light = light + Vector([strength; 3]);
+    }
+    if surface.mirror > 0.0 && mirrors > 0 {
+        let seen = trace(scene, Ray { origin: point, direction: mirrored }, mirrors - 1);
+        light = light + surface.colour.scaled(seen) * surface.mirror;
+    }
+    light
+}
+
+/// What `ray` meets first: a ball, or the floor.
+fn end(scene: &Scene, ray: Ray) -> Option<End<'_>> {
+    let mut nearest = floor(ray).unwrap_or(f64::INFINITY);
+    let mut met = None;
+    for ball in &scene.balls {
+        if let Some(distance) = entry(ray, ball.centre, ball.radius)
+            && distance < nearest
+        {
+            (nearest, met) = (distance, Some(ball));
+        }
+    }
+    let point = ray.origin + ray.direction * nearest;
+    match met {
+        Some(ball) => {
+            Some(End { point, normal: (point - ball.centre).unit(), surface: &ball.surface })
+        }
+        None if nearest.is_finite() => {
+            Some(End { point, normal: UP, surface: scene::floor(point) })
+        }
+        None => None,
+    }
+}
+
+/// Whether something is in the way of `ray` up to that distance. Lamps and all that they light are above the floor.
+fn is_shadowed(scene: &Scene, ray: Ray, distance: f64) -> bool {
+    let mut entries = scene.balls.iter().filter_map(|ball| entry(ray, ball.centre, ball.radius));
+    entries.any(|entry| entry < distance)
+}
+
+/// How far away `ray` enters a ball, where it does. Nobody is inside of one.
+#[inline]
+fn entry(ray: Ray, centre: Vector, radius: f64) -> Option<f64> {
+    let to_centre = centre - ray.origin;
+    let along = to_centre.dot(ray.direction);
+    let root = along * along - to_centre.dot(to_centre) + radius * radius;
+    if root < 0.0 {
+        return None;
+    }
+    let distance = along - root.sqrt();
+    (distance > CLEARANCE).then_some(distance)
+}
+
+/// How far away the floor is, where `ray` meets it from above.
+fn floor(ray: Ray) -> Option<f64> {
+    let distance = -ray.origin.0[2] / ray.direction.0[2];
+    // A ray along the floor gives infinity, or NaN within it.
+    (distance > CLEARANCE && distance.is_finite()).then_some(distance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    const DOWN: Vector = Vector([0.0, 0.0, -1.0]);
+
+    fn ball(mirror: f64) -> scene::Ball {
+        let colour = Vector([1.0, 0.5, 0.25]);
+        let surface = Surface { colour, diffuse: 0.5, highlight: 0.25, shine: 2, mirror };
+        scene::Ball { centre: Vector([0.0, 0.0, 1.0]), radius: 1.0, surface }
+    }
+
+    #[test]
+    fn rays_enter_balls_and_end_on_the_floor() {
+        let centre = Vector([0.0, 0.0, 5.0]);
+        let from = |x: f64| Ray { origin: Vector([x, 0.0, 9.0]), direction: DOWN };
+        assert_eq!(entry(from(0.0), centre, 3.0), Some(1.0));
+        assert_eq!(entry(from(3.0), centre, 3.0), Some(4.0));
+        assert_eq!(entry(from(3.1), centre, 3.0), None);
+        assert_eq!(entry(Ray { direction: UP, ..from(0.0) }, centre, 3.0), None);
+        assert_eq!(floor(from(0.0)), Some(9.0));
+        assert_eq!(floor(Ray { direction: UP, ..from(0.0) }), None);
+        assert_eq!(floor(Ray { direction: Vector([1.0, 0.0, 0.0]), ..from(0.0) }), None);
+    }
+
+    /// One ball, seen from above and lit as it can be computed by hand.
+    #[test]
+    fn light_is_what_phong_says() {
+        let from_above = Ray { origin: Vector([0.0, 0.0, 6.0]), direction: DOWN };
+        for mirror in [0.0, 0.5] {
+            let scene = Scene { balls: vec![ball(mirror)] };
+            let (point, colour) = (Vector([0.0, 0.0, 2.0]), scene.balls[0].surface.colour);
+            // What is mirrored is what lies straight above: the sky.
+            let mut expected = colour * AMBIENT + colour.scaled(scene::sky(UP)) * mirror;
+            for lamp in LAMPS {
+                let cosine = (lamp.place - point).unit().0[2];
+                let diffuse = colour * (0.5 * cosine * lamp.brightness);
+                let highlight = 0.25 * cosine * cosine * lamp.brightness;
+                expected = expected + diffuse + Vector([highlight; 3]);
+            }
+            assert!((trace(&scene, from_above, 5) - expected).length() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn balls_throw_shadows_on_the_floor() {
+        let ball = scene::Ball { centre: Vector([0.0, 0.0, 3.0]), ..ball(0.0) };
+        let scene = Scene { balls: vec![ball] };
+        let up = |x: f64| Ray { origin: Vector([x, 0.0, 0.0]), direction: UP };
+        assert!(is_shadowed(&scene, up(0.9), 8.0) && !is_shadowed(&scene, up(1.1), 8.0));
+        assert!(!is_shadowed(&scene, up(0.0), 1.5));
+    }
+
+    #[test]
+    fn a_pixel_is_the_mean_of_four_rays_around_its_middle() {
+        let view = View::new(Scene::random(&mut Random::new(3)), 40, 30);
+        let mut pixels = vec![[0.0; 3]; 40 * 30];
+        render(&view, 0, &mut pixels);
+        let middle = (0..2).map(|axis| PLACES.iter().map(|place| place[axis]).sum::<f64>());
+        assert_eq!(middle.collect::<Vec<_>>(), [0.0, 0.0]);
+        for number in [0, 17 * 40 + 3, 20 * 40 + 20] {
+            for (colour, &light) in pixels[number].iter().enumerate() {
+                let lights = PLACES.map(|place| {
+                    let direction = view.direction(number, place);
+                    trace(&view.scene, Ray { origin: scene::EYE, direction }, 5).0[colour]
+                });
+                let mean = lights.iter().sum::<f64>() / 4.0;
+                assert!((light - mean).abs() < 1e-12);
+            }
+        }
+        let ahead = (scene::LOOKS_AT - scene::EYE).unit();
+        let centre = view.direction(14 * 40 + 19, [0.5, 0.5]);
+        assert!((centre - ahead).length() < 1e-12);
+    }
+}

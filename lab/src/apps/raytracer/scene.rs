@@ -1,0 +1,151 @@
+//! The scene: a large mirroring ball, and small ones of all colours around it, on a chequered floor without end.
+
+use crate::apps::ray::vector::Vector;
+use crate::random::Random;
+
+/// What a surface makes of the light.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Surface {
+    pub(super) colour: Vector,
+    /// The share that is scattered in all directions.
+    pub(super) diffuse: f64,
+    /// How strong a highlight is.
+    pub(super) highlight: f64,
+    /// Phong's exponent: how sharp a highlight is.
+    pub(super) shine: i32,
+    /// The share that is mirrored.
+    pub(super) mirror: f64,
+}
+
+/// A ball.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ball {
+    pub(super) centre: Vector,
+    pub(super) radius: f64,
+    pub(super) surface: Surface,
+}
+
+/// What gives light, to all sides.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lamp {
+    pub(super) place: Vector,
+    pub(super) brightness: f64,
+}
+
+/// What there is to be seen. The floor is where the third number is zero.
+#[derive(Debug)]
+pub(super) struct Scene {
+    pub(super) balls: Vec<Ball>,
+}
+
+pub(super) const EYE: Vector = Vector([-1.5, -9.0, 3.2]);
+pub(super) const LOOKS_AT: Vector = Vector([0.0, 0.0, 0.7]);
+pub(super) const UP: Vector = Vector([0.0, 0.0, 1.0]);
+/// How much of the height the eye sees, in degrees.
+pub(super) const ANGLE: f64 = 40.0;
+
+pub(super) const LAMPS: [Lamp; 2] = [
+    Lamp { place: Vector([-6.0, -7.0, 8.0]), brightness: 0.7 },
+    Lamp { place: Vector([7.0, -3.0, 6.0]), brightness: 0.4 },
+];
+
+/// Light that comes from everywhere.
+pub(super) const AMBIENT: f64 = 0.12;
+
+/// The colours of the sky at the horizon and overhead.
+const SKY: [Vector; 2] = [Vector([0.85, 0.9, 1.0]), Vector([0.25, 0.45, 0.85])];
+
+/// The two surfaces of the floor, in squares of side one.
+const FLOOR: [Surface; 2] = [tile(Vector([0.9, 0.9, 0.85])), tile(Vector([0.25, 0.25, 0.3]))];
+
+const fn tile(colour: Vector) -> Surface {
+    Surface { colour, diffuse: 0.8, highlight: 0.0, shine: 1, mirror: 0.15 }
+}
+
+/// The large ball stands in the middle.
+const LARGE: f64 = 1.3;
+/// The small ones stand in the cells of a square grid, one each, but for those that the large one fills.
+const CELLS: i32 = 3;
+const CELL: f64 = 1.1;
+/// The radii of the small ones.
+const SMALLEST: f64 = 0.15;
+const SMALL: f64 = 0.45;
+
+impl Scene {
+    /// A scene with random colours, sizes and places of the small balls.
+    pub(super) fn random(random: &mut Random) -> Scene {
+        let mirror = Surface {
+            colour: Vector([0.95; 3]),
+            diffuse: 0.1,
+            highlight: 0.8,
+            shine: 64,
+            mirror: 0.8,
+        };
+        let middle = Vector([0.0, 0.0, LARGE]);
+        let mut balls = vec![Ball { centre: middle, radius: LARGE, surface: mirror }];
+        let cells = (-CELLS..=CELLS).flat_map(|x| (-CELLS..=CELLS).map(move |y| (x, y)));
+        for (x, y) in cells.filter(|(x, y)| x.abs().max(y.abs()) > 1) {
+            balls.push(small([x, y].map(|cell| CELL * f64::from(cell)), random));
+        }
+        Scene { balls }
+    }
+}
+
+/// A ball that stands somewhere in the cell around `middle`.
+fn small(middle: [f64; 2], random: &mut Random) -> Ball {
+    let mut between = |low: f64, high: f64| low + (high - low) * 0.5 * (1.0 + random.next_signed());
+    let radius = between(SMALLEST, SMALL);
+    let room = CELL / 2.0 - radius;
+    let [x, y] = middle.map(|number| number + between(-room, room));
+    let surface = Surface {
+        colour: Vector(std::array::from_fn(|_| between(0.2, 1.0))),
+        diffuse: 0.7,
+        highlight: between(0.2, 0.8),
+        shine: between(8.0, 80.0) as i32,
+        mirror: between(0.0, 0.4),
+    };
+    Ball { centre: Vector([x, y, radius]), radius, surface }
+}
+
+/// The floor's surface at a point.
+pub(super) fn floor(point: Vector) -> &'static Surface {
+    let [x, y, _] = point.0;
+    let is_dark = (x.floor() + y.floor()).rem_euclid(2.0) == 1.0;
+    &FLOOR[usize::from(is_dark)]
+}
+
+/// What is seen in a direction, of length one, in which nothing is.
+pub(super) fn sky(direction: Vector) -> Vector {
+    let height = direction.0[2].max(0.0);
+    SKY[0] * (1.0 - height) + SKY[1] * height
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn balls_stand_on_the_floor_beside_one_another() {
+        for seed in 0..20 {
+            let Scene { balls } = Scene::random(&mut Random::new(seed));
+            assert_eq!(balls.len(), 1 + 7 * 7 - 9);
+            for (number, one) in balls.iter().enumerate() {
+                assert_eq!(one.centre.0[2], one.radius);
+                for other in &balls[..number] {
+                    let apart = (one.centre - other.centre).length();
+                    assert!(apart >= one.radius + other.radius, "{seed}: {one:?} {other:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_floor_is_chequered_on_both_sides_of_the_middle() {
+        let colour = |x, y| floor(Vector([x, y, 0.0])).colour;
+        for (x, y) in [(0.5, 0.5), (-0.5, -0.5), (1.5, -0.5), (-2.5, 7.5)] {
+            assert_eq!(colour(x, y), colour(0.5, 0.5));
+            assert_ne!(colour(x + 1.0, y), colour(0.5, 0.5));
+            assert_ne!(colour(x, y - 1.0), colour(0.5, 0.5));
+        }
+    }
+}
