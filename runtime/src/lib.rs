@@ -55,6 +55,6 @@ mod sleep;
 mod unwind;
 mod worker;
 
-pub use fork::{Scope, join, scope, spawn};
-pub use pool::{Affinity, BuildError, Pool, PoolBuilder};
+pub use fork::{Scope, in_place_scope, join, scope, spawn, spawn_fifo};
+pub use pool::{Affinity, BuildError, Pool, PoolBuilder, WorkerThread};
 pub use worker::Worker;

@@ -8,6 +8,7 @@ use loom::thread;
 use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
 use super::kinds::{AbpArray, ChaseLev};
+use super::mailbox::mailbox;
 use super::{ChaseLevOwner, chase_lev};
 
 /// Items point to numbers that their pusher writes without synchronization of its own: reading one that was not
@@ -333,5 +334,30 @@ fn loom_inbox_what_was_sent_before_is_seen() {
         assert_eq!(inbox.take().map(number), Some(0));
         sender.join().unwrap();
         assert_eq!(inbox.take().map(number), Some(1));
+    });
+}
+
+#[test]
+fn loom_mailbox_two_senders() {
+    inbox_model(|| {
+        let (mailbox, mail) = mailbox();
+        let senders: Vec<_> = (0..2)
+            .map(|sender| {
+                let mailbox = mailbox.clone();
+                thread::spawn(move || {
+                    for n in 0..2 {
+                        mailbox.send(item(sender * 2 + n));
+                    }
+                })
+            })
+            .collect();
+        let mut taken: Vec<_> = (0..2).filter_map(|_| mail.take()).map(number).collect();
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+        taken.extend(std::iter::from_fn(|| mail.take()).map(number));
+        assert!(mail.is_empty());
+        for sender in 0..2 {
+            assert!(taken.iter().filter(|&&n| n / 2 == sender).is_sorted());
+        }
+        assert_each_once(taken, 4);
     });
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::AnyThief;
-use crate::deque::{ChaseLevThief, Closed, Inbox, Steal, Thief};
+use crate::deque::{ChaseLevThief, Closed, Inbox, Mailbox, Steal, Thief};
 use crate::hunt::Governor;
-use crate::job::Job;
+use crate::job::{Job, Line};
 use crate::latch::Flag;
 use crate::meter::{Counters, PoolStats, WorkerStats};
 use crate::os::{self, Processors, ThreadClock};
@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     /// Whether hunters can lower their priority and get it back. Asked once, before there are workers: hunting takes
     /// no lock, not even that of a probe.
     can_lower_priority: bool,
+    /// Whether workers take their own tasks oldest first.
+    oldest_first: bool,
     panic_handler: Option<Box<PanicHandler>>,
     /// Detached tasks that have not ended, and 1 for the pool's handle. At 0 the pool is closed.
     unfinished: AtomicUsize,
@@ -42,25 +44,30 @@ pub(crate) struct Seat {
     thief: ChaseLevThief<Job>,
     #[cfg(feature = "alternatives")]
     instead: Option<AnyThief<Job>>,
+    mailbox: Arc<Mailbox<Job>>,
+    /// Where this worker's detached tasks stand that begin in the order in which they were spawned.
+    line: Line,
     /// Apart from what thieves read: the worker writes these with every task.
     counters: CachePadded<Counters>,
     clock: OnceLock<ThreadClock>,
 }
 
 impl Seat {
-    pub(crate) fn new(thief: ChaseLevThief<Job>) -> Self {
+    pub(crate) fn new(thief: ChaseLevThief<Job>, mailbox: Arc<Mailbox<Job>>) -> Self {
         Self {
             thief,
             #[cfg(feature = "alternatives")]
             instead: None,
+            mailbox,
+            line: Line::new(),
             counters: CachePadded::default(),
             clock: OnceLock::new(),
         }
     }
 
     #[cfg(feature = "alternatives")]
-    pub(crate) fn with_instead(thief: ChaseLevThief<Job>, instead: AnyThief<Job>) -> Self {
-        Self { instead: Some(instead), ..Self::new(thief) }
+    pub(crate) fn with_instead(self, instead: AnyThief<Job>) -> Self {
+        Self { instead: Some(instead), ..self }
     }
 
     pub(crate) fn steal_oldest(&self) -> Steal<Job> {
@@ -77,6 +84,14 @@ impl Seat {
             return instead.is_empty();
         }
         self.thief.is_empty()
+    }
+
+    pub(crate) fn has_tasks(&self) -> bool {
+        !self.is_empty()
+    }
+
+    pub(crate) fn line(&self) -> &Line {
+        &self.line
     }
 
     pub(crate) fn counters(&self) -> &Counters {
@@ -109,6 +124,7 @@ impl Shared {
     pub(crate) fn new(
         seats: impl Iterator<Item = Seat>,
         governor: Box<dyn Governor>,
+        oldest_first: bool,
         panic_handler: Option<Box<PanicHandler>>,
     ) -> Arc<Self> {
         let seats: Box<[_]> = seats.map(CachePadded::new).collect();
@@ -120,6 +136,7 @@ impl Shared {
             governor,
             processors: Processors::allowed().count(),
             can_lower_priority: os::lowered_priority_works(),
+            oldest_first,
             panic_handler,
             unfinished: AtomicUsize::new(1),
             closed: Flag::new(),
@@ -152,6 +169,10 @@ impl Shared {
 
     pub(crate) fn can_lower_priority(&self) -> bool {
         self.can_lower_priority
+    }
+
+    pub(crate) fn oldest_first(&self) -> bool {
+        self.oldest_first
     }
 
     pub(crate) fn closed(&self) -> &Flag {
@@ -187,6 +208,17 @@ impl Shared {
     pub(crate) fn send(&self, job: NonNull<Job>) {
         self.inbox.send(job);
         self.sleep.work_was_sent();
+    }
+
+    /// Panics on a thread that has outlived the pool whose worker it is: no other worker is there any more.
+    pub(crate) fn must_be_open(&self) {
+        assert!(!self.closed.is_set(), "the pool that this thread belongs to has been closed");
+    }
+
+    /// Hands a job to one worker, which alone runs it.
+    pub(crate) fn send_to(&self, worker: usize, job: NonNull<Job>) {
+        self.seats[worker].mailbox.send(job);
+        self.sleep.wake(worker);
     }
 
     /// A detached task is about to be accepted. The caller is the pool's handle, or a task that has not ended.

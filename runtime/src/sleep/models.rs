@@ -6,7 +6,9 @@ use loom::sync::Arc;
 use loom::thread;
 
 use super::{Sleep, Summons};
-use crate::deque::{ChaseLevOwner, ChaseLevThief, Owner, Pushed, Steal, Thief, chase_lev};
+use crate::deque::{
+    ChaseLevOwner, ChaseLevThief, Owner, Pushed, Reader, Steal, Thief, chase_lev, mailbox,
+};
 use crate::latch::Flag;
 use crate::primitive::{AtomicUsize, Ordering};
 use crate::worker::care_for_sleepers;
@@ -258,6 +260,76 @@ fn loom_sleep_a_latch_and_a_push_at_once() {
         latch.set();
         sleep.wake(0);
         waiter.join().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// Hunts and sleeps until it has had so many letters.
+fn read(worker: usize, sleep: &Sleep, mail: &Reader<u64>, letters: usize) {
+    sleep.begins_to_hunt();
+    for _ in 0..letters {
+        while mail.take().is_none() {
+            sleep.sleep(worker, || !mail.is_empty());
+        }
+    }
+    sleep.stops_hunting(&Summons::default(), || false);
+}
+
+#[test]
+fn loom_sleep_a_letter_wakes_its_reader() {
+    check(4, || {
+        let sleep = Arc::new(Sleep::new(1));
+        let (mailbox, mail) = mailbox();
+        let reader = sleep.clone();
+        let reader = thread::spawn(move || read(0, &reader, &mail, 1));
+        mailbox.send(ITEM);
+        sleep.wake(0);
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_sleep_two_letters_at_once_wake_their_reader() {
+    check(2, || {
+        let sleep = Arc::new(Sleep::new(1));
+        let (mailbox, mail) = mailbox();
+        let reader = sleep.clone();
+        let reader = thread::spawn(move || read(0, &reader, &mail, 2));
+        let (other, its_sleep) = (mailbox.clone(), sleep.clone());
+        let other = thread::spawn(move || {
+            other.send(ITEM);
+            its_sleep.wake(0);
+        });
+        mailbox.send(ITEM);
+        sleep.wake(0);
+        other.join().unwrap();
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_sleep_a_letter_and_a_push_wake_two() {
+    // The one who is woken for the push may be the one who gets the letter, and be stuck in that.
+    check(2, || {
+        let shared = Arc::new((Sleep::new(2), Tasks::new(0)));
+        let (mailbox, mail) = mailbox();
+        let reader = shared.clone();
+        let reader = thread::spawn(move || {
+            let (sleep, tasks) = &*reader;
+            sleep.begins_to_hunt();
+            while mail.take().is_none() {
+                sleep.sleep(0, || !mail.is_empty() || tasks.are_left());
+            }
+            sleep.stops_hunting(&Summons::default(), || tasks.are_left());
+        });
+        let other = shared.clone();
+        let other = thread::spawn(move || work_once(1, &other.0, &other.1));
+        let (sleep, tasks) = &*shared;
+        tasks.add_one();
+        sleep.work_was_pushed(&Summons::default());
+        mailbox.send(ITEM);
+        sleep.wake(0);
+        reader.join().unwrap();
         other.join().unwrap();
     });
 }
