@@ -308,23 +308,35 @@ fn loom_sleep_two_letters_at_once_wake_their_reader() {
 }
 
 #[test]
-fn loom_sleep_a_letter_and_a_push_wake_two() {
-    // The one who is woken for the push may be the one who gets the letter, and be stuck in that.
+fn loom_sleep_a_letter_does_not_use_up_a_push() {
+    // Who is woken for the push may get the letter first, and be stuck in it. Then the other one has to be woken.
     check(2, || {
-        let shared = Arc::new((Sleep::new(2), Tasks::new(0)));
+        let shared = Arc::new((Sleep::new(2), Tasks::new(0), Flag::new()));
         let (mailbox, mail) = mailbox();
         let reader = shared.clone();
         let reader = thread::spawn(move || {
-            let (sleep, tasks) = &*reader;
+            let (sleep, tasks, done) = &*reader;
             sleep.begins_to_hunt();
             while mail.take().is_none() {
-                sleep.sleep(0, || !mail.is_empty() || tasks.are_left());
+                if tasks.take_one() {
+                    done.set();
+                    sleep.wake(1);
+                } else {
+                    sleep.sleep(0, || !mail.is_empty() || tasks.are_left());
+                }
             }
             sleep.stops_hunting(&Summons::default(), || tasks.are_left());
         });
         let other = shared.clone();
-        let other = thread::spawn(move || work_once(1, &other.0, &other.1));
-        let (sleep, tasks) = &*shared;
+        let other = thread::spawn(move || {
+            let (sleep, tasks, done) = &*other;
+            sleep.begins_to_hunt();
+            while !done.is_set() && !tasks.take_one() {
+                sleep.sleep(1, || done.is_set() || tasks.are_left());
+            }
+            sleep.stops_hunting(&Summons::default(), || tasks.are_left());
+        });
+        let (sleep, tasks, _) = &*shared;
         tasks.add_one();
         sleep.work_was_pushed(&Summons::default());
         mailbox.send(ITEM);
