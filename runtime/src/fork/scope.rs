@@ -85,9 +85,10 @@ where
 ///
 /// let here = Rc::new(20);
 /// let mut there = 0;
+/// let place = &mut there;
 /// locksley::in_place_scope(|scope| {
 ///     let number = *here;
-///     scope.spawn(|_| there = number + 1);
+///     scope.spawn(move |_| *place = number + 1);
 /// });
 /// assert_eq!(there, 21);
 /// ```
