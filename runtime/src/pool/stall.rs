@@ -69,6 +69,7 @@ fn others_finish_while_a_worker_is_held_at_any_step() {
 /// A letter is sent while the sender of another to the same worker is held; and while another worker is held.
 #[test]
 fn a_letter_arrives_though_somebody_is_held() {
+    let mut senders_held = 0;
     for sleep_after in [Some(0), None] {
         for steps in (0..40).chain((40..400).step_by(23)) {
             let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after };
@@ -89,7 +90,7 @@ fn a_letter_arrives_though_somebody_is_held() {
                     pool.spawn_at(0, letter());
                     stepped::disarm();
                 });
-                gates[1].wait_until_held();
+                senders_held += usize::from(gates[1].wait_until_held());
                 pool.spawn_at(0, letter());
                 pool.spawn_at(2, letter());
                 let finished = wait_for(&done, 2);
@@ -101,12 +102,14 @@ fn a_letter_arrives_though_somebody_is_held() {
             assert_eq!(done.load(Ordering::Acquire), 3, "nothing is lost");
         }
     }
+    assert!(senders_held > 4, "the harness holds senders: {senders_held}");
 }
 
 /// Tasks that stand in a line are taken while one of those who take them is held.
 #[test]
 fn a_line_moves_on_though_a_worker_is_held() {
     const TASKS: usize = 24;
+    let mut times_held = 0;
     for steps in (0..60).chain((60..400).step_by(23)) {
         // As in the test below: the worker that pushes does not help, and the held one may count as hunting.
         let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
@@ -128,11 +131,13 @@ fn a_line_moves_on_though_a_worker_is_held() {
             wait_for(&count, TASKS - 1);
         });
         let finished = wait_for(&done, TASKS - 1);
+        times_held += usize::from(gate.is_held());
         gate.open();
         drop(pool);
         assert!(finished >= TASKS - 1, "held after {steps} steps: {finished} of {TASKS}");
         assert_eq!(done.load(Ordering::Acquire), TASKS, "nothing is lost");
     }
+    assert!(times_held > 20, "the harness holds threads: {times_held}");
 }
 
 /// Tasks are pushed by a worker that waits for them without helping, while one of the other two workers is held.
