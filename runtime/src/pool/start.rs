@@ -106,8 +106,8 @@ pub(super) fn start(
     makeup: Makeup,
     mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
 ) -> Result<Pool, BuildError> {
-    if begin.with_current_thread && Worker::with_current(|current| current.is_some()) {
-        return Err(BuildError::AlreadyAWorker);
+    if begin.with_current_thread {
+        must_be_no_worker()?;
     }
     let (ends, seats): (Vec<_>, Vec<_>) = (0..workers).map(|_| makeup.seat()).unzip();
     let shared =
@@ -144,6 +144,13 @@ pub(super) fn start(
     Ok(pool)
 }
 
+fn must_be_no_worker() -> Result<(), BuildError> {
+    Worker::with_current(|current| match current {
+        Some(_) => Err(BuildError::AlreadyAWorker),
+        None => Ok(()),
+    })
+}
+
 /// Makes the calling thread a worker.
 fn settle(
     index: usize,
@@ -151,6 +158,7 @@ fn settle(
     shared: &Arc<Shared>,
     hooks: &Hooks,
 ) -> Result<(), BuildError> {
+    must_be_no_worker()?; // `spawn` has run here meanwhile
     let make = || Worker::new(index, ends, Arc::clone(shared), hooks.make_data(index));
     match unwind::halt(|| global::in_a_hook(make)) {
         Ok(worker) => {
