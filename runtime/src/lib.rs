@@ -23,6 +23,7 @@
 //!
 //! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
 //! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
+//! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one.
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
 
