@@ -4,6 +4,7 @@ use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
+use crate::deque::Inbox;
 use crate::latch::{Flag, Latch};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
@@ -205,5 +206,41 @@ where
         // SAFETY: made by `into_job` and run once, as the caller promises.
         let this = unsafe { Box::from_raw(job.cast::<Self>().as_ptr()) };
         (this.task)(worker);
+    }
+}
+
+/// A line in which jobs stand. Its own word is pushed once for each of them; whoever takes one of these words, whichever
+/// it is, runs the job that has stood there longest.
+///
+/// So jobs that one worker pushes begin in that order, though its deque gives the newest word back first.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Line {
+    header: Job,
+    jobs: Inbox<Job>,
+}
+
+impl Line {
+    pub(crate) fn new() -> Self {
+        Self { header: Job::run_by(Self::execute), jobs: Inbox::new() }
+    }
+
+    /// Puts a job at the end, and returns the word to push next.
+    ///
+    /// # Safety
+    /// The line is alive until the job, and all that stand there now, have begun. The word is pushed or sent once.
+    pub(crate) unsafe fn enqueue(&self, job: NonNull<Job>) -> NonNull<Job> {
+        self.jobs.send(job);
+        NonNull::from(self).cast()
+    }
+
+    unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
+        let first = {
+            // SAFETY: the header is the first field of a `Self`, which is alive until the job that we take has begun.
+            let line = unsafe { job.cast::<Self>().as_ref() };
+            line.jobs.take().expect("there are as many jobs as words")
+        };
+        // SAFETY: whoever put it into the line promised that it may be run, and it was taken by this worker alone.
+        unsafe { execute(first, worker, from) }
     }
 }

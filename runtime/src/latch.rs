@@ -127,18 +127,67 @@ impl Latch for ThreadLatch {
     }
 }
 
-/// A join counter: sets a worker's latch when as many tasks have ended as were begun.
+/// For a waiter of either kind.
+#[derive(Debug)]
+pub(crate) enum AnyLatch<'w> {
+    Worker(WorkerLatch<'w>),
+    Thread(ThreadLatch),
+}
+
+impl<'w> AnyLatch<'w> {
+    /// For the calling thread, which may be a worker, to be set by workers of `pool`.
+    pub(crate) fn new(waiter: Option<&'w Worker>, pool: &Arc<Shared>) -> Self {
+        match waiter {
+            Some(worker) if worker.belongs_to(pool) => Self::Worker(WorkerLatch::new(worker)),
+            Some(stranger) => Self::Worker(WorkerLatch::set_from_abroad(stranger)),
+            None => Self::Thread(ThreadLatch::new()),
+        }
+    }
+
+    /// Waits; called with the waiter for which it was made.
+    pub(crate) fn wait(&self, waiter: Option<&Worker>) {
+        match (self, waiter) {
+            (Self::Worker(latch), Some(worker)) => worker.work_until(latch.flag()),
+            (Self::Thread(latch), None) => latch.wait(),
+            _ => unreachable!("a latch is waited for by whom it was made for"),
+        }
+    }
+}
+
+impl Latch for AnyLatch<'_> {
+    unsafe fn set(this: NonNull<Self>) {
+        // SAFETY: alive until it is set, which happens below; the reference is not used after that.
+        match unsafe { this.as_ref() } {
+            // SAFETY: as the caller promises.
+            Self::Worker(latch) => unsafe { WorkerLatch::set(NonNull::from(latch)) },
+            // SAFETY: as the caller promises.
+            Self::Thread(latch) => unsafe { ThreadLatch::set(NonNull::from(latch)) },
+        }
+    }
+}
+
+/// A latch that lies elsewhere, and is alive as long as this one.
+impl<L: Latch> Latch for &L {
+    unsafe fn set(this: NonNull<Self>) {
+        // SAFETY: alive when the call begins; it is copied, and not used again.
+        let latch: &L = unsafe { *this.as_ptr() };
+        // SAFETY: alive, since this was.
+        unsafe { L::set(NonNull::from(latch)) };
+    }
+}
+
+/// A join counter: sets a latch when as many tasks have ended as were begun.
 #[derive(Debug)]
 pub(crate) struct CountLatch<'w> {
     /// Tasks that have not ended, and 1 for who created the latch.
     unfinished: AtomicUsize,
-    all_done: WorkerLatch<'w>,
+    all_done: AnyLatch<'w>,
 }
 
 impl<'w> CountLatch<'w> {
-    /// For `waiter`, which counts as the first task. All tasks run in its pool.
-    pub(crate) fn new(waiter: &'w Worker) -> Self {
-        Self { unfinished: AtomicUsize::new(1), all_done: WorkerLatch::new(waiter) }
+    /// For the calling thread, which may be a worker, and counts as the first task. All others run in `pool`.
+    pub(crate) fn new(waiter: Option<&'w Worker>, pool: &Arc<Shared>) -> Self {
+        Self { unfinished: AtomicUsize::new(1), all_done: AnyLatch::new(waiter, pool) }
     }
 
     /// One more task begins. The caller is a task that has not ended.
@@ -148,8 +197,11 @@ impl<'w> CountLatch<'w> {
         debug_assert!(before > 0, "a task began after all had ended");
     }
 
-    pub(crate) fn flag(&self) -> &Flag {
-        self.all_done.flag()
+    /// The caller's own task has ended, and it waits for all others.
+    pub(crate) fn end_and_wait(&self, waiter: Option<&Worker>) {
+        // SAFETY: alive, since it is borrowed.
+        unsafe { Self::set(NonNull::from(self)) };
+        self.all_done.wait(waiter);
     }
 }
 
@@ -161,8 +213,8 @@ impl Latch for CountLatch<'_> {
         // AcqRel: the last task to end has seen what all others wrote, and hands it to the waiter.
         if latch.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
             let all_done = NonNull::from(&latch.all_done);
-            // SAFETY: alive until its flag is set, which nobody but us does.
-            unsafe { WorkerLatch::set(all_done) };
+            // SAFETY: alive until it is set, which nobody but us does.
+            unsafe { AnyLatch::set(all_done) };
         }
     }
 }

@@ -23,6 +23,7 @@
 //!
 //! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
 //! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
+//! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one.
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
 
@@ -57,6 +58,6 @@ mod sleep;
 mod unwind;
 mod worker;
 
-pub use fork::{Scope, join, scope, spawn};
-pub use pool::{Affinity, BuildError, Pool, PoolBuilder};
+pub use fork::{Scope, in_place_scope, join, scope, spawn, spawn_fifo};
+pub use pool::{Affinity, BuildError, Pool, PoolBuilder, WorkerThread};
 pub use worker::Worker;

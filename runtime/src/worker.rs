@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::AnyOwner;
-use crate::deque::{ChaseLevOwner, Owner, Pushed, TakeBack};
+use crate::deque::{ChaseLevOwner, Owner, Pushed, Reader, Steal, TakeBack};
 use crate::hunt::{Found, Hunt};
-use crate::job::{self, Job};
+use crate::job::{self, Job, Line};
 use crate::latch::Flag;
 use crate::meter::Counters;
-use crate::pool::{Seat, Shared};
+use crate::pool::{Pool, Seat, Shared};
 use crate::sleep::{Sleep, Summons};
 use crate::unwind::AbortOnUnwind;
 
@@ -56,14 +56,18 @@ pub struct Worker {
     shared: Arc<Shared>,
     summons: Summons,
     hunt: RefCell<Hunt>,
+    mail: Reader<Job>,
+    /// Whether its thread is somebody else's, and works for the pool only when it waits for something or says so.
+    is_guest: bool,
     data: Box<dyn Any>,
     #[cfg(feature = "alternatives")]
     instead: Option<AnyOwner<Job>>,
 }
 
-/// A worker's deque, as it is handed to its thread.
-pub(crate) struct OwnDeque {
+/// A worker's own ends of its deque and its mailbox, as they are handed to its thread.
+pub(crate) struct OwnEnds {
     pub(crate) owner: ChaseLevOwner<Job>,
+    pub(crate) mail: Reader<Job>,
     /// Where the tasks are kept in truth, if this is there.
     #[cfg(feature = "alternatives")]
     pub(crate) instead: Option<AnyOwner<Job>>,
@@ -72,44 +76,79 @@ pub(crate) struct OwnDeque {
 impl Worker {
     pub(crate) fn new(
         index: usize,
-        deque: OwnDeque,
+        ends: OwnEnds,
         shared: Arc<Shared>,
         data: Box<dyn Any>,
     ) -> Self {
         let hunt = RefCell::new(Hunt::new(index, &shared));
         Self {
-            deque: deque.owner,
+            deque: ends.owner,
             index,
             shared,
             summons: Summons::default(),
             hunt,
+            mail: ends.mail,
+            is_guest: false,
             data,
             #[cfg(feature = "alternatives")]
-            instead: deque.instead,
+            instead: ends.instead,
         }
     }
 
-    /// The worker that the calling thread is, in whatever pool.
+    /// Makes the calling thread this worker for as long as it lives. It is no worker yet.
+    pub(crate) fn settle(self) {
+        // Never freed: whoever is further up on this thread's stack may hold a reference at any time.
+        let worker: &'static Self = Box::leak(Box::new(Self { is_guest: true, ..self }));
+        CURRENT.set(worker);
+    }
+
+    pub(crate) fn is_guest(&self) -> bool {
+        self.is_guest
+    }
+
+    /// Calls `use_it` with the worker that the calling thread is, in whatever pool; with `None` if it is not one.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, Worker};
+    ///
+    /// let index = || Worker::with_current(|current| current.map(Worker::index));
+    /// assert_eq!(index(), None);
+    /// assert_eq!(Pool::new(1)?.run(|_| index()), Some(0));
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
     #[inline]
-    pub(crate) fn with_current<R>(use_it: impl FnOnce(Option<&Worker>) -> R) -> R {
+    pub fn with_current<R>(use_it: impl FnOnce(Option<&Worker>) -> R) -> R {
         let current = CURRENT.with(Cell::get);
-        // SAFETY: null, or set by `serve` on this thread, which resets it before the worker is gone.
+        // SAFETY: null, or set on this thread by `as_current`, which resets it before the worker is gone, or by `settle`,
+        // whose worker is never gone.
         use_it(unsafe { current.as_ref() })
     }
 
     /// Runs this worker on the calling thread until its pool is closed.
     pub(crate) fn serve(&self) {
-        CURRENT.set(self);
-        self.work_until(self.shared.closed());
-        CURRENT.set(ptr::null());
+        self.as_current(|| self.work_until(self.shared.closed()));
     }
 
-    /// Runs tasks until `done`: own ones, newest first, or else what a hunt brings.
+    /// Makes this the worker that the calling thread is, while `what` runs.
+    pub(crate) fn as_current(&self, what: impl FnOnce()) {
+        struct Restore(*const Worker);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.set(self.0);
+            }
+        }
+        // A thread that is a worker already can serve another pool in between.
+        let _restore = Restore(CURRENT.replace(self));
+        what();
+    }
+
+    /// Runs tasks until `done`: own ones, or else what a hunt brings.
     pub(crate) fn work_until(&self, done: &Flag) {
         // Whoever waits here has a frame that others point into. Tasks do not unwind into it: their panics are caught.
         let abort = AbortOnUnwind("a panic came out of a task");
         while !done.is_set() {
-            if let Some(found) = self.take_newest().or_else(|| self.hunt(done)) {
+            if let Some(found) = self.take_own().or_else(|| self.hunt(done)) {
                 self.execute(found);
             }
         }
@@ -139,6 +178,83 @@ impl Worker {
     fn hunt(&self, done: &Flag) -> Option<Found> {
         self.deque.open();
         self.hunt.borrow_mut().run(self, done)
+    }
+
+    /// Runs one task, if one can be found: an own one, one that was sent to this worker, or one of another worker or of the
+    /// pool's inbox. Says whether there was one.
+    ///
+    /// For code that waits for something in its own way, so that it does not hold up a worker meanwhile. Not finding one
+    /// means little: the next moment there may be some.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// static DONE: AtomicBool = AtomicBool::new(false);
+    /// locksley::Pool::new(1)?.run(|worker| {
+    ///     worker.spawn(|_| DONE.store(true, Ordering::Release));
+    ///     while !DONE.load(Ordering::Acquire) {
+    ///         worker.run_one();
+    ///     }
+    /// });
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn run_one(&self) -> bool {
+        let found = self.take_local().or_else(|| self.hunt.borrow_mut().look_once(self));
+        self.execute_if_any(found)
+    }
+
+    /// Runs one task that waits at this worker, if there is one: an own one, or one that was sent to this worker. Says
+    /// whether there was.
+    ///
+    /// # Examples
+    /// ```
+    /// locksley::Pool::new(1)?.run(|worker| {
+    ///     worker.spawn(|_| ());
+    ///     assert!(worker.run_local());
+    ///     assert!(!worker.run_local());
+    /// });
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn run_local(&self) -> bool {
+        let found = self.take_local();
+        self.execute_if_any(found)
+    }
+
+    fn execute_if_any(&self, found: Option<Found>) -> bool {
+        let abort = AbortOnUnwind("a panic came out of a task");
+        let is_any = found.is_some();
+        if let Some(found) = found {
+            self.execute(found);
+        }
+        abort.disarm();
+        is_any
+    }
+
+    /// Whether tasks of this worker's own wait for it, or for a thief, in its deque.
+    ///
+    /// # Examples
+    /// ```
+    /// locksley::Pool::new(1)?.run(|worker| {
+    ///     assert!(!worker.has_own_tasks());
+    ///     worker.spawn(|_| ());
+    ///     assert!(worker.has_own_tasks());
+    /// });
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn has_own_tasks(&self) -> bool {
+        self.shared.seat(self.index).has_tasks()
+    }
+
+    /// Makes a job available to all workers, after those that this worker has put into the line.
+    ///
+    /// # Safety
+    /// The line is this worker's, and is alive until all jobs in it have begun.
+    pub(crate) unsafe fn push_in_line(&self, line: &Line, job: NonNull<Job>) {
+        // SAFETY: as the caller promises; the word is pushed here.
+        let word = unsafe { line.enqueue(job) };
+        self.push(word);
     }
 
     /// Makes a job available to all workers.
@@ -202,6 +318,40 @@ impl Worker {
         self.deque.pop_newest().map(|job| Found { job, from: self.index })
     }
 
+    /// The own task that comes next.
+    #[inline]
+    fn take_own(&self) -> Option<Found> {
+        if self.shared.oldest_first() { self.take_oldest() } else { self.take_newest() }
+    }
+
+    /// The oldest job pushed here that nobody has taken.
+    #[cold]
+    fn take_oldest(&self) -> Option<Found> {
+        self.deque.open(); // taken as thieves take it
+        loop {
+            match self.shared.seat(self.index).steal_oldest() {
+                Steal::Taken(job) => return Some(Found { job, from: self.index }),
+                Steal::Empty => return None,
+                Steal::Lost | Steal::Kept => {} // a thief was faster
+            }
+        }
+    }
+
+    /// What was sent to this worker and to no other.
+    pub(crate) fn take_mail(&self) -> Option<Found> {
+        let job = self.mail.take()?;
+        self.counters().received.increment();
+        Some(Found { job, from: self.index })
+    }
+
+    pub(crate) fn has_mail(&self) -> bool {
+        !self.mail.is_empty()
+    }
+
+    fn take_local(&self) -> Option<Found> {
+        self.take_own().or_else(|| self.take_mail())
+    }
+
     fn execute(&self, found: Found) {
         self.counters().tasks.increment();
         // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken by us alone, from
@@ -228,6 +378,24 @@ impl Worker {
 
     pub(crate) fn belongs_to(&self, shared: &Arc<Shared>) -> bool {
         Arc::ptr_eq(&self.shared, shared)
+    }
+
+    /// Whether this is a worker of that pool.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    ///
+    /// let (one, other) = (Pool::new(1)?, Pool::new(1)?);
+    /// one.run(|worker| {
+    ///     assert!(worker.is_of(&one));
+    ///     assert!(!worker.is_of(&other));
+    /// });
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn is_of(&self, pool: &Pool) -> bool {
+        self.belongs_to(pool.shared())
     }
 
     /// This worker's number in its pool, from 0.

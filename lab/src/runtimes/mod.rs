@@ -67,6 +67,14 @@ pub static ALL: &[Runtime] = &[
         model: Model::Locksley,
         start: |workers| locksley::start(workers, |builder| builder.governor(Bws::default())),
     },
+    bws_at("locksley-bws-32", bws::<32>),
+    bws_at("locksley-bws-64", bws::<64>),
+    bws_at("locksley-bws-128", bws::<128>),
+    bws_at("locksley-bws-256", bws::<256>),
+    bws_at("locksley-bws-512", bws::<512>),
+    bws_at("locksley-bws-1024", bws::<1024>),
+    bws_at("locksley-bws-2048", bws::<2048>),
+    bws_at("locksley-bws-4096", bws::<4096>),
     Runtime {
         name: "locksley-delayed",
         about: "work stealing, Locksley with hunters that yield when they have failed 2 P times, and never sleep",
@@ -148,6 +156,15 @@ pub static ALL: &[Runtime] = &[
         start: |_| Ok(Crew::Serial),
     },
 ];
+
+const fn bws_at(name: &'static str, start: fn(usize) -> Result<Crew, String>) -> Runtime {
+    let about = "work stealing, Locksley with the policy of BWS and so many failed steals before a worker sleeps";
+    Runtime { name, about, model: Model::Locksley, start }
+}
+
+fn bws<const THRESHOLD: u32>(workers: usize) -> Result<Crew, String> {
+    locksley::start(workers, |builder| builder.governor(Bws::with_threshold(THRESHOLD)))
+}
 
 /// Hood's policy as the papers have it: hunters yield, at lowered priority where that can be undone, and never sleep.
 const SLEEPLESS: Abp = Abp { attempts: 64, lower_after: Some(8), sleep_after: None };

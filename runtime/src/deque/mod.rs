@@ -1,4 +1,5 @@
-//! Where ready tasks wait: a deque for each worker, and an inbox for what comes from elsewhere.
+//! Where ready tasks wait: a deque for each worker, an inbox for what comes from elsewhere, and a mailbox for each worker
+//! for what is meant for it alone.
 //!
 //! The README beside this file states the protocols and why they are right.
 
@@ -14,6 +15,7 @@ mod hazard;
 mod inbox;
 #[cfg(test)]
 mod kinds;
+mod mailbox;
 #[cfg(all(test, loom))]
 mod models;
 #[cfg(all(test, not(loom)))]
@@ -22,3 +24,4 @@ mod suite;
 pub(crate) use chase_lev::{ChaseLevOwner, ChaseLevThief, Closed, Pushed, TakeBack, chase_lev};
 pub(crate) use contract::{Owner, Steal, Thief};
 pub(crate) use inbox::Inbox;
+pub(crate) use mailbox::{Mailbox, Reader, mailbox};

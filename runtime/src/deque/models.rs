@@ -8,6 +8,7 @@ use loom::thread;
 use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
 use super::kinds::{AbpArray, ChaseLev};
+use super::mailbox::mailbox;
 use super::{ChaseLevOwner, chase_lev};
 
 /// Items point to numbers that their pusher writes without synchronization of its own: reading one that was not
@@ -333,5 +334,27 @@ fn loom_inbox_what_was_sent_before_is_seen() {
         assert_eq!(inbox.take().map(number), Some(0));
         sender.join().unwrap();
         assert_eq!(inbox.take().map(number), Some(1));
+    });
+}
+
+#[test]
+fn loom_mailbox_two_senders() {
+    inbox_model(|| {
+        let (mailbox, mail) = mailbox();
+        let other = mailbox.clone();
+        let other = thread::spawn(move || other.send(item(2)));
+        // Not this thread: loom would have it look before there is anything.
+        let reader = thread::spawn(move || {
+            let taken: Vec<_> = (0..3).filter_map(|_| mail.take()).map(number).collect();
+            (taken, mail)
+        });
+        mailbox.send(item(0));
+        mailbox.send(item(1));
+        other.join().unwrap();
+        let (mut taken, mail) = reader.join().unwrap();
+        taken.extend(std::iter::from_fn(|| mail.take()).map(number));
+        assert!(mail.is_empty());
+        assert!(taken.iter().filter(|&&n| n < 2).is_sorted());
+        assert_each_once(taken, 3);
     });
 }

@@ -1,4 +1,4 @@
-//! The tests that every deque passes, against a simple oracle, and those of the inbox.
+//! The tests that every deque passes, against a simple oracle, and those of the inbox and the mailbox.
 //!
 //! A new deque gets all of them by one line at the end of this file.
 
@@ -11,6 +11,7 @@ use std::thread;
 use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
 use super::kinds::{AbpArray, Blocking, ChaseLev, ClosedChaseLev, Spinning, WithLock};
+use super::mailbox::{Reader, mailbox};
 use crate::primitive::stepped::{self, Gate};
 
 /// An item that stands for a number. Never followed.
@@ -373,6 +374,87 @@ fn a_held_sender_or_taker_hides_nothing_in_the_inbox() {
             if !sends {
                 taken.push(before); // was not sent here
             }
+            assert_each_once(taken, before + 2);
+            if !held {
+                break;
+            }
+        }
+    }
+}
+
+fn read_all(mail: &Reader<u64>) -> Vec<usize> {
+    std::iter::from_fn(|| mail.take()).map(number).collect()
+}
+
+#[test]
+fn the_mailbox_is_first_in_first_out() {
+    let (mailbox, mail) = mailbox();
+    assert!(mail.is_empty());
+    assert_eq!(mail.take(), None);
+    (0..100).for_each(|n| mailbox.send(item(n)));
+    // Half of what was fetched is taken, and then more is sent.
+    assert_eq!(
+        (0..50).map(|_| number(mail.take().unwrap())).collect::<Vec<_>>(),
+        Vec::from_iter(0..50)
+    );
+    assert!(!mail.is_empty());
+    (100..150).for_each(|n| mailbox.send(item(n)));
+    assert_eq!(read_all(&mail), Vec::from_iter(50..150));
+    assert!(mail.is_empty());
+    // What nobody takes is freed with it, wherever it lies.
+    (0..3).for_each(|n| mailbox.send(item(n)));
+    assert_eq!(mail.take().map(number), Some(0));
+    mailbox.send(item(3));
+    drop(mail);
+    mailbox.send(item(4));
+}
+
+#[test]
+fn the_mailbox_keeps_each_senders_order_and_every_item() {
+    const SENDERS: usize = 3;
+    const ITEMS: usize = 3_000;
+    let (mailbox, mail) = mailbox();
+    let taken = thread::scope(|scope| {
+        for sender in 0..SENDERS {
+            let mailbox = &mailbox;
+            scope.spawn(move || (0..ITEMS).for_each(|n| mailbox.send(item(n * SENDERS + sender))));
+        }
+        let mut taken = Vec::new();
+        while taken.len() < SENDERS * ITEMS {
+            taken.extend(read_all(&mail));
+        }
+        taken
+    });
+    for sender in 0..SENDERS {
+        assert!(taken.iter().filter(|&&n| n % SENDERS == sender).is_sorted());
+    }
+    assert_each_once(taken, SENDERS * ITEMS);
+}
+
+#[test]
+fn a_held_sender_hides_nothing_in_the_mailbox() {
+    for before in [0, 2] {
+        for steps in 0.. {
+            let (mailbox, mail) = mailbox();
+            (0..before).for_each(|n| mailbox.send(item(n)));
+            let gate = Arc::new(Gate::default());
+            let (held, mut taken) = thread::scope(|scope| {
+                scope.spawn(|| {
+                    stepped::arm(steps, &gate);
+                    mailbox.send(item(before));
+                    stepped::disarm();
+                });
+                let held = gate.wait_until_held();
+                mailbox.send(item(before + 1));
+                let taken = read_all(&mail);
+                gate.open();
+                (held, taken)
+            });
+            let others = |n: &usize| *n != before;
+            let seen: Vec<_> = taken.iter().copied().filter(others).collect();
+            let sent: Vec<_> = (0..before + 2).filter(others).collect();
+            assert_eq!(seen, sent, "step {steps} hides something");
+            taken.extend(read_all(&mail));
             assert_each_once(taken, before + 2);
             if !held {
                 break;

@@ -1,9 +1,10 @@
 //! Fork and join: what programs are written with.
 
+mod broadcast;
 mod join;
 mod scope;
 mod spawn;
 
 pub use join::join;
-pub use scope::{Scope, scope};
-pub use spawn::spawn;
+pub use scope::{Scope, in_place_scope, scope};
+pub use spawn::{spawn, spawn_fifo};

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::job::HeapJob;
+use crate::job::{HeapJob, Job, Line};
 use crate::latch::{CountLatch, Latch};
 use crate::pool::{Pool, Shared, push_or_send};
 use crate::primitive::{AtomicPtr, Ordering};
@@ -14,7 +14,7 @@ use crate::worker::Worker;
 
 /// Tasks may be spawned in it, and all of them end before it does. See [`scope`].
 pub struct Scope<'scope> {
-    /// Alive until the scope ends; the lifetimes that it borrows are erased here and kept by `Worker::scope`.
+    /// Alive until the scope ends; the lifetimes that it borrows are erased here and kept by `scope_in`.
     tally: NonNull<Tally<'static>>,
     home: Arc<Shared>,
     /// Invariant: a scope must be neither shortened nor lengthened.
@@ -26,6 +26,8 @@ struct Tally<'w> {
     running: CountLatch<'w>,
     /// The first task to panic leaves its payload here.
     panic: AtomicPtr<Payload>,
+    /// The lines of all workers, once anybody has spawned a task in order.
+    lines: AtomicPtr<Box<[Line]>>,
 }
 
 // SAFETY: the tally is shared by reference only, and consists of atomics and of a latch made to be set by any thread.
@@ -70,6 +72,64 @@ where
     })
 }
 
+/// As [`scope`], but `body` runs on the calling thread, whether that is a worker or not; its tasks run in the calling
+/// worker's pool, or else in the [global pool](Pool::global).
+///
+/// # Panics
+/// If the body or a task panics, with its payload, after all tasks have ended.
+///
+/// # Examples
+/// What does not go to other threads can be used in the body, though not in the tasks:
+/// ```
+/// use std::rc::Rc;
+///
+/// let here = Rc::new(20);
+/// let mut there = 0;
+/// let place = &mut there;
+/// locksley::in_place_scope(|scope| {
+///     let number = *here;
+///     scope.spawn(move |_| *place = number + 1);
+/// });
+/// assert_eq!(there, 21);
+/// ```
+pub fn in_place_scope<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&Scope<'scope>) -> R,
+{
+    Worker::with_current(|current| match current {
+        Some(worker) => worker.scope(|_, scope| body(scope)),
+        None => Pool::global().in_place_scope(body),
+    })
+}
+
+impl Pool {
+    /// Runs `body` on the calling thread; the tasks that it spawns run in this pool, and end before this returns.
+    ///
+    /// A worker, of this or another pool, works while it waits for them; any other thread blocks.
+    ///
+    /// # Panics
+    /// If the body or a task panics, with its payload, after all tasks have ended.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let pool = locksley::Pool::new(1)?;
+    /// let (sender, receiver) = channel();
+    /// pool.in_place_scope(move |scope| {
+    ///     scope.spawn(move |_| sender.send(1).unwrap());
+    ///     receiver.recv().unwrap(); // the body does not take up the only worker
+    /// });
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn in_place_scope<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&Scope<'scope>) -> R,
+    {
+        Worker::with_current(|current| scope_in(self.shared(), current, body))
+    }
+}
+
 impl Worker {
     /// Runs `body`, which may spawn tasks that borrow what outlives the scope, and returns when all of them have
     /// ended: [`scope`] on a known worker. The body runs on this very worker.
@@ -95,28 +155,39 @@ impl Worker {
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        let tally =
-            Tally { running: CountLatch::new(self), panic: AtomicPtr::new(ptr::null_mut()) };
-        let scope = Scope {
-            tally: NonNull::from(&tally).cast(),
-            home: Arc::clone(self.shared()),
-            lifetime: PhantomData,
-        };
-        let result = unwind::halt(|| body(self, &scope));
-        // The body has ended: it counted as the first task.
-        // SAFETY: alive, in this frame.
-        unsafe { CountLatch::set(NonNull::from(&tally.running)) };
-        self.work_until(tally.running.flag());
-        let panic = tally.take_panic();
-        match (result, panic) {
-            (Ok(result), None) => result,
-            (Ok(_), Some(payload)) => unwind::resume(payload),
-            (Err(payload), other) => {
-                if let Some(other) = other {
-                    unwind::discard(other);
-                }
-                unwind::resume(payload)
+        scope_in(self.shared(), Some(self), |scope| body(self, scope))
+    }
+}
+
+/// Runs `body` on the calling thread, which may be a worker of whatever pool, and waits for the tasks that it spawns into
+/// `home`.
+fn scope_in<'scope, R>(
+    home: &Arc<Shared>,
+    current: Option<&Worker>,
+    body: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    let tally = Tally {
+        running: CountLatch::new(current, home),
+        panic: AtomicPtr::new(ptr::null_mut()),
+        lines: AtomicPtr::new(ptr::null_mut()),
+    };
+    let scope = Scope {
+        tally: NonNull::from(&tally).cast(),
+        home: Arc::clone(home),
+        lifetime: PhantomData,
+    };
+    let result = unwind::halt(|| body(&scope));
+    // The body counted as the first task.
+    tally.running.end_and_wait(current);
+    let panic = tally.take_panic();
+    match (result, panic) {
+        (Ok(result), None) => result,
+        (Ok(_), Some(payload)) => unwind::resume(payload),
+        (Err(payload), other) => {
+            if let Some(other) = other {
+                unwind::discard(other);
             }
+            unwind::resume(payload)
         }
     }
 }
@@ -163,8 +234,69 @@ impl<'scope> Scope<'scope> {
         }
     }
 
+    /// Adds a task that begins after those that the calling worker has added like this before: see
+    /// [`spawn_fifo`](crate::spawn_fifo) for what that means.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Mutex;
+    ///
+    /// let order = Mutex::new(Vec::new());
+    /// locksley::Pool::new(1)?.run(|worker| {
+    ///     worker.scope(|_, scope| {
+    ///         for n in 0..3 {
+    ///             let order = &order;
+    ///             scope.spawn_fifo(move |_| order.lock().unwrap().push(n));
+    ///         }
+    ///     });
+    /// });
+    /// assert_eq!(order.into_inner().unwrap(), [0, 1, 2]);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn spawn_fifo<F>(&self, task: F)
+    where
+        F: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        let job = self.job(|_, scope| task(scope));
+        Worker::with_current(|current| match current {
+            Some(worker) if worker.belongs_to(&self.home) => {
+                let line = &self.tally().lines(self.home.workers())[worker.index()];
+                // SAFETY: this worker's line of this scope, which does not end before the tasks that stand there.
+                unsafe { worker.push_in_line(line, job) };
+            }
+            _ => self.home.send(job), // where there is but one order
+        });
+    }
+
+    /// Adds a task for each worker of the pool, to be run by that worker when it has no tasks of its own.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let sum = AtomicUsize::new(0);
+    /// locksley::Pool::new(3)?.in_place_scope(|scope| {
+    ///     scope.spawn_broadcast(|worker, _| {
+    ///         sum.fetch_add(worker.index(), Ordering::Relaxed);
+    ///     });
+    /// });
+    /// assert_eq!(sum.into_inner(), 0 + 1 + 2);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn spawn_broadcast<F>(&self, task: F)
+    where
+        F: Fn(&Worker, &Scope<'scope>) + Send + Sync + 'scope,
+    {
+        self.home.must_be_open();
+        let task = Arc::new(task);
+        for worker in 0..self.home.workers() {
+            let task = Arc::clone(&task);
+            self.home.send_to(worker, self.job(move |worker, scope| task(worker, scope)));
+        }
+    }
+
     /// A job that counts as one task of this scope, from now on.
-    fn job<F>(&self, task: F) -> NonNull<crate::job::Job>
+    fn job<F>(&self, task: F) -> NonNull<Job>
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
@@ -195,6 +327,29 @@ impl<'scope> Scope<'scope> {
 }
 
 impl Tally<'_> {
+    /// A line for each worker.
+    fn lines(&self, workers: usize) -> &[Line] {
+        // Acquire pairs with the release below: the lines are seen as they were made.
+        let mut lines = self.lines.load(Ordering::Acquire);
+        if lines.is_null() {
+            let made: Box<[Line]> = (0..workers).map(|_| Line::new()).collect();
+            let made = Box::into_raw(Box::new(made));
+            // Nobody waits for whoever makes them: of several, one prevails.
+            lines =
+                match self.lines.compare_exchange(lines, made, Ordering::AcqRel, Ordering::Acquire)
+                {
+                    Ok(_) => made,
+                    Err(other) => {
+                        // SAFETY: made above, and not shown to anybody.
+                        drop(unsafe { Box::from_raw(made) });
+                        other
+                    }
+                };
+        }
+        // SAFETY: made as above, and freed with the tally only.
+        unsafe { &*lines }
+    }
+
     fn keep_panic(&self, payload: Payload) {
         let payload = Box::into_raw(Box::new(payload));
         // Release pairs with the acquire in `take_panic`, though the counter would do as well.
@@ -214,6 +369,17 @@ impl Tally<'_> {
         let payload = self.panic.swap(ptr::null_mut(), Ordering::Acquire);
         // SAFETY: null, or made by `keep_panic` and taken only here.
         (!payload.is_null()).then(|| *unsafe { Box::from_raw(payload) })
+    }
+}
+
+impl Drop for Tally<'_> {
+    fn drop(&mut self) {
+        let lines = self.lines.load(Ordering::Acquire);
+        if !lines.is_null() {
+            // SAFETY: made by `lines`; all tasks have ended, so nobody else is here.
+            drop(unsafe { Box::from_raw(lines) });
+        }
+        drop(self.take_panic());
     }
 }
 

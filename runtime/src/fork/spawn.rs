@@ -1,7 +1,9 @@
-//! `spawn`: a task that nobody waits for.
+//! `spawn` and its kin: tasks that nobody waits for.
 
-use crate::job::HeapJob;
-use crate::pool::Pool;
+use std::ptr::NonNull;
+
+use crate::job::{HeapJob, Job};
+use crate::pool::{Pool, Shared};
 use crate::worker::Worker;
 
 /// Accepts a detached task: into the calling worker's pool, or into the [global pool](Pool::global) on any other thread.
@@ -28,6 +30,36 @@ where
     });
 }
 
+/// As [`spawn`], but the tasks that one worker spawns like this begin in the order in which it spawned them.
+///
+/// A worker takes its newest task back first, so what it spawns with [`spawn`] usually runs in the opposite order. (A thief
+/// takes the oldest in either case.) Tasks that began in order may end in any, and tasks of different workers have none.
+///
+/// # Examples
+/// ```
+/// use std::sync::mpsc::channel;
+///
+/// let (sender, receiver) = channel();
+/// locksley::Pool::new(1)?.run(|_| {
+///     for n in 0..3 {
+///         let sender = sender.clone();
+///         locksley::spawn_fifo(move || sender.send(n).unwrap());
+///     }
+/// });
+/// drop(sender);
+/// assert_eq!(receiver.iter().collect::<Vec<_>>(), [0, 1, 2]);
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+pub fn spawn_fifo<F>(task: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    Worker::with_current(|current| match current {
+        Some(worker) => worker.spawn_fifo(|_| task()),
+        None => Pool::global().spawn_fifo(|_| task()),
+    });
+}
+
 impl Worker {
     /// Accepts a detached task into this worker's pool: [`spawn`] on a known worker.
     ///
@@ -45,11 +77,97 @@ impl Worker {
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        self.shared().begin_detached();
-        // SAFETY: it will be run once, because the pool is not closed before; it borrows nothing; its panic is caught.
-        let job = unsafe {
-            HeapJob::into_job(|worker: &Worker| worker.shared().run_detached(|| task(worker)))
-        };
-        self.push(job);
+        self.push(detached(self.shared(), task));
     }
+
+    /// Accepts a detached task that begins after those that this worker has spawned like this before: [`spawn_fifo`] on a
+    /// known worker.
+    ///
+    /// # Examples
+    /// See [`spawn_fifo`].
+    pub fn spawn_fifo<F>(&self, task: F)
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
+        let job = detached(self.shared(), task);
+        let line = self.shared().seat(self.index()).line();
+        // SAFETY: the line is this worker's, and as alive as the pool, which is not closed before the task has ended.
+        unsafe { self.push_in_line(line, job) };
+    }
+
+    /// Accepts a detached task that only the worker with that number runs: [`Pool::spawn_at`] in this worker's pool.
+    ///
+    /// # Panics
+    /// If the pool has no such worker.
+    ///
+    /// # Examples
+    /// See [`Pool::spawn_at`].
+    pub fn spawn_at<F>(&self, index: usize, task: F)
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
+        spawn_at(self.shared(), index, task);
+    }
+}
+
+impl Pool {
+    /// Accepts a detached task, as [`spawn`](Self::spawn) does; what one worker of this pool spawns like this begins in that
+    /// order: see [`spawn_fifo`].
+    ///
+    /// # Examples
+    /// See [`spawn_fifo`].
+    pub fn spawn_fifo<F>(&self, task: F)
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
+        Worker::with_current(|current| match current {
+            Some(worker) if worker.is_of(self) => worker.spawn_fifo(task),
+            _ => self.shared().send(detached(self.shared(), task)), // where there is but one order
+        });
+    }
+
+    /// Accepts a detached task that only the worker with that number runs, when it has no tasks of its own.
+    ///
+    /// What one thread sends to one worker begins in the order in which it was sent. No other worker can help: if that one is
+    /// in a task that waits without working, this one waits too.
+    ///
+    /// # Panics
+    /// If the pool has no such worker.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let pool = locksley::Pool::new(3)?;
+    /// let (sender, receiver) = channel();
+    /// pool.spawn_at(2, move |worker| sender.send(worker.index()).unwrap());
+    /// assert_eq!(receiver.recv(), Ok(2));
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn spawn_at<F>(&self, index: usize, task: F)
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
+        spawn_at(self.shared(), index, task);
+    }
+}
+
+fn spawn_at<F>(shared: &Shared, index: usize, task: F)
+where
+    F: FnOnce(&Worker) + Send + 'static,
+{
+    shared.must_be_open();
+    let workers = shared.workers();
+    assert!(index < workers, "there is no worker {index} in a pool of {workers}");
+    shared.send_to(index, detached(shared, task));
+}
+
+/// A job that keeps the pool open until it has run. It is pushed or sent, once, to that pool.
+pub(super) fn detached<F>(shared: &Shared, task: F) -> NonNull<Job>
+where
+    F: FnOnce(&Worker) + Send + 'static,
+{
+    shared.begin_detached();
+    // SAFETY: it will be run once, because the pool is not closed before; it borrows nothing; its panic is caught.
+    unsafe { HeapJob::into_job(|worker: &Worker| worker.shared().run_detached(|| task(worker))) }
 }

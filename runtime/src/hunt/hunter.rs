@@ -126,8 +126,13 @@ impl Hunt {
         None
     }
 
-    /// One attempt: the inbox first and then once for as many victims as there are, or else one random victim.
+    /// One attempt: what was sent to this worker; the inbox, first and then once for as many victims as there are; or else
+    /// one random victim.
     fn attempt(&mut self, worker: &Worker, failures: u64) -> Option<Found> {
+        let mail = worker.take_mail();
+        if mail.is_some() {
+            return mail;
+        }
         if failures.is_multiple_of(worker.workers() as u64) {
             let received = receive(worker);
             if received.is_some() {
@@ -138,12 +143,23 @@ impl Hunt {
         self.steal(worker, self.victim?)
     }
 
-    /// One attempt each: the inbox, and all other workers from a random one on.
+    /// Looks everywhere, for a worker that goes on with something else if there is nothing.
+    pub(crate) fn look_once(&mut self, worker: &Worker) -> Option<Found> {
+        self.sweep(worker).or_else(|| {
+            // Whoever does this again and again must in the end get what a suspended owner keeps.
+            let again = self.has_asked;
+            self.insist(worker);
+            again.then(|| self.sweep(worker)).flatten()
+        })
+    }
+
+    /// One attempt each: the mailbox, the inbox, and all other workers from a random one on.
     fn sweep(&mut self, worker: &Worker) -> Option<Found> {
         let (first, workers) = (self.victims.choose(), worker.workers());
         let victims = first.into_iter().flat_map(|first| first..first + workers);
         let mut others = victims.map(|victim| victim % workers).filter(|&v| v != worker.index());
-        receive(worker).or_else(|| others.find_map(|victim| self.steal(worker, victim)))
+        let received = worker.take_mail().or_else(|| receive(worker));
+        received.or_else(|| others.find_map(|victim| self.steal(worker, victim)))
     }
 
     fn steal(&mut self, worker: &Worker, victim: usize) -> Option<Found> {
@@ -211,7 +227,7 @@ impl Hunt {
         if !worker.shared().sleep().is_one_too_many() {
             return self.sweep(worker);
         }
-        let received = receive(worker);
+        let received = worker.take_mail().or_else(|| receive(worker));
         if received.is_some() || slept != Slept::AsLookout {
             return received;
         }
@@ -232,7 +248,7 @@ impl Hunt {
                 Rest::Full => shared.is_work_left(),
                 Rest::Relieved | Rest::AsLookout => !shared.inbox().is_empty(),
             };
-            let stay_awake = done.is_set() || is_work_left;
+            let stay_awake = done.is_set() || worker.has_mail() || is_work_left;
             worker.counters().sleeps.add(u64::from(!stay_awake));
             stay_awake
         };

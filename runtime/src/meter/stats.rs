@@ -16,7 +16,7 @@ pub struct WorkerStats {
     pub steals: u64,
     /// Attempts to take a task from another worker that found nothing or came too late.
     pub failed_steals: u64,
-    /// Tasks taken from the pool's inbox.
+    /// Tasks taken from the pool's inbox, and tasks that were sent to this worker alone.
     pub received: u64,
     /// Times the worker let others have the processor.
     pub yields: u64,

@@ -2,19 +2,19 @@
 
 use std::any::Any;
 use std::fmt;
+use std::io;
+use std::thread::JoinHandle;
 
+use super::environment::default_workers;
 use super::error::BuildError;
-use super::shared::PanicHandler;
 use super::start::{self, Hooks};
+use super::thread::WorkerThread;
 use super::{Pool, global};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::DequeKind;
 use crate::hunt::{Balanced, Governor};
-use crate::os::{Assists, Processors};
+use crate::os::Assists;
 use crate::sleep::MAX_WORKERS;
-
-/// How many workers a pool has if nobody says: this environment variable, or else the processors that are allowed.
-const WORKERS_VARIABLE: &str = "LOCKSLEY_WORKERS";
 
 /// How a pool is to be. Made by [`Pool::builder`].
 ///
@@ -35,13 +35,9 @@ pub struct PoolBuilder {
     workers: Option<usize>,
     stack_size: Option<usize>,
     thread_name: Box<dyn Fn(usize) -> String>,
-    affinity: Affinity,
-    governor: Box<dyn Governor>,
-    assists: Assists,
-    panic_handler: Option<Box<PanicHandler>>,
+    begin: start::Begin,
+    makeup: start::Makeup,
     hooks: Hooks,
-    #[cfg(feature = "alternatives")]
-    deque: Option<DequeKind>,
 }
 
 /// Which processors the workers of a pool may run on.
@@ -61,20 +57,23 @@ impl Default for PoolBuilder {
             workers: None,
             stack_size: None,
             thread_name: Box::new(|index| format!("locksley-{index}")),
-            affinity: Affinity::default(),
-            governor: Box::new(Balanced::default()),
-            assists: Assists::ALL,
-            panic_handler: None,
+            begin: start::Begin::default(),
+            makeup: start::Makeup {
+                governor: Box::new(Balanced::default()),
+                assists: Assists::ALL,
+                oldest_first: false,
+                panic_handler: None,
+                #[cfg(feature = "alternatives")]
+                deque: None,
+            },
             hooks: Hooks::default(),
-            #[cfg(feature = "alternatives")]
-            deque: None,
         }
     }
 }
 
 impl PoolBuilder {
-    /// How many workers, from 1 to 65534. If not set: the environment variable `LOCKSLEY_WORKERS`, or else
-    /// [`Processors::count`].
+    /// How many workers, from 1 to [`Pool::MAX_WORKERS`]. If not set: the environment variable `LOCKSLEY_WORKERS`, or else
+    /// [`Processors::count`](crate::os::Processors::count).
     pub fn workers(self, workers: usize) -> Self {
         Self { workers: Some(workers), ..self }
     }
@@ -90,18 +89,21 @@ impl PoolBuilder {
     }
 
     /// Where the workers may run. If not set: [`Affinity::Process`].
-    pub fn affinity(self, affinity: Affinity) -> Self {
-        Self { affinity, ..self }
+    pub fn affinity(mut self, affinity: Affinity) -> Self {
+        self.begin.affinity = affinity;
+        self
     }
 
     /// What workers without work do. If not set: [`Balanced`].
-    pub fn governor(self, governor: impl Governor) -> Self {
-        Self { governor: Box::new(governor), ..self }
+    pub fn governor(mut self, governor: impl Governor) -> Self {
+        self.makeup.governor = Box::new(governor);
+        self
     }
 
     /// Which of the kernel's assists the pool makes use of, where they work. If not set: all.
-    pub fn assists(self, assists: Assists) -> Self {
-        Self { assists, ..self }
+    pub fn assists(mut self, assists: Assists) -> Self {
+        self.makeup.assists = assists;
+        self
     }
 
     /// Called on each worker's thread before its first task, with the worker's index. Its panic is
@@ -125,10 +127,11 @@ impl PoolBuilder {
     ///
     /// If not set, or if the handler panics too, the process ends, since nobody would learn of the loss otherwise.
     pub fn panic_handler(
-        self,
+        mut self,
         handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
     ) -> Self {
-        Self { panic_handler: Some(Box::new(handler)), ..self }
+        self.makeup.panic_handler = Some(Box::new(handler));
+        self
     }
 
     /// Data of your own for each worker, made on its thread before its first task and dropped there after its last:
@@ -144,8 +147,43 @@ impl PoolBuilder {
     /// Which deque each worker has instead of the built-in one. Sleep, wake-ups and all else stay as they are, so pushes make
     /// the fence of an open deque. [`DequeKind::AbpArray`] is bounded: where it is full, the worker runs the task at once.
     #[cfg(feature = "alternatives")]
-    pub fn deque(self, kind: DequeKind) -> Self {
-        Self { deque: Some(kind), ..self }
+    pub fn deque(mut self, kind: DequeKind) -> Self {
+        self.makeup.deque = Some(kind);
+        self
+    }
+
+    /// Workers take their own tasks oldest first, as thieves do, instead of newest first. A join still runs its own second
+    /// task first. What was stolen runs as ever, so the order holds for each worker only.
+    pub fn oldest_first(mut self) -> Self {
+        self.makeup.oldest_first = true;
+        self
+    }
+
+    /// [`build`](Self::build) returns at once, while the workers start.
+    ///
+    /// Then hooks are called by workers, who can use their own pool there; a hook that panics is reported to the
+    /// [`panic_handler`](Self::panic_handler) like a detached task, and its worker goes on.
+    pub fn start_in_background(mut self) -> Self {
+        self.begin.in_background = true;
+        self
+    }
+
+    /// The thread that builds the pool becomes its worker 0, for as long as it lives.
+    ///
+    /// It runs tasks while it waits in the pool (in [`join`](crate::join), [`scope`](crate::scope),
+    /// [`Pool::run`]), and when it says so ([`Worker::run_one`](crate::Worker::run_one)), and not otherwise. Start and
+    /// exit hooks are not called for it. What the worker needs is never freed, even when the pool is dropped; dropping the pool
+    /// on this thread first runs the tasks that can be found.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).with_current_thread().build()?;
+    /// assert_eq!(pool.run(|worker| worker.index()), 0);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn with_current_thread(mut self) -> Self {
+        self.begin.with_current_thread = true;
+        self
     }
 
     /// Starts the workers.
@@ -153,25 +191,42 @@ impl PoolBuilder {
     /// # Errors
     /// Each of [`BuildError`]'s kinds but the last.
     pub fn build(self) -> Result<Pool, BuildError> {
-        let workers = self.workers.map_or_else(default_workers, Ok)?;
-        match workers {
-            0 => return Err(BuildError::NoWorkers),
-            1..=MAX_WORKERS => {}
-            _ => return Err(BuildError::TooManyWorkers { asked: workers, most: MAX_WORKERS }),
-        }
-        let threads = start::Threads {
-            name: self.thread_name,
-            stack_size: self.stack_size,
-            affinity: self.affinity,
-        };
-        let makeup = start::Makeup {
-            governor: self.governor,
-            assists: self.assists,
-            panic_handler: self.panic_handler,
-            #[cfg(feature = "alternatives")]
-            deque: self.deque,
-        };
-        start::start(workers, threads, self.hooks, makeup)
+        let threads = start::Threads { name: self.thread_name, stack_size: self.stack_size };
+        let rest = Rest { begin: self.begin, hooks: self.hooks, makeup: self.makeup };
+        rest.start(self.workers, |worker| threads.spawn(worker).map(Some))
+    }
+
+    /// Starts the workers on threads of your own: `spawn` is called once for each, and sees to it that
+    /// [`WorkerThread::run`] is called on another thread, without waiting for this call to return (unless they
+    /// [start in the background](Self::start_in_background)).
+    ///
+    /// Names, stack sizes and affinity are then up to you, and so is waiting for the threads: dropping the pool does not.
+    ///
+    /// # Errors
+    /// Each of [`BuildError`]'s kinds but the last; [`BuildError::Thread`] is what `spawn` returned, or says that it dropped
+    /// the worker.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::thread;
+    ///
+    /// let total = thread::scope(|scope| {
+    ///     let pool = locksley::Pool::builder().workers(2).build_with(|worker| {
+    ///         thread::Builder::new().spawn_scoped(scope, || worker.run())?;
+    ///         Ok(())
+    ///     })?;
+    ///     Ok::<_, locksley::BuildError>(pool.run(|w| w.join(|_| 1, |_| 2)))
+    /// })?;
+    /// assert_eq!(total, (1, 2));
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn build_with(
+        self,
+        mut spawn: impl FnMut(WorkerThread) -> io::Result<()>,
+    ) -> Result<Pool, BuildError> {
+        let begin = start::Begin { affinity: Affinity::Builder, ..self.begin };
+        let rest = Rest { begin, hooks: self.hooks, makeup: self.makeup };
+        rest.start(self.workers, |worker| spawn(worker).map(|()| None))
     }
 
     /// Makes this the pool that [`Pool::global`] returns, and that [`join`](crate::join), [`scope`](crate::scope) and
@@ -180,20 +235,42 @@ impl PoolBuilder {
     /// # Errors
     /// Those of [`build`](Self::build); and [`BuildError::GlobalPoolExists`] if it was built or used before.
     pub fn build_global(self) -> Result<(), BuildError> {
-        global::set(self)
+        global::set(|| self.build())
+    }
+
+    /// [`build_global`](Self::build_global) on threads of your own, as [`build_with`](Self::build_with) has them.
+    ///
+    /// # Errors
+    /// Those of both.
+    pub fn build_global_with(
+        self,
+        spawn: impl FnMut(WorkerThread) -> io::Result<()>,
+    ) -> Result<(), BuildError> {
+        global::set(|| self.build_with(spawn))
     }
 }
 
-fn default_workers() -> Result<usize, BuildError> {
-    match std::env::var_os(WORKERS_VARIABLE) {
-        None => Ok(Processors::allowed().count()),
-        Some(value) => parse_workers(&value.to_string_lossy()),
-    }
+/// A builder without its threads.
+struct Rest {
+    begin: start::Begin,
+    hooks: Hooks,
+    makeup: start::Makeup,
 }
 
-fn parse_workers(value: &str) -> Result<usize, BuildError> {
-    let number = value.trim().parse().ok().filter(|&n| n > 0);
-    number.ok_or_else(|| BuildError::Environment { value: value.to_owned() })
+impl Rest {
+    fn start(
+        self,
+        workers: Option<usize>,
+        spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
+    ) -> Result<Pool, BuildError> {
+        let workers = workers.map_or_else(default_workers, Ok)?;
+        match workers {
+            0 => return Err(BuildError::NoWorkers),
+            1..=MAX_WORKERS => {}
+            _ => return Err(BuildError::TooManyWorkers { asked: workers, most: MAX_WORKERS }),
+        }
+        start::start(workers, self.begin, self.hooks, self.makeup, spawn)
+    }
 }
 
 impl fmt::Debug for PoolBuilder {
@@ -201,23 +278,8 @@ impl fmt::Debug for PoolBuilder {
         f.debug_struct("PoolBuilder")
             .field("workers", &self.workers)
             .field("stack_size", &self.stack_size)
-            .field("affinity", &self.affinity)
-            .field("governor", &self.governor)
+            .field("affinity", &self.begin.affinity)
+            .field("governor", &self.makeup.governor)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_variable_must_be_a_number_of_workers() {
-        assert_eq!(parse_workers(" 12 ").unwrap(), 12);
-        for wrong in ["", "0", "-1", "two", "1.5", "99999999999999999999999"] {
-            let error = parse_workers(wrong).unwrap_err();
-            assert!(matches!(&error, BuildError::Environment { value } if value == wrong));
-            assert!(error.to_string().contains("LOCKSLEY_WORKERS"), "{error}");
-        }
     }
 }

@@ -36,6 +36,8 @@ pub enum BuildError {
         /// What the panic said, if it was text.
         message: String,
     },
+    /// The thread that was to become a worker is one already.
+    AlreadyAWorker,
     /// The global pool exists already.
     GlobalPoolExists,
 }
@@ -56,6 +58,7 @@ impl fmt::Display for BuildError {
             Self::Hook { worker, message } => {
                 write!(f, "a hook panicked while worker {worker} started: {message}")
             }
+            Self::AlreadyAWorker => write!(f, "the calling thread is a worker already"),
             Self::GlobalPoolExists => write!(f, "the global pool exists already"),
         }
     }

@@ -1,9 +1,10 @@
 //! The pool for whoever does not make one.
 
 use std::cell::Cell;
+use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 
-use super::{BuildError, Pool, PoolBuilder};
+use super::{BuildError, Pool};
 
 static GLOBAL: OnceLock<Pool> = OnceLock::new();
 /// Held while the global pool is being built, so that only one is.
@@ -29,19 +30,31 @@ pub(super) fn get() -> &'static Pool {
     if let Some(pool) = GLOBAL.get() {
         return pool;
     }
-    match build(PoolBuilder::default()) {
+    match build(|| Pool::builder().build().or_else(alone)) {
         Ok(pool) => pool,
         Err((_, Some(pool))) => pool,
         Err((error, None)) => panic!("the global pool could not be built: {error}"),
     }
 }
 
-pub(super) fn set(builder: PoolBuilder) -> Result<(), BuildError> {
-    build(builder).map(drop).map_err(|(error, _)| error)
+/// Where the system has no threads at all, whoever first needs the pool is its only worker.
+fn alone(error: BuildError) -> Result<Pool, BuildError> {
+    match error {
+        BuildError::Thread { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
+            Pool::builder().workers(1).with_current_thread().build()
+        }
+        other => Err(other),
+    }
+}
+
+pub(super) fn set(pool: impl FnOnce() -> Result<Pool, BuildError>) -> Result<(), BuildError> {
+    build(pool).map(drop).map_err(|(error, _)| error)
 }
 
 /// The pool built by this call; or why not, and the one that is there instead.
-fn build(builder: PoolBuilder) -> Result<&'static Pool, (BuildError, Option<&'static Pool>)> {
+fn build(
+    pool: impl FnOnce() -> Result<Pool, BuildError>,
+) -> Result<&'static Pool, (BuildError, Option<&'static Pool>)> {
     let is_being_built = || matches!(BUILDING.try_lock(), Err(TryLockError::WouldBlock));
     assert!(
         !(IN_A_HOOK.get() && is_being_built()),
@@ -51,6 +64,6 @@ fn build(builder: PoolBuilder) -> Result<&'static Pool, (BuildError, Option<&'st
     if let Some(pool) = GLOBAL.get() {
         return Err((BuildError::GlobalPoolExists, Some(pool)));
     }
-    let pool = builder.build().map_err(|error| (error, None))?;
+    let pool = pool().map_err(|error| (error, None))?;
     Ok(GLOBAL.get_or_init(|| pool))
 }

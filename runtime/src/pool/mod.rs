@@ -1,12 +1,14 @@
 //! Pools: Hood's "parallel machine".
 
 mod builder;
+mod environment;
 mod error;
 mod global;
 mod shared;
 #[cfg(all(test, not(loom)))]
 mod stall;
 mod start;
+mod thread;
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -16,10 +18,12 @@ use std::thread::JoinHandle;
 pub use builder::{Affinity, PoolBuilder};
 pub use error::BuildError;
 pub(crate) use shared::{Seat, Shared};
+pub use thread::WorkerThread;
 
 use crate::job::{HeapJob, StackJob};
 use crate::latch::{Latch, ThreadLatch, WorkerLatch};
 use crate::meter::PoolStats;
+use crate::sleep::MAX_WORKERS;
 use crate::unwind;
 use crate::worker::Worker;
 
@@ -28,7 +32,7 @@ use crate::worker::Worker;
 ///
 /// Dropping a pool waits until all detached tasks have ended, and then for its threads; a worker of another pool goes on
 /// with its own pool's tasks meanwhile (so do not hold a lock that these may want). Dropped by one of its own workers it cannot wait for itself, so it returns at
-/// once and the threads end when the tasks have.
+/// once and the threads end when the tasks have. Threads of your own ([`PoolBuilder::build_with`]) are yours to wait for.
 ///
 /// # Examples
 /// ```
@@ -41,10 +45,15 @@ use crate::worker::Worker;
 /// ```
 pub struct Pool {
     shared: Arc<Shared>,
+    /// Those to wait for when the pool is dropped.
     threads: Vec<JoinHandle<()>>,
+    is_detached: bool,
 }
 
 impl Pool {
+    /// The most workers that a pool can have.
+    pub const MAX_WORKERS: usize = MAX_WORKERS;
+
     /// A pool of `workers` workers with everything else as [`PoolBuilder`] has it.
     ///
     /// # Errors
@@ -80,6 +89,28 @@ impl Pool {
     #[must_use]
     pub fn global() -> &'static Self {
         global::get()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Lets go of the pool without waiting for it: its workers end when all detached tasks have.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let pool = locksley::Pool::new(2)?;
+    /// let (sender, receiver) = channel();
+    /// pool.spawn(move |_| sender.send("done").unwrap());
+    /// pool.detach();
+    /// assert_eq!(receiver.recv(), Ok("done"));
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn detach(mut self) {
+        self.threads.clear();
+        self.is_detached = true;
     }
 
     /// How many workers it has.
@@ -179,8 +210,16 @@ impl Drop for Pool {
     fn drop(&mut self) {
         self.shared.end_detached();
         let threads = std::mem::take(&mut self.threads);
+        if self.is_detached {
+            return;
+        }
         Worker::with_current(|current| match current {
+            Some(guest) if guest.belongs_to(&self.shared) && guest.is_guest() => {
+                // Some of what was accepted may wait here, and this thread may never come back to it.
+                while !std::thread::panicking() && guest.run_one() {}
+            }
             Some(worker) if worker.belongs_to(&self.shared) => drop(threads),
+            _ if threads.is_empty() => {}
             Some(stranger) if !std::thread::panicking() => work_until_ended(stranger, threads),
             _ => join_all(threads),
         });

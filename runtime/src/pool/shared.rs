@@ -8,9 +8,9 @@ use std::time::Duration;
 
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::AnyThief;
-use crate::deque::{ChaseLevThief, Closed, Inbox, Steal, Thief};
-use crate::hunt::{Activity, Governor};
-use crate::job::Job;
+use crate::deque::{ChaseLevThief, Closed, Inbox, Mailbox, Steal, Thief};
+use crate::hunt::{Activity, Governor, Limit};
+use crate::job::{Job, Line};
 use crate::latch::Flag;
 use crate::meter::{Counters, PoolStats, WorkerStats};
 use crate::os::{self, Assists, Processors, Standing, ThreadClock, ThreadWatch};
@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     /// Whether hunters can lower their priority and get it back. Asked once, before there are workers: hunting takes
     /// no lock, not even that of a probe.
     can_lower_priority: bool,
+    /// Whether workers take their own tasks oldest first.
+    oldest_first: bool,
     panic_handler: Option<Box<PanicHandler>>,
     /// Detached tasks that have not ended, and 1 for the pool's handle. At 0 the pool is closed.
     unfinished: AtomicUsize,
@@ -44,6 +46,9 @@ pub(crate) struct Seat {
     thief: ChaseLevThief<Job>,
     #[cfg(feature = "alternatives")]
     instead: Option<AnyThief<Job>>,
+    mailbox: Arc<Mailbox<Job>>,
+    /// Where this worker's detached tasks stand that begin in the order in which they were spawned.
+    line: Line,
     /// Apart from what thieves read: the worker writes these with every task.
     counters: CachePadded<Counters>,
     /// What the worker does. Read by hunters, and no part of any protocol.
@@ -53,11 +58,13 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    pub(crate) fn new(thief: ChaseLevThief<Job>) -> Self {
+    pub(crate) fn new(thief: ChaseLevThief<Job>, mailbox: Arc<Mailbox<Job>>) -> Self {
         Self {
             thief,
             #[cfg(feature = "alternatives")]
             instead: None,
+            mailbox,
+            line: Line::new(),
             counters: CachePadded::default(),
             activity: CachePadded::default(),
             clock: OnceLock::new(),
@@ -66,8 +73,8 @@ impl Seat {
     }
 
     #[cfg(feature = "alternatives")]
-    pub(crate) fn with_instead(thief: ChaseLevThief<Job>, instead: AnyThief<Job>) -> Self {
-        Self { instead: Some(instead), ..Self::new(thief) }
+    pub(crate) fn with_instead(self, instead: AnyThief<Job>) -> Self {
+        Self { instead: Some(instead), ..self }
     }
 
     pub(crate) fn steal_oldest(&self) -> Steal<Job> {
@@ -95,13 +102,26 @@ impl Seat {
         self.thief.is_empty()
     }
 
+    pub(crate) fn has_tasks(&self) -> bool {
+        !self.is_empty()
+    }
+
+    pub(crate) fn line(&self) -> &Line {
+        &self.line
+    }
+
     pub(crate) fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Called by the worker on its own thread, which is from then on seen by others.
-    pub(crate) fn appear(&self, assists: Assists) {
+    /// Called by the worker on its own thread.
+    pub(crate) fn start_clock(&self) {
         self.clock.get_or_init(ThreadClock::of_this_thread);
+    }
+
+    /// The same, and from then on the thread is seen by others.
+    pub(crate) fn appear(&self, assists: Assists) {
+        self.start_clock();
         self.watch.get_or_init(|| ThreadWatch::of_this_thread(assists));
     }
 
@@ -164,11 +184,16 @@ impl Shared {
         seats: impl Iterator<Item = Seat>,
         governor: Box<dyn Governor>,
         assists: Assists,
+        guests: usize,
+        oldest_first: bool,
         panic_handler: Option<Box<PanicHandler>>,
     ) -> Arc<Self> {
         let seats: Box<[_]> = seats.map(CachePadded::new).collect();
         let processors = Processors::allowed();
-        let sleep = Sleep::new(seats.len(), governor.limit(processors.count()));
+        let limit = governor.limit(processors.count());
+        // A guest counts as awake, though mostly it is about something else.
+        let limit = Limit { awake: limit.awake.saturating_add(guests), ..limit };
+        let sleep = Sleep::new(seats.len(), limit);
         #[cfg(feature = "alternatives")]
         let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
         Arc::new(Self {
@@ -180,6 +205,7 @@ impl Shared {
             assists,
             can_lower_priority: assists.has(Assists::LOWERED_PRIORITY)
                 && os::lowered_priority_works(),
+            oldest_first,
             panic_handler,
             unfinished: AtomicUsize::new(1),
             closed: Flag::new(),
@@ -232,6 +258,10 @@ impl Shared {
         self.can_lower_priority
     }
 
+    pub(crate) fn oldest_first(&self) -> bool {
+        self.oldest_first
+    }
+
     pub(crate) fn closed(&self) -> &Flag {
         &self.closed
     }
@@ -265,6 +295,17 @@ impl Shared {
     pub(crate) fn send(&self, job: NonNull<Job>) {
         self.inbox.send(job);
         self.sleep.work_was_sent();
+    }
+
+    /// Panics on a thread that has outlived the pool whose worker it is: no other worker is there any more.
+    pub(crate) fn must_be_open(&self) {
+        assert!(!self.closed.is_set(), "the pool that this thread belongs to has been closed");
+    }
+
+    /// Hands a job to one worker, which alone runs it.
+    pub(crate) fn send_to(&self, worker: usize, job: NonNull<Job>) {
+        self.seats[worker].mailbox.send(job);
+        self.sleep.wake(worker);
     }
 
     /// A detached task is about to be accepted. The caller is the pool's handle, or a task that has not ended.

@@ -100,6 +100,80 @@ fn a_lookout_takes_over_from_a_worker_that_is_held_at_any_step() {
     assert!(times_held > 50, "the harness holds threads: {times_held}");
 }
 
+/// A letter is sent while the sender of another to the same worker is held; and while another worker is held.
+#[test]
+fn a_letter_arrives_though_somebody_is_held() {
+    let mut senders_held = 0;
+    for sleep_after in [Some(0), None] {
+        for steps in (0..40).chain((40..400).step_by(23)) {
+            let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after };
+            let pool = Pool::builder().workers(3).governor(governor).build().unwrap();
+            let gates = [Arc::new(Gate::default()), Arc::new(Gate::default())];
+            let done = Arc::new(AtomicUsize::new(0));
+            let letter = || {
+                let done = Arc::clone(&done);
+                move |_: &crate::Worker| {
+                    done.fetch_add(1, Ordering::Release);
+                }
+            };
+            let finished = thread::scope(|scope| {
+                let at = Arc::clone(&gates[0]);
+                pool.spawn_at(1, move |_| stepped::arm(steps, &at));
+                scope.spawn(|| {
+                    stepped::arm(steps, &gates[1]);
+                    pool.spawn_at(0, letter());
+                    stepped::disarm();
+                });
+                senders_held += usize::from(gates[1].wait_until_held());
+                pool.spawn_at(0, letter());
+                pool.spawn_at(2, letter());
+                let finished = wait_for(&done, 2);
+                gates.iter().for_each(|gate| gate.open());
+                finished
+            });
+            drop(pool);
+            assert!(finished >= 2, "held after {steps} steps");
+            assert_eq!(done.load(Ordering::Acquire), 3, "nothing is lost");
+        }
+    }
+    assert!(senders_held > 4, "the harness holds senders: {senders_held}");
+}
+
+/// Tasks that stand in a line are taken while one of those who take them is held.
+#[test]
+fn a_line_moves_on_though_a_worker_is_held() {
+    const TASKS: usize = 24;
+    let mut times_held = 0;
+    for steps in (0..60).chain((60..400).step_by(23)) {
+        // As in the test below: the worker that pushes does not help, and the held one may count as hunting.
+        let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
+        let pool = Pool::builder().workers(3).governor(never_sleeps).build().unwrap();
+        let gate = Arc::new(Gate::default());
+        let done = Arc::new(AtomicUsize::new(0));
+        let (at, count) = (Arc::clone(&gate), Arc::clone(&done));
+        pool.spawn(move |w| {
+            for task in 0..TASKS {
+                let (at, count) = (Arc::clone(&at), Arc::clone(&count));
+                w.spawn_fifo(move |_| {
+                    if task == 0 {
+                        stepped::arm(steps, &at);
+                    }
+                    count.fetch_add(1, Ordering::Release);
+                });
+            }
+            // Whoever helps is not this worker.
+            wait_for(&count, TASKS - 1);
+        });
+        let finished = wait_for(&done, TASKS - 1);
+        times_held += usize::from(gate.is_held());
+        gate.open();
+        drop(pool);
+        assert!(finished >= TASKS - 1, "held after {steps} steps: {finished} of {TASKS}");
+        assert_eq!(done.load(Ordering::Acquire), TASKS, "nothing is lost");
+    }
+    assert!(times_held > 20, "the harness holds threads: {times_held}");
+}
+
 /// Tasks are pushed by a worker that waits for them without helping, while one of the other two workers is held.
 #[test]
 fn a_stuck_worker_is_helped_though_another_is_held() {

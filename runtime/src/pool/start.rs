@@ -1,23 +1,26 @@
-//! How the threads of a pool come and go.
+//! How the workers of a pool come to be.
 
 use std::any::Any;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
 
+use super::Pool;
 use super::builder::Affinity;
 use super::error::BuildError;
+use super::global;
 use super::shared::{PanicHandler, Seat, Shared};
-use super::{Pool, global};
+use super::thread::{Starting, WorkerThread};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::{DequeKind, any};
-use crate::deque::chase_lev;
+use crate::deque::{chase_lev, mailbox};
 use crate::hunt::Governor;
 use crate::os::{self, Assists};
 use crate::primitive::{AtomicUsize, Ordering};
 use crate::unwind::{self, Payload};
-use crate::worker::{OwnDeque, Worker};
+use crate::worker::{OwnEnds, Worker};
 
-type Hook = Box<dyn Fn(usize) + Send + Sync>;
+pub(super) type Hook = Box<dyn Fn(usize) + Send + Sync>;
 type MakeData = Box<dyn Fn(usize) -> Box<dyn Any> + Send + Sync>;
 
 /// What is called on each worker's thread.
@@ -28,76 +31,159 @@ pub(super) struct Hooks {
     pub(super) worker_data: Option<MakeData>,
 }
 
-/// How the threads are to be.
+impl Hooks {
+    pub(super) fn make_data(&self, index: usize) -> Box<dyn Any> {
+        self.worker_data.as_ref().map_or_else(|| Box::new(()) as Box<dyn Any>, |make| make(index))
+    }
+}
+
+/// How the threads are to be that the standard library makes.
 pub(super) struct Threads {
     pub(super) name: Box<dyn Fn(usize) -> String>,
     pub(super) stack_size: Option<usize>,
+}
+
+impl Threads {
+    /// Gives a worker a thread.
+    pub(super) fn spawn(&self, worker: WorkerThread) -> io::Result<JoinHandle<()>> {
+        let mut thread = thread::Builder::new().name((self.name)(worker.index()));
+        if let Some(bytes) = self.stack_size {
+            thread = thread.stack_size(bytes);
+        }
+        thread.spawn(|| {
+            worker.ask_for_turns();
+            worker.run();
+        })
+    }
+}
+
+/// How the workers begin.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Begin {
     pub(super) affinity: Affinity,
+    /// Whether the pool is returned before they are ready.
+    pub(super) in_background: bool,
+    /// Whether the calling thread is one of them.
+    pub(super) with_current_thread: bool,
 }
 
 /// What the pool is made of, apart from its threads.
 pub(super) struct Makeup {
     pub(super) governor: Box<dyn Governor>,
     pub(super) assists: Assists,
+    pub(super) oldest_first: bool,
     pub(super) panic_handler: Option<Box<PanicHandler>>,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,
 }
 
 impl Makeup {
-    /// A deque as its worker and as everybody else has it.
-    fn deque(&self) -> (OwnDeque, Seat) {
+    /// A deque and a mailbox as their worker and as everybody else has them.
+    fn seat(&self) -> (OwnEnds, Seat) {
+        let (mailbox, mail) = mailbox();
         // A deque that has another in its place stays empty and open.
         #[cfg(feature = "alternatives")]
         if let Some(kind) = self.deque {
             let ((owner, thief), (instead, thief_instead)) = (chase_lev(false), any(kind));
             return (
-                OwnDeque { owner, instead: Some(instead) },
-                Seat::with_instead(thief, thief_instead),
+                OwnEnds { owner, mail, instead: Some(instead) },
+                Seat::new(thief, mailbox).with_instead(thief_instead),
             );
         }
         let may_close = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
         let (owner, thief) = chase_lev(may_close);
-        let owner = OwnDeque {
+        let ends = OwnEnds {
             owner,
+            mail,
             #[cfg(feature = "alternatives")]
             instead: None,
         };
-        (owner, Seat::new(thief))
+        (ends, Seat::new(thief, mailbox))
     }
 }
 
-/// Starts `workers` threads and returns when each of them is ready, or all have ended again.
+/// Has `spawn` give a thread to each of `workers` workers, and returns when each of them is ready, or all have ended again;
+/// or at once, if they begin in the background. What `spawn` returns is joined when the pool is dropped.
 pub(super) fn start(
     workers: usize,
-    threads: Threads,
+    begin: Begin,
     hooks: Hooks,
     makeup: Makeup,
+    mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
 ) -> Result<Pool, BuildError> {
-    let (owners, seats): (Vec<_>, Vec<_>) = (0..workers).map(|_| makeup.deque()).unzip();
-    let shared =
-        Shared::new(seats.into_iter(), makeup.governor, makeup.assists, makeup.panic_handler);
+    if begin.with_current_thread {
+        must_be_no_worker()?;
+    }
+    let (ends, seats): (Vec<_>, Vec<_>) = (0..workers).map(|_| makeup.seat()).unzip();
+    let shared = Shared::new(
+        seats.into_iter(),
+        makeup.governor,
+        makeup.assists,
+        usize::from(begin.with_current_thread),
+        makeup.oldest_first,
+        makeup.panic_handler,
+    );
     // From here on an early return closes the pool: its handle is dropped, and with it the workers end.
-    let mut pool = Pool { shared: Arc::clone(&shared), threads: Vec::with_capacity(workers) };
+    let mut pool = Pool {
+        shared: Arc::clone(&shared),
+        threads: Vec::with_capacity(workers),
+        is_detached: false,
+    };
     let hooks = Arc::new(hooks);
-    let muster = Arc::new(Muster::of(workers));
-    for (index, owner) in owners.into_iter().enumerate() {
-        let starting = Starting {
+    let mut ends = ends.into_iter().enumerate();
+    let guest = if begin.with_current_thread { ends.next() } else { None };
+    let muster = (!begin.in_background).then(|| Arc::new(Muster::of(ends.len())));
+    for (index, ends) in ends {
+        let worker = WorkerThread::new(Starting {
             index,
-            owner,
+            ends,
             shared: Arc::clone(&shared),
             hooks: Arc::clone(&hooks),
-            affinity: threads.affinity,
-            muster: Arc::clone(&muster),
-        };
-        pool.threads.push(starting.spawn(&threads)?);
+            affinity: begin.affinity,
+            muster: muster.clone(),
+        });
+        let thread = global::in_a_hook(|| spawn(worker));
+        pool.threads.extend(thread.map_err(|source| BuildError::Thread { worker: index, source })?);
     }
-    muster.wait()?;
+    if let Some(muster) = muster {
+        muster.wait()?;
+    }
+    // Last, so that nothing can fail after the thread has become a worker.
+    if let Some((index, ends)) = guest {
+        settle(index, ends, &shared, &hooks)?;
+    }
     Ok(pool)
 }
 
+fn must_be_no_worker() -> Result<(), BuildError> {
+    Worker::with_current(|current| match current {
+        Some(_) => Err(BuildError::AlreadyAWorker),
+        None => Ok(()),
+    })
+}
+
+/// Makes the calling thread a worker.
+fn settle(
+    index: usize,
+    ends: OwnEnds,
+    shared: &Arc<Shared>,
+    hooks: &Hooks,
+) -> Result<(), BuildError> {
+    must_be_no_worker()?; // `spawn` has run here meanwhile
+    let make = || Worker::new(index, ends, Arc::clone(shared), hooks.make_data(index));
+    match unwind::halt(|| global::in_a_hook(make)) {
+        Ok(worker) => {
+            // It is not watched: its thread does not say when it ends.
+            shared.seat(index).start_clock();
+            worker.settle();
+            Ok(())
+        }
+        Err(payload) => Err(hook_error(index, payload)),
+    }
+}
+
 /// Where the builder waits until all workers are ready or have failed.
-struct Muster {
+pub(super) struct Muster {
     missing: AtomicUsize,
     failure: Mutex<Option<BuildError>>,
     builder: Thread,
@@ -109,17 +195,25 @@ impl Muster {
         Self { missing: AtomicUsize::new(workers), failure: Mutex::new(None), builder }
     }
 
-    fn ready(&self) {
+    pub(super) fn ready(&self) {
         // AcqRel: the builder sees what all workers did before.
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.builder.unpark();
         }
     }
 
-    fn failed(&self, worker: usize, payload: Payload) {
-        let error = BuildError::Hook { worker, message: text_of(&payload) };
+    pub(super) fn failed(&self, worker: usize, payload: Payload) {
+        self.note(hook_error(worker, payload));
+    }
+
+    /// The worker was dropped instead of run.
+    pub(super) fn dismissed(&self, worker: usize) {
+        let source = io::Error::other("the worker was dropped before it had a thread");
+        self.note(BuildError::Thread { worker, source });
+    }
+
+    fn note(&self, error: BuildError) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        unwind::discard(payload);
         self.ready();
     }
 
@@ -132,69 +226,10 @@ impl Muster {
     }
 }
 
-struct Starting {
-    index: usize,
-    owner: OwnDeque,
-    shared: Arc<Shared>,
-    hooks: Arc<Hooks>,
-    affinity: Affinity,
-    muster: Arc<Muster>,
-}
-
-impl Starting {
-    fn spawn(self, threads: &Threads) -> Result<JoinHandle<()>, BuildError> {
-        let worker = self.index;
-        let mut thread = thread::Builder::new().name(global::in_a_hook(|| (threads.name)(worker)));
-        if let Some(bytes) = threads.stack_size {
-            thread = thread.stack_size(bytes);
-        }
-        thread.spawn(|| self.run()).map_err(|source| BuildError::Thread { worker, source })
-    }
-
-    /// A worker's thread, from beginning to end.
-    fn run(self) {
-        let Self { index, owner, shared, hooks, affinity, muster } = self;
-        if affinity == Affinity::Process {
-            os::move_to_process_affinity();
-        }
-        // Before the hook, which may choose otherwise.
-        if let Some(turn) = shared.governor().turn()
-            && shared.assists().has(Assists::SHORT_TURNS)
-        {
-            os::shorten_turns(turn);
-        }
-        let hook = || {
-            let data = hooks.worker_data.as_ref().map(|make| make(index));
-            let worker =
-                Worker::new(index, owner, Arc::clone(&shared), data.unwrap_or(Box::new(())));
-            if let Some(on_start) = &hooks.on_start {
-                on_start(index);
-            }
-            worker
-        };
-        let worker = match unwind::halt(|| global::in_a_hook(hook)) {
-            Ok(worker) => worker,
-            Err(payload) => return muster.failed(index, payload),
-        };
-        shared.seat(index).appear(shared.assists());
-        muster.ready();
-        drop(muster);
-        worker.serve();
-        shared.seat(index).disappear();
-        let left = unwind::halt(|| {
-            drop(worker);
-            if let Some(on_exit) = &hooks.on_exit {
-                on_exit(index);
-            }
-        });
-        if let Err(payload) = left {
-            shared.report_panic(payload);
-        }
-    }
-}
-
-fn text_of(payload: &Payload) -> String {
+fn hook_error(worker: usize, payload: Payload) -> BuildError {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("(not a text)").to_owned()
+    let message = text.unwrap_or("(not a text)").to_owned();
+    unwind::discard(payload);
+    BuildError::Hook { worker, message }
 }

@@ -7,7 +7,9 @@ use loom::sync::Arc;
 use loom::thread;
 
 use super::{Limit, Rest, Sleep, Slept, Summons};
-use crate::deque::{ChaseLevOwner, ChaseLevThief, Owner, Pushed, Steal, Thief, chase_lev};
+use crate::deque::{
+    ChaseLevOwner, ChaseLevThief, Owner, Pushed, Reader, Steal, Thief, chase_lev, mailbox,
+};
 use crate::latch::Flag;
 use crate::primitive::{AtomicUsize, Ordering};
 use crate::worker::care_for_sleepers;
@@ -259,6 +261,88 @@ fn loom_sleep_a_latch_and_a_push_at_once() {
         latch.set();
         sleep.wake(0);
         waiter.join().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// Hunts and sleeps until it has had so many letters.
+fn read(worker: usize, sleep: &Sleep, mail: &Reader<u64>, letters: usize) {
+    sleep.begins_to_hunt();
+    for _ in 0..letters {
+        while mail.take().is_none() {
+            sleep.sleep(worker, |_| !mail.is_empty());
+        }
+    }
+    sleep.stops_hunting(&Summons::default(), || false);
+}
+
+#[test]
+fn loom_sleep_a_letter_wakes_its_reader() {
+    check(4, || {
+        let sleep = Arc::new(Sleep::new(1, Limit::NONE));
+        let (mailbox, mail) = mailbox();
+        let reader = sleep.clone();
+        let reader = thread::spawn(move || read(0, &reader, &mail, 1));
+        mailbox.send(ITEM);
+        sleep.wake(0);
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_sleep_two_letters_at_once_wake_their_reader() {
+    check(2, || {
+        let sleep = Arc::new(Sleep::new(1, Limit::NONE));
+        let (mailbox, mail) = mailbox();
+        let reader = sleep.clone();
+        let reader = thread::spawn(move || read(0, &reader, &mail, 2));
+        let (other, its_sleep) = (mailbox.clone(), sleep.clone());
+        let other = thread::spawn(move || {
+            other.send(ITEM);
+            its_sleep.wake(0);
+        });
+        mailbox.send(ITEM);
+        sleep.wake(0);
+        other.join().unwrap();
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_sleep_a_letter_does_not_use_up_a_push() {
+    // Who is woken for the push may get the letter first, and be stuck in it. Then the other one has to be woken.
+    check(2, || {
+        let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0), Flag::new()));
+        let (mailbox, mail) = mailbox();
+        let reader = shared.clone();
+        let reader = thread::spawn(move || {
+            let (sleep, tasks, done) = &*reader;
+            sleep.begins_to_hunt();
+            while mail.take().is_none() {
+                if tasks.take_one() {
+                    done.set();
+                    sleep.wake(1);
+                } else {
+                    sleep.sleep(0, |_| !mail.is_empty() || tasks.are_left());
+                }
+            }
+            sleep.stops_hunting(&Summons::default(), || tasks.are_left());
+        });
+        let other = shared.clone();
+        let other = thread::spawn(move || {
+            let (sleep, tasks, done) = &*other;
+            sleep.begins_to_hunt();
+            while !done.is_set() && !tasks.take_one() {
+                sleep.sleep(1, |_| done.is_set() || tasks.are_left());
+            }
+            sleep.stops_hunting(&Summons::default(), || tasks.are_left());
+        });
+        let (sleep, tasks, _) = &*shared;
+        tasks.add_one();
+        sleep.work_was_pushed(&Summons::default());
+        mailbox.send(ITEM);
+        sleep.wake(0);
+        reader.join().unwrap();
         other.join().unwrap();
     });
 }

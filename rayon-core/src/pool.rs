@@ -1,0 +1,208 @@
+//! A pool of one's own.
+
+use std::error::Error;
+use std::fmt;
+
+use locksley::{Pool, Worker};
+
+use crate::broadcast::{broadcast_in, spawn_broadcast_in};
+use crate::yielding::{run_local, run_one};
+use crate::{BroadcastContext, Scope, ScopeFifo, Yield};
+
+/// A pool of threads of one's own. Made by [`ThreadPoolBuilder`](crate::ThreadPoolBuilder).
+///
+/// Dropping it returns at once; its threads end when the tasks that were spawned have.
+///
+/// # Examples
+/// ```
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(8).build()?;
+/// let sum = pool.install(|| {
+///     let (a, b) = rayon_core::join(|| 20, || 22);
+///     a + b
+/// });
+/// assert_eq!(sum, 42);
+/// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+/// ```
+pub struct ThreadPool {
+    /// There until it is dropped.
+    pool: Option<Pool>,
+}
+
+impl ThreadPool {
+    pub(crate) fn from_pool(pool: Pool) -> Self {
+        Self { pool: Some(pool) }
+    }
+
+    fn pool(&self) -> &Pool {
+        self.pool.as_ref().expect("there until it is dropped")
+    }
+
+    /// Calls `use_it` with the worker that the calling thread is, if it is one of this pool.
+    fn with_own<R>(&self, use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
+        Worker::with_current(|current| {
+            current.filter(|worker| worker.is_of(self.pool())).map(use_it)
+        })
+    }
+
+    /// See [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
+    ///
+    /// # Errors
+    /// Those of [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
+    #[deprecated(note = "Use `ThreadPoolBuilder::build`")]
+    #[allow(deprecated)]
+    pub fn new(configuration: crate::Configuration) -> Result<Self, Box<dyn Error>> {
+        configuration.build()
+    }
+
+    /// Runs `op` in the pool and waits for what it returns. What `op` calls then happens in this pool as well.
+    ///
+    /// # Panics
+    /// If `op` panics, with its payload.
+    pub fn install<OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce() -> R + Send,
+        R: Send,
+    {
+        self.pool().run(|_| op())
+    }
+
+    /// [`broadcast`](crate::broadcast()) in this pool.
+    ///
+    /// # Panics
+    /// If `op` panics on some thread, with one such payload, after it has ended on all.
+    pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
+    where
+        OP: Fn(BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
+        broadcast_in(self.pool(), op)
+    }
+
+    /// How many threads it has.
+    #[inline]
+    pub fn current_num_threads(&self) -> usize {
+        self.pool().workers()
+    }
+
+    /// The calling thread's number in this pool; none where it does not belong to it.
+    #[inline]
+    pub fn current_thread_index(&self) -> Option<usize> {
+        self.with_own(Worker::index)
+    }
+
+    /// Whether tasks wait in the calling thread's own deque; none where it does not belong to this pool.
+    #[inline]
+    pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
+        self.with_own(Worker::has_own_tasks)
+    }
+
+    /// [`join`](crate::join()) in this pool.
+    ///
+    /// # Panics
+    /// As [`join`](crate::join()).
+    pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.pool().run(|worker| worker.join(|_| oper_a(), |_| oper_b()))
+    }
+
+    /// [`scope`](crate::scope()) in this pool.
+    ///
+    /// # Panics
+    /// As [`scope`](crate::scope()).
+    pub fn scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| crate::scope(op))
+    }
+
+    /// [`scope_fifo`](crate::scope_fifo()) in this pool.
+    ///
+    /// # Panics
+    /// As [`scope`](crate::scope()).
+    pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| crate::scope_fifo(op))
+    }
+
+    /// Runs `op` on the calling thread, and what it spawns in this pool.
+    ///
+    /// # Panics
+    /// As [`scope`](crate::scope()).
+    pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R,
+    {
+        self.pool().in_place_scope(|scope| op(Scope::of(scope)))
+    }
+
+    /// Runs `op` on the calling thread, and what it spawns in this pool, in order.
+    ///
+    /// # Panics
+    /// As [`scope`](crate::scope()).
+    pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R,
+    {
+        self.pool().in_place_scope(|scope| op(ScopeFifo::of(scope)))
+    }
+
+    /// [`spawn`](crate::spawn()) into this pool.
+    pub fn spawn<OP>(&self, op: OP)
+    where
+        OP: FnOnce() + Send + 'static,
+    {
+        self.pool().spawn(|_| op());
+    }
+
+    /// [`spawn_fifo`](crate::spawn_fifo()) into this pool.
+    pub fn spawn_fifo<OP>(&self, op: OP)
+    where
+        OP: FnOnce() + Send + 'static,
+    {
+        self.pool().spawn_fifo(|_| op());
+    }
+
+    /// [`spawn_broadcast`](crate::spawn_broadcast()) into this pool.
+    pub fn spawn_broadcast<OP>(&self, op: OP)
+    where
+        OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+    {
+        spawn_broadcast_in(self.pool(), move |worker| op(BroadcastContext::new(worker)));
+    }
+
+    /// [`yield_now`](crate::yield_now()), where the calling thread belongs to this pool.
+    pub fn yield_now(&self) -> Option<Yield> {
+        self.with_own(run_one)
+    }
+
+    /// [`yield_local`](crate::yield_local()), where the calling thread belongs to this pool.
+    pub fn yield_local(&self) -> Option<Yield> {
+        self.with_own(run_local)
+    }
+}
+
+impl Drop for ThreadPool {
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.take() {
+            pool.detach();
+        }
+    }
+}
+
+impl fmt::Debug for ThreadPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPool")
+            .field("num_threads", &self.current_num_threads())
+            .finish_non_exhaustive()
+    }
+}

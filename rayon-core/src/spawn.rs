@@ -1,0 +1,44 @@
+//! Tasks that nobody waits for.
+
+/// Accepts a task that will run in the calling worker's pool, or else in the global one.
+///
+/// Its panic goes to the pool's [`panic_handler`](crate::ThreadPoolBuilder::panic_handler); where there is none, the process
+/// ends.
+///
+/// # Examples
+/// ```
+/// use std::sync::mpsc::channel;
+///
+/// let (sender, receiver) = channel();
+/// rayon_core::spawn(move || sender.send(1).unwrap());
+/// assert_eq!(receiver.recv(), Ok(1));
+/// ```
+pub fn spawn<F>(func: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    locksley::spawn(func);
+}
+
+/// [`spawn`], but what one worker spawns like this begins in the order in which it was spawned.
+///
+/// # Examples
+/// ```
+/// use std::sync::mpsc::channel;
+///
+/// let (sender, receiver) = channel();
+/// rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?.install(move || {
+///     for n in 0..3 {
+///         let sender = sender.clone();
+///         rayon_core::spawn_fifo(move || sender.send(n).unwrap());
+///     }
+/// });
+/// assert_eq!(receiver.iter().collect::<Vec<_>>(), [0, 1, 2]);
+/// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+/// ```
+pub fn spawn_fifo<F>(func: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    locksley::spawn_fifo(func);
+}

@@ -1,0 +1,145 @@
+//! `broadcast`: one task that every worker runs.
+
+use std::sync::Arc;
+
+use super::spawn::detached;
+use crate::job::StackJob;
+use crate::latch::CountLatch;
+use crate::pool::{Pool, Shared};
+use crate::unwind::{self, Payload};
+use crate::worker::Worker;
+
+impl Pool {
+    /// Has each worker run `task`, and returns what they returned, in the order of the workers.
+    ///
+    /// A worker runs it when it has no tasks of its own, before it looks for others. The caller, if it is a worker of any
+    /// pool, works while it waits. Two broadcasts at the same time may reach two workers in different orders.
+    ///
+    /// # Panics
+    /// If the task panics on some worker, with the payload of the first such, after all have ended.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(3)?;
+    /// assert_eq!(pool.broadcast(|worker| worker.index() * 10), [0, 10, 20]);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn broadcast<F, R>(&self, task: F) -> Vec<R>
+    where
+        F: Fn(&Worker) -> R + Sync,
+        R: Send,
+    {
+        broadcast(self.shared(), &task)
+    }
+
+    /// Accepts a detached task that each worker runs once.
+    ///
+    /// A worker runs it when it has no tasks of its own. If it panics, the payload goes to the pool's
+    /// [`panic_handler`](crate::PoolBuilder::panic_handler), once for each worker on which it does.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let pool = locksley::Pool::new(3)?;
+    /// let (sender, receiver) = channel();
+    /// pool.spawn_broadcast(move |worker| sender.send(worker.index()).unwrap());
+    /// let mut workers: Vec<_> = receiver.iter().collect();
+    /// workers.sort();
+    /// assert_eq!(workers, [0, 1, 2]);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn spawn_broadcast<F>(&self, task: F)
+    where
+        F: Fn(&Worker) + Send + Sync + 'static,
+    {
+        spawn_broadcast(self.shared(), task);
+    }
+}
+
+impl Worker {
+    /// Has each worker of this worker's pool run `task`: [`Pool::broadcast`] on a known worker.
+    ///
+    /// # Panics
+    /// If the task panics on some worker, with the payload of the first such, after all have ended.
+    ///
+    /// # Examples
+    /// See [`Pool::broadcast`].
+    pub fn broadcast<F, R>(&self, task: F) -> Vec<R>
+    where
+        F: Fn(&Worker) -> R + Sync,
+        R: Send,
+    {
+        broadcast(self.shared(), &task)
+    }
+
+    /// Accepts a detached task that each worker of this worker's pool runs once: [`Pool::spawn_broadcast`] on a known
+    /// worker.
+    ///
+    /// # Examples
+    /// See [`Pool::spawn_broadcast`].
+    pub fn spawn_broadcast<F>(&self, task: F)
+    where
+        F: Fn(&Worker) + Send + Sync + 'static,
+    {
+        spawn_broadcast(self.shared(), task);
+    }
+}
+
+fn broadcast<F, R>(shared: &Arc<Shared>, task: &F) -> Vec<R>
+where
+    F: Fn(&Worker) -> R + Sync,
+    R: Send,
+{
+    shared.must_be_open();
+    let results = Worker::with_current(|current| {
+        let running = CountLatch::new(current, shared);
+        let job = |_| StackJob::new(task, &running);
+        let jobs: Vec<_> = (0..shared.workers()).map(job).collect();
+        for (worker, job) in jobs.iter().enumerate() {
+            running.begin();
+            shared.send_to(worker, job.as_job());
+        }
+        running.end_and_wait(current);
+        // SAFETY: all have ended.
+        jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()
+    });
+    all_or_first_panic(results)
+}
+
+/// What all returned, or else the first panic is raised; what it leaves behind is dropped in any case.
+fn all_or_first_panic<R>(results: Vec<Result<R, Payload>>) -> Vec<R> {
+    let (mut values, mut panic) = (Vec::with_capacity(results.len()), None);
+    for result in results {
+        match (result, &panic) {
+            (Ok(value), None) => values.push(value),
+            (Ok(value), Some(_)) => drop_quietly(value),
+            (Err(payload), None) => panic = Some(payload),
+            (Err(payload), Some(_)) => unwind::discard(payload),
+        }
+    }
+    if let Some(payload) = panic {
+        drop_quietly(values);
+        unwind::resume(payload);
+    }
+    values
+}
+
+/// Drops what a panic has made useless. Its own panic does not take the place of that one.
+fn drop_quietly<T>(value: T) {
+    if let Err(again) = unwind::halt(|| drop(value)) {
+        unwind::discard(again);
+    }
+}
+
+fn spawn_broadcast<F>(shared: &Shared, task: F)
+where
+    F: Fn(&Worker) + Send + Sync + 'static,
+{
+    shared.must_be_open();
+    let task = Arc::new(task);
+    for worker in 0..shared.workers() {
+        let task = Arc::clone(&task);
+        shared.send_to(worker, detached(shared, move |worker| task(worker)));
+    }
+}

@@ -1,0 +1,177 @@
+//! Pools of which the thread that builds them is a worker.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use locksley::{BuildError, Pool, Worker};
+
+/// On a thread that is nobody's worker yet, and will be for the rest of its life.
+fn on_a_thread<R: Send>(test: impl FnOnce() -> R + Send) -> R {
+    thread::scope(|scope| scope.spawn(test).join().unwrap())
+}
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+#[test]
+fn the_builder_is_worker_0() {
+    for workers in [1, 2, 4] {
+        on_a_thread(|| {
+            let here = thread::current().id();
+            let pool = Pool::builder().workers(workers).with_current_thread().build().unwrap();
+            assert_eq!(pool.workers(), workers);
+            assert_eq!(Worker::with_current(|w| w.map(Worker::index)), Some(0));
+            pool.run(|w| assert_eq!((w.index(), thread::current().id()), (0, here)));
+            assert_eq!(fib(15), 610);
+            assert_eq!(pool.broadcast(|w| w.index()), Vec::from_iter(0..workers));
+            let names = pool.broadcast(|_| thread::current().id() == here);
+            assert_eq!(names.iter().filter(|&&is_here| is_here).count(), 1);
+        });
+    }
+}
+
+#[test]
+fn a_worker_cannot_become_one_again() {
+    on_a_thread(|| {
+        let _pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
+        let again = Pool::builder().workers(2).with_current_thread().build();
+        assert!(matches!(again, Err(BuildError::AlreadyAWorker)));
+        // But it can build a pool like anybody else.
+        assert_eq!(Pool::new(2).unwrap().run(|w| w.workers()), 2);
+    });
+    let pool = Pool::new(1).unwrap();
+    let in_a_task = pool.run(|_| Pool::builder().with_current_thread().build().err());
+    assert!(matches!(in_a_task, Some(BuildError::AlreadyAWorker)));
+}
+
+#[test]
+fn a_failed_build_leaves_the_thread_as_it_was() {
+    on_a_thread(|| {
+        let refused = Pool::builder()
+            .workers(2)
+            .with_current_thread()
+            .build_with(|_| Err(std::io::Error::other("none")));
+        assert!(matches!(refused, Err(BuildError::Thread { worker: 1, .. })));
+        assert!(Worker::with_current(|current| current.is_none()));
+        let broken = Pool::builder()
+            .workers(1)
+            .with_current_thread()
+            .worker_data(|_| panic!("no data"))
+            .build();
+        assert!(matches!(broken, Err(BuildError::Hook { worker: 0, .. })));
+        assert!(Worker::with_current(|current| current.is_none()));
+    });
+}
+
+#[test]
+fn hooks_are_for_the_other_workers_and_data_for_all() {
+    on_a_thread(|| {
+        let hooked = Arc::new(Mutex::new(Vec::new()));
+        let at_start = Arc::clone(&hooked);
+        let pool = Pool::builder()
+            .workers(3)
+            .with_current_thread()
+            .on_start(move |index| at_start.lock().unwrap().push(index))
+            .worker_data(|index| index * 10)
+            .build()
+            .unwrap();
+        hooked.lock().unwrap().sort_unstable();
+        assert_eq!(*hooked.lock().unwrap(), [1, 2]);
+        assert_eq!(pool.broadcast(|w| *w.data::<usize>().unwrap()), [0, 10, 20]);
+    });
+}
+
+#[test]
+fn its_tasks_are_within_reach_of_the_others() {
+    on_a_thread(|| {
+        let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();
+        let (sender, receiver) = channel();
+        pool.spawn(move |w| sender.send(w.index()).unwrap());
+        // The thread waits without working.
+        assert_eq!(receiver.recv(), Ok(1));
+    });
+}
+
+#[test]
+fn it_works_when_it_says_so() {
+    on_a_thread(|| {
+        let pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
+        let (sender, receiver) = channel();
+        let also = sender.clone();
+        pool.spawn(move |_| sender.send("spawned").unwrap());
+        assert!(receiver.try_recv().is_err());
+        Worker::with_current(|current| {
+            let worker = current.unwrap();
+            assert!(worker.has_own_tasks());
+            assert!(worker.run_one());
+            assert!(!worker.has_own_tasks());
+            assert!(!worker.run_one() && !worker.run_local());
+        });
+        assert_eq!(receiver.try_recv(), Ok("spawned"));
+        // What comes from elsewhere is not the worker's own.
+        thread::scope(|scope| {
+            scope.spawn(|| pool.spawn(move |_| also.send("sent").unwrap()));
+        });
+        Worker::with_current(|current| {
+            let worker = current.unwrap();
+            assert!(!worker.run_local());
+            assert!(worker.run_one());
+        });
+        assert_eq!(receiver.try_recv(), Ok("sent"));
+    });
+}
+
+#[test]
+fn dropping_the_pool_runs_what_it_has_accepted() {
+    for workers in [1, 3] {
+        on_a_thread(|| {
+            let count = Arc::new(AtomicUsize::new(0));
+            let pool = Pool::builder().workers(workers).with_current_thread().build().unwrap();
+            for _ in 0..20 {
+                let count = Arc::clone(&count);
+                pool.spawn(move |w| {
+                    w.spawn(move |_| {
+                        count.fetch_add(1, Ordering::Relaxed);
+                    });
+                });
+            }
+            let for_all = Arc::clone(&count);
+            pool.spawn_broadcast(move |_| {
+                for_all.fetch_add(1, Ordering::Relaxed);
+            });
+            drop(pool);
+            while Arc::strong_count(&count) > 1 {
+                thread::yield_now(); // the other workers finish theirs
+            }
+            assert_eq!(count.load(Ordering::Relaxed), 20 + workers);
+        });
+    }
+}
+
+#[test]
+fn the_thread_can_go_on_when_the_pool_has_gone() {
+    on_a_thread(|| {
+        let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();
+        drop(pool);
+        assert_eq!(fib(12), 144);
+        let mut squares = [0; 10];
+        locksley::scope(|scope| {
+            squares.iter_mut().enumerate().for_each(|(n, square)| {
+                scope.spawn(move |_| *square = n * n);
+            });
+        });
+        assert_eq!(squares[9], 81);
+        // But there is nobody left to send to.
+        let sent = std::panic::catch_unwind(|| {
+            Worker::with_current(|current| current.unwrap().broadcast(|_| ()))
+        });
+        assert!(sent.is_err());
+    });
+}
