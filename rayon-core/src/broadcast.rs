@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use locksley::{Pool, Scope, Worker};
 
@@ -60,7 +60,10 @@ where
 {
     let task = move |worker: &Worker| op(BroadcastContext::new(worker));
     Worker::with_current(|current| match current {
-        Some(worker) => in_order(|| worker.spawn_broadcast(task)),
+        Some(worker) => {
+            let (task, _outlives_the_lock) = shared(task);
+            in_order(|| worker.spawn_broadcast(task));
+        }
         None => spawn_broadcast_in(Pool::global(), task),
     });
 }
@@ -69,7 +72,18 @@ pub(crate) fn spawn_broadcast_in<F>(pool: &Pool, task: F)
 where
     F: Fn(&Worker) + Send + Sync + 'static,
 {
+    let (task, _outlives_the_lock) = shared(task);
     in_order(|| pool.spawn_broadcast(task));
+}
+
+/// The task, and something that keeps its captures from being dropped: where they broadcast in turn, that must not be under the lock.
+fn shared<F>(task: F) -> (impl Fn(&Worker) + Send + Sync + 'static, Arc<F>)
+where
+    F: Fn(&Worker) + Send + Sync + 'static,
+{
+    let kept = Arc::new(task);
+    let task = Arc::clone(&kept);
+    (move |worker: &Worker| task(worker), kept)
 }
 
 /// [`broadcast`] in a given pool.

@@ -93,6 +93,23 @@ fn the_second_half_of_a_join_runs_though_its_worker_had_forked_undisturbed() {
 }
 
 #[test]
+fn a_task_runs_though_its_worker_goes_on_forking_until_it_has_run() {
+    for pool in pools_of_two() {
+        for _ in 0..3 {
+            let flag = AtomicBool::new(false);
+            pool.run(|w| {
+                w.scope(|w, scope| {
+                    scope.spawn_on(w, |_, _| flag.store(true, Ordering::Release));
+                    while !flag.load(Ordering::Acquire) {
+                        w.join(|_| (), |_| ());
+                    }
+                });
+            });
+        }
+    }
+}
+
+#[test]
 fn everything_below_a_stuck_task_runs_though_its_worker_had_forked_undisturbed() {
     for pool in pools_of_two() {
         let flags: Vec<_> = (0..50).map(|_| AtomicBool::new(false)).collect();

@@ -224,6 +224,9 @@ impl Hunt {
     /// worker that is one too many leaves to the others what they seem to be busy with.
     fn sleep_and_look(&mut self, worker: &Worker, done: &Flag) -> Option<Found> {
         let slept = self.sleep(worker, done);
+        if done.is_set() {
+            return None;
+        }
         if !worker.shared().sleep().is_one_too_many() {
             return self.sweep(worker);
         }
@@ -231,8 +234,23 @@ impl Hunt {
         if received.is_some() || slept != Slept::AsLookout {
             return received;
         }
-        let left_alone = self.untouched.find(worker.shared())?;
-        self.steal(worker, left_alone)
+        self.take_untouched(worker)
+    }
+
+    /// One attempt, or two, at each deque that seems to have been left alone.
+    fn take_untouched(&mut self, worker: &Worker) -> Option<Found> {
+        (0..worker.workers()).filter(|&victim| victim != worker.index()).find_map(|victim| {
+            if !self.untouched.is_left_alone(victim, worker.shared()) {
+                return None;
+            }
+            self.steal(worker, victim).or_else(|| {
+                // The owner may be one that goes on without being robbed, and cannot answer while this worker has its
+                // processor.
+                let has_asked = self.has_asked;
+                self.insist(worker);
+                has_asked.then(|| self.steal(worker, victim)).flatten()
+            })
+        })
     }
 
     fn sleep(&mut self, worker: &Worker, done: &Flag) -> Slept {

@@ -2,27 +2,43 @@
 
 use crate::pool::Shared;
 
-/// What lay in the deques when a lookout began its nap.
+/// What lay in the deques when a lookout began its last naps.
 #[derive(Debug)]
-pub(super) struct Untouched {
-    marks: Vec<Option<(i64, i64)>>,
+pub(super) struct Untouched(Vec<Place>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// The index of the oldest task, and that of the next one to be pushed; `None` for a deque that does not tell.
+    marks: Option<(i64, i64)>,
+    /// For how many naps the oldest task has been the same.
+    naps: u32,
 }
+
+/// An owner that pushes and pops all the time never leaves the same marks. But the oldest task of all is one that it has not come to
+/// for so many naps.
+const LONG: u32 = 4;
 
 impl Untouched {
     pub(super) fn new(workers: usize) -> Self {
-        Self { marks: Vec::with_capacity(workers) }
+        Self(vec![Place::default(); workers])
     }
 
     pub(super) fn note(&mut self, shared: &Shared) {
-        self.marks.clear();
-        self.marks.extend((0..shared.workers()).map(|worker| shared.seat(worker).marks()));
+        for (worker, place) in self.0.iter_mut().enumerate() {
+            let marks = shared.seat(worker).marks();
+            let is_same = marks.map(|it| it.0) == place.marks.map(|it| it.0);
+            let is_first = place.marks.is_none();
+            let naps = if is_same && !is_first { place.naps.saturating_add(1) } else { 0 };
+            *place = Place { marks, naps };
+        }
     }
 
-    /// A worker whose deque holds tasks and is as it was. One that cannot be told to have changed counts as the same.
-    pub(super) fn find(&self, shared: &Shared) -> Option<usize> {
-        self.marks.iter().enumerate().find_map(|(worker, &marks)| {
-            let seat = shared.seat(worker);
-            (!seat.is_empty() && seat.marks() == marks).then_some(worker)
-        })
+    /// Whether the deque of `worker` holds tasks and is as it was, or its oldest task has been there for long. One that does
+    /// not tell counts as unchanged.
+    pub(super) fn is_left_alone(&self, worker: usize, shared: &Shared) -> bool {
+        let (seat, place) = (shared.seat(worker), &self.0[worker]);
+        let now = seat.marks();
+        let is_old = now.map(|it| it.0) == place.marks.map(|it| it.0) && place.naps >= LONG;
+        !seat.is_empty() && (now == place.marks || is_old)
     }
 }

@@ -45,7 +45,9 @@ impl Assists {
     pub const RUN_STATE: Self = Self(1 << 2);
     /// The record of each worker's context switches.
     pub const SWITCH_RECORDS: Self = Self(1 << 3);
-    /// Workers moved to other processors.
+    /// Workers moved to other processors, by an affinity that is narrowed for some microseconds and then restored. If a worker is moved
+    /// while its task changes the affinity of its thread, or starts a thread or a process, the change may be lost, or the
+    /// new one inherit the narrow affinity: programs whose tasks do such things had better do without.
     pub const MOVES: Self = Self(1 << 4);
     /// Shorter turns on the processor than the usual ones.
     pub const SHORT_TURNS: Self = Self(1 << 5);

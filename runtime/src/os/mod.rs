@@ -22,7 +22,7 @@ mod portable;
 use portable as system;
 
 pub use assist::{Assist, AssistState, assists};
-pub use assists::Assists;
+pub use assists::{Assists, UnknownAssist};
 pub use processors::Processors;
 
 #[cfg(loom)]

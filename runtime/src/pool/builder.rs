@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::thread::JoinHandle;
 
-use super::environment::default_workers;
+use super::environment::{default_assists, default_workers};
 use super::error::BuildError;
 use super::start::{self, Hooks};
 use super::thread::WorkerThread;
@@ -37,6 +37,7 @@ pub struct PoolBuilder {
     thread_name: Box<dyn Fn(usize) -> String>,
     begin: start::Begin,
     makeup: start::Makeup,
+    assists: Option<Assists>,
     hooks: Hooks,
 }
 
@@ -66,6 +67,7 @@ impl Default for PoolBuilder {
                 #[cfg(feature = "alternatives")]
                 deque: None,
             },
+            assists: None,
             hooks: Hooks::default(),
         }
     }
@@ -100,9 +102,10 @@ impl PoolBuilder {
         self
     }
 
-    /// Which of the kernel's assists the pool makes use of, where they work. If not set: all.
+    /// Which of the kernel's assists the pool makes use of, where they work. If not set: those that the environment variable
+    /// `LOCKSLEY_ASSISTS` names, as [`Assists`] reads them, or else all.
     pub fn assists(mut self, assists: Assists) -> Self {
-        self.makeup.assists = assists;
+        self.assists = Some(assists);
         self
     }
 
@@ -193,7 +196,7 @@ impl PoolBuilder {
     pub fn build(self) -> Result<Pool, BuildError> {
         let threads = start::Threads { name: self.thread_name, stack_size: self.stack_size };
         let rest = Rest { begin: self.begin, hooks: self.hooks, makeup: self.makeup };
-        rest.start(self.workers, |worker| threads.spawn(worker).map(Some))
+        rest.start(self.workers, self.assists, |worker| threads.spawn(worker).map(Some))
     }
 
     /// Starts the workers on threads of your own: `spawn` is called once for each, and sees to it that
@@ -226,7 +229,7 @@ impl PoolBuilder {
     ) -> Result<Pool, BuildError> {
         let begin = start::Begin { affinity: Affinity::Builder, ..self.begin };
         let rest = Rest { begin, hooks: self.hooks, makeup: self.makeup };
-        rest.start(self.workers, |worker| spawn(worker).map(|()| None))
+        rest.start(self.workers, self.assists, |worker| spawn(worker).map(|()| None))
     }
 
     /// Makes this the pool that [`Pool::global`] returns, and that [`join`](crate::join), [`scope`](crate::scope) and
@@ -259,8 +262,9 @@ struct Rest {
 
 impl Rest {
     fn start(
-        self,
+        mut self,
         workers: Option<usize>,
+        assists: Option<Assists>,
         spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
         let workers = workers.map_or_else(default_workers, Ok)?;
@@ -269,6 +273,7 @@ impl Rest {
             1..=MAX_WORKERS => {}
             _ => return Err(BuildError::TooManyWorkers { asked: workers, most: MAX_WORKERS }),
         }
+        self.makeup.assists = assists.map_or_else(default_assists, Ok)?;
         start::start(workers, self.begin, self.hooks, self.makeup, spawn)
     }
 }

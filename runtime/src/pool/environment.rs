@@ -1,7 +1,7 @@
 //! How many workers a pool has if nobody says.
 
 use super::error::BuildError;
-use crate::os::Processors;
+use crate::os::{Assists, Processors};
 #[cfg(feature = "rayon-variables")]
 use crate::sleep::MAX_WORKERS;
 
@@ -14,6 +14,14 @@ pub(super) fn default_workers() -> Result<usize, BuildError> {
     match std::env::var_os(WORKERS) {
         Some(value) => parse(&value.to_string_lossy()),
         None => Ok(rayon_workers().unwrap_or_else(|| Processors::allowed().count())),
+    }
+}
+
+/// What `LOCKSLEY_ASSISTS` says; or all.
+pub(super) fn default_assists() -> Result<Assists, BuildError> {
+    match std::env::var_os("LOCKSLEY_ASSISTS") {
+        Some(value) => value.to_string_lossy().parse().map_err(BuildError::Assists),
+        None => Ok(Assists::ALL),
     }
 }
 

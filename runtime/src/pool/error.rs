@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
+use crate::os::UnknownAssist;
+
 /// Why a pool could not be built. Nothing is left behind: workers that had started have ended.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -22,6 +24,8 @@ pub enum BuildError {
         /// What the variable says.
         value: String,
     },
+    /// The environment variable `LOCKSLEY_ASSISTS` names something that is no assist.
+    Assists(UnknownAssist),
     /// The system refused a thread.
     Thread {
         /// The worker that was to run on it.
@@ -52,6 +56,7 @@ impl fmt::Display for BuildError {
             Self::Environment { value } => {
                 write!(f, "LOCKSLEY_WORKERS must be a whole number from 1, not {value:?}")
             }
+            Self::Assists(unknown) => write!(f, "LOCKSLEY_ASSISTS: {unknown}"),
             Self::Thread { worker, source } => {
                 write!(f, "the system refused a thread for worker {worker}: {source}")
             }
@@ -68,6 +73,7 @@ impl Error for BuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Thread { source, .. } => Some(source),
+            Self::Assists(unknown) => Some(unknown),
             _ => None,
         }
     }

@@ -190,6 +190,8 @@ impl Shared {
     ) -> Arc<Self> {
         let seats: Box<[_]> = seats.map(CachePadded::new).collect();
         let processors = Processors::allowed();
+        // Opens what has to be opened, so that no hunter waits for another one that does.
+        let _ = assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads);
         let limit = governor.limit(processors.count());
         // A guest counts as awake, though mostly it is about something else.
         let limit = Limit { awake: limit.awake.saturating_add(guests), ..limit };

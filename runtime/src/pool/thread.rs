@@ -134,17 +134,18 @@ impl Starting {
         let abort = AbortOnUnwind("a governor panicked");
         let worker = Worker::new(index, ends, Arc::clone(&shared), data);
         abort.disarm();
-        shared.seat(index).appear(shared.assists());
         let call = |hook: &Option<Hook>| {
             let called = unwind::halt(|| hook.iter().for_each(|hook| hook(index)));
             called.unwrap_or_else(report);
         };
         worker.as_current(|| {
             call(&hooks.on_start);
+            // After the hook, which may pin the thread: until then nobody moves it.
+            shared.seat(index).appear(shared.assists());
             worker.work_until(shared.closed());
+            shared.seat(index).disappear();
             call(&hooks.on_exit);
         });
-        shared.seat(index).disappear();
         unwind::halt(|| drop(worker)).unwrap_or_else(report);
     }
 }

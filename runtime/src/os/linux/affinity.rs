@@ -33,7 +33,9 @@ fn set_of_this_thread(mask: &Mask) -> Result<(), String> {
 /// Moves `thread` to `processor`, if it may run there, and lets it run where it could before. Whoever calls this is the only
 /// one who does so for this thread. Says whether it was moved.
 ///
-/// A mask that the thread has given itself meanwhile is left alone, unless that came within the last of the four calls.
+/// A mask that the thread gives itself between the second call and the third is left alone; one that comes between the
+/// first and the second, or the third and the fourth, is lost. What the thread starts between the second and the fourth call
+/// inherits the narrow mask.
 pub(super) fn move_briefly(thread: libc::pid_t, processor: usize) -> bool {
     let bits = libc::c_ulong::BITS as usize;
     let Ok(mask) = get(thread) else { return false };

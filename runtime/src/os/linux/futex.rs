@@ -49,7 +49,7 @@ fn wait(word: *mut u32, expected: u32, most: Option<Duration>) -> libc::c_long {
         None => ptr::null(),
         Some(most) => {
             time.tv_sec = most.as_secs().try_into().unwrap_or(libc::time_t::MAX);
-            time.tv_nsec = most.subsec_nanos().into();
+            time.tv_nsec = most.subsec_nanos() as libc::c_long;
             &raw const time
         }
     };

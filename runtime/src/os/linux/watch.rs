@@ -37,9 +37,12 @@ impl ThreadWatch {
                 .and_then(Result::ok),
             switches: assists
                 .has(Assists::SWITCH_RECORDS)
-                .then(SwitchRing::of_this_thread)
+                .then(|| switches::probe().and_then(|()| SwitchRing::of_this_thread()))
                 .and_then(Result::ok),
-            may_be_pulled: assists.has(Assists::MOVES) && affinity::probe().is_ok(),
+            // The main thread's affinity stands for the process's.
+            may_be_pulled: assists.has(Assists::MOVES)
+                && thread != std::process::id().cast_signed()
+                && affinity::probe().is_ok(),
             door: Door::new(),
         }
     }
