@@ -23,20 +23,25 @@ pub(super) struct Graph {
 impl Graph {
     /// The graph with these edges. Their order leaves no trace, so Graph500's shuffling of them is not needed.
     pub(super) fn new(edges: &Edges) -> Graph {
-        let ends =
-            || edges.list.iter().filter(|[a, b]| a != b).flat_map(|&[a, b]| [[a, b], [b, a]]);
+        let distinct = || edges.list.iter().filter(|[a, b]| a != b);
         let mut starts = vec![0; edges.vertices + 1];
-        for [from, _] in ends() {
-            starts[from as usize + 1] += 1;
+        for &[a, b] in distinct() {
+            starts[a as usize + 1] += 1;
+            starts[b as usize + 1] += 1;
         }
         for vertex in 0..edges.vertices {
             starts[vertex + 1] += starts[vertex];
         }
         let mut neighbours = vec![0; starts[edges.vertices]];
         let mut next = starts.clone();
-        for [from, to] in ends() {
-            neighbours[next[from as usize]] = to;
-            next[from as usize] += 1;
+        let mut put = |from: Vertex, to: Vertex| {
+            let place = &mut next[from as usize];
+            neighbours[*place] = to;
+            *place += 1;
+        };
+        for &[a, b] in distinct() {
+            put(a, b);
+            put(b, a);
         }
         Graph { starts, neighbours }.without_doubles()
     }

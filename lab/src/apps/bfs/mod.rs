@@ -40,11 +40,11 @@ impl App for Bfs {
     }
 
     fn paper_size(&self) -> &'static str {
-        "20,16"
+        "21,16"
     }
 
     fn quick_size(&self) -> &'static str {
-        "17,16"
+        "19,16"
     }
 
     fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {

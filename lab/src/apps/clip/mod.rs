@@ -34,11 +34,11 @@ impl App for Clip {
     }
 
     fn paper_size(&self) -> &'static str {
-        "20000x64"
+        "40000x64"
     }
 
     fn quick_size(&self) -> &'static str {
-        "1500x64"
+        "3000x64"
     }
 
     fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {

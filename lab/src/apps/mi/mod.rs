@@ -31,11 +31,11 @@ impl App for Mi {
     }
 
     fn paper_size(&self) -> &'static str {
-        "500x16"
+        "500x24"
     }
 
     fn quick_size(&self) -> &'static str {
-        "500x1"
+        "500x2"
     }
 
     fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
