@@ -1,4 +1,4 @@
-//! `LOCKSLEY_WORKERS`, and the global pool. Each case is a process of its own, since both are of the whole process.
+//! `LOCKSLEY_WORKERS`, `LOCKSLEY_ASSISTS`, and the global pool. Each case is a process of its own, since both are of the whole process.
 
 use std::process::{Command, Output};
 
@@ -106,6 +106,25 @@ fn a_wrong_value_is_an_error_or_a_clear_panic() {
             "{}",
             text(&joined)
         );
+    }
+}
+
+#[test]
+fn assists_are_those_that_the_variable_names() {
+    let build = |assists| {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child
+            .args(["child", "--exact", "--nocapture"])
+            .env(CASE, "build")
+            .env("LOCKSLEY_WORKERS", "2");
+        text(&child.env("LOCKSLEY_ASSISTS", assists).output().unwrap())
+    };
+    for right in ["all", "none", "moves,run-state"] {
+        assert!(build(right).contains("workers=2"), "{}", build(right));
+    }
+    for wrong in ["", "telepathy", "moves;run-state"] {
+        let built = build(wrong);
+        assert!(built.contains(&format!("error=Assists(UnknownAssist({wrong:?}))")), "{built}");
     }
 }
 
