@@ -149,7 +149,9 @@ mod linux {
     fn affinity_is_as_before_when_workers_were_moved() {
         let before = allowed();
         let seen = Mutex::new(Vec::new());
-        let pool = Pool::builder().workers(6).governor(Meddler).build().unwrap();
+        // So many that some are always preempted.
+        let workers = 3 * locksley::os::Processors::allowed().count();
+        let pool = Pool::builder().workers(workers).governor(Meddler).build().unwrap();
         meddle(&pool, 50);
         // At rest: nobody hunts or pulls.
         std::thread::sleep(Duration::from_millis(50));
@@ -236,4 +238,10 @@ fn a_pool_may_end_while_its_workers_meddle() {
         });
         drop(pool);
     }
+}
+
+#[test]
+fn tasks_are_done_while_workers_meddle() {
+    let pool = Pool::builder().workers(5).governor(Meddler).build().unwrap();
+    meddle(&pool, 10);
 }

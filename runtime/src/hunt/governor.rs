@@ -75,7 +75,7 @@ pub trait Hunter {
     }
 }
 
-/// Why a hunt is over.
+/// Why a hunt is over: see [`Hunter::hunt_ends`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {
@@ -87,7 +87,7 @@ pub enum End {
     Over,
 }
 
-/// What a hunter does next.
+/// What a hunter does next. There is an example at [`Prospect`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Move {

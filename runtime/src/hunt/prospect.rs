@@ -6,6 +6,28 @@ use crate::os::Standing;
 use crate::pool::Shared;
 
 /// What a hunter knows when it decides. Figures about other workers were true a moment ago.
+///
+/// # Examples
+/// A hunter that gives way to a peer which has work and waits for this processor:
+/// ```
+/// use locksley::hunt::{Activity, Hunter, Move, Prospect};
+/// use locksley::os::Standing;
+///
+/// struct Polite;
+/// impl Hunter for Polite {
+///     fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+///         let waits_here = |&peer: &usize| {
+///             prospect.activity(peer) == Activity::Works
+///                 && prospect.standing(peer) == Standing::WaitsHere
+///         };
+///         match prospect.victim.filter(waits_here) {
+///             Some(peer) => Move::HandOver(peer),
+///             None if prospect.failures > 100 => Move::Sleep,
+///             None => Move::Search,
+///         }
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Prospect<'a> {
@@ -28,7 +50,7 @@ pub struct Prospect<'a> {
     pub(super) shared: &'a Shared,
 }
 
-/// What a worker does, as it says itself.
+/// What a worker does, as it says itself. There is an example at [`Prospect`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Activity {
     /// It runs a task, or would if it had a processor.

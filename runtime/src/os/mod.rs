@@ -5,6 +5,7 @@
 
 mod assist;
 mod assists;
+#[cfg(all(target_os = "linux", not(locksley_portable)))]
 mod door;
 #[cfg(loom)]
 mod loom;

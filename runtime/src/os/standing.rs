@@ -1,6 +1,7 @@
 //! Where a peer is, as its kernel sees it.
 
-/// Where a peer's thread is, as far as that is known; it was true a moment ago.
+/// Where a peer's thread is, as far as that is known; it was true a moment ago. There is an example at
+/// [`Prospect`](crate::hunt::Prospect).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Standing {

@@ -40,6 +40,16 @@ pub(crate) struct Sleep {
 ///
 /// When so many are awake, one of those asleep is the lookout: it gets up every `nap` to see whether tasks lie where nobody
 /// touches them, because a worker that is awake may be stuck.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+///
+/// use locksley::hunt::{Balanced, Governor, Limit};
+///
+/// assert_eq!(Balanced::default().limit(4), Limit { awake: 4, nap: Duration::from_millis(10) });
+/// assert_eq!(locksley::hunt::Abp::default().limit(4), Limit::NONE);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// Workers, at least one.
