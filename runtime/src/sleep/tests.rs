@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use super::{Limit, Sleep, Summons};
+use super::{Limit, Rest, Sleep, Summons};
 use crate::primitive::stepped::{self, Gate};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -201,4 +201,19 @@ fn sleepers_beyond_one_word_are_found() {
     assert!(sleepers.contains(64) && !sleepers.contains(65));
     sleepers.leave(64);
     assert_eq!(sleepers.iter().collect::<Vec<_>>(), [0, 63, 129]);
+}
+
+#[test]
+fn pushes_are_left_to_a_lookout_only_while_the_limit_is_made_up() {
+    let rests = |awake| {
+        let sleep = Sleep::new(4, Limit { awake, nap: SOON });
+        [1, 2, 3].map(|_| {
+            sleep.begins_to_hunt();
+            sleep.falls_asleep()
+        })
+    };
+    assert_eq!(rests(4), [Rest::Full, Rest::Full, Rest::Full]);
+    assert_eq!(rests(3), [Rest::AsLookout, Rest::Full, Rest::Full]);
+    assert_eq!(rests(2), [Rest::AsLookout, Rest::Relieved, Rest::Full]);
+    assert_eq!(rests(1), [Rest::AsLookout, Rest::Relieved, Rest::Relieved]);
 }
