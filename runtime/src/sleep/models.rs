@@ -435,32 +435,25 @@ fn loom_sleep_a_lookout_finds_what_a_stuck_worker_pushed() {
     });
 }
 
-#[test]
-fn loom_sleep_a_lookout_that_leaves_is_replaced() {
-    check(2, || {
-        let shared = Arc::new((limited(3, 1), Tasks::new(0)));
-        let others: Vec<_> = [1, 2]
-            .map(|worker| {
-                let shared = shared.clone();
-                thread::spawn(move || work_once_within_the_limit(worker, &shared.0, &shared.1))
-            })
-            .into();
+/// Of three workers, `awake` may be awake. One of them is stuck when it has pushed two tasks, which the others take.
+fn two_others_take_two_tasks(awake: usize) {
+    check(2, move || {
+        let shared = Arc::new((limited(3, awake), Tasks::new(0)));
+        let others = [1, 2].map(|worker| {
+            let shared = shared.clone();
+            thread::spawn(move || work_once_within_the_limit(worker, &shared.0, &shared.1))
+        });
         push_tasks(2, &shared.0, &shared.1);
         others.into_iter().for_each(|worker| worker.join().unwrap());
     });
 }
 
 #[test]
+fn loom_sleep_a_lookout_that_leaves_is_replaced() {
+    two_others_take_two_tasks(1);
+}
+
+#[test]
 fn loom_sleep_fewer_than_the_limit_look_for_themselves() {
-    check(2, || {
-        let shared = Arc::new((limited(3, 2), Tasks::new(0)));
-        let others: Vec<_> = [1, 2]
-            .map(|worker| {
-                let shared = shared.clone();
-                thread::spawn(move || work_once_within_the_limit(worker, &shared.0, &shared.1))
-            })
-            .into();
-        push_tasks(2, &shared.0, &shared.1);
-        others.into_iter().for_each(|worker| worker.join().unwrap());
-    });
+    two_others_take_two_tasks(2);
 }
