@@ -15,7 +15,7 @@ use crate::sleep::Limit;
 /// Multicores", EuroSys 2012, section 3.2): a hunter sleeps after a number of failed steals; it gives its processor to peers
 /// that have work and do not run; thieves that succeed wish for two more hunters, whom other hunters wake.
 ///
-/// What it adds, and why, is measured and explained in the README beside this file's source:
+/// What it adds is explained in the README beside this file's source:
 /// - it never yields but to a peer that has work,
 /// - pushes keep no more workers awake than there are processors,
 /// - hunters are paced, and more patient where no other program wants the machine,
@@ -56,8 +56,8 @@ const LOOK_AFTER: u32 = 4;
 const BETWEEN_PULLS: Duration = Duration::from_micros(100);
 /// Nor does it move more often than this.
 const BETWEEN_MOVES: Duration = Duration::from_millis(1);
-/// How long the lookout sleeps: longer than the turns of those who share a processor (4 ms at most on common kernels),
-/// so that a worker which waits for its turn does not look stuck.
+/// How long the lookout sleeps: longer than the turn of another thread on the same processor (4 ms at most on kernels with
+/// 250 clock ticks a second), so that a worker which waits for its turn does not look stuck. Behind three such turns it may.
 const NAP: Duration = Duration::from_millis(10);
 
 impl Balanced {
@@ -68,8 +68,8 @@ impl Balanced {
         Self { sleep_threshold, turn: None, common: Arc::new(common) }
     }
 
-    /// Workers ask the kernel for turns of that length. If not called, they take turns as long as everybody's: shorter ones made
-    /// them lose more beside other programs, on the average of the pairs that were measured.
+    /// Workers ask the kernel for turns of that length. If not called, they take turns as long as everybody's: with shorter ones
+    /// drafts of this policy lost more beside other programs, in most of the pairs that were tried.
     #[must_use]
     pub fn with_turn(self, turn: Duration) -> Self {
         Self { turn: Some(turn), ..self }
@@ -77,7 +77,7 @@ impl Balanced {
 }
 
 impl Default for Balanced {
-    /// With a threshold of 64 failed steals, the paper's. Here they take about 50 µs.
+    /// With a threshold of 64 failed steals, the paper's. By their pace they take 40 µs at least.
     fn default() -> Self {
         Self::with_threshold(64)
     }
