@@ -108,8 +108,12 @@ fn forkjoin_once_prints_its_one_line() {
         assert_eq!(text.lines().count(), 1);
         let line: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(line["runtime"], runtime);
-        let number = if kind == "stuck" { "all_ms" } else { "seconds" };
-        assert!(line[number].as_f64().unwrap() > 0.0, "{text}");
+        if kind == "stuck" {
+            // A thief may be done before the owner gets stuck.
+            assert!(line["all_ms"].as_f64().unwrap() >= 0.0, "{text}");
+        } else {
+            assert!(line["seconds"].as_f64().unwrap() > 0.0, "{text}");
+        }
         assert!(kind != "fib" || line["answer"] == 144, "{text}");
     }
 }

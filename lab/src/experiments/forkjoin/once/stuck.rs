@@ -85,7 +85,7 @@ impl Shape {
 pub struct Takeover {
     /// When the first of them began; 0 if that was before.
     pub first_ms: f64,
-    /// When all of them were done.
+    /// When all of them were done; 0 if that was before.
     pub all_ms: f64,
 }
 
