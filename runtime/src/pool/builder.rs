@@ -149,6 +149,9 @@ impl PoolBuilder {
 
     /// Which deque each worker has instead of the built-in one. Sleep, wake-ups and all else stay as they are, so pushes make
     /// the fence of an open deque. [`DequeKind::AbpArray`] is bounded: where it is full, the worker runs the task at once.
+    ///
+    /// # Examples
+    /// See [`DequeKind`].
     #[cfg(feature = "alternatives")]
     pub fn deque(mut self, kind: DequeKind) -> Self {
         self.makeup.deque = Some(kind);

@@ -2,6 +2,15 @@
 
 /// One of the deques that Hood's study compares ("The Performance of Work Stealing in Multiprogrammed Environments",
 /// 1998, section 4). A pool has the growable one of Chase and Lev unless it is given one of these.
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, alternatives::DequeKind};
+///
+/// let pool = Pool::builder().workers(2).deque(DequeKind::SpinningLock).build()?;
+/// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(

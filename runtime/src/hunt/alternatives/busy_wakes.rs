@@ -4,6 +4,15 @@ use crate::hunt::{Bws, Governor, Hunter, Move, Prospect};
 
 /// The "downgraded BWS" of the paper (EuroSys 2012, section 5.5): a worker that pushes a task wakes two sleepers if there are any,
 /// and a hunter sleeps when it has failed too often.
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, alternatives::BusyWakes};
+///
+/// let pool = Pool::builder().workers(2).governor(BusyWakes::default()).build()?;
+/// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
 #[derive(Debug)]
 pub struct BusyWakes {
     sleep_threshold: u64,

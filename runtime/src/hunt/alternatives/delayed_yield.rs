@@ -4,6 +4,15 @@ use crate::hunt::{Governor, Hunter, Move, Prospect};
 
 /// "Delay-yielding" of the BWS paper (EuroSys 2012, section 5.3), after oneTBB's forerunner: when a hunter has failed twice as
 /// often as there are workers, it yields after each further failure. It never sleeps.
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, alternatives::DelayedYield};
+///
+/// let pool = Pool::builder().workers(2).governor(DelayedYield).build()?;
+/// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DelayedYield;
 

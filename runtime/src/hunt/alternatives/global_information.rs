@@ -10,6 +10,15 @@ use crate::hunt::{Activity, Governor, Hunter, Move, Prospect};
 /// one sleeps.
 ///
 /// The pool knows both numbers without a lock. It is here because what it costs is what the paper measured.
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, alternatives::GlobalInformation};
+///
+/// let pool = Pool::builder().workers(2).governor(GlobalInformation::default()).build()?;
+/// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct GlobalInformation {
     comparisons: Arc<Mutex<u64>>,

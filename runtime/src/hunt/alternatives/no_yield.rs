@@ -7,6 +7,15 @@ use crate::hunt::{Governor, Hunter, Move, Prospect};
 ///
 /// With more workers than processors, hunters keep the one that has work off the processors; an idle pool keeps all of
 /// them busy.
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, alternatives::NoYield};
+///
+/// let pool = Pool::builder().workers(2).governor(NoYield).build()?;
+/// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoYield;
 

@@ -3,6 +3,15 @@
 use crate::hunt::{Governor, Hunter, Move, Prospect};
 
 /// "Selective-yielding" of the BWS paper (EuroSys 2012, section 5.3): a hunter yields after every 64th failure. It never sleeps.
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, alternatives::SelectiveYield};
+///
+/// let pool = Pool::builder().workers(2).governor(SelectiveYield).build()?;
+/// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SelectiveYield;
 

@@ -53,7 +53,7 @@ pub(super) enum Switch {
     Blocked,
 }
 
-/// A thread's ring. It may be read by any thread, even when its own has ended.
+/// A thread's ring. It may be read by any thread.
 #[derive(Debug)]
 pub(super) struct SwitchRing {
     pages: NonNull<u8>,

@@ -1,13 +1,14 @@
 //! What others may learn about a thread, and do for it, without its help: where it runs, whether it was preempted, and
 //! bringing it to one's own processor.
 
+use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
 use super::rseq::ProcessorNumber;
 use super::switches::{Switch, SwitchRing};
 use super::{affinity, rseq, switches};
-use crate::os::door::Door;
+use crate::os::door::{Door, Visit};
 use crate::os::{Assists, Standing};
 
 /// A thread as others may see it, until it [`retires`](Self::retire).
@@ -15,30 +16,33 @@ use crate::os::{Assists, Standing};
 pub(crate) struct ThreadWatch {
     thread: libc::pid_t,
     processor: Option<NonNull<ProcessorNumber>>,
-    switches: Option<SwitchRing>,
+    /// Changed only by the thread itself, when nobody visits any more: others may keep the watch long after that.
+    switches: UnsafeCell<Option<SwitchRing>>,
     may_be_pulled: bool,
     door: Door,
 }
 
 // SAFETY: the pointer is followed only by a visitor, whom the thread waits for before it ends.
 unsafe impl Send for ThreadWatch {}
-// SAFETY: as above; what it points to is only read, by an atomic load.
+// SAFETY: as above; what it points to is only read, by an atomic load. The ring is read by visitors, and changed when there
+// are none.
 unsafe impl Sync for ThreadWatch {}
 
 impl ThreadWatch {
     pub(crate) fn of_this_thread(assists: Assists) -> Self {
-        // SAFETY: no memory is involved.
-        let thread = unsafe { libc::gettid() };
+        let thread = this_thread();
         Self {
             thread,
             processor: assists
                 .has(Assists::RUN_STATE)
                 .then(rseq::number_of_this_thread)
                 .and_then(Result::ok),
-            switches: assists
-                .has(Assists::SWITCH_RECORDS)
-                .then(|| switches::probe().and_then(|()| SwitchRing::of_this_thread()))
-                .and_then(Result::ok),
+            switches: UnsafeCell::new(
+                assists
+                    .has(Assists::SWITCH_RECORDS)
+                    .then(|| switches::probe().and_then(|()| SwitchRing::of_this_thread()))
+                    .and_then(Result::ok),
+            ),
             // The main thread's affinity stands for the process's.
             may_be_pulled: assists.has(Assists::MOVES)
                 && thread != std::process::id().cast_signed()
@@ -49,18 +53,28 @@ impl ThreadWatch {
 
     /// The processor that the thread last ran on.
     pub(crate) fn processor(&self) -> Option<usize> {
+        self.processor_seen_by(&self.door.enter()?)
+    }
+
+    fn processor_seen_by(&self, _visit: &Visit<'_>) -> Option<usize> {
         let word = self.processor?;
-        let _visit = self.door.enter()?;
         // SAFETY: the word lies in the thread's own memory, which is there, since the thread waits for visitors.
         let number = unsafe { word.as_ref() }.load(Ordering::Relaxed);
         usize::try_from(number.cast_signed()).ok()
     }
 
+    fn latest_switch_seen_by(&self, _visit: &Visit<'_>) -> Option<Switch> {
+        // SAFETY: the ring is changed by the thread alone, which waits for visitors before.
+        let ring = unsafe { &*self.switches.get() };
+        ring.as_ref()?.latest()
+    }
+
     /// Where the thread is, as seen by one that runs on processor `here`.
     pub(crate) fn standing(&self, here: Option<usize>) -> Standing {
-        let processor = self.processor();
+        let Some(visit) = self.door.enter() else { return Standing::Unknown };
+        let processor = self.processor_seen_by(&visit);
         let is_here = processor.is_some() && processor == here;
-        match self.switches.as_ref().and_then(SwitchRing::latest) {
+        match self.latest_switch_seen_by(&visit) {
             Some(Switch::Blocked) => Standing::Blocked,
             // The caller runs here, so the other one does not.
             _ if is_here => Standing::WaitsHere,
@@ -80,10 +94,22 @@ impl ThreadWatch {
         visit.alone(|| affinity::move_briefly(self.thread, here)).unwrap_or(false)
     }
 
-    /// The thread is about to end: nobody may look any more. Called by the thread itself.
+    /// The thread is about to end: nobody may look any more.
+    ///
+    /// # Panics
+    /// If another thread calls this.
     pub(crate) fn retire(&self) {
+        assert_eq!(this_thread(), self.thread, "a thread can only retire itself");
         self.door.close();
+        // SAFETY: there are no visitors, there will be none, and no other thread gets here.
+        let ring = unsafe { &mut *self.switches.get() };
+        *ring = None;
     }
+}
+
+fn this_thread() -> libc::pid_t {
+    // SAFETY: no memory is involved.
+    unsafe { libc::gettid() }
 }
 
 pub(crate) fn probe_run_state() -> Result<(), String> {
