@@ -255,8 +255,8 @@ pub struct Corun {
     /// Compare only these runtimes [default: those of the plan that are there]
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     pub runtimes: Vec<String>,
-    /// How often each pair is measured, if the time suffices [default: 8 for targets, 4 for some rivals there; 3 for others and
-    /// solo, 2 for assists, 1 for applications; 2 if quick]
+    /// How often each pair is measured, if the time suffices [default: 8 for targets, 4 for solo, half of these on rivals; 3 for
+    /// others, 2 for assists, 1 for applications; 2 if quick]
     #[arg(long, value_name = "K")]
     pub repeats: Option<usize>,
     /// For how long programs run side by side, in seconds; applications for at least [default: 3 and 1.5; 1 and 0.5 if quick]

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locksley::hunt::Abp;
-use locksley::os::{AssistState, Assists, Processors};
 use locksley::Pool;
+use locksley::hunt::Abp;
 use locksley::meter::WorkerStats;
+use locksley::os::{AssistState, Assists, Processors};
 
 fn works(name: &str) -> bool {
     let all = locksley::os::assists();

@@ -189,9 +189,8 @@ impl Estimate {
         let known: Vec<f64> = self.last.iter().copied().flatten().collect();
         let average = known.iter().sum::<f64>() / known.len().max(1) as f64;
         let time = |(turn, last): (&T, &Option<f64>)| {
-            let is_missing = |rotation: &usize| {
-                !entries.iter().any(|entry| turn.has_made(entry, *rotation))
-            };
+            let is_missing =
+                |rotation: &usize| !entries.iter().any(|entry| turn.has_made(entry, *rotation));
             let missing = (rotation..turn.repeats()).filter(is_missing).count();
             missing as f64 * last.unwrap_or(average)
         };

@@ -173,7 +173,8 @@ fn a_run_that_is_killed_goes_on_where_it_was() {
         let text = std::fs::read_to_string(&journal).unwrap_or_default();
         text.split_inclusive('\n').filter(|line| line.ends_with('\n')).skip(1).count()
     };
-    let mut child = command(&arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut child =
+        command(&arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     while measured() < 3 {
         assert_eq!(child.try_wait().unwrap(), None, "it has ended before it could be killed");
         std::thread::sleep(Duration::from_millis(1));
@@ -188,7 +189,10 @@ fn a_run_that_is_killed_goes_on_where_it_was() {
     let output = command(&arguments).output().unwrap();
     let news = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{news}");
-    assert!(news.contains("rotation 1 of 2 done") && news.contains("all will take about"), "{news}");
+    assert!(
+        news.contains("rotation 1 of 2 done") && news.contains("all will take about"),
+        "{news}"
+    );
     let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
     let samples = record["samples"].as_array().unwrap();
     assert_eq!(samples[..left.len()], left, "what was measured is kept");

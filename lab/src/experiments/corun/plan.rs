@@ -24,9 +24,6 @@ const ON_OTHERS: [&str; 3] = ["locksley", "rayon", "onetbb"];
 /// On all pairs of applications.
 pub const ON_APPLICATIONS: [&str; 2] = ["locksley", ABP];
 
-/// On applications alone, besides the rivals.
-const ALONE: [&str; 3] = ["locksley", ABP, "rayon"];
-
 /// The default governor, with all assists, without any, and without one at a time.
 pub const WITHOUT: [&str; 9] = [
     "locksley",
@@ -105,7 +102,8 @@ fn repeats(part: Part, quick: bool) -> usize {
     match (part, quick) {
         (_, true) => 2,
         (Part::Targets, false) => 8,
-        (Part::Solo | Part::Others, false) => 3,
+        (Part::Solo, false) => 4,
+        (Part::Others, false) => 3,
         (Part::Assists, false) => 2,
         (Part::Applications, false) => 1,
     }
@@ -189,6 +187,7 @@ fn check_names(names: &[String], pairs: &[Pair]) -> Outcome<()> {
 fn runtimes(pair: &Pair, quick: bool) -> (Vec<String>, Vec<String>) {
     let is_stated = pairs::STATED.contains(&pair.name.as_str());
     let is_beside_loop = pair.name.ends_with("loop");
+    let rivals = || ["rayon"].into_iter().chain(RIVALS);
     let (all, later): (Vec<&str>, Vec<&str>) = match pair.part {
         Part::Targets | Part::Others if quick => (ON_OTHERS.to_vec(), Vec::new()),
         Part::Assists if quick => (WITHOUT[..2].to_vec(), Vec::new()),
@@ -196,7 +195,7 @@ fn runtimes(pair: &Pair, quick: bool) -> (Vec<String>, Vec<String>) {
         // OpenMP where its threads are beside busy ones; beside themselves they would tell nothing new.
         Part::Targets if is_beside_loop => (ON_TARGETS.to_vec(), ON_TARGETS[3..].to_vec()),
         Part::Targets => (ON_TARGETS[..5].to_vec(), ON_TARGETS[3..5].to_vec()),
-        Part::Solo => (ALONE.into_iter().chain(RIVALS).collect(), Vec::new()),
+        Part::Solo => (ON_APPLICATIONS.into_iter().chain(rivals()).collect(), rivals().collect()),
         Part::Assists => (WITHOUT.to_vec(), Vec::new()),
         Part::Others => (ON_OTHERS.to_vec(), Vec::new()),
         Part::Applications => (ON_APPLICATIONS.to_vec(), Vec::new()),
@@ -204,8 +203,7 @@ fn runtimes(pair: &Pair, quick: bool) -> (Vec<String>, Vec<String>) {
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let (mut all, mut later) = (owned(all), owned(later));
     if pair.part == Part::Applications && is_stated && !quick {
-        later = owned(RIVALS.to_vec());
-        later.insert(0, "rayon".to_owned());
+        later = owned(rivals().collect());
         later.extend(THRESHOLDS.map(at_threshold));
         all.extend(later.clone());
     }

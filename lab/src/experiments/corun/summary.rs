@@ -167,7 +167,10 @@ impl Summary {
                 runtime: (*name).to_owned(),
                 unfairness: of(|balance| balance.unfairness)?,
                 throughput: of(|balance| balance.throughput)?,
-                worst: pairs.iter().filter_map(|pair| Some(pair.on(name)?.worst)).fold(0.0, f64::max),
+                worst: pairs
+                    .iter()
+                    .filter_map(|pair| Some(pair.on(name)?.worst))
+                    .fold(0.0, f64::max),
                 useful: all_of(pairs.iter().filter_map(|pair| pair.on(name)).map(|it| it.useful)),
                 variation: mean(&variations),
                 pairs: pairs.len(),

@@ -5,9 +5,7 @@ use std::fmt::Write;
 use super::pairs::{Part, Target};
 use super::plan;
 use super::record::Record;
-use super::summary::{
-    Average, Balance, PairSummary, Share, SoloSummary, Summary, TOLERANCE,
-};
+use super::summary::{Average, Balance, PairSummary, Share, SoloSummary, Summary, TOLERANCE};
 use super::unit::Job;
 
 /// Tables for people.
@@ -190,7 +188,8 @@ fn switches(summary: &Summary) -> String {
                 continue;
             };
             if text.is_empty() {
-                text += "\ncontext switches: the shares to hunters, to other programs, other ones\n";
+                text +=
+                    "\ncontext switches: the shares to hunters, to other programs, other ones\n";
             }
             let other = (1.0 - to_hunter - external).max(0.0);
             let _ = writeln!(

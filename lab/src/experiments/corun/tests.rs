@@ -65,8 +65,7 @@ fn beside(units: &[Unit], repeat: usize) -> Vec<Run> {
 
 /// Two processors; some of each part; made-up rates. Everything ran twice. Only Locksley knows where its switches went.
 pub(crate) fn record() -> Record {
-    let names =
-        ["par+loop", "half+half", "solo", "assists", "par+par+par", "clip+mm", "mi+mm"];
+    let names = ["par+loop", "half+half", "solo", "assists", "par+par+par", "clip+mm", "mi+mm"];
     let plan = plan(&choice(&names), 2).unwrap();
     let mut samples = Vec::new();
     for Turn { units, .. } in plan.turns() {
@@ -371,7 +370,8 @@ fn all_assists_are_switched_off_one_by_one() {
 #[test]
 fn a_quick_plan_says_what_it_measures() {
     let quick = plan(&Choice { quick: true, ..Choice::default() }, 2).unwrap();
-    let pairs = "par+loop, half+loop, p8+loop, half+half, p8+loop without assists, par+half+loop, mi+mm";
+    let pairs =
+        "par+loop, half+loop, p8+loop, half+half, p8+loop without assists, par+half+loop, mi+mm";
     assert!(subset(&quick).contains(&format!("{pairs} only")), "{}", subset(&quick));
     assert!(time(&quick, 1) < 40.0, "{}", time(&quick, 1));
     assert!(quick.budget_seconds < 55.0);

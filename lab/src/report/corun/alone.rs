@@ -42,7 +42,9 @@ fn costs(summary: &Summary) -> String {
         let cell = |app: &&str| {
             let found = cost.each.iter().find(|(name, _)| name == app);
             let mark = if slow.contains(app) { " class=\"low\"" } else { "" };
-            found.map_or("<td>–</td>".to_owned(), |(_, ratio)| format!("<td{mark}>{ratio:.2}</td>"))
+            found.map_or("<td>–</td>".to_owned(), |(_, ratio)| {
+                format!("<td{mark}>{ratio:.2}</td>")
+            })
         };
         let each: String = apps.iter().map(cell).collect();
         format!("<tr><th>{runtime}</th><td>{:.2}</td>{each}</tr>\n", cost.mean())

@@ -21,11 +21,11 @@ use crate::experiments::corun::plan::{self, ABP};
 use crate::experiments::corun::record::Record;
 use crate::experiments::corun::summary::Summary;
 use crate::fault::Outcome;
+use crate::record::files;
 use alone::alone;
 use applications::applications;
 use assists::assists;
 use rounds::rounds;
-use crate::record::files;
 
 /// Writes the page.
 pub fn write(page: &Path, record: &Record, summary: &Summary) -> Outcome<()> {

@@ -1,6 +1,6 @@
 //! A table of pairs of rounds, with what is wanted of them.
 
-use crate::experiments::corun::summary::{PairSummary, Balance, Share, Split};
+use crate::experiments::corun::summary::{Balance, PairSummary, Share, Split};
 use crate::report::page::escape;
 
 pub(super) fn table(pairs: &[&PairSummary]) -> String {

@@ -40,7 +40,8 @@ fn shares(summary: &Summary) -> String {
     };
     let shares: Vec<String> = ON_APPLICATIONS.iter().filter_map(|runtime| of(runtime)).collect();
     if shares.is_empty() {
-        return "<p>Which of them went to hunters is not known: nobody had records of them.</p>\n".to_owned();
+        return "<p>Which of them went to hunters is not known: nobody had records of them.</p>\n"
+            .to_owned();
     }
     format!(
         "<p>The shares of those to hunters and of external ones, averages over programs: {}. The paper finds 93 % to hunters (its \
