@@ -130,7 +130,7 @@ fn method(record: &Record) -> String {
 <ul>
 <li>Every program is a process of its own, at normal priority, with nobody's settings for its runtime. Each prepares itself, \
 says that it is ready, and begins when all are.</li>
-<li>Rounds are repeated for {} s side by side, {} s alone. Runtimes take turns, in rotations through everything. Slowdowns are \
+<li>Rounds are repeated for {} s side by side, {} s alone. Runtimes take turns, in rotations through everything; some rivals have half as many. Slowdowns are \
 relative to the median alone in the same run, of the same runtime; unfairness is that of each run, of which mean and worst are \
 given.</li>
 <li>Applications compute at least {} times each, and for at least {} s, side by side. They are prepared once; what only resets \
