@@ -249,17 +249,17 @@ pub struct Corun {
     /// At most a minute: fewer pairs and runtimes, less time for each, as few repetitions as fit
     #[arg(long)]
     pub quick: bool,
-    /// Only these pairs, such as par+loop or clip+mm; or parts: targets, others, applications [default: all]
+    /// Only these pairs, such as par+loop or clip+mm; or parts: targets, solo, assists, others, applications [default: all]
     #[arg(long, value_name = "PAIR,..", value_delimiter = ',')]
     pub pairs: Vec<String>,
     /// Compare only these runtimes [default: those of the plan that are there]
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     pub runtimes: Vec<String>,
-    /// How often each pair is measured, if the time suffices [default: 8 for targets, 4 for others, 1 for applications; 2 if
-    /// quick]
+    /// How often each pair is measured, if the time suffices [default: 8 for targets, 4 for solo, half of these on rivals; 3 for
+    /// others, 2 for assists, 1 for applications; 2 if quick]
     #[arg(long, value_name = "K")]
     pub repeats: Option<usize>,
-    /// For how long programs run side by side, in seconds; applications for at least [default: 3 and 2; 1 and 0.5 if quick]
+    /// For how long programs run side by side, in seconds; applications for at least [default: 3 and 1.5; 1 and 0.5 if quick]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub secs: Option<std::time::Duration>,
     /// The folder with the programs of other runtimes, which peers/build makes

@@ -8,7 +8,7 @@ use crate::fault::{Fault, Outcome};
 use crate::output::say;
 use crate::rounds::busy::{Busy, LOOP};
 use crate::rounds::{Rate, Round};
-use crate::runtimes;
+use crate::runtimes::{self, Crew};
 
 /// Behind a start gate, rounds are repeated for so long before the program says that it is ready.
 const WARM_UP: Duration = Duration::from_millis(20);
@@ -19,19 +19,20 @@ pub(super) fn execute(arguments: &cli::Rounds) -> Outcome<()> {
     if arguments.runtime == LOOP {
         let leaf = Round { chunks: 1, serial: 0, ..round }.validate()?.leaf;
         let busy = Busy::start(asked)?;
-        return repeat(arguments, LOOP, asked, |time| busy.repeat(leaf, time));
+        return repeat(arguments, LOOP, asked, None, |time| busy.repeat(leaf, time));
     }
     let runtime = runtimes::find(&arguments.runtime)?;
     let round = round.validate()?;
     let workers = runtime.workers(asked);
     let crew = runtime.start(workers)?;
-    repeat(arguments, runtime.name, workers, |time| round.repeat_on(&crew, time))
+    repeat(arguments, runtime.name, workers, Some(&crew), |time| round.repeat_on(&crew, time))
 }
 
 fn repeat(
     arguments: &cli::Rounds,
     runtime: &str,
     workers: usize,
+    crew: Option<&Crew>,
     rounds: impl Fn(Duration) -> Outcome<Rate>,
 ) -> Outcome<()> {
     if !arguments.gate {
@@ -42,7 +43,7 @@ fn repeat(
     }
     rounds(WARM_UP)?;
     wait_for_start()?;
-    let watch = Watch::start();
+    let watch = Watch::start(crew);
     let rate = rounds(arguments.secs)?;
     let line = RoundsLine {
         runtime: runtime.to_owned(),

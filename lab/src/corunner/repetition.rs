@@ -46,7 +46,7 @@ pub fn repeat(instance: &mut dyn Instance, crew: &Crew) -> Outcome<()> {
     check(instance)?;
     wait_for_start()?;
     let told = listen()?;
-    let watch = Watch::start();
+    let watch = Watch::start(Some(crew));
     loop {
         instance.reset();
         let begun = clock::now();

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::clock;
+use crate::runtimes::{Crew, Split};
 use crate::switches::Switches;
 
 /// From when to when, and what all threads of the process used. What the system does not tell is missing.
@@ -18,6 +19,12 @@ pub struct Stretch {
     pub voluntary: Option<u64>,
     /// Context switches because the kernel preferred another thread, or one yielded.
     pub involuntary: Option<u64>,
+    /// Of all of them, those that brought back a worker that looked for work, if the runtime has records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_hunter: Option<u64>,
+    /// Those that gave the processor to others although a worker had work, or because a hunter yielded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external: Option<u64>,
 }
 
 impl Stretch {
@@ -28,23 +35,29 @@ impl Stretch {
 }
 
 /// A stretch that goes on.
-pub struct Watch {
+pub struct Watch<'a> {
     begun: u64,
     processor: Option<f64>,
     switches: Option<Switches>,
+    crew: Option<&'a Crew>,
+    split: Option<Split>,
 }
 
-impl Watch {
-    /// Begins a stretch. The threads that count are those that are there now and will be at the end.
-    pub fn start() -> Watch {
+impl<'a> Watch<'a> {
+    /// Begins a stretch. The threads that count are those that are there now and will be at the end, those of `crew` among
+    /// them.
+    pub fn start(crew: Option<&'a Crew>) -> Watch<'a> {
         let switches = Switches::of_this_process();
-        Watch { processor: processor_seconds(), switches, begun: clock::now() }
+        let split = crew.and_then(Crew::switches);
+        Watch { processor: processor_seconds(), switches, crew, split, begun: clock::now() }
     }
 
     /// Ends it.
     pub fn stop(self) -> Stretch {
         let ended = clock::now();
         let processor = self.processor.zip(processor_seconds());
+        let split = self.split.zip(self.crew.and_then(Crew::switches));
+        let split = split.map(|(before, now)| now - before);
         let switches = self.switches.zip(Switches::of_this_process());
         let switches = switches.map(|(before, now)| now - before);
         Stretch {
@@ -53,6 +66,8 @@ impl Watch {
             processor_seconds: processor.map(|(before, now)| now - before),
             voluntary: switches.map(|switches| switches.voluntary),
             involuntary: switches.map(|switches| switches.involuntary),
+            to_hunter: split.map(|split| split.to_hunter),
+            external: split.map(|split| split.external),
         }
     }
 }
@@ -73,10 +88,11 @@ fn processor_seconds() -> Option<f64> {
 mod tests {
     use super::*;
     use crate::rounds::run_leaf;
+    use crate::runtimes;
 
     #[test]
     fn work_is_processor_time() {
-        let watch = Watch::start();
+        let watch = Watch::start(None);
         while clock::seconds(watch.begun, clock::now()) < 0.02 {
             std::hint::black_box(run_leaf(10_000));
         }
@@ -85,5 +101,30 @@ mod tests {
         // Other tests of this process may run meanwhile, and others may have had the processor.
         assert!(used > 0.000_5 && stretch.seconds() >= 0.02, "{stretch:?}");
         assert!(stretch.voluntary.is_some() && stretch.involuntary.is_some());
+        assert_eq!((stretch.to_hunter, stretch.external), (None, None));
+    }
+
+    #[test]
+    fn hunters_that_come_back_are_told_from_workers_that_lost_their_processor() {
+        let crew = runtimes::find("locksley").unwrap().start(2).unwrap();
+        if crew.switches().is_none() {
+            return eprintln!("not tried: there are no switch records");
+        }
+        let watch = Watch::start(Some(&crew));
+        let Crew::Locksley(pool) = &crew else { panic!("a pool") };
+        let sleeps = || pool.stats().total().sleeps;
+        for _ in 0..10 {
+            let before = sleeps();
+            pool.run(|_| ());
+            while sleeps() == before {
+                std::thread::yield_now();
+            }
+        }
+        let stretch = watch.stop();
+        let all = stretch.voluntary.unwrap() + stretch.involuntary.unwrap();
+        let of_workers = stretch.to_hunter.unwrap() + stretch.external.unwrap();
+        assert!(stretch.to_hunter.unwrap() >= 5, "{stretch:?}");
+        // The account of the process is taken last, and has this thread too.
+        assert!(of_workers <= all, "{stretch:?}");
     }
 }

@@ -2,6 +2,7 @@
 //! earlier run has left, and going through the plan.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -128,9 +129,13 @@ impl Rotations {
             let measured = journal.entries().len();
             progress.news(&format!("{measured} of {steps} are measured already; going on"));
         }
+        let mut estimate = Estimate::of(turns);
         for rotation in 0..rotations {
             let before = journal.entries().len();
-            for turn in turns.iter().filter(|turn| rotation < turn.repeats()) {
+            for (number, turn) in turns.iter().enumerate() {
+                if rotation >= turn.repeats() {
+                    continue;
+                }
                 if journal.entries().iter().any(|entry| turn.has_made(entry, rotation)) {
                     continue;
                 }
@@ -141,17 +146,55 @@ impl Rotations {
                     return Ok(());
                 }
                 progress.next(|| turn.name());
+                let begun = Instant::now();
                 let entry = take(turn, rotation)
                     .map_err(|fault| Fault::run(format!("{}: {fault}", turn.name())))?;
                 journal.add(entry)?;
+                estimate.learn(number, begun.elapsed().as_secs_f64());
                 progress.step();
             }
             if journal.entries().len() > before {
                 let (done, seconds) = (rotation + 1, progress.seconds());
-                progress.news(&format!("rotation {done} of {rotations} done after {seconds:.0} s"));
+                let mut news = format!("rotation {done} of {rotations} done after {seconds:.0} s");
+                if done < rotations {
+                    let all = seconds + estimate.rest(turns, done, journal.entries());
+                    let all = all.min(self.budget_seconds.max(seconds));
+                    news += &format!("; all will take about {all:.0} s");
+                }
+                progress.news(&news);
             }
         }
         Ok(())
+    }
+}
+
+/// How long the turns took that have been measured in this run.
+struct Estimate {
+    /// By turn, in seconds; none where an earlier run has measured it.
+    last: Vec<Option<f64>>,
+}
+
+impl Estimate {
+    fn of<T>(turns: &[T]) -> Estimate {
+        Estimate { last: vec![None; turns.len()] }
+    }
+
+    fn learn(&mut self, turn: usize, seconds: f64) {
+        self.last[turn] = Some(seconds);
+    }
+
+    /// What those that are missing in the rotations from this one on will take, in seconds: as long as last time, or as
+    /// the others on average.
+    fn rest<T: Turn<E>, E>(&self, turns: &[T], rotation: usize, entries: &[E]) -> f64 {
+        let known: Vec<f64> = self.last.iter().copied().flatten().collect();
+        let average = known.iter().sum::<f64>() / known.len().max(1) as f64;
+        let time = |(turn, last): (&T, &Option<f64>)| {
+            let is_missing =
+                |rotation: &usize| !entries.iter().any(|entry| turn.has_made(entry, *rotation));
+            let missing = (rotation..turn.repeats()).filter(is_missing).count();
+            missing as f64 * last.unwrap_or(average)
+        };
+        turns.iter().zip(&self.last).map(time).sum()
     }
 }
 
@@ -212,6 +255,20 @@ mod tests {
             })
             .unwrap();
         assert_eq!(taken, [('a', 1), ('b', 1)]);
+    }
+
+    #[test]
+    fn what_is_missing_will_take_as_long_as_last_time_or_as_the_others() {
+        let turns = [Letter('a', 3), Letter('b', 1), Letter('c', 2)];
+        let mut estimate = Estimate::of(&turns);
+        let entries = [('a', 0), ('b', 0), ('c', 0), ('c', 1)];
+        estimate.learn(0, 2.0);
+        // Two more of a.
+        assert_eq!(estimate.rest(&turns, 1, &entries), 4.0);
+        estimate.learn(1, 6.0);
+        // And one of c, of which nobody knows how long it takes.
+        assert_eq!(estimate.rest(&turns, 1, &entries[..3]), 4.0 + 4.0);
+        assert_eq!(estimate.rest(&turns, 3, &entries), 0.0);
     }
 
     #[test]

@@ -139,11 +139,12 @@ fn drawn(row: &Row, scale: &Scale, top: f64) -> String {
         );
     }
     for (number, x) in places.iter().enumerate() {
-        // The first program's is full, the second one's is not.
-        let fill = if number % 2 == 0 { colour.as_str() } else { "var(--card)" };
+        // The first program's is full, the second one's is not, a third one's is small.
+        let fill = if number == 1 { "var(--card)" } else { colour.as_str() };
+        let radius = if number < 2 { 4.0 } else { 2.5 };
         let _ = writeln!(
             svg,
-            "<circle cx=\"{x:.1}\" cy=\"{middle}\" r=\"4\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"1.5\"/>"
+            "<circle cx=\"{x:.1}\" cy=\"{middle}\" r=\"{radius}\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"1.5\"/>"
         );
     }
     let _ = writeln!(

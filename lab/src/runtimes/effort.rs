@@ -31,6 +31,36 @@ pub struct Times {
     pub locks: f64,
 }
 
+/// The context switches of a pool's workers, by whom they gave a processor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Split {
+    /// They brought back a worker that looked for work.
+    pub to_hunter: u64,
+    /// They took the processor from a worker with work, or a hunter that shared it with no other worker yielded it.
+    pub external: u64,
+}
+
+impl Split {
+    /// Those since `pool` was built.
+    pub(super) fn of(pool: &Pool) -> Option<Split> {
+        let total = pool.stats().total();
+        let external = total.switches?.saturating_sub(total.to_hunter);
+        Some(Split { to_hunter: total.to_hunter, external })
+    }
+}
+
+impl Sub for Split {
+    type Output = Split;
+
+    fn sub(self, earlier: Split) -> Split {
+        Split {
+            to_hunter: self.to_hunter.saturating_sub(earlier.to_hunter),
+            // While a hunt goes on, switches to its hunter may not have been accounted for.
+            external: self.external.saturating_sub(earlier.external),
+        }
+    }
+}
+
 impl Effort {
     /// What `pool` did since it was built.
     pub(super) fn of(pool: &Pool) -> Effort {

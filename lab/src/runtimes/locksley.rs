@@ -7,7 +7,7 @@ use super::Crew;
 /// A pool of `workers`, its builder `configured`. All of them have started when it is built.
 pub(super) fn start(
     workers: usize,
-    configured: fn(PoolBuilder) -> PoolBuilder,
+    configured: impl FnOnce(PoolBuilder) -> PoolBuilder,
 ) -> Result<Crew, String> {
     let pool = configured(Pool::builder().workers(workers)).build();
     pool.map(Crew::Locksley).map_err(|error| error.to_string())

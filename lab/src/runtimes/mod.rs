@@ -7,7 +7,7 @@ mod rayon;
 mod team;
 
 pub use self::rayon::RayonPool;
-pub use effort::{Effort, Times};
+pub use effort::{Effort, Split, Times};
 pub use team::Team;
 
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ use ::locksley::alternatives::{
     BusyWakes, DelayedYield, DequeKind, GlobalInformation, NoYield, SelectiveYield,
 };
 use ::locksley::hunt::{Abp, Bws};
+use ::locksley::os::Assists;
 
 use crate::apps::{App, Instance};
 use crate::fault::{Fault, Outcome};
@@ -101,6 +102,14 @@ pub static ALL: &[Runtime] = &[
         model: Model::Locksley,
         start: |workers| locksley::start(workers, |builder| builder.governor(BusyWakes::default())),
     },
+    without("locksley-no-membarrier", |workers| lacking(workers, Assists::MEMBARRIER)),
+    without("locksley-no-lowered-priority", |workers| lacking(workers, Assists::LOWERED_PRIORITY)),
+    without("locksley-no-run-state", |workers| lacking(workers, Assists::RUN_STATE)),
+    without("locksley-no-switch-records", |workers| lacking(workers, Assists::SWITCH_RECORDS)),
+    without("locksley-no-moves", |workers| lacking(workers, Assists::MOVES)),
+    without("locksley-no-short-turns", |workers| lacking(workers, Assists::SHORT_TURNS)),
+    without("locksley-no-runnable-threads", |workers| lacking(workers, Assists::RUNNABLE_THREADS)),
+    without("locksley-no-assists", |workers| lacking(workers, Assists::ALL)),
     Runtime {
         name: "locksley-awake",
         about: "work stealing, Locksley with a governor that lets no worker sleep: all P stay awake",
@@ -164,6 +173,16 @@ const fn bws_at(name: &'static str, start: fn(usize) -> Result<Crew, String>) ->
 
 fn bws<const THRESHOLD: u32>(workers: usize) -> Result<Crew, String> {
     locksley::start(workers, |builder| builder.governor(Bws::with_threshold(THRESHOLD)))
+}
+
+const fn without(name: &'static str, start: fn(usize) -> Result<Crew, String>) -> Runtime {
+    let about =
+        "work stealing, Locksley with its default governor, without the assist that the name says";
+    Runtime { name, about, model: Model::Locksley, start }
+}
+
+fn lacking(workers: usize, missing: Assists) -> Result<Crew, String> {
+    locksley::start(workers, |builder| builder.assists(Assists::ALL.without(missing)))
 }
 
 /// Hood's policy as the papers have it: hunters yield, at lowered priority where that can be undone, and never sleep.
@@ -235,6 +254,14 @@ impl Crew {
             }
         }
         start.elapsed()
+    }
+
+    /// Where the workers' context switches went since they were started; `None` where nobody records them.
+    pub fn switches(&self) -> Option<Split> {
+        match self {
+            Crew::Locksley(pool) => Split::of(pool),
+            Crew::Serial | Crew::Static(_) | Crew::Rayon(_) => None,
+        }
     }
 
     /// What the workers did since they were started; `None` where the runtime does not count it.

@@ -147,6 +147,59 @@ fn corun_measures_and_reports_and_does_not_measure_again() {
     assert_eq!(page(&out), page(&again));
 }
 
+#[test]
+fn a_run_that_is_killed_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (out, json, peers) = (path("out"), path("corun.json"), path("no peers"));
+    let arguments = [
+        "corun",
+        "--quick",
+        "--pairs",
+        "par+loop,par+par+par",
+        "--runtimes",
+        "locksley,rayon",
+        "--secs",
+        "0.05",
+        "--peers",
+        &peers,
+        "--out",
+        &out,
+        "--json",
+        &json,
+    ];
+    let journal = format!("{json}.part");
+    let measured = || {
+        let text = std::fs::read_to_string(&journal).unwrap_or_default();
+        text.split_inclusive('\n').filter(|line| line.ends_with('\n')).skip(1).count()
+    };
+    let mut child =
+        command(&arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    while measured() < 3 {
+        assert_eq!(child.try_wait().unwrap(), None, "it has ended before it could be killed");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let left = std::fs::read_to_string(&journal).unwrap();
+    let left: Vec<Value> =
+        left.lines().skip(1).map_while(|line| serde_json::from_str(line).ok()).collect();
+    assert!(left.len() >= 3);
+
+    let output = command(&arguments).output().unwrap();
+    let news = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{news}");
+    assert!(
+        news.contains("rotation 1 of 2 done") && news.contains("all will take about"),
+        "{news}"
+    );
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let samples = record["samples"].as_array().unwrap();
+    assert_eq!(samples[..left.len()], left, "what was measured is kept");
+    let (before, all) = (left.len(), samples.len());
+    assert!(news.contains(&format!("{before} of {all} are measured already; going on")), "{news}");
+}
+
 /// A plan with two applications side by side on Locksley and on rayon.
 fn plan_of(apps: [(&str, &str); 2]) -> (Plan, Choice) {
     let (pairs, runtimes) = (["clip+mm"], ["locksley", "rayon"]);

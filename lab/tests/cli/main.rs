@@ -3,5 +3,6 @@
 mod command_line;
 mod corun;
 mod cycler;
+mod records;
 mod support;
 mod wrong_input;

@@ -46,6 +46,8 @@ pub(crate) struct Hunt {
     untouched: Untouched,
     /// For how long the worker has slept in this hunt.
     slept: Duration,
+    /// The worker's context switches that are accounted for.
+    switches: u64,
 }
 
 impl Hunt {
@@ -60,6 +62,7 @@ impl Hunt {
             victim: None,
             untouched: Untouched::new(shared.workers()),
             slept: Duration::ZERO,
+            switches: 0,
         }
     }
 
@@ -72,10 +75,12 @@ impl Hunt {
         let mut failures = 0;
         self.slept = Duration::ZERO;
         self.victim = None;
+        self.switches = worker.seat().switches().unwrap_or(0);
         let begin = Instant::now();
         let found = self.search(worker, done, &mut failures);
         let hunting = begin.elapsed().saturating_sub(self.slept);
         worker.counters().hunting_nanos.add(hunting.as_nanos() as u64);
+        self.account_for_switches(worker, 0);
         let end = match &found {
             None => End::Over,
             Some(found) if found.from == worker.index() => End::Received,
@@ -96,7 +101,7 @@ impl Hunt {
                 Move::Search => spin_loop(),
                 Move::Yield => {
                     self.insist(worker);
-                    let_others_run(worker);
+                    self.let_others_run(worker);
                 }
                 Move::YieldLowered => {
                     self.insist(worker);
@@ -201,11 +206,11 @@ impl Hunt {
     fn yield_lowered(&mut self, worker: &Worker) {
         let shared = worker.shared();
         if !shared.can_lower_priority() {
-            return let_others_run(worker);
+            return self.let_others_run(worker);
         }
         self.stops_hunting(worker);
         let lowered = LoweredPriority::begin();
-        let_others_run(worker);
+        self.let_others_run(worker);
         // Back to normal before taking anything: a thief that is preempted after it took a task hides it.
         drop(lowered);
         shared.sleep().begins_to_hunt();
@@ -216,7 +221,28 @@ impl Hunt {
         if bring_here(worker, peer) {
             self.insist(worker);
             worker.counters().hand_overs.increment();
-            let_others_run(worker);
+            self.let_others_run(worker);
+        }
+    }
+
+    fn let_others_run(&mut self, worker: &Worker) {
+        self.account_for_switches(worker, 0);
+        worker.counters().yields.increment();
+        os::yield_now();
+        let has_switched = worker.seat().switches().is_some_and(|now| now > self.switches);
+        let is_alone = || {
+            let here = worker.seat().processor();
+            here.is_some_and(|here| !is_taken(here, worker))
+        };
+        self.account_for_switches(worker, u64::from(has_switched && is_alone()));
+    }
+
+    /// The context switches since this was last done brought a hunter back, all but so many. It counts them itself, so that
+    /// who has work pays nothing.
+    fn account_for_switches(&mut self, worker: &Worker, but: u64) {
+        if let Some(now) = worker.seat().switches() {
+            worker.counters().to_hunter.add(now - self.switches - but);
+            self.switches = now;
         }
     }
 
@@ -275,6 +301,7 @@ impl Hunt {
         let slept = shared.sleep().sleep(worker.index(), look_again);
         worker.seat().does(Activity::Hunts);
         if slept != Slept::No {
+            self.account_for_switches(worker, 0);
             worker.counters().wakeups.increment();
             self.slept += begin.elapsed();
         }
@@ -304,11 +331,6 @@ fn receive(worker: &Worker) -> Option<Found> {
     Some(Found { job, from: worker.index() })
 }
 
-fn let_others_run(worker: &Worker) {
-    worker.counters().yields.increment();
-    os::yield_now();
-}
-
 /// Has `peer`, which does not run, wait for this worker's processor. Says whether it does.
 fn bring_here(worker: &Worker, peer: usize) -> bool {
     let here = worker.seat().processor();
@@ -327,21 +349,24 @@ fn bring_here(worker: &Worker, peer: usize) -> bool {
 /// Goes to a processor where no peer that is awake was last, if there is one.
 fn move_away(worker: &Worker) {
     let shared = worker.shared();
-    let is_taken = |processor: usize| {
-        (0..shared.workers()).any(|peer| {
-            let seat = shared.seat(peer);
-            peer != worker.index()
-                && seat.activity() != Activity::Sleeps
-                && seat.processor() == Some(processor)
-        })
-    };
-    let free = shared.processor_ids().iter().find(|&&processor| !is_taken(processor));
+    let free = shared.processor_ids().iter().find(|&&processor| !is_taken(processor, worker));
     if let Some(&free) = free
         && worker.seat().processor() != Some(free)
         && shared.moves_workers()
     {
         worker.counters().moves.add(u64::from(os::move_this_thread(free)));
     }
+}
+
+/// Whether a peer that is awake was last on `processor`.
+fn is_taken(processor: usize, worker: &Worker) -> bool {
+    let shared = worker.shared();
+    (0..shared.workers()).any(|peer| {
+        let seat = shared.seat(peer);
+        peer != worker.index()
+            && seat.activity() != Activity::Sleeps
+            && seat.processor() == Some(processor)
+    })
 }
 
 impl fmt::Debug for Hunt {

@@ -30,6 +30,13 @@ pub struct WorkerStats {
     pub pulls: u64,
     /// Times it went to a processor where no other worker was.
     pub moves: u64,
+    /// Times that its thread left a processor and came back. `None` where the kernel's records are not to be had
+    /// ([`Assists::SWITCH_RECORDS`](crate::os::Assists::SWITCH_RECORDS)), and for a thread that joined the pool.
+    pub switches: Option<u64>,
+    /// Of these, those that brought a hunter back: from sleep, from a yield, or after others had its processor. Not those in
+    /// which it yielded though no other worker that was awake shared the processor: such a yield lets another program
+    /// run. All the rest took the processor from a worker with work, unless a task waited for something.
+    pub to_hunter: u64,
     /// Time spent looking for work, on the clock of the wall: attempts and yields, but not sleep. What a worker was
     /// suspended while it hunted is in it. Added when a hunt ends.
     pub hunting: Duration,
@@ -55,6 +62,8 @@ impl Add for WorkerStats {
             hand_overs: self.hand_overs + other.hand_overs,
             pulls: self.pulls + other.pulls,
             moves: self.moves + other.moves,
+            switches: self.switches.zip(other.switches).map(|(a, b)| a + b),
+            to_hunter: self.to_hunter + other.to_hunter,
             hunting: self.hunting + other.hunting,
             #[cfg(feature = "alternatives")]
             lock_wait: self.lock_wait + other.lock_wait,
@@ -65,7 +74,8 @@ impl Add for WorkerStats {
 
 impl Sum for WorkerStats {
     fn sum<I: Iterator<Item = Self>>(workers: I) -> Self {
-        let start = Self { processor_time: Some(Duration::ZERO), ..Self::default() };
+        let (processor_time, switches) = (Some(Duration::ZERO), Some(0));
+        let start = Self { processor_time, switches, ..Self::default() };
         workers.fold(start, Add::add)
     }
 }

@@ -156,6 +156,10 @@ impl ThreadWatch {
         Standing::Unknown
     }
 
+    pub(crate) fn switches(&self) -> Option<u64> {
+        None
+    }
+
     pub(crate) fn pull(&self, _here: usize) -> bool {
         false
     }

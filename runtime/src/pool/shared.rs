@@ -154,6 +154,11 @@ impl Seat {
         self.watch.get().map_or(Standing::Unknown, |watch| watch.standing(here))
     }
 
+    /// How often the worker's thread has left its processor and come back.
+    pub(crate) fn switches(&self) -> Option<u64> {
+        self.watch.get()?.switches()
+    }
+
     /// Has the worker wait for processor `here`. Says whether that was done.
     pub(crate) fn pull(&self, here: usize) -> bool {
         self.watch.get().is_some_and(|watch| watch.pull(here))
@@ -171,6 +176,8 @@ impl Seat {
             hand_overs: self.counters.hand_overs.read(),
             pulls: self.counters.pulls.read(),
             moves: self.counters.moves.read(),
+            switches: self.switches(),
+            to_hunter: self.counters.to_hunter.read(),
             hunting: Duration::from_nanos(self.counters.hunting_nanos.read()),
             #[cfg(feature = "alternatives")]
             lock_wait: self.instead.as_ref().map_or(Duration::ZERO, AnyThief::lock_wait),

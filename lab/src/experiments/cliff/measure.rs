@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 
 use locksley::meter::GrantMeter;
 
-use super::journal::{Header, Journal};
+use super::journal::{self, Entry};
 use super::subject::Subject;
-use super::{plan, summary};
+use super::{Header, plan, summary};
 use crate::apps;
+use crate::experiments::journal::Journal;
 use crate::fault::{Fault, Outcome};
 use crate::machine::available_memory;
 use crate::progress::Progress;
@@ -38,7 +39,7 @@ impl Turn {
 }
 
 /// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over.
-pub(super) fn all(header: &Header, journal: &mut Journal) -> Outcome<()> {
+pub(super) fn all(header: &Header, journal: &mut Journal<Entry>) -> Outcome<()> {
     let plan = &header.plan;
     let mut inputs = plan
         .all_inputs()
@@ -50,25 +51,27 @@ pub(super) fn all(header: &Header, journal: &mut Journal) -> Outcome<()> {
         .collect::<Outcome<Vec<_>>>()?;
     let turns = inputs.iter().flat_map(|input| &input.turns);
     let steps = plan.repeats * turns.map(|turn| turn.runs).sum::<usize>();
-    let progress = Progress::start("cliff", steps, journal.len());
+    let progress = Progress::start("cliff", steps, journal::measured(journal));
     if plan.quick {
         progress.news(&plan::subset(plan));
     }
-    if journal.len() > 0 {
-        progress.news(&format!("{} of {steps} are measured already; going on", journal.len()));
+    let measured = journal::measured(journal);
+    if measured > 0 {
+        progress.news(&format!("{measured} of {steps} are measured already; going on"));
     }
     let memory = available_memory() / 4 / inputs.len().max(1) as u128;
     for rotation in 0..plan.repeats {
-        let before = journal.len();
+        let before = journal::measured(journal);
         for measured in &mut inputs {
             if measured.rotate(rotation, header, journal, &progress)?.is_break() {
-                progress.news(&format!("the time is over: {} of {steps} measured", journal.len()));
+                let measured = journal::measured(journal);
+                progress.news(&format!("the time is over: {measured} of {steps} measured"));
                 return Ok(());
             }
             // To fill in an input anew takes time, but to keep all of them may take more memory than there is.
             measured.subject.take_if(|subject| subject.bytes() > memory);
         }
-        if journal.len() > before {
+        if journal::measured(journal) > before {
             let (done, all, seconds) = (rotation + 1, plan.repeats, progress.seconds());
             progress.news(&format!("rotation {done} of {all} done after {seconds:.0} s"));
         }
@@ -89,11 +92,12 @@ impl Measured {
         &mut self,
         rotation: usize,
         header: &Header,
-        journal: &mut Journal,
+        journal: &mut Journal<Entry>,
         progress: &Progress,
     ) -> Outcome<ControlFlow<()>> {
-        let missing =
-            |turn: &&Turn| turn.repeats(rotation).any(|repeat| !journal.has(&turn.cell, repeat));
+        let missing = |turn: &&Turn| {
+            turn.repeats(rotation).any(|repeat| !journal::has(journal, &turn.cell, repeat))
+        };
         let missing: Vec<&Turn> = self.turns.iter().filter(missing).collect();
         if missing.is_empty() {
             return Ok(ControlFlow::Continue(()));
@@ -112,13 +116,13 @@ impl Measured {
             take(turn, rotation, subject, journal, progress)?;
         }
         let granted = meter.finish(header.machine.processors);
-        journal.add_grant(Grant {
+        journal.add(Entry::Grant(Grant {
             app: self.input.app.clone(),
             size: self.input.size.clone(),
             rotation,
             metered_seconds: granted.wall.as_secs_f64(),
             processors: granted.processors,
-        })?;
+        }))?;
         Ok(ControlFlow::Continue(()))
     }
 }
@@ -154,7 +158,7 @@ fn take(
     turn: &Turn,
     rotation: usize,
     subject: &mut Subject,
-    journal: &mut Journal,
+    journal: &mut Journal<Entry>,
     progress: &Progress,
 ) -> Outcome<()> {
     let workers = turn.cell.workers;
@@ -162,7 +166,7 @@ fn take(
         return Ok(());
     }
     for repeat in turn.repeats(rotation) {
-        if journal.has(&turn.cell, repeat) {
+        if journal::has(journal, &turn.cell, repeat) {
             continue;
         }
         // A new crew each time: on many machines the processors differ, and a lone worker stays on the one it got.
@@ -173,7 +177,7 @@ fn take(
         };
         let seconds =
             seconds.map_err(|fault| Fault::run(format!("{}: {fault}", name(&turn.cell))))?;
-        journal.add(Sample { cell: turn.cell.clone(), repeat, seconds })?;
+        journal.add(Entry::Sample(Sample { cell: turn.cell.clone(), repeat, seconds }))?;
         progress.step();
     }
     Ok(())

@@ -13,12 +13,13 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
-use crate::record::{self, Record, Versions};
+use super::course::{self, Destination};
+use crate::fault::Outcome;
+use crate::record::{self, Record};
 use crate::report;
+use journal::Entry;
 use summary::Summary;
 
 /// What the command line asks for.
@@ -47,59 +48,37 @@ pub struct Finished {
     pub is_old: bool,
 }
 
+/// Measurements under one header belong together.
+type Header = course::Header<record::Plan>;
+
 /// Measures what is not measured yet and writes the record and the page.
 pub fn run(options: &Options) -> Outcome<Finished> {
     let Options { plan, json, out, fresh } = options;
-    let page = report::prepare(out)?;
-    if record::files::are_one(&page, json) {
-        return Err(Fault::input(format!(
-            "the record and the page would both be {}",
-            json.display()
-        )));
-    }
-    let earlier = record::files::prepare(json)?;
-    let header = journal::Header {
-        plan: plan.clone(),
-        machine: Machine::here(),
-        versions: Versions::of_this_build(),
-    };
-
-    let earlier = earlier.filter(|earlier| !fresh && header.describes(earlier));
-    let is_old = earlier.is_some();
-    let record = match earlier {
-        Some(earlier) => earlier,
-        None => {
-            let record = measured(header, &journal_of(json), *fresh)?;
-            record::files::write(json, &record)?;
-            journal::remove(&journal_of(json));
-            record
-        }
-    };
+    let destination = Destination { json, out, fresh: *fresh };
+    let page = destination.page()?;
+    let header = Header::here(plan.clone());
+    let (record, is_old) = destination.record(
+        &header,
+        |earlier: &Record| header.has(&earlier.plan, &earlier.machine, &earlier.versions),
+        |journal| measure::all(&header, journal),
+        |started, entries| record_of(header.clone(), started, entries),
+    )?;
     let summary = Summary::of(&record);
     report::write(&page, &record, &summary)?;
     Ok(Finished { record, summary, page, is_old })
 }
 
-fn measured(header: journal::Header, journal: &Path, fresh: bool) -> Outcome<Record> {
-    let started = record::time::now();
-    let mut journal = journal::Journal::open(journal, &header, fresh)?;
-    measure::all(&header, &mut journal)?;
-    let (samples, grants) = journal.into_parts();
-    Ok(Record {
+fn record_of(header: Header, started: String, entries: Vec<Entry>) -> Record {
+    let Header { plan, machine, versions } = header;
+    let (samples, grants) = journal::parts(entries);
+    Record {
         format: record::FORMAT.to_owned(),
-        plan: header.plan,
-        machine: header.machine,
-        versions: header.versions,
+        plan,
+        machine,
+        versions,
         started,
         finished: record::time::now(),
         samples,
         grants,
-    })
-}
-
-/// The measurements of an unfinished run stand beside the record that they will become.
-fn journal_of(json: &Path) -> PathBuf {
-    let mut name = json.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
-    json.with_file_name(name)
+    }
 }

@@ -1,11 +1,13 @@
 //! A cliff small enough to fall off in a test.
 
 use std::fs;
+use std::path::Path;
 
-use super::journal::{Header, Journal};
 use super::*;
 use crate::apps;
-use crate::record::{COPIES, Cell, Input, Plan, RoundsPlan, Sample};
+use crate::experiments::journal::Journal;
+use crate::machine::Machine;
+use crate::record::{COPIES, Cell, Input, Plan, RoundsPlan, Sample, Versions};
 use crate::rounds::Round;
 
 fn tiny_plan() -> Plan {
@@ -38,8 +40,12 @@ fn tiny_plan() -> Plan {
     }
 }
 
-fn header(plan: Plan) -> Header {
-    Header { plan, machine: Machine::here(), versions: Versions::of_this_build() }
+fn open(json: &Path, header: &Header, fresh: bool) -> Journal<Entry> {
+    Journal::beside(json, header, fresh).unwrap()
+}
+
+fn samples(journal: Journal<Entry>) -> Vec<Sample> {
+    journal::parts(journal.entries().to_vec()).0
 }
 
 /// Two processors, three workers, made-up times.
@@ -100,12 +106,12 @@ fn medians_and_ratios_are_those_of_the_papers() {
 #[test]
 fn a_run_that_was_stopped_goes_on_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("cliff.json.part");
-    let header = header(tiny_plan());
+    let (json, path) = (folder.path().join("cliff.json"), folder.path().join("cliff.json.part"));
+    let header = Header::here(tiny_plan());
 
-    let mut journal = Journal::open(&path, &header, false).unwrap();
+    let mut journal = open(&json, &header, false);
     measure::all(&header, &mut journal).unwrap();
-    let complete = journal.into_parts().0;
+    let complete = samples(journal);
 
     // Stopped in the middle of a line.
     let text = fs::read_to_string(&path).unwrap();
@@ -114,10 +120,10 @@ fn a_run_that_was_stopped_goes_on_where_it_was() {
     assert!(half > 0);
     fs::write(&path, kept.join("\n") + "\n{\"app\":\"he").unwrap();
 
-    let mut journal = Journal::open(&path, &header, false).unwrap();
-    assert_eq!(journal.len(), half);
+    let mut journal = open(&json, &header, false);
+    assert_eq!(journal::measured(&journal), half);
     measure::all(&header, &mut journal).unwrap();
-    let resumed = journal.into_parts().0;
+    let resumed = samples(journal);
     assert_eq!(resumed[..half], complete[..half]);
     let cells =
         |samples: &[Sample]| samples.iter().map(|s| (s.cell.clone(), s.repeat)).collect::<Vec<_>>();
@@ -126,7 +132,7 @@ fn a_run_that_was_stopped_goes_on_where_it_was() {
     let mut other = header.clone();
     other.plan.seed += 1;
     assert_eq!(
-        Journal::open(&path, &other, false).unwrap().len(),
+        journal::measured(&open(&json, &other, false)),
         0,
         "another seed's measurements are not mixed in"
     );
@@ -135,12 +141,12 @@ fn a_run_that_was_stopped_goes_on_where_it_was() {
 #[test]
 fn a_fresh_start_forgets_what_was_measured() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("cliff.json.part");
-    let header = header(tiny_plan());
-    let mut journal = Journal::open(&path, &header, false).unwrap();
+    let json = folder.path().join("cliff.json");
+    let header = Header::here(tiny_plan());
+    let mut journal = open(&json, &header, false);
     measure::all(&header, &mut journal).unwrap();
-    assert!(journal.len() > 0);
-    assert_eq!(Journal::open(&path, &header, true).unwrap().len(), 0);
+    assert!(journal::measured(&journal) > 0);
+    assert_eq!(journal::measured(&open(&json, &header, true)), 0);
 }
 
 #[test]
@@ -152,7 +158,7 @@ fn the_page_is_the_same_again_from_the_record_and_a_finished_run_is_not_redone()
     assert!(!run(&options).unwrap().is_old);
     let page = fs::read_to_string(out.join("index.html")).unwrap();
     let saved = fs::read_to_string(&json).unwrap();
-    assert!(!journal_of(&json).exists());
+    assert!(!folder.path().join("c/cliff.json.part").exists());
 
     let record: Record = record::files::read(&json).unwrap();
     let path = report::prepare(&again).unwrap();

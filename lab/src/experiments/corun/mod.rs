@@ -1,9 +1,10 @@
 //! Programs side by side: figures 2 to 6 of "BWS: Balanced Work Stealing for Time-Sharing Multicores" (Ding, Wang,
-//! Gibbons and Zhang, EuroSys 2012), and the pairs of rounds in which runtimes flip between a fair share and less.
+//! Gibbons and Zhang, EuroSys 2012), what governors cost programs that are alone (its section 5.5), the pairs of rounds in
+//! which runtimes flip between a fair share and less, and what the kernel's assists are worth there.
 //!
-//! [`plan`] says what is measured: [`pairs`] of programs, each a [`mod@unit`] once a runtime has been chosen, and each unit
-//! alone. Every program is a process of its own, this one's or a peer's ([`program`]); a start gate lets them begin
-//! together. `measure` goes through the plan and can be stopped and resumed at any point; [`metrics`] defines the figures,
+//! [`plan`] says what is measured: [`pairs`] of programs, or three of them, each a [`mod@unit`] once a runtime has been
+//! chosen, and each unit alone. Every program is a process of its own, this one's or a peer's ([`program`]); a start gate
+//! lets them begin together. `measure` goes through the plan and can be stopped and resumed at any point; [`metrics`] defines the figures,
 //! [`summary`] computes them from a record, [`table`] prints them.
 
 mod measure;

@@ -1,4 +1,4 @@
-//! The pairs of programs that run side by side.
+//! The programs that run side by side: pairs of them, or three at once; and those that run alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::unit::{Job, Unit};
 use crate::rounds::Round;
 use crate::rounds::busy::LOOP;
 
-/// Two programs, or three, that run at the same time.
+/// Two programs, or three, that run at the same time; or one, alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
     /// Its name.
@@ -19,6 +19,9 @@ pub struct Pair {
     pub programs: Vec<Program>,
     /// The runtimes that are compared, in the order of their turns.
     pub runtimes: Vec<String>,
+    /// Those of them that have their turn after everybody else's, and half as often.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub later: Vec<String>,
     /// What is wanted of Locksley.
     pub target: Option<Target>,
     /// How often it is measured on each runtime, if the time suffices.
@@ -31,6 +34,10 @@ pub struct Pair {
 pub enum Part {
     /// Rounds for which there is a target.
     Targets,
+    /// Applications alone: section 5.5 of the paper.
+    Solo,
+    /// Rounds of the target table, with the kernel's assists switched off.
+    Assists,
     /// Rounds that nobody tuned for.
     Others,
     /// Applications: the method of the paper.
@@ -38,13 +45,16 @@ pub enum Part {
 }
 
 impl Part {
-    /// All of them.
-    pub const ALL: [Part; 3] = [Part::Targets, Part::Others, Part::Applications];
+    /// All of them, in the order of their turns.
+    pub const ALL: [Part; 5] =
+        [Part::Targets, Part::Solo, Part::Assists, Part::Others, Part::Applications];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Part::Targets => "targets",
+            Part::Solo => "solo",
+            Part::Assists => "assists",
             Part::Others => "others",
             Part::Applications => "applications",
         }
@@ -76,6 +86,29 @@ pub struct Target {
 }
 
 impl Pair {
+    fn new(part: Part, name: &str, shows: &str, programs: &[Program]) -> Pair {
+        Pair {
+            name: name.to_owned(),
+            part,
+            shows: shows.to_owned(),
+            programs: programs.to_vec(),
+            runtimes: Vec::new(),
+            later: Vec::new(),
+            target: None,
+            repeats: 0,
+        }
+    }
+
+    /// How often it is measured on `runtime`, if the time suffices.
+    pub fn repeats_on(&self, runtime: &str) -> usize {
+        if self.is_later(runtime) { self.repeats.div_ceil(2) } else { self.repeats }
+    }
+
+    /// Whether `runtime` has its turn after others.
+    pub fn is_later(&self, runtime: &str) -> bool {
+        self.later.iter().any(|later| later == runtime)
+    }
+
     /// Its programs where `runtime` is compared.
     pub fn units(&self, runtime: &str) -> Vec<Unit> {
         let unit = |program: &Program| Unit {
@@ -127,13 +160,8 @@ fn rounds(name: &str, leaf: u64, chunks: u64, serial: u64, workers: usize) -> Pr
 pub fn targets(processors: usize) -> Vec<Pair> {
     let shapes = Shapes { processors: processors as u64 };
     let pair = |name: &str, shows: &str, programs: [Program; 2], wanted: [f64; 3]| Pair {
-        name: name.to_owned(),
-        part: Part::Targets,
-        shows: shows.to_owned(),
-        programs: programs.to_vec(),
-        runtimes: Vec::new(),
         target: Some(Target { mean: wanted[0], worst: wanted[1], useful: wanted[2] }),
-        repeats: 0,
+        ..Pair::new(Part::Targets, name, shows, &programs)
     };
     let of = |name: &str| shapes.program(name);
     let on = |runtime: &str| Program { runtime: Some(runtime.to_owned()), ..of("par") };
@@ -156,32 +184,40 @@ pub fn targets(processors: usize) -> Vec<Pair> {
     ]
 }
 
+/// Those of the target table whose programs are all on the runtime that is compared, or busy threads.
+pub fn assists(processors: usize) -> Vec<Pair> {
+    let is_our_own = |pair: &Pair| {
+        let is_fixed = |program: &Program| program.runtime.as_deref().is_some_and(|it| it != LOOP);
+        !pair.programs.iter().any(is_fixed)
+    };
+    let with_part = |pair| Pair { part: Part::Assists, target: None, ..pair };
+    targets(processors).into_iter().filter(is_our_own).map(with_part).collect()
+}
+
 /// Pairs that nobody tuned for.
 pub fn others(processors: usize) -> Vec<Pair> {
     let shapes = Shapes { processors: processors as u64 };
     let all = processors as u64;
-    let pair = |name: &str, shows: &str, programs: &[Program]| Pair {
-        name: name.to_owned(),
-        part: Part::Others,
-        shows: shows.to_owned(),
-        programs: programs.to_vec(),
-        runtimes: Vec::new(),
-        target: None,
-        repeats: 0,
+    let pair = |name: &str, shows: &str, programs: &[Program]| {
+        Pair::new(Part::Others, name, shows, programs)
     };
     let of = |name: &str| shapes.program(name);
     let busy = || shapes.busy(processors);
     let fine = rounds("fine", 500, 16 * all, 0, processors);
     let coarse = rounds("coarse", 100_000, 4 * all, 1, processors);
     let odd = rounds("odd", 3000, 4 * all - 1, 3, processors + 1);
+    let wide = rounds("wide", 5000, 128 * all, 0, 2 * processors);
     vec![
         pair("par+one", "beside one busy thread", &[of("par"), shapes.busy(1)]),
         pair("half+one", "a serial part beside one busy thread", &[of("half"), shapes.busy(1)]),
         pair("fine+loop", "leaves of a tenth", &[fine, busy()]),
         pair("coarse+loop", "leaves of twenty times", &[coarse, busy()]),
         pair("odd+loop", "odd numbers of everything", &[odd.clone(), busy()]),
+        pair("wide+loop", "many leaves, two workers for each processor", &[wide, busy()]),
         pair("half+few", "two different programs", &[of("half"), of("few")]),
-        pair("par+odd+loop", "three programs", &[of("par"), odd, busy()]),
+        pair("par+half+loop", "three programs", &[of("par"), of("half"), busy()]),
+        pair("par+odd+loop", "three programs, odd numbers", &[of("par"), odd, busy()]),
+        pair("par+par+par", "three of a kind", &[of("par"), of("par"), of("par")]),
     ]
 }
 
@@ -239,26 +275,28 @@ fn is_second(app: &str) -> bool {
     GROUP_2.contains(&app)
 }
 
+/// Each application alone.
+pub fn solo(quick: bool, workers: usize) -> Vec<Pair> {
+    let alone = |size: &(&'static str, &str)| {
+        Pair::new(Part::Solo, size.0, "alone", &[application(*size, quick, workers)])
+    };
+    SIZES.iter().map(alone).collect()
+}
+
+fn application((app, size): (&str, &str), quick: bool, workers: usize) -> Program {
+    let job = Job::app(app, if quick { QUICK } else { size });
+    Program { name: app.to_owned(), job, workers, runtime: None }
+}
+
 /// All pairs of different applications.
 pub fn applications(quick: bool, workers: usize) -> Vec<Pair> {
-    let program = |(app, size): &(&str, &str)| Program {
-        name: (*app).to_owned(),
-        job: Job::app(app, if quick { QUICK } else { size }),
-        workers,
-        runtime: None,
-    };
+    let program = |size: &(&str, &str)| application(*size, quick, workers);
     let mut pairs = Vec::new();
     for (place, first) in SIZES.iter().enumerate() {
         for second in &SIZES[place + 1..] {
-            let mut pair = Pair {
-                name: format!("{}+{}", first.0, second.0),
-                part: Part::Applications,
-                shows: String::new(),
-                programs: vec![program(first), program(second)],
-                runtimes: Vec::new(),
-                target: None,
-                repeats: 0,
-            };
+            let name = format!("{}+{}", first.0, second.0);
+            let programs = [program(first), program(second)];
+            let mut pair = Pair::new(Part::Applications, &name, "", &programs);
             let found = GROUPS.iter().find(|(letter, _)| *letter == group(&pair));
             pair.shows = found.map_or(String::new(), |(_, shows)| (*shows).to_owned());
             pairs.push(pair);
@@ -324,6 +362,23 @@ mod tests {
         assert_eq!(runtimes(named("par+loop")), ["locksley", "loop"]);
         assert_eq!(runtimes(named("half+half")), ["locksley", "locksley"]);
         assert_eq!(runtimes(named("par+onetbb")), ["locksley", "onetbb"]);
-        assert_eq!(others(2).iter().filter(|pair| pair.programs.len() == 3).count(), 1);
+        assert_eq!(others(2).iter().filter(|pair| pair.programs.len() == 3).count(), 3);
+        assert!(solo(true, 2).iter().all(|pair| runtimes(pair) == ["locksley"]));
+    }
+
+    #[test]
+    fn assists_are_compared_where_only_the_pools_in_question_and_busy_threads_run() {
+        let names: Vec<String> = assists(2).into_iter().map(|pair| pair.name).collect();
+        let expected =
+            ["par+loop", "half+loop", "few+loop", "p8+loop", "half+half", "few+few", "p8+p8"];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn who_comes_later_comes_half_as_often() {
+        let mut pair = targets(2).remove(0);
+        pair.later = vec!["a".to_owned()];
+        pair.repeats = 5;
+        assert_eq!([pair.repeats_on("a"), pair.repeats_on("b")], [3, 5]);
     }
 }

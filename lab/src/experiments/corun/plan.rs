@@ -22,7 +22,20 @@ const ON_TARGETS: [&str; 7] = ["locksley", "rayon", "onetbb", ABP, BWS, "libgomp
 const ON_OTHERS: [&str; 3] = ["locksley", "rayon", "onetbb"];
 
 /// On all pairs of applications.
-const ON_APPLICATIONS: [&str; 3] = ["locksley", ABP, "rayon"];
+pub const ON_APPLICATIONS: [&str; 2] = ["locksley", ABP];
+
+/// The default governor, with all assists, without any, and without one at a time.
+pub const WITHOUT: [&str; 9] = [
+    "locksley",
+    "locksley-no-assists",
+    "locksley-no-membarrier",
+    "locksley-no-lowered-priority",
+    "locksley-no-run-state",
+    "locksley-no-switch-records",
+    "locksley-no-moves",
+    "locksley-no-short-turns",
+    "locksley-no-runnable-threads",
+];
 
 /// What the paper compares with, on some pairs of applications.
 pub const RIVALS: [&str; 6] = [
@@ -53,7 +66,8 @@ pub struct Plan {
     pub seconds: f64,
     /// For how long a program repeats rounds alone.
     pub solo_seconds: f64,
-    /// How often rounds run alone, if the time suffices. Applications do once: each time has several computations.
+    /// How often rounds run alone at most, if the time suffices. Applications in pairs do once: each time has several
+    /// computations.
     pub solo_repeats: usize,
     /// How many computations of each application count in one co-run, at least; they run beside the other program from
     /// beginning to end.
@@ -64,8 +78,6 @@ pub struct Plan {
     pub budget_seconds: f64,
     /// The pairs.
     pub pairs: Vec<Pair>,
-    /// What runs alone besides what occurs in pairs: all applications on all governors (section 5.5 of the paper).
-    pub solos: Vec<Unit>,
 }
 
 /// What the command line may choose.
@@ -88,20 +100,29 @@ pub struct Choice {
 /// How often a pair is measured in a full run: it may flip between two states, so the targets are for eight runs.
 fn repeats(part: Part, quick: bool) -> usize {
     match (part, quick) {
-        (Part::Targets, false) => 8,
-        (Part::Others, false) => 4,
         (_, true) => 2,
+        (Part::Targets, false) => 8,
+        (Part::Solo, false) => 4,
+        (Part::Others, false) => 3,
+        (Part::Assists, false) => 2,
         (Part::Applications, false) => 1,
     }
 }
 
-/// The pairs of a quick run.
-const QUICK: [&str; 5] = ["par+loop", "half+loop", "p8+loop", "half+half", "mi+mm"];
+/// What a quick run has of each part.
+const QUICK: [(Part, &[&str]); 4] = [
+    (Part::Targets, &["par+loop", "half+loop", "p8+loop", "half+half"]),
+    (Part::Assists, &["p8+loop"]),
+    (Part::Others, &["par+half+loop"]),
+    (Part::Applications, &["mi+mm"]),
+];
 
 /// The plan for a machine with so many processors.
 pub fn plan(choice: &Choice, processors: usize) -> Outcome<Plan> {
     let quick = choice.quick;
     let mut pairs = pairs::targets(processors);
+    pairs.extend(pairs::solo(quick, processors));
+    pairs.extend(pairs::assists(processors));
     pairs.extend(pairs::others(processors));
     pairs.extend(pairs::applications(quick, processors));
     check_names(&choice.pairs, &pairs)?;
@@ -109,19 +130,23 @@ pub fn plan(choice: &Choice, processors: usize) -> Outcome<Plan> {
         return Err(Fault::input("--repeats must be at least 1"));
     }
     let named = |pair: &Pair| {
-        let is_it = |name: &String| *name == pair.name || *name == pair.part.name();
+        let is_it = |name: &String| name == name_of(pair) || *name == pair.part.name();
         choice.pairs.iter().any(is_it)
     };
     let is_wanted = |pair: &Pair| match choice.pairs.is_empty() {
-        true => !quick || QUICK.contains(&pair.name.as_str()),
+        true => !quick || is_quick(pair),
         false => named(pair),
     };
     pairs.retain(is_wanted);
     for pair in &mut pairs {
-        pair.runtimes = match choice.runtimes.is_empty() {
-            true => runtimes(pair, quick),
-            false => choice.runtimes.clone(),
-        };
+        pair.runtimes = choice.runtimes.clone();
+        if choice.runtimes.is_empty() {
+            (pair.runtimes, pair.later) = runtimes(pair, quick);
+        }
+        // Whoever says how often means everybody.
+        if choice.repeats.is_some() {
+            pair.later.clear();
+        }
         pair.repeats = choice.repeats.unwrap_or_else(|| repeats(pair.part, quick));
     }
     Ok(Plan {
@@ -131,16 +156,25 @@ pub fn plan(choice: &Choice, processors: usize) -> Outcome<Plan> {
         solo_seconds: choice.seconds.unwrap_or(if quick { 0.4 } else { 1.0 }).min(1.0),
         solo_repeats: if quick { 2 } else { 5 },
         computations: if quick { 2 } else { 3 },
-        application_seconds: choice.seconds.unwrap_or(if quick { 0.5 } else { 2.0 }),
-        budget_seconds: if quick { 50.0 } else { 3400.0 },
-        solos: solos(&pairs, choice, processors),
+        application_seconds: choice.seconds.unwrap_or(if quick { 0.5 } else { 1.5 }),
+        budget_seconds: if quick { 50.0 } else { 2900.0 },
         pairs,
     })
 }
 
+/// What the command line calls a pair. Those whose programs are also a target, without assists, have the part's name.
+fn name_of(pair: &Pair) -> &str {
+    if pair.part == Part::Assists { pair.part.name() } else { &pair.name }
+}
+
+fn is_quick(pair: &Pair) -> bool {
+    let names = QUICK.iter().find(|(part, _)| *part == pair.part).map(|(_, names)| *names);
+    names.is_some_and(|names| names.contains(&pair.name.as_str()))
+}
+
 fn check_names(names: &[String], pairs: &[Pair]) -> Outcome<()> {
-    let parts = Part::ALL.map(Part::name);
-    let known: Vec<&str> = parts.into_iter().chain(pairs.iter().map(|p| p.name.as_str())).collect();
+    let mut known: Vec<&str> = Part::ALL.map(Part::name).to_vec();
+    known.extend(pairs.iter().map(name_of).filter(|name| *name != Part::Assists.name()));
     match names.iter().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),
         Some(unknown) => {
@@ -149,42 +183,31 @@ fn check_names(names: &[String], pairs: &[Pair]) -> Outcome<()> {
     }
 }
 
-fn runtimes(pair: &Pair, quick: bool) -> Vec<String> {
-    let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-    match pair.part {
-        Part::Targets | Part::Others if quick => owned(&ON_OTHERS),
+/// The runtimes that are compared on a pair, and which of them come later.
+fn runtimes(pair: &Pair, quick: bool) -> (Vec<String>, Vec<String>) {
+    let is_stated = pairs::STATED.contains(&pair.name.as_str());
+    let is_beside_loop = pair.name.ends_with("loop");
+    let rivals = || ["rayon"].into_iter().chain(RIVALS);
+    let (all, later): (Vec<&str>, Vec<&str>) = match pair.part {
+        Part::Targets | Part::Others if quick => (ON_OTHERS.to_vec(), Vec::new()),
+        Part::Assists if quick => (WITHOUT[..2].to_vec(), Vec::new()),
+        Part::Solo | Part::Applications if quick => (ON_APPLICATIONS.to_vec(), Vec::new()),
         // OpenMP where its threads are beside busy ones; beside themselves they would tell nothing new.
-        Part::Targets if pair.name.ends_with("loop") => owned(&ON_TARGETS),
-        Part::Targets => owned(&ON_TARGETS[..5]),
-        Part::Others => owned(&ON_OTHERS),
-        Part::Applications if quick => owned(&ON_APPLICATIONS[..2]),
-        Part::Applications if pairs::STATED.contains(&pair.name.as_str()) => {
-            let mut all = owned(&ON_APPLICATIONS);
-            all.extend(owned(&RIVALS));
-            all.extend(THRESHOLDS.map(at_threshold));
-            all
-        }
-        Part::Applications => owned(&ON_APPLICATIONS),
+        Part::Targets if is_beside_loop => (ON_TARGETS.to_vec(), ON_TARGETS[3..].to_vec()),
+        Part::Targets => (ON_TARGETS[..5].to_vec(), ON_TARGETS[3..5].to_vec()),
+        Part::Solo => (ON_APPLICATIONS.into_iter().chain(rivals()).collect(), rivals().collect()),
+        Part::Assists => (WITHOUT.to_vec(), Vec::new()),
+        Part::Others => (ON_OTHERS.to_vec(), Vec::new()),
+        Part::Applications => (ON_APPLICATIONS.to_vec(), Vec::new()),
+    };
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let (mut all, mut later) = (owned(all), owned(later));
+    if pair.part == Part::Applications && is_stated && !quick {
+        later = owned(rivals().collect());
+        later.extend(THRESHOLDS.map(at_threshold));
+        all.extend(later.clone());
     }
-}
-
-/// All applications that occur, on all governors.
-fn solos(pairs: &[Pair], choice: &Choice, processors: usize) -> Vec<Unit> {
-    if choice.quick || !choice.runtimes.is_empty() {
-        return Vec::new();
-    }
-    let programs = pairs.iter().flat_map(|pair| &pair.programs);
-    let mut units = Vec::new();
-    for program in programs.filter(|program| program.job.round().is_none()) {
-        for &runtime in ON_APPLICATIONS.iter().chain(&RIVALS) {
-            let job = program.job.clone();
-            let unit = Unit { job, runtime: runtime.to_owned(), workers: processors };
-            if !units.contains(&unit) {
-                units.push(unit);
-            }
-        }
-    }
-    units
+    (all, later)
 }
 
 /// A measurement of the plan.
@@ -196,39 +219,54 @@ pub struct Turn {
     pub repeats: usize,
 }
 
+/// Turns, each of which occurs once.
+struct Turns(Vec<Turn>);
+
+impl Turns {
+    fn add(&mut self, units: Vec<Unit>, repeats: usize) {
+        match self.0.iter_mut().find(|turn| turn.units == units) {
+            Some(turn) => turn.repeats = turn.repeats.max(repeats),
+            None => self.0.push(Turn { units, repeats }),
+        }
+    }
+
+    /// What the slowdown of `unit` beside others is relative to, and the time of a leaf.
+    fn add_alone(&mut self, unit: Unit, repeats: usize) {
+        match unit.job {
+            Job::Rounds(round) => {
+                self.add(vec![Unit::busy(round.leaf, 1)], repeats);
+                self.add(vec![unit], repeats);
+            }
+            Job::App { .. } => self.add(vec![unit], 1),
+        }
+    }
+}
+
 impl Plan {
-    /// What is measured in each rotation, in order: each program alone, and then the pairs, runtimes in turn. What occurs
-    /// twice is measured once.
+    /// What is measured in each rotation, in order: part by part, those who come later at its end; of each part first each
+    /// program alone and then the pairs, runtimes in turn. What occurs twice is measured once, where it occurs first.
     pub fn turns(&self) -> Vec<Turn> {
-        let pairs = || {
-            self.pairs.iter().flat_map(|pair| {
-                pair.runtimes.iter().map(|runtime| (pair.units(runtime), pair.repeats))
-            })
-        };
-        let mut turns: Vec<Turn> = Vec::new();
-        let mut add =
-            |units: Vec<Unit>, repeats| match turns.iter_mut().find(|turn| turn.units == units) {
-                Some(turn) => turn.repeats = turn.repeats.max(repeats),
-                None => turns.push(Turn { units, repeats }),
-            };
-        for (units, _) in pairs() {
-            for unit in units {
-                match unit.job {
-                    Job::Rounds(round) => {
-                        add(vec![Unit::busy(round.leaf, 1)], self.solo_repeats);
-                        add(vec![unit], self.solo_repeats);
+        let mut turns = Turns(Vec::new());
+        for part in Part::ALL {
+            for later in [false, true] {
+                let runs = || self.runs(part).filter(|(pair, on)| pair.is_later(on) == later);
+                for (pair, runtime) in runs() {
+                    let repeats = pair.repeats_on(runtime);
+                    for unit in pair.units(runtime) {
+                        turns.add_alone(unit, repeats.min(self.solo_repeats));
                     }
-                    Job::App { .. } => add(vec![unit], 1),
+                }
+                for (pair, runtime) in runs() {
+                    turns.add(pair.units(runtime), pair.repeats_on(runtime));
                 }
             }
         }
-        for unit in &self.solos {
-            add(vec![unit.clone()], 1);
-        }
-        for (units, repeats) in pairs() {
-            add(units, repeats);
-        }
-        turns
+        turns.0
+    }
+
+    /// The pairs of a part, on each of their runtimes.
+    fn runs(&self, part: Part) -> impl Iterator<Item = (&Pair, &str)> {
+        self.part(part).flat_map(|pair| pair.runtimes.iter().map(move |on| (pair, on.as_str())))
     }
 
     /// Takes out whatever cannot be measured here, and says why. What was asked for by name must be there.
@@ -264,10 +302,10 @@ impl Plan {
                     }
                 }
             }
+            pair.later.retain(|name| kept.contains(name));
             pair.runtimes = kept;
         }
         self.pairs.retain(|pair| !pair.runtimes.is_empty());
-        self.solos.retain(|unit| programs.lacks(unit).is_none());
         if self.pairs.is_empty() {
             return Err(Fault::input("nothing is left to be measured"));
         }
@@ -278,8 +316,7 @@ impl Plan {
     /// Sizes as the applications themselves write them: a record says what was computed.
     fn write_out_sizes(&mut self) -> Outcome<()> {
         let programs = self.pairs.iter_mut().flat_map(|pair| &mut pair.programs);
-        let jobs = programs.map(|program| &mut program.job);
-        for job in jobs.chain(self.solos.iter_mut().map(|unit| &mut unit.job)) {
+        for job in programs.map(|program| &mut program.job) {
             if let Job::App { app, size } = job {
                 *size = apps::problem(apps::find(app)?, size)?.parameters();
             }
@@ -295,7 +332,11 @@ impl Plan {
 
 /// In words, what a quick run leaves out.
 pub fn subset(plan: &Plan) -> String {
-    let pairs: Vec<&str> = plan.pairs.iter().map(|pair| pair.name.as_str()).collect();
+    let name = |pair: &Pair| match pair.part {
+        Part::Assists => format!("{} without assists", pair.name),
+        _ => pair.name.clone(),
+    };
+    let pairs: Vec<String> = plan.pairs.iter().map(name).collect();
     format!(
         "Quick subset: the pairs {} only; rounds side by side for {} s; at least {} computations of an application; up to \
          {} rotations, if {} s suffice",

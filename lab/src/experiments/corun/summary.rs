@@ -58,6 +58,19 @@ pub struct Share {
     pub processors: Option<f64>,
     /// Context switches, each second, or each computation of an application: voluntary, involuntary.
     pub switches: Option<(f64, f64)>,
+    /// The same by whom they gave a processor; none where the runtime has no records of them.
+    pub split: Option<Split>,
+}
+
+/// Context switches by whom they gave a processor, each second, or each computation of an application.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Split {
+    /// To a worker that looked for work.
+    pub to_hunter: f64,
+    /// To another program, although a worker had work or because a hunter yielded.
+    pub external: f64,
+    /// All other ones: those of threads that are no workers.
+    pub other: f64,
 }
 
 /// Programs alone that compute the same with as many workers.
@@ -80,6 +93,10 @@ pub struct Average {
     pub unfairness: f64,
     /// Of all runs.
     pub throughput: f64,
+    /// The worst of any pair.
+    pub worst: f64,
+    /// Of all pairs; none for applications.
+    pub useful: Option<f64>,
     /// Of all programs, if known.
     pub variation: Option<f64>,
     /// How many pairs.
@@ -94,6 +111,9 @@ pub struct Cost {
     /// The time of each application, relative to that on the ABP governor; at least one.
     pub each: Vec<(String, f64)>,
 }
+
+/// What nobody notices: an application that is alone may take so much longer than on the ABP governor.
+pub const TOLERANCE: f64 = 0.02;
 
 /// Others are worth a warning from this many processors on.
 const DISTURBANCE: f64 = 0.1;
@@ -147,6 +167,11 @@ impl Summary {
                 runtime: (*name).to_owned(),
                 unfairness: of(|balance| balance.unfairness)?,
                 throughput: of(|balance| balance.throughput)?,
+                worst: pairs
+                    .iter()
+                    .filter_map(|pair| Some(pair.on(name)?.worst))
+                    .fold(0.0, f64::max),
+                useful: all_of(pairs.iter().filter_map(|pair| pair.on(name)).map(|it| it.useful)),
                 variation: mean(&variations),
                 pairs: pairs.len(),
             })
@@ -218,6 +243,16 @@ impl Summary {
         })
     }
 
+    /// Of all context switches of a part's programs on a runtime, the shares that went to hunters and to other programs. The
+    /// mean of the programs of which that is known.
+    pub fn shares_of_switches(&self, part: Part, runtime: &str) -> Option<(f64, f64)> {
+        let programs = self.part(part).filter_map(|pair| pair.on(runtime));
+        let splits = programs.flat_map(|balance| &balance.programs).filter_map(|share| share.split);
+        let shares: Vec<(f64, f64)> = splits.filter_map(|split| split.shares()).collect();
+        let of = |one: fn(&(f64, f64)) -> f64| mean(&shares.iter().map(one).collect::<Vec<f64>>());
+        of(|share| share.0).zip(of(|share| share.1))
+    }
+
     /// What each runtime costs applications that are alone, relative to the ABP governor (section 5.5 of the paper).
     pub fn costs(&self) -> Vec<Cost> {
         let mut costs: Vec<Cost> = Vec::new();
@@ -240,6 +275,22 @@ impl Cost {
     /// The mean.
     pub fn mean(&self) -> f64 {
         self.each.iter().map(|(_, ratio)| ratio).sum::<f64>() / self.each.len() as f64
+    }
+}
+
+impl Cost {
+    /// The applications that are slower than on the ABP governor by more than anybody tolerates.
+    pub fn slow(&self) -> Vec<&str> {
+        let slow = self.each.iter().filter(|(_, ratio)| *ratio > 1.0 + TOLERANCE);
+        slow.map(|(app, _)| app.as_str()).collect()
+    }
+}
+
+impl Split {
+    /// The shares to hunters and to others; none where there is no switch at all.
+    pub fn shares(&self) -> Option<(f64, f64)> {
+        let all = self.to_hunter + self.external + self.other;
+        (all > 0.0).then(|| (self.to_hunter / all, self.external / all))
     }
 }
 
@@ -367,6 +418,11 @@ fn balance(
     })
 }
 
+/// The mean, if all are known.
+fn all_of(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    mean(&values.collect::<Option<Vec<f64>>>()?)
+}
+
 fn times(sample: &Sample) -> Vec<(u64, u64)> {
     sample.runs.iter().map(|run| (run.stretch.begun, run.stretch.ended)).collect()
 }
@@ -396,10 +452,18 @@ fn share(runs: &[&Run], slowdowns: &[f64]) -> Option<Share> {
         mean(&numbers.collect::<Option<Vec<f64>>>()?)
     };
     let voluntary = switches(|run| run.stretch.voluntary);
+    let both = voluntary.zip(switches(|run| run.stretch.involuntary));
+    let known = switches(|run| run.stretch.to_hunter).zip(switches(|run| run.stretch.external));
+    let split = both.zip(known).map(|((waits, taken), (to_hunter, external))| Split {
+        to_hunter,
+        external,
+        other: (waits + taken - to_hunter - external).max(0.0),
+    });
     Some(Share {
         slowdown: mean(slowdowns)?,
         variation: variation(if computations.is_empty() { &rates } else { &computations }),
         processors: all(|run| Some(run.stretch.processor_seconds? / run.stretch.seconds())),
-        switches: voluntary.zip(switches(|run| run.stretch.involuntary)),
+        switches: both,
+        split,
     })
 }

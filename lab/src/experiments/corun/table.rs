@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::pairs::{Part, Target};
 use super::plan;
 use super::record::Record;
-use super::summary::{Average, Balance, PairSummary, Share, SoloSummary, Summary};
+use super::summary::{Average, Balance, PairSummary, Share, SoloSummary, Summary, TOLERANCE};
 use super::unit::Job;
 
 /// Tables for people.
@@ -13,13 +13,14 @@ pub fn text(record: &Record, summary: &Summary) -> String {
     let mut text = head(record, summary);
     let parts = [
         (Part::Targets, "rounds side by side"),
+        (Part::Assists, "rounds side by side, with assists switched off"),
         (Part::Others, "rounds that nobody tuned for"),
         (Part::Applications, "applications side by side"),
     ];
     for (part, title) in parts {
         text += &co_runs(summary, part, title);
     }
-    text + &averages(summary) + &alone(summary) + &costs(summary)
+    text + &averages(summary) + &switches(summary) + &alone(summary) + &costs(summary)
 }
 
 fn head(record: &Record, summary: &Summary) -> String {
@@ -60,12 +61,21 @@ fn co_runs(summary: &Summary, part: Part, title: &str) -> String {
     }
     let mut text = format!(
         "\n{title}: slowdown of each; unfairness in points, mean and worst; weighted speedup; variation of each;\n\
-         processors of each; context switches of each, a second or a computation\n"
+         processors of each; context switches of each, a second or a computation, and those to hunters and to others\n"
     );
     let _ = writeln!(
         text,
-        "  {:<24}{:>15}{:>8}{:>7}{:>7}{:>6}{:>12}{:>12}{:>18}",
-        "", "slowdowns", "unfair", "worst", "useful", "thr.", "variation", "processors", "switches"
+        "  {:<29}{:>15}{:>8}{:>7}{:>7}{:>6}{:>12}{:>12}{:>18}{:>24}",
+        "",
+        "slowdowns",
+        "unfair",
+        "worst",
+        "useful",
+        "thr.",
+        "variation",
+        "processors",
+        "switches",
+        "hunters+others"
     );
     for found in summary.part(part) {
         let target = found.pair.target.map_or(String::new(), |target| wanted(&target));
@@ -95,7 +105,7 @@ fn row(runtime: &str, balance: &Balance, found: &PairSummary) -> String {
         .partial_overlap()
         .map_or(String::new(), |overlap| format!("  overlap only {overlap:.2}"));
     format!(
-        "  {runtime:<24}{:>15}{:>8.0}{:>7.0}{:>7}{:>6.2}{:>12}{:>12}{:>18}{verdict}{partly}\n",
+        "  {runtime:<29}{:>15}{:>8.0}{:>7.0}{:>7}{:>6.2}{:>12}{:>12}{:>18}{:>24}{verdict}{partly}\n",
         each(&|share| Some(percent(share.slowdown))),
         100.0 * balance.unfairness,
         100.0 * balance.worst,
@@ -104,6 +114,7 @@ fn row(runtime: &str, balance: &Balance, found: &PairSummary) -> String {
         each(&|share| share.variation.map(percent)),
         each(&|share| share.processors.map(|processors| format!("{processors:.2}"))),
         each(&|share| share.switches.map(|(waits, taken)| format!("{:.0}", waits + taken))),
+        each(&|share| share.split.map(|it| format!("{:.0}+{:.0}", it.to_hunter, it.external))),
     )
 }
 
@@ -119,13 +130,19 @@ fn averages(summary: &Summary) -> String {
     let mut table = |title: &str, averages: &[Average]| {
         let Some(first) = averages.first() else { return };
         let _ = writeln!(text, "\n{title}, averages over {} pairs", first.pairs);
-        let _ = writeln!(text, "  {:<24}{:>8}{:>7}{:>11}", "", "unfair", "thr.", "variation");
-        for Average { runtime, unfairness, throughput, variation, .. } in averages {
+        let _ = writeln!(
+            text,
+            "  {:<29}{:>8}{:>7}{:>7}{:>7}{:>11}",
+            "", "unfair", "worst", "useful", "thr.", "variation"
+        );
+        for Average { runtime, unfairness, worst, useful, throughput, variation, .. } in averages {
             let variation = variation.map_or("-".to_owned(), percent);
+            let useful = useful.map_or("-".to_owned(), |useful| format!("{useful:.2}"));
             let _ = writeln!(
                 text,
-                "  {runtime:<24}{:>8.0}{throughput:>7.2}{variation:>11}",
-                100.0 * unfairness
+                "  {runtime:<29}{:>8.0}{:>7.0}{useful:>7}{throughput:>7.2}{variation:>11}",
+                100.0 * unfairness,
+                100.0 * worst
             );
         }
     };
@@ -135,14 +152,25 @@ fn averages(summary: &Summary) -> String {
     text
 }
 
-/// The averages that are shown: all pairs of applications for the runtimes measured on all of them; the stated pairs for
-/// all runtimes; thresholds.
+/// The averages that are shown: rounds, with and without assists; all pairs of applications for the runtimes measured on
+/// all of them; the stated pairs for all runtimes; thresholds.
 pub fn groups_of_averages(summary: &Summary) -> Vec<(&'static str, Vec<Average>)> {
+    let rounds = |part| {
+        let own: Vec<&str> = summary.runtimes(part);
+        let everywhere = |name: &&str| summary.part(part).all(|pair| pair.on(name).is_some());
+        let everywhere: Vec<&str> = own.into_iter().filter(everywhere).collect();
+        summary.averages(summary.part(part), &everywhere)
+    };
     let pairs = || summary.part(Part::Applications);
     let all = summary.runtimes(Part::Applications);
     let everywhere: Vec<&str> =
         all.iter().copied().filter(|name| pairs().all(|pair| pair.on(name).is_some())).collect();
-    let mut groups = vec![("all applications", summary.averages(pairs(), &everywhere))];
+    let mut groups = vec![
+        ("rounds with targets", rounds(Part::Targets)),
+        ("assists switched off", rounds(Part::Assists)),
+        ("rounds that nobody tuned for", rounds(Part::Others)),
+        ("all applications", summary.averages(pairs(), &everywhere)),
+    ];
     if everywhere.len() < all.len() {
         groups.push(("alternatives", summary.averages(pairs(), &all)));
     }
@@ -150,6 +178,31 @@ pub fn groups_of_averages(summary: &Summary) -> Vec<(&'static str, Vec<Average>)
     groups.push(("SleepThreshold", thresholds.collect()));
     groups.retain(|(_, averages)| !averages.is_empty());
     groups
+}
+
+fn switches(summary: &Summary) -> String {
+    let mut text = String::new();
+    for part in [Part::Targets, Part::Applications] {
+        for runtime in summary.runtimes(part) {
+            let Some((to_hunter, external)) = summary.shares_of_switches(part, runtime) else {
+                continue;
+            };
+            if text.is_empty() {
+                text +=
+                    "\ncontext switches: the shares to hunters, to other programs, other ones\n";
+            }
+            let other = (1.0 - to_hunter - external).max(0.0);
+            let _ = writeln!(
+                text,
+                "  {:<14}{runtime:<29}{:>6}{:>6}{:>6}",
+                part.name(),
+                percent(to_hunter),
+                percent(external),
+                percent(other)
+            );
+        }
+    }
+    text
 }
 
 fn alone(summary: &Summary) -> String {
@@ -183,9 +236,23 @@ fn costs(summary: &Summary) -> String {
         }
         let each = cost.each.iter().map(|(app, ratio)| format!("{app} {ratio:.2}"));
         let each = each.collect::<Vec<_>>().join(" · ");
-        let _ = writeln!(text, "  {:<24}mean {:.2}: {each}", cost.runtime, cost.mean());
+        let _ = writeln!(text, "  {:<29}mean {:.2}: {each}", cost.runtime, cost.mean());
+    }
+    if let Some(verdict) = verdict(summary) {
+        let _ = writeln!(text, "  {verdict}");
     }
     text
+}
+
+/// Whether any application takes longer on the default governor than is tolerated.
+pub fn verdict(summary: &Summary) -> Option<String> {
+    let costs = summary.costs();
+    let ours = costs.iter().find(|cost| cost.runtime == "locksley")?;
+    let tolerated = percent(TOLERANCE);
+    Some(match &ours.slow()[..] {
+        [] => format!("no application is slower on locksley by more than {tolerated}"),
+        slow => format!("slower on locksley by more than {tolerated}: {}", slow.join(", ")),
+    })
 }
 
 fn percent(share: f64) -> String {

@@ -1,9 +1,6 @@
 //! Going through the plan, rotation by rotation: within one the runtimes take turns, so that whatever happens to the
 //! machine happens to all of them. Each measurement is made by a process of its own, with fresh workers.
 
-use std::collections::HashSet;
-use std::ops::ControlFlow;
-use std::path::Path;
 use std::time::Duration;
 
 use super::instructions;
@@ -11,10 +8,10 @@ use super::once::{Finding, Subject};
 use super::plan::{self, PLAIN, SERIAL, STUCK_WORKERS};
 use super::program::Program;
 use super::record::{Header, INSTRUCTIONS, Measurement, Plan, Reading};
+use crate::experiments::course::{self, Rotations};
+use crate::experiments::journal::Journal;
 use crate::fault::{Fault, Outcome};
-use crate::progress::Progress;
 use crate::record::Cell;
-use crate::record::lines::Lines;
 
 /// Something to measure in each rotation.
 struct Turn<'a> {
@@ -24,87 +21,39 @@ struct Turn<'a> {
     repeats: usize,
 }
 
-/// What has been measured, in memory and on disk.
-pub(super) struct Journal {
-    lines: Lines,
-    measurements: Vec<Measurement>,
-    measured: HashSet<(Cell, usize)>,
-    given_up: HashSet<Cell>,
-}
-
-impl Journal {
-    /// Opens the journal at `path`: see [`Lines::open`].
-    pub(super) fn open(path: &Path, header: &Header, fresh: bool) -> Outcome<Journal> {
-        let (lines, measurements) = Lines::open(path, header, fresh)?;
-        let mut journal = Journal {
-            lines,
-            measurements: Vec::new(),
-            measured: HashSet::new(),
-            given_up: HashSet::new(),
-        };
-        for measurement in measurements {
-            journal.remember(measurement);
-        }
-        Ok(journal)
+impl course::Turn<Measurement> for Turn<'_> {
+    fn name(&self) -> String {
+        let Cell { app, size, runtime, workers } = &self.cell;
+        format!("{app} {size} on {runtime}, P = {workers}")
     }
 
-    fn add(&mut self, measurement: Measurement) -> Outcome<()> {
-        self.lines.add(&measurement)?;
-        self.remember(measurement);
-        Ok(())
+    fn repeats(&self) -> usize {
+        self.repeats
     }
 
-    fn remember(&mut self, measurement: Measurement) {
-        self.measured.insert((measurement.cell.clone(), measurement.repeat));
-        if let Reading::Never(_) = measurement.reading {
-            self.given_up.insert(measurement.cell.clone());
-        }
-        self.measurements.push(measurement);
-    }
-
-    /// Whether there is nothing more to be learnt from this repetition: it was made, or the measurement never ends.
-    fn has(&self, cell: &Cell, repeat: usize) -> bool {
-        self.given_up.contains(cell) || self.measured.contains(&(cell.clone(), repeat))
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.measurements.len()
-    }
-
-    pub(super) fn into_measurements(self) -> Vec<Measurement> {
-        self.measurements
+    /// There is nothing more to be learnt from a repetition that was made, or if one never ended.
+    fn has_made(&self, measurement: &Measurement, rotation: usize) -> bool {
+        let never = matches!(measurement.reading, Reading::Never(_));
+        measurement.cell == self.cell && (never || measurement.repeat == rotation)
     }
 }
 
 /// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over.
-pub(super) fn all(header: &Header, programs: &[Program], journal: &mut Journal) -> Outcome<()> {
+pub(super) fn all(
+    header: &Header,
+    programs: &[Program],
+    journal: &mut Journal<Measurement>,
+) -> Outcome<()> {
     let plan = &header.plan;
-    let turns = turns(plan, programs);
-    let steps = turns.iter().map(|turn| turn.repeats).sum::<usize>();
-    let progress = Progress::start("forkjoin", steps, journal.len());
-    if plan.quick {
-        progress.news(&plan::subset(plan));
-    }
+    let mut news: Vec<String> = plan.quick.then(|| plan::subset(plan)).into_iter().collect();
     for missing in &header.left_out {
-        progress.news(&format!("without {}: {}", missing.runtime, missing.reason));
+        news.push(format!("without {}: {}", missing.runtime, missing.reason));
     }
-    if journal.len() > 0 {
-        progress.news(&format!("{} of {steps} are measured already; going on", journal.len()));
-    }
-    for rotation in 0..plan.repeats {
-        let before = journal.len();
-        for turn in turns.iter().filter(|turn| rotation < turn.repeats) {
-            if take(turn, rotation, plan, journal, &progress)?.is_break() {
-                progress.news(&format!("the time is over: {} of {steps} measured", journal.len()));
-                return Ok(());
-            }
-        }
-        if journal.len() > before {
-            let (done, all, seconds) = (rotation + 1, plan.repeats, progress.seconds());
-            progress.news(&format!("rotation {done} of {all} done after {seconds:.0} s"));
-        }
-    }
-    Ok(())
+    let rotations = Rotations { name: "forkjoin", news, budget_seconds: plan.budget_seconds };
+    rotations.go(&turns(plan, programs), journal, |turn, rotation| {
+        let reading = read(&turn.cell, turn.program, plan).map_err(Fault::run)?;
+        Ok(Measurement { cell: turn.cell.clone(), repeat: rotation, reading })
+    })
 }
 
 /// What is measured, in the order in which it is.
@@ -136,30 +85,6 @@ fn turns<'a>(plan: &Plan, programs: &'a [Program]) -> Vec<Turn<'a>> {
     turns
 }
 
-/// Takes a measurement if it is missing; breaks off when the time is over.
-fn take(
-    turn: &Turn<'_>,
-    rotation: usize,
-    plan: &Plan,
-    journal: &mut Journal,
-    progress: &Progress,
-) -> Outcome<ControlFlow<()>> {
-    let Turn { cell, program, .. } = turn;
-    if journal.has(cell, rotation) {
-        return Ok(ControlFlow::Continue(()));
-    }
-    // Everything is measured once, whatever the time.
-    if rotation > 0 && progress.seconds() >= plan.budget_seconds {
-        return Ok(ControlFlow::Break(()));
-    }
-    progress.next(|| name(cell));
-    let reading =
-        read(cell, program, plan).map_err(|why| Fault::run(format!("{}: {why}", name(cell))))?;
-    journal.add(Measurement { cell: cell.clone(), repeat: rotation, reading })?;
-    progress.step();
-    Ok(ControlFlow::Continue(()))
-}
-
 fn read(cell: &Cell, program: &Program, plan: &Plan) -> Result<Reading, String> {
     let Cell { app, size, workers, .. } = cell;
     if app == INSTRUCTIONS {
@@ -184,8 +109,4 @@ fn read(cell: &Cell, program: &Program, plan: &Plan) -> Result<Reading, String> 
         }
         (Some(_), _) => Err("it answered something else".to_owned()),
     }
-}
-
-fn name(cell: &Cell) -> String {
-    format!("{} {} on {}, P = {}", cell.app, cell.size, cell.runtime, cell.workers)
 }

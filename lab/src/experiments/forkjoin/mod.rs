@@ -16,14 +16,15 @@ pub mod table;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::fault::{Fault, Outcome};
+use super::course::Destination;
+use crate::fault::Outcome;
 use crate::machine::Machine;
-use crate::record::{Document, Versions, files, time};
+use crate::record::{Document, Versions, time};
 use crate::report;
 use program::Program;
-use record::{Header, LeftOut, Plan, Record};
+use record::{Header, LeftOut, Measurement, Plan, Record};
 use summary::Summary;
 
 /// What the command line asks for.
@@ -59,14 +60,8 @@ pub struct Finished {
 /// Measures what is not measured yet and writes the record and the page.
 pub fn run(options: &Options) -> Outcome<Finished> {
     let Options { plan, programs, left_out, json, out, fresh } = options;
-    let page = report::prepare(out)?;
-    if files::are_one(&page, json) {
-        return Err(Fault::input(format!(
-            "the record and the page would both be {}",
-            json.display()
-        )));
-    }
-    let earlier: Option<Record> = files::prepare(json)?;
+    let destination = Destination { json, out, fresh: *fresh };
+    let page = destination.page()?;
     let header = Header {
         plan: plan.clone(),
         machine: Machine::here(),
@@ -74,41 +69,18 @@ pub fn run(options: &Options) -> Outcome<Finished> {
         runtimes: programs.iter().map(|program| program.runtime.clone()).collect(),
         left_out: left_out.clone(),
     };
-
-    let earlier = earlier.filter(|earlier| !fresh && earlier.header == header);
-    let is_old = earlier.is_some();
-    let record = match earlier {
-        Some(earlier) => earlier,
-        None => {
-            let journal = journal_of(json);
-            let record = measured(header, programs, &journal, *fresh)?;
-            files::write(json, &record)?;
-            // One that stays behind does no harm.
-            let _ = std::fs::remove_file(journal);
-            record
-        }
-    };
+    let (record, is_old) = destination.record(
+        &header,
+        |earlier: &Record| earlier.header == header,
+        |journal| measure::all(&header, programs, journal),
+        |started, measurements| record_of(header.clone(), started, measurements),
+    )?;
     let summary = Summary::of(&record);
     report::forkjoin::write(&page, &record, &summary)?;
     Ok(Finished { record, summary, page, is_old })
 }
 
-fn measured(header: Header, programs: &[Program], path: &Path, fresh: bool) -> Outcome<Record> {
-    let started = time::now();
-    let mut journal = measure::Journal::open(path, &header, fresh)?;
-    measure::all(&header, programs, &mut journal)?;
-    Ok(Record {
-        format: Record::FORMAT.to_owned(),
-        header,
-        started,
-        finished: time::now(),
-        measurements: journal.into_measurements(),
-    })
-}
-
-/// The measurements of an unfinished run stand beside the record that they will become.
-fn journal_of(json: &Path) -> PathBuf {
-    let mut name = json.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
-    json.with_file_name(name)
+fn record_of(header: Header, started: String, measurements: Vec<Measurement>) -> Record {
+    let format = Record::FORMAT.to_owned();
+    Record { format, header, started, finished: time::now(), measurements }
 }

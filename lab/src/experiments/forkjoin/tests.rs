@@ -1,13 +1,15 @@
 //! A made-up record, and runs so small that they say nothing of speed.
 
 use std::fs;
+use std::path::Path;
 
 use super::once::{Shape, Subject, Takeover};
 use super::plan::{Choice, PLAIN, SERIAL};
-use super::record::{INSTRUCTIONS, Measurement, Reading, Runtime, Size};
+use super::record::{INSTRUCTIONS, Reading, Runtime, Size};
 use super::summary::Fate;
 use super::*;
-use crate::record::Cell;
+use crate::fault::Fault;
+use crate::record::{Cell, files};
 
 fn tiny_plan() -> Plan {
     let size = |app: &str, size: &str| Size { app: app.to_owned(), size: size.to_owned() };
@@ -182,6 +184,10 @@ mod scripts {
             out: folder.join("page"),
             fresh: false,
         }
+    }
+
+    fn journal_of(json: &Path) -> PathBuf {
+        json.with_file_name("forkjoin.json.part")
     }
 
     #[test]

@@ -120,6 +120,12 @@ impl SwitchRing {
         read_record(self.word(self.page + (offset & !7)).load(Ordering::Relaxed))
     }
 
+    /// How often the thread has left its processor and come back since the ring was made.
+    pub(super) fn completed(&self) -> u64 {
+        // Relaxed: a number, and nothing is read because of it. A record for each way.
+        self.word(HEAD).load(Ordering::Relaxed) / (2 * RECORD_BYTES)
+    }
+
     fn word(&self, offset: usize) -> &AtomicU64 {
         debug_assert!(offset.is_multiple_of(8) && offset + 8 <= 2 * self.page);
         // SAFETY: the offset lies within the two pages.
@@ -175,6 +181,23 @@ mod tests {
         assert_eq!(read_record(RECORD_BYTES << 48 | RECORD_SWITCH), Some(Switch::In));
         assert_eq!(read_record(RECORD_BYTES << 48 | 9), None);
         assert_eq!(read_record(16 << 48 | RECORD_SWITCH), None);
+    }
+
+    #[test]
+    fn a_switch_is_counted_when_it_is_over() {
+        if let Err(why) = probe() {
+            return eprintln!("not tried: {why}");
+        }
+        std::thread::spawn(|| {
+            let ring = SwitchRing::of_this_thread().unwrap();
+            for least in 1..100 {
+                std::thread::sleep(Duration::from_micros(10));
+                // More, where somebody else wanted the processor.
+                assert!(ring.completed() >= least, "{} of {least}", ring.completed());
+            }
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

@@ -84,6 +84,11 @@ impl ThreadWatch {
         }
     }
 
+    /// How often the thread has left its processor and come back; `None` where there are no records.
+    pub(crate) fn switches(&self) -> Option<u64> {
+        self.switches.as_ref().map(SwitchRing::completed)
+    }
+
     /// Moves the thread to processor `here` if it waits for another one, and may run here. It may move on afterwards: its
     /// affinity is as before when this returns. Says whether it was moved. Does nothing while somebody else does it.
     pub(crate) fn pull(&self, here: usize) -> bool {
