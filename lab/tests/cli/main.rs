@@ -3,5 +3,6 @@
 mod command_line;
 mod corun;
 mod cycler;
+mod rayon;
 mod support;
 mod wrong_input;
