@@ -232,8 +232,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(1);
     /// let pool = builder.stack_size(16 << 20).build()?;
-    /// let large = || std::hint::black_box([1_u8; 2 << 20]).iter().map(|&byte| byte as u32).sum();
-    /// assert_eq!(pool.install(large), 2_u32 << 20);
+    /// let large = || std::hint::black_box([1_u8; 2 << 20]).iter().map(|&byte| byte as u32).sum::<u32>();
+    /// assert_eq!(pool.install(large), 2 << 20);
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
     pub fn stack_size(self, stack_size: usize) -> Self {
