@@ -42,6 +42,8 @@ pub enum Command {
     Alternatives(Alternatives),
     /// Measure what programs side by side leave each other of the machine
     Corun(Corun),
+    /// Measure programs written for rayon on its own core and on Locksley's
+    Rayon(Rayon),
     /// Compute one application again and again behind a start gate: a program of `corun`
     #[command(hide = true)]
     Repeat(Repeat),
@@ -269,6 +271,44 @@ pub struct Corun {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// The folder for the page [default: out/corun, or out/corun-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley rayon`
+#[derive(Debug, Args)]
+pub struct Rayon {
+    /// At most a minute: fewer workloads, less time for each, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these workloads [default: all; four if quick]
+    #[arg(long, value_name = "W,..", value_delimiter = ',')]
+    pub workloads: Vec<String>,
+    /// Only in these settings: alone, oversubscribed, beside [default: all]
+    #[arg(long, value_name = "SETTING,..", value_delimiter = ',')]
+    pub settings: Vec<String>,
+    /// Only on these: rayon, which is its own core; locksley [default: both]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    pub runtimes: Vec<String>,
+    /// How often each is measured, if the time suffices [default: 9, or 3 if quick]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// For how long each program computes, in seconds [default: 0.7 alone, 2 beside busy threads; 0.3 and 1 if quick]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub secs: Option<std::time::Duration>,
+    /// The folder with the two programs, as they are [default: rayon-core/workloads/bin, where they are built first]
+    #[arg(long, value_name = "DIR")]
+    pub programs: Option<PathBuf>,
+    /// Where the figures and the machine are written [default: rayon.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/rayon, or out/rayon-quick]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// What all random input follows from

@@ -126,6 +126,14 @@ impl<R: Send> Results<R> {
 }
 
 /// What a task of a broadcast may know.
+///
+/// # Examples
+/// ```
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build()?;
+/// let shares = pool.broadcast(|context| (context.index(), context.num_threads()));
+/// assert_eq!(shares, [(0, 3), (1, 3), (2, 3)]);
+/// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+/// ```
 pub struct BroadcastContext<'a> {
     index: usize,
     num_threads: usize,

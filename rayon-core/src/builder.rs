@@ -57,6 +57,13 @@ impl Default for ThreadPoolBuilder {
 
 impl ThreadPoolBuilder {
     /// One that leaves everything as it is by default.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().build()?;
+    /// assert!(pool.current_num_threads() >= 1);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -107,6 +114,15 @@ where
     /// If a thread is refused, with what the system or the [`spawn_handler`](Self::spawn_handler) said; if the calling
     /// thread is to be [used](Self::use_current_thread) and belongs to a pool already; or if `LOCKSLEY_WORKERS`, where it
     /// is to say how many threads there are, is no number.
+    ///
+    /// # Examples
+    /// ```
+    /// use rayon_core::ThreadPoolBuilder;
+    ///
+    /// let refuse = |_| Err(std::io::Error::other("no more threads today"));
+    /// let refused = ThreadPoolBuilder::new().num_threads(1).spawn_handler(refuse).build();
+    /// assert_eq!(refused.unwrap_err().to_string(), "no more threads today");
+    /// ```
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let (pool, spawn) = self.into_parts();
         Ok(ThreadPool::from_pool(pool.build_with(spawn)?))
@@ -117,6 +133,16 @@ where
     /// # Errors
     /// If the global pool exists already, because it was built or used, under whichever name; and those of
     /// [`build`](Self::build).
+    ///
+    /// # Examples
+    /// ```
+    /// use rayon_core::ThreadPoolBuilder;
+    ///
+    /// ThreadPoolBuilder::new().num_threads(3).build_global()?;
+    /// assert_eq!(rayon_core::current_num_threads(), 3);
+    /// assert!(ThreadPoolBuilder::new().build_global().is_err(), "it exists already");
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
         let (pool, spawn) = self.into_parts();
         Ok(pool.build_global_with(spawn)?)
@@ -156,6 +182,13 @@ impl<S> ThreadPoolBuilder<S> {
     /// How many threads. If not set, or 0: what the environment variable `LOCKSLEY_WORKERS` says, or else
     /// `RAYON_NUM_THREADS`, or else the older `RAYON_RS_NUM_CPUS`; or as many as the processors that affinity and
     /// control-group quota allow. More than [`max_num_threads`] is as many as that.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(5).build()?;
+    /// assert_eq!(pool.current_num_threads(), 5);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn num_threads(self, num_threads: usize) -> Self {
         Self { num_threads, ..self }
     }
@@ -163,11 +196,29 @@ impl<S> ThreadPoolBuilder<S> {
     /// The calling thread becomes thread 0 of the pool, for as long as it lives. It runs tasks only while it waits for some,
     /// and in [`yield_now`](crate::yield_now) and [`yield_local`](crate::yield_local). No handler is called for it. What
     /// belongs to it is never freed.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build()?;
+    /// assert_eq!(rayon_core::current_thread_index(), Some(0));
+    /// let caller = std::thread::current().id();
+    /// assert_eq!(pool.install(|| std::thread::current().id()), caller);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn use_current_thread(self) -> Self {
         Self { use_current_thread: true, ..self }
     }
 
     /// The threads' names, by number. If not set, they have none.
+    ///
+    /// # Examples
+    /// ```
+    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(2);
+    /// let pool = builder.thread_name(|index| format!("painter {index}")).build()?;
+    /// let names = pool.broadcast(|_| std::thread::current().name().map(str::to_owned));
+    /// assert_eq!(names[1].as_deref(), Some("painter 1"));
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn thread_name<F>(self, closure: F) -> Self
     where
         F: FnMut(usize) -> String + 'static,
@@ -176,12 +227,33 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// The size of each thread's stack in bytes. If not set, the standard library decides.
+    ///
+    /// # Examples
+    /// ```
+    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(1);
+    /// let pool = builder.stack_size(16 << 20).build()?;
+    /// let large = || std::hint::black_box([1_u8; 2 << 20]).iter().map(|&byte| byte as u32).sum::<u32>();
+    /// assert_eq!(pool.install(large), 2 << 20);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn stack_size(self, stack_size: usize) -> Self {
         Self { stack_size: Some(stack_size), ..self }
     }
 
     /// Called with the payload of a panic that nobody waits for: of a spawned task, or of a handler. If not set, or if the
     /// handler panics, the process ends.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(1);
+    /// let pool = builder
+    ///     .panic_handler(move |payload| sender.send(*payload.downcast::<u32>().unwrap()).unwrap())
+    ///     .build()?;
+    /// pool.spawn(|| std::panic::panic_any(7_u32));
+    /// assert_eq!(receiver.recv(), Ok(7));
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn panic_handler<H>(self, panic_handler: H) -> Self
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -191,6 +263,15 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Called on each thread before it works, with its number. After a panic, which goes to the
     /// [`panic_handler`](Self::panic_handler), the thread works all the same.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(2);
+    /// let pool = builder.start_handler(move |index| sender.send(index).unwrap()).build()?;
+    /// assert_eq!(receiver.iter().take(2).sum::<usize>(), 0 + 1);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn start_handler<H>(self, start_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -200,6 +281,15 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Called on each thread after it has worked, with its number. A panic goes to the
     /// [`panic_handler`](Self::panic_handler).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(2);
+    /// drop(builder.exit_handler(move |index| sender.send(index).unwrap()).build()?);
+    /// assert_eq!(receiver.iter().sum::<usize>(), 0 + 1);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn exit_handler<H>(self, exit_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -244,6 +334,21 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Threads take their own tasks oldest first.
+    ///
+    /// # Examples
+    /// ```
+    /// # #![allow(deprecated)]
+    /// let mut order = std::sync::Mutex::new(Vec::new());
+    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(1);
+    /// builder.breadth_first().build()?.scope(|scope| {
+    ///     for n in 0..3 {
+    ///         let order = &order;
+    ///         scope.spawn(move |_| order.lock().unwrap().push(n));
+    ///     }
+    /// });
+    /// assert_eq!(order.get_mut().unwrap(), &[0, 1, 2]);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
     pub fn breadth_first(self) -> Self {
         Self { breadth_first: true, ..self }

@@ -9,6 +9,14 @@ use std::fmt;
 use crate::{ThreadPool, ThreadPoolBuilder};
 
 /// A [`ThreadPoolBuilder`] under its old name.
+///
+/// # Examples
+/// ```
+/// # #![allow(deprecated)]
+/// let pool = rayon_core::Configuration::new().num_threads(2).build()?;
+/// assert_eq!(pool.current_num_threads(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[deprecated(note = "Use `ThreadPoolBuilder`")]
 #[derive(Default)]
 pub struct Configuration {
@@ -89,6 +97,14 @@ impl Configuration {
 ///
 /// # Errors
 /// Those of [`ThreadPoolBuilder::build_global`].
+///
+/// # Examples
+/// ```
+/// # #![allow(deprecated)]
+/// rayon_core::initialize(rayon_core::Configuration::new().num_threads(2))?;
+/// assert_eq!(rayon_core::current_num_threads(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[deprecated(note = "use `ThreadPoolBuilder::build_global`")]
 pub fn initialize(config: Configuration) -> Result<(), Box<dyn Error>> {
     config.into_builder().build_global().map_err(Box::from)

@@ -7,6 +7,13 @@ use std::io;
 use locksley::BuildError;
 
 /// Why a pool could not be built.
+///
+/// # Examples
+/// ```
+/// rayon_core::ThreadPoolBuilder::new().build_global().unwrap();
+/// let error = rayon_core::ThreadPoolBuilder::new().build_global().unwrap_err();
+/// assert_eq!(error.to_string(), "The global thread pool has already been initialized.");
+/// ```
 #[derive(Debug)]
 pub struct ThreadPoolBuildError(Kind);
 

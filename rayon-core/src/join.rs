@@ -66,6 +66,9 @@ where
 }
 
 /// What a task of [`join_context`] may know.
+///
+/// # Examples
+/// See [`join_context`].
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,

@@ -48,6 +48,14 @@ impl ThreadPool {
     ///
     /// # Errors
     /// Those of [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
+    ///
+    /// # Examples
+    /// ```
+    /// # #![allow(deprecated)]
+    /// let pool = rayon_core::ThreadPool::new(rayon_core::Configuration::new().num_threads(3))?;
+    /// assert_eq!(pool.current_num_threads(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[deprecated(note = "Use `ThreadPoolBuilder::build`")]
     #[allow(deprecated)]
     pub fn new(configuration: crate::Configuration) -> Result<Self, Box<dyn Error>> {
@@ -58,6 +66,13 @@ impl ThreadPool {
     ///
     /// # Panics
     /// If `op` panics, with its payload.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.install(rayon_core::current_num_threads), 2);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn install<OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce() -> R + Send,
@@ -70,6 +85,13 @@ impl ThreadPool {
     ///
     /// # Panics
     /// If `op` panics on some thread, with one such payload, after it has ended on all.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.broadcast(|context| 10 * context.index()), [0, 10]);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
     where
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -79,18 +101,45 @@ impl ThreadPool {
     }
 
     /// How many threads it has.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.current_num_threads(), 2);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     #[inline]
     pub fn current_num_threads(&self) -> usize {
         self.pool().workers()
     }
 
     /// The calling thread's number in this pool; none where it does not belong to it.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.current_thread_index(), None);
+    /// assert!(pool.install(|| pool.current_thread_index()).is_some_and(|index| index < 2));
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     #[inline]
     pub fn current_thread_index(&self) -> Option<usize> {
         self.with_own(Worker::index)
     }
 
     /// Whether tasks wait in the calling thread's own deque; none where it does not belong to this pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// assert_eq!(pool.current_thread_has_pending_tasks(), None);
+    /// pool.install(|| {
+    ///     assert_eq!(pool.current_thread_has_pending_tasks(), Some(false));
+    ///     rayon_core::spawn(|| ());
+    ///     assert_eq!(pool.current_thread_has_pending_tasks(), Some(true));
+    /// });
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.with_own(Worker::has_own_tasks)
@@ -100,6 +149,15 @@ impl ThreadPool {
     ///
     /// # Panics
     /// As [`join`](crate::join()).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (mut left, mut right) = ([3, 1, 2], [6, 5, 4]);
+    /// pool.join(|| left.sort(), || right.sort());
+    /// assert_eq!((left, right), ([1, 2, 3], [4, 5, 6]));
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -114,6 +172,18 @@ impl ThreadPool {
     ///
     /// # Panics
     /// As [`scope`](crate::scope()).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (mut one, mut two) = (0, 0);
+    /// pool.scope(|scope| {
+    ///     scope.spawn(|_| one = 1);
+    ///     scope.spawn(|_| two = 2);
+    /// });
+    /// assert_eq!((one, two), (1, 2));
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -126,6 +196,20 @@ impl ThreadPool {
     ///
     /// # Panics
     /// As [`scope`](crate::scope()).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let mut text = std::sync::Mutex::new(String::new());
+    /// pool.scope_fifo(|scope| {
+    ///     for word in ["in ", "this ", "order"] {
+    ///         let text = &text;
+    ///         scope.spawn_fifo(move |_| text.lock().unwrap().push_str(word));
+    ///     }
+    /// });
+    /// assert_eq!(text.get_mut().unwrap(), "in this order");
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -138,6 +222,19 @@ impl ThreadPool {
     ///
     /// # Panics
     /// As [`scope`](crate::scope()).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let caller = std::thread::current().id();
+    /// let mut number = 1;
+    /// pool.in_place_scope(|scope| {
+    ///     assert_eq!(std::thread::current().id(), caller);
+    ///     scope.spawn(|_| number += 1);
+    /// });
+    /// assert_eq!(number, 2);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R,
@@ -149,6 +246,20 @@ impl ThreadPool {
     ///
     /// # Panics
     /// As [`scope`](crate::scope()).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let mut text = std::sync::Mutex::new(String::new());
+    /// pool.in_place_scope_fifo(|scope| {
+    ///     for word in ["in ", "this ", "order"] {
+    ///         let text = &text;
+    ///         scope.spawn_fifo(move |_| text.lock().unwrap().push_str(word));
+    ///     }
+    /// });
+    /// assert_eq!(text.get_mut().unwrap(), "in this order");
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -157,6 +268,15 @@ impl ThreadPool {
     }
 
     /// [`spawn`](crate::spawn()) into this pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn(move || sender.send(rayon_core::current_num_threads()).unwrap());
+    /// assert_eq!(receiver.recv(), Ok(2));
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn spawn<OP>(&self, op: OP)
     where
         OP: FnOnce() + Send + 'static,
@@ -165,6 +285,19 @@ impl ThreadPool {
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo()) into this pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// for n in 0..3 {
+    ///     let sender = sender.clone();
+    ///     pool.spawn_fifo(move || sender.send(n).unwrap());
+    /// }
+    /// drop(sender);
+    /// assert_eq!(receiver.iter().collect::<Vec<_>>(), [0, 1, 2]);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn spawn_fifo<OP>(&self, op: OP)
     where
         OP: FnOnce() + Send + 'static,
@@ -173,6 +306,15 @@ impl ThreadPool {
     }
 
     /// [`spawn_broadcast`](crate::spawn_broadcast()) into this pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn_broadcast(move |context| sender.send(context.index()).unwrap());
+    /// assert_eq!(receiver.iter().sum::<usize>(), 0 + 1);
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn spawn_broadcast<OP>(&self, op: OP)
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -181,11 +323,39 @@ impl ThreadPool {
     }
 
     /// [`yield_now`](crate::yield_now()), where the calling thread belongs to this pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// use rayon_core::Yield;
+    ///
+    /// assert_eq!(pool.yield_now(), None);
+    /// pool.install(|| {
+    ///     pool.spawn(|| ());
+    ///     assert_eq!(pool.yield_now(), Some(Yield::Executed));
+    ///     assert_eq!(pool.yield_now(), Some(Yield::Idle));
+    /// });
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn yield_now(&self) -> Option<Yield> {
         self.with_own(run_one)
     }
 
     /// [`yield_local`](crate::yield_local()), where the calling thread belongs to this pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// use rayon_core::Yield;
+    ///
+    /// assert_eq!(pool.yield_local(), None);
+    /// pool.install(|| {
+    ///     pool.spawn(|| ());
+    ///     assert_eq!(pool.yield_local(), Some(Yield::Executed));
+    ///     assert_eq!(pool.yield_local(), Some(Yield::Idle));
+    /// });
+    /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+    /// ```
     pub fn yield_local(&self) -> Option<Yield> {
         self.with_own(run_local)
     }

@@ -7,6 +7,23 @@ use std::thread;
 use locksley::WorkerThread;
 
 /// A thread of a pool, for a [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler) to start.
+///
+/// # Examples
+/// ```
+/// let pool = rayon_core::ThreadPoolBuilder::new()
+///     .num_threads(2)
+///     .thread_name(|index| format!("painter {index}"))
+///     .stack_size(1 << 20)
+///     .spawn_handler(|thread| {
+///         assert_eq!(thread.name(), Some(format!("painter {}", thread.index()).as_str()));
+///         assert_eq!(thread.stack_size(), Some(1 << 20));
+///         std::thread::spawn(|| thread.run());
+///         Ok(())
+///     })
+///     .build()?;
+/// assert_eq!(pool.broadcast(|context| context.index()), [0, 1]);
+/// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+/// ```
 pub struct ThreadBuilder {
     pub(crate) name: Option<String>,
     pub(crate) stack_size: Option<usize>,

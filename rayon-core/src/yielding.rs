@@ -3,6 +3,9 @@
 use locksley::Worker;
 
 /// What came of [`yield_now`] or [`yield_local`].
+///
+/// # Examples
+/// See [`yield_now`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
     /// A task was found, and has been run.

@@ -8,6 +8,7 @@ mod cycler;
 mod forkjoin;
 mod machine;
 mod neighbour;
+mod rayon;
 mod repeat;
 mod report;
 mod rounds;
@@ -30,6 +31,7 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::ForkjoinOnce(arguments) => forkjoin::once(&arguments),
         Command::Alternatives(arguments) => alternatives::execute(&arguments),
         Command::Corun(arguments) => corun::execute(&arguments),
+        Command::Rayon(arguments) => rayon::execute(&arguments),
         Command::Repeat(arguments) => repeat::execute(&arguments),
         Command::Neighbour(arguments) => neighbour::execute(&arguments),
         Command::Sleeper(arguments) => sleeper::execute(&arguments),

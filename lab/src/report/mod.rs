@@ -14,6 +14,7 @@ mod marks;
 pub mod neighbour;
 mod page;
 mod percentiles;
+pub mod rayon;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -234,3 +234,13 @@ fn co_runs() {
     refused(&["repeat", "knary", "--runtime", "static"]);
     refused(&["rounds", "--runtime", "loop", "--leaf", "18446744073709551615"]);
 }
+
+#[test]
+fn programs_for_rayon() {
+    let missing = ["rayon", "--quick", "--programs", "no such folder"];
+    assert!(refused(&missing).contains("rayon-core/workloads/build"));
+    assert!(refused(&["rayon", "--settings", "above"]).contains("alone, oversubscribed, beside"));
+    assert!(refused(&["rayon", "--runtimes", "tbb"]).contains("rayon, locksley"));
+    refused(&["rayon", "--repeats", "0"]);
+    refused(&["rayon", "--secs", "0"]);
+}

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::random::Random;
-use crate::workload::{Instance, Workload};
+use crate::workload::{Computation, Instance, Workload, checked};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "collect",
@@ -19,7 +19,7 @@ struct Collect {
     answer: Option<Answer>,
 }
 
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 struct Answer {
     kept: Vec<u64>,
     pieces: Vec<(usize, u64)>,
@@ -33,7 +33,7 @@ fn prepare(size: usize, seed: u64) -> Box<dyn Instance> {
     let mut random = Random::new(seed);
     let numbers: Vec<u64> = (0..size).map(|_| random.next()).collect();
     let needle = numbers[size * 3 / 4];
-    Box::new(Collect { numbers, needle, answer: None })
+    checked(Collect { numbers, needle, answer: None })
 }
 
 fn mix(number: u64) -> u64 {
@@ -41,7 +41,13 @@ fn mix(number: u64) -> u64 {
     mixed ^ mixed >> 27
 }
 
-impl Instance for Collect {
+impl Computation for Collect {
+    type Answer = Option<Answer>;
+
+    fn reset(&mut self) {
+        self.answer = None;
+    }
+
     fn run(&mut self) {
         let numbers = &self.numbers;
         let needle = self.needle;
@@ -57,6 +63,10 @@ impl Instance for Collect {
             any: numbers.par_iter().find_any(|&&n| n == needle).is_some(),
             last: numbers.par_iter().map(|&n| mix(n)).find_last(|n| n % 1009 == 0),
         });
+    }
+
+    fn answer(&self) -> &Option<Answer> {
+        &self.answer
     }
 
     fn is_correct(&self) -> bool {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::random::Random;
-use crate::workload::{Instance, Workload};
+use crate::workload::{Computation, Instance, Workload, checked};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "life",
@@ -24,7 +24,7 @@ struct Life {
 fn prepare(side: usize, seed: u64) -> Box<dyn Instance> {
     let mut random = Random::new(seed);
     let first: Vec<bool> = (0..side * side).map(|_| random.below(3) == 0).collect();
-    Box::new(Life { side, cells: first.clone(), first })
+    checked(Life { side, cells: first.clone(), first })
 }
 
 fn lives(cells: &[bool], side: usize, row: usize, column: usize) -> bool {
@@ -39,7 +39,13 @@ fn lives(cells: &[bool], side: usize, row: usize, column: usize) -> bool {
     living == 3 || living == 4 && cells[row * side + column]
 }
 
-impl Instance for Life {
+impl Computation for Life {
+    type Answer = Vec<bool>;
+
+    fn reset(&mut self) {
+        self.cells.copy_from_slice(&self.first);
+    }
+
     fn run(&mut self) {
         let side = self.side;
         for _ in 0..GENERATIONS {
@@ -52,6 +58,10 @@ impl Instance for Life {
             });
             self.cells = next;
         }
+    }
+
+    fn answer(&self) -> &Vec<bool> {
+        &self.cells
     }
 
     /// The same by another way: living cells tell their neighbours.

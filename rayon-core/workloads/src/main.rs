@@ -1,22 +1,28 @@
-//! Programs of the kinds that rayon's own demonstrations are of, written against rayon's interface: one is run once, and
-//! checked by other means.
+//! Programs of the kinds that rayon's own demonstrations are of, written against rayon's interface: one is computed again and
+//! again, and checked. The laboratory's experiment `rayon` measures it.
 //!
-//! `rayon-workloads WORKLOAD SIZE WORKERS SEED` prints a line of JSON; SIZE `-` means the workload's own. Without arguments
-//! it lists the workloads. Which core it runs on is decided when it is built.
+//! - `rayon-workloads` lists the workloads;
+//! - `rayon-workloads version` says in one line of JSON which core it was built on, and what there is;
+//! - `rayon-workloads WORKLOAD SIZE WORKERS SEED` computes; SIZE `-` means the workload's own. See [`repetition::repeat`].
+//!
+//! Which core it runs on is decided when it is built: see `build`. It ends with 1 where an answer is wrong, and with 2 where
+//! it cannot do what it is asked.
 
+mod clock;
 mod collect;
+mod introduction;
 mod life;
 mod matmul;
 mod mergesort;
 mod nbody;
 mod quicksort;
 mod random;
+mod repetition;
 mod sieve;
 mod tsp;
 mod workload;
 
 use std::process::ExitCode;
-use std::time::Instant;
 
 use workload::{ALL, Workload};
 
@@ -29,18 +35,31 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.is_empty() {
-        for workload in ALL {
-            println!("{:<10} {:>9}  {}", workload.name, workload.size, workload.about);
+    let ended = match &arguments[..] {
+        [] => {
+            for workload in ALL {
+                println!("{:<10} {:>9}  {}", workload.name, workload.size, workload.about);
+            }
+            Ok(())
         }
-        return ExitCode::SUCCESS;
-    }
-    match parse(&arguments).and_then(|arguments| run(&arguments)) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(message) => {
+        [only] if only == "version" => {
+            println!("{}", introduction::line());
+            Ok(())
+        }
+        _ => parse(&arguments).map_err(|message| (2, message)).and_then(|arguments| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.workers).build();
+            let pool = pool.map_err(|error| (2, error.to_string()))?;
+            // All threads are there, and have run once.
+            pool.broadcast(|_| ());
+            let mut instance = (arguments.workload.prepare)(arguments.size, arguments.seed);
+            repetition::repeat(instance.as_mut(), &pool).map_err(|message| (1, message))
+        }),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((code, message)) => {
             eprintln!("rayon-workloads: {message}");
-            ExitCode::from(2)
+            ExitCode::from(code)
         }
     }
 }
@@ -53,9 +72,8 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
     };
     let workload = ALL.iter().find(|workload| workload.name == name);
     let workload = workload.ok_or_else(|| format!("there is no workload '{name}'"))?;
-    let number = |text: &str| text.parse().map_err(|_| format!("'{text}' is not a number"));
     let size = if size == "-" { workload.size } else { number(size)? };
-    let (workers, seed) = (number(workers)?, number(seed)? as u64);
+    let (workers, seed) = (number(workers)?, number(seed)?);
     if size == 0 || workers == 0 {
         return Err("size and workers are at least 1".to_owned());
     }
@@ -65,21 +83,6 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
     Ok(Arguments { workload, size, workers, seed })
 }
 
-/// Whether the answer was right.
-fn run(arguments: &Arguments) -> Result<bool, String> {
-    let Arguments { workload, size, workers, seed } = *arguments;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build();
-    let pool = pool.map_err(|error| error.to_string())?;
-    // All threads are there, and have run once.
-    pool.broadcast(|_| ());
-    let mut instance = (workload.prepare)(size, seed);
-    let begin = Instant::now();
-    pool.install(|| instance.run());
-    let seconds = begin.elapsed().as_secs_f64();
-    let correct = instance.is_correct();
-    let name = workload.name;
-    println!(
-        r#"{{"workload":"{name}","size":{size},"workers":{workers},"seconds":{seconds:.9},"correct":{correct}}}"#
-    );
-    Ok(correct)
+fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| format!("'{text}' is not a number"))
 }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::random::Random;
-use crate::workload::{Instance, Workload};
+use crate::workload::{Computation, Instance, Workload, checked};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "matmul",
@@ -27,10 +27,16 @@ struct Matmul {
 fn prepare(side: usize, seed: u64) -> Box<dyn Instance> {
     let mut random = Random::new(seed);
     let mut matrix = || (0..side * side).map(|_| random.next() | 1).collect::<Vec<_>>();
-    Box::new(Matmul { side, left: matrix(), right: matrix(), product: vec![0; side * side] })
+    checked(Matmul { side, left: matrix(), right: matrix(), product: vec![0; side * side] })
 }
 
-impl Instance for Matmul {
+impl Computation for Matmul {
+    type Answer = Vec<u64>;
+
+    fn reset(&mut self) {
+        self.product.fill(0);
+    }
+
     fn run(&mut self) {
         let Self { side, left, right, product } = self;
         let side = *side;
@@ -45,6 +51,10 @@ impl Instance for Matmul {
                 }
             },
         );
+    }
+
+    fn answer(&self) -> &Vec<u64> {
+        &self.product
     }
 
     /// Freivalds' check ("Probabilistic machines can use less running time", 1977), for three vectors.

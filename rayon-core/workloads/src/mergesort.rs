@@ -3,7 +3,7 @@
 use rayon::join;
 
 use crate::random::Random;
-use crate::workload::{Instance, Workload};
+use crate::workload::{Computation, Instance, Workload, checked};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mergesort",
@@ -31,11 +31,7 @@ fn prepare(size: usize, seed: u64) -> Box<dyn Instance> {
     let key =
         |n: usize, random: &mut Random| (random.below(keys) as u32 + u32::from(n == 0), n as u32);
     let input: Vec<Item> = (0..size).map(|n| key(n, &mut random)).collect();
-    Box::new(Mergesort {
-        sorted: input.iter().rev().copied().collect(),
-        buffer: input.clone(),
-        input,
-    })
+    checked(Mergesort { sorted: input.clone(), buffer: input.clone(), input })
 }
 
 /// Sorts `items`; into `buffer`, if `away`. Both hold the same to begin with.
@@ -82,10 +78,20 @@ fn merge(first: &[Item], second: &[Item], to: &mut [Item]) {
     join(|| merge(first, second, to), || merge(first_rest, second_rest, to_rest));
 }
 
-impl Instance for Mergesort {
-    fn run(&mut self) {
+impl Computation for Mergesort {
+    type Answer = Vec<Item>;
+
+    fn reset(&mut self) {
         self.sorted.copy_from_slice(&self.input);
+        self.buffer.copy_from_slice(&self.input);
+    }
+
+    fn run(&mut self) {
         sort(&mut self.sorted, &mut self.buffer, false);
+    }
+
+    fn answer(&self) -> &Vec<Item> {
+        &self.sorted
     }
 
     fn is_correct(&self) -> bool {

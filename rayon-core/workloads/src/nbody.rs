@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::random::Random;
-use crate::workload::{Instance, Workload};
+use crate::workload::{Computation, Instance, Workload, checked};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "nbody",
@@ -18,7 +18,7 @@ const STEP: f64 = 1e-3;
 /// Bodies are no points, so that none comes too close to another.
 const SOFTENING: f64 = 1e-2;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Body {
     place: [f64; 3],
     speed: [f64; 3],
@@ -26,8 +26,8 @@ struct Body {
 }
 
 struct Bodies {
+    first: Vec<Body>,
     bodies: Vec<Body>,
-    momentum: [f64; 3],
     steps: usize,
 }
 
@@ -41,7 +41,7 @@ fn prepare(size: usize, seed: u64) -> Box<dyn Instance> {
     let bodies: Vec<Body> = (0..size)
         .map(|n| Body { place: three(), speed: three(), mass: 1.0 + (n % 7) as f64 })
         .collect();
-    Box::new(Bodies { momentum: momentum(&bodies), bodies, steps: 0 })
+    checked(Bodies { first: bodies.clone(), bodies, steps: 0 })
 }
 
 fn after_a_step(body: &Body, all: &[Body]) -> Body {
@@ -59,13 +59,24 @@ fn after_a_step(body: &Body, all: &[Body]) -> Body {
     Body { place, speed, ..*body }
 }
 
-impl Instance for Bodies {
+impl Computation for Bodies {
+    type Answer = Vec<Body>;
+
+    fn reset(&mut self) {
+        self.bodies.copy_from_slice(&self.first);
+        self.steps = 0;
+    }
+
     fn run(&mut self) {
         for _ in 0..STEPS {
             let all = &self.bodies;
             self.bodies = all.par_iter().map(|body| after_a_step(body, all)).collect();
             self.steps += 1;
         }
+    }
+
+    fn answer(&self) -> &Vec<Body> {
+        &self.bodies
     }
 
     /// What each pulls, the other is pulled by: the momentum stays as it was, but for rounding. And each body has moved as
@@ -77,7 +88,7 @@ impl Instance for Bodies {
         let rounding = f64::EPSILON * most_pull * STEP * STEPS as f64 * 8.0;
         let drift = momentum(&self.bodies)
             .iter()
-            .zip(self.momentum)
+            .zip(momentum(&self.first))
             .map(|(now, then)| (now - then).abs())
             .fold(0.0, f64::max);
         self.steps == STEPS && drift <= rounding.max(1e-9)

@@ -3,7 +3,7 @@
 use rayon::join;
 
 use crate::random::Random;
-use crate::workload::{Instance, Workload};
+use crate::workload::{Computation, Instance, Workload, checked};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "quicksort",
@@ -22,7 +22,7 @@ fn prepare(size: usize, seed: u64) -> Box<dyn Instance> {
     let mut random = Random::new(seed);
     let input: Vec<u64> =
         (0..size).map(|n| random.below(size as u64 * 4) + (size - n) as u64).collect();
-    Box::new(Quicksort { sorted: input.clone(), input })
+    checked(Quicksort { sorted: input.clone(), input })
 }
 
 fn sort(items: &mut [u64]) {
@@ -67,9 +67,19 @@ fn insert(items: &mut [u64]) {
     }
 }
 
-impl Instance for Quicksort {
+impl Computation for Quicksort {
+    type Answer = Vec<u64>;
+
+    fn reset(&mut self) {
+        self.sorted.copy_from_slice(&self.input);
+    }
+
     fn run(&mut self) {
         sort(&mut self.sorted);
+    }
+
+    fn answer(&self) -> &Vec<u64> {
+        &self.sorted
     }
 
     fn is_correct(&self) -> bool {

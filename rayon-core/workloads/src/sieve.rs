@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::random::Random;
-use crate::workload::{Instance, Workload};
+use crate::workload::{Computation, Instance, Workload, checked};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "sieve",
@@ -22,14 +22,20 @@ struct Sieve {
 }
 
 fn prepare(size: usize, seed: u64) -> Box<dyn Instance> {
-    Box::new(Sieve { seed, struck: vec![false; size + 1] })
+    checked(Sieve { seed, struck: vec![false; size + 1] })
 }
 
 fn is_prime(n: usize) -> bool {
     n >= 2 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d))
 }
 
-impl Instance for Sieve {
+impl Computation for Sieve {
+    type Answer = Vec<bool>;
+
+    fn reset(&mut self) {
+        self.struck.fill(false);
+    }
+
     fn run(&mut self) {
         let limit = self.struck.len() - 1;
         let primes: Vec<usize> = (2..=limit.isqrt()).filter(|&n| is_prime(n)).collect();
@@ -43,6 +49,10 @@ impl Instance for Sieve {
                 struck.iter_mut().take(2).for_each(|none| *none = true);
             }
         });
+    }
+
+    fn answer(&self) -> &Vec<bool> {
+        &self.struck
     }
 
     /// As many as Legendre counts (A. M. Legendre, "Théorie des nombres", 1808), and some of them looked at one by one.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rayon::prelude::*;
 
 use crate::random::Random;
-use crate::workload::{Instance, Workload};
+use crate::workload::{Computation, Instance, Workload, checked};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "tsp",
@@ -29,7 +29,7 @@ fn prepare(size: usize, seed: u64) -> Box<dyn Instance> {
     let cities: Vec<[f64; 2]> = (0..size).map(|_| [random.unit(), random.unit()]).collect();
     let distance = |a: &[f64; 2], b: &[f64; 2]| ((a[0] - b[0]).hypot(a[1] - b[1]) * 1e6) as u32;
     let apart = cities.iter().map(|a| cities.iter().map(|b| distance(a, b)).collect()).collect();
-    Box::new(Tour { apart, shortest: u32::MAX })
+    checked(Tour { apart, shortest: u32::MAX })
 }
 
 /// Goes on from `city`, `length` from the first one, to those in the set `to_go`.
@@ -58,12 +58,22 @@ fn go_on(apart: &[Vec<u32>], city: usize, length: u32, to_go: u32, shortest: &At
     }
 }
 
-impl Instance for Tour {
+impl Computation for Tour {
+    type Answer = u32;
+
+    fn reset(&mut self) {
+        self.shortest = u32::MAX;
+    }
+
     fn run(&mut self) {
         let shortest = AtomicU32::new(u32::MAX);
         let all_but_first = ((1_u32 << self.apart.len()) - 1) & !1;
         go_on(&self.apart, 0, 0, all_but_first, &shortest);
         self.shortest = shortest.into_inner();
+    }
+
+    fn answer(&self) -> &u32 {
+        &self.shortest
     }
 
     /// Held and Karp's dynamic program ("A dynamic programming approach to sequencing problems", 1962).

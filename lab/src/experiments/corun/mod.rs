@@ -11,7 +11,7 @@ mod measure;
 pub mod metrics;
 pub mod pairs;
 pub mod plan;
-mod process;
+pub(super) mod process;
 pub mod program;
 pub mod record;
 pub mod summary;

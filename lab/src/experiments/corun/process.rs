@@ -10,7 +10,7 @@ use crate::corunner::READY;
 use crate::fault::{Fault, Outcome};
 
 /// Processes that run at the same time. They end when this is dropped, if they have not ended before.
-pub(super) struct Company {
+pub(in crate::experiments) struct Company {
     processes: Vec<Process>,
     said: Receiver<Said>,
 }
@@ -22,11 +22,11 @@ struct Process {
 }
 
 /// What the process with this number printed; `None` when its output ended.
-pub(super) type Said = (usize, Option<String>);
+pub(in crate::experiments) type Said = (usize, Option<String>);
 
 impl Company {
     /// Starts these commands; names say what they are in complaints.
-    pub(super) fn start(commands: Vec<(String, Command)>) -> Outcome<Company> {
+    pub(in crate::experiments) fn start(commands: Vec<(String, Command)>) -> Outcome<Company> {
         let (sender, said) = mpsc::channel();
         let mut company = Company { processes: Vec::with_capacity(commands.len()), said };
         for (number, (name, mut command)) in commands.into_iter().enumerate() {
@@ -44,12 +44,12 @@ impl Company {
     }
 
     /// How many there are.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::experiments) fn len(&self) -> usize {
         self.processes.len()
     }
 
     /// Waits until all are ready.
-    pub(super) fn wait_until_ready(&mut self, limit: Duration) -> Outcome<()> {
+    pub(in crate::experiments) fn wait_until_ready(&mut self, limit: Duration) -> Outcome<()> {
         let deadline = Instant::now() + limit;
         for _ in 0..self.len() {
             let (number, line) = self.hear(deadline)?;
@@ -63,19 +63,22 @@ impl Company {
     }
 
     /// Sends all a line, which opens the start gate, or tells those to stop that need it.
-    pub(super) fn signal(&mut self) -> Outcome<()> {
-        for number in 0..self.len() {
-            let stdin = self.processes[number].stdin.as_mut();
-            let sent = stdin.map(|stdin| stdin.write_all(b"\n").and_then(|()| stdin.flush()));
-            if !matches!(sent, Some(Ok(()))) {
-                return Err(self.complaint(number));
-            }
+    pub(in crate::experiments) fn signal(&mut self) -> Outcome<()> {
+        (0..self.len()).try_for_each(|number| self.tell(number))
+    }
+
+    /// Sends a line to the process with this number.
+    pub(in crate::experiments) fn tell(&mut self, number: usize) -> Outcome<()> {
+        let stdin = self.processes[number].stdin.as_mut();
+        let sent = stdin.map(|stdin| stdin.write_all(b"\n").and_then(|()| stdin.flush()));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.complaint(number)),
         }
-        Ok(())
     }
 
     /// The next line of anybody, or that somebody's output has ended. Silence until the deadline is a fault.
-    pub(super) fn hear(&mut self, deadline: Instant) -> Outcome<Said> {
+    pub(in crate::experiments) fn hear(&mut self, deadline: Instant) -> Outcome<Said> {
         match self.said.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(said) => Ok(said),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
@@ -87,7 +90,7 @@ impl Company {
     }
 
     /// Ends everybody's stdin, and waits until all have ended, and well.
-    pub(super) fn finish(mut self) -> Outcome<()> {
+    pub(in crate::experiments) fn finish(mut self) -> Outcome<()> {
         for process in &mut self.processes {
             process.stdin = None;
         }
@@ -102,7 +105,7 @@ impl Company {
     }
 
     /// How a process has ended too early, and what it has to say for itself. It has closed its output, so it ends soon.
-    pub(super) fn complaint(&mut self, number: usize) -> Fault {
+    pub(in crate::experiments) fn complaint(&mut self, number: usize) -> Fault {
         let Process { name, child, stdin } = &mut self.processes[number];
         *stdin = None;
         let mut said = String::new();

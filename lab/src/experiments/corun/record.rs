@@ -83,6 +83,16 @@ pub struct Run {
     pub completed: u64,
 }
 
+impl Sample {
+    /// Whether it has a run of each program, and each a rate.
+    pub(in crate::experiments) fn is_whole(&self) -> bool {
+        let is_rate = |run: &Run| run.rate.is_finite() && run.rate > 0.0;
+        !self.units.is_empty()
+            && self.units.len() == self.runs.len()
+            && self.runs.iter().all(is_rate)
+    }
+}
+
 impl Document for Record {
     const FORMAT: &'static str = "locksley-corun/1";
 
@@ -94,13 +104,7 @@ impl Document for Record {
         if self.header.common.machine.processors == 0 {
             return Some("it speaks of no processors".to_owned());
         }
-        let is_rate = |run: &Run| run.rate.is_finite() && run.rate > 0.0;
-        let is_whole = |sample: &Sample| {
-            !sample.units.is_empty()
-                && sample.units.len() == sample.runs.len()
-                && sample.runs.iter().all(is_rate)
-        };
-        let all_are = self.samples.iter().all(is_whole);
+        let all_are = self.samples.iter().all(Sample::is_whole);
         (!all_are).then(|| "it has a measurement that is none".to_owned())
     }
 }

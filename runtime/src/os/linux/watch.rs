@@ -63,10 +63,9 @@ impl ThreadWatch {
         usize::try_from(number.cast_signed()).ok()
     }
 
-    fn latest_switch_seen_by(&self, _visit: &Visit<'_>) -> Option<Switch> {
+    fn ring_seen_by<'a>(&'a self, _visit: &'a Visit<'_>) -> Option<&'a SwitchRing> {
         // SAFETY: the ring is changed by the thread alone, which waits for visitors before.
-        let ring = unsafe { &*self.switches.get() };
-        ring.as_ref()?.latest()
+        unsafe { &*self.switches.get() }.as_ref()
     }
 
     /// Where the thread is, as seen by one that runs on processor `here`.
@@ -74,7 +73,7 @@ impl ThreadWatch {
         let Some(visit) = self.door.enter() else { return Standing::Unknown };
         let processor = self.processor_seen_by(&visit);
         let is_here = processor.is_some() && processor == here;
-        match self.latest_switch_seen_by(&visit) {
+        match self.ring_seen_by(&visit).and_then(SwitchRing::latest) {
             Some(Switch::Blocked) => Standing::Blocked,
             // The caller runs here, so the other one does not.
             _ if is_here => Standing::WaitsHere,
@@ -84,9 +83,10 @@ impl ThreadWatch {
         }
     }
 
-    /// How often the thread has left its processor and come back; `None` where there are no records.
+    /// How often the thread has left its processor and come back; `None` where there are no records, or no longer.
     pub(crate) fn switches(&self) -> Option<u64> {
-        self.switches.as_ref().map(SwitchRing::completed)
+        let visit = self.door.enter()?;
+        self.ring_seen_by(&visit).map(SwitchRing::completed)
     }
 
     /// Moves the thread to processor `here` if it waits for another one, and may run here. It may move on afterwards: its

@@ -1,0 +1,120 @@
+//! Programs written for rayon, with scripts in their place. What they compute and say is tested in `rayon-core/workloads`.
+
+#![cfg(unix)]
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{command, stdout_of};
+
+/// A workload: as many computations as a quick run wants, and then none until told to stop.
+const WORKLOAD: &str = r#"#!/bin/sh
+    if [ "$1" = version ]; then
+        echo '{"version":"v1","core":"CORE","workloads":[{"name":"life","size":9,"about":"cells"}]}'
+        exit
+    fi
+    test -z "$RAYON_NUM_THREADS" || { echo "it has somebody's settings" >&2; exit 2; }
+    echo ready; read go
+    for n in 1 2 3; do echo "{\"computation\":{\"begun\":${n}000,\"ended\":$((n + 1))000}}"; done
+    read stop
+    echo '{"end":{"begun":1000,"ended":4000}}'
+    read stop; true
+"#;
+
+/// Writes an executable file. Another process does: one that is open for writing here, for a process that another test
+/// starts just then as well, could not be run.
+fn script(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mut writer = Command::new("sh");
+    writer.args(["-c", r#"cat >"$0" && chmod +x "$0""#]).arg(path).stdin(Stdio::piped());
+    let mut writer = writer.spawn().unwrap();
+    writer.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    assert!(writer.wait().unwrap().success());
+}
+
+/// Both programs in `folder`.
+fn programs(folder: &Path) {
+    for core in ["rayon", "locksley"] {
+        script(&folder.join(core), &WORKLOAD.replace("CORE", core));
+    }
+}
+
+/// Any time is long enough for the scripts.
+const OPTIONS: [&str; 6] =
+    ["rayon", "--quick", "--settings", "alone,oversubscribed", "--secs", "0.000001"];
+
+#[test]
+fn rayon_measures_and_reports_and_does_not_measure_again() {
+    let folder = tempfile::tempdir().unwrap();
+    programs(&folder.path().join("built"));
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (built, out, again, json) = (path("built"), path("out"), path("again"), path("rayon.json"));
+    let to = ["--programs", &built, "--out", &out, "--json", &json];
+    let arguments = [&OPTIONS[..], &to].concat();
+    let output = command(&arguments).env("RAYON_NUM_THREADS", "7").output().unwrap();
+    let (text, news) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{news}");
+    assert!(!news.contains('\u{1b}'), "progress is for terminals: {news}");
+    for word in ["life", "alone, ", "oversubscribed, ", "1.000 (1.00 to 1.00)", "reached"] {
+        assert!(text.contains(word), "{text}");
+    }
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(record["format"], "locksley-rayon/1");
+    // Three rotations, two settings, two cores.
+    assert_eq!(record["samples"].as_array().unwrap().len(), 3 * 2 * 2);
+
+    assert!(stdout_of(&arguments).starts_with("measured already"));
+    stdout_of(&["report", "--json", &json, "--out", &again]);
+    let page =
+        |folder: &str| std::fs::read_to_string(Path::new(folder).join("index.html")).unwrap();
+    assert_eq!(page(&out), page(&again));
+}
+
+#[test]
+fn a_wrong_answer_ends_it_with_a_fault_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    programs(folder.path());
+    let wrong = WORKLOAD.replace("CORE", "locksley");
+    let wrong = wrong.replace("echo ready;", "echo 'the answer is wrong' >&2; exit 1;");
+    script(&folder.path().join("locksley"), &wrong);
+    let here = folder.path().to_str().unwrap();
+    let arguments = [&OPTIONS[..], &["--programs", here, "--out", here]].concat();
+    let output = command(&arguments).output().unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{complaint}");
+    assert!(complaint.contains("life 9 on locksley") && complaint.contains("the answer is wrong"));
+    assert!(!folder.path().join("rayon.json").exists());
+}
+
+#[test]
+fn the_programs_are_built_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let run = || {
+        let arguments = [&OPTIONS[..], &["--repeats", "1"]].concat();
+        let output = command(&arguments).current_dir(root).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, complaint) = run();
+    assert_eq!(code, Some(2), "{complaint}");
+    assert!(complaint.contains("build is not there") && complaint.contains("--programs"));
+
+    let build = root.join("rayon-core/workloads/build");
+    script(&build, "#!/bin/sh\necho no cargo here >&2\nexit 7\n");
+    let (code, complaint) = run();
+    assert_eq!(code, Some(1), "{complaint}");
+    assert!(complaint.contains("build failed") && complaint.contains("no cargo here"));
+
+    programs(&root.join("made"));
+    script(
+        &build,
+        "#!/bin/sh\nmkdir -p rayon-core/workloads/bin && cp made/* rayon-core/workloads/bin/\n",
+    );
+    let (code, news) = run();
+    assert_eq!(code, Some(0), "{news}");
+    assert!(root.join("out/rayon-quick/index.html").is_file(), "{news}");
+}
