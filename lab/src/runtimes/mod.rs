@@ -13,9 +13,9 @@ pub use team::Team;
 use std::time::{Duration, Instant};
 
 use ::locksley::alternatives::{
-    BusyWakes, DelayedYield, DequeKind, GlobalInformation, NoYield, SelectiveYield,
+    BusyWakes, DelayedYield, DequeKind, GlobalInformation, NoYield, SelectiveYield, StealHalf,
 };
-use ::locksley::hunt::{Abp, Bws};
+use ::locksley::hunt::{Abp, Balanced, Bws};
 
 use crate::apps::{App, Instance};
 use crate::fault::{Fault, Outcome};
@@ -100,6 +100,14 @@ pub static ALL: &[Runtime] = &[
         about: "work stealing, Locksley with the policy of BWS but that workers with work wake the others",
         model: Model::Locksley,
         start: |workers| locksley::start(workers, |builder| builder.governor(BusyWakes::default())),
+    },
+    Runtime {
+        name: "locksley-half",
+        about: "work stealing, Locksley with thieves that take half of what they find, and not one task",
+        model: Model::Locksley,
+        start: |workers| {
+            locksley::start(workers, |builder| builder.governor(StealHalf(Balanced::default())))
+        },
     },
     Runtime {
         name: "locksley-awake",
