@@ -1,17 +1,17 @@
-//! What a fork costs that nobody steals, and what a pool's other operations cost, beside rayon.
+//! What a fork costs, beside rayon and chili; how soon the tasks of a stuck worker begin elsewhere; and what a pool's other
+//! operations cost, beside rayon.
 //!
-//! `cargo bench -p locksley`. Where one worker is used nothing is stolen; `fib` is given per fork, over what the serial
-//! program takes for the same calls see `fib/serial`.
+//! `cargo bench -p locksley --bench fork`. `fib` and `tree` are given per fork; what one costs is that less what the serial program
+//! takes for the same calls, see `serial`. With one worker nothing is stolen.
 
-use std::hint::black_box;
+use std::hint::{black_box, spin_loop};
+use std::num::NonZero;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use locksley::{Pool, Worker};
-
-const N: u32 = 22;
-/// Forks of fib(22): calls with n of 2 or more.
-const FORKS: u64 = 28_656;
 
 fn serial(n: u32) -> u32 {
     if n < 2 { n } else { serial(n - 1) + serial(n - 2) }
@@ -41,6 +41,15 @@ fn on_rayon(n: u32) -> u32 {
     a + b
 }
 
+/// The caller of chili's join runs the second closure first: in reverse, so that all go the same way.
+fn on_chili(scope: &mut chili::Scope<'_>, n: u32) -> u32 {
+    if n < 2 {
+        return n;
+    }
+    let (b, a) = scope.join(|s| on_chili(s, n - 2), |s| on_chili(s, n - 1));
+    a + b
+}
+
 fn time<R>(times: u64, mut operation: impl FnMut() -> R) -> Duration {
     let start = Instant::now();
     for _ in 0..times {
@@ -54,21 +63,49 @@ fn pools(workers: usize) -> (Pool, rayon::ThreadPool) {
     (Pool::new(workers).unwrap(), rayon.unwrap())
 }
 
-fn fib(c: &mut Criterion) {
-    let (pool, rayon) = pools(1);
-    let mut group = c.benchmark_group("fib");
-    group.throughput(Throughput::Elements(FORKS));
-    group.bench_function("serial", |b| b.iter(|| serial(black_box(N))));
-    group.bench_function("locksley worker", |b| {
-        b.iter_custom(|times| pool.run(|w| time(times, || on_worker(w, black_box(N)))));
-    });
-    group.bench_function("locksley join", |b| {
-        b.iter_custom(|times| pool.run(|_| time(times, || looked_up(black_box(N)))));
-    });
-    group.bench_function("rayon join", |b| {
-        b.iter_custom(|times| rayon.install(|| time(times, || on_rayon(black_box(N)))));
-    });
+/// The thread that uses the pool is one of the workers.
+fn chili_pool(workers: usize) -> chili::ThreadPool {
+    let thread_count = NonZero::new(workers);
+    chili::ThreadPool::with_config(chili::Config { thread_count, ..Default::default() })
+}
+
+/// A group of benchmarks, each of which makes so many forks.
+fn forks(
+    c: &mut Criterion,
+    name: String,
+    forks: u64,
+    benchmarks: impl FnOnce(&mut BenchmarkGroup<'_, WallTime>),
+) {
+    let mut group = c.benchmark_group(name);
+    group.sample_size(30).measurement_time(Duration::from_secs(2));
+    group.throughput(Throughput::Elements(forks));
+    benchmarks(&mut group);
     group.finish();
+}
+
+fn fib(c: &mut Criterion) {
+    // With two workers long enough for their beginning not to matter.
+    for (workers, n) in [(1, 22), (2, 27)] {
+        // The calls with n of 2 or more.
+        let number = u64::from(serial(n + 1) - 1);
+        let ((pool, rayon), chili) = (pools(workers), chili_pool(workers));
+        forks(c, format!("fib({n})/P={workers}"), number, |group| {
+            group.bench_function("serial", |b| b.iter(|| serial(black_box(n))));
+            group.bench_function("locksley worker", |b| {
+                b.iter_custom(|times| pool.run(|w| time(times, || on_worker(w, black_box(n)))));
+            });
+            group.bench_function("locksley join", |b| {
+                b.iter_custom(|times| pool.run(|_| time(times, || looked_up(black_box(n)))));
+            });
+            group.bench_function("rayon", |b| {
+                b.iter_custom(|times| rayon.install(|| time(times, || on_rayon(black_box(n)))));
+            });
+            group.bench_function("chili", |b| {
+                let mut scope = chili.scope();
+                b.iter_custom(|times| time(times, || on_chili(&mut scope, black_box(n))));
+            });
+        });
+    }
 }
 
 /// A node with two children or none.
@@ -102,20 +139,96 @@ fn sum_on_rayon(node: &Node) -> u64 {
     node.value + a + b
 }
 
+/// In reverse, as in [`on_chili`].
+fn sum_on_chili(scope: &mut chili::Scope<'_>, node: &Node) -> u64 {
+    let Some(children) = &node.children else { return node.value };
+    let [left, right] = &**children;
+    let (b, a) = scope.join(|s| sum_on_chili(s, right), |s| sum_on_chili(s, left));
+    node.value + a + b
+}
+
 /// The sum over a tree that fits into the cache: a fork at each inner node.
 fn tree_sum(c: &mut Criterion) {
-    const LEVELS: u32 = 14;
-    let (pool, rayon) = pools(1);
-    let root = tree(LEVELS);
-    let mut group = c.benchmark_group("tree");
-    group.throughput(Throughput::Elements((1 << (LEVELS - 1)) - 1));
-    group.bench_function("serial", |b| b.iter(|| sum_serially(black_box(&root))));
-    group.bench_function("locksley worker", |b| {
-        b.iter_custom(|times| pool.run(|w| time(times, || sum_on_worker(w, black_box(&root)))));
-    });
-    group.bench_function("rayon join", |b| {
-        b.iter_custom(|times| rayon.install(|| time(times, || sum_on_rayon(black_box(&root)))));
-    });
+    for (workers, levels) in [(1, 14), (2, 17)] {
+        let root = tree(levels);
+        let ((pool, rayon), chili) = (pools(workers), chili_pool(workers));
+        forks(
+            c,
+            format!("tree of {levels} levels/P={workers}"),
+            (1 << (levels - 1)) - 1,
+            |group| {
+                group.bench_function("serial", |b| b.iter(|| sum_serially(black_box(&root))));
+                group.bench_function("locksley worker", |b| {
+                    b.iter_custom(|times| {
+                        pool.run(|w| time(times, || sum_on_worker(w, black_box(&root))))
+                    });
+                });
+                group.bench_function("rayon", |b| {
+                    b.iter_custom(|times| {
+                        rayon.install(|| time(times, || sum_on_rayon(black_box(&root))))
+                    });
+                });
+                group.bench_function("chili", |b| {
+                    let mut scope = chili.scope();
+                    b.iter_custom(|times| {
+                        time(times, || sum_on_chili(&mut scope, black_box(&root)))
+                    });
+                });
+            },
+        );
+    }
+}
+
+/// The second task of a join whose first one does not end before the second has begun: the owner is stuck, and keeps its
+/// processor.
+#[derive(Default)]
+struct Stuck(OnceLock<Instant>);
+
+impl Stuck {
+    /// The first task.
+    fn wait(&self) {
+        while self.0.get().is_none() {
+            spin_loop();
+        }
+    }
+
+    /// The second.
+    fn begin(&self) {
+        self.0.set(Instant::now()).expect("a task runs once");
+    }
+
+    /// How long after `forked` the second began.
+    fn since(&self, forked: Instant) -> Duration {
+        self.0.get().map_or(Duration::ZERO, |begun| *begun - forked)
+    }
+}
+
+/// From a fork until its task begins on the other one of two workers, while the owner is stuck: at once, or after some
+/// thousand forks that nobody had to take. Chili would not finish: it shares tasks at forks of their owner.
+fn stuck_owner(c: &mut Criterion) {
+    let (pool, rayon) = pools(2);
+    let mut group = c.benchmark_group("stuck owner");
+    group.sample_size(30).measurement_time(Duration::from_secs(1));
+    for (name, n) in [("at once", 1), ("after forks", 18)] {
+        let on_locksley = |w: &Worker| {
+            on_worker(w, black_box(n));
+            let (stuck, forked) = (Stuck::default(), Instant::now());
+            w.join(|_| stuck.wait(), |_| stuck.begin());
+            stuck.since(forked)
+        };
+        let on_rayon = || {
+            on_rayon(black_box(n));
+            let (stuck, forked) = (Stuck::default(), Instant::now());
+            rayon::join(|| stuck.wait(), || stuck.begin());
+            stuck.since(forked)
+        };
+        group.bench_function(format!("locksley, {name}"), |b| {
+            b.iter_custom(|times| pool.run(|w| (0..times).map(|_| on_locksley(w)).sum()));
+        });
+        group.bench_function(format!("rayon, {name}"), |b| {
+            b.iter_custom(|times| rayon.install(|| (0..times).map(|_| on_rayon()).sum()));
+        });
+    }
     group.finish();
 }
 
@@ -165,5 +278,5 @@ fn run(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, fib, tree_sum, scope, run);
+criterion_group!(benches, fib, tree_sum, stuck_owner, scope, run);
 criterion_main!(benches);

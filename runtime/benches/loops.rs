@@ -1,7 +1,8 @@
 //! Loops that find their own leaves beside loops whose leaves were tuned by hand.
 //!
 //! `cargo bench -p locksley --bench loops`. A body is so many steps of a generator of random numbers; `tuned/N` divides
-//! down to leaves of N items, and the best of these is what `found` is to be compared with.
+//! down to leaves of N items, and the best of these is what `found` is to be compared with. They are measured one after the other:
+//! on a host that others share, differences of a tenth mean nothing.
 
 use std::hint::black_box;
 use std::time::Duration;

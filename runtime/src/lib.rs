@@ -41,7 +41,7 @@ compile_error!("Locksley needs words of at least 32 bits");
 pub mod alternatives {
     pub use crate::deque::alternatives::DequeKind;
     pub use crate::hunt::alternatives::{
-        BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield,
+        BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield, StealHalf,
     };
 }
 mod deque;

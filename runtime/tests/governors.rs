@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use common::{AlwaysAsleep, Sleepy, message};
 #[cfg(feature = "alternatives")]
-use locksley::alternatives::{BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield};
+use locksley::alternatives::{
+    BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield, StealHalf,
+};
 use locksley::hunt::{Abp, Balanced, Bws, Governor};
 use locksley::{Pool, Worker};
 
@@ -141,4 +143,8 @@ governor_suite! {
     global_information: GlobalInformation::default();
     #[cfg(feature = "alternatives")]
     busy_wakes: BusyWakes::default();
+    #[cfg(feature = "alternatives")]
+    steal_half: StealHalf(Balanced::default());
+    #[cfg(feature = "alternatives")]
+    steal_half_and_always_asleep: StealHalf(AlwaysAsleep);
 }

@@ -13,9 +13,9 @@ pub use team::Team;
 use std::time::{Duration, Instant};
 
 use ::locksley::alternatives::{
-    BusyWakes, DelayedYield, DequeKind, GlobalInformation, NoYield, SelectiveYield,
+    BusyWakes, DelayedYield, DequeKind, GlobalInformation, NoYield, SelectiveYield, StealHalf,
 };
-use ::locksley::hunt::{Abp, Bws};
+use ::locksley::hunt::{Abp, Balanced, Bws};
 use ::locksley::os::Assists;
 
 use crate::apps::{App, Instance};
@@ -110,6 +110,14 @@ pub static ALL: &[Runtime] = &[
     without("locksley-no-short-turns", |workers| lacking(workers, Assists::SHORT_TURNS)),
     without("locksley-no-runnable-threads", |workers| lacking(workers, Assists::RUNNABLE_THREADS)),
     without("locksley-no-assists", |workers| lacking(workers, Assists::ALL)),
+    Runtime {
+        name: "locksley-half",
+        about: "work stealing, Locksley with thieves that take half of what they find, and not one task",
+        model: Model::Locksley,
+        start: |workers| {
+            locksley::start(workers, |builder| builder.governor(StealHalf(Balanced::default())))
+        },
+    },
     Runtime {
         name: "locksley-awake",
         about: "work stealing, Locksley with a governor that lets no worker sleep: all P stay awake",

@@ -60,6 +60,12 @@ pub trait Governor: Debug + Send + Sync + 'static {
     fn wakes_with_every_push(&self) -> usize {
         0
     }
+
+    /// Whether thieves take half of the tasks that they find, and not one. Only for comparison.
+    #[cfg(feature = "alternatives")]
+    fn takes_half(&self) -> bool {
+        false
+    }
 }
 
 /// One worker's side of a policy. It is asked while the worker has nothing else to do, and only then.

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "alternatives")]
+use super::alternatives::take_more;
 use super::governor::{End, Hunter, Move};
 use super::prospect::{Activity, Prospect};
 use super::untouched::Untouched;
@@ -180,6 +182,10 @@ impl Hunt {
         self.has_asked |= matches!(steal, Steal::Kept);
         if let Steal::Taken(job) = steal {
             worker.counters().steals.increment();
+            #[cfg(feature = "alternatives")]
+            if worker.shared().governor().takes_half() {
+                take_more(worker, victim);
+            }
             return Some(Found { job, from: victim });
         }
         worker.counters().failed_steals.increment();

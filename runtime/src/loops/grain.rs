@@ -16,7 +16,11 @@ const SAMPLE: u32 = 16;
 const CAUTION: usize = 16;
 
 /// The size of leaves, as one worker has found it in its part of a loop.
+///
+/// It is written with each leaf, and lies in a frame where other workers look up, with each leaf, what the body of the loop is: so it
+/// has cache lines of its own.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(super) struct Grain {
     worker: usize,
     items: AtomicUsize,

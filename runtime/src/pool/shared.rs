@@ -94,6 +94,12 @@ impl Seat {
         Some(self.thief.marks())
     }
 
+    /// How many tasks there were in the built-in deque, a moment ago.
+    #[cfg(feature = "alternatives")]
+    pub(crate) fn tasks_seen(&self) -> usize {
+        self.thief.items_seen()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         #[cfg(feature = "alternatives")]
         if let Some(instead) = &self.instead {

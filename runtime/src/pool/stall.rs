@@ -203,3 +203,42 @@ fn a_stuck_worker_is_helped_though_another_is_held() {
         assert_eq!(finished, 3, "held after {steps} steps");
     }
 }
+
+/// One thief takes tasks by halves, from a worker that does not touch them, and is held at any step of that. It has one in hand
+/// that it will run, and at most one that it moves; the other thief gets the rest.
+#[cfg(feature = "alternatives")]
+#[test]
+fn a_held_thief_that_takes_half_hides_two_tasks() {
+    const TASKS: usize = 16;
+    for steps in (0..250).chain((250..600).step_by(23)) {
+        let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
+        let governor = crate::alternatives::StealHalf(never_sleeps);
+        let pool = Pool::builder().workers(3).governor(governor).build().unwrap();
+        let gate = Arc::new(Gate::default());
+        let (pushed, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (at, before) = (Arc::clone(&gate), Arc::clone(&pushed));
+        pool.spawn(move |_| {
+            wait_for(&before, 1);
+            stepped::arm(steps, &at);
+        });
+        let at = Arc::clone(&gate);
+        // It hunts for ever, so it comes to any number of steps.
+        pool.spawn(move |_| assert!(at.wait_until_held()));
+        let count = Arc::clone(&done);
+        pool.spawn(move |w| {
+            for _ in 0..TASKS {
+                let count = Arc::clone(&count);
+                w.spawn(move |_| {
+                    count.fetch_add(1, Ordering::Release);
+                });
+            }
+            pushed.store(1, Ordering::Release);
+            wait_for(&count, TASKS - 2);
+        });
+        let finished = wait_for(&done, TASKS - 2);
+        gate.open();
+        drop(pool);
+        assert!(finished >= TASKS - 2, "held after {steps} steps: {finished} of {TASKS}");
+        assert_eq!(done.load(Ordering::Acquire), TASKS, "nothing is lost");
+    }
+}

@@ -31,6 +31,14 @@ impl<T> ChaseLevThief<T> {
         (self.shared.age().oldest_index(), bottom)
     }
 
+    /// How many items there were, a moment ago.
+    #[cfg(feature = "alternatives")]
+    pub(crate) fn items_seen(&self) -> usize {
+        // Relaxed: only attempts can tell what is there.
+        let bottom = self.shared.owners.bottom.load(Ordering::Relaxed);
+        usize::try_from(self.shared.age().items_below(bottom)).unwrap_or(0)
+    }
+
     /// If the deque is closed, asks its owner to open it, who does so with its next push or pop.
     pub(crate) fn ask(&self) -> Option<Closed> {
         // In this order: whoever has seen that it is closed does not undo the asking of an earlier one.
