@@ -29,6 +29,8 @@ fn run_at(rate: f64) -> Run {
         processor_seconds: Some(1.0),
         voluntary: None,
         involuntary: None,
+        to_hunter: None,
+        external: None,
     };
     Run { rate, seconds: Vec::new(), stretch, completed: 4 }
 }
