@@ -46,7 +46,11 @@ fn all_have_died(counts: &[AtomicUsize; 2]) -> bool {
 type Wakers = Arc<Mutex<Vec<Waker>>>;
 
 /// Needs `rounds` wakes, and leaves its waker again and again. Data without any synchronization of its own goes from poll to poll.
-fn waits(wakers: &Wakers, rounds: u64, mortal: Mortal) -> impl Future<Output = Mortal> + Send + use<> {
+fn waits(
+    wakers: &Wakers,
+    rounds: u64,
+    mortal: Mortal,
+) -> impl Future<Output = Mortal> + Send + use<> {
     let (wakers, mut left, mut plain) = (Arc::clone(wakers), rounds, vec![0; 8]);
     let mut mortal = Some(mortal);
     poll_fn(move |context| {

@@ -50,7 +50,7 @@ const TASKS: usize = 24;
 /// The task that is being run, or put somewhere else.
 const IN_HAND: usize = 1;
 
-fn pool(workers: usize, placement: Placement, sleep_after: Option<u64>) -> Pool {
+fn pool(workers: usize, placement: Placement, sleep_after: Option<u32>) -> Pool {
     let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after };
     Pool::builder().workers(workers).placement(placement).governor(governor).build().unwrap()
 }
