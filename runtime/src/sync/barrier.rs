@@ -131,10 +131,10 @@ impl Barrier {
     fn dismiss(&self) {
         let hazards = self.line.hold();
         while let Some(oldest) = self.line.oldest(&hazards) {
-            if oldest.waiter.amount() == self.arrivals().round as usize {
+            if oldest.amount() == self.arrivals().round as usize {
                 return;
             }
-            oldest.waiter.decide(Verdict::Dismissed);
+            self.line.decide(&hazards, &oldest, Verdict::Dismissed);
         }
     }
 }

@@ -98,11 +98,9 @@ impl Condvar {
     pub fn notify_one(&self) {
         let hazards = self.line.hold();
         while let Some(oldest) = self.line.oldest(&hazards) {
-            let is_of_old_round = oldest.waiter.amount() != self.round();
+            let is_of_old_round = oldest.amount() != self.round();
             let verdict = if is_of_old_round { Verdict::Dismissed } else { Verdict::Granted };
-            if oldest.waiter.decide(verdict) && !is_of_old_round {
-                // It is woken when it is passed by.
-                self.line.oldest(&hazards);
+            if self.line.decide(&hazards, &oldest, verdict) && !is_of_old_round {
                 return;
             }
         }
@@ -148,10 +146,10 @@ impl Condvar {
     fn dismiss(&self) {
         let hazards = self.line.hold();
         while let Some(oldest) = self.line.oldest(&hazards) {
-            if oldest.waiter.amount() == self.round() {
+            if oldest.amount() == self.round() {
                 return;
             }
-            oldest.waiter.decide(Verdict::Dismissed);
+            self.line.decide(&hazards, &oldest, Verdict::Dismissed);
         }
     }
 }

@@ -118,7 +118,7 @@ impl JoinCounter {
             if !self.is_complete() {
                 return;
             }
-            oldest.waiter.decide(Verdict::Dismissed);
+            self.line.decide(&hazards, &oldest, Verdict::Dismissed);
         }
     }
 }

@@ -233,13 +233,13 @@ impl Semaphore {
     fn serve(&self) -> bool {
         let hazards = self.line.hold();
         while let Some(oldest) = self.line.oldest(&hazards) {
-            let verdict = match self.allows(oldest.taken, oldest.waiter.amount()) {
+            let verdict = match self.allows(oldest.taken(), oldest.amount()) {
                 Err(Closed) => Verdict::Dismissed,
                 Ok(true) => Verdict::Granted,
                 Ok(false) => return true,
             };
             // Where somebody else was faster, all is well too.
-            oldest.waiter.decide(verdict);
+            self.line.decide(&hazards, &oldest, verdict);
         }
         false
     }

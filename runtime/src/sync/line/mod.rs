@@ -15,7 +15,7 @@ use std::ptr::{self, NonNull};
 
 use crate::primitive::hazard::Holder;
 use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, const_unless_loom};
-use waiter::{Next, Standing};
+use waiter::{Next, Standing, Waiter};
 
 pub(super) use place::Place;
 pub(super) use waiter::{Verdict, Waiter};
@@ -39,9 +39,23 @@ pub(crate) struct Line {
 /// The oldest waiter about whom nothing is decided.
 #[derive(Debug)]
 pub(super) struct Oldest<'h> {
-    pub(super) waiter: &'h Waiter,
+    waiter: &'h Waiter,
+    /// The place before it.
+    head: *mut Waiter,
     /// All that was taken before.
-    pub(super) taken: usize,
+    taken: usize,
+}
+
+impl Oldest<'_> {
+    /// What it waits for.
+    pub(super) fn amount(&self) -> usize {
+        self.waiter.amount()
+    }
+
+    /// All that was taken before.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
+    }
 }
 
 /// What came of an attempt to take something without waiting.
@@ -157,16 +171,14 @@ impl Line {
             let waiter = unsafe { &*next };
             let taken = waiter.taken_after(dummy);
             match waiter.standing() {
-                Standing::Waiting => return Some(Oldest { waiter, taken }),
+                Standing::Waiting => return Some(Oldest { waiter, head, taken }),
                 // It goes one of the two ways, which we see when we look again.
                 Standing::Left => {
                     waiter.claim(Standing::Passed);
                 }
                 Standing::Swept => self.bypass(hazards, dummy, waiter),
                 Standing::Decided(_) | Standing::Passed => {
-                    waiter.wake();
-                    waiter.set_taken_before(taken);
-                    self.pass(hazards, head, next);
+                    self.pass(hazards, &Oldest { waiter, head, taken });
                 }
             }
         }
@@ -176,7 +188,7 @@ impl Line {
     pub(super) fn taken(&self, hazards: &Holder<'_, Waiter>) -> usize {
         loop {
             if let Some(oldest) = self.oldest(hazards) {
-                return oldest.taken;
+                return oldest.taken();
             }
             let head = hazards.protect(0, &self.head);
             // SAFETY: protected while it was the head, which is in line.
@@ -204,9 +216,28 @@ impl Line {
         count
     }
 
-    /// Moves the head from one place to the next, which is decided or to be passed.
-    fn pass(&self, hazards: &Holder<'_, Waiter>, from: *mut Waiter, to: *mut Waiter) {
-        // SAFETY: the caller protects it.
+    /// Decides about the oldest, and wakes it. `false` if somebody else has decided, or it has left.
+    ///
+    /// `hazards` has not been used since it was found.
+    pub(super) fn decide(
+        &self,
+        hazards: &Holder<'_, Waiter>,
+        oldest: &Oldest<'_>,
+        verdict: Verdict,
+    ) -> bool {
+        let is_ours = oldest.waiter.decide(verdict);
+        if is_ours {
+            self.pass(hazards, oldest);
+        }
+        is_ours
+    }
+
+    /// Wakes one that is decided, if nobody has; and moves the head onto that place, or onto one that is to be passed.
+    fn pass(&self, hazards: &Holder<'_, Waiter>, decided: &Oldest<'_>) {
+        decided.waiter.wake();
+        decided.waiter.set_taken_before(decided.taken);
+        let (from, to) = (decided.head, ptr::from_ref(decided.waiter).cast_mut());
+        // SAFETY: protected since it was the head.
         let dummy = unsafe { self.place(from) };
         // Release, as when it was linked. A plain store: the successor cannot be swept any more, so nothing else is ever
         // written here. It tells those who sweep that what comes after may have left the line too.
