@@ -121,9 +121,16 @@ fn loom_semaphore_a_permit_comes_while_one_looks_again() {
     model(5, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let begun = Begun::new(keep(&semaphore, 1));
-        let waits = thread::spawn(move || begun.end());
+        let number = Arc::new(Watched::new());
+        let seen = Arc::clone(&number);
+        let waits = thread::spawn(move || {
+            begun.end();
+            // It may have looked before it was woken.
+            seen.get()
+        });
+        number.add_one();
         semaphore.add_permits(1);
-        waits.join().unwrap();
+        assert_eq!(waits.join().unwrap(), 1);
     });
 }
 
