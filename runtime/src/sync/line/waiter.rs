@@ -37,10 +37,12 @@ pub(in crate::sync) enum Verdict {
 
 /// How a place stands. It changes along the arrows only:
 ///
-///     waiting -> granted
-///             -> dismissed
-///             -> left -> passed
-///                     -> swept
+/// ```text
+/// waiting -> granted
+///         -> dismissed
+///         -> left -> passed
+///                 -> swept
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Waiting,
