@@ -198,7 +198,7 @@ fn loom_semaphore_one_that_leaves_lets_the_next_have_it() {
 
 #[test]
 fn loom_semaphore_one_that_needs_many_leaves_and_one_that_needs_few_comes() {
-    model(3, || {
+    model(2, || {
         let semaphore = Arc::new(Semaphore::new(1));
         let leaves = Begun::new(keep(&semaphore, 2));
         let leaves = thread::spawn(move || drop(leaves));
@@ -301,7 +301,7 @@ fn loom_semaphore_taken_without_waiting_while_one_waits() {
 
 #[test]
 fn loom_mutex_handed_over() {
-    model(4, || {
+    model(3, || {
         let mutex = Arc::new(Mutex::new(Watched::new()));
         let other = Arc::clone(&mutex);
         let other = thread::spawn(move || block_on(other.lock()).add_one());
@@ -368,7 +368,7 @@ fn loom_condvar_one_that_leaves_takes_no_notification_with_it() {
 
 #[test]
 fn loom_condvar_one_that_leaves_while_it_waits_for_the_lock() {
-    model(4, || {
+    model(3, || {
         let pair = Arc::new((Mutex::new(false), Condvar::new()));
         let mut leaves = wait_box(&pair);
         let stays = Begun::new(wait_once(&pair));
