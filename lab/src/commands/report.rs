@@ -1,7 +1,7 @@
 //! `locksley report`: the page again, from a record.
 
 use crate::cli;
-use crate::experiments::{alternatives, cliff, corun, forkjoin, neighbour};
+use crate::experiments::{alternatives, cliff, corun, forkjoin, neighbour, wait};
 use crate::fault::Outcome;
 use crate::output::say;
 use crate::record::{Document, Record, files};
@@ -13,6 +13,7 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
         Some(alternatives::record::Record::FORMAT) => of_alternatives(arguments),
         Some(neighbour::record::Record::FORMAT) => of_neighbour(arguments),
         Some(corun::record::Record::FORMAT) => of_corun(arguments),
+        Some(wait::record::Record::FORMAT) => of_wait(arguments),
         _ => of_cliff(arguments),
     }?;
     say(&page)
@@ -56,4 +57,12 @@ fn of_corun(arguments: &cli::Report) -> Outcome<String> {
     let summary = corun::summary::Summary::of(&record);
     report::corun::write(&page, &record, &summary)?;
     Ok(format!("{}\npage    {}", corun::table::text(&record, &summary), page.display()))
+}
+
+fn of_wait(arguments: &cli::Report) -> Outcome<String> {
+    let record: wait::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = wait::summary::Summary::of(&record);
+    report::wait::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", wait::table::text(&record, &summary), page.display()))
 }

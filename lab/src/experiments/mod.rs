@@ -7,3 +7,4 @@ mod course;
 pub mod forkjoin;
 mod journal;
 pub mod neighbour;
+pub mod wait;

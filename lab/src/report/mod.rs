@@ -18,6 +18,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod theme;
+pub mod wait;
 
 use std::path::{Path, PathBuf};
 

@@ -4,4 +4,5 @@ mod command_line;
 mod corun;
 mod cycler;
 mod support;
+mod wait;
 mod wrong_input;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(in crate::experiments) enum Ended {
     /// By itself and well, having printed this to stdout and this to stderr.
     Well(String, String),
     /// By itself, and not well: why.
@@ -18,7 +18,7 @@ pub(super) enum Ended {
 }
 
 /// Runs `command` for at most `limit`.
-pub(super) fn run(command: &mut Command, limit: Duration) -> Ended {
+pub(in crate::experiments) fn run(command: &mut Command, limit: Duration) -> Ended {
     let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match piped.spawn() {
         Ok(child) => child,
