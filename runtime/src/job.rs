@@ -16,11 +16,11 @@ use crate::worker::Worker;
 pub(crate) struct Job(Flag);
 
 /// Runs a job, on a worker, taken from the deque of the worker with that index.
-type Execute = unsafe fn(NonNull<Job>, &Worker, usize);
+pub(crate) type Execute = unsafe fn(NonNull<Job>, &Worker, usize);
 
 impl Job {
     #[inline]
-    fn run_by(execute: Execute) -> Self {
+    pub(crate) fn run_by(execute: Execute) -> Self {
         Self(Flag::holding(execute as *mut ()))
     }
 }

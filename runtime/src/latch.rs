@@ -137,8 +137,13 @@ pub(crate) enum AnyLatch<'w> {
 impl<'w> AnyLatch<'w> {
     /// For the calling thread, which may be a worker, to be set by workers of `pool`.
     pub(crate) fn new(waiter: Option<&'w Worker>, pool: &Arc<Shared>) -> Self {
+        Self::at_home(waiter, waiter.is_some_and(|worker| worker.belongs_to(pool)))
+    }
+
+    /// The same; `is_home` says whether the waiter belongs to the pool whose workers set it.
+    pub(crate) fn at_home(waiter: Option<&'w Worker>, is_home: bool) -> Self {
         match waiter {
-            Some(worker) if worker.belongs_to(pool) => Self::Worker(WorkerLatch::new(worker)),
+            Some(worker) if is_home => Self::Worker(WorkerLatch::new(worker)),
             Some(stranger) => Self::Worker(WorkerLatch::set_from_abroad(stranger)),
             None => Self::Thread(ThreadLatch::new()),
         }

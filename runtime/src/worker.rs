@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::AnyOwner;
-use crate::deque::{ChaseLevOwner, Owner, Pushed, Reader, Steal, TakeBack};
+use crate::deque::{ChaseLevOwner, Inbox, Owner, Pushed, Reader, Steal, TakeBack};
 use crate::hunt::{Found, Hunt};
 use crate::job::{self, Job, Line};
 use crate::latch::Flag;
@@ -16,6 +16,10 @@ use crate::meter::Counters;
 use crate::pool::{Pool, Seat, Shared};
 use crate::sleep::{Sleep, Summons};
 use crate::unwind::AbortOnUnwind;
+
+/// After so many polls a worker takes up what waits elsewhere. A prime, as other schedulers have it, so that it does not keep step
+/// with what tasks do.
+const LOOK_ELSEWHERE_AFTER: u32 = 61;
 
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
@@ -57,6 +61,8 @@ pub struct Worker {
     summons: Summons,
     hunt: RefCell<Hunt>,
     mail: Reader<Job>,
+    /// How many times it has polled a task.
+    polls: Cell<u32>,
     /// Whether its thread is somebody else's, and works for the pool only when it waits for something or says so.
     is_guest: bool,
     data: Box<dyn Any>,
@@ -88,6 +94,7 @@ impl Worker {
             summons: Summons::default(),
             hunt,
             mail: ends.mail,
+            polls: Cell::new(0),
             is_guest: false,
             data,
             #[cfg(feature = "alternatives")]
@@ -148,7 +155,8 @@ impl Worker {
         // Whoever waits here has a frame that others point into. Tasks do not unwind into it: their panics are caught.
         let abort = AbortOnUnwind("a panic came out of a task");
         while !done.is_set() {
-            if let Some(found) = self.take_own().or_else(|| self.hunt(done)) {
+            let found = self.take_own().or_else(|| self.take_addressed());
+            if let Some(found) = found.or_else(|| self.hunt(done)) {
                 self.execute(found);
             }
         }
@@ -349,7 +357,61 @@ impl Worker {
     }
 
     fn take_local(&self) -> Option<Found> {
-        self.take_own().or_else(|| self.take_mail())
+        let found = self.take_own().or_else(|| self.take_mail());
+        found.or_else(|| self.receive_from(self.seat().inbox()))
+    }
+
+    /// A ready task that was sent to this worker, if one is seen at a glance.
+    pub(crate) fn take_addressed(&self) -> Option<Found> {
+        let inbox = self.seat().inbox();
+        if inbox.looks_empty() { None } else { self.receive_from(inbox) }
+    }
+
+    /// A job from this worker's inbox, or from the pool's.
+    pub(crate) fn receive_from(&self, inbox: &Inbox<Job>) -> Option<Found> {
+        let job = inbox.take()?;
+        self.counters().received.increment();
+        Some(Found { job, from: self.index })
+    }
+
+    /// Sends a ready task to another worker; any may take it.
+    pub(crate) fn send_ready(&self, worker: usize, job: NonNull<Job>) {
+        self.shared.pass_on(worker, job, &self.summons);
+    }
+
+    /// Puts a ready task behind those that this worker has.
+    pub(crate) fn send_to_back(&self, job: NonNull<Job>) {
+        self.send_ready(self.index, job);
+    }
+
+    /// To be called after each poll of a task. From time to time the worker then takes up what waits elsewhere, or has waited
+    /// longest: tasks that wake each other would keep it from that for ever.
+    pub(crate) fn has_polled(&self) {
+        let polls = self.polls.get().wrapping_add(1);
+        self.polls.set(polls);
+        if polls.is_multiple_of(LOOK_ELSEWHERE_AFTER) {
+            self.look_elsewhere(polls / LOOK_ELSEWHERE_AFTER);
+        }
+    }
+
+    /// Takes one job, in turn from its own inbox, the pool's, its mailbox or the old end of its deque, or from the next of these
+    /// where there is one; and makes it the next to be run.
+    #[cold]
+    fn look_elsewhere(&self, turn: u32) {
+        for place in (0..4).map(|n| turn.wrapping_add(n) % 4) {
+            let found = match place {
+                0 => self.receive_from(self.seat().inbox()),
+                1 => self.receive_from(self.shared.inbox()),
+                2 => self.take_oldest(),
+                _ => self.take_mail(),
+            };
+            match found {
+                // Nobody else may run it.
+                Some(letter) if place == 3 => return self.execute(letter),
+                Some(found) => return self.push(found.job),
+                None => {}
+            }
+        }
     }
 
     fn execute(&self, found: Found) {

@@ -108,6 +108,17 @@ impl<T> Inbox<T> {
         unsafe { &*head }.next.load(Ordering::Acquire).is_null()
     }
 
+    /// Whether there seems to be no item, at a glance: one whose sender is held before it could say so is overlooked.
+    pub(crate) fn looks_empty(&self) -> bool {
+        // Relaxed: whoever takes acquires, and nobody relies on this.
+        self.head.load(Ordering::Relaxed) == self.tail.load(Ordering::Relaxed)
+    }
+
+    /// A mark that changes with each item that is taken. It may come again much later.
+    pub(crate) fn mark(&self) -> usize {
+        self.head.load(Ordering::Relaxed).addr()
+    }
+
     fn help_tail(&self, from: *mut Node<T>, to: *mut Node<T>) {
         // Release pairs with the acquire in `protect`. Failure: somebody else helped.
         let _ = self.tail.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);

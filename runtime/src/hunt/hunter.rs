@@ -121,15 +121,19 @@ impl Hunt {
             *failures += 1;
             if failures.is_multiple_of(INSIST_AFTER) {
                 self.insist(worker);
+                let found = self.search_inboxes(worker);
+                if found.is_some() {
+                    return found;
+                }
             }
         }
         None
     }
 
-    /// One attempt: what was sent to this worker; the inbox, first and then once for as many victims as there are; or else
-    /// one random victim.
+    /// One attempt: what was sent to this worker; the pool's inbox, first and then once for as many victims as there are; or else
+    /// one random victim: its deque, and then its inbox.
     fn attempt(&mut self, worker: &Worker, failures: u64) -> Option<Found> {
-        let mail = worker.take_mail();
+        let mail = worker.take_mail().or_else(|| worker.take_addressed());
         if mail.is_some() {
             return mail;
         }
@@ -140,7 +144,11 @@ impl Hunt {
             }
         }
         self.victim = self.victims.choose();
-        self.steal(worker, self.victim?)
+        let victim = self.victim?;
+        self.steal(worker, victim).or_else(|| {
+            let looks_empty = worker.shared().seat(victim).inbox().looks_empty();
+            if looks_empty { None } else { take_sent(worker, victim) }
+        })
     }
 
     /// Looks everywhere, for a worker that goes on with something else if there is nothing.
@@ -153,13 +161,25 @@ impl Hunt {
         })
     }
 
-    /// One attempt each: the mailbox, the inbox, and all other workers from a random one on.
+    /// One attempt each: the mailbox, the inboxes that this worker looks into first, and all other workers from a random one on:
+    /// their deques, and then their inboxes.
     fn sweep(&mut self, worker: &Worker) -> Option<Found> {
-        let (first, workers) = (self.victims.choose(), worker.workers());
-        let victims = first.into_iter().flat_map(|first| first..first + workers);
-        let mut others = victims.map(|victim| victim % workers).filter(|&v| v != worker.index());
         let received = worker.take_mail().or_else(|| receive(worker));
-        received.or_else(|| others.find_map(|victim| self.steal(worker, victim)))
+        let stolen =
+            received.or_else(|| self.others(worker).find_map(|victim| self.steal(worker, victim)));
+        stolen.or_else(|| self.search_inboxes(worker))
+    }
+
+    /// All other workers, from a random one on.
+    fn others(&mut self, worker: &Worker) -> impl Iterator<Item = usize> + use<> {
+        let (first, own, workers) = (self.victims.choose(), worker.index(), worker.workers());
+        let victims = first.into_iter().flat_map(move |first| first..first + workers);
+        victims.map(move |victim| victim % workers).filter(move |&victim| victim != own)
+    }
+
+    /// Looks into the inboxes of all other workers, and not only at a glance.
+    fn search_inboxes(&mut self, worker: &Worker) -> Option<Found> {
+        self.others(worker).find_map(|victim| take_sent(worker, victim))
     }
 
     fn steal(&mut self, worker: &Worker, victim: usize) -> Option<Found> {
@@ -237,9 +257,15 @@ impl Hunt {
         self.take_untouched(worker)
     }
 
-    /// One attempt, or two, at each deque that seems to have been left alone.
+    /// One attempt, or two, at each deque that seems to have been left alone, and one at each such inbox.
     fn take_untouched(&mut self, worker: &Worker) -> Option<Found> {
         (0..worker.workers()).filter(|&victim| victim != worker.index()).find_map(|victim| {
+            if self.untouched.is_inbox_left_alone(victim, worker.shared()) {
+                let sent = take_sent(worker, victim);
+                if sent.is_some() {
+                    return sent;
+                }
+            }
             if !self.untouched.is_left_alone(victim, worker.shared()) {
                 return None;
             }
@@ -266,7 +292,8 @@ impl Hunt {
                 Rest::Full => shared.is_work_left(),
                 Rest::Relieved | Rest::AsLookout => !shared.inbox().is_empty(),
             };
-            let stay_awake = done.is_set() || worker.has_mail() || is_work_left;
+            let is_addressed = worker.has_mail() || !worker.seat().inbox().is_empty();
+            let stay_awake = done.is_set() || is_addressed || is_work_left;
             worker.counters().sleeps.add(u64::from(!stay_awake));
             stay_awake
         };
@@ -298,10 +325,17 @@ impl Hunt {
     }
 }
 
+/// From the worker's own inbox, or the pool's.
 fn receive(worker: &Worker) -> Option<Found> {
-    let job = worker.shared().inbox().take()?;
-    worker.counters().received.increment();
-    Some(Found { job, from: worker.index() })
+    let own = worker.receive_from(worker.seat().inbox());
+    own.or_else(|| worker.receive_from(worker.shared().inbox()))
+}
+
+/// A ready task that was sent to another worker.
+fn take_sent(worker: &Worker, victim: usize) -> Option<Found> {
+    let job = worker.shared().seat(victim).inbox().take()?;
+    worker.counters().steals.increment();
+    Some(Found { job, from: victim })
 }
 
 fn let_others_run(worker: &Worker) {

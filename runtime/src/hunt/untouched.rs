@@ -12,6 +12,8 @@ struct Place {
     marks: Option<(i64, i64)>,
     /// For how many naps the oldest task has been the same.
     naps: u32,
+    /// Which task was the oldest in the worker's inbox.
+    sent: usize,
 }
 
 /// An owner that pushes and pops all the time never leaves the same marks. But the oldest task of all is one that it has not come to
@@ -29,7 +31,7 @@ impl Untouched {
             let is_same = marks.map(|it| it.0) == place.marks.map(|it| it.0);
             let is_first = place.marks.is_none();
             let naps = if is_same && !is_first { place.naps.saturating_add(1) } else { 0 };
-            *place = Place { marks, naps };
+            *place = Place { marks, naps, sent: shared.seat(worker).inbox().mark() };
         }
     }
 
@@ -40,5 +42,10 @@ impl Untouched {
         let now = seat.marks();
         let is_old = now.map(|it| it.0) == place.marks.map(|it| it.0) && place.naps >= LONG;
         !seat.is_empty() && (now == place.marks || is_old)
+    }
+
+    /// Whether nobody has taken anything from the inbox of `worker`.
+    pub(super) fn is_inbox_left_alone(&self, worker: usize, shared: &Shared) -> bool {
+        shared.seat(worker).inbox().mark() == self.0[worker].sent
     }
 }

@@ -15,6 +15,7 @@ use crate::deque::alternatives::DequeKind;
 use crate::hunt::{Balanced, Governor};
 use crate::os::Assists;
 use crate::sleep::MAX_WORKERS;
+use crate::task::Placement;
 
 /// How a pool is to be. Made by [`Pool::builder`].
 ///
@@ -63,6 +64,7 @@ impl Default for PoolBuilder {
                 governor: Box::new(Balanced::default()),
                 assists: Assists::ALL,
                 oldest_first: false,
+                placement: Placement::default(),
                 panic_handler: None,
                 #[cfg(feature = "alternatives")]
                 deque: None,
@@ -126,7 +128,8 @@ impl PoolBuilder {
         self
     }
 
-    /// Called with the payload of a detached task ([`Pool::spawn`]) that panicked, on the worker that ran it.
+    /// Called with the payload of a detached task ([`Pool::spawn`], or a [future](crate::task) whose handle was dropped) that
+    /// panicked, on the worker that ran it, or by who drops the handle later.
     ///
     /// If not set, or if the handler panics too, the process ends, since nobody would learn of the loss otherwise.
     pub fn panic_handler(
@@ -159,6 +162,12 @@ impl PoolBuilder {
     /// task first. What was stolen runs as ever, so the order holds for each worker only.
     pub fn oldest_first(mut self) -> Self {
         self.makeup.oldest_first = true;
+        self
+    }
+
+    /// Where a [task](crate::task) goes that waited and has become ready. If not set: [`Placement::Last`].
+    pub fn placement(mut self, placement: Placement) -> Self {
+        self.makeup.placement = placement;
         self
     }
 

@@ -8,6 +8,7 @@ mod shared;
 #[cfg(all(test, not(loom)))]
 mod stall;
 mod start;
+mod tally;
 mod thread;
 
 use std::fmt;
@@ -30,7 +31,8 @@ use crate::worker::Worker;
 /// Some workers, and what they share: Hood's "parallel machine" ("Hood: A User-Level Threads Library for
 /// Multiprogrammed Multiprocessors", 1998, section 2).
 ///
-/// Dropping a pool waits until all detached tasks have ended, and then for its threads; a worker of another pool goes on
+/// Dropping a pool waits until all detached closures have ended; then futures that are still [tasks](crate::task) are cancelled
+/// and dropped by the workers; and then it waits for its threads. A worker of another pool goes on
 /// with its own pool's tasks meanwhile (so do not hold a lock that these may want). Dropped by one of its own workers it cannot wait for itself, so it returns at
 /// once and the threads end when the tasks have. Threads of your own ([`PoolBuilder::build_with`]) are yours to wait for.
 ///

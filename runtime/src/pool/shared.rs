@@ -6,17 +6,21 @@ use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::tally::{Left, Tally};
+
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::AnyThief;
 use crate::deque::{ChaseLevThief, Closed, Inbox, Mailbox, Steal, Thief};
 use crate::hunt::{Activity, Governor, Limit};
-use crate::job::{Job, Line};
+use crate::job::{HeapJob, Job, Line};
 use crate::latch::Flag;
 use crate::meter::{Counters, PoolStats, WorkerStats};
 use crate::os::{self, Assists, Processors, Standing, ThreadClock, ThreadWatch};
-use crate::primitive::{AtomicUsize, CachePadded, Ordering};
-use crate::sleep::Sleep;
+use crate::primitive::{AtomicBool, CachePadded, Ordering};
+use crate::sleep::{Sleep, Summons};
+use crate::task::{Placement, Shelves};
 use crate::unwind::{self, AbortOnUnwind, Payload};
+use crate::worker::Worker;
 
 /// Called with the payload of a detached task that panicked.
 pub(crate) type PanicHandler = dyn Fn(Payload) + Send + Sync;
@@ -36,8 +40,14 @@ pub(crate) struct Shared {
     /// Whether workers take their own tasks oldest first.
     oldest_first: bool,
     panic_handler: Option<Box<PanicHandler>>,
-    /// Detached tasks that have not ended, and 1 for the pool's handle. At 0 the pool is closed.
-    unfinished: AtomicUsize,
+    /// Where a task goes that has become ready.
+    placement: Placement,
+    /// Where tasks are noted that wait.
+    shelves: Shelves,
+    /// What has not ended. At nothing the pool is closed.
+    tally: Tally,
+    /// Whether tasks are dropped instead of polled: only they are left.
+    closing: AtomicBool,
     closed: Flag,
 }
 
@@ -47,6 +57,8 @@ pub(crate) struct Seat {
     #[cfg(feature = "alternatives")]
     instead: Option<AnyThief<Job>>,
     mailbox: Arc<Mailbox<Job>>,
+    /// Ready tasks that were sent to this worker, or gave way here. Others take them too.
+    inbox: Inbox<Job>,
     /// Where this worker's detached tasks stand that begin in the order in which they were spawned.
     line: Line,
     /// Apart from what thieves read: the worker writes these with every task.
@@ -64,6 +76,7 @@ impl Seat {
             #[cfg(feature = "alternatives")]
             instead: None,
             mailbox,
+            inbox: Inbox::new(),
             line: Line::new(),
             counters: CachePadded::default(),
             activity: CachePadded::default(),
@@ -104,6 +117,10 @@ impl Seat {
 
     pub(crate) fn has_tasks(&self) -> bool {
         !self.is_empty()
+    }
+
+    pub(crate) fn inbox(&self) -> &Inbox<Job> {
+        &self.inbox
     }
 
     pub(crate) fn line(&self) -> &Line {
@@ -186,6 +203,7 @@ impl Shared {
         assists: Assists,
         guests: usize,
         oldest_first: bool,
+        placement: Placement,
         panic_handler: Option<Box<PanicHandler>>,
     ) -> Arc<Self> {
         let seats: Box<[_]> = seats.map(CachePadded::new).collect();
@@ -199,6 +217,8 @@ impl Shared {
         #[cfg(feature = "alternatives")]
         let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
         Arc::new(Self {
+            placement,
+            shelves: Shelves::new(seats.len()),
             seats,
             inbox: Inbox::new(),
             sleep,
@@ -209,7 +229,8 @@ impl Shared {
                 && os::lowered_priority_works(),
             oldest_first,
             panic_handler,
-            unfinished: AtomicUsize::new(1),
+            tally: Tally::new(),
+            closing: AtomicBool::new(false),
             closed: Flag::new(),
         })
     }
@@ -268,6 +289,20 @@ impl Shared {
         &self.closed
     }
 
+    pub(crate) fn placement(&self) -> Placement {
+        self.placement
+    }
+
+    pub(crate) fn shelves(&self) -> &Shelves {
+        &self.shelves
+    }
+
+    /// Whether tasks are dropped instead of polled.
+    pub(crate) fn is_closing(&self) -> bool {
+        // Acquire pairs with the release in `cancel_tasks`.
+        self.closing.load(Ordering::Acquire)
+    }
+
     pub(crate) fn stats(&self) -> PoolStats {
         let workers = self.seats.iter().map(|seat| seat.stats()).collect();
         PoolStats { governor: self.governor.name(), workers }
@@ -275,7 +310,8 @@ impl Shared {
 
     /// Whether any worker could take something now. Exact for what was pushed or sent before the caller's last fence.
     pub(crate) fn is_work_left(&self) -> bool {
-        self.seats.iter().any(|seat| !seat.is_empty()) || !self.inbox.is_empty()
+        let is_left = |seat: &CachePadded<Seat>| seat.has_tasks() || !seat.inbox.is_empty();
+        self.seats.iter().any(is_left) || !self.inbox.is_empty()
     }
 
     /// Has the deques opened that their owners have closed, so that what was pushed to them is seen and what will be
@@ -310,19 +346,67 @@ impl Shared {
         self.sleep.wake(worker);
     }
 
-    /// A detached task is about to be accepted. The caller is the pool's handle, or a task that has not ended.
-    pub(crate) fn begin_detached(&self) {
-        // Relaxed: the task's end comes after it is sent, which comes after this.
-        self.unfinished.fetch_add(1, Ordering::Relaxed);
+    /// Hands a ready task to one worker, from outside; others may take it too.
+    pub(crate) fn send_ready(&self, worker: usize, job: NonNull<Job>) {
+        self.seats[worker].inbox.send(job);
+        self.sleep.work_was_addressed(worker, None);
     }
 
-    /// A detached task, or the pool's handle, has ended. The last one closes the pool.
+    /// The same, by a worker of this pool.
+    pub(crate) fn pass_on(&self, worker: usize, job: NonNull<Job>, summons: &Summons) {
+        self.seats[worker].inbox.send(job);
+        self.sleep.work_was_addressed(worker, Some(summons));
+    }
+
+    /// A detached task is about to be accepted. The caller is the pool's handle, or a task that has not ended.
+    pub(crate) fn begin_detached(&self) {
+        self.tally.begin_owed();
+    }
+
+    /// A detached task, or the pool's handle, has ended. After the last one futures are cancelled that are still tasks, and
+    /// after the last of these the pool is closed.
     pub(crate) fn end_detached(&self) {
-        // AcqRel: whoever closes the pool has seen the end of all tasks.
-        if self.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.closed.set();
-            self.sleep.wake_all();
+        self.see_to_the_rest(self.tally.end_owed());
+    }
+
+    /// As [`begin_detached`](Self::begin_detached), for a future.
+    pub(crate) fn begin_task(&self) {
+        self.tally.begin_task();
+    }
+
+    /// A future has finished as a task.
+    pub(crate) fn end_task(&self) {
+        self.see_to_the_rest(self.tally.end_task());
+    }
+
+    fn see_to_the_rest(&self, left: Left) {
+        match left {
+            Left::Some => {}
+            Left::Tasks => self.cancel_tasks(),
+            Left::Nothing => {
+                self.closed.set();
+                self.sleep.wake_all();
+            }
         }
+    }
+
+    /// Has all tasks cancelled by a worker; once.
+    #[cold]
+    fn cancel_tasks(&self) {
+        if self.is_closing() || !self.tally.join_tasks() {
+            return; // that is under way, or meanwhile there are none
+        }
+        // Release pairs with the acquire in `is_closing`.
+        if self.closing.swap(true, Ordering::AcqRel) {
+            return self.end_task(); // somebody was faster
+        }
+        let cancel = |worker: &Worker| {
+            worker.shared().shelves.cancel_all();
+            worker.shared().end_task();
+        };
+        // SAFETY: it will be run once, because it counts as a task; it borrows nothing, and does not unwind.
+        let job = unsafe { HeapJob::into_job(cancel) };
+        self.send(job);
     }
 
     /// Runs a detached task: its panic goes to the handler, and to nobody else.

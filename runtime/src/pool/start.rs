@@ -17,6 +17,7 @@ use crate::deque::{chase_lev, mailbox};
 use crate::hunt::Governor;
 use crate::os::{self, Assists};
 use crate::primitive::{AtomicUsize, Ordering};
+use crate::task::Placement;
 use crate::unwind::{self, Payload};
 use crate::worker::{OwnEnds, Worker};
 
@@ -72,6 +73,7 @@ pub(super) struct Makeup {
     pub(super) governor: Box<dyn Governor>,
     pub(super) assists: Assists,
     pub(super) oldest_first: bool,
+    pub(super) placement: Placement,
     pub(super) panic_handler: Option<Box<PanicHandler>>,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,
@@ -121,6 +123,7 @@ pub(super) fn start(
         makeup.assists,
         usize::from(begin.with_current_thread),
         makeup.oldest_first,
+        makeup.placement,
         makeup.panic_handler,
     );
     // From here on an early return closes the pool: its handle is dropped, and with it the workers end.

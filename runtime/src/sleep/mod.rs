@@ -175,6 +175,25 @@ impl Sleep {
         }
     }
 
+    /// Work was sent to `worker`, that any other may do as well. Wakes that one, if it sleeps. If not, it may be stuck, and this is
+    /// as if the work had been pushed, by the worker whose summons it is; or else sent.
+    pub(crate) fn work_was_addressed(&self, worker: usize, summons: Option<&Summons>) {
+        // Pairs with the fences in `sleep` and `stops_hunting`: either they see the work, or we see that they are gone.
+        fence(Ordering::SeqCst);
+        if self.sleepers.contains(worker) {
+            self.parkers[worker].ring();
+            return;
+        }
+        let census = self.census();
+        match summons {
+            Some(summons) if census.lacks_a_hunter(self.spare) => {
+                self.summon_unless_under_way(census, summons);
+            }
+            None if census.asleep() > 0 => self.summon(),
+            _ => {}
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn summon_unless_under_way(&self, census: Census, summons: &Summons) {

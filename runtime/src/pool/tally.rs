@@ -1,0 +1,85 @@
+//! What keeps a pool going: one word that counts it.
+//!
+//! | bits  | field    | counts                                                                        |
+//! |-------|----------|-------------------------------------------------------------------------------|
+//! | 0–31  | `owed`   | detached closures that have not ended, and 1 for the pool's handle            |
+//! | 32–63 | `tasks`  | futures that are tasks and have not finished, and 1 while they are being cancelled |
+//!
+//! When nothing is owed any more, the tasks are cancelled; when there is nothing at all, the pool is closed. The word comes to
+//! 0 once: whoever adds to it is counted.
+
+use crate::primitive::{AtomicU64, CachePadded, Ordering};
+
+const ONE_OWED: u64 = 1;
+const ONE_TASK: u64 = 1 << 32;
+
+#[derive(Debug)]
+pub(super) struct Tally(CachePadded<AtomicU64>);
+
+/// What is left after something has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Left {
+    /// Something that is owed.
+    Some,
+    /// Only tasks.
+    Tasks,
+    Nothing,
+}
+
+impl Left {
+    fn of(word: u64) -> Self {
+        match (word as u32, word >> 32) {
+            (0, 0) => Self::Nothing,
+            (0, _) => Self::Tasks,
+            _ => Self::Some,
+        }
+    }
+}
+
+impl Tally {
+    /// The pool's handle is there.
+    pub(super) fn new() -> Self {
+        Self(CachePadded::new(AtomicU64::new(ONE_OWED)))
+    }
+
+    /// A closure is about to be accepted. The caller is the pool's handle, or something else that has not ended.
+    pub(super) fn begin_owed(&self) {
+        // Relaxed: its end comes after it is sent, which comes after this.
+        self.0.fetch_add(ONE_OWED, Ordering::Relaxed);
+    }
+
+    /// A closure, or the pool's handle, has ended.
+    pub(super) fn end_owed(&self) -> Left {
+        self.end(ONE_OWED)
+    }
+
+    /// As [`begin_owed`](Self::begin_owed), for a task.
+    pub(super) fn begin_task(&self) {
+        self.0.fetch_add(ONE_TASK, Ordering::Relaxed);
+    }
+
+    /// A task has finished.
+    pub(super) fn end_task(&self) -> Left {
+        self.end(ONE_TASK)
+    }
+
+    /// Somebody who is not counted wants to be, as a task. Says whether there was anything left.
+    #[must_use]
+    pub(super) fn join_tasks(&self) -> bool {
+        let mut before = self.0.load(Ordering::Relaxed);
+        while before != 0 {
+            let after = before + ONE_TASK;
+            match self.0.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => before = now,
+            }
+        }
+        false
+    }
+
+    fn end(&self, one: u64) -> Left {
+        // AcqRel: whoever closes the pool has seen the end of all.
+        Left::of(self.0.fetch_sub(one, Ordering::AcqRel) - one)
+    }
+}

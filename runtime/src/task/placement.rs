@@ -1,0 +1,24 @@
+//! Where a task goes that has become ready.
+
+/// Where a task goes that waited and has become ready. Either way any worker may take it from there.
+///
+/// Both are Nornir's (Vrba, Halvorsen, Griwodz and Beskow, "Limits of work-stealing scheduling", and their paper on the
+/// modification that this names, 2010): where tasks meet at barriers, `Last` keeps them spread over the workers.
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, task::Placement};
+///
+/// let pool = Pool::builder().workers(2).placement(Placement::Current).build()?;
+/// assert_eq!(pool.spawn_future(async { 42 }).join().unwrap(), 42);
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Placement {
+    /// To the worker that last ran it: Nornir's WS-LAST.
+    #[default]
+    Last,
+    /// To the worker that made it ready: WS-CUR. From a thread that is no worker of the pool: to whichever comes first.
+    Current,
+}

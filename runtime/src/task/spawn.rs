@@ -1,0 +1,158 @@
+//! How futures become tasks.
+
+use super::handle::Task;
+use super::home::{new_task, stillborn_task};
+use crate::pool::Pool;
+use crate::worker::Worker;
+
+/// Has a future run as a task: in the calling worker's pool, or in the [global pool](Pool::global) on any other thread.
+///
+/// It begins by itself, whether the handle is polled or not. A task that waits does not keep its pool: when that is dropped, the
+/// task is cancelled.
+///
+/// # Examples
+/// ```
+/// use locksley::task;
+///
+/// async fn double(number: u32) -> u32 {
+///     task::yield_now().await; // others first
+///     2 * number
+/// }
+///
+/// let tasks: Vec<_> = (0..10).map(|n| task::spawn(double(n))).collect();
+/// let sum: u32 = tasks.into_iter().map(|task| task.join().unwrap()).sum();
+/// assert_eq!(sum, 90);
+/// ```
+///
+/// # What cannot be a task
+///
+/// A task changes threads wherever it waits. What may not, it cannot keep across an `await`:
+/// ```compile_fail
+/// use std::rc::Rc;
+///
+/// locksley::task::spawn(async {
+///     let here = Rc::new(1);
+///     locksley::task::yield_now().await;
+///     println!("{here}");
+/// });
+/// ```
+/// Between two of them it can:
+/// ```
+/// use std::rc::Rc;
+///
+/// locksley::task::spawn(async {
+///     println!("{}", Rc::new(1));
+///     locksley::task::yield_now().await;
+/// });
+/// ```
+/// So a future that is not `Send` is not accepted,
+/// ```compile_fail,E0277
+/// struct Here(*const u8);
+/// impl Future for Here {
+///     type Output = ();
+///     fn poll(self: std::pin::Pin<&mut Self>, _: &mut std::task::Context<'_>) -> std::task::Poll<()> {
+///         std::task::Poll::Ready(())
+///     }
+/// }
+/// locksley::task::spawn(Here(std::ptr::null()));
+/// ```
+/// nor one that returns what is not,
+/// ```compile_fail,E0277
+/// locksley::task::spawn(std::future::ready(1).then_here());
+/// trait ThenHere: Future + Sized {
+///     fn then_here(self) -> Here<Self> { Here(self) }
+/// }
+/// impl<F: Future> ThenHere for F {}
+/// struct Here<F>(F);
+/// impl<F> Future for Here<F> {
+///     type Output = std::rc::Rc<u8>;
+///     fn poll(self: std::pin::Pin<&mut Self>, _: &mut std::task::Context<'_>) -> std::task::Poll<Self::Output> {
+///         std::task::Poll::Ready(std::rc::Rc::new(1))
+///     }
+/// }
+/// ```
+/// nor one that keeps its [`Worker`] while it waits,
+/// ```compile_fail
+/// locksley::task::spawn(async {
+///     Worker::with_current(|worker| async move {
+///         locksley::task::yield_now().await;
+///         worker.unwrap().index()
+///     }).await;
+/// });
+/// # use locksley::Worker;
+/// ```
+/// nor one that borrows what may be gone before it ends.
+/// ```compile_fail,E0597
+/// let text = String::from("here");
+/// let borrowed = &text;
+/// let task = locksley::task::spawn(async move { borrowed.len() });
+/// drop(task);
+/// ```
+pub fn spawn<F>(future: F) -> Task<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    Worker::with_current(|current| match current {
+        Some(worker) => worker.spawn_future(future),
+        None => Pool::global().spawn_future(future),
+    })
+}
+
+impl Worker {
+    /// Has a future run as a task of this worker's pool: [`task::spawn`](spawn) on a known worker.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// let sum = pool.run(|w| w.spawn_future(async { 6 * 7 }).join());
+    /// assert_eq!(sum.unwrap(), 42);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn spawn_future<F>(&self, future: F) -> Task<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let shared = self.shared();
+        // A guest may outlive its pool.
+        if shared.closed().is_set() {
+            // SAFETY: just made, and of that future.
+            return unsafe { Task::new(stillborn_task::<F>()) };
+        }
+        let task = new_task(shared, future);
+        self.push(task.cast());
+        // SAFETY: just made, of that future; the handle's reference is ours.
+        unsafe { Task::new(task) }
+    }
+}
+
+impl Pool {
+    /// Has a future run as a task of this pool.
+    ///
+    /// A worker of this pool puts it with its own tasks; from elsewhere, tasks begin in the order in which they were sent, with
+    /// those of [`spawn`](Self::spawn).
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// let task = pool.spawn_future(async { locksley::Worker::with_current(|w| w.unwrap().index()) });
+    /// assert!(task.join().unwrap() < 2);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn spawn_future<F>(&self, future: F) -> Task<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        Worker::with_current(|current| match current {
+            Some(worker) if worker.is_of(self) => worker.spawn_future(future),
+            _ => {
+                let task = new_task(self.shared(), future);
+                self.shared().send(task.cast());
+                // SAFETY: just made, of that future; the handle's reference is ours.
+                unsafe { Task::new(task) }
+            }
+        })
+    }
+}

@@ -1,0 +1,420 @@
+//! Futures as tasks: what becomes of them, and who learns of it.
+
+mod common;
+
+use std::future::{pending, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+
+use common::{block_on, message, pools};
+use locksley::task::{self, Task, yield_now};
+use locksley::{Pool, Worker};
+
+/// Says when it is dropped, and on which worker.
+struct Dropped(std::sync::mpsc::Sender<Option<usize>>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let worker = Worker::with_current(|current| current.map(Worker::index));
+        let _ = self.0.send(worker);
+    }
+}
+
+fn dropped() -> (Dropped, Receiver<Option<usize>>) {
+    let (sender, receiver) = channel();
+    (Dropped(sender), receiver)
+}
+
+/// A pool that keeps the messages of panics that nobody waited for.
+fn pool_with_handler(workers: usize) -> (Pool, Receiver<String>) {
+    let (sender, receiver) = channel();
+    let handler = move |payload: Box<dyn std::any::Any + Send>| {
+        sender.send(message(&*payload).to_owned()).unwrap();
+    };
+    (Pool::builder().workers(workers).panic_handler(handler).build().unwrap(), receiver)
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    while !condition() {
+        thread::yield_now();
+    }
+}
+
+/// Leaves its waker, until it is opened.
+#[derive(Default)]
+struct Door {
+    wakers: Mutex<Vec<Waker>>,
+    is_open: AtomicBool,
+}
+
+impl Door {
+    fn passed(self: Arc<Self>) -> impl Future<Output = ()> + Send {
+        poll_fn(move |context| {
+            self.wakers.lock().unwrap().push(context.waker().clone());
+            if self.is_open.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
+        })
+    }
+
+    fn has_somebody(&self) -> bool {
+        !self.wakers.lock().unwrap().is_empty()
+    }
+
+    fn open(&self) {
+        self.is_open.store(true, Ordering::Release);
+        let wakers = std::mem::take(&mut *self.wakers.lock().unwrap());
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+#[test]
+fn what_a_task_returns_arrives_wherever_it_is_waited_for() {
+    for pool in pools() {
+        assert_eq!(pool.spawn_future(async { 1 }).join().unwrap(), 1);
+        assert_eq!(block_on(pool.spawn_future(async { 2 })).unwrap(), 2);
+        assert_eq!(pool.run(|w| w.spawn_future(async { 3 }).join()).unwrap(), 3);
+        let outer = pool.spawn_future(async { task::spawn(async { 4 }).await.unwrap() });
+        assert_eq!(outer.join().unwrap(), 4);
+        let other = Pool::new(1).unwrap();
+        let abroad = other.run(|_| pool.spawn_future(async { 5 }).join());
+        assert_eq!(abroad.unwrap(), 5);
+    }
+}
+
+#[test]
+fn tasks_that_wait_take_up_no_worker() {
+    for pool in pools() {
+        let door = Arc::new(Door::default());
+        let tasks: Vec<_> = (0..1000)
+            .map(|n| {
+                let door = Arc::clone(&door);
+                pool.spawn_future(async move {
+                    door.passed().await;
+                    n
+                })
+            })
+            .collect();
+        wait_until(|| door.wakers.lock().unwrap().len() == 1000);
+        assert_eq!(pool.run(|w| w.index() < w.workers()), true);
+        assert!(tasks.iter().all(|task| !task.is_finished()));
+        door.open();
+        for (n, task) in tasks.into_iter().enumerate() {
+            assert_eq!(task.join().unwrap(), n);
+        }
+    }
+}
+
+#[test]
+fn a_future_may_fork_and_join() {
+    fn fib(n: u64) -> u64 {
+        if n < 2 {
+            return n;
+        }
+        let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
+        a + b
+    }
+    for pool in pools() {
+        let tasks: Vec<_> = (0..20).map(|_| pool.spawn_future(async { fib(12) })).collect();
+        for task in tasks {
+            assert_eq!(task.join().unwrap(), 144);
+        }
+    }
+}
+
+#[test]
+fn a_tree_of_tasks_is_counted_right() {
+    fn count(depth: u32) -> Pin<Box<dyn Future<Output = u64> + Send>> {
+        Box::pin(async move {
+            if depth == 0 {
+                return 1;
+            }
+            let (left, right) = (task::spawn(count(depth - 1)), task::spawn(count(depth - 1)));
+            if depth % 3 == 0 {
+                yield_now().await;
+            }
+            left.await.unwrap() + right.await.unwrap()
+        })
+    }
+    for pool in pools() {
+        assert_eq!(pool.spawn_future(count(10)).join().unwrap(), 1024);
+    }
+}
+
+#[test]
+fn a_panic_arrives_at_the_handle() {
+    let pool = Pool::new(2).unwrap();
+    let panicking = || pool.spawn_future(async { panic!("at the first poll") });
+    let error = panicking().join().map(|()| ()).unwrap_err();
+    assert!(error.is_panic());
+    assert_eq!(error.to_string(), "the task panicked: at the first poll");
+    assert_eq!(message(&*error.try_into_panic().unwrap()), "at the first poll");
+    let error = block_on(panicking()).map(|()| ()).unwrap_err();
+    let again = catch_unwind(AssertUnwindSafe(|| error.resume_panic())).unwrap_err();
+    assert_eq!(message(&*again), "at the first poll");
+    let later = pool.spawn_future(async {
+        yield_now().await;
+        panic!("{} poll", "at the second");
+    });
+    let error = later.join().map(|()| ()).unwrap_err();
+    assert_eq!(message(&*error.try_into_panic().unwrap()), "at the second poll");
+}
+
+/// Panics when it is dropped.
+struct Grenade(&'static str);
+
+impl Drop for Grenade {
+    fn drop(&mut self) {
+        panic!("{}", self.0);
+    }
+}
+
+/// Returns at once; what it holds is dropped with it.
+struct Holds<T>(T);
+
+impl<T: Unpin> Future for Holds<T> {
+    type Output = u8;
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<u8> {
+        Poll::Ready(7)
+    }
+}
+
+#[test]
+fn a_future_that_panics_when_it_is_dropped_has_panicked() {
+    let (pool, handled) = pool_with_handler(1);
+    let error = pool.spawn_future(Holds(Grenade("dropped"))).join().unwrap_err();
+    assert_eq!(message(&*error.try_into_panic().unwrap()), "dropped");
+    // Cancelled:
+    let grenade = Grenade("given up");
+    let task = pool.spawn_future(async move {
+        pending::<()>().await;
+        drop(grenade);
+    });
+    task.cancel();
+    let error = task.join().unwrap_err();
+    assert_eq!(message(&*error.try_into_panic().unwrap()), "given up");
+    // The first of two is seen:
+    let grenade = Grenade("second");
+    struct Both(#[expect(dead_code, reason = "dropped")] Grenade);
+    impl Future for Both {
+        type Output = ();
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+            panic!("first")
+        }
+    }
+    let error = pool.spawn_future(Both(grenade)).join().unwrap_err();
+    assert_eq!(message(&*error.try_into_panic().unwrap()), "first");
+    drop(pool);
+    assert_eq!(handled.iter().count(), 0);
+}
+
+#[test]
+fn a_panic_that_nobody_waits_for_goes_to_the_handler() {
+    let (pool, handled) = pool_with_handler(2);
+    pool.spawn_future(async { panic!("detached") }).detach();
+    assert_eq!(handled.recv().unwrap(), "detached");
+    // It had panicked before the handle was dropped:
+    let task: Task<()> = pool.spawn_future(async { panic!("not looked at") });
+    wait_until(|| task.is_finished());
+    drop(task);
+    assert_eq!(handled.recv().unwrap(), "not looked at");
+    // The same, when there is no pool any more:
+    let task: Task<()> = pool.spawn_future(async { panic!("the last one") });
+    wait_until(|| task.is_finished());
+    drop(pool);
+    drop(task);
+    assert_eq!(handled.recv().unwrap(), "the last one");
+}
+
+#[test]
+fn what_nobody_waits_for_is_dropped_and_its_panic_handled() {
+    let (pool, handled) = pool_with_handler(1);
+    pool.spawn_future(async { Grenade("returned") }).detach();
+    assert_eq!(handled.recv().unwrap(), "returned");
+    assert_eq!(pool.run(|_| 1), 1, "the worker goes on");
+    let (guard, was_dropped) = dropped();
+    pool.spawn_future(async { guard }).detach();
+    assert_eq!(was_dropped.recv(), Ok(Some(0)));
+}
+
+struct PanickingWaker;
+
+impl Wake for PanickingWaker {
+    fn wake(self: Arc<Self>) {
+        panic!("woken");
+    }
+}
+
+#[test]
+fn a_waker_that_panics_harms_nobody_else() {
+    let (pool, handled) = pool_with_handler(1);
+    let door = Arc::new(Door::default());
+    let mut task = pool.spawn_future(Arc::clone(&door).passed());
+    let waker = Waker::from(Arc::new(PanickingWaker));
+    let polled = Pin::new(&mut task).poll(&mut Context::from_waker(&waker));
+    assert!(polled.is_pending());
+    wait_until(|| door.has_somebody());
+    door.open();
+    assert_eq!(handled.recv().unwrap(), "woken");
+    assert!(task.join().is_ok());
+}
+
+#[test]
+fn the_future_is_dropped_by_a_worker_as_soon_as_it_has_ended() {
+    let pool = Pool::new(1).unwrap();
+    let (guard, was_dropped) = dropped();
+    let door = Arc::new(Door::default());
+    let at = Arc::clone(&door);
+    let task = pool.spawn_future(async move {
+        at.passed().await;
+        drop(guard);
+    });
+    wait_until(|| door.has_somebody());
+    let kept = door.wakers.lock().unwrap()[0].clone();
+    assert!(was_dropped.try_recv().is_err());
+    door.open();
+    assert_eq!(was_dropped.recv(), Ok(Some(0)));
+    assert!(task.join().is_ok());
+    kept.wake(); // too late
+    assert_eq!(was_dropped.iter().count(), 0, "once");
+}
+
+#[test]
+fn a_task_is_cancelled_wherever_it_is() {
+    for pool in pools() {
+        // Waiting:
+        let (guard, was_dropped) = dropped();
+        let task = pool.spawn_future(async move {
+            pending::<()>().await;
+            drop(guard);
+        });
+        task.cancel();
+        task.cancel();
+        assert!(block_on(task).unwrap_err().is_cancelled());
+        assert!(was_dropped.recv().unwrap().is_some(), "by a worker");
+        assert_eq!(was_dropped.iter().count(), 0, "once");
+        // Running, and then waiting:
+        let (begun, go_on) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let flags = (Arc::clone(&begun), Arc::clone(&go_on));
+        let task = pool.spawn_future(async move {
+            flags.0.store(true, Ordering::Release);
+            wait_until(|| flags.1.load(Ordering::Acquire));
+            pending::<()>().await;
+        });
+        wait_until(|| begun.load(Ordering::Acquire));
+        task.cancel();
+        assert!(!task.is_finished());
+        go_on.store(true, Ordering::Release);
+        assert!(task.join().unwrap_err().is_cancelled());
+        // Over:
+        let task = pool.spawn_future(async { 1 });
+        wait_until(|| task.is_finished());
+        task.cancel();
+        assert_eq!(task.join().unwrap(), 1);
+    }
+}
+
+#[test]
+fn a_task_that_has_not_begun_is_cancelled_without_being_polled() {
+    let pool = Pool::new(1).unwrap();
+    let was_polled = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&was_polled);
+    let error = pool.run(|w| {
+        let task = w.spawn_future(async move { flag.store(true, Ordering::Release) });
+        task.cancel();
+        task.join().unwrap_err()
+    });
+    assert!(error.is_cancelled());
+    assert!(!was_polled.load(Ordering::Acquire));
+}
+
+#[test]
+fn a_task_that_is_woken_often_is_polled_once_more() {
+    let pool = Pool::new(1).unwrap();
+    let polls = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&polls);
+    let door = Arc::new(Door::default());
+    let inner = Arc::clone(&door);
+    let mut passed = Box::pin(inner.passed());
+    let task = pool.spawn_future(poll_fn(move |context| {
+        if count.fetch_add(1, Ordering::Relaxed) == 0 {
+            for _ in 0..1000 {
+                context.waker().wake_by_ref();
+                context.waker().clone().wake();
+            }
+        }
+        passed.as_mut().poll(context)
+    }));
+    wait_until(|| polls.load(Ordering::Relaxed) == 2);
+    pool.run(|w| {
+        // The only worker is here.
+        let wakers = door.wakers.lock().unwrap().clone();
+        for waker in wakers.iter().cycle().take(1000) {
+            waker.wake_by_ref();
+        }
+        while w.run_one() {}
+    });
+    assert_eq!(polls.load(Ordering::Relaxed), 3);
+    door.open();
+    task.join().unwrap();
+    assert_eq!(polls.load(Ordering::Relaxed), 4);
+}
+
+#[test]
+fn a_handle_is_polled_with_one_waker_after_the_other() {
+    struct Count(AtomicUsize);
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let pool = Pool::new(1).unwrap();
+    let door = Arc::new(Door::default());
+    let mut task = pool.spawn_future(Arc::clone(&door).passed());
+    let counts = [0, 1].map(|_| Arc::new(Count(AtomicUsize::new(0))));
+    for count in [&counts[0], &counts[0], &counts[1], &counts[1]] {
+        let waker = Waker::from(Arc::clone(count));
+        assert!(Pin::new(&mut task).poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+    assert_eq!(Arc::strong_count(&counts[0]), 1, "the first one's waker is gone");
+    assert_eq!(Arc::strong_count(&counts[1]), 2);
+    wait_until(|| door.has_somebody());
+    door.open();
+    wait_until(|| counts[1].0.load(Ordering::Relaxed) == 1);
+    task.join().unwrap();
+    assert_eq!(counts.map(|count| count.0.load(Ordering::Relaxed)), [0, 1]);
+    // A handle that is dropped takes its waker along.
+    let count = Arc::new(Count(AtomicUsize::new(0)));
+    let mut task = pool.spawn_future(pending::<()>());
+    let waker = Waker::from(Arc::clone(&count));
+    assert!(Pin::new(&mut task).poll(&mut Context::from_waker(&waker)).is_pending());
+    drop((task, waker));
+    assert_eq!(Arc::strong_count(&count), 1);
+}
+
+#[test]
+#[should_panic(expected = "can be had once")]
+fn an_outcome_is_not_given_twice() {
+    let mut task = Pool::new(1).unwrap().spawn_future(async {});
+    let _ = block_on(&mut task);
+    let _ = block_on(&mut task);
+}
+
+#[test]
+fn the_guest_of_a_pool_joins_tasks_itself() {
+    thread::spawn(|| {
+        let pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
+        assert_eq!(pool.spawn_future(async { 1 }).join().unwrap(), 1);
+        let waiting = pool.spawn_future(pending::<()>());
+        pool.run(Worker::run_one);
+        drop(pool);
+        assert!(waiting.join().unwrap_err().is_cancelled());
+        // The thread is still a worker, of a pool that is closed.
+        assert!(task::spawn(async { 1 }).join().unwrap_err().is_cancelled());
+    })
+    .join()
+    .unwrap();
+}

@@ -1,0 +1,211 @@
+//! What becomes of tasks when their pool is dropped.
+
+mod common;
+
+use std::future::{pending, poll_fn};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+use std::thread;
+
+use common::pools;
+use locksley::task::{self, yield_now};
+use locksley::{Pool, Worker};
+
+/// Counts how many of its kind there are, and notes where they are dropped.
+struct Counted {
+    alive: Arc<AtomicUsize>,
+    elsewhere: Arc<AtomicUsize>,
+}
+
+impl Counted {
+    fn new(alive: &Arc<AtomicUsize>, elsewhere: &Arc<AtomicUsize>) -> Self {
+        alive.fetch_add(1, Ordering::Relaxed);
+        Self { alive: Arc::clone(alive), elsewhere: Arc::clone(elsewhere) }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let is_worker = Worker::with_current(|current| current.is_some());
+        self.elsewhere.fetch_add(usize::from(!is_worker), Ordering::Relaxed);
+        let before = self.alive.fetch_sub(1, Ordering::Relaxed);
+        assert!(before > 0, "dropped twice");
+    }
+}
+
+#[test]
+fn waiting_tasks_are_cancelled_and_dropped_by_workers() {
+    for pool in pools() {
+        let (alive, elsewhere) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+        let wakers = Arc::new(Mutex::new(Vec::<Waker>::new()));
+        let tasks: Vec<_> = (0..300)
+            .map(|n| {
+                let (counted, wakers) = (Counted::new(&alive, &elsewhere), Arc::clone(&wakers));
+                pool.spawn_future(async move {
+                    let _counted = counted;
+                    if n % 3 == 0 {
+                        yield_now().await;
+                    }
+                    poll_fn(|context| {
+                        wakers.lock().unwrap().push(context.waker().clone());
+                        Poll::<()>::Pending
+                    })
+                    .await;
+                })
+            })
+            .collect();
+        drop(pool);
+        assert_eq!(alive.load(Ordering::Relaxed), 0);
+        assert_eq!(elsewhere.load(Ordering::Relaxed), 0);
+        for task in tasks {
+            assert!(task.join().unwrap_err().is_cancelled());
+        }
+        // Late, and some of them the last references:
+        for (n, waker) in std::mem::take(&mut *wakers.lock().unwrap()).into_iter().enumerate() {
+            if n % 2 == 0 { waker.wake() } else { waker.wake_by_ref() }
+        }
+    }
+}
+
+#[test]
+fn endless_tasks_are_cancelled() {
+    for pool in pools() {
+        let tasks: Vec<_> = (0..5)
+            .map(|_| {
+                pool.spawn_future(async {
+                    loop {
+                        yield_now().await;
+                    }
+                })
+            })
+            .collect();
+        drop(pool);
+        for task in tasks {
+            let result: Result<(), _> = task.join();
+            assert!(result.unwrap_err().is_cancelled());
+        }
+    }
+}
+
+/// Others wake tasks while the pool is dropped.
+#[test]
+fn wakes_come_while_the_pool_is_dropped() {
+    for round in 0..200 {
+        let pool = Pool::new(1 + round % 3).unwrap();
+        let (alive, elsewhere) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+        let (sender, wakers) = channel::<Waker>();
+        let tasks: Vec<_> = (0..20)
+            .map(|_| {
+                let (counted, sender) = (Counted::new(&alive, &elsewhere), sender.clone());
+                pool.spawn_future(async move {
+                    let _counted = counted;
+                    poll_fn(|context| {
+                        let _ = sender.send(context.waker().clone());
+                        Poll::<()>::Pending
+                    })
+                    .await;
+                })
+            })
+            .collect();
+        drop(sender);
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                // Each wake makes a task send another waker, until its future is gone.
+                wakers.iter().for_each(Waker::wake);
+            });
+            if round % 2 == 0 {
+                thread::yield_now();
+            }
+            drop(pool);
+        });
+        assert_eq!(alive.load(Ordering::Relaxed), 0);
+        assert_eq!(elsewhere.load(Ordering::Relaxed), 0);
+        tasks.into_iter().for_each(|task| assert!(task.join().unwrap_err().is_cancelled()));
+    }
+}
+
+#[test]
+fn detached_closures_end_first_and_may_use_tasks() {
+    for pool in pools() {
+        let (sender, receiver) = channel();
+        pool.spawn(move |w| {
+            thread::yield_now();
+            let task = w.spawn_future(async {
+                yield_now().await;
+                42
+            });
+            sender.send(task.join().unwrap()).unwrap();
+        });
+        drop(pool);
+        assert_eq!(receiver.recv(), Ok(42));
+    }
+}
+
+#[test]
+fn what_a_dying_task_begins_ends_too() {
+    struct SpawnsWhenDropped(Arc<AtomicUsize>);
+    impl Drop for SpawnsWhenDropped {
+        fn drop(&mut self) {
+            let (closures, handle) = (Arc::clone(&self.0), Arc::new(AtomicBool::new(false)));
+            let flag = Arc::clone(&handle);
+            let task = task::spawn(async move { flag.store(true, Ordering::Relaxed) });
+            locksley::spawn(move || {
+                // The pool is closing, so the task is not polled any more.
+                assert!(task.join().unwrap_err().is_cancelled());
+                assert!(!handle.load(Ordering::Relaxed));
+                closures.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+    }
+    for pool in pools() {
+        let closures = Arc::new(AtomicUsize::new(0));
+        for _ in 0..10 {
+            let spawner = SpawnsWhenDropped(Arc::clone(&closures));
+            let waiting = async move {
+                pending::<()>().await;
+                drop(spawner);
+            };
+            pool.spawn_future(waiting).detach();
+        }
+        drop(pool);
+        assert_eq!(closures.load(Ordering::Relaxed), 10);
+    }
+}
+
+#[test]
+fn a_pool_that_is_let_go_of_ends_its_tasks() {
+    let pool = Pool::new(2).unwrap();
+    let task = pool.spawn_future(pending::<()>());
+    pool.detach();
+    assert!(task.join().unwrap_err().is_cancelled());
+}
+
+#[test]
+fn a_pool_dropped_by_its_own_task_is_closed() {
+    let pool = Arc::new(Mutex::new(Some(Pool::new(2).unwrap())));
+    let (inside, waiting) = {
+        let locked = pool.lock().unwrap();
+        let (pool, spawner) = (Arc::clone(&pool), locked.as_ref().unwrap());
+        let waiting = spawner.spawn_future(pending::<()>());
+        (spawner.spawn_future(async move { drop(pool.lock().unwrap().take()) }), waiting)
+    };
+    assert!(inside.join().is_ok());
+    assert!(waiting.join().unwrap_err().is_cancelled());
+}
+
+#[test]
+fn handles_may_outlive_their_pool_unjoined() {
+    let pool = Pool::new(2).unwrap();
+    let done = pool.spawn_future(async { String::from("done") });
+    let waiting = pool.spawn_future(pending::<String>());
+    while !done.is_finished() {
+        thread::yield_now();
+    }
+    drop(pool);
+    assert!(done.is_finished() && waiting.is_finished());
+    waiting.cancel();
+    drop(waiting);
+    assert_eq!(done.join().unwrap(), "done");
+}

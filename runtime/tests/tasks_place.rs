@@ -1,0 +1,320 @@
+//! Where tasks go that have become ready, and that they stay within everybody's reach.
+
+mod common;
+
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use common::pools;
+use locksley::hunt::{Abp, Governor, Hunter, Limit, Move, Prospect};
+use locksley::task::{self, Placement, Task, yield_now};
+use locksley::{Pool, Worker};
+
+/// A task that waits until it is called, and says each time where it runs.
+#[derive(Default)]
+struct Called {
+    waker: Mutex<Option<Waker>>,
+    /// 1 more than the worker that last ran it.
+    ran_at: AtomicUsize,
+    runs: AtomicUsize,
+}
+
+impl Called {
+    fn task(self: &Arc<Self>, pool: &Pool) -> Task<()> {
+        let this = Arc::clone(self);
+        pool.spawn_future(poll_fn(move |context| {
+            *this.waker.lock().unwrap() = Some(context.waker().clone());
+            let here = Worker::with_current(|current| current.unwrap().index());
+            this.ran_at.store(here + 1, Ordering::Release);
+            this.runs.fetch_add(1, Ordering::Release);
+            Poll::Pending
+        }))
+    }
+
+    fn call(&self) {
+        let waker = self.waker.lock().unwrap().clone();
+        waker.unwrap().wake();
+    }
+
+    fn wait_for_run(&self, run: usize) -> usize {
+        wait_until(|| self.runs.load(Ordering::Acquire) >= run);
+        self.ran_at.load(Ordering::Acquire) - 1
+    }
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    while !condition() {
+        thread::yield_now();
+    }
+}
+
+/// Has a worker do nothing else than what is said.
+struct Held {
+    say: std::sync::mpsc::Sender<Box<dyn FnOnce(&Worker) + Send>>,
+}
+
+impl Held {
+    fn at(pool: &Pool, worker: usize) -> Self {
+        let (say, said) = std::sync::mpsc::channel::<Box<dyn FnOnce(&Worker) + Send>>();
+        let (here, is_here) = std::sync::mpsc::channel();
+        pool.spawn_at(worker, move |w| {
+            here.send(()).unwrap();
+            said.iter().for_each(|what| what(w));
+        });
+        is_here.recv().unwrap();
+        Self { say }
+    }
+
+    fn does<R: Send + 'static>(&self, what: impl FnOnce(&Worker) -> R + Send + 'static) -> R {
+        let (result, results) = std::sync::mpsc::channel();
+        self.say.send(Box::new(move |w| result.send(what(w)).unwrap())).unwrap();
+        results.recv().unwrap()
+    }
+}
+
+/// A task that last ran at worker 0, and both workers held. What each of them then finds at its own place.
+fn woken_by_the_other(placement: Placement) -> (bool, bool) {
+    let pool = Pool::builder().workers(2).placement(placement).build().unwrap();
+    let held = [Held::at(&pool, 0), Held::at(&pool, 1)];
+    let called = Arc::new(Called::default());
+    let task = called.task(&pool);
+    assert!(held[0].does(Worker::run_one), "it was sent to the pool");
+    assert_eq!(called.wait_for_run(1), 0);
+    let caller = Arc::clone(&called);
+    let at_the_caller = held[1].does(move |w| {
+        caller.call();
+        w.run_local()
+    });
+    let at_the_last = held[0].does(Worker::run_local);
+    assert_eq!(called.runs.load(Ordering::Acquire), 2, "it has run once more in any case");
+    drop((held, task));
+    (at_the_last, at_the_caller)
+}
+
+#[test]
+fn ws_last_sends_a_task_to_the_worker_that_last_ran_it() {
+    assert_eq!(woken_by_the_other(Placement::Last), (true, false));
+}
+
+#[test]
+fn ws_cur_keeps_a_task_at_the_worker_that_woke_it() {
+    assert_eq!(woken_by_the_other(Placement::Current), (false, true));
+}
+
+/// From outside, `Last` is the same, and `Current` means nobody in particular.
+#[test]
+fn a_thread_that_is_no_worker_wakes_tasks_too() {
+    for (placement, at_the_last) in [(Placement::Last, true), (Placement::Current, false)] {
+        let pool = Pool::builder().workers(2).placement(placement).build().unwrap();
+        let held = [Held::at(&pool, 0), Held::at(&pool, 1)];
+        let called = Arc::new(Called::default());
+        let task = called.task(&pool);
+        assert!(held[0].does(Worker::run_one));
+        called.call();
+        assert!(!held[1].does(Worker::run_local));
+        assert_eq!(held[0].does(Worker::run_local), at_the_last);
+        assert_eq!(held[1].does(Worker::run_one), !at_the_last);
+        assert_eq!(called.runs.load(Ordering::Acquire), 2);
+        drop((held, task));
+    }
+}
+
+/// Only searches: it neither yields nor sleeps.
+#[derive(Debug)]
+struct Restless;
+
+impl Governor for Restless {
+    fn name(&self) -> &'static str {
+        "restless"
+    }
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Restless)
+    }
+}
+
+impl Hunter for Restless {
+    fn next(&mut self, _prospect: &Prospect<'_>) -> Move {
+        Move::Search
+    }
+}
+
+/// As on a machine with one processor: pushes keep one worker awake.
+#[derive(Debug)]
+struct Confined;
+
+impl Governor for Confined {
+    fn name(&self) -> &'static str {
+        "confined"
+    }
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Confined)
+    }
+    fn limit(&self, _processors: usize) -> Limit {
+        Limit { awake: 1, nap: Duration::from_micros(200) }
+    }
+}
+
+impl Hunter for Confined {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+        let is_tired = prospect.is_one_too_many() || prospect.failures > 20;
+        if is_tired { Move::Sleep } else { Move::Search }
+    }
+}
+
+fn pools_of(workers: usize) -> impl Iterator<Item = Pool> {
+    let sleepless = Abp { sleep_after: None, ..Abp::default() };
+    let of = move || Pool::builder().workers(workers);
+    let pools = [of(), of().governor(sleepless), of().governor(Restless), of().governor(Confined)];
+    pools.into_iter().map(|builder| builder.build().unwrap())
+}
+
+/// Law 2: the worker that a task is sent to is stuck, until that very task has run.
+#[test]
+fn a_task_in_the_inbox_of_a_stuck_worker_runs() {
+    for pool in pools_of(2) {
+        for by_a_worker in [false, true] {
+            let called = Arc::new(Called::default());
+            let task = called.task(&pool);
+            for run in 1..30 {
+                let last = called.wait_for_run(run);
+                let (here, is_here) = std::sync::mpsc::channel();
+                let stuck = Arc::clone(&called);
+                pool.spawn_at(last, move |_| {
+                    here.send(()).unwrap();
+                    wait_until(|| stuck.runs.load(Ordering::Acquire) > run);
+                });
+                is_here.recv().unwrap();
+                if by_a_worker {
+                    let caller = Arc::clone(&called);
+                    pool.spawn_at(1 - last, move |_| caller.call());
+                } else {
+                    called.call();
+                }
+            }
+            called.wait_for_run(30);
+            task.cancel();
+            assert!(task.join().unwrap_err().is_cancelled());
+        }
+    }
+}
+
+/// The same, and the worker that woke the task is stuck too: a third one has to find it.
+#[test]
+fn a_task_in_the_inbox_of_a_stuck_worker_runs_though_its_waker_is_stuck_too() {
+    for pool in pools_of(3) {
+        let called = Arc::new(Called::default());
+        let task = called.task(&pool);
+        for run in 1..20 {
+            let last = called.wait_for_run(run);
+            let (here, is_here) = std::sync::mpsc::channel();
+            let stuck = Arc::clone(&called);
+            pool.spawn_at(last, move |_| {
+                here.send(()).unwrap();
+                wait_until(|| stuck.runs.load(Ordering::Acquire) > run);
+            });
+            is_here.recv().unwrap();
+            let caller = Arc::clone(&called);
+            pool.spawn_at((last + 1) % 3, move |_| {
+                caller.call();
+                wait_until(|| caller.runs.load(Ordering::Acquire) > run);
+            });
+        }
+        called.wait_for_run(20);
+        drop(task);
+    }
+}
+
+/// Two tasks on one worker that wake each other for ever.
+fn ping_pong(pool: &Pool) -> Vec<Task<()>> {
+    let balls = [0, 1].map(|_| Arc::new(Mutex::new(None::<Waker>)));
+    let player = |own: usize| {
+        let balls = balls.clone();
+        pool.spawn_future(poll_fn(move |context| {
+            *balls[own].lock().unwrap() = Some(context.waker().clone());
+            if let Some(other) = balls[1 - own].lock().unwrap().take() {
+                other.wake();
+            }
+            Poll::<()>::Pending
+        }))
+    };
+    vec![player(0), player(1)]
+}
+
+fn yielder(pool: &Pool) -> Vec<Task<()>> {
+    let endless = async {
+        loop {
+            yield_now().await;
+        }
+    };
+    vec![pool.spawn_future(endless)]
+}
+
+#[test]
+fn endless_tasks_keep_nothing_else_from_running() {
+    for endless in [ping_pong, yielder] {
+        for pool in [1, 2].map(|workers| Pool::new(workers).unwrap()) {
+            let endless = endless(&pool);
+            for _ in 0..20 {
+                assert_eq!(pool.run(|_| 1), 1, "what was sent to the pool");
+                assert_eq!(pool.spawn_future(async { 2 }).join().unwrap(), 2);
+                assert_eq!(pool.broadcast(|w| w.index()).len(), pool.workers(), "letters");
+                let below = pool.spawn_future(async {
+                    // At the old end of the deque:
+                    task::spawn(async { 3 }).await.unwrap()
+                });
+                assert_eq!(below.join().unwrap(), 3);
+            }
+            for task in endless {
+                task.cancel();
+                assert!(task.join().unwrap_err().is_cancelled());
+            }
+        }
+    }
+}
+
+#[test]
+fn two_endless_tasks_that_yield_take_turns() {
+    let pool = Pool::new(1).unwrap();
+    let (log, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+    let tasks = [0, 1].map(|name| {
+        let (log, stop) = (Arc::clone(&log), Arc::clone(&stop));
+        pool.spawn_future(async move {
+            while !stop.load(Ordering::Relaxed) {
+                let mut log = log.lock().unwrap();
+                // The first one may be alone for long.
+                if log.last() != Some(&name) || log.contains(&(1 - name)) {
+                    log.push(name);
+                }
+                drop(log);
+                yield_now().await;
+            }
+        })
+    });
+    wait_until(|| log.lock().unwrap().len() > 1000);
+    stop.store(true, Ordering::Relaxed);
+    tasks.into_iter().for_each(|task| task.join().unwrap());
+    let log = log.lock().unwrap();
+    assert!(log.windows(3).all(|three| three != [0; 3] && three != [1; 3]), "{log:?}");
+}
+
+/// Nothing is lost when a task is sent to a worker that goes to sleep, or to one that wakes.
+#[test]
+fn a_call_from_outside_is_always_answered() {
+    for pool in pools() {
+        let called = Arc::new(Called::default());
+        let task = called.task(&pool);
+        for run in 1..300 {
+            called.wait_for_run(run);
+            if run % 50 == 0 {
+                thread::sleep(Duration::from_millis(2)); // all sleep
+            }
+            called.call();
+        }
+        called.wait_for_run(300);
+        drop(task);
+    }
+}
