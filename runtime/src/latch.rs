@@ -4,8 +4,9 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::thread::Thread;
 
+use crate::countdown::Countdown;
 use crate::pool::Shared;
-use crate::primitive::{AtomicPtr, AtomicUsize, Ordering};
+use crate::primitive::{AtomicPtr, Ordering};
 use crate::worker::Worker;
 
 /// Something that can be said once.
@@ -185,21 +186,19 @@ impl<L: Latch> Latch for &L {
 #[derive(Debug)]
 pub(crate) struct CountLatch<'w> {
     /// Tasks that have not ended, and 1 for who created the latch.
-    unfinished: AtomicUsize,
+    unfinished: Countdown,
     all_done: AnyLatch<'w>,
 }
 
 impl<'w> CountLatch<'w> {
     /// For the calling thread, which may be a worker, and counts as the first task. All others run in `pool`.
     pub(crate) fn new(waiter: Option<&'w Worker>, pool: &Arc<Shared>) -> Self {
-        Self { unfinished: AtomicUsize::new(1), all_done: AnyLatch::new(waiter, pool) }
+        Self { unfinished: Countdown::new(1), all_done: AnyLatch::new(waiter, pool) }
     }
 
     /// One more task begins. The caller is a task that has not ended.
     pub(crate) fn begin(&self) {
-        // Relaxed: the task's own end comes after it is sent, which comes after this.
-        let before = self.unfinished.fetch_add(1, Ordering::Relaxed);
-        debug_assert!(before > 0, "a task began after all had ended");
+        self.unfinished.begin();
     }
 
     /// The caller's own task has ended, and it waits for all others.
@@ -215,8 +214,7 @@ impl Latch for CountLatch<'_> {
     unsafe fn set(this: NonNull<Self>) {
         // SAFETY: alive until all tasks have ended, of which the caller's is one.
         let latch = unsafe { this.as_ref() };
-        // AcqRel: the last task to end has seen what all others wrote, and hands it to the waiter.
-        if latch.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if latch.unfinished.end() {
             let all_done = NonNull::from(&latch.all_done);
             // SAFETY: alive until it is set, which nobody but us does.
             unsafe { AnyLatch::set(all_done) };

@@ -24,7 +24,7 @@
 //! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
 //! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
 //! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one. A [`task`] may also be a future, which
-//! waits without taking up a worker.
+//! waits without taking up a worker; what futures wait for is in [`sync`].
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
 
@@ -45,6 +45,7 @@ pub mod alternatives {
         BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield,
     };
 }
+mod countdown;
 mod deque;
 mod fork;
 pub mod hunt;
@@ -56,6 +57,7 @@ pub mod os;
 mod pool;
 mod primitive;
 mod sleep;
+pub mod sync;
 pub mod task;
 mod unwind;
 mod worker;

@@ -7,7 +7,7 @@
 
 use std::ptr::NonNull;
 
-use super::hazard::Domain;
+use crate::primitive::hazard::{self, Domain};
 use crate::primitive::{AtomicPtr, CachePadded, Ordering};
 
 #[derive(Debug)]
@@ -19,6 +19,13 @@ struct Node<T> {
 
 // SAFETY: the item is an opaque word here; jobs are fit to change threads (`job.rs`).
 unsafe impl<T> Send for Node<T> {}
+
+impl<T> hazard::Node for Node<T> {
+    unsafe fn free(this: *mut Self) {
+        // SAFETY: made by `boxed`; the queue's right to it is the only one.
+        drop(unsafe { Box::from_raw(this) });
+    }
+}
 
 impl<T> Node<T> {
     fn boxed(item: *mut T) -> *mut Self {

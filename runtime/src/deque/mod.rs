@@ -11,7 +11,6 @@
 pub(crate) mod alternatives;
 mod chase_lev;
 mod contract;
-mod hazard;
 mod inbox;
 #[cfg(test)]
 mod kinds;

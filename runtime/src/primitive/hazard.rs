@@ -17,9 +17,18 @@ const SLOTS: usize = 2;
 /// number of records, so that most of them can.
 const SCAN_AT: usize = if cfg!(any(loom, test)) { 1 } else { 64 };
 
-/// All hazard pointers to nodes of one structure.
+/// A node that can be unlinked while others read it.
+pub(crate) trait Node {
+    /// Does away with an unlinked node that nobody holds any more.
+    ///
+    /// # Safety
+    /// The caller hands over the structure's own right to the node.
+    unsafe fn free(this: *mut Self);
+}
+
+/// All hazard pointers to nodes of one structure, or of several.
 #[derive(Debug)]
-pub(super) struct Domain<N> {
+pub(crate) struct Domain<N: Node> {
     /// A list that only grows, at its head; records are used again, and freed with the domain.
     records: AtomicPtr<CachePadded<Record<N>>>,
     nodes: PhantomData<Box<N>>,
@@ -35,24 +44,26 @@ struct Record<N> {
 }
 
 // SAFETY: nodes are freed on any thread, so `N: Send`; `unlinked` belongs to the holder of `in_use`, `next` is constant.
-unsafe impl<N: Send> Send for Domain<N> {}
+unsafe impl<N: Node + Send> Send for Domain<N> {}
 // SAFETY: as above.
-unsafe impl<N: Send> Sync for Domain<N> {}
+unsafe impl<N: Node + Send> Sync for Domain<N> {}
 
 /// The right to use one record.
 #[derive(Debug)]
-pub(super) struct Holder<'d, N> {
+pub(crate) struct Holder<'d, N: Node> {
     record: &'d CachePadded<Record<N>>,
     domain: &'d Domain<N>,
 }
 
-impl<N> Domain<N> {
-    pub(super) fn new() -> Self {
-        Self { records: AtomicPtr::new(std::ptr::null_mut()), nodes: PhantomData }
+impl<N: Node> Domain<N> {
+    const_unless_loom! {
+        pub(crate) fn new() -> Self {
+            Self { records: AtomicPtr::new(std::ptr::null_mut()), nodes: PhantomData }
+        }
     }
 
     /// A record for this thread to use: one that nobody uses, or a new one.
-    pub(super) fn hold(&self) -> Holder<'_, N> {
+    pub(crate) fn hold(&self) -> Holder<'_, N> {
         let record = self.records().find(|r| r.try_hold()).unwrap_or_else(|| self.add_record());
         Holder { record, domain: self }
     }
@@ -103,16 +114,13 @@ impl<N> Record<N> {
     }
 }
 
-impl<N> Holder<'_, N> {
+impl<N: Node> Holder<'_, N> {
     /// Reads `source` and keeps the node it points to from being freed, until the slot is used again or the holder is
     /// dropped.
-    pub(super) fn protect(&self, slot: usize, source: &AtomicPtr<N>) -> *mut N {
+    pub(crate) fn protect(&self, slot: usize, source: &AtomicPtr<N>) -> *mut N {
         let mut node = source.load(Ordering::Acquire);
         loop {
-            self.record.slots[slot].store(node, Ordering::Release);
-            // Pairs with the fence in `free_what_nobody_holds`: either that sees our slot, or we see that the node was
-            // unlinked before.
-            fence(Ordering::SeqCst);
+            self.announce(slot, node);
             // Acquire pairs with the release of whoever linked the node: its contents are seen.
             let now = source.load(Ordering::Acquire);
             if now == node {
@@ -122,11 +130,29 @@ impl<N> Holder<'_, N> {
         }
     }
 
+    /// Says that `node` is about to be read. It may be, if the caller then sees that it is still linked; until the slot is
+    /// used again or the holder is dropped.
+    pub(crate) fn announce(&self, slot: usize, node: *mut N) {
+        // Release: our reads of what the slot named before are over.
+        self.record.slots[slot].store(node, Ordering::Release);
+        // Pairs with the fence in `free_what_nobody_holds`: either that sees our slot, or we see that the node was
+        // unlinked before.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Lets go of what it holds.
+    pub(crate) fn clear(&self) {
+        for slot in &self.record.slots {
+            // Release: our reads of the node are over before another may free it.
+            slot.store(std::ptr::null_mut(), Ordering::Release);
+        }
+    }
+
     /// Frees `node` when no thread holds it any more.
     ///
     /// # Safety
-    /// The node was made by `Box::into_raw`, was unlinked by the caller, and can no longer be reached by who comes now.
-    pub(super) unsafe fn unlinked(&self, node: *mut N) {
+    /// The caller hands over the structure's right to the node, has unlinked it, and nobody who comes now can reach it.
+    pub(crate) unsafe fn unlinked(&self, node: *mut N) {
         // SAFETY: this record is in use by us alone.
         let unlinked = unsafe { &mut *self.record.unlinked.get() };
         unlinked.push(node);
@@ -148,25 +174,22 @@ impl<N> Holder<'_, N> {
             if free {
                 // SAFETY: unlinked (so nobody new finds it) and in no slot (so nobody is reading it). The acquire of
                 // the slots pairs with the release with which a reader moved on: its reads are over.
-                drop(unsafe { Box::from_raw(node) });
+                unsafe { N::free(node) };
             }
             !free
         });
     }
 }
 
-impl<N> Drop for Holder<'_, N> {
+impl<N: Node> Drop for Holder<'_, N> {
     fn drop(&mut self) {
-        for slot in &self.record.slots {
-            // Release: our reads of the node are over before another may free it.
-            slot.store(std::ptr::null_mut(), Ordering::Release);
-        }
+        self.clear();
         // Release pairs with the acquire in `try_hold`.
         self.record.in_use.store(false, Ordering::Release);
     }
 }
 
-impl<N> Drop for Domain<N> {
+impl<N: Node> Drop for Domain<N> {
     fn drop(&mut self) {
         let mut next = self.records.load(Ordering::Acquire);
         while !next.is_null() {
@@ -176,7 +199,7 @@ impl<N> Drop for Domain<N> {
             // SAFETY: as above; no holder is left.
             for &node in unsafe { &*record.unlinked.get() } {
                 // SAFETY: unlinked, and no reader is left.
-                drop(unsafe { Box::from_raw(node) });
+                unsafe { N::free(node) };
             }
         }
     }

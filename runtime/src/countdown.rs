@@ -1,0 +1,59 @@
+//! Counting down to the last of several: what joins them, whoever waits and however.
+
+use crate::primitive::{AtomicUsize, Ordering, const_unless_loom};
+
+/// How many have not ended. It tells the last one that it was the last; what is done then is that one's matter: a scope
+/// sets a latch ([`CountLatch`](crate::latch::CountLatch)), a [`JoinCounter`](crate::sync::JoinCounter) lets tasks go.
+#[derive(Debug)]
+pub(crate) struct Countdown(AtomicUsize);
+
+impl Countdown {
+    const_unless_loom! {
+        pub(crate) fn new(left: usize) -> Self {
+            Self(AtomicUsize::new(left))
+        }
+    }
+
+    /// How many have not ended. When none has not, what all did before is seen.
+    pub(crate) fn left(&self) -> usize {
+        // Acquire pairs with the release of the last to end, which had seen what all others did.
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// One more begins. The caller is one that has not ended.
+    pub(crate) fn begin(&self) {
+        // Relaxed: its end comes after it is sent, which comes after this.
+        let before = self.0.fetch_add(1, Ordering::Relaxed);
+        debug_assert!(before > 0, "one began after all had ended");
+    }
+
+    /// One ends, that has not ended before. Whether it was the last.
+    #[must_use = "somebody may wait for the last"]
+    pub(crate) fn end(&self) -> bool {
+        // AcqRel: the last one has seen what all others did, and hands it to who waits.
+        self.0.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// One ends; `None` if all have. Whether it was the last.
+    pub(crate) fn try_end(&self) -> Option<bool> {
+        // AcqRel, as above.
+        self.change(Ordering::AcqRel, |left| left.checked_sub(1)).map(|before| before == 1)
+    }
+
+    /// So many more begin; `false` if all have ended, or they are too many.
+    pub(crate) fn try_add(&self, more: usize) -> bool {
+        // Relaxed, as in `begin`.
+        let add = |left: usize| if left == 0 { None } else { left.checked_add(more) };
+        self.change(Ordering::Relaxed, add).is_some()
+    }
+
+    fn change(&self, order: Ordering, new: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+        let mut left = self.0.load(Ordering::Relaxed);
+        loop {
+            match self.0.compare_exchange(left, new(left)?, order, Ordering::Relaxed) {
+                Ok(before) => return Some(before),
+                Err(now) => left = now,
+            }
+        }
+    }
+}

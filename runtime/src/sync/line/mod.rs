@@ -1,0 +1,264 @@
+//! The line in which all wait: first come, first served; whoever waits may leave; nobody who stands still stops the others.
+//!
+//! The queue is Michael and Scott's (PODC 1996, figure 1) with hazard pointers, with four departures that the README beside
+//! this file explains: what a waiter gets is decided at its place, before it is taken out of the line; a place counts what is
+//! taken there by those who do not have to wait; those who left in the middle are swept out as in Michael's list ("High
+//! performance dynamic lock-free hash tables and list-based sets", SPAA 2002); and the first place lies in the line itself.
+
+mod hold;
+mod place;
+mod sweep;
+mod waiter;
+
+use std::fmt;
+use std::ptr::{self, NonNull};
+
+use crate::primitive::hazard::Holder;
+use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, const_unless_loom};
+use waiter::{Next, Standing};
+
+pub(super) use place::Place;
+pub(super) use waiter::{Verdict, Waiter};
+
+/// A line of waiters.
+pub(crate) struct Line {
+    /// The place before the oldest waiter: decided, or left. Null stands for `first`.
+    head: AtomicPtr<Waiter>,
+    /// The newest place, or the one before it while who linked it is about to say so here. Null stands for `first`.
+    tail: AtomicPtr<Waiter>,
+    /// So that a line where nobody ever waited has allocated nothing.
+    first: Waiter,
+    /// How many have left since the last sweep.
+    left: AtomicUsize,
+    /// After how many the next sweep is due.
+    sweep_at: AtomicUsize,
+    #[cfg(loom)]
+    hazards: hold::Domain,
+}
+
+/// The oldest waiter about whom nothing is decided.
+#[derive(Debug)]
+pub(super) struct Oldest<'h> {
+    pub(super) waiter: &'h Waiter,
+    /// All that was taken before.
+    pub(super) taken: usize,
+}
+
+/// What came of an attempt to take something without waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taking {
+    Taken,
+    /// There is not enough.
+    Refused,
+    /// There is, but no more can be counted at this place.
+    Full,
+    /// Somebody stands in line, or has until now.
+    Occupied,
+}
+
+impl Line {
+    const_unless_loom! {
+        pub(super) fn new() -> Self {
+            Self {
+                head: AtomicPtr::new(ptr::null_mut()),
+                tail: AtomicPtr::new(ptr::null_mut()),
+                first: Waiter::nobody(),
+                left: AtomicUsize::new(0),
+                sweep_at: AtomicUsize::new(sweep::LEAST),
+                #[cfg(loom)]
+                hazards: hold::Domain::new(),
+            }
+        }
+    }
+
+    /// Whether nobody stands in line. Exact for those who came before the caller's last fence.
+    pub(super) fn is_empty(&self) -> bool {
+        // Acquire pairs with the release with which the tail is moved: then the head is seen as it was at that time, or later.
+        let tail = self.tail.load(Ordering::Acquire);
+        // Equal: the head had come to what was the newest place, so all who stood there and before are decided.
+        self.head.load(Ordering::Relaxed) == tail
+    }
+
+    /// Takes `amount`, if nobody stands in line and `allows` it, given all that was taken before.
+    pub(super) fn take(&self, amount: usize, allows: impl Fn(usize) -> bool) -> Taking {
+        let hazards = self.hold();
+        loop {
+            let head = hazards.protect(0, &self.head);
+            // SAFETY: protected while it was the head, which is in line.
+            let dummy = unsafe { self.place(head) };
+            // Acquire pairs with the release below: what allowed others to take is seen when `allows` looks.
+            let word = dummy.next().load(Ordering::Acquire);
+            let Next::Nobody { passed } = Next::of(word) else { return Taking::Occupied };
+            if !allows(dummy.taken_up_to().wrapping_add(passed)) {
+                return Taking::Refused;
+            }
+            if amount > Next::MOST - passed {
+                return Taking::Full;
+            }
+            let taken = Next::Nobody { passed: passed + amount }.word();
+            // Acquire pairs with the release of who gave; release, with the acquire above.
+            let changed =
+                dummy.next().compare_exchange(word, taken, Ordering::AcqRel, Ordering::Relaxed);
+            if changed.is_ok() {
+                return Taking::Taken;
+            }
+        }
+    }
+
+    /// Puts a place behind all others.
+    fn link(&self, waiter: NonNull<Waiter>) {
+        let hazards = self.hold();
+        loop {
+            let tail = hazards.protect(0, &self.tail);
+            // SAFETY: protected, and `tail` never points to a place that has left the line: it is moved on before.
+            let last = unsafe { self.place(tail) };
+            let word = last.next().load(Ordering::Acquire);
+            match Next::of(word) {
+                Next::Waiter { waiter, .. } => self.help_tail(tail, waiter),
+                Next::Nobody { passed } => {
+                    // SAFETY: the caller is an owner; and nobody else knows it yet.
+                    unsafe { waiter.as_ref() }.set_passed_before(passed);
+                    // Release pairs with the acquires of `next` and of `tail`: who finds the place sees its contents.
+                    // Acquire: who takes this as the head's last word sees what was taken there.
+                    let linked = last.next().compare_exchange(
+                        word,
+                        waiter.as_ptr(),
+                        Ordering::AcqRel,
+                        Ordering::Relaxed,
+                    );
+                    if linked.is_ok() {
+                        self.help_tail(tail, waiter.as_ptr());
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The oldest waiter about whom nothing is decided. Those about whom something is are passed by, and woken if they
+    /// have not been: somebody who is held up may have decided it.
+    pub(super) fn oldest<'h>(&'h self, hazards: &'h Holder<'_, Waiter>) -> Option<Oldest<'h>> {
+        loop {
+            let head = hazards.protect(0, &self.head);
+            // SAFETY: protected while it was the head, which is in line.
+            let dummy = unsafe { self.place(head) };
+            // Acquire pairs with the release in `link`.
+            let word = dummy.next().load(Ordering::Acquire);
+            let Next::Waiter { waiter: next, .. } = Next::of(word) else { return None };
+            hazards.announce(1, next);
+            let Next::Waiter { waiter: now, .. } = Next::of(dummy.next().load(Ordering::Acquire))
+            else {
+                unreachable!("a place that has a successor keeps one");
+            };
+            if now != next || self.head.load(Ordering::Acquire) != head {
+                continue; // it may have been swept, or passed by, before we announced it
+            }
+            // SAFETY: announced before it could leave the line.
+            let waiter = unsafe { &*next };
+            let taken = waiter.taken_after(dummy);
+            match waiter.standing() {
+                Standing::Waiting => return Some(Oldest { waiter, taken }),
+                // It goes one of the two ways, which we see when we look again.
+                Standing::Left => {
+                    waiter.claim(Standing::Passed);
+                }
+                Standing::Swept => self.bypass(hazards, dummy, waiter),
+                Standing::Decided(_) | Standing::Passed => {
+                    waiter.wake();
+                    waiter.set_taken_before(taken);
+                    self.pass(hazards, head, next);
+                }
+            }
+        }
+    }
+
+    /// All that was taken before the oldest waiter, or, where there is none, until now.
+    pub(super) fn taken(&self, hazards: &Holder<'_, Waiter>) -> usize {
+        loop {
+            if let Some(oldest) = self.oldest(hazards) {
+                return oldest.taken;
+            }
+            let head = hazards.protect(0, &self.head);
+            // SAFETY: protected while it was the head, which is in line.
+            let dummy = unsafe { self.place(head) };
+            if let Next::Nobody { passed } = Next::of(dummy.next().load(Ordering::Acquire)) {
+                return dummy.taken_up_to().wrapping_add(passed);
+            }
+        }
+    }
+
+    /// How many places there are, that before the first included.
+    ///
+    /// # Safety
+    /// No other thread uses the line meanwhile.
+    #[cfg(all(test, not(loom)))]
+    pub(super) unsafe fn places(&self) -> usize {
+        let mut count = 1;
+        // SAFETY: in line, and nobody takes it out.
+        let mut place = unsafe { self.place(self.head.load(Ordering::Acquire)) };
+        while let Next::Waiter { waiter, .. } = Next::of(place.next().load(Ordering::Acquire)) {
+            // SAFETY: as above.
+            place = unsafe { &*waiter };
+            count += 1;
+        }
+        count
+    }
+
+    /// Moves the head from one place to the next, which is decided or to be passed.
+    fn pass(&self, hazards: &Holder<'_, Waiter>, from: *mut Waiter, to: *mut Waiter) {
+        // SAFETY: the caller protects it.
+        let dummy = unsafe { self.place(from) };
+        // Release, as when it was linked. A plain store: the successor cannot be swept any more, so nothing else is ever
+        // written here. It tells those who sweep that what comes after may have left the line too.
+        dummy.next().store(Next::Waiter { waiter: to, leaving: true }.word(), Ordering::Release);
+        // Acquire: who linked `to` had seen the tail at `from`, so it is seen there, or later.
+        if self.tail.load(Ordering::Acquire) == from {
+            // Who linked it was suspended before it could: do it, or `tail` would point to a place that has left.
+            self.help_tail(from, to);
+        }
+        // Release pairs with the acquire in `protect`: the place is seen with what was taken before it.
+        let moved = self.head.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+        if moved.is_ok() && !from.is_null() {
+            // SAFETY: the line's right to it; `head` and `tail` have both moved past it, and we moved `head`.
+            unsafe { hazards.unlinked(from) };
+        }
+    }
+
+    fn help_tail(&self, from: *mut Waiter, to: *mut Waiter) {
+        // Release pairs with the acquire in `protect`. Failure: somebody else helped.
+        let _ = self.tail.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    /// # Safety
+    /// `place` is null, or a hazard pointer, announced before it left the line, keeps it.
+    unsafe fn place(&self, place: *mut Waiter) -> &Waiter {
+        // SAFETY: as the caller promises.
+        unsafe { place.as_ref() }.unwrap_or(&self.first)
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let mut place = self.head.load(Ordering::Acquire);
+        let mut next = Next::of(
+            // SAFETY: `&mut self`: nobody takes it out of the line.
+            unsafe { self.place(place) }.next().load(Ordering::Acquire),
+        );
+        loop {
+            if let Some(place) = NonNull::new(place) {
+                // SAFETY: in line, so the line is an owner; and it is not looked at again.
+                unsafe { Waiter::let_go(place) };
+            }
+            let Next::Waiter { waiter, .. } = next else { return };
+            place = waiter;
+            // SAFETY: in line.
+            next = Next::of(unsafe { &*place }.next().load(Ordering::Acquire));
+        }
+    }
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Line").field("is_empty", &self.is_empty()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,88 @@
+//! A future's side of a place in line.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::task::{Poll, Waker};
+
+use super::Line;
+use super::waiter::{Standing, Verdict, Waiter};
+use crate::primitive::{Ordering, fence};
+
+/// A place in line, held by the future that waits there. Dropped, it is left.
+pub(in crate::sync) struct Place<'l> {
+    line: &'l Line,
+    /// This is one of its owners.
+    waiter: NonNull<Waiter>,
+}
+
+// SAFETY: a waiter may be shared and sent, and so may a line.
+unsafe impl Send for Place<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Place<'_> {}
+
+impl Line {
+    /// A new place behind all others. `waker` is woken when it has been decided.
+    ///
+    /// Whoever gives something after this sees the place, or the caller, who now must look at the oldest, sees what was
+    /// given.
+    pub(in crate::sync) fn join(&self, amount: usize, waker: &Waker) -> Place<'_> {
+        let waiter = Waiter::new(amount, waker.clone());
+        self.link(waiter);
+        // Pairs with the fence between giving and looking at the line.
+        fence(Ordering::SeqCst);
+        Place { line: self, waiter }
+    }
+}
+
+impl Place<'_> {
+    /// What was decided, if anything.
+    pub(in crate::sync) fn verdict(&self) -> Poll<Verdict> {
+        match self.waiter().standing() {
+            Standing::Decided(verdict) => Poll::Ready(verdict),
+            _ => Poll::Pending,
+        }
+    }
+
+    /// What was decided; if nothing, `waker` will be woken when something is.
+    pub(in crate::sync) fn poll(&mut self, waker: &Waker) -> Poll<Verdict> {
+        self.waiter().poll(waker)
+    }
+
+    /// Does not wait any longer, unless it was decided before: then that is the caller's to pass on.
+    ///
+    /// Others may be the oldest now, so the caller must look.
+    pub(in crate::sync) fn leave(&mut self) -> Result<(), Verdict> {
+        self.waiter().leave()?;
+        // Pairs with the fence between giving, or joining, and looking at the line: either they see that we have left, or we
+        // see what they did.
+        fence(Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn waiter(&self) -> &Waiter {
+        // SAFETY: this is an owner.
+        unsafe { self.waiter.as_ref() }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let waiter = self.waiter();
+        // Whoever uses a line leaves it before this, to pass on what it was given.
+        debug_assert!(waiter.standing() != Standing::Waiting);
+        let _ = waiter.leave();
+        waiter.discard_waker();
+        let left = matches!(waiter.standing(), Standing::Left | Standing::Swept);
+        // SAFETY: this was an owner, and is gone.
+        unsafe { Waiter::let_go(self.waiter) };
+        if left {
+            self.line.note_left();
+        }
+    }
+}
+
+impl fmt::Debug for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place").field("verdict", &self.verdict()).finish_non_exhaustive()
+    }
+}

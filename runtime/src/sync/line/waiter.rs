@@ -1,0 +1,350 @@
+//! A place in line: who waits there, for how much, and what became of it.
+
+use std::fmt;
+use std::ptr::{self, NonNull};
+use std::task::{Poll, Waker};
+
+use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, UnsafeCell, const_unless_loom, hazard};
+
+/// One place in line. It belongs to the line and to the future that waits, and is freed by the last of the two.
+pub(crate) struct Waiter {
+    /// See [`Next`].
+    next: AtomicPtr<Waiter>,
+    /// A [`Standing`], and whether there is a waker.
+    state: AtomicUsize,
+    /// Whom to wake. Whoever took the flag `WAKER` out of `state` may touch it; before that, nobody.
+    waker: UnsafeCell<Option<Waker>>,
+    owners: AtomicUsize,
+    /// How much it waits for, or since when: what that means is the line's user's to say.
+    amount: usize,
+    /// What was taken at the place before by those who did not have to wait. Constant once linked.
+    passed_before: AtomicUsize,
+    /// All that had been taken before this place. Constant, and known when the line's head has come here.
+    taken_before: AtomicUsize,
+}
+
+/// What was decided about a waiter. Final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It gets what it waited for: it has the amount, or the signal.
+    Granted,
+    /// It need not wait any longer, as all who waited then.
+    Dismissed,
+}
+
+/// How a place stands. It changes along the arrows only:
+///
+///     waiting -> granted
+///             -> dismissed
+///             -> left -> passed
+///                     -> swept
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Waiting,
+    Decided(Verdict),
+    /// Its future does not wait any longer.
+    Left,
+    /// It was left, and the head of the line goes over it.
+    Passed,
+    /// It was left, and is taken out of the line's middle.
+    Swept,
+}
+
+const WAITING: usize = 0;
+const GRANTED: usize = 1;
+const DISMISSED: usize = 2;
+const LEFT: usize = 3;
+const PASSED: usize = 4;
+const SWEPT: usize = 5;
+const STANDING: usize = 7;
+/// A waker lies ready to be taken.
+const WAKER: usize = 8;
+
+/// What comes after a place. One word:
+///
+/// - nobody: how much was taken at this place by those who did not have to wait; the lowest bits are `NOBODY`;
+/// - a waiter: its address, and the bit `LEAVING` once this word does not change any more, because this place has left the
+///   line or is about to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    Nobody { passed: usize },
+    Waiter { waiter: *mut Waiter, leaving: bool },
+}
+
+const LEAVING: usize = 1;
+const NOBODY: usize = 2;
+const TAGS: u32 = 2;
+
+impl Next {
+    /// As much as can be taken at one place by those who do not have to wait.
+    pub(super) const MOST: usize = usize::MAX >> TAGS;
+
+    pub(super) const fn word(self) -> *mut Waiter {
+        match self {
+            Next::Nobody { passed } => ptr::without_provenance_mut(passed << TAGS | NOBODY),
+            Next::Waiter { waiter, leaving: false } => waiter,
+            // Waiters are aligned to words, so their addresses have the two lowest bits free.
+            Next::Waiter { waiter, leaving: true } => waiter.wrapping_byte_add(LEAVING),
+        }
+    }
+
+    pub(super) fn of(word: *mut Waiter) -> Self {
+        let address = word.addr();
+        if address & NOBODY != 0 {
+            return Next::Nobody { passed: address >> TAGS };
+        }
+        let leaving = address & LEAVING != 0;
+        Next::Waiter { waiter: word.map_addr(|a| a & !LEAVING), leaving }
+    }
+}
+
+// SAFETY: all fields but `waker` are atomic or constant; `waker` is touched by one thread at a time, as it says; a waker
+// may be used on any thread.
+unsafe impl Send for Waiter {}
+// SAFETY: as above.
+unsafe impl Sync for Waiter {}
+
+impl Waiter {
+    const_unless_loom! {
+        /// The place before the first: nobody waits there.
+        pub(super) fn nobody() -> Self {
+            Self {
+                next: AtomicPtr::new(Next::Nobody { passed: 0 }.word()),
+                state: AtomicUsize::new(DISMISSED),
+                waker: UnsafeCell::new(None),
+                owners: AtomicUsize::new(0),
+                amount: 0,
+                passed_before: AtomicUsize::new(0),
+                taken_before: AtomicUsize::new(0),
+            }
+        }
+    }
+
+    /// A place that is not in line yet. It has two owners: the line that it will be in, and the caller.
+    pub(super) fn new(amount: usize, waker: Waker) -> NonNull<Self> {
+        let waiter = Self {
+            next: AtomicPtr::new(Next::Nobody { passed: 0 }.word()),
+            state: AtomicUsize::new(WAITING | WAKER),
+            waker: UnsafeCell::new(Some(waker)),
+            owners: AtomicUsize::new(2),
+            amount,
+            passed_before: AtomicUsize::new(0),
+            taken_before: AtomicUsize::new(0),
+        };
+        NonNull::from(Box::leak(Box::new(waiter)))
+    }
+
+    /// One owner lets go.
+    ///
+    /// # Safety
+    /// The caller is an owner, made by [`new`](Self::new), and does not touch the place afterwards.
+    pub(super) unsafe fn let_go(this: NonNull<Self>) {
+        // SAFETY: alive, since the caller is an owner of it.
+        let owners = unsafe { &this.as_ref().owners };
+        // AcqRel: the last owner frees what the other has done with.
+        if owners.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // SAFETY: made by `new`; no owner is left.
+            drop(unsafe { Box::from_raw(this.as_ptr()) });
+        }
+    }
+
+    pub(crate) fn amount(&self) -> usize {
+        self.amount
+    }
+
+    pub(super) fn next(&self) -> &AtomicPtr<Waiter> {
+        &self.next
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        // Acquire pairs with the release of whoever decided: what was given is seen, and so is `waker` if it is there.
+        standing(self.state.load(Ordering::Acquire))
+    }
+
+    /// Notes, before it is linked, what has been taken at the place before.
+    pub(super) fn set_passed_before(&self, passed: usize) {
+        // Relaxed: published by linking.
+        self.passed_before.store(passed, Ordering::Relaxed);
+    }
+
+    /// All that has been taken before `self`, if `before` is the place before it, and the line's head.
+    pub(super) fn taken_after(&self, before: &Waiter) -> usize {
+        before.taken_up_to().wrapping_add(self.passed_before.load(Ordering::Relaxed))
+    }
+
+    /// Notes it. Whoever does notes the same.
+    pub(super) fn set_taken_before(&self, taken: usize) {
+        // Relaxed: published by moving the head here.
+        self.taken_before.store(taken, Ordering::Relaxed);
+    }
+
+    /// All that has been taken before and by this place, which is the line's head or has been.
+    pub(super) fn taken_up_to(&self) -> usize {
+        let before = self.taken_before.load(Ordering::Relaxed);
+        match self.standing() {
+            Standing::Decided(Verdict::Granted) => before.wrapping_add(self.amount),
+            _ => before,
+        }
+    }
+
+    /// Decides about it. `false` if somebody else has, or it was left.
+    pub(crate) fn decide(&self, verdict: Verdict) -> bool {
+        let decided = match verdict {
+            Verdict::Granted => GRANTED,
+            Verdict::Dismissed => DISMISSED,
+        };
+        self.stop_waiting(|state| decided | state & WAKER).is_ok()
+    }
+
+    /// Does not wait any longer, unless it was decided before.
+    pub(super) fn leave(&self) -> Result<(), Verdict> {
+        let state = self.stop_waiting(|_| LEFT)?;
+        if state & WAKER != 0 {
+            // SAFETY: we took the flag out.
+            drop(unsafe { self.take_waker() });
+        }
+        Ok(())
+    }
+
+    fn stop_waiting(&self, then: impl Fn(usize) -> usize) -> Result<usize, Verdict> {
+        let mut state = self.state.load(Ordering::Acquire);
+        loop {
+            match standing(state) {
+                Standing::Waiting => {}
+                Standing::Decided(verdict) => return Err(verdict),
+                // Nobody who left decides about it, or leaves again: that is for the helpers of a late decision.
+                Standing::Left | Standing::Passed | Standing::Swept => {
+                    return Err(Verdict::Dismissed);
+                }
+            }
+            // Release pairs with the acquire of the future that finds it decided; acquire, with the release of `publish`:
+            // the waker is seen by who takes it.
+            let changed = self.state.compare_exchange(
+                state,
+                then(state),
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            );
+            match changed {
+                Ok(before) => return Ok(before),
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// A place that was left is to be passed, or swept. `false` if it is to be the other.
+    pub(super) fn claim(&self, as_: Standing) -> bool {
+        let claimed = match as_ {
+            Standing::Passed => PASSED,
+            Standing::Swept => SWEPT,
+            _ => unreachable!("only what was left is claimed, and only once"),
+        };
+        // AcqRel: whoever finds it claimed sees what the claimer saw.
+        let before =
+            self.state.compare_exchange(LEFT, claimed, Ordering::AcqRel, Ordering::Acquire);
+        before.map_or_else(|now| now == claimed, |_| true)
+    }
+
+    /// Wakes it, if it was decided, has gone to sleep, and nobody else wakes it.
+    pub(super) fn wake(&self) {
+        let state = self.state.load(Ordering::Relaxed);
+        if state & WAKER == 0 || standing(state) == Standing::Waiting {
+            return;
+        }
+        if let Some(waker) = self.withdraw(state) {
+            waker.wake();
+        }
+    }
+
+    /// For the future: what was decided; if nothing, `waker` will be woken when something is.
+    pub(super) fn poll(&self, waker: &Waker) -> Poll<Verdict> {
+        let state = self.state.load(Ordering::Acquire);
+        if let Standing::Decided(verdict) = standing(state) {
+            return Poll::Ready(verdict);
+        }
+        let old = if state & WAKER != 0 { self.withdraw(state) } else { None };
+        let kept = old.filter(|old| old.will_wake(waker)).unwrap_or_else(|| waker.clone());
+        self.publish(kept)
+    }
+
+    /// Takes the waker, if `state` is still what the caller saw.
+    fn withdraw(&self, state: usize) -> Option<Waker> {
+        // Acquire pairs with the release in `publish`.
+        self.state
+            .compare_exchange(state, state & !WAKER, Ordering::AcqRel, Ordering::Acquire)
+            .ok()?;
+        // SAFETY: we took the flag out.
+        unsafe { self.take_waker() }
+    }
+
+    /// For the future, which has withdrawn its waker.
+    fn publish(&self, waker: Waker) -> Poll<Verdict> {
+        let state = self.state.load(Ordering::Acquire);
+        if let Standing::Decided(verdict) = standing(state) {
+            return Poll::Ready(verdict);
+        }
+        // SAFETY: there is no flag, so nobody else touches it; its future alone can bring the flag back.
+        self.waker.with_mut(|place| unsafe { *place = Some(waker) });
+        // Release pairs with the acquire of whoever takes the flag out.
+        let published = self.state.compare_exchange(
+            WAITING,
+            WAITING | WAKER,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        );
+        match published.map_err(standing) {
+            Ok(_) => Poll::Pending,
+            Err(Standing::Decided(verdict)) => {
+                // SAFETY: as above; the flag did not come back.
+                drop(unsafe { self.take_waker() });
+                Poll::Ready(verdict)
+            }
+            Err(_) => unreachable!("a future that polls has not left"),
+        }
+    }
+
+    /// For the future, when it goes: a waker that nobody took is of no use any more.
+    pub(super) fn discard_waker(&self) {
+        let state = self.state.load(Ordering::Acquire);
+        if state & WAKER != 0 {
+            drop(self.withdraw(state));
+        }
+    }
+
+    /// # Safety
+    /// The caller took the flag `WAKER` out, or is the future and the flag is not there.
+    unsafe fn take_waker(&self) -> Option<Waker> {
+        // SAFETY: the caller alone touches it.
+        self.waker.with_mut(|place| unsafe { (*place).take() })
+    }
+}
+
+fn standing(state: usize) -> Standing {
+    match state & STANDING {
+        WAITING => Standing::Waiting,
+        GRANTED => Standing::Decided(Verdict::Granted),
+        DISMISSED => Standing::Decided(Verdict::Dismissed),
+        LEFT => Standing::Left,
+        PASSED => Standing::Passed,
+        SWEPT => Standing::Swept,
+        other => unreachable!("no standing: {other}"),
+    }
+}
+
+impl hazard::Node for Waiter {
+    unsafe fn free(this: *mut Self) {
+        if let Some(this) = NonNull::new(this) {
+            // SAFETY: the line was an owner, and hands that over.
+            unsafe { Waiter::let_go(this) };
+        }
+    }
+}
+
+impl fmt::Debug for Waiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiter")
+            .field("standing", &self.standing())
+            .field("amount", &self.amount)
+            .finish_non_exhaustive()
+    }
+}

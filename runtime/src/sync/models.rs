@@ -1,0 +1,499 @@
+//! What the model checker runs: a few waits, gifts and departures, interleaved with up to two or three preemptions, under
+//! every outcome that the memory model allows. A wake-up that is lost is a deadlock; a place that is read after it was freed,
+//! or a waker that two touch at once, is reported by loom. Run with `--cfg loom` (see CONTRIBUTING.md).
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use loom::cell::UnsafeCell;
+use loom::sync::{Condvar as LoomCondvar, Mutex as LoomMutex};
+use loom::thread;
+
+use super::{Barrier, Condvar, JoinCounter, Mutex, OnceCell, Permit, Semaphore};
+
+/// A thread that blocks until it is woken.
+struct Blocked {
+    woken: LoomMutex<bool>,
+    bell: LoomCondvar,
+}
+
+impl Wake for Blocked {
+    fn wake(self: Arc<Self>) {
+        *self.woken.lock().unwrap() = true;
+        self.bell.notify_one();
+    }
+}
+
+impl Blocked {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { woken: LoomMutex::new(false), bell: LoomCondvar::new() })
+    }
+
+    fn wait(&self) {
+        let mut woken = self.woken.lock().unwrap();
+        while !*woken {
+            woken = self.bell.wait(woken).unwrap();
+        }
+        *woken = false;
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let blocked = Blocked::new();
+    let waker = Waker::from(Arc::clone(&blocked));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => blocked.wait(),
+        }
+    }
+}
+
+/// A wait that has begun, and may go on in another thread, with another waker.
+struct Begun<T>(Pin<Box<dyn Future<Output = T> + Send>>);
+
+impl<T> Begun<T> {
+    fn new(future: impl Future<Output = T> + Send + 'static) -> Self {
+        let mut future: Pin<Box<dyn Future<Output = T> + Send>> = Box::pin(future);
+        let polled = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending(), "it has to wait");
+        Self(future)
+    }
+
+    fn end(self) -> T {
+        block_on(self.0)
+    }
+}
+
+fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(preemptions);
+    model.check(check);
+}
+
+/// Takes permits for good.
+fn keep(semaphore: &Arc<Semaphore>, permits: usize) -> impl Future<Output = ()> + Send + use<> {
+    let semaphore = Arc::clone(semaphore);
+    async move { semaphore.acquire_many(permits).await.unwrap().forget() }
+}
+
+/// A number that loom sees two threads touch at once.
+struct Watched(UnsafeCell<usize>);
+
+// SAFETY: loom checks what the models do with it.
+unsafe impl Send for Watched {}
+// SAFETY: as above.
+unsafe impl Sync for Watched {}
+
+impl Watched {
+    fn new() -> Self {
+        Self(UnsafeCell::new(0))
+    }
+
+    fn add_one(&self) {
+        // SAFETY: loom checks that nobody else touches it.
+        self.0.with_mut(|number| unsafe { *number += 1 });
+    }
+
+    fn get(&self) -> usize {
+        // SAFETY: loom checks that nobody else writes it.
+        self.0.with(|number| unsafe { *number })
+    }
+}
+
+#[test]
+fn loom_semaphore_a_permit_comes_while_one_begins_to_wait() {
+    model(3, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let waits = keep(&semaphore, 1);
+        let waits = thread::spawn(move || block_on(waits));
+        semaphore.add_permits(1);
+        waits.join().unwrap();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+#[test]
+fn loom_semaphore_a_permit_comes_while_one_looks_again() {
+    model(3, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let begun = Begun::new(keep(&semaphore, 1));
+        let waits = thread::spawn(move || begun.end());
+        semaphore.add_permits(1);
+        waits.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_semaphore_two_givers_serve_two() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let first = Begun::new(keep(&semaphore, 1));
+        let second = Begun::new(keep(&semaphore, 1));
+        let giver = Arc::clone(&semaphore);
+        let giver = thread::spawn(move || giver.add_permits(1));
+        let ends = thread::spawn(move || first.end());
+        semaphore.add_permits(1);
+        giver.join().unwrap();
+        ends.join().unwrap();
+        second.end();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+#[test]
+fn loom_semaphore_what_was_done_under_a_permit_is_seen_under_the_next() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(1));
+        let number = Arc::new(Watched::new());
+        let work = |semaphore: Arc<Semaphore>, number: Arc<Watched>| {
+            let permit: Permit<'_> = block_on(semaphore.acquire()).unwrap();
+            number.add_one();
+            drop(permit);
+        };
+        let other = (Arc::clone(&semaphore), Arc::clone(&number));
+        let other = thread::spawn(move || work(other.0, other.1));
+        work(Arc::clone(&semaphore), Arc::clone(&number));
+        other.join().unwrap();
+        assert_eq!(number.get(), 2);
+        assert_eq!(semaphore.available_permits(), 1);
+    });
+}
+
+#[test]
+fn loom_semaphore_one_that_leaves_takes_no_permit_with_it() {
+    model(3, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let leaves = Begun::new(keep(&semaphore, 1));
+        let leaves = thread::spawn(move || drop(leaves));
+        semaphore.add_permits(1);
+        leaves.join().unwrap();
+        assert_eq!(semaphore.available_permits(), 1);
+        assert!(semaphore.try_acquire().is_ok());
+    });
+}
+
+#[test]
+fn loom_semaphore_one_that_leaves_lets_the_next_have_it() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let leaves = Begun::new(keep(&semaphore, 1));
+        let stays = Begun::new(keep(&semaphore, 1));
+        let leaves = thread::spawn(move || drop(leaves));
+        semaphore.add_permits(1);
+        stays.end();
+        leaves.join().unwrap();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+#[test]
+fn loom_semaphore_one_that_needs_many_leaves_and_one_that_needs_few_comes() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(1));
+        let leaves = Begun::new(keep(&semaphore, 2));
+        let leaves = thread::spawn(move || drop(leaves));
+        block_on(keep(&semaphore, 1));
+        leaves.join().unwrap();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+#[test]
+fn loom_semaphore_swept_while_others_are_served() {
+    // The one in the middle leaves, and is taken out while the head of the line comes to it, and goes on.
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let first = Begun::new(keep(&semaphore, 1));
+        let leaves = Begun::new(keep(&semaphore, 1));
+        let last = Begun::new(keep(&semaphore, 1));
+        let leaves = thread::spawn(move || drop(leaves));
+        semaphore.add_permits(2);
+        leaves.join().unwrap();
+        first.end();
+        last.end();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+#[test]
+fn loom_semaphore_two_neighbours_leave() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let first = Begun::new(keep(&semaphore, 1));
+        let leaves = Begun::new(keep(&semaphore, 1));
+        let neighbour = Begun::new(keep(&semaphore, 1));
+        let last = Begun::new(keep(&semaphore, 1));
+        let leaves = thread::spawn(move || drop(leaves));
+        drop(neighbour);
+        leaves.join().unwrap();
+        semaphore.add_permits(2);
+        first.end();
+        last.end();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+#[test]
+fn loom_semaphore_one_comes_behind_one_that_leaves() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let first = Begun::new(keep(&semaphore, 1));
+        let leaves = Begun::new(keep(&semaphore, 1));
+        let leaves = thread::spawn(move || drop(leaves));
+        let comes = Begun::new(keep(&semaphore, 1));
+        leaves.join().unwrap();
+        semaphore.add_permits(2);
+        first.end();
+        comes.end();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+#[test]
+fn loom_semaphore_closed_while_one_begins_to_wait() {
+    model(3, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let waits = Arc::clone(&semaphore);
+        let waits = thread::spawn(move || block_on(waits.acquire()).is_err());
+        semaphore.close();
+        assert!(waits.join().unwrap());
+    });
+}
+
+#[test]
+fn loom_semaphore_taken_without_waiting_by_two() {
+    model(3, || {
+        let semaphore = Arc::new(Semaphore::new(1));
+        let try_to = |semaphore: &Semaphore| {
+            let permit = semaphore.try_acquire();
+            permit.map(Permit::forget).is_ok()
+        };
+        let other = Arc::clone(&semaphore);
+        let other = thread::spawn(move || try_to(&other));
+        let here = try_to(&semaphore);
+        assert!(here != other.join().unwrap(), "one of the two gets it");
+    });
+}
+
+#[test]
+fn loom_semaphore_taken_without_waiting_while_one_waits() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let first = Begun::new(keep(&semaphore, 1));
+        let other = Arc::clone(&semaphore);
+        let other = thread::spawn(move || other.try_acquire().map(Permit::forget).is_ok());
+        semaphore.add_permits(1);
+        // It was there first.
+        assert!(!other.join().unwrap());
+        first.end();
+    });
+}
+
+#[test]
+fn loom_mutex_handed_over() {
+    model(2, || {
+        let mutex = Arc::new(Mutex::new(Watched::new()));
+        let other = Arc::clone(&mutex);
+        let other = thread::spawn(move || block_on(other.lock()).add_one());
+        block_on(mutex.lock()).add_one();
+        other.join().unwrap();
+        assert_eq!(mutex.try_lock().unwrap().get(), 2);
+    });
+}
+
+fn wait_once(pair: &Arc<(Mutex<bool>, Condvar)>) -> impl Future<Output = ()> + Send + use<> {
+    let pair = Arc::clone(pair);
+    async move {
+        let guard = pair.0.lock().await;
+        drop(pair.1.wait(guard).await);
+    }
+}
+
+#[test]
+fn loom_condvar_notified_while_one_begins_to_wait() {
+    model(2, || {
+        let pair = Arc::new((Mutex::new(false), Condvar::new()));
+        let waits = Arc::clone(&pair);
+        let waits = thread::spawn(move || {
+            block_on(async {
+                let guard = waits.0.lock().await;
+                assert!(*waits.1.wait_while(guard, |set| !*set).await);
+            });
+        });
+        *block_on(pair.0.lock()) = true;
+        pair.1.notify_one();
+        waits.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_condvar_all_notified_while_one_begins_to_wait() {
+    model(2, || {
+        let pair = Arc::new((Mutex::new(false), Condvar::new()));
+        let waits = Arc::clone(&pair);
+        let waits = thread::spawn(move || {
+            block_on(async {
+                let guard = waits.0.lock().await;
+                assert!(*waits.1.wait_while(guard, |set| !*set).await);
+            });
+        });
+        *block_on(pair.0.lock()) = true;
+        pair.1.notify_all();
+        waits.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_condvar_one_that_leaves_takes_no_notification_with_it() {
+    model(2, || {
+        let pair = Arc::new((Mutex::new(false), Condvar::new()));
+        let leaves = Begun::new(wait_once(&pair));
+        let stays = Begun::new(wait_once(&pair));
+        let leaves = thread::spawn(move || drop(leaves));
+        pair.1.notify_one();
+        stays.end();
+        leaves.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_condvar_one_that_leaves_while_it_waits_for_the_lock() {
+    model(2, || {
+        let pair = Arc::new((Mutex::new(false), Condvar::new()));
+        let mut leaves = wait_box(&pair);
+        let stays = Begun::new(wait_once(&pair));
+        let leaves = thread::spawn(move || {
+            // It may be notified, and then has the lock, or gets in line for it.
+            let context = &mut Context::from_waker(Waker::noop());
+            leaves.as_mut().poll(context).is_ready()
+        });
+        pair.1.notify_one();
+        // If it went on, the notification was its own.
+        if leaves.join().unwrap() {
+            pair.1.notify_one();
+        }
+        stays.end();
+    });
+}
+
+/// Begun, and to be polled by hand.
+fn wait_box(pair: &Arc<(Mutex<bool>, Condvar)>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Begun::new(wait_once(pair)).0
+}
+
+#[test]
+fn loom_condvar_all_and_one_notified() {
+    model(2, || {
+        let pair = Arc::new((Mutex::new(false), Condvar::new()));
+        let first = Begun::new(wait_once(&pair));
+        let second = Begun::new(wait_once(&pair));
+        let all = Arc::clone(&pair);
+        let all = thread::spawn(move || all.1.notify_all());
+        pair.1.notify_one();
+        first.end();
+        second.end();
+        all.join().unwrap();
+        // Nothing is left over.
+        drop(Begun::new(wait_once(&pair)));
+    });
+}
+
+#[test]
+fn loom_barrier_two_parties() {
+    model(2, || {
+        let barrier = Arc::new(Barrier::new(2));
+        let number = Arc::new(Watched::new());
+        let other = (Arc::clone(&barrier), Arc::clone(&number));
+        let other = thread::spawn(move || {
+            other.1.add_one();
+            block_on(other.0.wait()).is_leader()
+        });
+        let here = block_on(barrier.wait()).is_leader();
+        assert_eq!(number.get(), 1, "what was done before is seen after");
+        assert!(here != other.join().unwrap(), "one leads");
+    });
+}
+
+#[test]
+fn loom_barrier_one_leaves_while_another_comes() {
+    model(2, || {
+        let barrier = Arc::new(Barrier::new(2));
+        let wait = |barrier: &Arc<Barrier>| {
+            let barrier = Arc::clone(barrier);
+            async move { barrier.wait().await.is_leader() }
+        };
+        let leaves = Begun::new(wait(&barrier));
+        let leaves = thread::spawn(move || drop(leaves));
+        let mut comes = Box::pin(wait(&barrier));
+        let polled = comes.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        leaves.join().unwrap();
+        match polled {
+            // It came before the other left.
+            Poll::Ready(is_leader) => assert!(is_leader),
+            // It came after: the round is for it and another.
+            Poll::Pending => {
+                assert!(block_on(wait(&barrier)));
+                assert!(!block_on(comes));
+            }
+        }
+    });
+}
+
+#[test]
+fn loom_once_cell_made_once() {
+    model(2, || {
+        let cell = Arc::new(OnceCell::new());
+        let made = Arc::new(Watched::new());
+        let other = (Arc::clone(&cell), Arc::clone(&made));
+        let get = async |cell: &OnceCell<Watched>, made: &Watched| {
+            let value = cell.get_or_init(async || {
+                made.add_one();
+                let value = Watched::new();
+                value.add_one();
+                value
+            });
+            value.await.get()
+        };
+        let other = thread::spawn(move || block_on(get(&other.0, &other.1)));
+        assert_eq!(block_on(get(&cell, &made)), 1);
+        assert_eq!(other.join().unwrap(), 1);
+        assert_eq!(made.get(), 1);
+    });
+}
+
+#[test]
+fn loom_once_cell_one_that_makes_it_leaves() {
+    model(2, || {
+        let cell = Arc::new(OnceCell::new());
+        let maker = Arc::clone(&cell);
+        let maker = Begun::new(async move { *maker.get_or_init(std::future::pending).await });
+        let maker = thread::spawn(move || drop(maker));
+        assert_eq!(*block_on(cell.get_or_init(async || 1)), 1);
+        maker.join().unwrap();
+        assert_eq!(cell.get(), Some(&1));
+    });
+}
+
+#[test]
+fn loom_join_counter_two_signals() {
+    model(2, || {
+        let counter = Arc::new(JoinCounter::new(2));
+        let number = Arc::new([Watched::new(), Watched::new()]);
+        let signals: Vec<_> = (0..2)
+            .map(|n| {
+                let (counter, number) = (Arc::clone(&counter), Arc::clone(&number));
+                thread::spawn(move || {
+                    number[n].add_one();
+                    counter.signal();
+                })
+            })
+            .collect();
+        block_on(counter.wait());
+        assert_eq!(number[0].get() + number[1].get(), 2);
+        signals.into_iter().for_each(|signal| signal.join().unwrap());
+    });
+}
