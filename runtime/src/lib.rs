@@ -24,7 +24,7 @@
 //! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
 //! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
 //! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one. A [`task`] may also be a future, which
-//! waits without taking up a worker; what futures wait for is in [`sync`].
+//! waits without taking up a worker; what it may wait for is in [`sync`].
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
 
@@ -59,6 +59,7 @@ mod primitive;
 mod sleep;
 pub mod sync;
 pub mod task;
+pub mod thread;
 mod unwind;
 mod worker;
 

@@ -9,14 +9,14 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerStats {
-    /// Tasks taken from a deque or from the pool's inbox, and run. Not the second half of a join that nobody took: its
+    /// Tasks taken from a deque or an inbox, and run; a future counts each time. Not the second half of a join that nobody took: its
     /// join runs that like any call, and counting would cost more.
     pub tasks: u64,
     /// Tasks taken from other workers.
     pub steals: u64,
     /// Attempts to take a task from another worker that found nothing or came too late.
     pub failed_steals: u64,
-    /// Tasks taken from the pool's inbox, and tasks that were sent to this worker alone.
+    /// Tasks taken from the pool's inbox or this worker's own, and tasks that were sent to this worker alone.
     pub received: u64,
     /// Times the worker let others have the processor.
     pub yields: u64,

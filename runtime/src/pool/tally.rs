@@ -83,3 +83,50 @@ impl Tally {
         Left::of(self.0.fetch_sub(one, Ordering::AcqRel) - one)
     }
 }
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::{Left, Tally};
+    use crate::primitive::{AtomicUsize, Ordering};
+
+    /// What a pool does about it. Returns whether this was the end.
+    fn see_to(tally: &Tally, left: Left, cancellers: &AtomicUsize) -> bool {
+        match left {
+            Left::Some => false,
+            Left::Nothing => true,
+            Left::Tasks => {
+                if cancellers.swap(1, Ordering::AcqRel) == 1 || !tally.join_tasks() {
+                    return false;
+                }
+                tally.end_task() == Left::Nothing
+            }
+        }
+    }
+
+    /// The handle goes, a closure ends, and a task that begins another closure: it all comes to nothing once.
+    #[test]
+    fn loom_tally_comes_to_nothing_once() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let tally = Arc::new((Tally::new(), AtomicUsize::new(0)));
+            tally.0.begin_owed();
+            tally.0.begin_task();
+            let other = tally.clone();
+            let closure =
+                thread::spawn(move || usize::from(see_to(&other.0, other.0.end_owed(), &other.1)));
+            let other = tally.clone();
+            let task = thread::spawn(move || {
+                let (tally, cancellers) = &*other;
+                tally.begin_owed();
+                let ends = [tally.end_owed(), tally.end_task()];
+                ends.iter().filter(|&&left| see_to(tally, left, cancellers)).count()
+            });
+            let ends = usize::from(see_to(&tally.0, tally.0.end_owed(), &tally.1));
+            assert_eq!(ends + closure.join().unwrap() + task.join().unwrap(), 1);
+        });
+    }
+}

@@ -103,6 +103,40 @@ fn loom_sleep_what_is_sent_wakes_somebody() {
     });
 }
 
+/// What is sent to a worker that sleeps, and that others may do too.
+#[test]
+fn loom_sleep_what_is_addressed_wakes_the_worker() {
+    for by_a_worker in [false, true] {
+        check(4, move || {
+            let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0)));
+            let worker = shared.clone();
+            let worker = thread::spawn(move || work_once(0, &worker.0, &worker.1));
+            let (sleep, tasks) = &*shared;
+            tasks.add_one();
+            let summons = Summons::default();
+            sleep.work_was_addressed(0, by_a_worker.then_some(&summons));
+            worker.join().unwrap();
+        });
+    }
+}
+
+/// The worker that it is sent to has something else to do, and another sleeps.
+#[test]
+fn loom_sleep_what_is_addressed_to_a_stuck_worker_wakes_another() {
+    for by_a_worker in [false, true] {
+        check(4, move || {
+            let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0)));
+            let worker = shared.clone();
+            let worker = thread::spawn(move || work_once(1, &worker.0, &worker.1));
+            let (sleep, tasks) = &*shared;
+            tasks.add_one();
+            let summons = Summons::default();
+            sleep.work_was_addressed(0, by_a_worker.then_some(&summons));
+            worker.join().unwrap();
+        });
+    }
+}
+
 #[test]
 fn loom_sleep_the_last_hunter_to_leave_wakes_another() {
     check(2, || {

@@ -129,12 +129,12 @@ impl Barrier {
     /// Lets all go whose round is over. Nobody stands behind somebody of a later round whose own is not over: who joins
     /// behind another sees the round that the other saw, and does not wait if that is not its own.
     fn dismiss(&self) {
-        let hazards = self.line.hold();
-        while let Some(oldest) = self.line.oldest(&hazards) {
-            if oldest.waiter.amount() == self.arrivals().round as usize {
+        let mut hazards = self.line.hold();
+        while let Some(oldest) = self.line.oldest(&mut hazards) {
+            if oldest.amount() == self.arrivals().round as usize {
                 return;
             }
-            oldest.waiter.decide(Verdict::Dismissed);
+            oldest.decide(Verdict::Dismissed);
         }
     }
 }

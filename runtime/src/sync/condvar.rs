@@ -96,13 +96,11 @@ impl Condvar {
     /// # Examples
     /// See [`Condvar`].
     pub fn notify_one(&self) {
-        let hazards = self.line.hold();
-        while let Some(oldest) = self.line.oldest(&hazards) {
-            let is_of_old_round = oldest.waiter.amount() != self.round();
+        let mut hazards = self.line.hold();
+        while let Some(oldest) = self.line.oldest(&mut hazards) {
+            let is_of_old_round = oldest.amount() != self.round();
             let verdict = if is_of_old_round { Verdict::Dismissed } else { Verdict::Granted };
-            if oldest.waiter.decide(verdict) && !is_of_old_round {
-                // It is woken when it is passed by.
-                self.line.oldest(&hazards);
+            if oldest.decide(verdict) && !is_of_old_round {
                 return;
             }
         }
@@ -146,12 +144,12 @@ impl Condvar {
     /// Lets all go whose round is over. Nobody stands behind somebody of a later round whose own is not over: who joins
     /// behind another sees the round that the other saw, and does not wait if that is not its own.
     fn dismiss(&self) {
-        let hazards = self.line.hold();
-        while let Some(oldest) = self.line.oldest(&hazards) {
-            if oldest.waiter.amount() == self.round() {
+        let mut hazards = self.line.hold();
+        while let Some(oldest) = self.line.oldest(&mut hazards) {
+            if oldest.amount() == self.round() {
                 return;
             }
-            oldest.waiter.decide(Verdict::Dismissed);
+            oldest.decide(Verdict::Dismissed);
         }
     }
 }

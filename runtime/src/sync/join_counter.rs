@@ -113,12 +113,12 @@ impl JoinCounter {
         if self.line.is_empty() {
             return;
         }
-        let hazards = self.line.hold();
-        while let Some(oldest) = self.line.oldest(&hazards) {
+        let mut hazards = self.line.hold();
+        while let Some(oldest) = self.line.oldest(&mut hazards) {
             if !self.is_complete() {
                 return;
             }
-            oldest.waiter.decide(Verdict::Dismissed);
+            oldest.decide(Verdict::Dismissed);
         }
     }
 }

@@ -118,12 +118,19 @@ fn loom_semaphore_a_permit_comes_while_one_begins_to_wait() {
 
 #[test]
 fn loom_semaphore_a_permit_comes_while_one_looks_again() {
-    model(3, || {
+    model(5, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let begun = Begun::new(keep(&semaphore, 1));
-        let waits = thread::spawn(move || begun.end());
+        let number = Arc::new(Watched::new());
+        let seen = Arc::clone(&number);
+        let waits = thread::spawn(move || {
+            begun.end();
+            // It may have looked before it was woken.
+            seen.get()
+        });
+        number.add_one();
         semaphore.add_permits(1);
-        waits.join().unwrap();
+        assert_eq!(waits.join().unwrap(), 1);
     });
 }
 
@@ -135,10 +142,9 @@ fn loom_semaphore_two_givers_serve_two() {
         let second = Begun::new(keep(&semaphore, 1));
         let giver = Arc::clone(&semaphore);
         let giver = thread::spawn(move || giver.add_permits(1));
-        let ends = thread::spawn(move || first.end());
         semaphore.add_permits(1);
+        first.end();
         giver.join().unwrap();
-        ends.join().unwrap();
         second.end();
         assert_eq!(semaphore.available_permits(), 0);
     });
@@ -146,7 +152,7 @@ fn loom_semaphore_two_givers_serve_two() {
 
 #[test]
 fn loom_semaphore_what_was_done_under_a_permit_is_seen_under_the_next() {
-    model(2, || {
+    model(4, || {
         let semaphore = Arc::new(Semaphore::new(1));
         let number = Arc::new(Watched::new());
         let work = |semaphore: Arc<Semaphore>, number: Arc<Watched>| {
@@ -239,7 +245,7 @@ fn loom_semaphore_two_neighbours_leave() {
 
 #[test]
 fn loom_semaphore_one_comes_behind_one_that_leaves() {
-    model(2, || {
+    model(3, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let first = Begun::new(keep(&semaphore, 1));
         let leaves = Begun::new(keep(&semaphore, 1));
@@ -255,7 +261,7 @@ fn loom_semaphore_one_comes_behind_one_that_leaves() {
 
 #[test]
 fn loom_semaphore_closed_while_one_begins_to_wait() {
-    model(3, || {
+    model(4, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let waits = Arc::clone(&semaphore);
         let waits = thread::spawn(move || block_on(waits.acquire()).is_err());
@@ -266,7 +272,7 @@ fn loom_semaphore_closed_while_one_begins_to_wait() {
 
 #[test]
 fn loom_semaphore_taken_without_waiting_by_two() {
-    model(3, || {
+    model(5, || {
         let semaphore = Arc::new(Semaphore::new(1));
         let try_to = |semaphore: &Semaphore| {
             let permit = semaphore.try_acquire();
@@ -295,7 +301,7 @@ fn loom_semaphore_taken_without_waiting_while_one_waits() {
 
 #[test]
 fn loom_mutex_handed_over() {
-    model(2, || {
+    model(3, || {
         let mutex = Arc::new(Mutex::new(Watched::new()));
         let other = Arc::clone(&mutex);
         let other = thread::spawn(move || block_on(other.lock()).add_one());
@@ -315,7 +321,7 @@ fn wait_once(pair: &Arc<(Mutex<bool>, Condvar)>) -> impl Future<Output = ()> + S
 
 #[test]
 fn loom_condvar_notified_while_one_begins_to_wait() {
-    model(2, || {
+    model(3, || {
         let pair = Arc::new((Mutex::new(false), Condvar::new()));
         let waits = Arc::clone(&pair);
         let waits = thread::spawn(move || {
@@ -332,7 +338,7 @@ fn loom_condvar_notified_while_one_begins_to_wait() {
 
 #[test]
 fn loom_condvar_all_notified_while_one_begins_to_wait() {
-    model(2, || {
+    model(3, || {
         let pair = Arc::new((Mutex::new(false), Condvar::new()));
         let waits = Arc::clone(&pair);
         let waits = thread::spawn(move || {
@@ -362,7 +368,7 @@ fn loom_condvar_one_that_leaves_takes_no_notification_with_it() {
 
 #[test]
 fn loom_condvar_one_that_leaves_while_it_waits_for_the_lock() {
-    model(2, || {
+    model(3, || {
         let pair = Arc::new((Mutex::new(false), Condvar::new()));
         let mut leaves = wait_box(&pair);
         let stays = Begun::new(wait_once(&pair));
@@ -404,7 +410,7 @@ fn loom_condvar_all_and_one_notified() {
 
 #[test]
 fn loom_barrier_two_parties() {
-    model(2, || {
+    model(4, || {
         let barrier = Arc::new(Barrier::new(2));
         let number = Arc::new(Watched::new());
         let other = (Arc::clone(&barrier), Arc::clone(&number));
@@ -420,7 +426,7 @@ fn loom_barrier_two_parties() {
 
 #[test]
 fn loom_barrier_one_leaves_while_another_comes() {
-    model(2, || {
+    model(3, || {
         let barrier = Arc::new(Barrier::new(2));
         let wait = |barrier: &Arc<Barrier>| {
             let barrier = Arc::clone(barrier);
@@ -445,7 +451,7 @@ fn loom_barrier_one_leaves_while_another_comes() {
 
 #[test]
 fn loom_once_cell_made_once() {
-    model(2, || {
+    model(4, || {
         let cell = Arc::new(OnceCell::new());
         let made = Arc::new(Watched::new());
         let other = (Arc::clone(&cell), Arc::clone(&made));
@@ -467,7 +473,7 @@ fn loom_once_cell_made_once() {
 
 #[test]
 fn loom_once_cell_one_that_makes_it_leaves() {
-    model(2, || {
+    model(4, || {
         let cell = Arc::new(OnceCell::new());
         let maker = Arc::clone(&cell);
         let maker = Begun::new(async move { *maker.get_or_init(std::future::pending).await });
@@ -480,7 +486,7 @@ fn loom_once_cell_one_that_makes_it_leaves() {
 
 #[test]
 fn loom_join_counter_two_signals() {
-    model(2, || {
+    model(3, || {
         let counter = Arc::new(JoinCounter::new(2));
         let number = Arc::new([Watched::new(), Watched::new()]);
         let signals: Vec<_> = (0..2)

@@ -170,9 +170,12 @@ impl Semaphore {
     /// assert_eq!(semaphore.available_permits(), 2);
     /// ```
     pub fn add_permits(&self, permits: usize) {
-        let fits =
-            permits <= Self::MAX_PERMITS && self.available_permits() <= Self::MAX_PERMITS - permits;
-        assert!(fits, "more permits than there may be");
+        // One at a time, a count of 64 bits is not filled in a lifetime.
+        if permits > 1 || usize::BITS < 64 {
+            let fits = permits <= Self::MAX_PERMITS
+                && self.available_permits() <= Self::MAX_PERMITS - permits;
+            assert!(fits, "more permits than there may be");
+        }
         self.give(permits);
     }
 
@@ -181,8 +184,8 @@ impl Semaphore {
     /// # Examples
     /// See [`Semaphore`].
     pub fn available_permits(&self) -> usize {
-        let hazards = self.line.hold();
-        let taken = self.line.taken(&hazards);
+        let mut hazards = self.line.hold();
+        let taken = self.line.taken(&mut hazards);
         (self.supply.load(Ordering::Acquire) / PERMIT).wrapping_sub(taken) & (usize::MAX / PERMIT)
     }
 
@@ -231,15 +234,15 @@ impl Semaphore {
     /// is a matter of one compare-and-swap at a waiter's place, before and after which others may go on with it. `true` if
     /// somebody still waits.
     fn serve(&self) -> bool {
-        let hazards = self.line.hold();
-        while let Some(oldest) = self.line.oldest(&hazards) {
-            let verdict = match self.allows(oldest.taken, oldest.waiter.amount()) {
+        let mut hazards = self.line.hold();
+        while let Some(oldest) = self.line.oldest(&mut hazards) {
+            let verdict = match self.allows(oldest.taken(), oldest.amount()) {
                 Err(Closed) => Verdict::Dismissed,
                 Ok(true) => Verdict::Granted,
                 Ok(false) => return true,
             };
             // Where somebody else was faster, all is well too.
-            oldest.waiter.decide(verdict);
+            oldest.decide(verdict);
         }
         false
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -41,6 +42,9 @@ unsafe impl<T: Send> Send for Task<T> {}
 unsafe impl<T: Send> Sync for Task<T> {}
 
 impl<T> Unpin for Task<T> {}
+// As those of threads: a panic of the task is an outcome, and leaves nothing behind that is half done.
+impl<T> UnwindSafe for Task<T> {}
+impl<T> RefUnwindSafe for Task<T> {}
 
 impl<T> Task<T> {
     /// # Safety

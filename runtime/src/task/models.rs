@@ -86,12 +86,12 @@ impl Model {
     }
 
     /// A task that is in the queue.
-    fn spawn<F>(self: &Arc<Self>, future: F) -> Task<F::Output>
+    fn spawn<F>(&self, future: F) -> Task<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let home: *const Self = &raw const **self;
+        let home: *const Self = self;
         let task = TaskCell::<F, Self>::spawned(Job::run_by(nobody), home.cast(), future);
         // SAFETY: about to be scheduled.
         unsafe { <Self as Home>::schedule(task) };

@@ -21,7 +21,7 @@ impl Line {
 #[cfg(not(loom))]
 mod shared {
     use std::cell::Cell;
-    use std::ops::Deref;
+    use std::ops::{Deref, DerefMut};
 
     use super::{Holder, Line, Waiter};
     use crate::primitive::hazard::Domain;
@@ -50,6 +50,12 @@ mod shared {
 
         fn deref(&self) -> &Self::Target {
             self.0.as_ref().expect("it is there until it is dropped")
+        }
+    }
+
+    impl DerefMut for Hold {
+        fn deref_mut(&mut self) -> &mut Self::Target {
+            self.0.as_mut().expect("it is there until it is dropped")
         }
     }
 

@@ -15,13 +15,13 @@ use std::ptr::{self, NonNull};
 
 use crate::primitive::hazard::Holder;
 use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, const_unless_loom};
-use waiter::{Next, Standing};
+use waiter::{Next, Standing, Waiter};
 
 pub(super) use place::Place;
-pub(super) use waiter::{Verdict, Waiter};
+pub(super) use waiter::Verdict;
 
 /// A line of waiters.
-pub(crate) struct Line {
+pub(in crate::sync) struct Line {
     /// The place before the oldest waiter: decided, or left. Null stands for `first`.
     head: AtomicPtr<Waiter>,
     /// The newest place, or the one before it while who linked it is about to say so here. Null stands for `first`.
@@ -37,11 +37,59 @@ pub(crate) struct Line {
 }
 
 /// The oldest waiter about whom nothing is decided.
-#[derive(Debug)]
 pub(super) struct Oldest<'h> {
-    pub(super) waiter: &'h Waiter,
+    line: &'h Line,
+    /// They protect this place and the one before it, and are not used for anything else meanwhile.
+    hazards: &'h Holder<'h, Waiter>,
+    waiter: &'h Waiter,
+    /// The place before it.
+    head: *mut Waiter,
     /// All that was taken before.
-    pub(super) taken: usize,
+    taken: usize,
+}
+
+impl Oldest<'_> {
+    /// What it waits for.
+    pub(super) fn amount(&self) -> usize {
+        self.waiter.amount()
+    }
+
+    /// All that was taken before.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Decides about it, and wakes it. `false` if somebody else has decided, or it has left.
+    pub(super) fn decide(self, verdict: Verdict) -> bool {
+        let is_ours = self.waiter.decide(verdict);
+        if is_ours {
+            self.pass();
+        }
+        is_ours
+    }
+
+    /// Wakes one that is decided, if nobody has; and moves the head onto that place, or onto one that is to be passed.
+    fn pass(self) {
+        self.waiter.wake();
+        self.waiter.set_taken_before(self.taken);
+        let (line, from, to) = (self.line, self.head, ptr::from_ref(self.waiter).cast_mut());
+        // SAFETY: protected since it was the head.
+        let dummy = unsafe { line.place(from) };
+        // Release, as when it was linked. A plain store: the successor cannot be swept any more, so nothing else is ever
+        // written here. It tells those who sweep that what comes after may have left the line too.
+        dummy.next().store(Next::Waiter { waiter: to, leaving: true }.word(), Ordering::Release);
+        // Acquire: who linked `to` had seen the tail at `from`, so it is seen there, or later.
+        if line.tail.load(Ordering::Acquire) == from {
+            // Who linked it was suspended before it could: do it, or `tail` would point to a place that has left.
+            line.help_tail(from, to);
+        }
+        // Release pairs with the acquire in `protect`: the place is seen with what was taken before it.
+        let moved = line.head.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+        if moved.is_ok() && !from.is_null() {
+            // SAFETY: the line's right to it; `head` and `tail` have both moved past it, and we moved `head`.
+            unsafe { self.hazards.unlinked(from) };
+        }
+    }
 }
 
 /// What came of an attempt to take something without waiting.
@@ -137,7 +185,11 @@ impl Line {
 
     /// The oldest waiter about whom nothing is decided. Those about whom something is are passed by, and woken if they
     /// have not been: somebody who is held up may have decided it.
-    pub(super) fn oldest<'h>(&'h self, hazards: &'h Holder<'_, Waiter>) -> Option<Oldest<'h>> {
+    ///
+    /// It begins with a fence, that of the hazard pointers: of who leaves or joins and looks, and who gives and looks, one sees
+    /// what the other did.
+    pub(super) fn oldest<'h>(&'h self, hazards: &'h mut Holder<'_, Waiter>) -> Option<Oldest<'h>> {
+        let hazards = &*hazards;
         loop {
             let head = hazards.protect(0, &self.head);
             // SAFETY: protected while it was the head, which is in line.
@@ -156,27 +208,24 @@ impl Line {
             // SAFETY: announced before it could leave the line.
             let waiter = unsafe { &*next };
             let taken = waiter.taken_after(dummy);
+            let oldest = Oldest { line: self, hazards, waiter, head, taken };
             match waiter.standing() {
-                Standing::Waiting => return Some(Oldest { waiter, taken }),
+                Standing::Waiting => return Some(oldest),
                 // It goes one of the two ways, which we see when we look again.
                 Standing::Left => {
                     waiter.claim(Standing::Passed);
                 }
                 Standing::Swept => self.bypass(hazards, dummy, waiter),
-                Standing::Decided(_) | Standing::Passed => {
-                    waiter.wake();
-                    waiter.set_taken_before(taken);
-                    self.pass(hazards, head, next);
-                }
+                Standing::Decided(_) | Standing::Passed => oldest.pass(),
             }
         }
     }
 
     /// All that was taken before the oldest waiter, or, where there is none, until now.
-    pub(super) fn taken(&self, hazards: &Holder<'_, Waiter>) -> usize {
+    pub(super) fn taken(&self, hazards: &mut Holder<'_, Waiter>) -> usize {
         loop {
             if let Some(oldest) = self.oldest(hazards) {
-                return oldest.taken;
+                return oldest.taken();
             }
             let head = hazards.protect(0, &self.head);
             // SAFETY: protected while it was the head, which is in line.
@@ -202,26 +251,6 @@ impl Line {
             count += 1;
         }
         count
-    }
-
-    /// Moves the head from one place to the next, which is decided or to be passed.
-    fn pass(&self, hazards: &Holder<'_, Waiter>, from: *mut Waiter, to: *mut Waiter) {
-        // SAFETY: the caller protects it.
-        let dummy = unsafe { self.place(from) };
-        // Release, as when it was linked. A plain store: the successor cannot be swept any more, so nothing else is ever
-        // written here. It tells those who sweep that what comes after may have left the line too.
-        dummy.next().store(Next::Waiter { waiter: to, leaving: true }.word(), Ordering::Release);
-        // Acquire: who linked `to` had seen the tail at `from`, so it is seen there, or later.
-        if self.tail.load(Ordering::Acquire) == from {
-            // Who linked it was suspended before it could: do it, or `tail` would point to a place that has left.
-            self.help_tail(from, to);
-        }
-        // Release pairs with the acquire in `protect`: the place is seen with what was taken before it.
-        let moved = self.head.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
-        if moved.is_ok() && !from.is_null() {
-            // SAFETY: the line's right to it; `head` and `tail` have both moved past it, and we moved `head`.
-            unsafe { hazards.unlinked(from) };
-        }
     }
 
     fn help_tail(&self, from: *mut Waiter, to: *mut Waiter) {

@@ -50,13 +50,9 @@ impl Place<'_> {
 
     /// Does not wait any longer, unless it was decided before: then that is the caller's to pass on.
     ///
-    /// Others may be the oldest now, so the caller must look.
+    /// Others may be the oldest now, so the caller must look ([`Line::oldest`]).
     pub(in crate::sync) fn leave(&mut self) -> Result<(), Verdict> {
-        self.waiter().leave()?;
-        // Pairs with the fence between giving, or joining, and looking at the line: either they see that we have left, or we
-        // see what they did.
-        fence(Ordering::SeqCst);
-        Ok(())
+        self.waiter().leave()
     }
 
     fn waiter(&self) -> &Waiter {

@@ -26,10 +26,10 @@ impl Line {
 
     /// Takes out those who have left, except for the newest place. Returns how many it saw stay.
     fn sweep(&self) -> usize {
-        let hazards = self.hold();
+        let mut hazards = self.hold();
         'from_the_head: loop {
             // Who is held up while it passes by somebody must not hold us up.
-            self.oldest(&hazards);
+            self.oldest(&mut hazards);
             let mut stay = 0;
             // The slot of `before`, and the one for the place after it.
             let (mut mine, mut other) = (0, 1);

@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, UnsafeCell, const_unless_loom, hazard};
 
 /// One place in line. It belongs to the line and to the future that waits, and is freed by the last of the two.
-pub(crate) struct Waiter {
+pub(in crate::sync) struct Waiter {
     /// See [`Next`].
     next: AtomicPtr<Waiter>,
     /// A [`Standing`], and whether there is a waker.
@@ -21,11 +21,14 @@ pub(crate) struct Waiter {
     passed_before: AtomicUsize,
     /// All that had been taken before this place. Constant, and known when the line's head has come here.
     taken_before: AtomicUsize,
+    /// Loom does not see that freed memory is read. So under loom nothing is freed, but marked.
+    #[cfg(loom)]
+    is_freed: std::sync::atomic::AtomicBool,
 }
 
 /// What was decided about a waiter. Final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(in crate::sync) enum Verdict {
     /// It gets what it waited for: it has the amount, or the signal.
     Granted,
     /// It need not wait any longer, as all who waited then.
@@ -34,10 +37,12 @@ pub(crate) enum Verdict {
 
 /// How a place stands. It changes along the arrows only:
 ///
-///     waiting -> granted
-///             -> dismissed
-///             -> left -> passed
-///                     -> swept
+/// ```text
+/// waiting -> granted
+///         -> dismissed
+///         -> left -> passed
+///                 -> swept
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Waiting,
@@ -116,6 +121,8 @@ impl Waiter {
                 amount: 0,
                 passed_before: AtomicUsize::new(0),
                 taken_before: AtomicUsize::new(0),
+                #[cfg(loom)]
+                is_freed: std::sync::atomic::AtomicBool::new(false),
             }
         }
     }
@@ -130,6 +137,8 @@ impl Waiter {
             amount,
             passed_before: AtomicUsize::new(0),
             taken_before: AtomicUsize::new(0),
+            #[cfg(loom)]
+            is_freed: std::sync::atomic::AtomicBool::new(false),
         };
         NonNull::from(Box::leak(Box::new(waiter)))
     }
@@ -140,23 +149,35 @@ impl Waiter {
     /// The caller is an owner, made by [`new`](Self::new), and does not touch the place afterwards.
     pub(super) unsafe fn let_go(this: NonNull<Self>) {
         // SAFETY: alive, since the caller is an owner of it.
-        let owners = unsafe { &this.as_ref().owners };
+        let waiter = unsafe { this.as_ref() };
+        waiter.must_be_alive();
         // AcqRel: the last owner frees what the other has done with.
-        if owners.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if waiter.owners.fetch_sub(1, Ordering::AcqRel) == 1 {
+            #[cfg(loom)]
+            waiter.is_freed.store(true, Ordering::Relaxed);
+            #[cfg(not(loom))]
             // SAFETY: made by `new`; no owner is left.
             drop(unsafe { Box::from_raw(this.as_ptr()) });
         }
     }
 
-    pub(crate) fn amount(&self) -> usize {
+    /// For models: whoever touches it has a right to.
+    fn must_be_alive(&self) {
+        #[cfg(loom)]
+        assert!(!self.is_freed.load(Ordering::Relaxed), "read after it was freed");
+    }
+
+    pub(super) fn amount(&self) -> usize {
         self.amount
     }
 
     pub(super) fn next(&self) -> &AtomicPtr<Waiter> {
+        self.must_be_alive();
         &self.next
     }
 
     pub(super) fn standing(&self) -> Standing {
+        self.must_be_alive();
         // Acquire pairs with the release of whoever decided: what was given is seen, and so is `waker` if it is there.
         standing(self.state.load(Ordering::Acquire))
     }
@@ -188,7 +209,7 @@ impl Waiter {
     }
 
     /// Decides about it. `false` if somebody else has, or it was left.
-    pub(crate) fn decide(&self, verdict: Verdict) -> bool {
+    pub(super) fn decide(&self, verdict: Verdict) -> bool {
         let decided = match verdict {
             Verdict::Granted => GRANTED,
             Verdict::Dismissed => DISMISSED,
@@ -247,6 +268,7 @@ impl Waiter {
 
     /// Wakes it, if it was decided, has gone to sleep, and nobody else wakes it.
     pub(super) fn wake(&self) {
+        self.must_be_alive();
         let state = self.state.load(Ordering::Relaxed);
         if state & WAKER == 0 || standing(state) == Standing::Waiting {
             return;

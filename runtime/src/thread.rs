@@ -1,0 +1,188 @@
+//! Hood's threads: tasks that wait for signals.
+//!
+//! A thread begins when so many signals have been sent to it, and may wait for more of them in the middle of its code. Signals
+//! are sent directly to a thread, by whoever has a [`Signaller`] of it: other threads, tasks, any other code. A thread that
+//! waits takes up no worker.
+//!
+//! This is how Hood's programs are made (Blumofe and Papadopoulos 1998, section 2). There, a thread blocks by `wait` with a number and is
+//! unblocked by the last `signal`; in its first version a thread could not create threads and wait for them in the middle of
+//! its own code, but had to name another to go on in its place.
+//!
+//! # Examples
+//! A thread that creates two, and waits for both in the middle:
+//! ```
+//! use std::sync::Arc;
+//! use std::sync::atomic::{AtomicU64, Ordering};
+//!
+//! use locksley::thread;
+//!
+//! fn fib(n: u64, sum: Arc<AtomicU64>, parent: thread::Signaller) {
+//!     thread::create(0, async move |me| {
+//!         if n < 2 {
+//!             sum.fetch_add(n, Ordering::Relaxed);
+//!         } else {
+//!             fib(n - 1, Arc::clone(&sum), me.signaller());
+//!             fib(n - 2, sum, me.signaller());
+//!             me.wait(2).await;
+//!         }
+//!         parent.signal();
+//!     });
+//! }
+//!
+//! let sum = Arc::new(AtomicU64::new(0));
+//! let result = Arc::clone(&sum);
+//! // Begins after one signal: when all is done.
+//! let last = thread::create(1, async move |_| result.load(Ordering::Relaxed));
+//! fib(15, sum, last.signaller());
+//! assert_eq!(last.join().unwrap(), 610);
+//! ```
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use crate::sync::Semaphore;
+use crate::task::{self, Task, TaskError};
+
+/// Creates a thread: `body` begins when `signals` signals have been sent to it, and is given its own [`Current`].
+///
+/// It runs as a task of the calling worker's pool, or of the global one, as [`task::spawn`] has it; its handle may be
+/// dropped, and it goes on.
+///
+/// # Examples
+/// ```
+/// use locksley::thread;
+///
+/// let sum = thread::create(2, async |_| 6 * 7);
+/// let other = sum.signaller();
+/// thread::create(0, async move |_| other.signal());
+/// sum.signal();
+/// assert_eq!(sum.join().unwrap(), 42);
+/// ```
+///
+/// A thread changes workers where it waits, so what it keeps there must be fit for that:
+/// ```compile_fail
+/// locksley::thread::create(0, async |me| {
+///     let here = std::rc::Rc::new(1);
+///     me.wait(1).await;
+///     drop(here);
+/// });
+/// ```
+pub fn create<F, B>(signals: usize, body: F) -> Thread<B::Output>
+where
+    F: FnOnce(Current) -> B + Send + 'static,
+    B: Future + Send + 'static,
+    B::Output: Send + 'static,
+{
+    let received = Arc::new(Semaphore::new(0));
+    let current = Current { received: Arc::clone(&received) };
+    let task = task::spawn(async move {
+        current.wait(signals).await;
+        body(current).await
+    });
+    Thread { task, signaller: Signaller { received } }
+}
+
+/// A thread that was created, and what it will return. A future; see [`create`].
+///
+/// Dropped, it lets the thread go on by itself.
+#[derive(Debug)]
+pub struct Thread<T> {
+    task: Task<T>,
+    signaller: Signaller,
+}
+
+impl<T> Thread<T> {
+    /// Sends it a signal.
+    ///
+    /// # Examples
+    /// See [`create`].
+    pub fn signal(&self) {
+        self.signaller.signal();
+    }
+
+    /// What others can send it signals with.
+    ///
+    /// # Examples
+    /// See [`create`].
+    #[must_use]
+    pub fn signaller(&self) -> Signaller {
+        self.signaller.clone()
+    }
+
+    /// Waits until the thread is over, from code that is not `async`: see [`Task::join`].
+    ///
+    /// # Errors
+    /// [`TaskError`], if it panicked or was cancelled.
+    ///
+    /// # Examples
+    /// See [`create`].
+    pub fn join(self) -> Result<T, TaskError> {
+        self.task.join()
+    }
+
+    /// Asks for the thread to be given up: see [`Task::cancel`].
+    ///
+    /// # Examples
+    /// ```
+    /// let waits = locksley::thread::create(1, async |_| {});
+    /// waits.cancel();
+    /// assert!(waits.join().unwrap_err().is_cancelled());
+    /// ```
+    pub fn cancel(&self) {
+        self.task.cancel();
+    }
+}
+
+impl<T> Future for Thread<T> {
+    type Output = Result<T, TaskError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.task).poll(context)
+    }
+}
+
+/// Sends signals to one thread, from anywhere. They count when they come early, and go nowhere when the thread is over.
+#[derive(Clone, Debug)]
+pub struct Signaller {
+    received: Arc<Semaphore>,
+}
+
+impl Signaller {
+    /// Sends a signal. Never waits.
+    ///
+    /// What was done before it is seen by the thread when it has waited for it.
+    ///
+    /// # Examples
+    /// See [`create`].
+    pub fn signal(&self) {
+        self.received.add_permits(1);
+    }
+}
+
+/// A thread as it sees itself: given to its body.
+#[derive(Debug)]
+pub struct Current {
+    received: Arc<Semaphore>,
+}
+
+impl Current {
+    /// Waits for so many signals more. Those that came before, and were not waited for, count.
+    ///
+    /// # Examples
+    /// See [the module](self).
+    pub async fn wait(&self, signals: usize) {
+        let received = self.received.acquire_many(signals).await;
+        received.expect("a thread's signals have no end").forget();
+    }
+
+    /// What others can send it signals with.
+    ///
+    /// # Examples
+    /// See [the module](self).
+    #[must_use]
+    pub fn signaller(&self) -> Signaller {
+        Signaller { received: Arc::clone(&self.received) }
+    }
+}
