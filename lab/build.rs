@@ -1,4 +1,5 @@
-//! Tells the program which compiler built it and with which versions of rayon and chili it is compared, so that records can say so.
+//! Tells the program which compiler built it and with which versions of other runtimes it is compared, so that records can
+//! say so.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,10 +12,11 @@ fn main() {
         println!("cargo::rerun-if-changed={}", lock.display());
     }
     println!("cargo::rerun-if-changed=build.rs");
-    for (package, variable) in [("rayon", "LAB_RAYON"), ("chili", "LAB_CHILI")] {
+    for package in ["rayon", "chili", "tokio", "async-executor"] {
         let version = lock.as_deref().and_then(|lock| locked_version(lock, package));
         let version = version.unwrap_or_else(|| "unknown".to_owned());
-        println!("cargo::rustc-env={variable}={version}");
+        let variable = package.to_uppercase().replace('-', "_");
+        println!("cargo::rustc-env=LAB_{variable}={version}");
     }
 }
 

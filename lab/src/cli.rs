@@ -51,6 +51,11 @@ pub enum Command {
     Neighbour(Neighbour),
     /// Sleep and wake for some seconds and print how late each wake-up was: the interactive process of `neighbour`
     Sleeper(Sleeper),
+    /// Measure what tasks cost that wait: spawning and awaiting, waking each other, and the memory meanwhile
+    Wait(Wait),
+    /// Measure one of these once, in this process
+    #[command(hide = true)]
+    WaitOnce(WaitOnce),
     /// Make the page of an experiment again from its record
     Report(Report),
     /// Nothing was asked for that needs doing: help or the version has been printed
@@ -381,6 +386,53 @@ pub struct Sleeper {
     #[arg(long, value_name = "N", default_value_t = 70_000, value_parser = clap::value_parser!(u64).range(..=1 << 40))]
     pub steps: u64,
     /// What the deadlines follow from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+}
+
+/// `locksley wait`
+#[derive(Debug, Args)]
+pub struct Wait {
+    /// At most a minute: fewer tasks in each measurement, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these runtimes [default: locksley, locksley-cur, tokio-current, tokio, smol]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    pub runtimes: Vec<String>,
+    /// So many tasks, round trips or threads in each measurement [default: as many as take some tenths of a second]
+    #[arg(long, value_name = "N")]
+    pub tasks: Option<u64>,
+    /// How often each is measured, if the time suffices [default: 11, or 7 if quick]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// Where the figures and the machine are written [default: wait.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/wait, or out/wait-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What the tasks' values follow from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley wait-once`
+#[derive(Debug, Args)]
+pub struct WaitOnce {
+    /// The runtime
+    #[arg(long, value_name = "R")]
+    pub runtime: String,
+    /// spawn, ping-pong, waiting or fork
+    pub kind: String,
+    /// The number of workers
+    #[arg(value_parser = workers)]
+    pub workers: usize,
+    /// How many tasks, round trips, or threads (NxROUNDS: again and again)
+    pub size: String,
+    /// What the tasks' values follow from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
 }

@@ -14,6 +14,7 @@ mod report;
 mod rounds;
 mod run;
 mod sleeper;
+mod wait;
 
 use crate::cli::Command;
 use crate::fault::Outcome;
@@ -35,6 +36,8 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Repeat(arguments) => repeat::execute(&arguments),
         Command::Neighbour(arguments) => neighbour::execute(&arguments),
         Command::Sleeper(arguments) => sleeper::execute(&arguments),
+        Command::Wait(arguments) => wait::execute(&arguments),
+        Command::WaitOnce(arguments) => wait::once(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }

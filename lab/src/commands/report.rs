@@ -1,7 +1,7 @@
 //! `locksley report`: the page again, from a record.
 
 use crate::cli;
-use crate::experiments::{alternatives, cliff, corun, forkjoin, neighbour, rayon};
+use crate::experiments::{alternatives, cliff, corun, forkjoin, neighbour, rayon, wait};
 use crate::fault::Outcome;
 use crate::output::say;
 use crate::record::{Document, Record, files};
@@ -14,6 +14,7 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
         Some(neighbour::record::Record::FORMAT) => of_neighbour(arguments),
         Some(corun::record::Record::FORMAT) => of_corun(arguments),
         Some(rayon::record::Record::FORMAT) => of_rayon(arguments),
+        Some(wait::record::Record::FORMAT) => of_wait(arguments),
         _ => of_cliff(arguments),
     }?;
     say(&page)
@@ -65,4 +66,12 @@ fn of_rayon(arguments: &cli::Report) -> Outcome<String> {
     let summary = rayon::summary::Summary::of(&record);
     report::rayon::write(&page, &record, &summary)?;
     Ok(format!("{}\npage    {}", rayon::table::text(&record, &summary), page.display()))
+}
+
+fn of_wait(arguments: &cli::Report) -> Outcome<String> {
+    let record: wait::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = wait::summary::Summary::of(&record);
+    report::wait::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", wait::table::text(&record, &summary), page.display()))
 }

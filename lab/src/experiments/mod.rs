@@ -8,3 +8,4 @@ pub mod forkjoin;
 mod journal;
 pub mod neighbour;
 pub mod rayon;
+pub mod wait;

@@ -12,6 +12,15 @@ const FIGURES: f64 = 70.0;
 
 /// The chart as an SVG element; `title` is what a screen reader says of it. Locksley's bars have its colour.
 pub(super) fn svg(title: &str, bars: &[(String, f64)]) -> String {
+    with_figures(title, bars, |value| format!("{value:.2}"))
+}
+
+/// The same, with figures that are written otherwise.
+pub(super) fn with_figures(
+    title: &str,
+    bars: &[(String, f64)],
+    figure: impl Fn(f64) -> String,
+) -> String {
     let most = bars.iter().map(|bar| bar.1).fold(f64::MIN_POSITIVE, f64::max);
     let height = ROW * bars.len() as f64;
     let mut svg = format!(
@@ -29,13 +38,14 @@ pub(super) fn svg(title: &str, bars: &[(String, f64)]) -> String {
             svg,
             "<text x=\"{}\" y=\"{text}\" text-anchor=\"end\" fill=\"var(--text)\">{}</text>\
              <rect x=\"{LABELS}\" y=\"{}\" width=\"{:.1}\" height=\"{}\" fill=\"{colour}\"/>\
-             <text x=\"{:.1}\" y=\"{text}\" fill=\"var(--text)\">{value:.2}</text>",
+             <text x=\"{:.1}\" y=\"{text}\" fill=\"var(--text)\">{}</text>",
             LABELS - 8.0,
             escape(name),
             bar.0,
             bar.2,
             bar.1,
-            LABELS + bar.2 + 6.0
+            LABELS + bar.2 + 6.0,
+            escape(&figure(*value))
         );
     }
     svg + "</svg>"

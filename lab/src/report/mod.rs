@@ -19,6 +19,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod theme;
+pub mod wait;
 
 use std::path::{Path, PathBuf};
 

@@ -79,3 +79,25 @@ fn a_record_with_nothing_measured_makes_a_page() {
     let page = page::html(&record, &Summary::of(&record));
     assert!(page.contains("<h1>"));
 }
+
+#[test]
+fn the_page_of_wait_is_complete() {
+    use crate::experiments::wait::{summary::Summary, tests::record};
+    let record = record();
+    let page = wait::html(&record, &Summary::of(&record));
+    let headline = "<h1>With one worker, an empty task is spawned and awaited in 60.0 ns (tokio 240), a waiting one takes 160 \
+                    bytes beyond its future (tokio 288)</h1>";
+    assert!(page.contains(headline), "{page}");
+    // Bars of both spawns, of the ping-pong and of waiting tasks; lines of threads on two workers.
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 5);
+    for words in ["<td>25 %</td>", "<td>96.0</td><td>160</td>", "&lt;0&gt;: tokio's scheduler"] {
+        assert!(page.contains(words), "{words}");
+    }
+    for elsewhere in ["https:", "src=", "href=", "url(", "#01FE", "NaN", ">inf"] {
+        assert!(!page.contains(elsewhere), "the page has {elsewhere}");
+    }
+    let mut empty = record;
+    empty.measurements.clear();
+    let page = wait::html(&empty, &Summary::of(&empty));
+    assert!(page.contains("<h1>What tasks cost that wait</h1>"));
+}

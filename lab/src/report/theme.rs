@@ -38,7 +38,7 @@ pub(super) enum Marker {
 }
 
 /// The runtimes that have a look of their own; the style sheet has a colour for each, by number.
-pub(super) const RUNTIMES: [Look; 14] = [
+pub(super) const RUNTIMES: [Look; 18] = [
     Look { name: "libomp", dashed: true, marker: Marker::Square },
     Look { name: "libgomp", dashed: true, marker: Marker::Triangle },
     Look { name: "onetbb", dashed: false, marker: Marker::Ring },
@@ -53,6 +53,10 @@ pub(super) const RUNTIMES: [Look; 14] = [
     Look { name: "locksley-spinlock", dashed: false, marker: Marker::Triangle },
     Look { name: "locksley-blocking", dashed: true, marker: Marker::Triangle },
     Look { name: "locksley-abp-deque", dashed: true, marker: Marker::Disc },
+    Look { name: "smol", dashed: false, marker: Marker::Square },
+    Look { name: "tokio", dashed: false, marker: Marker::Triangle },
+    Look { name: "tokio-current", dashed: true, marker: Marker::Triangle },
+    Look { name: "locksley-cur", dashed: true, marker: Marker::Ring },
 ];
 
 /// What a sleeper with nobody beside it is called among the runtimes.

@@ -6,4 +6,5 @@ mod cycler;
 mod rayon;
 mod records;
 mod support;
+mod wait;
 mod wrong_input;

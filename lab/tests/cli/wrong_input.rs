@@ -244,3 +244,28 @@ fn programs_for_rayon() {
     refused(&["rayon", "--repeats", "0"]);
     refused(&["rayon", "--secs", "0"]);
 }
+
+#[test]
+fn waiting() {
+    assert!(refused(&["wait", "--runtimes", "locksley,rayon"]).contains("smol"));
+    for (option, value) in [
+        ("--tasks", "0"),
+        ("--tasks", "many"),
+        ("--tasks", "99999999999"),
+        ("--repeats", "0"),
+        ("--runtimes", ""),
+        ("--seed", "-1"),
+    ] {
+        refused(&["wait", "--quick", option, value]);
+    }
+    let once = |arguments: &[&str]| refused(&[&["wait-once"][..], arguments].concat());
+    assert!(once(&["--runtime", "rayon", "spawn", "1", "5"]).contains("tokio-current"));
+    assert!(once(&["--runtime", "tokio-current", "spawn", "2", "5"]).contains("one worker"));
+    assert!(once(&["--runtime", "tokio", "sleep", "1", "5"]).contains("ping-pong"));
+    once(&["--runtime", "tokio", "spawn", "0", "5"]);
+    once(&["--runtime", "tokio", "spawn", "1", "0"]);
+    once(&["--runtime", "tokio", "spawn", "1", "5x2"]);
+    once(&["--runtime", "tokio", "fork", "1", "5x"]);
+    once(&["--runtime", "tokio", "spawn", "1"]);
+    once(&["spawn", "1", "5"]);
+}

@@ -1,0 +1,82 @@
+//! Locksley.
+
+use std::future::Future;
+
+use locksley::Pool;
+use locksley::sync::{JoinCounter, Semaphore};
+use locksley::task::{self, Placement, TaskError};
+
+use super::runtime::{Countdown, Permits, Runtime, Tasks};
+
+pub(super) struct Locksley(Pool);
+
+impl Locksley {
+    pub(super) fn start(workers: usize, placement: Placement) -> Result<Locksley, String> {
+        let pool = Pool::builder().workers(workers).placement(placement).build();
+        pool.map(Locksley).map_err(|error| error.to_string())
+    }
+}
+
+impl Runtime for Locksley {
+    type Tasks = OnLocksley;
+
+    fn tasks(&self) -> OnLocksley {
+        OnLocksley
+    }
+
+    fn run<T: Send + 'static>(&self, main: impl Future<Output = T> + Send + 'static) -> T {
+        finished(self.0.spawn_future(main).join())
+    }
+}
+
+pub(super) struct OnLocksley;
+
+impl Tasks for OnLocksley {
+    type Countdown = JoinCounter;
+    type Permits = Semaphore;
+
+    fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> impl Future<Output = T> + Send {
+        let task = task::spawn(future);
+        async move { finished(task.await) }
+    }
+
+    fn detach(&self, future: impl Future<Output = ()> + Send + 'static) {
+        task::spawn(future).detach();
+    }
+}
+
+/// What a task has returned. Nobody cancels any, so one that has not has panicked.
+fn finished<T>(end: Result<T, TaskError>) -> T {
+    end.unwrap_or_else(|error| error.resume_panic())
+}
+
+impl Permits for Semaphore {
+    fn none() -> Semaphore {
+        Semaphore::new(0)
+    }
+
+    async fn take(&self) {
+        self.acquire().await.expect("nobody closes it").forget();
+    }
+
+    fn give(&self, number: usize) {
+        self.add_permits(number);
+    }
+}
+
+impl Countdown for JoinCounter {
+    fn of(signals: usize) -> JoinCounter {
+        JoinCounter::new(signals)
+    }
+
+    fn signal(&self) {
+        JoinCounter::signal(self);
+    }
+
+    async fn all(&self) {
+        self.wait().await;
+    }
+}

@@ -1,0 +1,48 @@
+//! The memory that this process holds.
+
+/// The resident memory, in bytes; else why nobody knows.
+#[cfg(target_os = "linux")]
+pub(super) fn resident() -> Result<u64, String> {
+    let path = "/proc/self/statm";
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let pages = pages(&text).ok_or_else(|| format!("{path} says '{}'", text.trim()))?;
+    Ok(pages * rustix::param::page_size() as u64)
+}
+
+/// The resident memory, in bytes; else why nobody knows.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn resident() -> Result<u64, String> {
+    Err("this system does not tell how much memory a process holds".to_owned())
+}
+
+/// Whether the system tells.
+pub(in crate::experiments::wait) fn can_be_told() -> bool {
+    resident().is_ok()
+}
+
+/// The second of the numbers: the resident pages.
+#[cfg(target_os = "linux")]
+fn pages(statm: &str) -> Option<u64> {
+    statm.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_number_counts() {
+        assert_eq!(pages("1200 345 67 8 0 9 0\n"), Some(345));
+        assert_eq!(pages("1200\n"), None);
+        assert_eq!(pages("1200 many"), None);
+    }
+
+    #[test]
+    fn what_is_written_to_is_resident() {
+        let before = resident().unwrap();
+        let bytes = std::hint::black_box(vec![1u8; 64 << 20]);
+        // Other tests give memory back meanwhile.
+        assert!(resident().unwrap() > before + (32 << 20));
+        drop(bytes);
+    }
+}
