@@ -52,14 +52,16 @@ fn wait_until(condition: impl Fn() -> bool) {
     }
 }
 
+type Order = Box<dyn FnOnce(&Worker) + Send>;
+
 /// Has a worker do nothing else than what is said.
 struct Held {
-    say: std::sync::mpsc::Sender<Box<dyn FnOnce(&Worker) + Send>>,
+    say: std::sync::mpsc::Sender<Order>,
 }
 
 impl Held {
     fn at(pool: &Pool, worker: usize) -> Self {
-        let (say, said) = std::sync::mpsc::channel::<Box<dyn FnOnce(&Worker) + Send>>();
+        let (say, said) = std::sync::mpsc::channel::<Order>();
         let (here, is_here) = std::sync::mpsc::channel();
         pool.spawn_at(worker, move |w| {
             here.send(()).unwrap();
@@ -284,12 +286,13 @@ fn two_endless_tasks_that_yield_take_turns() {
         let (log, stop) = (Arc::clone(&log), Arc::clone(&stop));
         pool.spawn_future(async move {
             while !stop.load(Ordering::Relaxed) {
-                let mut log = log.lock().unwrap();
-                // The first one may be alone for long.
-                if log.last() != Some(&name) || log.contains(&(1 - name)) {
-                    log.push(name);
+                {
+                    let mut log = log.lock().unwrap();
+                    // The first one may be alone for long.
+                    if log.last() != Some(&name) || log.contains(&(1 - name)) {
+                        log.push(name);
+                    }
                 }
-                drop(log);
                 yield_now().await;
             }
         })

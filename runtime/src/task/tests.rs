@@ -32,7 +32,7 @@ fn a_task_is_one_small_allocation() {
         large.len() as u8
     };
     assert_eq!(size(&waiting), WORDS * word + size_of_val(&waiting).next_multiple_of(word));
-    assert!(WORDS * 8 <= 200);
+    const { assert!(WORDS * 8 <= 200, "the most that a waiting task may take") };
     // One without any state: its outcome takes the place.
     assert_eq!(size(&async {}), (WORDS + 2) * word);
     assert_eq!(size_of::<Task<[u8; 1000]>>(), word);

@@ -86,6 +86,7 @@ impl Oldest<'_> {
         // Release pairs with the acquire in `protect`: the place is seen with what was taken before it.
         let moved = line.head.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
         if moved.is_ok() && !from.is_null() {
+            line.must_not_be_tail(from);
             // SAFETY: the line's right to it; `head` and `tail` have both moved past it, and we moved `head`.
             unsafe { self.hazards.unlinked(from) };
         }
@@ -251,6 +252,12 @@ impl Line {
             count += 1;
         }
         count
+    }
+
+    /// For models: what is about to be freed is not where the next one will be linked.
+    fn must_not_be_tail(&self, _place: *mut Waiter) {
+        #[cfg(loom)]
+        assert!(self.tail.load(Ordering::Relaxed) != _place, "the tail has left the line");
     }
 
     fn help_tail(&self, from: *mut Waiter, to: *mut Waiter) {

@@ -77,6 +77,7 @@ impl Line {
         let unlinked =
             before.next().compare_exchange(place, onward, Ordering::AcqRel, Ordering::Relaxed);
         if unlinked.is_ok() {
+            self.must_not_be_tail(place);
             // SAFETY: the line's right to it. Neither head nor tail points to it, nor will: the head does not go to a place
             // that is to be swept. We unlinked it.
             unsafe { hazards.unlinked(place) };
