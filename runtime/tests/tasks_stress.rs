@@ -114,7 +114,9 @@ fn wakes_cancellations_and_ends_at_once() {
                                 1 => waker.wake_by_ref(),
                                 _ => {
                                     waker.wake_by_ref();
-                                    waker.clone().wake();
+                                    let another = waker.clone();
+                                    drop(waker);
+                                    another.wake();
                                 }
                             }
                         }
