@@ -69,6 +69,10 @@ use crate::task::{self, Task, TaskError};
 ///     drop(here);
 /// });
 /// ```
+/// and so must be what it returns:
+/// ```compile_fail,E0277
+/// locksley::thread::create(0, |_| std::future::ready(std::rc::Rc::new(1)));
+/// ```
 pub fn create<F, B>(signals: usize, body: F) -> Thread<B::Output>
 where
     F: FnOnce(Current) -> B + Send + 'static,
@@ -109,6 +113,18 @@ impl<T> Thread<T> {
     #[must_use]
     pub fn signaller(&self) -> Signaller {
         self.signaller.clone()
+    }
+
+    /// Whether the thread is over: see [`Task::is_finished`].
+    ///
+    /// # Examples
+    /// ```
+    /// let waits = locksley::thread::create(1, async |_| {});
+    /// assert!(!waits.is_over());
+    /// ```
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.task.is_finished()
     }
 
     /// Waits until the thread is over, from code that is not `async`: see [`Task::join`].

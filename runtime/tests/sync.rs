@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use locksley::sync::{Barrier, Condvar, JoinCounter, Mutex, OnceCell, Semaphore};
+use locksley::{Pool, task, thread as hood};
 use pollster::block_on;
 
 const THREADS: usize = 6;
@@ -271,4 +272,94 @@ fn signals_are_counted() {
         assert_eq!(waiter.join().unwrap(), THREADS * 10, "round {round}");
         assert!(counter.is_complete());
     }
+}
+
+#[test]
+fn tasks_that_wait_take_up_no_worker() {
+    for workers in [1, 2, 4] {
+        let pool = Pool::new(workers).unwrap();
+        // More tasks than workers, all in each other's way, and all at a barrier at once.
+        let (count, barrier) = (Arc::new(Mutex::new(0)), Arc::new(Barrier::new(20)));
+        let tasks: Vec<_> = (0..20)
+            .map(|_| {
+                let (count, barrier) = (Arc::clone(&count), Arc::clone(&barrier));
+                pool.spawn_future(async move {
+                    for _ in 0..50 {
+                        let mut guard = count.lock().await;
+                        task::yield_now().await;
+                        *guard += 1;
+                    }
+                    barrier.wait().await.is_leader()
+                })
+            })
+            .collect();
+        let leaders: usize = tasks.into_iter().map(|task| usize::from(task.join().unwrap())).sum();
+        assert_eq!((leaders, *count.try_lock().unwrap()), (1, 1000));
+    }
+}
+
+#[test]
+fn two_tasks_take_turns() {
+    for workers in [1, 2] {
+        let pool = Pool::new(workers).unwrap();
+        let turns = Arc::new([Semaphore::new(1), Semaphore::new(0)]);
+        let log = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let players: Vec<_> = (0..2)
+            .map(|me| {
+                let (turns, log) = (Arc::clone(&turns), Arc::clone(&log));
+                pool.spawn_future(async move {
+                    for _ in 0..500 {
+                        turns[me].acquire().await.unwrap().forget();
+                        log.lock().unwrap().push(me);
+                        turns[1 - me].add_permits(1);
+                    }
+                })
+            })
+            .collect();
+        players.into_iter().for_each(|player| player.join().unwrap());
+        let log = log.lock().unwrap();
+        assert!(log.len() == 1000 && log.iter().enumerate().all(|(n, &who)| who == n % 2));
+    }
+}
+
+/// A tree of threads, each of which waits for its children in the middle.
+fn grow(depth: u32, leaves: Arc<AtomicUsize>, parent: hood::Signaller) {
+    hood::create(0, async move |me| {
+        if depth == 0 {
+            leaves.fetch_add(1, Ordering::Relaxed);
+        } else {
+            for _ in 0..3 {
+                grow(depth - 1, Arc::clone(&leaves), me.signaller());
+            }
+            me.wait(3).await;
+            // All that grew below is seen.
+            assert!(leaves.load(Ordering::Relaxed) >= 3_usize.pow(depth));
+        }
+        parent.signal();
+    });
+}
+
+#[test]
+fn threads_wait_for_threads_in_the_middle_of_their_code() {
+    for workers in [1, 3] {
+        let pool = Pool::new(workers).unwrap();
+        let leaves = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&leaves);
+        let last = pool.run(move |_| {
+            let seen = Arc::clone(&count);
+            let last = hood::create(1, async move |_| seen.load(Ordering::Relaxed));
+            grow(6, count, last.signaller());
+            last
+        });
+        assert_eq!(last.join().unwrap(), 729);
+    }
+}
+
+#[test]
+fn a_thread_begins_when_its_signals_have_come() {
+    let thread = hood::create(2, async |_| ());
+    thread.signal();
+    assert!(!thread.is_over());
+    thread.signal();
+    thread.join().unwrap();
 }

@@ -115,6 +115,7 @@ fn wakes_cancellations_and_ends_at_once() {
                                 _ => {
                                     waker.wake_by_ref();
                                     let another = waker.clone();
+                                    drop(waker);
                                     another.wake();
                                 }
                             }

@@ -92,6 +92,8 @@ where
     /// # Safety
     /// A task of this type, which is alive.
     unsafe fn stage(task: NonNull<Header>) -> *mut Stage<F> {
+        // SAFETY: alive, as the caller promises.
+        unsafe { task.as_ref() }.has_stage();
         let cell: *mut Self = task.cast().as_ptr();
         // SAFETY: the header is the first field of a `Self` that is alive.
         UnsafeCell::raw_get(unsafe { &raw const (*cell).stage })

@@ -24,8 +24,8 @@ pub(super) struct Header {
     pub(super) links: Links,
     /// Belongs to the handle, and while the state says that there is an awaiter to whoever finishes the task.
     awaiter: UnsafeCell<MaybeUninit<Waker>>,
-    #[cfg(loom)]
-    life: super::models::Life,
+    #[cfg(all(test, loom))]
+    watch: super::models::Watch,
 }
 
 /// What depends on the future or on the home.
@@ -49,22 +49,29 @@ impl Header {
             last,
             links,
             awaiter: UnsafeCell::new(MaybeUninit::uninit()),
-            #[cfg(loom)]
-            life: super::models::Life::new(),
+            #[cfg(all(test, loom))]
+            watch: super::models::Watch::new(),
         }
     }
 
     /// Tells the model checker that the caller counts on the task being alive.
     #[inline]
     pub(super) fn must_be_alive(&self) {
-        #[cfg(loom)]
-        self.life.must_go_on();
+        #[cfg(all(test, loom))]
+        self.watch.must_be_alive();
+    }
+
+    /// Tells it that the caller alone has what comes after the header.
+    #[inline]
+    pub(super) fn has_stage(&self) {
+        #[cfg(all(test, loom))]
+        self.watch.stage.is_mine();
     }
 
     /// Tells the model checker that nobody does any more.
     pub(super) fn ends(&self) {
-        #[cfg(loom)]
-        self.life.ends();
+        #[cfg(all(test, loom))]
+        self.watch.ends();
     }
 
     pub(super) fn home(&self) -> *const () {
@@ -84,6 +91,8 @@ impl Header {
     /// The cell is the caller's, who is the handle, and no awaiter is set; or that was set, the task has finished, and the caller
     /// is who finished it.
     pub(super) unsafe fn awaiter(&self) -> *mut Waker {
+        #[cfg(all(test, loom))]
+        self.watch.awaiter.is_mine();
         self.awaiter.get().cast()
     }
 }

@@ -22,22 +22,41 @@ use crate::pool::Shared;
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 use crate::worker::Worker;
 
-/// In each task: found by loom if it is left behind, and used by all who count on the task being alive.
-pub(super) struct Life(loom::cell::UnsafeCell<Option<loom::alloc::Track<()>>>);
+/// In each task: what loom is told of its parts.
+pub(super) struct Watch {
+    /// Found by loom if it is left behind, and used by all who count on the task being alive.
+    life: loom::cell::UnsafeCell<Option<loom::alloc::Track<()>>>,
+    pub(super) stage: Sole,
+    pub(super) awaiter: Sole,
+}
 
-impl Life {
+impl Watch {
     pub(super) fn new() -> Self {
-        Self(loom::cell::UnsafeCell::new(Some(loom::alloc::Track::new(()))))
+        let life = loom::cell::UnsafeCell::new(Some(loom::alloc::Track::new(())));
+        Self { life, stage: Sole::new(), awaiter: Sole::new() }
     }
 
-    pub(super) fn must_go_on(&self) {
+    pub(super) fn must_be_alive(&self) {
         // SAFETY: loom checks that nobody ends it meanwhile.
-        self.0.with(|life| assert!(unsafe { &*life }.is_some(), "used after its end"));
+        self.life.with(|life| assert!(unsafe { &*life }.is_some(), "used after its end"));
     }
 
     pub(super) fn ends(&self) {
         // SAFETY: loom checks that nobody uses it meanwhile.
-        self.0.with_mut(|life| drop(unsafe { &mut *life }.take()));
+        self.life.with_mut(|life| drop(unsafe { &mut *life }.take()));
+    }
+}
+
+/// Something that one thread uses at a time, and that each sees as the one before has left it.
+pub(super) struct Sole(loom::cell::UnsafeCell<()>);
+
+impl Sole {
+    pub(super) fn new() -> Self {
+        Self(loom::cell::UnsafeCell::new(()))
+    }
+
+    pub(super) fn is_mine(&self) {
+        self.0.with_mut(|_| ());
     }
 }
 
@@ -144,8 +163,9 @@ impl<const N: usize> Future for Flags<N> {
     type Output = loom::alloc::Track<usize>;
 
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: loom checks that nobody else uses it.
-        let polls = self.polls.with_mut(|polls| unsafe {
+        let polls = self.polls.with_mut(|polls| {
+            // SAFETY: loom checks that nobody else uses it.
+            let polls = unsafe { &mut *polls };
             *polls += 1;
             *polls
         });
@@ -159,8 +179,11 @@ impl<const N: usize> Future for Flags<N> {
 
 impl<const N: usize> Drop for Flags<N> {
     fn drop(&mut self) {
-        // SAFETY: as above.
-        self.polls.with_mut(|polls| unsafe { *polls = usize::MAX });
+        self.polls.with_mut(|polls| {
+            // SAFETY: as above.
+            let polls = unsafe { &mut *polls };
+            *polls = usize::MAX;
+        });
     }
 }
 

@@ -38,6 +38,8 @@ struct Shelf {
     noted: AtomicPtr<Header>,
     /// Whether all tasks here are to be cancelled.
     is_condemned: AtomicBool,
+    #[cfg(all(test, loom))]
+    watch: super::models::Sole,
 }
 
 // SAFETY: what is no atomic belongs to whoever uses the shelf; tasks may be cancelled and freed by any thread.
@@ -128,6 +130,8 @@ impl Shelf {
             first: UnsafeCell::new(ptr::null_mut()),
             noted: AtomicPtr::new(ptr::null_mut()),
             is_condemned: AtomicBool::new(false),
+            #[cfg(all(test, loom))]
+            watch: super::models::Sole::new(),
         }
     }
 
@@ -178,6 +182,7 @@ impl Shelf {
         }
         // Acquire pairs with the release in `cancel_all`: who uses the shelf after us sees what came before that.
         if self.is_condemned.swap(false, Ordering::AcqRel) {
+            self.has_shelf();
             // SAFETY: the caller uses the shelf.
             let mut next = NonNull::new(unsafe { *self.first.get() });
             while let Some(task) = next {
@@ -212,6 +217,7 @@ impl Shelf {
     /// # Safety
     /// The caller uses the shelf, and the task, which is alive, is on none.
     unsafe fn link(&self, task: NonNull<Header>) {
+        self.has_shelf();
         // SAFETY: the caller uses the shelf.
         let first = unsafe { &mut *self.first.get() };
         // SAFETY: alive.
@@ -223,9 +229,16 @@ impl Shelf {
         *first = task.as_ptr();
     }
 
+    /// Tells the model checker that the caller alone uses the shelf.
+    fn has_shelf(&self) {
+        #[cfg(all(test, loom))]
+        self.watch.is_mine();
+    }
+
     /// # Safety
     /// The caller uses the shelf, and the task is on it.
     unsafe fn unlink(&self, task: NonNull<Header>) {
+        self.has_shelf();
         // SAFETY: alive, since it is on the shelf.
         let links = unsafe { &(*task.as_ptr()).links };
         let (before, after) = (links.before.get(), links.after.get());

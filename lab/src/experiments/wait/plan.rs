@@ -74,11 +74,12 @@ fn inputs(choice: &Choice) -> Outcome<Vec<Input>> {
             inputs.push(input);
         }
     };
-    add(Kind::Spawn, number(100_000, 1_000_000), WORKERS[0]);
-    add(Kind::Spawn, number(50_000, 500_000), WORKERS[1]);
+    for workers in WORKERS {
+        add(Kind::Spawn, number(100_000, 1_000_000), workers);
+    }
     add(Kind::PingPong, number(100_000, 1_000_000), WORKERS[0]);
     // Two workers may have to wake each other each time.
-    add(Kind::PingPong, number(10_000, 100_000), WORKERS[1]);
+    add(Kind::PingPong, number(50_000, 500_000), WORKERS[1]);
     if memory::can_be_told() {
         add(Kind::Waiting, number(250_000, 1_000_000), WORKERS[0]);
     }

@@ -39,10 +39,9 @@ mod tests {
 
     #[test]
     fn what_is_written_to_is_resident() {
-        let before = resident().unwrap();
-        let bytes = std::hint::black_box(vec![1u8; 64 << 20]);
-        // Other tests give memory back meanwhile.
-        assert!(resident().unwrap() > before + (32 << 20));
+        let bytes = std::hint::black_box(vec![1u8; 128 << 20]);
+        // Of what else there is, other tests take some and give some back.
+        assert!(resident().unwrap() >= 128 << 20);
         drop(bytes);
     }
 }
