@@ -311,7 +311,7 @@ fn loom_line_one_is_swept_and_passed() {
 
 #[test]
 fn loom_line_passed_under_who_sweeps_behind() {
-    swept_and_passed(5, 3);
+    swept_and_passed(4, 2);
 }
 
 #[test]
