@@ -316,7 +316,7 @@ fn loom_line_passed_under_who_sweeps_behind() {
 
 #[test]
 fn loom_line_passed_while_one_joins() {
-    model(3, || {
+    model(2, || {
         let (line, places) = line_of(1, &[]);
         // So that the first place is not the one in the line itself.
         dismiss(&line);
