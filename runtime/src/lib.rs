@@ -52,6 +52,7 @@ mod latch;
 pub mod loops;
 pub mod meter;
 pub mod os;
+pub mod places;
 mod pool;
 mod primitive;
 mod sleep;
