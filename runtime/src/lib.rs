@@ -23,7 +23,8 @@
 //!
 //! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
 //! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
-//! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one.
+//! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one. [`places`] says which processors are near to
+//! each other.
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
 

@@ -53,7 +53,7 @@ fn text(machine: &Machine, topology: &Topology, allowed: &ProcessorSet) -> Strin
     }
     line("", "");
     let places = Places::found(topology, allowed);
-    line("places", &format!("{}, {}", places.len(), places.reason()));
+    line("places", &format!("{}, {}", places.count(), places.reason()));
     for place in places.to_string().lines() {
         line("", place);
     }

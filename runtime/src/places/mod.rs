@@ -11,7 +11,7 @@
 //! let machine = Topology::of_this_machine();
 //! let places = Places::found(&machine, &Processors::allowed().ids().iter().copied().collect());
 //! println!("{machine}\n{places}");
-//! assert!(places.len() >= 1);
+//! assert!(places.count() >= 1);
 //! ```
 //!
 //! The folder's README says which files are read, and by which rule processors are divided.

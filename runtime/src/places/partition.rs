@@ -24,7 +24,7 @@ use super::{Kind, Level, PlacesError, ProcessorSet, Region, Topology};
 /// assert_eq!((places.place_of(5), places.place_of(7)), (Some(1), None));
 ///
 /// let places = Places::given(&allowed, ["0-1".parse()?, "5".parse()?])?;
-/// assert_eq!(places.len(), 2);
+/// assert_eq!(places.count(), 2);
 /// let forbidden = Places::given(&allowed, ["0-7".parse()?]);
 /// assert_eq!(
 ///     forbidden,
@@ -162,8 +162,7 @@ impl Places {
 
     /// How many places there are: at least one.
     #[must_use]
-    #[allow(clippy::len_without_is_empty, reason = "there is always a place")]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.sets.len()
     }
 
@@ -208,7 +207,7 @@ impl Places {
     #[must_use]
     pub fn others(&self, machine: &Topology, place: usize) -> Vec<usize> {
         let here = self.sets[place].first();
-        let round = (place + 1..self.len()).chain(0..place);
+        let round = (place + 1..self.count()).chain(0..place);
         let mut others: Vec<usize> = round.collect();
         others.sort_by_cached_key(|&other| {
             here.zip(self.sets[other].first()).map(|(a, b)| machine.separation(a, b))
@@ -274,7 +273,7 @@ fn divide(machine: &Topology, level: &Level, allowed: &ProcessorSet) -> Vec<Part
         let private = is_private(machine, region);
         take(region, if private { Bond::PrivateCache } else { Bond::SharedCache });
     }
-    let strays = left.iter().map(|stray| [stray].into_iter().collect());
+    let strays = left.iter().map(|stray| ProcessorSet::from_iter([stray]));
     parts.extend(strays.map(|processors| Part { processors, bond: Bond::None }));
     parts.sort_by_key(|part| part.processors.first());
     parts

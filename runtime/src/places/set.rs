@@ -174,7 +174,7 @@ impl FromStr for ProcessorSet {
         let refused = || NoProcessorSet { text: text.to_owned() };
         let number = |digits: &str| {
             let is_decimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-            let number = if is_decimal { digits.parse().ok() } else { None };
+            let number: Option<usize> = if is_decimal { digits.parse().ok() } else { None };
             number.filter(|&number| number <= LARGEST).ok_or_else(refused)
         };
         let mut numbers = Vec::new();

@@ -117,6 +117,7 @@ impl Topology {
         let far = empty.into_iter().filter(|region| region.kind() == Kind::Memory);
         let mut memories: Vec<Region> = near.flat_map(Level::regions).cloned().chain(far).collect();
         memories.sort_by_key(|memory| (memory.number(), memory.processors().first()));
+        memories.dedup();
         Self {
             processors,
             levels,

@@ -66,14 +66,16 @@ fn compare(capture: &Path) -> (String, Vec<String>) {
         differences.extend(compare_level(&machine, &answer, kind));
     }
     differences.extend(compare_clusters(&machine, &answer));
+    differences.extend(compare_core_types(&machine, &answer));
     let memories = group.memories.filter(|_| !all);
     differences.extend(compare_memories(&machine, memories.as_ref(), &answer));
     let summary = format!(
-        "{:>3} processors, {:>2} memories, {:>2} doubts, {} places {}",
+        "{:>3} processors, {:>2} memories, {} core types, {:>2} doubts, {} places {}",
         machine.processors().len(),
         machine.memories().len(),
+        machine.core_types().len(),
         machine.doubts().len(),
-        Places::found(&whole, machine.processors()).len(),
+        Places::found(&whole, machine.processors()).count(),
         Places::found(&whole, machine.processors()).reason(),
     );
     (summary, differences)
@@ -148,6 +150,18 @@ fn compare_clusters(machine: &Topology, answer: &Answer) -> Vec<String> {
         .map(|object| format!("{object:?} is missing"))
         .chain(invented.map(|cluster| format!("{cluster} is not there")))
         .collect()
+}
+
+/// Where designs of cores are told apart, hwloc tells the same apart. It also knows designs by their frequencies.
+fn compare_core_types(machine: &Topology, answer: &Answer) -> Option<String> {
+    let ordered = |mut sets: Vec<ProcessorSet>| {
+        sets.sort_by_key(ProcessorSet::first);
+        sets
+    };
+    let ours = machine.core_types().iter().map(|core_type| core_type.processors.clone());
+    let (ours, theirs) = (ordered(ours.collect()), ordered(answer.core_kinds.clone()));
+    (!ours.is_empty() && ours != theirs)
+        .then(|| format!("designs of cores {ours:?} and not {theirs:?}"))
 }
 
 /// Memories are compared by their numbers. One without processors is shown by hwloc near to some; one without bytes is

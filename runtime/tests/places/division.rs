@@ -150,7 +150,7 @@ fn a_level_that_is_not_there_cannot_be_asked_for() {
     assert_eq!(refused("2-3", Kind::L2), PlacesError::NoSuchLevel(Kind::L2));
     assert_eq!(refused("", Kind::L3).to_string(), "this machine has no L3 that is known of");
     let one = Places::by_level(&server, &set("2-3"), Kind::L3).unwrap();
-    assert_eq!((one.len(), one.reason()), (1, Reason::Level(Kind::L3)));
+    assert_eq!((one.count(), one.reason()), (1, Reason::Level(Kind::L3)));
 }
 
 #[test]
@@ -228,9 +228,9 @@ fn every_allowed_processor_is_in_one_place_and_no_place_is_small() {
         let mut seen: Vec<usize> = places.sets().iter().flat_map(ProcessorSet::iter).collect();
         seen.sort_unstable();
         assert_eq!(seen, allowed.as_slice());
-        assert!(places.len() == 1 || places.sets().iter().all(|set| set.len() >= 2));
-        assert_eq!(places.reason() == Reason::Undivided, places.len() == 1);
-        several += usize::from(places.len() > 1);
+        assert!(places.count() == 1 || places.sets().iter().all(|set| set.len() >= 2));
+        assert_eq!(places.reason() == Reason::Undivided, places.count() == 1);
+        several += usize::from(places.count() > 1);
         // It depends on the machine, not on the order in which it is described.
         random.shuffle(&mut even.regions);
         assert_eq!(Places::found(&even.topology(), &allowed), places);
@@ -245,11 +245,11 @@ fn every_allowed_processor_is_in_one_place_and_no_place_is_small() {
                 Err(error) => assert_eq!(error, PlacesError::NoSuchLevel(level.kind())),
             }
         }
-        for place in 0..places.len() {
+        for place in 0..places.count() {
             let mut others = places.others(&machine, place);
             others.push(place);
             others.sort_unstable();
-            assert!(others.into_iter().eq(0..places.len()));
+            assert!(others.into_iter().eq(0..places.count()));
         }
     }
     assert!(several > 50, "{several}");

@@ -212,7 +212,7 @@ fn near_memories_are_asked_first() {
     }
     let machine = folder.read();
     let places = Places::found(&machine, machine.processors());
-    assert_eq!(places.len(), 4);
+    assert_eq!(places.count(), 4);
     assert_eq!(places.others(&machine, 0), [2, 1, 3]);
     assert_eq!(places.others(&machine, 1), [3, 2, 0]);
     // A processor that is left alone joins the place whose memory is nearest.

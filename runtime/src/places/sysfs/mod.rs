@@ -30,9 +30,11 @@ pub(super) fn read(root: &Path) -> Result<Topology, TopologyError> {
     let core_types = types::all(&mut files, &online);
 
     let mut machine = Topology::of(online, regions);
+    let mut doubts = files.into_doubts();
+    doubts.append(&mut machine.doubts);
+    machine.doubts = doubts;
     machine.offline = offline;
     machine.distances = distances;
     machine.core_types = core_types;
-    machine.doubts.splice(0..0, files.into_doubts());
     Ok(machine)
 }
