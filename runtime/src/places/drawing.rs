@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_server_is_drawn() {
         let set = |list: &str| list.parse::<ProcessorSet>().unwrap();
-        let region = |kind, list| Region::new(kind, set(list));
+        let region = |kind, list: &str| Region::new(kind, set(list));
         let mut regions = Vec::new();
         for package in 0..2 {
             let first = 4 * package;

@@ -50,20 +50,19 @@ pub enum Reason {
     Undivided,
 }
 
-/// Processors on the way to a place, and what keeps them together.
+/// Processors on the way to a place.
 struct Part {
     processors: ProcessorSet,
     bond: Bond,
 }
 
+/// What keeps a part together.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bond {
-    /// A region of the level that divides.
-    Level,
-    /// A cache further inwards that several cores share.
-    SharedCache,
-    /// A cache further inwards of a single core.
-    PrivateCache,
+    /// A memory, or a cache that several cores share.
+    Shared,
+    /// A cache of a single core.
+    Private,
     /// Nothing: it is one processor.
     None,
 }
@@ -72,23 +71,22 @@ impl Places {
     /// The places that a pool has if nobody says otherwise: the outermost cache or memory level that divides the
     /// `allowed` processors into parts of at least two.
     ///
-    /// A level of which a cache belongs to a single core does not count: there is nobody to share it with. A processor
-    /// that is in no cache or memory of the level goes by the next cache inwards. A part with one allowed processor, or
-    /// of one core, joins the nearest part: the one with which it has something in common that the fewest processors
-    /// have; among those, the one whose memory is nearest; then, the first.
+    /// A level does not count if half of its caches or more belong to a single core each: they have nobody to share
+    /// with. A processor that is in no cache or memory of the level goes by the next cache inwards. Then parts are
+    /// small that have one allowed processor, or the cache of one core: if there are two others at least, the level
+    /// divides, and each small part joins the nearest of these: the one with which it has something in common that the
+    /// fewest processors have; among those, the one whose memory is nearest; then, the first.
     ///
-    /// Every allowed processor is in one place, also where the machine does not know it. The same arguments have the
-    /// same answer. If none is allowed, there is one place without processors.
+    /// Every allowed processor is in one place, also where the machine does not know it. The same arguments have the same
+    /// answer. If none is allowed, there is one place without processors.
     #[must_use]
     pub fn found(machine: &Topology, allowed: &ProcessorSet) -> Self {
         let candidates = machine.levels().iter().filter(|level| level.kind().keeps_data());
         for level in candidates.filter(|level| is_shared(machine, level, allowed)) {
-            let is_small = |part: &Part| {
-                part.processors.len() < 2 || matches!(part.bond, Bond::PrivateCache | Bond::None)
-            };
-            let parts = join_small_ones(machine, divide(machine, level, allowed), is_small);
-            if parts.len() > 1 {
-                return Self::sorted(parts, Reason::Level(level.kind()));
+            let is_small = |part: &Part| part.processors.len() < 2 || part.bond != Bond::Shared;
+            let sets = join_small_ones(machine, divide(machine, level, allowed), is_small);
+            if sets.len() > 1 {
+                return Self::sorted(sets, Reason::Level(level.kind()));
             }
         }
         Self { sets: vec![allowed.clone()], reason: Reason::Undivided }
@@ -237,15 +235,19 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Whether no cache of the level belongs to a single core. Memories are always shared.
+/// Whether most caches of the level, as far as they are of use, have several cores. Memories are always shared.
 fn is_shared(machine: &Topology, level: &Level, allowed: &ProcessorSet) -> bool {
-    let mut of_use =
-        level.regions().iter().filter(|region| !region.processors().is_disjoint(allowed));
-    level.kind() == Kind::Memory || of_use.all(|region| !is_private(machine, region))
+    let of_use = level.regions().iter().filter(|region| !region.processors().is_disjoint(allowed));
+    let (private, shared): (Vec<_>, Vec<_>) =
+        of_use.partition(|region| is_private(machine, region));
+    private.len() < shared.len()
 }
 
-/// Whether the region is within a single core, whatever of it is allowed.
+/// Whether the region is a cache within a single core, whatever of it is allowed.
 fn is_private(machine: &Topology, region: &Region) -> bool {
+    if region.kind() == Kind::Memory {
+        return false;
+    }
     let Some(first) = region.processors().first() else { return true };
     let core = machine.level(Kind::Core).and_then(|cores| cores.region_of(first));
     match core {
@@ -259,19 +261,17 @@ fn is_private(machine: &Topology, region: &Region) -> bool {
 fn divide(machine: &Topology, level: &Level, allowed: &ProcessorSet) -> Vec<Part> {
     let mut left = allowed.clone();
     let mut parts = Vec::new();
-    let mut take = |region: &Region, bond| {
+    let inner = inward_caches(machine, level.kind());
+    for region in [level].into_iter().chain(inner).flat_map(Level::regions) {
         let processors = region.processors().intersection(&left);
         if !processors.is_empty() {
             left = left.difference(&processors);
-            parts.push(Part { processors, bond });
+            let private = is_private(machine, region);
+            parts.push(Part {
+                processors,
+                bond: if private { Bond::Private } else { Bond::Shared },
+            });
         }
-    };
-    for region in level.regions() {
-        take(region, Bond::Level);
-    }
-    for region in inward_caches(machine, level.kind()).into_iter().flat_map(Level::regions) {
-        let private = is_private(machine, region);
-        take(region, if private { Bond::PrivateCache } else { Bond::SharedCache });
     }
     let strays = left.iter().map(|stray| ProcessorSet::from_iter([stray]));
     parts.extend(strays.map(|processors| Part { processors, bond: Bond::None }));
@@ -295,24 +295,22 @@ fn inward_caches(machine: &Topology, kind: Kind) -> Vec<&Level> {
     caches
 }
 
-/// Joins each small part to the one that is nearest to it, until there are none, or one part is all there is.
+/// The processors of the parts that are not small, and each small part with the nearest of these. None, if all are small.
 fn join_small_ones(
     machine: &Topology,
-    mut parts: Vec<Part>,
+    parts: Vec<Part>,
     is_small: impl Fn(&Part) -> bool,
 ) -> Vec<ProcessorSet> {
-    while parts.len() > 1 {
-        let Some(index) = parts.iter().position(&is_small) else { break };
-        let small = parts.remove(index);
-        let nearest = parts.iter_mut().min_by_key(|part| {
-            let ends = small.processors.first().zip(part.processors.first());
-            ends.map(|(a, b)| machine.separation(a, b))
-        });
-        if let Some(nearest) = nearest {
-            nearest.processors = nearest.processors.union(&small.processors);
-            // Two that are small are large enough together.
-            nearest.bond = Bond::Level;
+    let (small, large): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(is_small);
+    let mut joined: Vec<ProcessorSet> = large.iter().map(|part| part.processors.clone()).collect();
+    for small in small {
+        let separation = |&place: &usize| {
+            let (a, b) = (small.processors.first(), large[place].processors.first());
+            a.zip(b).map(|(a, b)| machine.separation(a, b))
+        };
+        if let Some(nearest) = (0..large.len()).min_by_key(separation) {
+            joined[nearest] = joined[nearest].union(&small.processors);
         }
     }
-    parts.into_iter().map(|part| part.processors).collect()
+    joined
 }

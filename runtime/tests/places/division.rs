@@ -120,9 +120,16 @@ fn small_parts_join_the_nearest() {
     ]);
     expect(&server, "0-1,4-5,8-9,12", &["0-1", "4-5", "8-9,12"], Reason::Level(Kind::L3));
     expect(&server, "0-1,4,8-9", &["0-1,4", "8-9"], Reason::Level(Kind::L3));
-    // Two that are small are a place together.
-    expect(&server, "0-1,8,12", &["0-1", "8,12"], Reason::Level(Kind::L3));
+    // Parts that are small make no place, also together.
+    expect(&server, "0-1,8,12", &["0-1,8,12"], Reason::Undivided);
     expect(&server, "0,4", &["0,4"], Reason::Undivided);
+    // So does a package all of whose cores but one are offline: there is nobody to share its cache with.
+    let offline = machine(&[
+        (Kind::Package, &["0-3", "4-7", "8-9"]),
+        (Kind::L3, &["0-3", "4-7", "8-9"]),
+        (Kind::Core, &["0-1", "2-3", "4-5", "6-7", "8-9"]),
+    ]);
+    expect(&offline, "0-9", &["0-3,8-9", "4-7"], Reason::Level(Kind::L3));
     expect(&server, "0-3,4", &["0-4"], Reason::Undivided);
     // Memories of one processor are joined, too.
     let pair = machine(&[(Kind::Memory, &["0", "1"])]);

@@ -11,6 +11,8 @@ pub(crate) struct Object {
     pub(crate) subtype: String,
     pub(crate) number: Option<usize>,
     pub(crate) bytes: Option<u64>,
+    /// How exactly the size is told, in bytes.
+    pub(crate) grain: u64,
     pub(crate) processors: ProcessorSet,
 }
 
@@ -20,6 +22,13 @@ pub(crate) struct Answer {
     pub(crate) objects: Vec<Object>,
     /// Processors by the kind of their cores.
     pub(crate) core_kinds: Vec<ProcessorSet>,
+}
+
+impl Object {
+    /// Whether `bytes` may be its size, as far as both are known.
+    pub(crate) fn may_have(&self, bytes: Option<u64>) -> bool {
+        bytes.zip(self.bytes).is_none_or(|(ours, theirs)| ours.abs_diff(theirs) < self.grain)
+    }
 }
 
 impl Answer {
@@ -74,7 +83,8 @@ fn console(text: &str) -> Answer {
             name: name.strip_suffix("Cache").unwrap_or(name).to_owned(),
             subtype: subtype.trim_end_matches(')').to_owned(),
             number,
-            bytes: value(size).map(bytes),
+            bytes: value(size).map(|size| bytes(size).0),
+            grain: value(size).map_or(1, |size| bytes(size).1),
             processors: ProcessorSet::new(),
         });
         match name {
@@ -98,8 +108,8 @@ fn console(text: &str) -> Answer {
     Answer { objects, core_kinds: core_kinds.collect() }
 }
 
-/// `4096KB`, `31GiB`.
-fn bytes(text: &str) -> u64 {
+/// `4096KB`, `31GiB`: the bytes, and those of the unit.
+fn bytes(text: &str) -> (u64, u64) {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = match &text[digits.len()..] {
         "KB" | "KiB" => 1 << 10,
@@ -107,7 +117,7 @@ fn bytes(text: &str) -> u64 {
         "GB" | "GiB" => 1 << 30,
         other => panic!("{other}"),
     };
-    digits.parse::<u64>().unwrap() * unit
+    (digits.parse::<u64>().unwrap() * unit, unit)
 }
 
 /// One tag a line; those of objects have their set.
@@ -133,6 +143,7 @@ fn xml(text: &str) -> Answer {
                 subtype: value("subtype").unwrap_or_default().to_owned(),
                 number: value("os_index").map(|number| number.parse().unwrap()),
                 bytes: size.map(|size| size.parse().unwrap()),
+                grain: 1,
                 processors,
             });
         }
@@ -162,6 +173,9 @@ CPU kind #0 efficiency 0 cpuset 0x00000004
     assert_eq!((memory.number, memory.bytes, &*memory.subtype), (Some(1), Some(2 << 30), "HBM"));
     assert_eq!(memory.processors, object("Package").processors);
     assert_eq!(object("Package").number, Some(3));
+    let sizes = [(4 << 20) - 1024, 4 << 20, (4 << 20) + 1023].map(Some);
+    assert_eq!(sizes.map(|bytes| object("L2").may_have(bytes)), [false, true, true]);
+    assert!(object("L2").may_have(None) && object("Core").may_have(Some(1)));
     assert_eq!((object("L2").bytes, object("L2").processors.len()), (Some(4 << 20), 2));
     assert_eq!(answer.named("Core").count(), 2);
     assert_eq!(answer.core_kinds, [ProcessorSet::from_iter([2])]);

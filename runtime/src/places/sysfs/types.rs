@@ -9,7 +9,8 @@ use super::files::Files;
 /// The designs of cores; none where all are alike, as far as is known.
 pub(super) fn all(files: &mut Files<'_>, online: &ProcessorSet) -> Vec<CoreType> {
     let named = named(files, online);
-    let mut types: BTreeMap<(Option<String>, Option<u32>), CoreType> = BTreeMap::new();
+    let mut types: BTreeMap<(Option<String>, Option<u32>), (CoreType, Vec<usize>)> =
+        BTreeMap::new();
     for processor in online.iter() {
         let folder = format!("{PROCESSORS}/cpu{processor}");
         let name = named.iter().find(|(_, processors)| processors.contains(processor));
@@ -21,18 +22,20 @@ pub(super) fn all(files: &mut Files<'_>, online: &ProcessorSet) -> Vec<CoreType>
         // Cores of one design differ a little where some may be clocked higher. Where no design is known, capacity is
         // all there is.
         let key = (name.clone(), if name.is_none() { capacity } else { None });
-        let of = types.entry(key).or_insert_with(|| CoreType {
-            name,
-            capacity,
-            processors: ProcessorSet::new(),
+        let (of, processors) = types.entry(key).or_insert_with(|| {
+            (CoreType { name, capacity, processors: ProcessorSet::new() }, Vec::new())
         });
         of.capacity = of.capacity.max(capacity);
-        of.processors = of.processors.union(&[processor].into_iter().collect());
+        processors.push(processor);
     }
     if types.len() < 2 {
         return Vec::new();
     }
-    let mut types: Vec<CoreType> = types.into_values().collect();
+    let whole = |(of, processors): (CoreType, Vec<usize>)| CoreType {
+        processors: processors.into_iter().collect(),
+        ..of
+    };
+    let mut types: Vec<CoreType> = types.into_values().map(whole).collect();
     types.sort_by_key(|core_type| core_type.processors.first());
     types
 }
