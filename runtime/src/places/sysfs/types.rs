@@ -6,11 +6,17 @@ use super::super::{CoreType, ProcessorSet};
 use super::PROCESSORS;
 use super::files::Files;
 
+/// What is known of a design, but for its name.
+#[derive(Default)]
+struct Design {
+    capacity: Option<u32>,
+    processors: Vec<usize>,
+}
+
 /// The designs of cores; none where all are alike, as far as is known.
 pub(super) fn all(files: &mut Files<'_>, online: &ProcessorSet) -> Vec<CoreType> {
     let named = named(files, online);
-    let mut types: BTreeMap<(Option<String>, Option<u32>), (CoreType, Vec<usize>)> =
-        BTreeMap::new();
+    let mut designs: BTreeMap<(Option<String>, Option<u32>), Design> = BTreeMap::new();
     for processor in online.iter() {
         let folder = format!("{PROCESSORS}/cpu{processor}");
         let name = named.iter().find(|(_, processors)| processors.contains(processor));
@@ -21,21 +27,20 @@ pub(super) fn all(files: &mut Files<'_>, online: &ProcessorSet) -> Vec<CoreType>
             files.parsed(&format!("{folder}/cpu_capacity"), |text| text.parse::<u32>().ok());
         // Cores of one design differ a little where some may be clocked higher. Where no design is known, capacity is
         // all there is.
-        let key = (name.clone(), if name.is_none() { capacity } else { None });
-        let (of, processors) = types.entry(key).or_insert_with(|| {
-            (CoreType { name, capacity, processors: ProcessorSet::new() }, Vec::new())
-        });
-        of.capacity = of.capacity.max(capacity);
-        processors.push(processor);
+        let by_capacity = if name.is_none() { capacity } else { None };
+        let design = designs.entry((name, by_capacity)).or_default();
+        design.capacity = design.capacity.max(capacity);
+        design.processors.push(processor);
     }
-    if types.len() < 2 {
+    if designs.len() < 2 {
         return Vec::new();
     }
-    let whole = |(of, processors): (CoreType, Vec<usize>)| CoreType {
-        processors: processors.into_iter().collect(),
-        ..of
+    let core_type = |((name, _), design): ((_, _), Design)| CoreType {
+        name,
+        capacity: design.capacity,
+        processors: design.processors.into_iter().collect(),
     };
-    let mut types: Vec<CoreType> = types.into_values().map(whole).collect();
+    let mut types: Vec<CoreType> = designs.into_iter().map(core_type).collect();
     types.sort_by_key(|core_type| core_type.processors.first());
     types
 }
