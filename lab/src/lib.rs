@@ -32,6 +32,7 @@ pub mod report;
 pub mod rounds;
 pub mod runtimes;
 pub mod switches;
+pub mod topology;
 
 use std::process::ExitCode;
 

@@ -2,23 +2,35 @@
 
 use std::fmt::Write;
 
+use locksley::places::{Places, ProcessorSet, Topology};
+use serde::Serialize;
+
 use crate::apps::size::in_bytes;
 use crate::cli;
 use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
 use crate::output::say;
+use crate::topology::{Shape, allowed};
 
-pub(super) fn execute(arguments: &cli::Machine) -> Outcome<()> {
-    let machine = Machine::here();
-    if arguments.json {
-        return say(
-            &serde_json::to_string(&machine).map_err(|error| Fault::run(error.to_string()))?
-        );
-    }
-    say(text(&machine).trim_end())
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    machine: Machine,
+    #[serde(flatten)]
+    shape: Shape,
 }
 
-fn text(machine: &Machine) -> String {
+pub(super) fn execute(arguments: &cli::Machine) -> Outcome<()> {
+    let (machine, topology, allowed) = (Machine::here(), Topology::of_this_machine(), allowed());
+    if arguments.json {
+        let answer = Answer { machine, shape: Shape::of(&topology, &allowed) };
+        return say(&serde_json::to_string(&answer).map_err(|error| Fault::run(error.to_string()))?);
+    }
+    say(text(&machine, &topology, &allowed).trim_end())
+}
+
+fn text(machine: &Machine, topology: &Topology, allowed: &ProcessorSet) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         // Writing to a string does not fail.
@@ -34,6 +46,17 @@ fn text(machine: &Machine) -> String {
         &machine.memory.map_or("unknown".to_owned(), |bytes| in_bytes(u128::from(bytes))),
     );
     line("kernel", &machine.kernel);
+    line("", "");
+    line("topology", "what processors have in common; in parentheses, those that are not allowed");
+    for drawn in topology.drawing(allowed).to_string().lines() {
+        line("", drawn);
+    }
+    line("", "");
+    let places = Places::found(topology, allowed);
+    line("places", &format!("{}, {}", places.count(), places.reason()));
+    for place in places.to_string().lines() {
+        line("", place);
+    }
     line("", "");
     line("assists", "what the operating system does for the scheduler");
     let width = machine.assists.iter().map(|assist| assist.name.len()).max().unwrap_or(0);

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use crate::support::{command, stdout_of};
+use locksley::places::ProcessorSet;
 use serde_json::Value;
 
 #[test]
@@ -178,6 +179,14 @@ fn machine_tells_processors_kernel_and_assists() {
     let machine: Value = serde_json::from_str(&stdout_of(&["machine", "--json"])).unwrap();
     assert!(machine["processors"].as_u64().unwrap() >= 1);
     assert!(machine["assists"].as_array().is_some_and(|assists| !assists.is_empty()));
+    // The machine is drawn, and its places have all that is allowed.
+    assert!(text.contains("topology") && text.contains("place 0: "), "{text}");
+    let set = |value: &Value| value.as_str().unwrap().parse::<ProcessorSet>().unwrap();
+    assert!(!set(&machine["topology"]["processors"]).is_empty());
+    let places = machine["places"].as_array().unwrap().iter().map(set);
+    let of_places = places.fold(ProcessorSet::new(), |all, place| all.union(&place));
+    assert_eq!(of_places, set(&machine["allowed"]));
+    assert_eq!(of_places.len() as u64, machine["processors"].as_u64().unwrap());
 }
 
 #[test]

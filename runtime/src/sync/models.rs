@@ -311,12 +311,12 @@ fn loom_line_one_is_swept_and_passed() {
 
 #[test]
 fn loom_line_passed_under_who_sweeps_behind() {
-    swept_and_passed(5, 3);
+    swept_and_passed(4, 2);
 }
 
 #[test]
 fn loom_line_passed_while_one_joins() {
-    model(3, || {
+    model(2, || {
         let (line, places) = line_of(1, &[]);
         // So that the first place is not the one in the line itself.
         dismiss(&line);
