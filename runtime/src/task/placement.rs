@@ -2,8 +2,8 @@
 
 /// Where a task goes that waited and has become ready. Either way any worker may take it from there.
 ///
-/// Both are Nornir's (Vrba, Halvorsen, Griwodz and Beskow, "Limits of work-stealing scheduling", and their paper on the
-/// modification that this names, 2010): where tasks meet at barriers, `Last` keeps them spread over the workers.
+/// Both are Nornir's (Vrba, Halvorsen and Griwodz, "A simple improvement of the work-stealing scheduling algorithm", 2010). Where
+/// tasks meet at barriers, `Last` keeps them spread over the workers, who then steal less.
 ///
 /// # Examples
 /// ```
