@@ -134,8 +134,16 @@ fn figure(group: &Group, svg: &str) -> String {
     format!(
         "<figure>\n<figcaption><b>{}</b> <span>{}</span></figcaption>\n{svg}</figure>\n",
         escape(&title(group)),
-        group.subject.unit()
+        drawn(group)
     )
+}
+
+/// What its bars count.
+fn drawn(group: &Group) -> &'static str {
+    match group.subject.kind {
+        Kind::Waiting => "bytes a task, beyond its own future",
+        Kind::Spawn | Kind::PingPong | Kind::Fork => group.subject.unit(),
+    }
 }
 
 fn bars_of(group: &Group) -> String {
@@ -144,7 +152,7 @@ fn bars_of(group: &Group) -> String {
         (figure.runtime.clone(), value)
     };
     let bars: Vec<_> = group.runtimes.iter().map(bar).collect();
-    let about = format!("{}, {}", title(group), group.subject.unit());
+    let about = format!("{}, {}", title(group), drawn(group));
     bars::with_figures(&about, &bars, number)
 }
 
