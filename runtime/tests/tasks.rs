@@ -99,7 +99,7 @@ fn tasks_that_wait_take_up_no_worker() {
             })
             .collect();
         wait_until(|| door.wakers.lock().unwrap().len() == 1000);
-        assert_eq!(pool.run(|w| w.index() < w.workers()), true);
+        assert!(pool.run(|w| w.index() < w.workers()));
         assert!(tasks.iter().all(|task| !task.is_finished()));
         door.open();
         for (n, task) in tasks.into_iter().enumerate() {
@@ -133,7 +133,7 @@ fn a_tree_of_tasks_is_counted_right() {
                 return 1;
             }
             let (left, right) = (task::spawn(count(depth - 1)), task::spawn(count(depth - 1)));
-            if depth % 3 == 0 {
+            if depth.is_multiple_of(3) {
                 yield_now().await;
             }
             left.await.unwrap() + right.await.unwrap()
@@ -147,19 +147,19 @@ fn a_tree_of_tasks_is_counted_right() {
 #[test]
 fn a_panic_arrives_at_the_handle() {
     let pool = Pool::new(2).unwrap();
-    let panicking = || pool.spawn_future(async { panic!("at the first poll") });
-    let error = panicking().join().map(|()| ()).unwrap_err();
+    let panicking = || -> Task<()> { pool.spawn_future(async { panic!("at the first poll") }) };
+    let error = panicking().join().unwrap_err();
     assert!(error.is_panic());
     assert_eq!(error.to_string(), "the task panicked: at the first poll");
     assert_eq!(message(&*error.try_into_panic().unwrap()), "at the first poll");
-    let error = block_on(panicking()).map(|()| ()).unwrap_err();
+    let error = block_on(panicking()).unwrap_err();
     let again = catch_unwind(AssertUnwindSafe(|| error.resume_panic())).unwrap_err();
     assert_eq!(message(&*again), "at the first poll");
-    let later = pool.spawn_future(async {
+    let later: Task<()> = pool.spawn_future(async {
         yield_now().await;
         panic!("{} poll", "at the second");
     });
-    let error = later.join().map(|()| ()).unwrap_err();
+    let error = later.join().unwrap_err();
     assert_eq!(message(&*error.try_into_panic().unwrap()), "at the second poll");
 }
 
@@ -343,7 +343,8 @@ fn a_task_that_is_woken_often_is_polled_once_more() {
         if count.fetch_add(1, Ordering::Relaxed) == 0 {
             for _ in 0..1000 {
                 context.waker().wake_by_ref();
-                context.waker().clone().wake();
+                let another = context.waker().clone();
+                another.wake();
             }
         }
         passed.as_mut().poll(context)
