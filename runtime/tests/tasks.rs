@@ -147,7 +147,7 @@ fn a_tree_of_tasks_is_counted_right() {
 #[test]
 fn a_panic_arrives_at_the_handle() {
     let pool = Pool::new(2).unwrap();
-    let panicking = || pool.spawn_future(async { panic!("at the first poll") });
+    let panicking = || -> Task<()> { pool.spawn_future(async { panic!("at the first poll") }) };
     let error = panicking().join().unwrap_err();
     assert!(error.is_panic());
     assert_eq!(error.to_string(), "the task panicked: at the first poll");
@@ -155,7 +155,7 @@ fn a_panic_arrives_at_the_handle() {
     let error = block_on(panicking()).unwrap_err();
     let again = catch_unwind(AssertUnwindSafe(|| error.resume_panic())).unwrap_err();
     assert_eq!(message(&*again), "at the first poll");
-    let later = pool.spawn_future(async {
+    let later: Task<()> = pool.spawn_future(async {
         yield_now().await;
         panic!("{} poll", "at the second");
     });
