@@ -395,19 +395,22 @@ impl Worker {
     }
 
     /// Takes one job, in turn from its own inbox, the pool's, its mailbox or the old end of its deque, or from the next of these
-    /// where there is one; and makes it the next to be run.
+    /// where there is one; and makes it the next to be run, or runs it.
     #[cold]
     fn look_elsewhere(&self, turn: u32) {
         for place in (0..4).map(|n| turn.wrapping_add(n) % 4) {
             let found = match place {
                 0 => self.receive_from(self.seat().inbox()),
                 1 => self.receive_from(self.shared.inbox()),
+                2 if self.shared.oldest_first() => None, // that comes next in any case
                 2 => self.take_oldest(),
                 _ => self.take_mail(),
             };
             match found {
-                // Nobody else may run it.
-                Some(letter) if place == 3 => return self.execute(letter),
+                // Nobody else may run it; or what is pushed would be the last.
+                Some(found) if place == 3 || self.shared.oldest_first() => {
+                    return self.execute(found);
+                }
                 Some(found) => return self.push(found.job),
                 None => {}
             }

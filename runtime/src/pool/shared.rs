@@ -383,8 +383,11 @@ impl Shared {
     }
 
     /// As [`begin_detached`](Self::begin_detached), for a future.
-    pub(crate) fn begin_task(&self) {
-        self.tally.begin_task();
+    ///
+    /// `false` if the pool is closed: the caller need not be counted itself.
+    #[must_use]
+    pub(crate) fn begin_task(&self) -> bool {
+        self.tally.begin_task()
     }
 
     /// A future has finished as a task.
@@ -406,7 +409,7 @@ impl Shared {
     /// Has all tasks cancelled by a worker; once.
     #[cold]
     fn cancel_tasks(&self) {
-        if self.is_closing() || !self.tally.join_tasks() {
+        if self.is_closing() || !self.tally.begin_task() {
             return; // that is under way, or meanwhile there are none
         }
         // Release pairs with the acquire in `is_closing`.

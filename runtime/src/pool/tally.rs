@@ -46,7 +46,7 @@ impl Tally {
     /// A closure is about to be accepted. The caller is the pool's handle, or something else that has not ended.
     pub(super) fn begin_owed(&self) {
         // Relaxed: its end comes after it is sent, which comes after this.
-        self.0.fetch_add(ONE_OWED, Ordering::Relaxed);
+        must_have_room(self.0.fetch_add(ONE_OWED, Ordering::Relaxed));
     }
 
     /// A closure, or the pool's handle, has ended.
@@ -54,21 +54,12 @@ impl Tally {
         self.end(ONE_OWED)
     }
 
-    /// As [`begin_owed`](Self::begin_owed), for a task.
-    pub(super) fn begin_task(&self) {
-        self.0.fetch_add(ONE_TASK, Ordering::Relaxed);
-    }
-
-    /// A task has finished.
-    pub(super) fn end_task(&self) -> Left {
-        self.end(ONE_TASK)
-    }
-
-    /// Somebody who is not counted wants to be, as a task. Says whether there was anything left.
+    /// As [`begin_owed`](Self::begin_owed), for a task; and the caller need not be counted itself. `false` if nothing is left.
     #[must_use]
-    pub(super) fn join_tasks(&self) -> bool {
+    pub(super) fn begin_task(&self) -> bool {
         let mut before = self.0.load(Ordering::Relaxed);
         while before != 0 {
+            must_have_room(before);
             let after = before + ONE_TASK;
             match self.0.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return true,
@@ -78,9 +69,23 @@ impl Tally {
         false
     }
 
+    /// A task has finished.
+    pub(super) fn end_task(&self) -> Left {
+        self.end(ONE_TASK)
+    }
+
     fn end(&self, one: u64) -> Left {
         // AcqRel: whoever closes the pool has seen the end of all.
         Left::of(self.0.fetch_sub(one, Ordering::AcqRel) - one)
+    }
+}
+
+/// So many in a field that more would reach into the other, or come to nothing.
+const TOO_MANY: u64 = 1 << 31;
+
+fn must_have_room(word: u64) {
+    if u64::from(word as u32) > TOO_MANY || word >> 32 > TOO_MANY {
+        std::process::abort(); // no memory holds so many
     }
 }
 
@@ -98,7 +103,7 @@ mod models {
             Left::Some => false,
             Left::Nothing => true,
             Left::Tasks => {
-                if cancellers.swap(1, Ordering::AcqRel) == 1 || !tally.join_tasks() {
+                if cancellers.swap(1, Ordering::AcqRel) == 1 || !tally.begin_task() {
                     return false;
                 }
                 tally.end_task() == Left::Nothing
@@ -114,7 +119,7 @@ mod models {
         builder.check(|| {
             let tally = Arc::new((Tally::new(), AtomicUsize::new(0)));
             tally.0.begin_owed();
-            tally.0.begin_task();
+            assert!(tally.0.begin_task());
             let other = tally.clone();
             let closure =
                 thread::spawn(move || usize::from(see_to(&other.0, other.0.end_owed(), &other.1)));

@@ -175,13 +175,13 @@ impl Sleep {
         }
     }
 
-    /// Work was sent to `worker`, that any other may do as well. Wakes that one, if it sleeps. If not, it may be stuck, and this is
+    /// Work was sent to `worker`, that any other may do as well. Wakes that one, if it sleeps and was not woken before. If not, it may be stuck, and this is
     /// as if the work had been pushed, by the worker whose summons it is; or else sent.
     pub(crate) fn work_was_addressed(&self, worker: usize, summons: Option<&Summons>) {
         // Pairs with the fences in `sleep` and `stops_hunting`: either they see the work, or we see that they are gone.
         fence(Ordering::SeqCst);
-        if self.sleepers.contains(worker) {
-            self.parkers[worker].ring();
+        // One who was rung for before may be suspended: what is sent then is not to wait for it.
+        if self.sleepers.contains(worker) && self.parkers[worker].ring() {
             return;
         }
         let census = self.census();
@@ -249,7 +249,8 @@ impl Sleep {
         // In this order: whoever sees it counted finds it in the set.
         self.sleepers.enter(worker);
         let rest = self.falls_asleep();
-        // Pairs with the fences of those who publish work or an event (`work_was_pushed`, `work_was_sent`, `wake`).
+        // Pairs with the fences of those who publish work or an event (`work_was_pushed`, `work_was_sent`,
+        // `work_was_addressed`, `wake`).
         fence(Ordering::SeqCst);
         let parker = &self.parkers[worker];
         let slept = match (look_again(rest), rest) {

@@ -192,6 +192,23 @@ fn a_worker_asks_once_until_somebody_has_got_up() {
 }
 
 #[test]
+fn what_is_addressed_to_one_who_does_not_get_up_wakes_another() {
+    let sleep = Sleep::new(3, Limit::NONE);
+    for worker in 0..3 {
+        sleep.begins_to_hunt();
+        sleep.sleepers.enter(worker);
+        let _ = sleep.counters.falls_asleep();
+    }
+    let rung = || (0..3).filter(|&worker| sleep.parkers[worker].is_rung()).collect::<Vec<_>>();
+    sleep.work_was_addressed(1, None);
+    assert_eq!(rung(), [1]);
+    sleep.work_was_addressed(1, None);
+    assert_eq!(rung(), [0, 1], "it may be suspended before it gets up");
+    sleep.work_was_addressed(1, Some(&Summons::default()));
+    assert_eq!(rung(), [0, 1, 2], "and nobody hunts yet");
+}
+
+#[test]
 fn sleepers_beyond_one_word_are_found() {
     let sleepers = super::sleepers::Sleepers::new(130);
     for worker in [0, 63, 64, 129] {

@@ -198,9 +198,10 @@ impl<'c> Wait<'c> {
             }
             Poll::Ready(Verdict::Dismissed)
         };
+        // Before others are let go, whose wakers may panic.
+        self.stage = Stage::InLine(place);
         // Whoever notified all may be held up.
         condvar.dismiss();
-        self.stage = Stage::InLine(place);
         unlock();
         verdict
     }

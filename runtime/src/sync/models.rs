@@ -452,11 +452,13 @@ fn loom_condvar_one_that_leaves_while_it_waits_for_the_lock() {
         let mut leaves = wait_box(&pair);
         let stays = Begun::new(wait_once(&pair));
         let leaves = thread::spawn(move || {
-            // It may be notified, and then has the lock, or gets in line for it.
+            // It may be notified, and then gets the lock, or in line for it.
             let context = &mut Context::from_waker(Waker::noop());
             leaves.as_mut().poll(context).is_ready()
         });
+        let lock = pair.0.try_lock();
         pair.1.notify_one();
+        drop(lock);
         // If it went on, the notification was its own.
         if leaves.join().unwrap() {
             pair.1.notify_one();

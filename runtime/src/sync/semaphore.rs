@@ -361,10 +361,13 @@ impl<'s> Future for Acquire<'s> {
                 Err(TryAcquireError::Closed) => Poll::Ready(Verdict::Dismissed),
                 Err(TryAcquireError::NoPermits) => {
                     let place = semaphore.line.join(this.permits, context.waker());
-                    semaphore.serve();
-                    let verdict = place.verdict();
+                    // Before others are served, whose wakers may panic: what we get meanwhile is to be passed on.
                     this.stage = Stage::InLine(place);
-                    verdict
+                    semaphore.serve();
+                    match &this.stage {
+                        Stage::InLine(place) => place.verdict(),
+                        Stage::New | Stage::Done => unreachable!("it has just been put there"),
+                    }
                 }
             },
             Stage::InLine(place) => place.poll(context.waker()),

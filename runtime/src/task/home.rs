@@ -48,15 +48,17 @@ fn place(worker: &Worker, job: NonNull<Job>, last: usize) {
     }
 }
 
-/// A task, and its word, which the caller pushes or sends.
-pub(super) fn new_task<F>(shared: &Arc<Shared>, future: F) -> NonNull<Header>
+/// A task, and its word, which the caller pushes or sends; `None` if the pool has been closed.
+pub(super) fn new_task<F>(shared: &Arc<Shared>, future: F) -> Option<NonNull<Header>>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    shared.begin_task();
+    if !shared.begin_task() {
+        return None;
+    }
     let home = Arc::as_ptr(shared).cast();
-    TaskCell::<F, InPool>::spawned(Job::run_by(execute::<F>), home, future)
+    Some(TaskCell::<F, InPool>::spawned(Job::run_by(execute::<F>), home, future))
 }
 
 /// A task of a pool that has been closed.

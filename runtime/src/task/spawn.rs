@@ -114,14 +114,14 @@ impl Worker {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let shared = self.shared();
-        // A guest may outlive its pool.
-        if shared.closed().is_set() {
-            // SAFETY: just made, and of that future.
-            return unsafe { Task::new(stillborn_task::<F>()) };
-        }
-        let task = new_task(shared, future);
-        self.push(task.cast());
+        // A guest may outlive its pool, and a worker's start hook in the background may run when that is over.
+        let task = match new_task(self.shared(), future) {
+            Some(task) => {
+                self.push(task.cast());
+                task
+            }
+            None => stillborn_task::<F>(),
+        };
         // SAFETY: just made, of that future; the handle's reference is ours.
         unsafe { Task::new(task) }
     }
@@ -148,7 +148,7 @@ impl Pool {
         Worker::with_current(|current| match current {
             Some(worker) if worker.is_of(self) => worker.spawn_future(future),
             _ => {
-                let task = new_task(self.shared(), future);
+                let task = new_task(self.shared(), future).expect("its handle keeps it open");
                 self.shared().send(task.cast());
                 // SAFETY: just made, of that future; the handle's reference is ours.
                 unsafe { Task::new(task) }

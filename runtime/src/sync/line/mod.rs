@@ -42,6 +42,8 @@ pub(super) struct Oldest<'h> {
     /// They protect this place and the one before it, and are not used for anything else meanwhile.
     hazards: &'h Holder<'h, Waiter>,
     waiter: &'h Waiter,
+    /// The same, as whoever frees it needs it.
+    place: *mut Waiter,
     /// The place before it.
     head: *mut Waiter,
     /// All that was taken before.
@@ -72,7 +74,7 @@ impl Oldest<'_> {
     fn pass(self) {
         self.waiter.wake();
         self.waiter.set_taken_before(self.taken);
-        let (line, from, to) = (self.line, self.head, ptr::from_ref(self.waiter).cast_mut());
+        let (line, from, to) = (self.line, self.head, self.place);
         // SAFETY: protected since it was the head.
         let dummy = unsafe { line.place(from) };
         // Release, as when it was linked. A plain store: the successor cannot be swept any more, so nothing else is ever
@@ -209,14 +211,15 @@ impl Line {
             // SAFETY: announced before it could leave the line.
             let waiter = unsafe { &*next };
             let taken = waiter.taken_after(dummy);
-            let oldest = Oldest { line: self, hazards, waiter, head, taken };
+            let oldest = Oldest { line: self, hazards, waiter, place: next, head, taken };
             match waiter.standing() {
                 Standing::Waiting => return Some(oldest),
                 // It goes one of the two ways, which we see when we look again.
                 Standing::Left => {
                     waiter.claim(Standing::Passed);
                 }
-                Standing::Swept => self.bypass(hazards, dummy, waiter),
+                // SAFETY: announced before it could leave the line.
+                Standing::Swept => unsafe { self.bypass(hazards, dummy, next) },
                 Standing::Decided(_) | Standing::Passed => oldest.pass(),
             }
         }

@@ -53,7 +53,8 @@ impl Line {
                     waiter.claim(Standing::Swept);
                 }
                 if waiter.standing() == Standing::Swept {
-                    self.bypass(&hazards, before, waiter);
+                    // SAFETY: as above.
+                    unsafe { self.bypass(&hazards, before, next) };
                     continue;
                 }
                 stay += 1;
@@ -63,10 +64,18 @@ impl Line {
         }
     }
 
-    /// Takes a place out that is to be swept, unless somebody else does. The caller protects both.
-    pub(super) fn bypass(&self, hazards: &Holder<'_, Waiter>, before: &Waiter, swept: &Waiter) {
-        let place = std::ptr::from_ref(swept).cast_mut();
-        let next = swept.fix_successor();
+    /// Takes a place out that is to be swept, unless somebody else does.
+    ///
+    /// # Safety
+    /// The caller protects it, from before it could leave the line.
+    pub(super) unsafe fn bypass(
+        &self,
+        hazards: &Holder<'_, Waiter>,
+        before: &Waiter,
+        place: *mut Waiter,
+    ) {
+        // SAFETY: as the caller promises.
+        let next = unsafe { &*place }.fix_successor();
         // As in `pass`.
         if self.tail.load(Ordering::Acquire) == place {
             self.help_tail(place, next);
