@@ -281,6 +281,30 @@ fn loom_task_two_wakes_while_it_runs() {
     });
 }
 
+/// As above, of a task that has waited before: it is on its shelf, and what is done with that orders nothing any more.
+#[test]
+fn loom_task_two_wakes_while_it_waits() {
+    check(3, || {
+        let model = Model::new(1);
+        let (future, flags) = Flags::<2>::new();
+        let task = model.spawn(future);
+        model.work::<Flags<2>>();
+        let (waker, other) = (waker_of(&task), (model.clone(), flags.clone()));
+        let other = thread::spawn(move || {
+            other.1[0].store(true, Ordering::Relaxed);
+            waker.wake();
+            other.0.work::<Flags<2>>();
+        });
+        let waker = waker_of(&task);
+        flags[1].store(true, Ordering::Relaxed);
+        waker.wake();
+        model.work::<Flags<2>>();
+        other.join().unwrap();
+        model.work::<Flags<2>>();
+        assert!(outcome(task).unwrap().into_inner() <= 3);
+    });
+}
+
 #[test]
 fn loom_task_cancelled_while_it_is_woken() {
     check(3, || {
