@@ -3,11 +3,12 @@
 mod common;
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
 
+use common::seen::Lock;
 use common::{block_on, pools};
 use locksley::task::{self, Task, yield_now};
 
@@ -43,7 +44,7 @@ fn all_have_died(counts: &[AtomicUsize; 2]) -> bool {
     counts[0].load(Ordering::Relaxed) == counts[1].load(Ordering::Relaxed)
 }
 
-type Wakers = Arc<Mutex<Vec<Waker>>>;
+type Wakers = Arc<Lock<Vec<Waker>>>;
 
 /// Needs `rounds` wakes, and leaves its waker again and again. Data without any synchronization of its own goes from poll to poll.
 fn waits(
@@ -60,7 +61,7 @@ fn waits(
             return Poll::Ready(mortal.take().unwrap());
         }
         left -= 1;
-        wakers.lock().unwrap().push(context.waker().clone());
+        wakers.lock().push(context.waker().clone());
         Poll::Pending
     })
 }
@@ -107,7 +108,7 @@ fn wakes_cancellations_and_ends_at_once() {
                 scope.spawn(move || {
                     let mut dice = Dice(99 + seed);
                     while over.load(Ordering::Acquire) < senders as usize {
-                        let woken = std::mem::take(&mut *wakers.lock().unwrap());
+                        let woken = std::mem::take(&mut *wakers.lock());
                         for waker in woken {
                             match dice.roll(3) {
                                 0 => waker.wake(),
@@ -128,7 +129,7 @@ fn wakes_cancellations_and_ends_at_once() {
         drop(pool);
         // Wakers keep no future alive, and those that are left are for nobody.
         assert!(all_have_died(&counts), "round {round}: {counts:?}");
-        std::mem::take(&mut *wakers.lock().unwrap()).into_iter().for_each(Waker::wake);
+        std::mem::take(&mut *wakers.lock()).into_iter().for_each(Waker::wake);
     }
 }
 
@@ -160,7 +161,7 @@ fn pools_are_dropped_while_tasks_do_everything() {
                 let wakers = Arc::clone(&wakers);
                 move || {
                     for _ in 0..50 {
-                        let woken = std::mem::take(&mut *wakers.lock().unwrap());
+                        let woken = std::mem::take(&mut *wakers.lock());
                         woken.into_iter().for_each(Waker::wake);
                         thread::yield_now();
                     }

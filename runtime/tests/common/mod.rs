@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod seen;
+
 use std::any::Any;
 use std::pin::pin;
 use std::sync::Arc;

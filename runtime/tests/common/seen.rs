@@ -1,0 +1,48 @@
+//! A lock that ThreadSanitizer sees: std's is compiled without it, so what std's orders looks like a race.
+
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[derive(Default)]
+pub(crate) struct Lock<T> {
+    is_taken: AtomicBool,
+    inside: UnsafeCell<T>,
+}
+
+// SAFETY: one thread at a time has what is inside.
+unsafe impl<T: Send> Sync for Lock<T> {}
+
+pub(crate) struct Locked<'l, T>(&'l Lock<T>);
+
+impl<T> Lock<T> {
+    pub(crate) fn lock(&self) -> Locked<'_, T> {
+        // Acquire pairs with the release of who had it before.
+        while self.is_taken.swap(true, Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        Locked(self)
+    }
+}
+
+impl<T> Deref for Locked<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the lock is taken, by us.
+        unsafe { &*self.0.inside.get() }
+    }
+}
+
+impl<T> DerefMut for Locked<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and borrowed mutably.
+        unsafe { &mut *self.0.inside.get() }
+    }
+}
+
+impl<T> Drop for Locked<'_, T> {
+    fn drop(&mut self) {
+        self.0.is_taken.store(false, Ordering::Release);
+    }
+}
