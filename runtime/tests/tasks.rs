@@ -232,11 +232,28 @@ fn a_panic_that_nobody_waits_for_goes_to_the_handler() {
 #[test]
 fn what_nobody_waits_for_is_dropped_and_its_panic_handled() {
     let (pool, handled) = pool_with_handler(1);
-    pool.spawn_future(async { Grenade("returned") }).detach();
+    // They return when the handle has gone; if it were there, who drops it would drop what they return.
+    let door = Arc::new(Door::default());
+    let passed = Arc::clone(&door).passed();
+    let returning = async {
+        passed.await;
+        Grenade("returned")
+    };
+    pool.spawn_future(returning).detach();
+    wait_until(|| door.has_somebody());
+    door.open();
     assert_eq!(handled.recv().unwrap(), "returned");
     assert_eq!(pool.run(|_| 1), 1, "the worker goes on");
     let (guard, was_dropped) = dropped();
-    pool.spawn_future(async { guard }).detach();
+    let door = Arc::new(Door::default());
+    let passed = Arc::clone(&door).passed();
+    let returning = async {
+        passed.await;
+        guard
+    };
+    pool.spawn_future(returning).detach();
+    wait_until(|| door.has_somebody());
+    door.open();
     assert_eq!(was_dropped.recv(), Ok(Some(0)));
 }
 
