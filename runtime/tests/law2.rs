@@ -1,56 +1,16 @@
 //! Law 2: whatever a worker is doing, its ready tasks are within reach of the others.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+mod common;
 
-use locksley::hunt::{Abp, Governor, Hunter, Limit, Move, Prospect};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::{Confined, Restless};
+use locksley::hunt::Abp;
 use locksley::{Pool, Worker};
 
 fn wait_until(flag: &AtomicBool) {
     while !flag.load(Ordering::Acquire) {
         std::hint::spin_loop();
-    }
-}
-
-/// Only searches: it neither yields nor sleeps.
-#[derive(Debug)]
-struct Restless;
-
-impl Governor for Restless {
-    fn name(&self) -> &'static str {
-        "restless"
-    }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
-        Box::new(Restless)
-    }
-}
-
-impl Hunter for Restless {
-    fn next(&mut self, _prospect: &Prospect<'_>) -> Move {
-        Move::Search
-    }
-}
-
-/// As on a machine with one processor: pushes keep one worker awake.
-#[derive(Debug)]
-struct Confined;
-
-impl Governor for Confined {
-    fn name(&self) -> &'static str {
-        "confined"
-    }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
-        Box::new(Confined)
-    }
-    fn limit(&self, _processors: usize) -> Limit {
-        Limit { awake: 1, nap: Duration::from_micros(200) }
-    }
-}
-
-impl Hunter for Confined {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        let is_tired = prospect.is_one_too_many() || prospect.failures > 20;
-        if is_tired { Move::Sleep } else { Move::Search }
     }
 }
 

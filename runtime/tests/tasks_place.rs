@@ -9,8 +9,8 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use common::pools;
-use locksley::hunt::{Abp, Governor, Hunter, Limit, Move, Prospect};
+use common::{Confined, Restless, pools};
+use locksley::hunt::Abp;
 use locksley::task::{self, Placement, Task, yield_now};
 use locksley::{Pool, Worker};
 
@@ -122,48 +122,6 @@ fn a_thread_that_is_no_worker_wakes_tasks_too() {
         assert_eq!(held[1].does(Worker::run_one), !at_the_last);
         assert_eq!(called.runs.load(Ordering::Acquire), 2);
         drop((held, task));
-    }
-}
-
-/// Only searches: it neither yields nor sleeps.
-#[derive(Debug)]
-struct Restless;
-
-impl Governor for Restless {
-    fn name(&self) -> &'static str {
-        "restless"
-    }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
-        Box::new(Restless)
-    }
-}
-
-impl Hunter for Restless {
-    fn next(&mut self, _prospect: &Prospect<'_>) -> Move {
-        Move::Search
-    }
-}
-
-/// As on a machine with one processor: pushes keep one worker awake.
-#[derive(Debug)]
-struct Confined;
-
-impl Governor for Confined {
-    fn name(&self) -> &'static str {
-        "confined"
-    }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
-        Box::new(Confined)
-    }
-    fn limit(&self, _processors: usize) -> Limit {
-        Limit { awake: 1, nap: Duration::from_micros(200) }
-    }
-}
-
-impl Hunter for Confined {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        let is_tired = prospect.is_one_too_many() || prospect.failures > 20;
-        if is_tired { Move::Sleep } else { Move::Search }
     }
 }
 

@@ -97,16 +97,19 @@ mod models {
     use super::{Left, Tally};
     use crate::primitive::{AtomicUsize, Ordering};
 
-    /// What a pool does about it. Returns whether this was the end.
-    fn see_to(tally: &Tally, left: Left, cancellers: &AtomicUsize) -> bool {
+    /// What a pool does about it, step by step (`Shared::see_to_the_rest`, `cancel_tasks`, and the job that this sends).
+    /// Returns whether this was the end.
+    fn see_to(tally: &Tally, left: Left, closing: &AtomicUsize) -> bool {
         match left {
             Left::Some => false,
             Left::Nothing => true,
             Left::Tasks => {
-                if cancellers.swap(1, Ordering::AcqRel) == 1 || !tally.begin_task() {
+                if closing.load(Ordering::Acquire) == 1 || !tally.begin_task() {
                     return false;
                 }
-                tally.end_task() == Left::Nothing
+                // Somebody was faster, or the tasks are cancelled: in either case this one ends.
+                let _ = closing.swap(1, Ordering::AcqRel);
+                see_to(tally, tally.end_task(), closing)
             }
         }
     }
@@ -125,10 +128,10 @@ mod models {
                 thread::spawn(move || usize::from(see_to(&other.0, other.0.end_owed(), &other.1)));
             let other = tally.clone();
             let task = thread::spawn(move || {
-                let (tally, cancellers) = &*other;
+                let (tally, closing) = &*other;
                 tally.begin_owed();
                 let ends = [tally.end_owed(), tally.end_task()];
-                ends.iter().filter(|&&left| see_to(tally, left, cancellers)).count()
+                ends.iter().filter(|&&left| see_to(tally, left, closing)).count()
             });
             let ends = usize::from(see_to(&tally.0, tally.0.end_owed(), &tally.1));
             assert_eq!(ends + closure.join().unwrap() + task.join().unwrap(), 1);

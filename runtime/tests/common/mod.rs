@@ -9,8 +9,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
+use std::time::Duration;
 
-use locksley::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, Prospect};
+use locksley::hunt::{Abp, Balanced, Bws, Governor, Hunter, Limit, Move, Prospect};
 use locksley::{Pool, PoolBuilder};
 
 /// Sleeps whenever it may: the most sleeping and waking that a program can cause.
@@ -29,6 +30,48 @@ impl Governor for Sleepy {
 impl Hunter for Sleepy {
     fn next(&mut self, prospect: &Prospect<'_>) -> Move {
         if prospect.failures == 0 { Move::Search } else { Move::Sleep }
+    }
+}
+
+/// Only searches: it neither yields nor sleeps.
+#[derive(Debug)]
+pub(crate) struct Restless;
+
+impl Governor for Restless {
+    fn name(&self) -> &'static str {
+        "restless"
+    }
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Restless)
+    }
+}
+
+impl Hunter for Restless {
+    fn next(&mut self, _prospect: &Prospect<'_>) -> Move {
+        Move::Search
+    }
+}
+
+/// As on a machine with one processor: pushes keep one worker awake.
+#[derive(Debug)]
+pub(crate) struct Confined;
+
+impl Governor for Confined {
+    fn name(&self) -> &'static str {
+        "confined"
+    }
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Confined)
+    }
+    fn limit(&self, _processors: usize) -> Limit {
+        Limit { awake: 1, nap: Duration::from_micros(200) }
+    }
+}
+
+impl Hunter for Confined {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+        let is_tired = prospect.is_one_too_many() || prospect.failures > 20;
+        if is_tired { Move::Sleep } else { Move::Search }
     }
 }
 
