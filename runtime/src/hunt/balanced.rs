@@ -16,7 +16,7 @@ use crate::sleep::Limit;
 /// that have work and do not run; thieves that succeed wish for two more hunters, whom other hunters wake.
 ///
 /// What it adds is explained in the README beside this file's source:
-/// - it never yields but to a peer that has work,
+/// - beside other programs it never yields but to a peer that has work,
 /// - pushes keep no more workers awake than there are processors,
 /// - hunters are paced, and more patient where no other program wants the machine,
 /// - there, and only there, a hunter that shares a processor with a peer goes to another one.
@@ -49,9 +49,12 @@ const AT_ONCE: u32 = 16;
 /// An attempt takes the line that the owner writes, so more of them would cost those who work.
 const PACE: Duration = Duration::from_nanos(800);
 /// Where nobody else wants the machine, a hunter fails so many times as often before it sleeps.
-const PATIENCE: u32 = 8;
+const PATIENCE: u32 = 4;
 /// After so many attempts a hunter looks whether its last victim runs.
 const LOOK_AFTER: u32 = 4;
+/// Where nobody else wants the machine, a hunter yields after so many attempts (25 µs), a multiple of those: for whoever wakes
+/// now and then, and would otherwise wait until the hunter's turn is over.
+const YIELD_AFTER: u32 = 32;
 /// A hunter pulls peers to its processor no more often than this: moving a thread costs 30 µs, and what it has in the caches.
 const BETWEEN_PULLS: Duration = Duration::from_micros(100);
 /// Nor does it move more often than this.
@@ -141,6 +144,9 @@ impl Hunter for BalancedHunter {
             let help = prospect.victim.and_then(|victim| self.help(victim, now, prospect));
             if let Some(help) = help {
                 return help;
+            }
+            if self.steals.is_multiple_of(YIELD_AFTER) && self.common.neighbours.are_quiet() {
+                return Move::Yield;
             }
         }
         if self.steals > self.patience() {
