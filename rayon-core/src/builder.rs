@@ -150,7 +150,8 @@ where
 
     /// The pool to build, and what gives its workers their threads.
     fn into_parts(self) -> (PoolBuilder, impl FnMut(WorkerThread) -> io::Result<()>) {
-        let mut pool = Pool::builder().start_in_background();
+        // As with rayon, what a thread runs while it waits runs on top of what waits, and ends first.
+        let mut pool = Pool::builder().start_in_background().waiting_stacks(0);
         if self.num_threads > 0 {
             pool = pool.workers(self.num_threads.min(max_num_threads()));
         }

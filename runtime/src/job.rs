@@ -18,10 +18,16 @@ pub(crate) struct Job(Flag);
 /// Runs a job, on a worker, taken from the deque of the worker with that index.
 pub(crate) type Execute = unsafe fn(NonNull<Job>, &Worker, usize);
 
+/// How to run a kind of jobs. It is the address of this that a header holds: that of a function may be odd, and a flag's word has
+/// other uses for its two lowest bits.
+#[derive(Debug)]
+#[repr(align(4))]
+pub(crate) struct Kind(pub(crate) Execute);
+
 impl Job {
     #[inline]
-    pub(crate) fn run_by(execute: Execute) -> Self {
-        Self(Flag::holding(execute as *mut ()))
+    pub(crate) fn of(kind: &'static Kind) -> Self {
+        Self(Flag::holding(std::ptr::from_ref(kind).cast_mut().cast()))
     }
 }
 
@@ -33,9 +39,11 @@ impl Job {
 #[inline]
 pub(crate) unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     // SAFETY: alive, as the caller promises.
-    let execute = unsafe { job.as_ref() }.0.held();
-    // SAFETY: `run_by` has put it there, and the job has not run.
-    let execute = unsafe { std::mem::transmute::<*mut (), Execute>(execute) };
+    let header = unsafe { job.as_ref() };
+    // SAFETY: who has a job's word sets its header, if anybody does.
+    let kind: *const Kind = unsafe { header.0.held() }.cast();
+    // SAFETY: `of` has put it there, and the job has not run.
+    let Kind(execute) = unsafe { &*kind };
     // SAFETY: as the caller promises; and the header was put there by the type that `execute` belongs to.
     unsafe { execute(job, worker, from) }
 }
@@ -58,10 +66,12 @@ where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
+    const KIND: &'static Kind = &Kind(Self::execute);
+
     #[inline]
     pub(crate) fn new(task: F) -> Self {
         let body = UnsafeCell::new(Body { task: ManuallyDrop::new(task) });
-        Self { header: Job::run_by(Self::execute), body }
+        Self { header: Job::of(Self::KIND), body }
     }
 
     /// The word to push, for the creator, on its own deque. It does not leave the job's frame before the job has
@@ -69,6 +79,13 @@ where
     #[inline]
     pub(crate) fn as_job(&self) -> NonNull<Job> {
         NonNull::from(self).cast()
+    }
+
+    /// Whether its word may still lie where it was pushed: if not, its own worker has begun to run it, or it has ended. (A thief may
+    /// have it in either case.)
+    #[inline]
+    pub(crate) fn may_be_there(&self) -> bool {
+        self.header.0.is_untouched()
     }
 
     /// Set when somebody has run it.
@@ -101,19 +118,22 @@ where
     }
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
-        {
+        let stack = {
             // SAFETY: the header is the first field of a `Self`, which its creator keeps alive until its end is set.
             let this = unsafe { job.cast::<Self>().as_ref() };
+            if from == worker.index() {
+                this.end().begin_at_home();
+            }
             // SAFETY: the word was taken by this worker alone.
             let task = unsafe { this.take_back() };
             let result = ManuallyDrop::new(unwind::halt(|| task(worker)));
             // SAFETY: as above; the creator reads it only after the end is set.
             unsafe { *this.body.get() = Body { result } };
-            this.end().set();
-        }
+            this.end().set_for_stacks()
+        };
         // The frame may be gone. The pool is not: this is one of its workers.
-        if from != worker.index() {
-            worker.shared().sleep().wake(from);
+        if from != worker.index() || stack.is_some() {
+            worker.shared().wake(from, stack);
         }
     }
 }
@@ -134,9 +154,11 @@ where
     R: Send,
     L: Latch,
 {
+    const KIND: &'static Kind = &Kind(Self::execute);
+
     pub(crate) fn new(task: F, latch: L) -> Self {
         Self {
-            header: Job::run_by(Self::execute),
+            header: Job::of(Self::KIND),
             latch,
             task: UnsafeCell::new(Some(task)),
             result: UnsafeCell::new(None),
@@ -193,12 +215,14 @@ impl<F> HeapJob<F>
 where
     F: FnOnce(&Worker) + Send,
 {
+    const KIND: &'static Kind = &Kind(Self::execute);
+
     /// The word to push or send.
     ///
     /// # Safety
     /// The job is run once, before what `F` borrows ends. `F` does not unwind.
     pub(crate) unsafe fn into_job(task: F) -> NonNull<Job> {
-        let header = Job::run_by(Self::execute);
+        let header = Job::of(Self::KIND);
         NonNull::from(Box::leak(Box::new(Self { header, task }))).cast()
     }
 
@@ -222,7 +246,7 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new() -> Self {
-        Self { header: Job::run_by(Self::execute), jobs: Inbox::new() }
+        Self { header: Job::of(&Kind(Self::execute)), jobs: Inbox::new() }
     }
 
     /// Puts a job at the end, and returns the word to push next.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread::Thread;
 
 use crate::countdown::Countdown;
+use crate::fiber::{Mark, Node};
 use crate::pool::Shared;
 use crate::primitive::{AtomicPtr, Ordering};
 use crate::worker::Worker;
@@ -21,12 +22,23 @@ pub(crate) trait Latch {
 
 /// The bare fact. Read with [`is_set`](Flag::is_set); published by a latch that knows whom to wake.
 ///
-/// Until it is set, its word may stand for something else: see [`Job`](crate::job::Job).
+/// | the two lowest bits of its word | meaning                                                                     |
+/// |------|-----------------------------------------------------------------------------------|
+/// | `00` | not set; a pointer is kept here meanwhile, or null: see [`Job`](crate::job::Job)  |
+/// | `01` | set                                                                               |
+/// | `10` | not set; the address of a [`Node`]: a stack waits, and whoever sets the flag gives it back to its worker |
+/// | `11` | not set; a fork that its own worker has begun to run, but not by taking it back   |
 #[derive(Debug)]
 pub(crate) struct Flag(AtomicPtr<()>);
 
-/// No pointer that a flag could hold.
+/// No pointers that a flag could hold.
 const SET: *mut () = std::ptr::without_provenance_mut(1);
+const BEGUN: *mut () = std::ptr::without_provenance_mut(3);
+const TAG: usize = 3;
+
+/// The flag is set already: there is nothing to wait for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IsSet;
 
 impl Flag {
     pub(crate) fn new() -> Self {
@@ -39,11 +51,20 @@ impl Flag {
         Self(AtomicPtr::new(pointer))
     }
 
-    /// The pointer that is kept in the word of a flag that is not set.
+    /// The pointer that is kept in the word of a flag that is not set, whether a stack waits for it or not.
+    ///
+    /// # Safety
+    /// The caller alone may set the flag.
     #[inline]
-    pub(crate) fn held(&self) -> *mut () {
-        // Relaxed: whoever may read it has got the flag's address by something that orders.
-        self.0.load(Ordering::Relaxed)
+    pub(crate) unsafe fn held(&self) -> *mut () {
+        // Acquire pairs with the release in `await_by`: what the node keeps is seen. For the rest the caller has got the
+        // flag's address by something that orders.
+        let word = self.0.load(Ordering::Acquire);
+        match Node::in_word(word) {
+            None => word,
+            // SAFETY: found in a word that nobody else will set.
+            Some(node) => unsafe { Node::kept(node) },
+        }
     }
 
     #[inline]
@@ -52,8 +73,64 @@ impl Flag {
         self.0.load(Ordering::Acquire) == SET
     }
 
+    /// Whether it is as it was made.
+    #[inline]
+    pub(crate) fn is_untouched(&self) -> bool {
+        // Relaxed: that this thread has touched it is seen without more, and what others did is decided elsewhere.
+        self.0.load(Ordering::Relaxed).addr() & TAG == 0
+    }
+
+    /// The worker that made it begins to run what belongs to it, in another way than by taking it back. The calling thread alone
+    /// may set it.
+    pub(crate) fn begin_at_home(&self) {
+        // Relaxed: for this thread, on which the waiter is too. Its node stays if it waits.
+        if self.is_untouched() {
+            self.0.store(BEGUN, Ordering::Relaxed);
+        }
+    }
+
+    /// Sets what no stack can wait for.
     pub(crate) fn set(&self) {
         self.0.store(SET, Ordering::Release);
+    }
+
+    /// Sets it. The stack that waits for it, if there is one, is the caller's to give back; the flag may be gone.
+    #[must_use = "a stack that waits is to be given back to its worker"]
+    pub(crate) fn set_for_stacks(&self) -> Option<NonNull<Node>> {
+        // Release pairs with the acquire in `is_set` and `await_by`: what the task wrote is seen. Acquire pairs with the release
+        // in `await_by`: the node is seen.
+        Node::in_word(self.0.swap(SET, Ordering::AcqRel))
+    }
+
+    /// Says that a stack waits; or that there is nothing to wait for.
+    ///
+    /// # Safety
+    /// The node is that of the stack that the caller runs on, which it leaves next; until it is resumed, the node belongs to
+    /// whoever sets the flag. No other stack waits for the flag.
+    pub(crate) unsafe fn await_by(&self, node: NonNull<Node>) -> Result<(), IsSet> {
+        // Acquire, here and below, as in `is_set`.
+        let mut word = self.0.load(Ordering::Acquire);
+        while word != SET {
+            // SAFETY: the caller's until the exchange below.
+            unsafe { Node::keep(node, word) };
+            // Release pairs with the acquire in `held` and `set_for_stacks`: the node is seen as it is.
+            match self.0.compare_exchange(
+                word,
+                Node::as_word(node),
+                Ordering::Release,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => return Ok(()),
+                Err(now) => word = now,
+            }
+        }
+        Err(IsSet)
+    }
+
+    /// Takes back that it was set. No stack waits for it.
+    pub(crate) fn clear(&self) {
+        // Acquire pairs with the release of whoever set it last.
+        self.0.swap(std::ptr::null_mut(), Ordering::Acquire);
     }
 }
 
@@ -91,9 +168,9 @@ impl Latch for WorkerLatch<'_> {
         let waiter = latch.waiter;
         let home: *const Shared = Arc::as_ptr(latch.home);
         let kept_alive = latch.from_abroad.then(|| Arc::clone(latch.home));
-        latch.flag.set();
+        let stack = latch.flag.set_for_stacks();
         // SAFETY: kept alive by our clone, or else by the worker that calls this, which belongs to the same pool.
-        unsafe { &*home }.sleep().wake(waiter);
+        unsafe { &*home }.wake(waiter, stack);
         drop(kept_alive);
     }
 }
@@ -153,7 +230,7 @@ impl<'w> AnyLatch<'w> {
     /// Waits; called with the waiter for which it was made.
     pub(crate) fn wait(&self, waiter: Option<&Worker>) {
         match (self, waiter) {
-            (Self::Worker(latch), Some(worker)) => worker.work_until(latch.flag()),
+            (Self::Worker(latch), Some(worker)) => worker.wait_until(latch.flag()),
             (Self::Thread(latch), None) => latch.wait(),
             _ => unreachable!("a latch is waited for by whom it was made for"),
         }
@@ -201,11 +278,15 @@ impl<'w> CountLatch<'w> {
         self.unfinished.begin();
     }
 
-    /// The caller's own task has ended, and it waits for all others.
-    pub(crate) fn end_and_wait(&self, waiter: Option<&Worker>) {
+    /// The caller's own task has ended, and it waits for all others. What the waiter, if it is a worker, has pushed since the mark
+    /// is a part of what is waited for.
+    pub(crate) fn end_and_wait(&self, waiter: Option<(&Worker, Mark)>) {
         // SAFETY: alive, since it is borrowed.
         unsafe { Self::set(NonNull::from(self)) };
-        self.all_done.wait(waiter);
+        if let (Some((worker, mark)), AnyLatch::Worker(latch)) = (waiter, &self.all_done) {
+            worker.work_above(mark, latch.flag());
+        }
+        self.all_done.wait(waiter.map(|(worker, _)| worker));
     }
 }
 

@@ -48,6 +48,7 @@ pub mod alternatives {
 }
 mod countdown;
 mod deque;
+mod fiber;
 mod fork;
 pub mod hunt;
 mod job;
@@ -65,6 +66,7 @@ pub mod thread;
 mod unwind;
 mod worker;
 
+pub use fiber::block_on;
 pub use fork::{Scope, in_place_scope, join, scope, spawn, spawn_fifo};
 pub use pool::{Affinity, BuildError, Pool, PoolBuilder, WorkerThread};
 pub use worker::Worker;

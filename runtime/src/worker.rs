@@ -9,7 +9,8 @@ use std::sync::Arc;
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::AnyOwner;
 use crate::deque::{ChaseLevOwner, Inbox, Owner, Pushed, Reader, Steal, TakeBack};
-use crate::hunt::{Found, Hunt};
+use crate::fiber::Stacks;
+use crate::hunt::{Found, Goal, Hunt};
 use crate::job::{self, Job, Line};
 use crate::latch::Flag;
 use crate::meter::Counters;
@@ -65,6 +66,7 @@ pub struct Worker {
     polls: Cell<u32>,
     /// Whether its thread is somebody else's, and works for the pool only when it waits for something or says so.
     is_guest: bool,
+    stacks: Stacks,
     data: Box<dyn Any>,
     #[cfg(feature = "alternatives")]
     instead: Option<AnyOwner<Job>>,
@@ -96,6 +98,7 @@ impl Worker {
             mail: ends.mail,
             polls: Cell::new(0),
             is_guest: false,
+            stacks: Stacks::new(),
             data,
             #[cfg(feature = "alternatives")]
             instead: ends.instead,
@@ -111,6 +114,15 @@ impl Worker {
 
     pub(crate) fn is_guest(&self) -> bool {
         self.is_guest
+    }
+
+    pub(crate) fn stacks(&self) -> &Stacks {
+        &self.stacks
+    }
+
+    /// Whether the calling thread is this worker now, and not for the time being one of another pool.
+    pub(crate) fn is_current(&self) -> bool {
+        ptr::eq(CURRENT.with(Cell::get), self)
     }
 
     /// Calls `use_it` with the worker that the calling thread is, in whatever pool; with `None` if it is not one.
@@ -134,7 +146,7 @@ impl Worker {
 
     /// Runs this worker on the calling thread until its pool is closed.
     pub(crate) fn serve(&self) {
-        self.as_current(|| self.work_until(self.shared.closed()));
+        self.as_current(|| self.work_until_closed());
     }
 
     /// Makes this the worker that the calling thread is, while `what` runs.
@@ -150,17 +162,45 @@ impl Worker {
         what();
     }
 
-    /// Runs tasks until `done`: own ones, or else what a hunt brings.
-    pub(crate) fn work_until(&self, done: &Flag) {
-        // Whoever waits here has a frame that others point into. Tasks do not unwind into it: their panics are caught.
+    /// Runs tasks until the pool is closed: own ones, or else what a hunt brings; but first of all stacks that waited and are
+    /// ready.
+    pub(crate) fn work_until_closed(&self) {
+        // Tasks do not unwind: their panics are caught.
         let abort = AbortOnUnwind("a panic came out of a task");
-        while !done.is_set() {
-            let found = self.take_own().or_else(|| self.take_addressed());
-            if let Some(found) = found.or_else(|| self.hunt(done)) {
+        let closed = self.shared.closed();
+        while !closed.is_set() {
+            if let Some(found) = self.next(closed) {
                 self.execute(found);
             }
         }
         abort.disarm();
+    }
+
+    /// The same until `done`, for a frame on the thread's own stack: what is found runs on stacks of its own, where there are any,
+    /// and on top of the frame where there are not.
+    pub(crate) fn work_until(&self, done: &Flag) {
+        // Whoever waits here has a frame that others point into.
+        let abort = AbortOnUnwind("a panic came out of a task");
+        while !done.is_set() {
+            if let Some(found) = self.next(done) {
+                self.start(found);
+            }
+        }
+        abort.disarm();
+    }
+
+    /// Resumes a stack that is ready, or finds a task. Neither if `done`.
+    fn next(&self, done: &Flag) -> Option<Found> {
+        if self.has_ready_stack() {
+            if self.is_others_turn() {
+                let found = self.take_local();
+                return found.or_else(|| self.receive_from(self.shared.inbox()));
+            }
+            self.resume_one();
+            return None;
+        }
+        let found = self.take_own().or_else(|| self.take_addressed());
+        found.or_else(|| self.hunt(done))
     }
 
     /// Waits for `job`, which was pushed here, or takes it back. Says whether it did that.
@@ -174,9 +214,10 @@ impl Worker {
                     abort.disarm();
                     return true;
                 }
-                // Something was left behind that is newer, and that nobody waited for.
-                Some(newer) => self.execute(newer),
-                None => self.work_until(end),
+                // Something was left behind that is newer, and that nobody waited for; by the first task, or by what ran here
+                // while that one waited.
+                Some(newer) => self.start(newer),
+                None => self.wait_until(end),
             }
         }
         abort.disarm();
@@ -185,7 +226,9 @@ impl Worker {
 
     fn hunt(&self, done: &Flag) -> Option<Found> {
         self.deque.open();
-        self.hunt.borrow_mut().run(self, done)
+        // Stacks that are ready while it cannot resume them are no reason to stop.
+        let heeds_returns = self.may_switch();
+        self.hunt.borrow_mut().run(self, Goal { done, heeds_returns })
     }
 
     /// Runs one task, if one can be found: an own one, one that was sent to this worker, or one of another worker or of the
@@ -208,6 +251,9 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_one(&self) -> bool {
+        if self.resume_one() {
+            return true;
+        }
         let found = self.take_local().or_else(|| self.hunt.borrow_mut().look_once(self));
         self.execute_if_any(found)
     }
@@ -225,6 +271,9 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_local(&self) -> bool {
+        if self.resume_one() {
+            return true;
+        }
         let found = self.take_local();
         self.execute_if_any(found)
     }
@@ -317,8 +366,13 @@ impl Worker {
         self.deque.pop_lowered(index).is_some()
     }
 
+    /// Where the next job is pushed to.
+    pub(crate) fn deque_end(&self) -> i64 {
+        self.deque.end()
+    }
+
     /// The newest job pushed here that nobody has taken.
-    fn take_newest(&self) -> Option<Found> {
+    pub(crate) fn take_newest(&self) -> Option<Found> {
         #[cfg(feature = "alternatives")]
         if let Some(instead) = &self.instead {
             return instead.pop_newest().map(|job| Found { job, from: self.index });
@@ -417,7 +471,7 @@ impl Worker {
         }
     }
 
-    fn execute(&self, found: Found) {
+    pub(crate) fn execute(&self, found: Found) {
         self.counters().tasks.increment();
         // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken by us alone, from
         // where `found` says.

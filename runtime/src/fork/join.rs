@@ -104,7 +104,7 @@ impl Worker {
         // Whatever becomes of the first task: the second has a place in the caller's frame, so it ends before we leave.
         match unwind::halt(|| a(self)) {
             Ok(first) => {
-                if second.end().is_set() {
+                if !second.may_be_there() {
                     return self.finish(first, second);
                 }
                 match self.take_back(index) {

@@ -176,9 +176,10 @@ fn scope_in<'scope, R>(
         home: Arc::clone(home),
         lifetime: PhantomData,
     };
+    let mark = current.map(|worker| (worker, worker.mark()));
     let result = unwind::halt(|| body(&scope));
     // The body counted as the first task.
-    tally.running.end_and_wait(current);
+    tally.running.end_and_wait(mark);
     let panic = tally.take_panic();
     match (result, panic) {
         (Ok(result), None) => result,

@@ -34,6 +34,20 @@ pub(crate) struct Found {
     pub(crate) from: usize,
 }
 
+/// What ends a hunt that has found nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Goal<'a> {
+    pub(crate) done: &'a Flag,
+    /// Whether a stack of the worker's own that is ready does, too.
+    pub(crate) heeds_returns: bool,
+}
+
+impl Goal<'_> {
+    fn is_reached(self, worker: &Worker) -> bool {
+        self.done.is_set() || self.heeds_returns && worker.has_returns()
+    }
+}
+
 /// What a worker keeps from one hunt to the next.
 pub(crate) struct Hunt {
     hunter: Box<dyn Hunter>,
@@ -68,8 +82,8 @@ impl Hunt {
         }
     }
 
-    /// Looks for work until there is some, or `done`.
-    pub(crate) fn run(&mut self, worker: &Worker, done: &Flag) -> Option<Found> {
+    /// Looks for work until there is some, or the goal is reached.
+    pub(crate) fn run(&mut self, worker: &Worker, goal: Goal<'_>) -> Option<Found> {
         let abort = AbortOnUnwind("a governor panicked");
         let shared = worker.shared();
         shared.sleep().begins_to_hunt();
@@ -79,7 +93,7 @@ impl Hunt {
         self.victim = None;
         self.switches = worker.seat().switches().unwrap_or(0);
         let begin = Instant::now();
-        let found = self.search(worker, done, &mut failures);
+        let found = self.search(worker, goal, &mut failures);
         let hunting = begin.elapsed().saturating_sub(self.slept);
         worker.counters().hunting_nanos.add(hunting.as_nanos() as u64);
         self.account_for_switches(worker, 0);
@@ -88,7 +102,7 @@ impl Hunt {
             Some(found) if found.from == worker.index() => End::Received,
             Some(_) => End::Stole,
         };
-        let prospect = self.prospect(worker, done, failures);
+        let prospect = self.prospect(worker, goal.done, failures);
         self.hunter.hunt_ends(&prospect, end);
         worker.seat().does(Activity::Works);
         self.stops_hunting(worker);
@@ -96,9 +110,9 @@ impl Hunt {
         found
     }
 
-    fn search(&mut self, worker: &Worker, done: &Flag, failures: &mut u64) -> Option<Found> {
-        while !done.is_set() {
-            let prospect = self.prospect(worker, done, *failures);
+    fn search(&mut self, worker: &Worker, goal: Goal<'_>, failures: &mut u64) -> Option<Found> {
+        while !goal.is_reached(worker) {
+            let prospect = self.prospect(worker, goal.done, *failures);
             match self.hunter.next(&prospect) {
                 Move::Search => spin_loop(),
                 Move::Yield => {
@@ -113,7 +127,7 @@ impl Hunt {
                 Move::MoveAway => move_away(worker),
                 Move::Wake(sleeper) => worker.shared().sleep().wake(sleeper),
                 Move::Sleep => {
-                    let found = self.sleep_and_look(worker, done);
+                    let found = self.sleep_and_look(worker, goal);
                     if found.is_some() {
                         return found;
                     }
@@ -274,9 +288,9 @@ impl Hunt {
 
     /// Sleeps, and then looks at everything, whatever the governor goes on to say: it cannot leave alone what there is. But a
     /// worker that is one too many leaves to the others what they seem to be busy with.
-    fn sleep_and_look(&mut self, worker: &Worker, done: &Flag) -> Option<Found> {
-        let slept = self.sleep(worker, done);
-        if done.is_set() {
+    fn sleep_and_look(&mut self, worker: &Worker, goal: Goal<'_>) -> Option<Found> {
+        let slept = self.sleep(worker, goal);
+        if goal.is_reached(worker) {
             return None;
         }
         if !worker.shared().sleep().is_one_too_many() {
@@ -311,7 +325,7 @@ impl Hunt {
         })
     }
 
-    fn sleep(&mut self, worker: &Worker, done: &Flag) -> Slept {
+    fn sleep(&mut self, worker: &Worker, goal: Goal<'_>) -> Slept {
         let shared = worker.shared();
         let look_again = |rest| {
             if rest != Rest::Relieved {
@@ -325,7 +339,7 @@ impl Hunt {
                 Rest::Relieved | Rest::AsLookout => !shared.inbox().is_empty(),
             };
             let is_addressed = worker.has_mail() || !worker.seat().inbox().is_empty();
-            let stay_awake = done.is_set() || is_addressed || is_work_left;
+            let stay_awake = goal.is_reached(worker) || is_addressed || is_work_left;
             worker.counters().sleeps.add(u64::from(!stay_awake));
             stay_awake
         };

@@ -20,5 +20,5 @@ pub use abp::Abp;
 pub use balanced::Balanced;
 pub use bws::Bws;
 pub use governor::{End, Governor, Hunter, Move};
-pub(crate) use hunter::{Found, Hunt};
+pub(crate) use hunter::{Found, Goal, Hunt};
 pub use prospect::{Activity, Prospect};

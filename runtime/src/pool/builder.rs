@@ -12,6 +12,7 @@ use super::thread::WorkerThread;
 use super::{Pool, global};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::DequeKind;
+use crate::fiber::StackOptions;
 use crate::hunt::{Balanced, Governor};
 use crate::os::Assists;
 use crate::sleep::MAX_WORKERS;
@@ -65,6 +66,7 @@ impl Default for PoolBuilder {
                 assists: Assists::ALL,
                 oldest_first: false,
                 placement: Placement::default(),
+                stacks: StackOptions::default(),
                 panic_handler: None,
                 #[cfg(feature = "alternatives")]
                 deque: None,
@@ -90,6 +92,36 @@ impl PoolBuilder {
     /// The size of each worker's stack in bytes. If not set: what the standard library gives a thread.
     pub fn stack_size(self, bytes: usize) -> Self {
         Self { stack_size: Some(bytes), ..self }
+    }
+
+    /// How many stacks the pool may have beside those of its threads, for tasks to run on while others wait
+    /// ([`block_on`](crate::block_on), and a join or scope whose tasks run elsewhere). If not set: 10 000.
+    ///
+    /// Without any, or when all are in use, or where the system has no memory for more, a worker that waits runs other tasks on
+    /// top of the waiting one, which then goes on when these have ended. A waiting stack takes the memory that it has used, two
+    /// pages at least.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).waiting_stacks(0).build()?;
+    /// // The inner task runs on top of the one that waits for it.
+    /// let answer = pool.run(|w| locksley::block_on(w.spawn_future(async { 42 })));
+    /// assert_eq!(answer.unwrap(), 42);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn waiting_stacks(mut self, most: usize) -> Self {
+        self.makeup.stacks.most = most;
+        self
+    }
+
+    /// The size of each of these stacks in bytes, to which a page is added that cannot be touched; at least 4096. If not set: 1984
+    /// KiB, about what the standard library gives a thread.
+    ///
+    /// Any task may come to run on one, so it should be as large as [`stack_size`](Self::stack_size). Memory is taken as it is
+    /// used.
+    pub fn waiting_stack_size(mut self, bytes: usize) -> Self {
+        self.makeup.stacks.bytes = bytes;
+        self
     }
 
     /// Where the workers may run. If not set: [`Affinity::Process`].
@@ -158,6 +190,8 @@ impl PoolBuilder {
     #[cfg(feature = "alternatives")]
     pub fn deque(mut self, kind: DequeKind) -> Self {
         self.makeup.deque = Some(kind);
+        // What is compared is all else as it was.
+        self.makeup.stacks.most = 0;
         self
     }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 
-use super::{BuildError, Pool};
+use super::{BuildError, Pool, PoolBuilder};
 
 static GLOBAL: OnceLock<Pool> = OnceLock::new();
 /// Held while the global pool is being built, so that only one is.
@@ -30,11 +30,17 @@ pub(super) fn get() -> &'static Pool {
     if let Some(pool) = GLOBAL.get() {
         return pool;
     }
-    match build(|| Pool::builder().build().or_else(alone)) {
+    match build(|| usual().build().or_else(alone)) {
         Ok(pool) => pool,
         Err((_, Some(pool))) => pool,
         Err((error, None)) => panic!("the global pool could not be built: {error}"),
     }
+}
+
+/// In a program written for rayon tasks may count on it that what runs while they wait runs on top of them, and so ends first.
+fn usual() -> PoolBuilder {
+    let usual = Pool::builder();
+    if cfg!(feature = "rayon-variables") { usual.waiting_stacks(0) } else { usual }
 }
 
 /// Where the system has no threads at all, whoever first needs the pool is its only worker.

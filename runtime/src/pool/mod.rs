@@ -153,7 +153,7 @@ impl Pool {
             Some(worker) if worker.belongs_to(&self.shared) => task(worker),
             Some(stranger) => {
                 let latch = WorkerLatch::set_from_abroad(stranger);
-                self.run_sent(task, latch, |latch| stranger.work_until(latch.flag()))
+                self.run_sent(task, latch, |latch| stranger.wait_until(latch.flag()))
             }
             None => self.run_sent(task, ThreadLatch::new(), ThreadLatch::wait),
         })
@@ -241,7 +241,7 @@ fn work_until_ended(stranger: &Worker, threads: Vec<JoinHandle<()>>) {
             unsafe { WorkerLatch::set(NonNull::from(&latch)) };
         };
         match std::thread::Builder::new().spawn_scoped(scope, wait) {
-            Ok(_) => stranger.work_until(latch.flag()),
+            Ok(_) => stranger.wait_until(latch.flag()),
             Err(_) => join_all(take()), // no thread to be had: wait as any other thread does
         }
     });

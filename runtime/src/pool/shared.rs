@@ -11,6 +11,7 @@ use super::tally::{Left, Tally};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::AnyThief;
 use crate::deque::{ChaseLevThief, Closed, Inbox, Mailbox, Steal, Thief};
+use crate::fiber::{Node, Returns, Supply};
 use crate::hunt::{Activity, Governor, Limit};
 use crate::job::{HeapJob, Job, Line};
 use crate::latch::Flag;
@@ -44,6 +45,8 @@ pub(crate) struct Shared {
     placement: Placement,
     /// Where tasks are noted that wait.
     shelves: Shelves,
+    /// Stacks for code that waits.
+    stacks: Supply,
     /// What has not ended. At nothing the pool is closed.
     tally: Tally,
     /// Whether tasks are dropped instead of polled: only they are left.
@@ -59,6 +62,8 @@ pub(crate) struct Seat {
     mailbox: Arc<Mailbox<Job>>,
     /// Ready tasks that were sent to this worker, or gave way here. Others take them too.
     inbox: Inbox<Job>,
+    /// Where stacks of this worker's come back to it.
+    returns: Returns,
     /// Where this worker's detached tasks stand that begin in the order in which they were spawned.
     line: Line,
     /// Apart from what thieves read: the worker writes these with every task.
@@ -77,6 +82,7 @@ impl Seat {
             instead: None,
             mailbox,
             inbox: Inbox::new(),
+            returns: Returns::new(),
             line: Line::new(),
             counters: CachePadded::default(),
             activity: CachePadded::default(),
@@ -127,6 +133,10 @@ impl Seat {
 
     pub(crate) fn inbox(&self) -> &Inbox<Job> {
         &self.inbox
+    }
+
+    pub(crate) fn returns(&self) -> &Returns {
+        &self.returns
     }
 
     pub(crate) fn line(&self) -> &Line {
@@ -217,6 +227,7 @@ impl Shared {
         guests: usize,
         oldest_first: bool,
         placement: Placement,
+        stacks: impl FnOnce(usize) -> Supply,
         panic_handler: Option<Box<PanicHandler>>,
     ) -> Arc<Self> {
         let seats: Box<[_]> = seats.map(CachePadded::new).collect();
@@ -232,6 +243,7 @@ impl Shared {
         Arc::new(Self {
             placement,
             shelves: Shelves::new(seats.len()),
+            stacks: stacks(seats.len()),
             seats,
             inbox: Inbox::new(),
             sleep,
@@ -306,6 +318,10 @@ impl Shared {
         self.placement
     }
 
+    pub(crate) fn stacks(&self) -> &Supply {
+        &self.stacks
+    }
+
     pub(crate) fn shelves(&self) -> &Shelves {
         &self.shelves
     }
@@ -369,6 +385,15 @@ impl Shared {
     pub(crate) fn pass_on(&self, worker: usize, job: NonNull<Job>, summons: &Summons) {
         self.seats[worker].inbox.send(job);
         self.sleep.work_was_addressed(worker, Some(summons));
+    }
+
+    /// What a worker waits for has happened, and that was published before. If a stack of its own waited, that is given back.
+    pub(crate) fn wake(&self, worker: usize, stack: Option<NonNull<Node>>) {
+        if let Some(stack) = stack {
+            // SAFETY: what sets a flag for stacks hands the node over, once; alive, since its stack waits.
+            unsafe { self.seats[worker].returns.send(stack) };
+        }
+        self.sleep.wake(worker);
     }
 
     /// A detached task is about to be accepted. The caller is the pool's handle, or a task that has not ended.

@@ -14,6 +14,7 @@ use super::thread::{Starting, WorkerThread};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::{DequeKind, any};
 use crate::deque::{chase_lev, mailbox};
+use crate::fiber::{StackOptions, Supply};
 use crate::hunt::Governor;
 use crate::os::{self, Assists};
 use crate::primitive::{AtomicUsize, Ordering};
@@ -74,6 +75,7 @@ pub(super) struct Makeup {
     pub(super) assists: Assists,
     pub(super) oldest_first: bool,
     pub(super) placement: Placement,
+    pub(super) stacks: StackOptions,
     pub(super) panic_handler: Option<Box<PanicHandler>>,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,
@@ -124,6 +126,7 @@ pub(super) fn start(
         usize::from(begin.with_current_thread),
         makeup.oldest_first,
         makeup.placement,
+        |workers| Supply::new(makeup.stacks, workers),
         makeup.panic_handler,
     );
     // From here on an early return closes the pool: its handle is dropped, and with it the workers end.

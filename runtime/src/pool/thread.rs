@@ -142,7 +142,7 @@ impl Starting {
             call(&hooks.on_start);
             // After the hook, which may pin the thread: until then nobody moves it.
             shared.seat(index).appear(shared.assists());
-            worker.work_until(shared.closed());
+            worker.work_until_closed();
             shared.seat(index).disappear();
             call(&hooks.on_exit);
         });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::cell::{Home, Ran, Runner, TaskCell};
 use super::header::Header;
 use super::placement::Placement;
-use crate::job::Job;
+use crate::job::{Job, Kind};
 use crate::pool::Shared;
 use crate::worker::Worker;
 
@@ -58,7 +58,7 @@ where
         return None;
     }
     let home = Arc::as_ptr(shared).cast();
-    Some(TaskCell::<F, InPool>::spawned(Job::run_by(execute::<F>), home, future))
+    Some(TaskCell::<F, InPool>::spawned(Job::of(const { &Kind(execute::<F>) }), home, future))
 }
 
 /// A task of a pool that has been closed.
@@ -67,7 +67,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    TaskCell::<F, InPool>::stillborn(Job::run_by(execute::<F>))
+    TaskCell::<F, InPool>::stillborn(Job::of(const { &Kind(execute::<F>) }))
 }
 
 unsafe fn execute<F>(job: NonNull<Job>, worker: &Worker, _from: usize)

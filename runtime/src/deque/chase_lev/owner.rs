@@ -110,6 +110,11 @@ impl<T> ChaseLevOwner<T> {
         (bottom, bottom + 1 < owners.ceiling.load(Ordering::Relaxed))
     }
 
+    /// The index of the next push.
+    pub(crate) fn end(&self) -> i64 {
+        self.owners().bottom.load(Ordering::Relaxed)
+    }
+
     /// Whatever a push to `index` has to do apart from pushing: the ring may be full, and the deque is open, or the owner
     /// is asked to open it.
     pub(crate) fn at_the_ceiling(&self, index: i64) -> Pushed {

@@ -1,0 +1,121 @@
+//! `block_on`: to wait for a future in code that is not `async`.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use crate::latch::Flag;
+use crate::pool::Shared;
+use crate::worker::Worker;
+
+/// Waits for a future, from code that is not `async`, and returns what it returns.
+///
+/// A worker, of whatever pool, works meanwhile: its task, with all its frames, keeps the stack that it is on, and the worker goes to
+/// another one. It comes back when the future can go on, before it begins with anything else. Any other thread blocks. So what is
+/// in [`sync`](crate::sync), what other crates have for futures, and the handles of [`task`s](crate::task) can all be waited for.
+///
+/// What the worker runs meanwhile is any task. So do not hold a lock across this that is not made for futures, nor a borrow of a
+/// `RefCell` that others use, as they may want it on the same thread. Values that are set in thread-locals for the time of a call are
+/// not those of the waiter alone. A [pool](crate::Pool) that is dropped waits for closures that wait here, however long that
+/// takes.
+///
+/// While a thread is unwinding, and where a pool has no [stack](crate::PoolBuilder::waiting_stacks) left, the worker stays on
+/// its stack and runs what it finds on top of the waiting frame.
+///
+/// # Panics
+/// If the future does.
+///
+/// # Examples
+/// ```
+/// use locksley::block_on;
+/// use locksley::sync::Semaphore;
+///
+/// let (permits, pool) = (Semaphore::new(0), locksley::Pool::new(1)?);
+/// let answer = pool.run(|worker| {
+///     // One worker is enough: the second task runs while the first waits.
+///     worker.join(|_| block_on(permits.acquire()).is_ok(), |_| permits.add_permits(1)).0
+/// });
+/// assert!(answer);
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    Worker::with_current(|current| match current {
+        Some(worker) => wait(future, Signal::of(worker), |signal| {
+            worker.wait_until(&signal.flag);
+            signal.flag.clear();
+        }),
+        None => wait(future, ThreadSignal::of_this_thread(), ThreadSignal::wait),
+    })
+}
+
+/// Polls until there is an answer; between two polls it waits for the signal.
+fn wait<F, S>(future: F, signal: S, mut wait: impl FnMut(&S)) -> F::Output
+where
+    F: Future,
+    S: Wake + Send + Sync + 'static,
+{
+    let signal = Arc::new(signal);
+    let waker = Waker::from(Arc::clone(&signal));
+    let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => wait(&signal),
+        }
+    }
+}
+
+/// Woken again and again, by anybody, and also when nobody waits any more.
+struct Signal {
+    flag: Flag,
+    waiter: usize,
+    home: Arc<Shared>,
+}
+
+impl Signal {
+    fn of(waiter: &Worker) -> Self {
+        Self { flag: Flag::new(), waiter: waiter.index(), home: Arc::clone(waiter.shared()) }
+    }
+}
+
+impl Wake for Signal {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let stack = self.flag.set_for_stacks();
+        self.home.wake(self.waiter, stack);
+    }
+}
+
+/// The same for a thread that is no worker.
+struct ThreadSignal {
+    flag: Flag,
+    waiter: Thread,
+}
+
+impl ThreadSignal {
+    fn of_this_thread() -> Self {
+        Self { flag: Flag::new(), waiter: thread::current() }
+    }
+
+    fn wait(&self) {
+        while !self.flag.is_set() {
+            thread::park();
+        }
+        self.flag.clear();
+    }
+}
+
+impl Wake for ThreadSignal {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.flag.set();
+        self.waiter.unpark();
+    }
+}

@@ -1,0 +1,23 @@
+//! Stacks that wait: for code that blocks without `async`, and for joins and scopes whose tasks run elsewhere.
+//!
+//! See the README beside this file.
+
+mod block_on;
+#[cfg(all(test, loom))]
+mod models;
+mod node;
+mod stacks;
+mod supply;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+#[cfg(all(feature = "stacks", not(any(loom, locksley_portable))))]
+mod switch;
+#[cfg(not(all(feature = "stacks", not(any(loom, locksley_portable)))))]
+#[path = "no_switch.rs"]
+mod switch;
+
+pub use block_on::block_on;
+pub(crate) use node::{Node, Returns};
+pub(crate) use stacks::{Mark, Stacks};
+pub(crate) use supply::{StackOptions, Supply};
