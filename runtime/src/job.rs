@@ -112,7 +112,7 @@ where
             this.end().set();
         }
         // The frame may be gone. The pool is not: this is one of its workers.
-        if from != worker.index() {
+        if from != worker.seat_index() {
             worker.shared().sleep().wake(from);
         }
     }

@@ -25,10 +25,10 @@ pub(crate) trait Latch {
 #[derive(Debug)]
 pub(crate) struct Flag(AtomicPtr<()>);
 
-/// No pointer that a flag could hold.
-const SET: *mut () = std::ptr::without_provenance_mut(1);
-
 impl Flag {
+    /// The word of a flag that is set: no pointer that a flag could hold.
+    pub(crate) const SET: *mut () = std::ptr::without_provenance_mut(1);
+
     pub(crate) fn new() -> Self {
         Self::holding(std::ptr::null_mut())
     }
@@ -49,11 +49,23 @@ impl Flag {
     #[inline]
     pub(crate) fn is_set(&self) -> bool {
         // Acquire pairs with the release in `set`: what the task wrote is seen.
-        self.0.load(Ordering::Acquire) == SET
+        self.0.load(Ordering::Acquire) == Self::SET
     }
 
     pub(crate) fn set(&self) {
-        self.0.store(SET, Ordering::Release);
+        self.0.store(Self::SET, Ordering::Release);
+    }
+
+    /// The word, for those that have more to say by it than that something has happened.
+    pub(crate) fn seen(&self) -> *mut () {
+        // Acquire pairs with the release in `exchange`.
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Changes the word, if it is `from`. Returns what it was.
+    pub(crate) fn exchange(&self, from: *mut (), to: *mut ()) -> Result<*mut (), *mut ()> {
+        // Release pairs with the acquire in `seen` and in `is_set`: whoever sees the word sees what was done before.
+        self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
     }
 }
 
@@ -71,7 +83,7 @@ impl<'w> WorkerLatch<'w> {
     /// To be set by a worker of the waiter's own pool.
     pub(crate) fn new(waiter: &'w Worker) -> Self {
         let home = waiter.shared();
-        Self { flag: Flag::new(), waiter: waiter.index(), home, from_abroad: false }
+        Self { flag: Flag::new(), waiter: waiter.seat_index(), home, from_abroad: false }
     }
 
     /// To be set by anybody.

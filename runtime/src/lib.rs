@@ -46,6 +46,7 @@ pub mod alternatives {
         BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield, StealHalf,
     };
 }
+mod blocking;
 mod cancellation;
 mod countdown;
 mod deque;
@@ -66,6 +67,7 @@ pub mod thread;
 mod unwind;
 mod worker;
 
+pub use blocking::blocking;
 pub use cancellation::{Cancellation, Cancelled};
 pub use fork::{
     CancellableScope, Scope, in_place_scope, join, scope, scope_until, spawn, spawn_fifo,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::AnyOwner;
 use crate::deque::{ChaseLevOwner, Inbox, Owner, Pushed, Reader, Steal, TakeBack};
-use crate::hunt::{Found, Hunt};
+use crate::hunt::{Activity, Found, Hunt};
 use crate::job::{self, Job, Line};
 use crate::latch::Flag;
 use crate::meter::Counters;
@@ -56,6 +56,7 @@ thread_local! {
 #[repr(C)] // what is used most first: shorter instructions
 pub struct Worker {
     deque: ChaseLevOwner<Job>,
+    /// Where it sits.
     index: usize,
     shared: Arc<Shared>,
     summons: Summons,
@@ -63,6 +64,10 @@ pub struct Worker {
     mail: Reader<Job>,
     /// How many times it has polled a task.
     polls: Cell<u32>,
+    /// What its tasks know it by: its own index, or that of the worker that it stands in for.
+    number: Cell<usize>,
+    /// Whether it is in a call that blocks.
+    is_away: Cell<bool>,
     /// Whether its thread is somebody else's, and works for the pool only when it waits for something or says so.
     is_guest: bool,
     data: Box<dyn Any>,
@@ -86,7 +91,18 @@ impl Worker {
         shared: Arc<Shared>,
         data: Box<dyn Any>,
     ) -> Self {
-        let hunt = RefCell::new(Hunt::new(index, &shared));
+        Self::stand_in(index, index, ends, shared, data)
+    }
+
+    /// One that stands in for the worker with that number, from another seat.
+    pub(crate) fn stand_in(
+        number: usize,
+        index: usize,
+        ends: OwnEnds,
+        shared: Arc<Shared>,
+        data: Box<dyn Any>,
+    ) -> Self {
+        let hunt = RefCell::new(Hunt::new(number, index, &shared));
         Self {
             deque: ends.owner,
             index,
@@ -95,6 +111,8 @@ impl Worker {
             hunt,
             mail: ends.mail,
             polls: Cell::new(0),
+            number: Cell::new(number),
+            is_away: Cell::new(false),
             is_guest: false,
             data,
             #[cfg(feature = "alternatives")]
@@ -424,6 +442,44 @@ impl Worker {
         unsafe { job::execute(found.job, self, found.from) }
     }
 
+    /// Is about to call something that blocks; `false` if it has been already.
+    pub(crate) fn goes_away(&self) -> bool {
+        let goes_away = !self.is_away.replace(true);
+        if goes_away {
+            // For those who look there, to find it open.
+            self.deque.open();
+            self.seat().does(Activity::Sleeps);
+        }
+        goes_away
+    }
+
+    /// The call that blocks is over.
+    pub(crate) fn is_back(&self, stand_in: Option<usize>) {
+        self.is_away.set(false);
+        self.seat().does(Activity::Works);
+        if let Some(stand_in) = stand_in {
+            self.shared.release_stand_in(stand_in, self.index());
+        }
+    }
+
+    pub(crate) fn takes_number(&self, number: usize) {
+        self.number.set(number);
+    }
+
+    /// A stand-in works no more. It leaves what it has not run where it is, within reach of all; and says so.
+    pub(crate) fn steps_down(&self) {
+        self.deque.open();
+        if self.has_own_tasks() || !self.seat().inbox().is_empty() {
+            self.shared.sleep().work_was_sent();
+        }
+    }
+
+    /// Where it sits: its index, but for a stand-in.
+    #[inline]
+    pub(crate) fn seat_index(&self) -> usize {
+        self.index
+    }
+
     pub(crate) fn counters(&self) -> &Counters {
         self.seat().counters()
     }
@@ -463,7 +519,8 @@ impl Worker {
         self.belongs_to(pool.shared())
     }
 
-    /// This worker's number in its pool, from 0.
+    /// This worker's number in its pool, from 0. That of a stand-in is that of the worker which is in a
+    /// [blocking call](Self::blocking).
     ///
     /// # Examples
     /// ```
@@ -473,7 +530,7 @@ impl Worker {
     /// ```
     #[must_use]
     pub fn index(&self) -> usize {
-        self.index
+        self.number.get()
     }
 
     /// How many workers its pool has.
@@ -526,7 +583,7 @@ pub(crate) fn care_for_sleepers<T>(deque: &ChaseLevOwner<T>, sleep: &Sleep, summ
 impl fmt::Debug for Worker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Worker")
-            .field("index", &self.index)
+            .field("index", &self.index())
             .field("workers", &self.workers())
             .finish_non_exhaustive()
     }

@@ -4,9 +4,11 @@ mod builder;
 mod environment;
 mod error;
 mod global;
+mod post;
 mod shared;
 #[cfg(all(test, not(loom)))]
 mod stall;
+mod stand_ins;
 mod start;
 mod tally;
 mod thread;
@@ -222,36 +224,41 @@ impl Drop for Pool {
             }
             Some(worker) if worker.belongs_to(&self.shared) => drop(threads),
             _ if threads.is_empty() => {}
-            Some(stranger) if !std::thread::panicking() => work_until_ended(stranger, threads),
-            _ => join_all(threads),
+            Some(stranger) if !std::thread::panicking() => {
+                work_until_ended(stranger, threads, &self.shared);
+            }
+            _ => join_all(threads, &self.shared),
         });
     }
 }
 
 /// Waits for the threads as a worker of another pool waits for anything: by working on. What they still have to do may
 /// need this very worker.
-fn work_until_ended(stranger: &Worker, threads: Vec<JoinHandle<()>>) {
+fn work_until_ended(stranger: &Worker, threads: Vec<JoinHandle<()>>, pool: &Shared) {
     let latch = WorkerLatch::set_from_abroad(stranger);
     let threads = Mutex::new(threads);
     let take = || std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
     std::thread::scope(|scope| {
         let wait = || {
-            join_all(take());
+            join_all(take(), pool);
             // SAFETY: alive until the scope ends, which waits for this thread.
             unsafe { WorkerLatch::set(NonNull::from(&latch)) };
         };
         match std::thread::Builder::new().spawn_scoped(scope, wait) {
             Ok(_) => stranger.work_until(latch.flag()),
-            Err(_) => join_all(take()), // no thread to be had: wait as any other thread does
+            Err(_) => join_all(take(), pool), // no thread to be had: wait as any other thread does
         }
     });
 }
 
-fn join_all(threads: Vec<JoinHandle<()>>) {
-    for thread in threads {
+fn join_all(threads: Vec<JoinHandle<()>>, pool: &Shared) {
+    let join = |thread: JoinHandle<()>| {
         // A worker reports its panics itself.
         let _ = thread.join();
-    }
+    };
+    threads.into_iter().for_each(join);
+    // When the workers have ended, nobody calls a stand-in any more.
+    pool.stand_ins().take_threads().into_iter().for_each(join);
 }
 
 impl fmt::Debug for Pool {
