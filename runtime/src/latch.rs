@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread::Thread;
 
 use crate::countdown::Countdown;
+use crate::os;
 use crate::pool::Shared;
 use crate::primitive::{AtomicPtr, Ordering};
 use crate::worker::Worker;
@@ -115,16 +116,22 @@ impl Latch for WorkerLatch<'_> {
 pub(crate) struct ThreadLatch {
     flag: Flag,
     waiter: Thread,
+    /// Who sets it is a thread of that generation.
+    generation: u32,
 }
 
 impl ThreadLatch {
     /// For the calling thread to wait.
     pub(crate) fn new() -> Self {
-        Self { flag: Flag::new(), waiter: std::thread::current() }
+        let (waiter, generation) = (std::thread::current(), os::generation());
+        Self { flag: Flag::new(), waiter, generation }
     }
 
+    /// # Panics
+    /// If it was to be set by a thread that was lost in a fork. What that would have touched may go: it is not there to do so.
     pub(crate) fn wait(&self) {
         while !self.flag.is_set() {
+            assert_eq!(self.generation, os::generation(), "a task was lost in a fork");
             std::thread::park();
         }
     }

@@ -150,6 +150,11 @@ impl Worker {
         use_it(unsafe { current.as_ref() })
     }
 
+    /// The calling thread is no worker any more: it is the only one in the child of a process. To be called there at once.
+    pub(crate) fn forget_current() {
+        CURRENT.set(ptr::null());
+    }
+
     /// Runs this worker on the calling thread until its pool is closed.
     pub(crate) fn serve(&self) {
         self.as_current(|| self.work_until(self.shared.closed()));
@@ -516,7 +521,7 @@ impl Worker {
     /// ```
     #[must_use]
     pub fn is_of(&self, pool: &Pool) -> bool {
-        self.belongs_to(pool.shared())
+        self.belongs_to(pool.shared_now())
     }
 
     /// This worker's number in its pool, from 0. That of a stand-in is that of the worker which is in a

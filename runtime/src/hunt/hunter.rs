@@ -329,6 +329,10 @@ impl Hunt {
             };
             let is_addressed = worker.has_mail() || !worker.seat().inbox().is_empty();
             let stay_awake = done.is_set() || is_addressed || is_work_left;
+            if !stay_awake && shared.is_lost() {
+                // Nobody could ever wake it.
+                drop(AbortOnUnwind("a task waits for what was lost in a fork"));
+            }
             worker.counters().sleeps.add(u64::from(!stay_awake));
             stay_awake
         };

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::environment::{default_assists, default_workers};
@@ -61,7 +62,7 @@ impl Default for PoolBuilder {
             thread_name: Box::new(|index| format!("locksley-{index}")),
             begin: start::Begin::default(),
             makeup: start::Makeup {
-                governor: Box::new(Balanced::default()),
+                governor: Arc::new(Balanced::default()),
                 assists: Assists::ALL,
                 oldest_first: false,
                 placement: Placement::default(),
@@ -100,7 +101,7 @@ impl PoolBuilder {
 
     /// What workers without work do. If not set: [`Balanced`].
     pub fn governor(mut self, governor: impl Governor) -> Self {
-        self.makeup.governor = Box::new(governor);
+        self.makeup.governor = Arc::new(governor);
         self
     }
 
@@ -136,7 +137,7 @@ impl PoolBuilder {
         mut self,
         handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
     ) -> Self {
-        self.makeup.panic_handler = Some(Box::new(handler));
+        self.makeup.panic_handler = Some(Arc::new(handler));
         self
     }
 
@@ -299,7 +300,8 @@ impl Rest {
         spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
         self.makeup.assists = assists.map_or_else(default_assists, Ok)?;
-        start::start(workers, self.begin, self.hooks, self.makeup, threads, spawn)
+        let hooks = Arc::new(self.hooks);
+        start::start(workers, self.begin, hooks, self.makeup, threads, spawn)
     }
 }
 

@@ -35,9 +35,11 @@ pub(crate) struct Shared {
     /// So many seats have been taken; behind them nobody has ever sat.
     seats_taken: AtomicUsize,
     stand_ins: StandIns,
+    /// That of the process which has built the pool.
+    generation: u32,
     inbox: Inbox<Job>,
     sleep: Sleep,
-    governor: Box<dyn Governor>,
+    governor: Arc<dyn Governor>,
     /// Processors allowed when the pool was built.
     processors: Processors,
     assists: Assists,
@@ -46,7 +48,7 @@ pub(crate) struct Shared {
     can_lower_priority: bool,
     /// Whether workers take their own tasks oldest first.
     oldest_first: bool,
-    panic_handler: Option<Box<PanicHandler>>,
+    panic_handler: Option<Arc<PanicHandler>>,
     /// Where a task goes that has become ready.
     placement: Placement,
     /// Where tasks are noted that wait.
@@ -243,6 +245,7 @@ impl Shared {
             workers,
             seats_taken: AtomicUsize::new(workers),
             stand_ins,
+            generation: os::generation(),
             inbox: Inbox::new(),
             sleep,
             governor,
@@ -260,6 +263,11 @@ impl Shared {
 
     pub(crate) fn workers(&self) -> usize {
         self.workers
+    }
+
+    /// Whether its threads are lost: it was built before a fork, and this is the child.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.generation != os::generation()
     }
 
     /// Those of the workers, who come first, and of all stand-ins that there may be.

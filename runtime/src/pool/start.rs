@@ -9,6 +9,7 @@ use super::Pool;
 use super::builder::Affinity;
 use super::error::BuildError;
 use super::global;
+use super::revival::{Recipe, Revival};
 use super::shared::{PanicHandler, Seat, Shared};
 use super::stand_ins::StandIns;
 use super::thread::{Starting, WorkerThread};
@@ -93,12 +94,13 @@ pub(super) struct Begin {
 }
 
 /// What the pool is made of, apart from its threads.
+#[derive(Clone)]
 pub(super) struct Makeup {
-    pub(super) governor: Box<dyn Governor>,
+    pub(super) governor: Arc<dyn Governor>,
     pub(super) assists: Assists,
     pub(super) oldest_first: bool,
     pub(super) placement: Placement,
-    pub(super) panic_handler: Option<Box<PanicHandler>>,
+    pub(super) panic_handler: Option<Arc<PanicHandler>>,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,
 }
@@ -134,7 +136,7 @@ impl Makeup {
 pub(super) fn start(
     workers: usize,
     begin: Begin,
-    hooks: Hooks,
+    hooks: Arc<Hooks>,
     makeup: Makeup,
     threads: Option<Threads>,
     mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
@@ -142,13 +144,20 @@ pub(super) fn start(
     if begin.with_current_thread {
         must_be_no_worker()?;
     }
+    os::watch_for_forks(Worker::forget_current);
+    let recipe = threads.clone().map(|threads| Recipe {
+        workers,
+        begin: Begin { with_current_thread: false, ..begin },
+        hooks: Arc::clone(&hooks),
+        makeup: makeup.clone(),
+        threads,
+    });
     let stand_ins = match threads {
         Some(_) => begin.stand_ins.unwrap_or(workers).min(MAX_WORKERS - workers),
         None => 0,
     };
     let (mut ends, seats): (Vec<_>, Vec<_>) =
         (0..workers + stand_ins).map(|_| makeup.seat()).unzip();
-    let hooks = Arc::new(hooks);
     let ends_of_stand_ins = ends.drain(workers..);
     let stand_ins = StandIns::new(ends_of_stand_ins, threads, Arc::clone(&hooks), begin.affinity);
     let guests = usize::from(begin.with_current_thread);
@@ -158,6 +167,7 @@ pub(super) fn start(
         shared: Arc::clone(&shared),
         threads: Vec::with_capacity(workers),
         is_detached: false,
+        revival: Revival::by(recipe),
     };
     let mut ends = ends.into_iter().enumerate();
     let guest = if begin.with_current_thread { ends.next() } else { None };
