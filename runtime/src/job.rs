@@ -121,7 +121,7 @@ where
         let stack = {
             // SAFETY: the header is the first field of a `Self`, which its creator keeps alive until its end is set.
             let this = unsafe { job.cast::<Self>().as_ref() };
-            if from == worker.index() {
+            if from == worker.seat_index() {
                 this.end().begin_at_home();
             }
             // SAFETY: the word was taken by this worker alone.
@@ -132,7 +132,7 @@ where
             this.end().set_for_stacks()
         };
         // The frame may be gone. The pool is not: this is one of its workers.
-        if from != worker.index() || stack.is_some() {
+        if from != worker.seat_index() || stack.is_some() {
             worker.shared().wake(from, stack);
         }
     }

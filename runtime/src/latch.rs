@@ -6,6 +6,7 @@ use std::thread::Thread;
 
 use crate::countdown::Countdown;
 use crate::fiber::{Mark, Node};
+use crate::os;
 use crate::pool::Shared;
 use crate::primitive::{AtomicPtr, Ordering};
 use crate::worker::Worker;
@@ -32,7 +33,6 @@ pub(crate) trait Latch {
 pub(crate) struct Flag(AtomicPtr<()>);
 
 /// No pointers that a flag could hold.
-const SET: *mut () = std::ptr::without_provenance_mut(1);
 const BEGUN: *mut () = std::ptr::without_provenance_mut(3);
 const TAG: usize = 3;
 
@@ -41,6 +41,9 @@ const TAG: usize = 3;
 pub(crate) struct IsSet;
 
 impl Flag {
+    /// The word of a flag that is set: no pointer that a flag could hold.
+    pub(crate) const SET: *mut () = std::ptr::without_provenance_mut(1);
+
     pub(crate) fn new() -> Self {
         Self::holding(std::ptr::null_mut())
     }
@@ -70,7 +73,7 @@ impl Flag {
     #[inline]
     pub(crate) fn is_set(&self) -> bool {
         // Acquire pairs with the release in `set`: what the task wrote is seen.
-        self.0.load(Ordering::Acquire) == SET
+        self.0.load(Ordering::Acquire) == Self::SET
     }
 
     /// Whether it is as it was made.
@@ -91,7 +94,19 @@ impl Flag {
 
     /// Sets what no stack can wait for.
     pub(crate) fn set(&self) {
-        self.0.store(SET, Ordering::Release);
+        self.0.store(Self::SET, Ordering::Release);
+    }
+
+    /// The word, for those that have more to say by it than that something has happened.
+    pub(crate) fn seen(&self) -> *mut () {
+        // Acquire pairs with the release in `exchange`.
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Changes the word, if it is `from`. Returns what it was.
+    pub(crate) fn exchange(&self, from: *mut (), to: *mut ()) -> Result<*mut (), *mut ()> {
+        // Release pairs with the acquire in `seen` and in `is_set`: whoever sees the word sees what was done before.
+        self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
     }
 
     /// Sets it. The stack that waits for it, if there is one, is the caller's to give back; the flag may be gone.
@@ -99,7 +114,7 @@ impl Flag {
     pub(crate) fn set_for_stacks(&self) -> Option<NonNull<Node>> {
         // Release pairs with the acquire in `is_set` and `await_by`: what the task wrote is seen. Acquire pairs with the release
         // in `await_by`: the node is seen.
-        Node::in_word(self.0.swap(SET, Ordering::AcqRel))
+        Node::in_word(self.0.swap(Self::SET, Ordering::AcqRel))
     }
 
     /// Says that a stack waits; or that there is nothing to wait for.
@@ -110,7 +125,7 @@ impl Flag {
     pub(crate) unsafe fn await_by(&self, node: NonNull<Node>) -> Result<(), IsSet> {
         // Acquire, here and below, as in `is_set`.
         let mut word = self.0.load(Ordering::Acquire);
-        while word != SET {
+        while word != Self::SET {
             // SAFETY: the caller's until the exchange below.
             unsafe { Node::keep(node, word) };
             // Release pairs with the acquire in `held` and `set_for_stacks`: the node is seen as it is.
@@ -148,7 +163,7 @@ impl<'w> WorkerLatch<'w> {
     /// To be set by a worker of the waiter's own pool.
     pub(crate) fn new(waiter: &'w Worker) -> Self {
         let home = waiter.shared();
-        Self { flag: Flag::new(), waiter: waiter.index(), home, from_abroad: false }
+        Self { flag: Flag::new(), waiter: waiter.seat_index(), home, from_abroad: false }
     }
 
     /// To be set by anybody.
@@ -180,16 +195,22 @@ impl Latch for WorkerLatch<'_> {
 pub(crate) struct ThreadLatch {
     flag: Flag,
     waiter: Thread,
+    /// Who sets it is a thread of that generation.
+    generation: u32,
 }
 
 impl ThreadLatch {
     /// For the calling thread to wait.
     pub(crate) fn new() -> Self {
-        Self { flag: Flag::new(), waiter: std::thread::current() }
+        let (waiter, generation) = (std::thread::current(), os::generation());
+        Self { flag: Flag::new(), waiter, generation }
     }
 
+    /// # Panics
+    /// If it was to be set by a thread that was lost in a fork. What that would have touched may go: it is not there to do so.
     pub(crate) fn wait(&self) {
         while !self.flag.is_set() {
+            assert_eq!(self.generation, os::generation(), "a task was lost in a fork");
             std::thread::park();
         }
     }

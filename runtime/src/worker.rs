@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::deque::alternatives::AnyOwner;
 use crate::deque::{ChaseLevOwner, Inbox, Owner, Pushed, Reader, Steal, TakeBack};
 use crate::fiber::Stacks;
-use crate::hunt::{Found, Goal, Hunt};
+use crate::hunt::{Activity, Found, Goal, Hunt};
 use crate::job::{self, Job, Line};
 use crate::latch::Flag;
 use crate::meter::Counters;
@@ -57,6 +57,7 @@ thread_local! {
 #[repr(C)] // what is used most first: shorter instructions
 pub struct Worker {
     deque: ChaseLevOwner<Job>,
+    /// Where it sits.
     index: usize,
     shared: Arc<Shared>,
     summons: Summons,
@@ -64,6 +65,10 @@ pub struct Worker {
     mail: Reader<Job>,
     /// How many times it has polled a task.
     polls: Cell<u32>,
+    /// What its tasks know it by: its own index, or that of the worker that it stands in for.
+    number: Cell<usize>,
+    /// Whether it is in a call that blocks.
+    is_away: Cell<bool>,
     /// Whether its thread is somebody else's, and works for the pool only when it waits for something or says so.
     is_guest: bool,
     stacks: Stacks,
@@ -88,7 +93,18 @@ impl Worker {
         shared: Arc<Shared>,
         data: Box<dyn Any>,
     ) -> Self {
-        let hunt = RefCell::new(Hunt::new(index, &shared));
+        Self::stand_in(index, index, ends, shared, data)
+    }
+
+    /// One that stands in for the worker with that number, from another seat.
+    pub(crate) fn stand_in(
+        number: usize,
+        index: usize,
+        ends: OwnEnds,
+        shared: Arc<Shared>,
+        data: Box<dyn Any>,
+    ) -> Self {
+        let hunt = RefCell::new(Hunt::new(number, index, &shared));
         Self {
             deque: ends.owner,
             index,
@@ -97,6 +113,8 @@ impl Worker {
             hunt,
             mail: ends.mail,
             polls: Cell::new(0),
+            number: Cell::new(number),
+            is_away: Cell::new(false),
             is_guest: false,
             stacks: Stacks::new(),
             data,
@@ -142,6 +160,11 @@ impl Worker {
         // SAFETY: null, or set on this thread by `as_current`, which resets it before the worker is gone, or by `settle`,
         // whose worker is never gone.
         use_it(unsafe { current.as_ref() })
+    }
+
+    /// The calling thread is no worker any more: it is the only one in the child of a process. To be called there at once.
+    pub(crate) fn forget_current() {
+        CURRENT.set(ptr::null());
     }
 
     /// Runs this worker on the calling thread until its pool is closed.
@@ -478,6 +501,44 @@ impl Worker {
         unsafe { job::execute(found.job, self, found.from) }
     }
 
+    /// Is about to call something that blocks; `false` if it has been already.
+    pub(crate) fn goes_away(&self) -> bool {
+        let goes_away = !self.is_away.replace(true);
+        if goes_away {
+            // For those who look there, to find it open.
+            self.deque.open();
+            self.seat().does(Activity::Sleeps);
+        }
+        goes_away
+    }
+
+    /// The call that blocks is over.
+    pub(crate) fn is_back(&self, stand_in: Option<usize>) {
+        self.is_away.set(false);
+        self.seat().does(Activity::Works);
+        if let Some(stand_in) = stand_in {
+            self.shared.release_stand_in(stand_in, self.index());
+        }
+    }
+
+    pub(crate) fn takes_number(&self, number: usize) {
+        self.number.set(number);
+    }
+
+    /// A stand-in works no more. It leaves what it has not run where it is, within reach of all; and says so.
+    pub(crate) fn steps_down(&self) {
+        self.deque.open();
+        if self.has_own_tasks() || !self.seat().inbox().is_empty() {
+            self.shared.sleep().work_was_sent();
+        }
+    }
+
+    /// Where it sits: its index, but for a stand-in.
+    #[inline]
+    pub(crate) fn seat_index(&self) -> usize {
+        self.index
+    }
+
     pub(crate) fn counters(&self) -> &Counters {
         self.seat().counters()
     }
@@ -514,10 +575,11 @@ impl Worker {
     /// ```
     #[must_use]
     pub fn is_of(&self, pool: &Pool) -> bool {
-        self.belongs_to(pool.shared())
+        self.belongs_to(pool.shared_now())
     }
 
-    /// This worker's number in its pool, from 0.
+    /// This worker's number in its pool, from 0. That of a stand-in is that of the worker which is in a
+    /// [blocking call](Self::blocking).
     ///
     /// # Examples
     /// ```
@@ -527,7 +589,7 @@ impl Worker {
     /// ```
     #[must_use]
     pub fn index(&self) -> usize {
-        self.index
+        self.number.get()
     }
 
     /// How many workers its pool has.
@@ -580,7 +642,7 @@ pub(crate) fn care_for_sleepers<T>(deque: &ChaseLevOwner<T>, sleep: &Sleep, summ
 impl fmt::Debug for Worker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Worker")
-            .field("index", &self.index)
+            .field("index", &self.index())
             .field("workers", &self.workers())
             .finish_non_exhaustive()
     }

@@ -75,7 +75,7 @@ struct Signal {
 
 impl Signal {
     fn of(waiter: &Worker) -> Self {
-        Self { flag: Flag::new(), waiter: waiter.index(), home: Arc::clone(waiter.shared()) }
+        Self { flag: Flag::new(), waiter: waiter.seat_index(), home: Arc::clone(waiter.shared()) }
     }
 }
 

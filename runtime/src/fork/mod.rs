@@ -3,8 +3,10 @@
 mod broadcast;
 mod join;
 mod scope;
+mod scope_until;
 mod spawn;
 
 pub use join::join;
 pub use scope::{Scope, in_place_scope, scope};
+pub use scope_until::{CancellableScope, scope_until};
 pub use spawn::{spawn, spawn_fifo};

@@ -90,7 +90,7 @@ impl Worker {
         F: FnOnce(&Worker) + Send + 'static,
     {
         let job = detached(self.shared(), task);
-        let line = self.shared().seat(self.index()).line();
+        let line = self.seat().line();
         // SAFETY: the line is this worker's, and as alive as the pool, which is not closed before the task has ended.
         unsafe { self.push_in_line(line, job) };
     }

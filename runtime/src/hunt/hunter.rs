@@ -67,16 +67,17 @@ pub(crate) struct Hunt {
 }
 
 impl Hunt {
-    pub(crate) fn new(worker: usize, shared: &Shared) -> Self {
+    /// For the worker with that number, in that seat.
+    pub(crate) fn new(worker: usize, seat: usize, shared: &Shared) -> Self {
         let hunter = shared.governor().hunter(worker, shared.workers());
-        let closed = Vec::with_capacity(shared.workers());
+        let closed = Vec::with_capacity(shared.seats());
         Self {
             hunter,
-            victims: Victims::new(worker, shared.workers()),
+            victims: Victims::new(seat),
             closed,
             has_asked: false,
             victim: None,
-            untouched: Untouched::new(shared.workers()),
+            untouched: Untouched::new(shared.seats()),
             slept: Duration::ZERO,
             switches: 0,
         }
@@ -99,7 +100,7 @@ impl Hunt {
         self.account_for_switches(worker, 0);
         let end = match &found {
             None => End::Over,
-            Some(found) if found.from == worker.index() => End::Received,
+            Some(found) if found.from == worker.seat_index() => End::Received,
             Some(_) => End::Stole,
         };
         let prospect = self.prospect(worker, goal.done, failures);
@@ -164,7 +165,7 @@ impl Hunt {
                 return received;
             }
         }
-        self.victim = self.victims.choose();
+        self.victim = self.victims.choose(worker.shared().seats_taken());
         let victim = self.victim?;
         self.steal(worker, victim).or_else(|| {
             let looks_empty = worker.shared().seat(victim).inbox().looks_empty();
@@ -193,9 +194,10 @@ impl Hunt {
 
     /// All other workers, from a random one on.
     fn others(&mut self, worker: &Worker) -> impl Iterator<Item = usize> + use<> {
-        let (first, own, workers) = (self.victims.choose(), worker.index(), worker.workers());
-        let victims = first.into_iter().flat_map(move |first| first..first + workers);
-        victims.map(move |victim| victim % workers).filter(move |&victim| victim != own)
+        let (own, seats) = (worker.seat_index(), worker.shared().seats_taken());
+        let first = self.victims.choose(seats);
+        let victims = first.into_iter().flat_map(move |first| first..first + seats);
+        victims.map(move |victim| victim % seats).filter(move |&victim| victim != own)
     }
 
     /// Looks into the inboxes of all other workers, and not only at a glance.
@@ -305,7 +307,8 @@ impl Hunt {
 
     /// One attempt, or two, at each deque that seems to have been left alone, and one at each such inbox.
     fn take_untouched(&mut self, worker: &Worker) -> Option<Found> {
-        (0..worker.workers()).filter(|&victim| victim != worker.index()).find_map(|victim| {
+        let seats = worker.shared().seats_taken();
+        (0..seats).filter(|&victim| victim != worker.seat_index()).find_map(|victim| {
             if self.untouched.is_inbox_left_alone(victim, worker.shared()) {
                 let sent = take_sent(worker, victim);
                 if sent.is_some() {
@@ -340,12 +343,16 @@ impl Hunt {
             };
             let is_addressed = worker.has_mail() || !worker.seat().inbox().is_empty();
             let stay_awake = goal.is_reached(worker) || is_addressed || is_work_left;
+            if !stay_awake && shared.is_lost() {
+                // Nobody could ever wake it.
+                drop(AbortOnUnwind("a task waits for what was lost in a fork"));
+            }
             worker.counters().sleeps.add(u64::from(!stay_awake));
             stay_awake
         };
         let begin = Instant::now();
         worker.seat().does(Activity::Sleeps);
-        let slept = shared.sleep().sleep(worker.index(), look_again);
+        let slept = shared.sleep().sleep(worker.seat_index(), look_again);
         worker.seat().does(Activity::Hunts);
         if slept != Slept::No {
             self.account_for_switches(worker, 0);
@@ -360,13 +367,14 @@ impl Hunt {
         let census = shared.sleep().census();
         Prospect {
             failures,
-            waits: !std::ptr::eq(done, shared.closed()),
+            waits: !shared.is_end_of_service(worker.seat_index(), done),
             workers: shared.workers(),
             hunting: census.hunting(),
             asleep: census.asleep(),
             processors: shared.processors(),
             worker: worker.index(),
-            victim: self.victim,
+            victim: self.victim.filter(|&victim| victim < shared.workers()),
+            seat: worker.seat_index(),
             shared,
         }
     }
@@ -415,9 +423,9 @@ fn move_away(worker: &Worker) {
 /// Whether a peer that is awake was last on `processor`.
 fn is_taken(processor: usize, worker: &Worker) -> bool {
     let shared = worker.shared();
-    (0..shared.workers()).any(|peer| {
+    (0..shared.seats_taken()).any(|peer| {
         let seat = shared.seat(peer);
-        peer != worker.index()
+        peer != worker.seat_index()
             && seat.activity() != Activity::Sleeps
             && seat.processor() == Some(processor)
     })

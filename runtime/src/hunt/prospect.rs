@@ -45,8 +45,10 @@ pub struct Prospect<'a> {
     pub processors: usize,
     /// This worker.
     pub worker: usize,
-    /// The worker whose deque the last attempt tried.
+    /// The worker whose deque the last attempt tried; `None` if that was a stand-in, or there was none.
     pub victim: Option<usize>,
+    /// Where it sits: a stand-in has the number of another worker.
+    pub(super) seat: usize,
     pub(super) shared: &'a Shared,
 }
 
@@ -58,7 +60,7 @@ pub enum Activity {
     Works,
     /// It looks for work.
     Hunts,
-    /// It sleeps.
+    /// It sleeps, or is in a [blocking call](crate::Worker::blocking).
     Sleeps,
 }
 
@@ -97,7 +99,7 @@ impl Prospect<'_> {
     /// If there is no such worker.
     #[must_use]
     pub fn standing(&self, worker: usize) -> Standing {
-        let here = self.shared.seat(self.worker).processor();
+        let here = self.shared.seat(self.seat).processor();
         self.shared.seat(worker).standing(here)
     }
 

@@ -21,12 +21,12 @@ struct Place {
 const LONG: u32 = 4;
 
 impl Untouched {
-    pub(super) fn new(workers: usize) -> Self {
-        Self(vec![Place::default(); workers])
+    pub(super) fn new(seats: usize) -> Self {
+        Self(vec![Place::default(); seats])
     }
 
     pub(super) fn note(&mut self, shared: &Shared) {
-        for (worker, place) in self.0.iter_mut().enumerate() {
+        for (worker, place) in self.0.iter_mut().enumerate().take(shared.seats_taken()) {
             let marks = shared.seat(worker).marks();
             let is_same = marks.map(|it| it.0) == place.marks.map(|it| it.0);
             let is_first = place.marks.is_none();

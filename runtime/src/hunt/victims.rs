@@ -7,19 +7,18 @@
 pub(crate) struct Victims {
     state: u64,
     thief: usize,
-    workers: usize,
 }
 
 impl Victims {
-    pub(crate) fn new(thief: usize, workers: usize) -> Self {
+    pub(crate) fn new(thief: usize) -> Self {
         // Any odd constant spreads small indices over the word; the state must not be 0.
         let state = (thief as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        Self { state, thief, workers }
+        Self { state, thief }
     }
 
-    /// A worker other than the thief; none in a pool of one.
-    pub(crate) fn choose(&mut self) -> Option<usize> {
-        let others = self.workers - 1;
+    /// A worker other than the thief, of so many; none where it is alone.
+    pub(crate) fn choose(&mut self, workers: usize) -> Option<usize> {
+        let others = workers - 1;
         if others == 0 {
             return None;
         }
@@ -40,10 +39,10 @@ mod tests {
     #[test]
     fn everybody_but_the_thief_is_chosen_about_equally_often() {
         for (thief, workers) in [(0, 2), (1, 2), (0, 7), (3, 7), (6, 7)] {
-            let mut victims = Victims::new(thief, workers);
+            let mut victims = Victims::new(thief);
             let mut times = vec![0_u32; workers];
             for _ in 0..10_000 * (workers - 1) {
-                times[victims.choose().unwrap()] += 1;
+                times[victims.choose(workers).unwrap()] += 1;
             }
             assert_eq!(times.remove(thief), 0);
             assert!(times.iter().all(|t| (9_000..11_000).contains(t)), "{times:?}");
@@ -52,6 +51,6 @@ mod tests {
 
     #[test]
     fn a_pool_of_one_has_no_victims() {
-        assert_eq!(Victims::new(0, 1).choose(), None);
+        assert_eq!(Victims::new(0).choose(1), None);
     }
 }

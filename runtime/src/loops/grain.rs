@@ -34,7 +34,7 @@ pub(super) struct Grain {
 impl Grain {
     /// Begins with one item, which may take long.
     pub(super) fn unknown(worker: &Worker) -> Self {
-        Self::starting_with(1, worker.index())
+        Self::starting_with(1, worker.seat_index())
     }
 
     fn starting_with(items: usize, worker: usize) -> Self {
@@ -45,8 +45,8 @@ impl Grain {
     /// For a worker that has taken over a part: if it is another one.
     #[inline]
     pub(super) fn handed_to(&self, worker: &Worker) -> Option<Self> {
-        let is_other = worker.index() != self.worker;
-        is_other.then(|| Self::starting_with((self.items() / CAUTION).max(1), worker.index()))
+        let is_other = worker.seat_index() != self.worker;
+        is_other.then(|| Self::starting_with((self.items() / CAUTION).max(1), worker.seat_index()))
     }
 
     #[inline]

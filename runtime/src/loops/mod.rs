@@ -5,13 +5,17 @@
 //! whatever a worker is doing, what it has not begun is within reach of the others, except for the rest of
 //! one leaf: as many items as took five microseconds before.
 //!
+//! Each has a form that stops once a [`Cancellation`](crate::Cancellation) is cancelled: [`for_each_until`] and so on.
+//!
 //! This is a small set, for programs that need no more. Chains of adaptors are what iterator libraries are for.
 
 mod filled;
 mod grain;
 mod parts;
+mod until;
 
 pub use parts::{ChunksMut, Parts, chunks_mut};
+pub use until::{for_each_until, map_until, reduce_in_shape_until, reduce_until};
 
 use crate::pool::Pool;
 use crate::worker::Worker;

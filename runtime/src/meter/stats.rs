@@ -94,7 +94,8 @@ impl Sum for WorkerStats {
 pub struct PoolStats {
     /// The pool's governor.
     pub governor: &'static str,
-    /// By worker, in the order of [`Worker::index`](crate::Worker::index).
+    /// By worker, in the order of [`Worker::index`](crate::Worker::index); and behind them the stand-ins that there have been
+    /// ([`Worker::blocking`](crate::Worker::blocking)).
     pub workers: Vec<WorkerStats>,
 }
 

@@ -81,6 +81,13 @@ impl LoweredPriority {
     }
 }
 
+/// Forks are not noticed here.
+pub(crate) fn generation() -> u32 {
+    0
+}
+
+pub(crate) fn watch_for_forks(_in_the_child: fn()) {}
+
 pub(crate) fn lowered_priority_works() -> bool {
     false
 }

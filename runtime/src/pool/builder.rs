@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::environment::{default_assists, default_workers};
@@ -62,7 +63,7 @@ impl Default for PoolBuilder {
             thread_name: Box::new(|index| format!("locksley-{index}")),
             begin: start::Begin::default(),
             makeup: start::Makeup {
-                governor: Box::new(Balanced::default()),
+                governor: Arc::new(Balanced::default()),
                 assists: Assists::ALL,
                 oldest_first: false,
                 placement: Placement::default(),
@@ -132,7 +133,7 @@ impl PoolBuilder {
 
     /// What workers without work do. If not set: [`Balanced`].
     pub fn governor(mut self, governor: impl Governor) -> Self {
-        self.makeup.governor = Box::new(governor);
+        self.makeup.governor = Arc::new(governor);
         self
     }
 
@@ -168,7 +169,7 @@ impl PoolBuilder {
         mut self,
         handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
     ) -> Self {
-        self.makeup.panic_handler = Some(Box::new(handler));
+        self.makeup.panic_handler = Some(Arc::new(handler));
         self
     }
 
@@ -235,14 +236,31 @@ impl PoolBuilder {
         self
     }
 
+    /// How many stand-ins there may be for workers that are in a [blocking call](crate::Worker::blocking). If not set: as many as
+    /// workers. With 0 there are none. Their threads are started when they are needed first, and kept until the pool is dropped.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).stand_ins(0).build()?;
+    /// assert_eq!(pool.run(|worker| worker.blocking(|| "and nobody stands in")), "and nobody stands in");
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn stand_ins(mut self, most: usize) -> Self {
+        self.begin.stand_ins = Some(most);
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
     /// Each of [`BuildError`]'s kinds but the last.
     pub fn build(self) -> Result<Pool, BuildError> {
-        let threads = start::Threads { name: self.thread_name, stack_size: self.stack_size };
+        let workers = number_of_workers(self.workers)?;
+        let names = (0..workers).map(self.thread_name).collect();
+        let threads = start::Threads { names, stack_size: self.stack_size };
         let rest = Rest { begin: self.begin, hooks: self.hooks, makeup: self.makeup };
-        rest.start(self.workers, self.assists, |worker| threads.spawn(worker).map(Some))
+        let spawn = |worker| threads.spawn(worker).map(Some);
+        rest.start(workers, self.assists, Some(threads.clone()), spawn)
     }
 
     /// Starts the workers on threads of your own: `spawn` is called once for each, and sees to it that
@@ -275,7 +293,8 @@ impl PoolBuilder {
     ) -> Result<Pool, BuildError> {
         let begin = start::Begin { affinity: Affinity::Builder, ..self.begin };
         let rest = Rest { begin, hooks: self.hooks, makeup: self.makeup };
-        rest.start(self.workers, self.assists, |worker| spawn(worker).map(|()| None))
+        let workers = number_of_workers(self.workers)?;
+        rest.start(workers, self.assists, None, |worker| spawn(worker).map(|()| None))
     }
 
     /// Makes this the pool that [`Pool::global`] returns, and that [`join`](crate::join), [`scope`](crate::scope) and
@@ -309,18 +328,22 @@ struct Rest {
 impl Rest {
     fn start(
         mut self,
-        workers: Option<usize>,
+        workers: usize,
         assists: Option<Assists>,
+        threads: Option<start::Threads>,
         spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
-        let workers = workers.map_or_else(default_workers, Ok)?;
-        match workers {
-            0 => return Err(BuildError::NoWorkers),
-            1..=MAX_WORKERS => {}
-            _ => return Err(BuildError::TooManyWorkers { asked: workers, most: MAX_WORKERS }),
-        }
         self.makeup.assists = assists.map_or_else(default_assists, Ok)?;
-        start::start(workers, self.begin, self.hooks, self.makeup, spawn)
+        let hooks = Arc::new(self.hooks);
+        start::start(workers, self.begin, hooks, self.makeup, threads, spawn)
+    }
+}
+
+fn number_of_workers(asked: Option<usize>) -> Result<usize, BuildError> {
+    match asked.map_or_else(default_workers, Ok)? {
+        0 => Err(BuildError::NoWorkers),
+        workers @ 1..=MAX_WORKERS => Ok(workers),
+        asked => Err(BuildError::TooManyWorkers { asked, most: MAX_WORKERS }),
     }
 }
 

@@ -2,13 +2,23 @@
 
 use std::cell::Cell;
 use std::io;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 
 use super::{BuildError, Pool, PoolBuilder};
+use crate::os;
 
-static GLOBAL: OnceLock<Pool> = OnceLock::new();
-/// Held while the global pool is being built, so that only one is.
-static BUILDING: Mutex<()> = Mutex::new(());
+/// What there is in this process. Never freed. In a child another takes its place, since its lock may be held by a thread that
+/// is not there.
+static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(ptr::null_mut());
+
+struct Global {
+    generation: u32,
+    pool: OnceLock<&'static Pool>,
+    /// Held while the global pool is being built, so that only one is.
+    building: Mutex<()>,
+}
 
 thread_local! {
     static IN_A_HOOK: Cell<bool> = const { Cell::new(false) };
@@ -26,11 +36,39 @@ pub(super) fn in_a_hook<R>(hook: impl FnOnce() -> R) -> R {
     hook()
 }
 
+fn global() -> &'static Global {
+    let mut current = GLOBAL.load(Ordering::Acquire);
+    loop {
+        // SAFETY: null, or made below and never freed.
+        let known = unsafe { current.as_ref() };
+        let generation = os::generation();
+        if let Some(global) = known
+            && global.generation == generation
+        {
+            return global;
+        }
+        // A pool that was ready before the fork goes on, on new threads; one that was being built is lost.
+        let pool = known.and_then(|global| global.pool.get()).copied();
+        let pool = pool.map_or_else(OnceLock::new, OnceLock::from);
+        let new = Box::into_raw(Box::new(Global { generation, pool, building: Mutex::new(()) }));
+        // Release pairs with the acquire here and above: who finds it sees what is in it.
+        match GLOBAL.compare_exchange(current, new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => current = new,
+            Err(now) => {
+                // SAFETY: made above, and not shown to anybody.
+                drop(unsafe { Box::from_raw(new) });
+                current = now;
+            }
+        }
+    }
+}
+
 pub(super) fn get() -> &'static Pool {
-    if let Some(pool) = GLOBAL.get() {
+    let global = global();
+    if let Some(pool) = global.pool.get() {
         return pool;
     }
-    match build(|| usual().build().or_else(alone)) {
+    match build(global, || usual().build().or_else(alone)) {
         Ok(pool) => pool,
         Err((_, Some(pool))) => pool,
         Err((error, None)) => panic!("the global pool could not be built: {error}"),
@@ -54,22 +92,23 @@ fn alone(error: BuildError) -> Result<Pool, BuildError> {
 }
 
 pub(super) fn set(pool: impl FnOnce() -> Result<Pool, BuildError>) -> Result<(), BuildError> {
-    build(pool).map(drop).map_err(|(error, _)| error)
+    build(global(), pool).map(drop).map_err(|(error, _)| error)
 }
 
 /// The pool built by this call; or why not, and the one that is there instead.
 fn build(
+    global: &Global,
     pool: impl FnOnce() -> Result<Pool, BuildError>,
 ) -> Result<&'static Pool, (BuildError, Option<&'static Pool>)> {
-    let is_being_built = || matches!(BUILDING.try_lock(), Err(TryLockError::WouldBlock));
+    let is_being_built = || matches!(global.building.try_lock(), Err(TryLockError::WouldBlock));
     assert!(
         !(IN_A_HOOK.get() && is_being_built()),
         "a hook cannot use the global pool while that is being built"
     );
-    let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(pool) = GLOBAL.get() {
+    let _building = global.building.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(pool) = global.pool.get() {
         return Err((BuildError::GlobalPoolExists, Some(pool)));
     }
     let pool = pool().map_err(|error| (error, None))?;
-    Ok(GLOBAL.get_or_init(|| pool))
+    Ok(global.pool.get_or_init(|| Box::leak(Box::new(pool))))
 }

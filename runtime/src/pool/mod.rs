@@ -4,9 +4,12 @@ mod builder;
 mod environment;
 mod error;
 mod global;
+mod post;
+mod revival;
 mod shared;
 #[cfg(all(test, not(loom)))]
 mod stall;
+mod stand_ins;
 mod start;
 mod tally;
 mod thread;
@@ -18,6 +21,7 @@ use std::thread::JoinHandle;
 
 pub use builder::{Affinity, PoolBuilder};
 pub use error::BuildError;
+use revival::Revival;
 pub(crate) use shared::{Seat, Shared};
 pub use thread::WorkerThread;
 
@@ -30,6 +34,14 @@ use crate::worker::Worker;
 
 /// Some workers, and what they share: Hood's "parallel machine" ("Hood: A User-Level Threads Library for
 /// Multiprogrammed Multiprocessors", 1998, section 2).
+///
+/// In a child process that was made by `fork` (on Linux) there are none of a pool's threads. A pool that made its threads itself is
+/// then built again, as it was, when it is first used there: with as many workers, the same names, hooks and handlers; the
+/// global pool, too. What the parent's tasks were about is the parent's: in the child they are lost, and so
+/// is what a handle or scope would wait for there (a thread that waits for it panics, or, if it was a worker, ends the
+/// process, instead of hanging). The child may drop the pool. The thread that forked is no worker there, though it was one.
+/// (As in any program, what lies in the frames of other threads is not to be relied on in the child: new threads may be given their
+/// stacks.) A fork should not come while another thread builds its first pool.
 ///
 /// Dropping a pool waits until all detached closures have ended; then futures that are still [tasks](crate::task) are cancelled
 /// and dropped by the workers; and then it waits for its threads. A worker of another pool goes on
@@ -50,6 +62,7 @@ pub struct Pool {
     /// Those to wait for when the pool is dropped.
     threads: Vec<JoinHandle<()>>,
     is_detached: bool,
+    revival: Revival,
 }
 
 impl Pool {
@@ -93,8 +106,17 @@ impl Pool {
         global::get()
     }
 
+    /// For whoever wants to use it. After a fork this has new threads.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+        if self.shared.is_lost() { self.revival.revived().shared() } else { &self.shared }
+    }
+
+    /// The same, but that nothing is started.
+    pub(crate) fn shared_now(&self) -> &Arc<Shared> {
+        if !self.shared.is_lost() {
+            return &self.shared;
+        }
+        self.revival.pool().map_or(&self.shared, Self::shared_now)
     }
 
     /// Lets go of the pool without waiting for it: its workers end when all detached tasks have.
@@ -111,20 +133,23 @@ impl Pool {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn detach(mut self) {
-        self.threads.clear();
+        if !self.shared.is_lost() {
+            self.threads.clear();
+        }
+        self.revival.detach();
         self.is_detached = true;
     }
 
     /// How many workers it has.
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.shared.workers()
+        self.shared_now().workers()
     }
 
     /// What its workers have done so far.
     #[must_use]
     pub fn stats(&self) -> PoolStats {
-        self.shared.stats()
+        self.shared_now().stats()
     }
 
     /// Runs `task` on a worker of this pool and waits for what it returns.
@@ -149,8 +174,9 @@ impl Pool {
         F: FnOnce(&Worker) -> R + Send,
         R: Send,
     {
+        let shared = self.shared();
         Worker::with_current(|current| match current {
-            Some(worker) if worker.belongs_to(&self.shared) => task(worker),
+            Some(worker) if worker.belongs_to(shared) => task(worker),
             Some(stranger) => {
                 let latch = WorkerLatch::set_from_abroad(stranger);
                 self.run_sent(task, latch, |latch| stranger.wait_until(latch.flag()))
@@ -166,7 +192,7 @@ impl Pool {
         L: Latch,
     {
         let job = StackJob::new(task, latch);
-        self.shared.send(job.as_job());
+        self.shared().send(job.as_job());
         wait(job.latch());
         // SAFETY: the latch was waited for.
         unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
@@ -191,12 +217,13 @@ impl Pool {
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        self.shared.begin_detached();
+        let shared = self.shared();
+        shared.begin_detached();
         // SAFETY: it will be run once, because the pool is not closed before; it borrows nothing; its panic is caught.
         let job = unsafe {
             HeapJob::into_job(|worker: &Worker| worker.shared().run_detached(|| task(worker)))
         };
-        push_or_send(&self.shared, job);
+        push_or_send(shared, job);
     }
 }
 
@@ -210,8 +237,13 @@ pub(crate) fn push_or_send(shared: &Arc<Shared>, job: NonNull<crate::job::Job>) 
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.shared.end_detached();
         let threads = std::mem::take(&mut self.threads);
+        if self.shared.is_lost() {
+            // There is nobody to tell, and nobody to wait for, not even to let go of. What was theirs stays where it is.
+            std::mem::forget(threads);
+            return;
+        }
+        self.shared.end_detached();
         if self.is_detached {
             return;
         }
@@ -222,40 +254,45 @@ impl Drop for Pool {
             }
             Some(worker) if worker.belongs_to(&self.shared) => drop(threads),
             _ if threads.is_empty() => {}
-            Some(stranger) if !std::thread::panicking() => work_until_ended(stranger, threads),
-            _ => join_all(threads),
+            Some(stranger) if !std::thread::panicking() => {
+                work_until_ended(stranger, threads, &self.shared);
+            }
+            _ => join_all(threads, &self.shared),
         });
     }
 }
 
 /// Waits for the threads as a worker of another pool waits for anything: by working on. What they still have to do may
 /// need this very worker.
-fn work_until_ended(stranger: &Worker, threads: Vec<JoinHandle<()>>) {
+fn work_until_ended(stranger: &Worker, threads: Vec<JoinHandle<()>>, pool: &Shared) {
     let latch = WorkerLatch::set_from_abroad(stranger);
     let threads = Mutex::new(threads);
     let take = || std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
     std::thread::scope(|scope| {
         let wait = || {
-            join_all(take());
+            join_all(take(), pool);
             // SAFETY: alive until the scope ends, which waits for this thread.
             unsafe { WorkerLatch::set(NonNull::from(&latch)) };
         };
         match std::thread::Builder::new().spawn_scoped(scope, wait) {
             Ok(_) => stranger.wait_until(latch.flag()),
-            Err(_) => join_all(take()), // no thread to be had: wait as any other thread does
+            Err(_) => join_all(take(), pool), // no thread to be had: wait as any other thread does
         }
     });
 }
 
-fn join_all(threads: Vec<JoinHandle<()>>) {
-    for thread in threads {
+fn join_all(threads: Vec<JoinHandle<()>>, pool: &Shared) {
+    let join = |thread: JoinHandle<()>| {
         // A worker reports its panics itself.
         let _ = thread.join();
-    }
+    };
+    threads.into_iter().for_each(join);
+    // When the workers have ended, nobody calls a stand-in any more.
+    pool.stand_ins().take_threads().into_iter().for_each(join);
 }
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Pool").field(&self.shared).finish()
+        f.debug_tuple("Pool").field(self.shared_now()).finish()
     }
 }

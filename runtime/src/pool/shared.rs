@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::stand_ins::StandIns;
+use super::start::Makeup;
 use super::tally::{Left, Tally};
 
 #[cfg(feature = "alternatives")]
@@ -17,7 +19,7 @@ use crate::job::{HeapJob, Job, Line};
 use crate::latch::Flag;
 use crate::meter::{Counters, PoolStats, WorkerStats};
 use crate::os::{self, Assists, Processors, Standing, ThreadClock, ThreadWatch};
-use crate::primitive::{AtomicBool, CachePadded, Ordering};
+use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use crate::sleep::{Sleep, Summons};
 use crate::task::{Placement, Shelves};
 use crate::unwind::{self, AbortOnUnwind, Payload};
@@ -28,10 +30,17 @@ pub(crate) type PanicHandler = dyn Fn(Payload) + Send + Sync;
 
 /// The heart of a pool. It lives as long as the last worker.
 pub(crate) struct Shared {
+    /// Those of the workers, and behind them those of stand-ins.
     seats: Box<[CachePadded<Seat>]>,
+    workers: usize,
+    /// So many seats have been taken; behind them nobody has ever sat.
+    seats_taken: AtomicUsize,
+    stand_ins: StandIns,
+    /// That of the process which has built the pool.
+    generation: u32,
     inbox: Inbox<Job>,
     sleep: Sleep,
-    governor: Box<dyn Governor>,
+    governor: Arc<dyn Governor>,
     /// Processors allowed when the pool was built.
     processors: Processors,
     assists: Assists,
@@ -40,7 +49,7 @@ pub(crate) struct Shared {
     can_lower_priority: bool,
     /// Whether workers take their own tasks oldest first.
     oldest_first: bool,
-    panic_handler: Option<Box<PanicHandler>>,
+    panic_handler: Option<Arc<PanicHandler>>,
     /// Where a task goes that has become ready.
     placement: Placement,
     /// Where tasks are noted that wait.
@@ -220,31 +229,34 @@ impl Seat {
 }
 
 impl Shared {
-    pub(crate) fn new(
-        seats: impl Iterator<Item = Seat>,
-        governor: Box<dyn Governor>,
-        assists: Assists,
+    /// `seats` are those of so many `workers`, some of whom are `guests`, and those of stand-ins.
+    pub(super) fn new(
+        seats: Vec<Seat>,
+        workers: usize,
         guests: usize,
-        oldest_first: bool,
-        placement: Placement,
-        stacks: impl FnOnce(usize) -> Supply,
-        panic_handler: Option<Box<PanicHandler>>,
+        stand_ins: StandIns,
+        makeup: Makeup,
     ) -> Arc<Self> {
-        let seats: Box<[_]> = seats.map(CachePadded::new).collect();
+        let Makeup { governor, assists, .. } = makeup;
+        let seats: Box<[_]> = seats.into_iter().map(CachePadded::new).collect();
         let processors = Processors::allowed();
         // Opens what has to be opened, so that no hunter waits for another one that does.
         let _ = assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads);
         let limit = governor.limit(processors.count());
         // A guest counts as awake, though mostly it is about something else.
         let limit = Limit { awake: limit.awake.saturating_add(guests), ..limit };
-        let sleep = Sleep::new(seats.len(), limit);
+        let sleep = Sleep::with_seats(workers, seats.len(), limit);
         #[cfg(feature = "alternatives")]
         let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
         Arc::new(Self {
-            placement,
+            placement: makeup.placement,
             shelves: Shelves::new(seats.len()),
-            stacks: stacks(seats.len()),
+            stacks: Supply::new(makeup.stacks, seats.len()),
             seats,
+            workers,
+            seats_taken: AtomicUsize::new(workers),
+            stand_ins,
+            generation: os::generation(),
             inbox: Inbox::new(),
             sleep,
             governor,
@@ -252,8 +264,8 @@ impl Shared {
             assists,
             can_lower_priority: assists.has(Assists::LOWERED_PRIORITY)
                 && os::lowered_priority_works(),
-            oldest_first,
-            panic_handler,
+            oldest_first: makeup.oldest_first,
+            panic_handler: makeup.panic_handler,
             tally: Tally::new(),
             closing: AtomicBool::new(false),
             closed: Flag::new(),
@@ -261,11 +273,60 @@ impl Shared {
     }
 
     pub(crate) fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// Whether its threads are lost: it was built before a fork, and this is the child.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.generation != os::generation()
+    }
+
+    /// Those of the workers, who come first, and of all stand-ins that there may be.
+    pub(crate) fn seats(&self) -> usize {
         self.seats.len()
     }
 
-    pub(crate) fn seat(&self, worker: usize) -> &Seat {
-        &self.seats[worker]
+    /// Behind so many seats nobody has ever sat. Exact for those who pushed before the caller's last fence.
+    pub(crate) fn seats_taken(&self) -> usize {
+        self.seats_taken.load(Ordering::Relaxed)
+    }
+
+    /// Somebody is going to sit there, who does not push before this.
+    pub(super) fn takes_seat(&self, seat: usize) {
+        let mut taken = self.seats_taken();
+        while taken <= seat {
+            // Relaxed: whoever looks for what that one pushed has a fence between, as it has (`../sleep/README.md`).
+            match self.seats_taken.compare_exchange(
+                taken,
+                seat + 1,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return,
+                Err(now) => taken = now,
+            }
+        }
+    }
+
+    fn taken(&self) -> &[CachePadded<Seat>] {
+        &self.seats[..self.seats_taken()]
+    }
+
+    pub(super) fn stand_ins(&self) -> &StandIns {
+        &self.stand_ins
+    }
+
+    /// Whether `done` is what who sits there works until, and not the end of some task.
+    pub(crate) fn is_end_of_service(&self, seat: usize, done: &Flag) -> bool {
+        let end = match seat.checked_sub(self.workers) {
+            None => &self.closed,
+            Some(stand_in) => self.stand_ins.is_released(stand_in),
+        };
+        std::ptr::eq(done, end)
+    }
+
+    pub(crate) fn seat(&self, seat: usize) -> &Seat {
+        &self.seats[seat]
     }
 
     pub(crate) fn inbox(&self) -> &Inbox<Job> {
@@ -333,22 +394,22 @@ impl Shared {
     }
 
     pub(crate) fn stats(&self) -> PoolStats {
-        let workers = self.seats.iter().map(|seat| seat.stats()).collect();
+        let workers = self.taken().iter().map(|seat| seat.stats()).collect();
         PoolStats { governor: self.governor.name(), workers }
     }
 
     /// Whether any worker could take something now. Exact for what was pushed or sent before the caller's last fence.
     pub(crate) fn is_work_left(&self) -> bool {
         let is_left = |seat: &CachePadded<Seat>| seat.has_tasks() || !seat.inbox.is_empty();
-        self.seats.iter().any(is_left) || !self.inbox.is_empty()
+        self.taken().iter().any(is_left) || !self.inbox.is_empty()
     }
 
     /// Has the deques opened that their owners have closed, so that what was pushed to them is seen and what will be
-    /// pushed is pushed openly. `scratch` is empty before and after, and has room for all workers.
+    /// pushed is pushed openly. `scratch` is empty before and after, and has room for all seats.
     pub(crate) fn open_deques(&self, scratch: &mut Vec<(usize, Closed)>) {
         let closed =
             |(worker, seat): (usize, &CachePadded<Seat>)| Some((worker, seat.thief.ask()?));
-        scratch.extend(self.seats.iter().enumerate().filter_map(closed));
+        scratch.extend(self.taken().iter().enumerate().filter_map(closed));
         // Where the barrier fails, the owners are asked all the same, and open with their next push or pop.
         let may_open = !scratch.is_empty() && os::heavy_barrier();
         for (worker, closed) in scratch.drain(..) {
@@ -392,6 +453,10 @@ impl Shared {
         if let Some(stack) = stack {
             // SAFETY: what sets a flag for stacks hands the node over, once; alive, since its stack waits.
             unsafe { self.seats[worker].returns.send(stack) };
+            // A stand-in that nobody wants does not sleep in the pool.
+            if let Some(stand_in) = worker.checked_sub(self.workers) {
+                self.stand_ins.ring(stand_in);
+            }
         }
         self.sleep.wake(worker);
     }
@@ -426,6 +491,7 @@ impl Shared {
             Left::Tasks => self.cancel_tasks(),
             Left::Nothing => {
                 self.closed.set();
+                self.stand_ins.close();
                 self.sleep.wake_all();
             }
         }

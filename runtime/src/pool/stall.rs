@@ -204,6 +204,86 @@ fn a_stuck_worker_is_helped_though_another_is_held() {
     }
 }
 
+/// A worker is held at any step of a blocking call: of calling its stand-in, or of coming back.
+#[test]
+fn others_finish_while_a_worker_is_held_on_its_way_into_a_blocking_call_or_out_of_it() {
+    const TASKS: usize = 8;
+    let mut times_held = 0;
+    for workers in [2, 3] {
+        for steps in 0..60 {
+            let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after: Some(0) };
+            let pool = Pool::builder().workers(workers).governor(governor).build().unwrap();
+            let gate = Arc::new(Gate::default());
+            let done = Arc::new(AtomicUsize::new(0));
+            let (at, count) = (Arc::clone(&gate), Arc::clone(&done));
+            pool.spawn(move |w| {
+                for _ in 0..TASKS {
+                    let count = Arc::clone(&count);
+                    w.spawn(move |_| {
+                        count.fetch_add(1, Ordering::Release);
+                    });
+                }
+                stepped::arm(steps, &at);
+                w.blocking(|| ());
+                stepped::disarm();
+            });
+            let held = gate.wait_until_held();
+            let finished = wait_for(&done, TASKS);
+            let again = Arc::clone(&done);
+            pool.spawn(move |_| {
+                again.fetch_add(1, Ordering::Release);
+            });
+            let finished_again = wait_for(&done, TASKS + 1);
+            gate.open();
+            assert_eq!(finished, TASKS, "held after {steps} steps");
+            assert_eq!(finished_again, TASKS + 1, "held after {steps} steps");
+            times_held += usize::from(held);
+        }
+    }
+    assert!(times_held > 10, "the harness holds threads: {times_held}");
+}
+
+/// A stand-in is held at any step: in its task, on its way out, while it rests, or when it is called again.
+#[test]
+fn others_finish_while_a_stand_in_is_held_at_any_step() {
+    let mut times_held = 0;
+    for steps in (0..120).chain((120..600).step_by(37)) {
+        let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after: Some(0) };
+        let pool = Pool::builder().workers(1).stand_ins(PARENTS);
+        let pool = pool.governor(governor).build().unwrap();
+        let gate = Arc::new(Gate::default());
+        let (done, armed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        for round in 0..PARENTS {
+            let (gate, done, armed) = (Arc::clone(&gate), Arc::clone(&done), Arc::clone(&armed));
+            pool.spawn(move |w| {
+                let is_armed = Arc::clone(&armed);
+                w.spawn(move |w| {
+                    if round == 0 {
+                        stepped::arm(steps, &gate);
+                    }
+                    armed.fetch_add(1, Ordering::Release);
+                    for _ in 0..CHILDREN {
+                        let done = Arc::clone(&done);
+                        w.spawn(move |_| {
+                            done.fetch_add(1, Ordering::Release);
+                        });
+                    }
+                });
+                // Of the only worker's tasks one was taken by its stand-in.
+                w.blocking(|| wait_for(&is_armed, 1));
+            });
+        }
+        let all = PARENTS * CHILDREN;
+        let finished = wait_for(&done, all - IN_HAND);
+        times_held += usize::from(gate.is_held());
+        gate.open();
+        drop(pool);
+        assert!(finished >= all - IN_HAND, "held after {steps} steps: {finished} of {all}");
+        assert_eq!(done.load(Ordering::Acquire), all, "nothing is lost");
+    }
+    assert!(times_held > 50, "the harness holds threads: {times_held}");
+}
+
 /// One thief takes tasks by halves, from a worker that does not touch them, and is held at any step of that. It has one in hand
 /// that it will run, and at most one that it moves; the other thief gets the rest.
 #[cfg(feature = "alternatives")]

@@ -9,15 +9,18 @@ use super::Pool;
 use super::builder::Affinity;
 use super::error::BuildError;
 use super::global;
+use super::revival::{Recipe, Revival};
 use super::shared::{PanicHandler, Seat, Shared};
+use super::stand_ins::StandIns;
 use super::thread::{Starting, WorkerThread};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::{DequeKind, any};
 use crate::deque::{chase_lev, mailbox};
-use crate::fiber::{StackOptions, Supply};
+use crate::fiber::StackOptions;
 use crate::hunt::Governor;
 use crate::os::{self, Assists};
 use crate::primitive::{AtomicUsize, Ordering};
+use crate::sleep::MAX_WORKERS;
 use crate::task::Placement;
 use crate::unwind::{self, Payload};
 use crate::worker::{OwnEnds, Worker};
@@ -40,22 +43,42 @@ impl Hooks {
 }
 
 /// How the threads are to be that the standard library makes.
+#[derive(Clone)]
 pub(super) struct Threads {
-    pub(super) name: Box<dyn Fn(usize) -> String>,
+    /// By worker.
+    pub(super) names: Arc<[String]>,
     pub(super) stack_size: Option<usize>,
 }
 
 impl Threads {
     /// Gives a worker a thread.
     pub(super) fn spawn(&self, worker: WorkerThread) -> io::Result<JoinHandle<()>> {
-        let mut thread = thread::Builder::new().name((self.name)(worker.index()));
-        if let Some(bytes) = self.stack_size {
-            thread = thread.stack_size(bytes);
-        }
-        thread.spawn(|| {
+        let name = self.names[worker.index()].clone();
+        self.spawn_as(name, || {
             worker.ask_for_turns();
             worker.run();
         })
+    }
+
+    /// Gives a thread to who stands in for the worker with that number.
+    pub(super) fn spawn_stand_in(
+        &self,
+        worker: usize,
+        serve: impl FnOnce() + Send + 'static,
+    ) -> io::Result<JoinHandle<()>> {
+        self.spawn_as(format!("{}'", self.names[worker]), serve)
+    }
+
+    fn spawn_as(
+        &self,
+        name: String,
+        serve: impl FnOnce() + Send + 'static,
+    ) -> io::Result<JoinHandle<()>> {
+        let mut thread = thread::Builder::new().name(name);
+        if let Some(bytes) = self.stack_size {
+            thread = thread.stack_size(bytes);
+        }
+        thread.spawn(serve)
     }
 }
 
@@ -67,16 +90,19 @@ pub(super) struct Begin {
     pub(super) in_background: bool,
     /// Whether the calling thread is one of them.
     pub(super) with_current_thread: bool,
+    /// How many stand-ins there may be; if not set, as many as workers.
+    pub(super) stand_ins: Option<usize>,
 }
 
 /// What the pool is made of, apart from its threads.
+#[derive(Clone)]
 pub(super) struct Makeup {
-    pub(super) governor: Box<dyn Governor>,
+    pub(super) governor: Arc<dyn Governor>,
     pub(super) assists: Assists,
     pub(super) oldest_first: bool,
     pub(super) placement: Placement,
     pub(super) stacks: StackOptions,
-    pub(super) panic_handler: Option<Box<PanicHandler>>,
+    pub(super) panic_handler: Option<Arc<PanicHandler>>,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,
 }
@@ -107,35 +133,44 @@ impl Makeup {
 }
 
 /// Has `spawn` give a thread to each of `workers` workers, and returns when each of them is ready, or all have ended again;
-/// or at once, if they begin in the background. What `spawn` returns is joined when the pool is dropped.
+/// or at once, if they begin in the background. What `spawn` returns is joined when the pool is dropped. `threads` are how
+/// stand-ins get theirs, if at all.
 pub(super) fn start(
     workers: usize,
     begin: Begin,
-    hooks: Hooks,
+    hooks: Arc<Hooks>,
     makeup: Makeup,
+    threads: Option<Threads>,
     mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
 ) -> Result<Pool, BuildError> {
     if begin.with_current_thread {
         must_be_no_worker()?;
     }
-    let (ends, seats): (Vec<_>, Vec<_>) = (0..workers).map(|_| makeup.seat()).unzip();
-    let shared = Shared::new(
-        seats.into_iter(),
-        makeup.governor,
-        makeup.assists,
-        usize::from(begin.with_current_thread),
-        makeup.oldest_first,
-        makeup.placement,
-        |workers| Supply::new(makeup.stacks, workers),
-        makeup.panic_handler,
-    );
+    os::watch_for_forks(Worker::forget_current);
+    let recipe = threads.clone().map(|threads| Recipe {
+        workers,
+        begin: Begin { with_current_thread: false, ..begin },
+        hooks: Arc::clone(&hooks),
+        makeup: makeup.clone(),
+        threads,
+    });
+    let stand_ins = match threads {
+        Some(_) => begin.stand_ins.unwrap_or(workers).min(MAX_WORKERS - workers),
+        None => 0,
+    };
+    let (mut ends, seats): (Vec<_>, Vec<_>) =
+        (0..workers + stand_ins).map(|_| makeup.seat()).unzip();
+    let ends_of_stand_ins = ends.drain(workers..);
+    let stand_ins = StandIns::new(ends_of_stand_ins, threads, Arc::clone(&hooks), begin.affinity);
+    let guests = usize::from(begin.with_current_thread);
+    let shared = Shared::new(seats, workers, guests, stand_ins, makeup);
     // From here on an early return closes the pool: its handle is dropped, and with it the workers end.
     let mut pool = Pool {
         shared: Arc::clone(&shared),
         threads: Vec::with_capacity(workers),
         is_detached: false,
+        revival: Revival::by(recipe),
     };
-    let hooks = Arc::new(hooks);
     let mut ends = ends.into_iter().enumerate();
     let guest = if begin.with_current_thread { ends.next() } else { None };
     let muster = (!begin.in_background).then(|| Arc::new(Muster::of(ends.len())));

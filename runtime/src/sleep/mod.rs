@@ -94,16 +94,23 @@ pub(crate) struct Summons {
 }
 
 impl Sleep {
+    /// For so many workers, and no others.
+    #[cfg(test)]
     pub(crate) fn new(workers: usize, limit: Limit) -> Self {
-        debug_assert!(workers <= MAX_WORKERS);
+        Self::with_seats(workers, workers, limit)
+    }
+
+    /// For so many workers, of whom others may take the places: they sit in `seats` seats.
+    pub(crate) fn with_seats(workers: usize, seats: usize, limit: Limit) -> Self {
+        debug_assert!(workers <= seats && seats <= MAX_WORKERS);
         Self {
             limit,
             #[cfg(feature = "alternatives")]
             wakes_with_every_push: 0,
             spare: workers.saturating_sub(limit.awake.max(1)) as u32,
             counters: Counters::new(),
-            sleepers: Sleepers::new(workers),
-            parkers: (0..workers).map(|_| CachePadded::new(Parker::new())).collect(),
+            sleepers: Sleepers::new(seats),
+            parkers: (0..seats).map(|_| CachePadded::new(Parker::new())).collect(),
         }
     }
 

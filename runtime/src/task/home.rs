@@ -102,7 +102,7 @@ impl Runner for AtWorker<'_> {
 
     fn remember(&self, task: NonNull<Header>) {
         // SAFETY: it is being run here, and `execute` takes it down when it has finished.
-        unsafe { self.0.shared().shelves().put_up(task, self.0.index()) };
+        unsafe { self.0.shared().shelves().put_up(task, self.0.seat_index()) };
     }
 
     fn home(&self) -> Option<Arc<Shared>> {

@@ -4,6 +4,7 @@ mod affinity;
 #[cfg(not(loom))]
 mod barrier;
 mod clock;
+mod fork;
 #[cfg(not(loom))]
 mod futex;
 mod load;
@@ -24,6 +25,7 @@ pub(super) use barrier::probe as probe_heavy_barrier;
 pub(crate) use barrier::{heavy_barrier, works as heavy_barrier_works};
 pub(super) use clock::probe as probe_thread_clock;
 pub(crate) use clock::{ThreadClock, process_time};
+pub(crate) use fork::{generation, watch_for_forks};
 #[cfg(not(loom))]
 pub(crate) use futex::Futex;
 #[cfg(not(loom))]

@@ -5,6 +5,7 @@ use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
+use super::fork::generation;
 use super::rseq::ProcessorNumber;
 use super::switches::{Switch, SwitchRing};
 use super::{affinity, rseq, switches};
@@ -20,6 +21,8 @@ pub(crate) struct ThreadWatch {
     switches: UnsafeCell<Option<SwitchRing>>,
     may_be_pulled: bool,
     door: Door,
+    /// In a child of this process the thread is not there, nor is its ring.
+    generation: u32,
 }
 
 // SAFETY: the pointer is followed only by a visitor, whom the thread waits for before it ends.
@@ -48,12 +51,17 @@ impl ThreadWatch {
                 && thread != std::process::id().cast_signed()
                 && affinity::probe().is_ok(),
             door: Door::new(),
+            generation: generation(),
         }
+    }
+
+    fn enter(&self) -> Option<Visit<'_>> {
+        if self.generation == generation() { self.door.enter() } else { None }
     }
 
     /// The processor that the thread last ran on.
     pub(crate) fn processor(&self) -> Option<usize> {
-        self.processor_seen_by(&self.door.enter()?)
+        self.processor_seen_by(&self.enter()?)
     }
 
     fn processor_seen_by(&self, _visit: &Visit<'_>) -> Option<usize> {
@@ -70,7 +78,7 @@ impl ThreadWatch {
 
     /// Where the thread is, as seen by one that runs on processor `here`.
     pub(crate) fn standing(&self, here: Option<usize>) -> Standing {
-        let Some(visit) = self.door.enter() else { return Standing::Unknown };
+        let Some(visit) = self.enter() else { return Standing::Unknown };
         let processor = self.processor_seen_by(&visit);
         let is_here = processor.is_some() && processor == here;
         match self.ring_seen_by(&visit).and_then(SwitchRing::latest) {
@@ -85,7 +93,7 @@ impl ThreadWatch {
 
     /// How often the thread has left its processor and come back; `None` where there are no records, or no longer.
     pub(crate) fn switches(&self) -> Option<u64> {
-        let visit = self.door.enter()?;
+        let visit = self.enter()?;
         self.ring_seen_by(&visit).map(SwitchRing::completed)
     }
 
@@ -95,7 +103,7 @@ impl ThreadWatch {
         if !self.may_be_pulled {
             return false;
         }
-        let Some(visit) = self.door.enter() else { return false };
+        let Some(visit) = self.enter() else { return false };
         visit.alone(|| affinity::move_briefly(self.thread, here)).unwrap_or(false)
     }
 
@@ -104,6 +112,10 @@ impl ThreadWatch {
     /// # Panics
     /// If another thread calls this.
     pub(crate) fn retire(&self) {
+        if self.generation != generation() {
+            // The visitors that there were will never leave; and the ring is not mapped, so it must not be unmapped.
+            return;
+        }
         assert_eq!(this_thread(), self.thread, "a thread can only retire itself");
         self.door.close();
         // SAFETY: there are no visitors, there will be none, and no other thread gets here.

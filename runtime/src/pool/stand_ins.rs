@@ -1,0 +1,153 @@
+//! Stand-ins: threads that work in the place of workers which are blocked in system calls.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use super::builder::Affinity;
+use super::post::{Called, Duty, Post};
+use super::shared::Shared;
+use super::start::{Hook, Hooks, Threads};
+use crate::latch::Flag;
+use crate::os::{self, Assists};
+use crate::primitive::CachePadded;
+use crate::unwind::{self, AbortOnUnwind};
+use crate::worker::{OwnEnds, Worker};
+
+/// All stand-ins of a pool, those to come included.
+pub(crate) struct StandIns {
+    places: Box<[CachePadded<Place>]>,
+    threads: Option<Threads>,
+    hooks: Arc<Hooks>,
+    affinity: Affinity,
+}
+
+struct Place {
+    post: Post,
+    /// For the thread, when there is one.
+    ends: Mutex<Option<OwnEnds>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl StandIns {
+    /// One for each of `ends`; `threads` are how the pool makes them, if it does.
+    pub(super) fn new(
+        ends: impl Iterator<Item = OwnEnds>,
+        threads: Option<Threads>,
+        hooks: Arc<Hooks>,
+        affinity: Affinity,
+    ) -> Self {
+        let place = |ends| {
+            let (ends, thread) = (Mutex::new(Some(ends)), Mutex::new(None));
+            CachePadded::new(Place { post: Post::new(), ends, thread })
+        };
+        Self { places: ends.map(place).collect(), threads, hooks, affinity }
+    }
+
+    /// What a stand-in works until.
+    pub(super) fn is_released(&self, stand_in: usize) -> &Flag {
+        self.places[stand_in].post.is_released()
+    }
+
+    /// The pool has been closed: they all end. The caller wakes those that sleep in the pool.
+    pub(super) fn close(&self) {
+        self.places.iter().for_each(|place| place.post.close());
+    }
+
+    /// A stack was given back to that stand-in, which may rest.
+    pub(super) fn ring(&self, stand_in: usize) {
+        self.places[stand_in].post.ring();
+    }
+
+    /// The threads that there have been, to be waited for, once the pool is closed.
+    pub(super) fn take_threads(&self) -> Vec<JoinHandle<()>> {
+        let take = |place: &CachePadded<Place>| {
+            place.thread.lock().unwrap_or_else(PoisonError::into_inner).take()
+        };
+        self.places.iter().filter_map(take).collect()
+    }
+}
+
+impl Shared {
+    /// Has somebody stand in for the worker with that number. Returns who; `None` if nobody is to be had.
+    pub(crate) fn call_stand_in(self: &Arc<Self>, number: usize) -> Option<usize> {
+        if self.closed().is_set() {
+            return None;
+        }
+        let places = &self.stand_ins().places;
+        let (stand_in, called) = places
+            .iter()
+            .enumerate()
+            .find_map(|(index, place)| Some((index, place.post.call(number)?)))?;
+        if called == Called::NeedsThread && start(self, stand_in, number).is_err() {
+            places[stand_in].post.leave_vacant(number);
+            return None;
+        }
+        Some(stand_in)
+    }
+
+    /// The worker with that number is back. Its stand-in steps down when it has ended what it is about.
+    pub(crate) fn release_stand_in(&self, stand_in: usize, number: usize) {
+        self.stand_ins().places[stand_in].post.release(number);
+        // As when a latch has been set.
+        self.sleep().wake(self.workers() + stand_in);
+    }
+}
+
+/// Gives a stand-in its thread.
+fn start(shared: &Arc<Shared>, stand_in: usize, number: usize) -> io::Result<()> {
+    let stand_ins = shared.stand_ins();
+    let threads = stand_ins.threads.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+    // Before it pushes anything: then it is looked for there.
+    shared.takes_seat(shared.workers() + stand_in);
+    let its_shared = Arc::clone(shared);
+    let thread = threads.spawn_stand_in(number, move || serve(&its_shared, stand_in, number))?;
+    let mut place =
+        stand_ins.places[stand_in].thread.lock().unwrap_or_else(PoisonError::into_inner);
+    *place = Some(thread);
+    Ok(())
+}
+
+/// What a stand-in's thread does. `number` is that of the worker that it stands in for first.
+fn serve(shared: &Arc<Shared>, stand_in: usize, number: usize) {
+    let stand_ins = shared.stand_ins();
+    let place = &stand_ins.places[stand_in];
+    let ends = place.ends.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let ends = ends.expect("a post is given a thread once");
+    if stand_ins.affinity == Affinity::Process {
+        os::move_to_process_affinity();
+    }
+    if let Some(turn) = shared.governor().turn()
+        && shared.assists().has(Assists::SHORT_TURNS)
+    {
+        os::shorten_turns(turn);
+    }
+    let report = |payload| shared.report_panic(payload);
+    let hooks = &stand_ins.hooks;
+    let data = unwind::halt(|| hooks.make_data(number)).unwrap_or_else(|payload| {
+        report(payload);
+        Box::new(())
+    });
+    let seat = shared.workers() + stand_in;
+    let abort = AbortOnUnwind("a governor panicked");
+    let worker = Worker::stand_in(number, seat, ends, Arc::clone(shared), data);
+    abort.disarm();
+    let call = |hook: &Option<Hook>| {
+        let called = unwind::halt(|| hook.iter().for_each(|hook| hook(number)));
+        called.unwrap_or_else(report);
+    };
+    worker.as_current(|| {
+        call(&hooks.on_start);
+        shared.seat(seat).appear(shared.assists());
+        let attend = || place.post.attend(|| shared.closed().is_set(), || worker.has_ready_stack());
+        while let Some(duty) = attend() {
+            match duty {
+                Duty::Worker(number) => worker.stand_in_for(number, place.post.is_released()),
+                Duty::Returns => worker.resume_all(),
+            }
+        }
+        shared.seat(seat).disappear();
+        call(&hooks.on_exit);
+    });
+    unwind::halt(|| drop(worker)).unwrap_or_else(report);
+}

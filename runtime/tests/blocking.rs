@@ -1,0 +1,363 @@
+//! Blocking calls: while a worker is in one, somebody stands in.
+
+mod common;
+
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{Confined, Restless, Sleepy, message};
+use locksley::{Pool, PoolBuilder, Worker, blocking};
+#[cfg(feature = "stacks")]
+use locksley::{block_on, sync::Semaphore};
+
+const SOON: Duration = Duration::from_secs(20);
+
+fn wait_until(flag: &AtomicBool) {
+    while !flag.load(Ordering::Acquire) {
+        thread::yield_now();
+    }
+}
+
+/// Pools of so many workers, under governors that sleep early, never, and with a limit.
+fn pools(workers: usize) -> [Pool; 4] {
+    let builder = || Pool::builder().workers(workers).stand_ins(20);
+    let builders: [PoolBuilder; 4] = [
+        builder(),
+        builder().governor(Sleepy),
+        builder().governor(Restless),
+        builder().governor(Confined),
+    ];
+    builders.map(|builder| builder.build().unwrap())
+}
+
+#[test]
+fn outside_of_a_pool_it_is_a_call() {
+    assert_eq!(blocking(|| 6 * 7), 42);
+}
+
+#[test]
+fn the_tasks_of_the_only_worker_run_while_it_blocks() {
+    for pool in pools(1) {
+        for _ in 0..50 {
+            let (sender, receiver) = channel();
+            let received = pool.run(move |w| {
+                w.spawn(move |_| sender.send(1).unwrap());
+                w.blocking(|| receiver.recv_timeout(SOON))
+            });
+            assert_eq!(received, Ok(1));
+        }
+    }
+}
+
+#[test]
+fn as_many_are_at_work_as_the_pool_has_workers() {
+    for pool in pools(3) {
+        let (at_work, done) = (AtomicUsize::new(0), AtomicBool::new(false));
+        pool.run(|w| {
+            w.scope(|w, scope| {
+                for _ in 0..3 {
+                    scope.spawn_on(w, |w, _| w.blocking(|| wait_until(&done)));
+                }
+                // These need three at the same time, and three workers are blocked, or two and one is here.
+                for _ in 0..3 {
+                    scope.spawn_on(w, |_, _| {
+                        at_work.fetch_add(1, Ordering::AcqRel);
+                        while at_work.load(Ordering::Acquire) < 3 {
+                            thread::yield_now();
+                        }
+                        done.store(true, Ordering::Release);
+                    });
+                }
+            });
+        });
+        assert!(done.into_inner());
+    }
+}
+
+#[test]
+fn what_arrives_while_all_workers_block_is_done() {
+    for pool in pools(2) {
+        let (pool, released) = (Arc::new(pool), Arc::new(AtomicBool::new(false)));
+        let blocked = Arc::new(AtomicUsize::new(0));
+        for _ in 0..2 {
+            let (released, blocked) = (Arc::clone(&released), Arc::clone(&blocked));
+            pool.spawn(move |w| {
+                w.blocking(|| {
+                    blocked.fetch_add(1, Ordering::AcqRel);
+                    wait_until(&released);
+                });
+            });
+        }
+        while blocked.load(Ordering::Acquire) < 2 {
+            thread::yield_now();
+        }
+        let sum = pool.run(|w| w.reduce(0..100_000_u64, || 0, |a, n| a + n, |a, b| a + b));
+        assert_eq!(sum, 4_999_950_000);
+        released.store(true, Ordering::Release);
+    }
+}
+
+#[test]
+fn a_stand_in_has_the_number_of_the_worker_and_a_thread_and_data_of_its_own() {
+    let pool = Pool::builder()
+        .workers(2)
+        .thread_name(|index| format!("w{index}"))
+        .worker_data(|index| (index, thread::current().id()))
+        .build()
+        .unwrap();
+    let seen = pool.run(|w| {
+        let (sender, receiver) = channel();
+        for _ in 0..100 {
+            let sender = sender.clone();
+            w.spawn(move |w| {
+                let (index, id) = *w.data::<(usize, thread::ThreadId)>().unwrap();
+                assert_eq!(id, thread::current().id());
+                assert!(index < w.workers());
+                let name = thread::current().name().unwrap().to_owned();
+                thread::sleep(Duration::from_millis(1));
+                sender.send((w.index(), name)).unwrap();
+            });
+        }
+        drop(sender);
+        let here = w.index();
+        (here, w.blocking(|| receiver.iter().collect::<Vec<_>>()))
+    });
+    let (here, seen) = seen;
+    assert_eq!(seen.len(), 100);
+    assert!(seen.iter().all(|(index, _)| *index < 2));
+    let names: HashSet<_> = seen.iter().map(|(_, name)| name.as_str()).collect();
+    let blocked = format!("w{here}");
+    assert!(!names.contains(&*blocked), "that one is blocked: {names:?}");
+    let stand_in = format!("w{here}'");
+    assert!(names.contains(&*stand_in), "{names:?}");
+    assert!(seen.iter().filter(|(_, name)| *name == stand_in).all(|(index, _)| *index == here));
+    assert_eq!(pool.workers(), 2);
+    assert_eq!(pool.stats().workers.len(), 3, "and one stand-in");
+}
+
+#[test]
+fn what_only_the_blocked_worker_may_run_waits_for_it() {
+    let pool = Pool::new(2).unwrap();
+    let (released, sent) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
+    thread::scope(|scope| {
+        let (sender, receiver) = channel();
+        let (pool, released) = (&pool, &released);
+        scope.spawn(move || {
+            pool.run(|w| {
+                w.blocking(|| {
+                    sender.send((w.index(), thread::current().id())).unwrap();
+                    wait_until(released);
+                });
+            });
+        });
+        let (index, thread) = receiver.recv().unwrap();
+        let (answer, answers) = channel();
+        pool.spawn_at(index, move |w| answer.send((w.index(), thread::current().id())).unwrap());
+        let flag = Arc::clone(&sent);
+        pool.spawn(move |_| flag.store(true, Ordering::Release));
+        wait_until(&sent);
+        assert!(answers.recv_timeout(Duration::from_millis(20)).is_err(), "it waits");
+        released.store(true, Ordering::Release);
+        assert_eq!(answers.recv_timeout(SOON), Ok((index, thread)));
+    });
+    assert_eq!(pool.broadcast(Worker::index), [0, 1]);
+}
+
+#[test]
+fn panics_pass_through_and_nothing_stays_behind() {
+    let pool = Pool::builder().workers(1).stand_ins(1).build().unwrap();
+    for _ in 0..20 {
+        let caught =
+            catch_unwind(AssertUnwindSafe(|| pool.run(|w| w.blocking(|| panic!("in the call")))));
+        assert_eq!(message(&*caught.unwrap_err()), "in the call");
+        // The stand-in can be had again.
+        let (sender, receiver) = channel();
+        let received = pool.run(move |w| {
+            w.spawn(move |_| sender.send(2).unwrap());
+            w.blocking(|| receiver.recv_timeout(SOON))
+        });
+        assert_eq!(received, Ok(2));
+    }
+}
+
+#[test]
+fn of_calls_inside_one_another_the_outermost_counts() {
+    let pool = Pool::builder().workers(1).stand_ins(4).build().unwrap();
+    pool.run(|w| {
+        w.blocking(|| w.blocking(|| blocking(|| ())));
+        w.blocking(|| ());
+    });
+    assert!(pool.stats().workers.len() <= 2, "one stand-in, at most");
+}
+
+#[test]
+fn there_are_no_more_stand_ins_than_allowed() {
+    for most in [0, 1, 2, 5] {
+        let pool = Pool::builder().workers(1).stand_ins(most).build().unwrap();
+        let (released, blocked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        for _ in 0..10 {
+            let (released, blocked) = (Arc::clone(&released), Arc::clone(&blocked));
+            pool.spawn(move |w| {
+                w.blocking(|| {
+                    blocked.fetch_add(1, Ordering::AcqRel);
+                    wait_until(&released);
+                });
+            });
+        }
+        while blocked.load(Ordering::Acquire) < 1 + most {
+            thread::yield_now();
+        }
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!(blocked.load(Ordering::Acquire), 1 + most, "the worker and its stand-ins");
+        released.store(true, Ordering::Release);
+        while blocked.load(Ordering::Acquire) < 10 {
+            thread::yield_now();
+        }
+        assert_eq!(pool.stats().workers.len(), 1 + most);
+        drop(pool);
+    }
+}
+
+#[test]
+fn a_pool_on_threads_of_ones_own_has_none() {
+    thread::scope(|scope| {
+        let pool = Pool::builder().workers(1).build_with(|worker| {
+            thread::Builder::new().spawn_scoped(scope, || worker.run())?;
+            Ok(())
+        });
+        let pool = pool.unwrap();
+        assert_eq!(pool.run(|w| w.blocking(|| 5)), 5);
+        assert_eq!(pool.stats().workers.len(), 1);
+    });
+}
+
+#[test]
+fn hooks_are_called_on_the_threads_of_stand_ins_and_the_pool_waits_for_them() {
+    let (started, ended) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+    let (at_start, at_end) = (Arc::clone(&started), Arc::clone(&ended));
+    let pool = Pool::builder()
+        .workers(1)
+        .on_start(move |index| at_start.lock().unwrap().push((index, thread::current().id())))
+        .on_exit(move |_| {
+            at_end.fetch_add(1, Ordering::AcqRel);
+        })
+        .build()
+        .unwrap();
+    let (sender, receiver) = channel();
+    pool.run(move |w| {
+        w.spawn(move |_| sender.send(()).unwrap());
+        w.blocking(|| receiver.recv_timeout(SOON)).unwrap();
+    });
+    drop(pool);
+    assert_eq!(ended.load(Ordering::Acquire), 2);
+    let started = started.lock().unwrap();
+    assert!(started.iter().all(|(index, _)| *index == 0));
+    assert_ne!(started[0].1, started[1].1);
+}
+
+#[test]
+fn what_a_stand_in_has_left_behind_is_done_by_others() {
+    for pool in pools(2) {
+        let count = Arc::new(AtomicUsize::new(0));
+        for _ in 0..20 {
+            let (sender, receiver) = channel();
+            let count = Arc::clone(&count);
+            pool.spawn(move |w| {
+                w.spawn(move |w| {
+                    for _ in 0..50 {
+                        let count = Arc::clone(&count);
+                        w.spawn(move |_| {
+                            count.fetch_add(1, Ordering::AcqRel);
+                        });
+                    }
+                    sender.send(()).unwrap();
+                });
+                w.blocking(|| receiver.recv_timeout(SOON)).unwrap();
+            });
+        }
+        let patience = Instant::now() + SOON;
+        while count.load(Ordering::Acquire) < 20 * 50 {
+            assert!(Instant::now() < patience, "{}", count.load(Ordering::Acquire));
+            thread::yield_now();
+        }
+    }
+}
+
+/// Forks, blocks and scopes at random, many times over; the answer is known.
+#[test]
+fn a_tree_whose_leaves_block_is_counted_right() {
+    fn grow(w: &Worker, seed: u64, size: u64, count: &AtomicUsize) {
+        count.fetch_add(1, Ordering::Relaxed);
+        if size < 2 {
+            return;
+        }
+        let seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let left = 1 + (seed >> 33) % (size - 1);
+        match seed >> 61 {
+            0 => w.blocking(|| thread::sleep(Duration::from_micros(30))),
+            1 => w.blocking(|| ()),
+            2 => w.scope(|w, scope| {
+                scope.spawn_on(w, |w, _| w.blocking(|| assert!(w.index() < w.workers())));
+                scope.spawn(|_| blocking(thread::yield_now));
+            }),
+            _ => {}
+        }
+        w.join(|w| grow(w, seed, left, count), |w| grow(w, !seed, size - left, count));
+    }
+    let expected = AtomicUsize::new(0);
+    Pool::new(1).unwrap().run(|w| (0..6).for_each(|seed| grow(w, seed, 300, &expected)));
+    for workers in [1, 2, 5] {
+        for pool in pools(workers) {
+            let count = AtomicUsize::new(0);
+            pool.run(|w| (0..6).for_each(|seed| grow(w, seed, 300, &count)));
+            assert_eq!(count.into_inner(), expected.load(Ordering::Relaxed));
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_joined_a_pool_may_block_too() {
+    thread::spawn(|| {
+        let pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
+        let (sender, receiver) = channel();
+        pool.spawn(move |_| sender.send("done").unwrap());
+        assert_eq!(blocking(|| receiver.recv_timeout(SOON)), Ok("done"));
+        drop(pool);
+        assert_eq!(blocking(|| 3), 3);
+    })
+    .join()
+    .unwrap();
+}
+
+/// A stack of a stand-in's that nobody wants any more comes back, although the stand-in rests.
+#[cfg(feature = "stacks")]
+#[test]
+fn what_waits_at_a_stand_in_that_rests_goes_on() {
+    let (begin, end) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let pool = Pool::builder().workers(1).stand_ins(1).build().unwrap();
+    let (sender, receiver) = channel();
+    let (its_begin, its_end) = (Arc::clone(&begin), Arc::clone(&end));
+    pool.run(move |worker| {
+        worker.spawn(move |_| {
+            block_on(its_begin.acquire()).unwrap().forget();
+            block_on(its_end.acquire()).unwrap().forget();
+            sender.send(thread::current().id()).unwrap();
+        });
+        // Until the stand-in has taken the task, which waits.
+        worker.blocking(|| {
+            begin.add_permits(1);
+            while begin.available_permits() > 0 {
+                thread::yield_now();
+            }
+        });
+    });
+    // By then it rests.
+    thread::sleep(Duration::from_millis(20));
+    end.add_permits(1);
+    let _ = receiver.recv_timeout(SOON).expect("it goes on");
+}

@@ -1,0 +1,364 @@
+//! Cancellation: what has not begun does not begin, what has begun is waited for, and nothing is lost.
+
+mod common;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use common::{message, pools};
+use locksley::loops::{for_each_until, map_until, reduce_in_shape, reduce_in_shape_until};
+use locksley::{CancellableScope, Cancellation, Cancelled, Pool, Worker, scope_until};
+
+fn wait_until(flag: &AtomicBool) {
+    while !flag.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+}
+
+/// Counts those that are alive.
+struct Counted<'c>(&'c AtomicUsize);
+
+impl<'c> Counted<'c> {
+    fn new(alive: &'c AtomicUsize) -> Self {
+        alive.fetch_add(1, Ordering::Relaxed);
+        Self(alive)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_child_follows_its_parent_and_not_the_other_way_round() {
+    let root = Cancellation::new();
+    let (left, right) = (root.child(), root.child());
+    let below = left.child();
+    left.cancel();
+    assert_eq!(below.check(), Err(Cancelled));
+    assert_eq!((right.check(), root.check()), (Ok(()), Ok(())));
+    let clone = root.clone();
+    drop((left, below));
+    clone.cancel();
+    assert!(root.is_cancelled() && right.is_cancelled() && right.child().is_cancelled());
+}
+
+#[test]
+fn a_long_line_of_children_is_dropped_in_bounded_stack() {
+    let root = Cancellation::new();
+    let mut last = root.clone();
+    for _ in 0..1_000_000 {
+        last = last.child();
+    }
+    assert!(!last.is_cancelled());
+    root.cancel();
+    assert!(last.is_cancelled());
+    drop(root);
+    drop(last);
+}
+
+#[test]
+fn without_being_cancelled_all_is_as_ever() {
+    for pool in pools() {
+        let (token, count) = (Cancellation::new(), AtomicUsize::new(0));
+        let result = pool.run(|w| {
+            w.scope_until(&token, |w, scope| {
+                for _ in 0..100 {
+                    scope.spawn_on(w, |_, scope| {
+                        scope.spawn(|_| {
+                            count.fetch_add(1, Ordering::Relaxed);
+                        });
+                        scope.spawn_fifo(|_| {
+                            count.fetch_add(1, Ordering::Relaxed);
+                        });
+                    });
+                }
+                "done"
+            })
+        });
+        assert_eq!((result, count.into_inner()), (Ok("done"), 200));
+        assert!(!token.is_cancelled());
+    }
+}
+
+#[test]
+fn what_has_not_begun_is_dropped_before_the_scope_ends() {
+    let (token, alive, begun) = (Cancellation::new(), AtomicUsize::new(0), AtomicUsize::new(0));
+    let result = Pool::new(1).unwrap().run(|w| {
+        w.scope_until(&token, |w, scope| {
+            for n in 0..10 {
+                let counted = Counted::new(&alive);
+                let begun = &begun;
+                // The worker takes the newest first.
+                scope.spawn_on(w, move |_, scope| {
+                    begun.fetch_add(1, Ordering::Relaxed);
+                    if n == 7 {
+                        scope.cancel();
+                    }
+                    drop(counted);
+                });
+            }
+            assert_eq!(alive.load(Ordering::Relaxed), 10);
+        })
+    });
+    assert_eq!(result, Err(Cancelled));
+    assert_eq!((begun.into_inner(), alive.into_inner()), (3, 0));
+    assert!(!token.is_cancelled(), "it was the scope that was cancelled");
+}
+
+#[test]
+fn a_token_that_was_cancelled_before_lets_nothing_begin() {
+    let token = Cancellation::new();
+    token.cancel();
+    let began = AtomicBool::new(false);
+    let begin = || began.store(true, Ordering::Relaxed);
+    assert_eq!(scope_until(&token, |_| begin()), Err(Cancelled));
+    assert_eq!(for_each_until(&token, 0..10, |_| begin()), Err(Cancelled));
+    assert_eq!(map_until(&token, 0..0, |_: i32| begin()), Err(Cancelled));
+    assert!(!began.into_inner());
+}
+
+#[test]
+fn a_result_that_is_complete_is_not_lost_because_it_was_cancelled_late() {
+    let result = scope_until(&Cancellation::new(), |scope| {
+        scope.cancel();
+        assert_eq!(scope.check(), Err(Cancelled));
+        5
+    });
+    assert_eq!(result, Ok(5), "nothing was left out");
+}
+
+#[test]
+fn what_has_begun_is_waited_for() {
+    let pool = Pool::new(2).unwrap();
+    let (token, begun, may_end, ended) = (
+        Cancellation::new(),
+        AtomicBool::new(false),
+        AtomicBool::new(false),
+        AtomicBool::new(false),
+    );
+    let result = pool.run(|w| {
+        w.scope_until(&token, |w, scope| {
+            scope.spawn_on(w, |_, scope| {
+                begun.store(true, Ordering::Release);
+                wait_until(&may_end);
+                assert!(scope.is_cancelled());
+                ended.store(true, Ordering::Release);
+            });
+            wait_until(&begun);
+            token.cancel();
+            may_end.store(true, Ordering::Release);
+        })
+    });
+    assert_eq!(result, Ok(()), "both began");
+    assert!(ended.into_inner());
+}
+
+#[test]
+fn scopes_inside_are_cancelled_with_those_outside_and_not_the_other_way_round() {
+    for pool in pools() {
+        pool.run(|w| {
+            let outcome = w.scope_until(&Cancellation::new(), |w, outer| {
+                let inner = w.scope_until(outer.token(), |_, inner| {
+                    inner.cancel();
+                    inner.spawn(|_| unreachable!());
+                });
+                assert_eq!((inner, outer.check()), (Err(Cancelled), Ok(())));
+                let inner = w.scope_until(outer.token(), |_, inner| {
+                    outer.cancel();
+                    inner.spawn(|_| unreachable!());
+                    inner.check()
+                });
+                assert_eq!(inner, Err(Cancelled));
+            });
+            assert_eq!(outcome, Ok(()));
+        });
+    }
+}
+
+#[test]
+fn a_panic_comes_before_the_error() {
+    for pool in pools() {
+        let (token, alive) = (Cancellation::new(), AtomicUsize::new(0));
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            pool.run(|w| {
+                w.scope_until(&token, |w, scope| {
+                    for n in 0..50 {
+                        let counted = Counted::new(&alive);
+                        scope.spawn_on(w, move |_, scope| {
+                            let _counted = counted;
+                            if n == 49 {
+                                scope.cancel();
+                                panic!("and cancelled");
+                            }
+                        });
+                    }
+                })
+            })
+        }));
+        assert_eq!(message(&*caught.unwrap_err()), "and cancelled");
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            pool.run(|w| {
+                w.for_each_until(&token, 0..1000, |n| {
+                    if n == 0 {
+                        token.cancel();
+                        panic!("in a loop");
+                    }
+                })
+            })
+        }));
+        assert_eq!(message(&*caught.unwrap_err()), "in a loop");
+        assert_eq!(alive.into_inner(), 0);
+    }
+}
+
+#[test]
+fn a_panic_of_what_is_dropped_arrives_too() {
+    struct Loud;
+    impl Drop for Loud {
+        fn drop(&mut self) {
+            if !std::thread::panicking() {
+                panic!("dropped");
+            }
+        }
+    }
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        Pool::new(1).unwrap().run(|w| {
+            w.scope_until(&Cancellation::new(), |w, scope| {
+                let loud = Loud;
+                scope.spawn_on(w, move |_, _| drop(loud));
+                scope.cancel();
+            })
+        })
+    }));
+    assert_eq!(message(&*caught.unwrap_err()), "dropped");
+}
+
+#[test]
+fn loops_that_are_not_cancelled_agree_with_the_others() {
+    let token = Cancellation::new();
+    for pool in pools() {
+        let squares = pool.run(|w| w.map_until(&token, 0..10_001_u64, |n| n * n)).unwrap();
+        assert!(squares.iter().enumerate().all(|(n, &square)| square == (n * n) as u64));
+        let sum = pool.run(|w| {
+            w.reduce_until(&token, &squares[..], || 0, |sum, &square| sum + square, |a, b| a + b)
+        });
+        assert_eq!(sum, Ok(squares.iter().sum()));
+        let roots: Vec<f32> = (1..5000).map(|n| (n as f32).sqrt()).collect();
+        let with =
+            reduce_in_shape_until(&token, &roots[..], 64, || 0.0, |a, b| a + b, |a, b| a + b);
+        let without = reduce_in_shape(&roots[..], 64, || 0.0, |a, b| a + b, |a, b| a + b);
+        assert_eq!(with.map(f32::to_bits), Ok(without.to_bits()));
+    }
+}
+
+#[test]
+fn a_loop_stops_between_its_leaves() {
+    const ITEMS: usize = 1 << 30; // would take some seconds
+    for pool in pools() {
+        let (token, visited) = (Cancellation::new(), AtomicUsize::new(0));
+        let result = pool.run(|w| {
+            w.for_each_until(&token, 0..ITEMS, |_| {
+                if visited.fetch_add(1, Ordering::Relaxed) == 5000 {
+                    token.cancel();
+                }
+            })
+        });
+        assert_eq!(result, Err(Cancelled));
+        assert!((5001..ITEMS / 2).contains(&visited.into_inner()));
+    }
+}
+
+#[test]
+fn results_of_a_loop_that_was_stopped_are_dropped() {
+    for pool in pools() {
+        let (token, alive, made) = (Cancellation::new(), AtomicUsize::new(0), AtomicUsize::new(0));
+        let result = pool.run(|w| {
+            w.map_until(&token, 0..100_000_u32, |n| {
+                made.fetch_add(1, Ordering::Relaxed);
+                if n == 10 {
+                    token.cancel();
+                }
+                // So slow that it has to be divided.
+                (0..500).for_each(|_| std::hint::spin_loop());
+                Counted::new(&alive)
+            })
+        });
+        assert!(result.is_err());
+        assert!(made.load(Ordering::Relaxed) < 100_000);
+        assert_eq!(alive.load(Ordering::Relaxed), 0);
+    }
+}
+
+/// A tree that somebody cancels in the middle: each of its closures is run or dropped, once.
+#[test]
+fn each_task_is_run_or_dropped() {
+    struct Tale {
+        made: AtomicUsize,
+        run: AtomicUsize,
+        alive: AtomicUsize,
+    }
+    fn grow<'s>(w: &Worker, scope: &CancellableScope<'_, 's>, tale: &'s Tale, depth: u32) {
+        tale.run.fetch_add(1, Ordering::Relaxed);
+        if depth == 0 {
+            return;
+        }
+        for _ in 0..2 {
+            tale.made.fetch_add(1, Ordering::Relaxed);
+            let counted = Counted::new(&tale.alive);
+            scope.spawn_on(w, move |w, scope| {
+                grow(w, scope, tale, depth - 1);
+                drop(counted);
+            });
+        }
+    }
+    let mut stopped = 0;
+    for pool in pools() {
+        for after in [0, 1, 10, 100, 1000, 10_000] {
+            let token = Cancellation::new();
+            let [made, run, alive] = Default::default();
+            let tale = Tale { made, run, alive };
+            let result = std::thread::scope(|threads| {
+                threads.spawn(|| {
+                    while tale.run.load(Ordering::Relaxed) < after.min(1500) {
+                        std::thread::yield_now();
+                    }
+                    token.cancel();
+                });
+                pool.run(|w| w.scope_until(&token, |w, scope| grow(w, scope, &tale, 10)))
+            });
+            let [made, run, alive] = [tale.made, tale.run, tale.alive].map(AtomicUsize::into_inner);
+            assert_eq!(alive, 0);
+            match result {
+                // The body's own run is not among those that were made.
+                Ok(()) => assert_eq!((made, run), (2046, 2047)),
+                Err(Cancelled) => {
+                    assert!(run <= made, "{made} made, {run} run, and the body");
+                    stopped += 1;
+                }
+            }
+        }
+    }
+    assert!(stopped > 0, "some were cancelled in time");
+}
+
+#[test]
+fn a_token_may_be_cancelled_from_anywhere() {
+    let pool = Pool::new(2).unwrap();
+    let token = Arc::new(Cancellation::new());
+    let begun = Arc::new(AtomicBool::new(false));
+    let (its_token, has_begun) = (Arc::clone(&token), Arc::clone(&begun));
+    let handle = pool.spawn_future(async move {
+        while its_token.check().is_ok() {
+            has_begun.store(true, Ordering::Release);
+            locksley::task::yield_now().await;
+        }
+        "stopped"
+    });
+    wait_until(&begun);
+    token.cancel();
+    assert_eq!(handle.join().unwrap(), "stopped");
+}

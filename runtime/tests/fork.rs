@@ -1,0 +1,328 @@
+//! Pools in a process that was forked: in the child none of their threads are there.
+
+#![cfg(all(target_os = "linux", not(locksley_portable)))]
+
+mod common;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::message;
+use locksley::{Pool, Worker};
+
+/// Nobody builds a pool while somebody else forks.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How a child ended.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    /// With that code.
+    Exit(i32),
+    /// By that signal.
+    Signal(i32),
+    /// It had to be killed.
+    Hung,
+}
+
+/// Runs `what` in a child of this process, which ends with the code that it returns, or with 101 if it panics.
+fn in_a_child(what: impl FnOnce() -> i32) -> End {
+    // SAFETY: the child uses what the C library keeps whole in children, and ends without the parent's destructors.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0, "{}", std::io::Error::last_os_error());
+    if child == 0 {
+        let code = catch_unwind(AssertUnwindSafe(what)).unwrap_or(101);
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(code) };
+    }
+    end_of(child)
+}
+
+/// Waits for a child, for some time.
+fn end_of(child: libc::pid_t) -> End {
+    let patience = Instant::now() + Duration::from_secs(30);
+    loop {
+        let mut status = 0;
+        // SAFETY: the child is ours, and has not been waited for; a status is written to where there is room.
+        let ended = unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) };
+        match ended {
+            0 if Instant::now() > patience => {
+                // SAFETY: a child that has not been waited for is there.
+                unsafe { libc::kill(child, libc::SIGKILL) };
+                // SAFETY: as above.
+                unsafe { libc::waitpid(child, &raw mut status, 0) };
+                return End::Hung;
+            }
+            0 => thread::sleep(Duration::from_millis(1)),
+            _ if libc::WIFEXITED(status) => return End::Exit(libc::WEXITSTATUS(status)),
+            _ => return End::Signal(libc::WTERMSIG(status)),
+        }
+    }
+}
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+fn fib_on(w: &Worker, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = w.join(|w| fib_on(w, n - 1), |w| fib_on(w, n - 2));
+    a + b
+}
+
+/// The second half of a join runs though the first one waits for it, and though the worker had forked undisturbed.
+fn is_helped(w: &Worker) -> bool {
+    for _ in 0..200 {
+        w.join(|_| (), |_| ());
+    }
+    let flag = AtomicBool::new(false);
+    let wait = || {
+        while !flag.load(Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+    };
+    w.join(|_| wait(), |_| flag.store(true, Ordering::Release));
+    true
+}
+
+#[test]
+fn the_harness_sees_how_a_child_ends() {
+    let _alone = alone();
+    assert_eq!(in_a_child(|| 7), End::Exit(7));
+    assert_eq!(in_a_child(|| panic!("in a child")), End::Exit(101));
+    assert_eq!(in_a_child(|| std::process::abort()), End::Signal(libc::SIGABRT));
+}
+
+#[test]
+fn the_global_pool_works_in_the_child_and_on_in_the_parent() {
+    let _alone = alone();
+    let before = Pool::global();
+    assert_eq!(fib(12), 144);
+    let workers = before.workers();
+    let end = in_a_child(|| {
+        assert_eq!(fib(15), 610);
+        assert_eq!(Pool::global().workers(), workers);
+        assert_eq!(before.run(|w| fib_on(w, 15)), 610, "by the reference from before");
+        assert_eq!(locksley::scope(|scope| scope.spawn(|_| ())), ());
+        assert_eq!(before.broadcast(Worker::index), Vec::from_iter(0..workers));
+        9
+    });
+    assert_eq!(end, End::Exit(9));
+    assert_eq!(fib(15), 610);
+}
+
+#[test]
+fn a_child_of_a_child_has_pools_too() {
+    let _alone = alone();
+    assert_eq!(fib(10), 55);
+    let pool = Pool::new(3).unwrap();
+    let end = in_a_child(|| {
+        assert_eq!((fib(10), pool.run(|w| fib_on(w, 10))), (55, 55));
+        let end = in_a_child(|| {
+            assert_eq!((fib(11), pool.run(|w| fib_on(w, 11))), (89, 89));
+            drop(pool);
+            5
+        });
+        assert_eq!(end, End::Exit(5));
+        6
+    });
+    assert_eq!(end, End::Exit(6));
+}
+
+#[test]
+fn a_pool_is_built_again_as_it_was() {
+    let _alone = alone();
+    let started = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&started);
+    let pool = Pool::builder()
+        .workers(3)
+        .thread_name(|index| format!("again {index}"))
+        .on_start(move |_| {
+            count.fetch_add(1, Ordering::AcqRel);
+        })
+        .worker_data(|index| index * 10)
+        .build()
+        .unwrap();
+    assert!(pool.run(is_helped));
+    let end = in_a_child(|| {
+        assert_eq!((pool.workers(), started.load(Ordering::Acquire)), (3, 3), "nothing yet");
+        assert!(pool.run(is_helped));
+        assert_eq!(started.load(Ordering::Acquire), 6);
+        assert_eq!(pool.broadcast(|w| *w.data::<usize>().unwrap()), [0, 10, 20]);
+        let name = |_: &Worker| thread::current().name().unwrap().to_owned();
+        assert_eq!(pool.broadcast(name), ["again 0", "again 1", "again 2"]);
+        assert_eq!(pool.stats().workers.len(), 3);
+        drop(pool);
+        4
+    });
+    assert_eq!(end, End::Exit(4));
+    assert_eq!(started.load(Ordering::Acquire), 3, "in the parent");
+}
+
+#[test]
+fn dropping_and_detaching_in_the_child_waits_for_nobody() {
+    let _alone = alone();
+    for used in [false, true] {
+        for detached in [false, true] {
+            let pool = Pool::new(4).unwrap();
+            pool.run(|w| fib_on(w, 10));
+            let end = in_a_child(|| {
+                if used {
+                    assert_eq!(pool.run(|w| fib_on(w, 10)), 55);
+                }
+                if detached {
+                    pool.detach()
+                } else {
+                    drop(pool)
+                }
+                3
+            });
+            assert_eq!(end, End::Exit(3), "used: {used}, detached: {detached}");
+        }
+    }
+}
+
+#[test]
+fn statistics_of_a_pool_from_before_can_be_read() {
+    let _alone = alone();
+    let pool = Pool::new(2).unwrap();
+    pool.run(|w| fib_on(w, 15));
+    let end = in_a_child(|| {
+        assert_eq!(pool.stats().workers.len(), 2);
+        assert!(format!("{pool:?}").contains("workers"));
+        1
+    });
+    assert_eq!(end, End::Exit(1));
+}
+
+/// What lies in the frames of other threads may be overwritten in the child, so nothing here does.
+#[test]
+fn a_child_of_a_worker_is_no_worker() {
+    let _alone = alone();
+    let pool: &'static Pool = Box::leak(Box::new(Pool::new(2).unwrap()));
+    let end = pool.run(move |w| {
+        assert!(w.is_of(pool));
+        in_a_child(move || {
+            assert!(Worker::with_current(|current| current.is_none()));
+            assert_eq!((fib(14), pool.run(|w| fib_on(w, 14))), (377, 377));
+            2
+        })
+    });
+    assert_eq!(end, End::Exit(2));
+    assert_eq!(pool.run(|w| fib_on(w, 14)), 377);
+}
+
+#[test]
+fn a_pool_that_is_at_work_when_somebody_forks_is_built_again_too() {
+    let _alone = alone();
+    let (pool, stop) = (Pool::new(4).unwrap(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Acquire) {
+                pool.run(|w| {
+                    fib_on(w, 12);
+                    w.blocking(|| thread::sleep(Duration::from_micros(50)));
+                });
+            }
+        });
+        for round in 0..20 {
+            let end = in_a_child(|| {
+                assert_eq!(pool.run(|w| fib_on(w, 12)), 144);
+                assert_eq!(pool.run(|w| w.blocking(|| fib(8))), 21);
+                round
+            });
+            assert_eq!(end, End::Exit(round));
+        }
+        stop.store(true, Ordering::Release);
+    });
+}
+
+#[test]
+fn what_was_lost_is_a_panic_or_the_end_and_does_not_hang() {
+    let _alone = alone();
+    let pool = Pool::new(1).unwrap();
+    // A thread waits in the child for a task of the parent.
+    let mut ends = Vec::new();
+    let waited = catch_unwind(AssertUnwindSafe(|| {
+        pool.in_place_scope(|scope| {
+            scope.spawn(|_| thread::sleep(Duration::from_millis(100)));
+            ends.push(in_a_child(|| {
+                let caught = catch_unwind(AssertUnwindSafe(|| {
+                    pool.in_place_scope(|_| ()); // this one is not of the parent
+                }));
+                i32::from(caught.is_ok())
+            }));
+        });
+    }));
+    assert!(waited.is_ok());
+    assert_eq!(ends, [End::Exit(1)]);
+
+    // The same, but that the child leaves the scope of the parent.
+    let own = thread::scope(|threads| {
+        let forked = threads.spawn(|| {
+            in_a_child_that_goes_on(|| {
+                pool.in_place_scope(|scope| {
+                    scope.spawn(|_| thread::sleep(Duration::from_secs(1)));
+                    fork_and_go_on()
+                })
+            })
+        });
+        forked.join().unwrap()
+    });
+    assert_eq!(own, End::Exit(12));
+}
+
+/// Forks and returns in both processes: the child's number in the parent.
+fn fork_and_go_on() -> i32 {
+    // SAFETY: as in `in_a_child`.
+    unsafe { libc::fork() }
+}
+
+/// Runs `what`, in which this process forks. The parent waits for the child. The child ends with 12 if `what` panicked with what
+/// says that a task was lost, and with 13 if it did something else.
+fn in_a_child_that_goes_on(what: impl FnOnce() -> i32) -> End {
+    let here = std::process::id();
+    let outcome = catch_unwind(AssertUnwindSafe(what));
+    if std::process::id() != here {
+        let code = match outcome {
+            Err(payload) if message(&*payload).contains("lost in a fork") => 12,
+            _ => 13,
+        };
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(code) };
+    }
+    end_of(outcome.unwrap())
+}
+
+#[test]
+fn a_pool_on_threads_of_ones_own_says_that_it_is_lost() {
+    let _alone = alone();
+    thread::scope(|scope| {
+        let pool = Pool::builder().workers(1).build_with(|worker| {
+            thread::Builder::new().spawn_scoped(scope, || worker.run())?;
+            Ok(())
+        });
+        let pool = pool.unwrap();
+        let end = in_a_child(|| {
+            let caught = catch_unwind(AssertUnwindSafe(|| pool.run(|_| ())));
+            let payload = caught.unwrap_err();
+            assert!(message(&*payload).contains("lost in a fork"), "{}", message(&*payload));
+            assert_eq!(pool.workers(), 1);
+            8
+        });
+        assert_eq!(end, End::Exit(8));
+        assert_eq!(pool.run(|w| fib_on(w, 10)), 55);
+    });
+}
