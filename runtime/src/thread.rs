@@ -61,7 +61,15 @@ use crate::task::{self, Task, TaskError};
 /// assert_eq!(sum.join().unwrap(), 42);
 /// ```
 ///
-/// A thread changes workers where it waits, so what it keeps there must be fit for that:
+/// A thread changes workers where it waits, so what it keeps there must be fit for that. This is,
+/// ```
+/// locksley::thread::create(0, async |me| {
+///     let here = std::sync::Arc::new(1);
+///     me.wait(1).await;
+///     drop(here);
+/// });
+/// ```
+/// and this, which differs in one word, is not (an error to which the compiler gives no number):
 /// ```compile_fail
 /// locksley::thread::create(0, async |me| {
 ///     let here = std::rc::Rc::new(1);

@@ -26,7 +26,8 @@ use crate::worker::Worker;
 ///
 /// # What cannot be a task
 ///
-/// A task changes threads wherever it waits. What may not, it cannot keep across an `await`:
+/// A task changes threads wherever it waits. What may not, it cannot keep across an `await` (an error to which the
+/// compiler gives no number):
 /// ```compile_fail
 /// use std::rc::Rc;
 ///
@@ -71,15 +72,13 @@ use crate::worker::Worker;
 ///     }
 /// }
 /// ```
-/// nor one that keeps its [`Worker`] while it waits,
-/// ```compile_fail
-/// locksley::task::spawn(async {
-///     Worker::with_current(|worker| async move {
-///         locksley::task::yield_now().await;
-///         worker.unwrap().index()
-///     }).await;
-/// });
-/// # use locksley::Worker;
+/// nor one that keeps its [`Worker`] while it waits, which does not live long enough for that,
+/// ```compile_fail,E0597
+/// fn keeps(worker: &locksley::Worker) -> impl Future<Output = usize> {
+///     async { worker.index() }
+/// }
+/// let pool = locksley::Pool::new(1).unwrap();
+/// let future = pool.run(|worker| locksley::task::spawn(keeps(worker)));
 /// ```
 /// nor one that borrows what may be gone before it ends.
 /// ```compile_fail,E0597
