@@ -24,7 +24,8 @@
 //! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
 //! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
 //! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one. A [`task`] may also be a future, which
-//! waits without taking up a worker; what it may wait for is in [`sync`].
+//! waits without taking up a worker; what it may wait for is in [`sync`]. A [`computation`] of
+//! such tasks ends, or says which of them wait for each other.
 //! [`places`] says which processors are near to each other.
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
@@ -46,6 +47,7 @@ pub mod alternatives {
         BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield, StealHalf,
     };
 }
+pub mod computation;
 mod countdown;
 mod deque;
 mod fork;

@@ -26,7 +26,7 @@ const PERMIT: usize = 2;
 impl Crowd {
     /// Of a semaphore where nobody waits.
     pub(super) fn of_nobody(permits: usize, is_closed: bool) -> Self {
-        let supply = permits * PERMIT | if is_closed { CLOSED } else { 0 };
+        let supply = (permits * PERMIT) | if is_closed { CLOSED } else { 0 };
         Self::new(supply, Waiters::new(), 0)
     }
 

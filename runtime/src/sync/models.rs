@@ -277,7 +277,7 @@ fn loom_semaphore_alone_and_served_while_another_comes() {
 
 #[test]
 fn loom_semaphore_alone_and_leaves_while_another_comes() {
-    model(3, || {
+    model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let leaves = Begun::new(keep(&semaphore, 2));
         semaphore.add_permits(1);

@@ -1,8 +1,10 @@
 //! How futures become tasks.
 
+use std::sync::Arc;
+
 use super::handle::Task;
 use super::home::{new_task, stillborn_task};
-use crate::pool::Pool;
+use crate::pool::{Pool, Shared};
 use crate::worker::Worker;
 
 /// Has a future run as a task: in the calling worker's pool, or in the [global pool](Pool::global) on any other thread.
@@ -98,6 +100,28 @@ where
     })
 }
 
+/// Has a future run as a task of that pool, whoever calls.
+pub(crate) fn spawn_in<F>(home: &Arc<Shared>, future: F) -> Task<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    Worker::with_current(|current| match current {
+        Some(worker) if worker.belongs_to(home) => worker.spawn_future(future),
+        _ => {
+            let task = match new_task(home, future) {
+                Some(task) => {
+                    home.send(task.cast());
+                    task
+                }
+                None => stillborn_task::<F>(),
+            };
+            // SAFETY: just made, of that future; the handle's reference is ours.
+            unsafe { Task::new(task) }
+        }
+    })
+}
+
 impl Worker {
     /// Has a future run as a task of this worker's pool: [`task::spawn`](spawn) on a known worker.
     ///
@@ -144,14 +168,6 @@ impl Pool {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Worker::with_current(|current| match current {
-            Some(worker) if worker.is_of(self) => worker.spawn_future(future),
-            _ => {
-                let task = new_task(self.shared(), future).expect("its handle keeps it open");
-                self.shared().send(task.cast());
-                // SAFETY: just made, of that future; the handle's reference is ours.
-                unsafe { Task::new(task) }
-            }
-        })
+        spawn_in(self.shared(), future)
     }
 }

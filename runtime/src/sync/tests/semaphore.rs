@@ -195,8 +195,11 @@ fn permits_of_the_largest_number() {
 
 #[test]
 fn as_many_are_taken_without_waiting_as_a_place_cannot_count() {
-    // Nobody ever waits, so all is counted at one place, until that is full.
-    let semaphore = Semaphore::new(Semaphore::MAX_PERMITS);
+    // Nobody waits any more, so all is counted at one place, until that is full.
+    let semaphore = Semaphore::new(0);
+    let first = Polled::waiting(semaphore.acquire());
+    drop((Polled::waiting(semaphore.acquire()), first));
+    semaphore.add_permits(Semaphore::MAX_PERMITS);
     for _ in 0..10 {
         let mut acquire = Polled::new(semaphore.acquire_many(Semaphore::MAX_PERMITS));
         let Poll::Ready(Ok(permit)) = acquire.poll() else { panic!("there are enough") };
