@@ -8,6 +8,9 @@
 //! unblocked by the last `signal`; in its first version a thread could not create threads and wait for them in the middle of
 //! its own code, but had to name another to go on in its place.
 //!
+//! A signaller may be anywhere, so nobody knows that a thread waits for a signal which will never come. Threads of a
+//! [`computation`](crate::computation::Computation::create) have signallers that do not leave it; there it is known.
+//!
 //! # Examples
 //! A thread that creates two, and waits for both in the middle:
 //! ```
