@@ -346,8 +346,8 @@ impl Semaphore {
             let crowd = match Word::of(now) {
                 Word::Crowd(crowd) => return self.there(crowd),
                 Word::Free { permits, is_closed } => Crowd::of_nobody(permits, is_closed),
-                // SAFETY: the word's share in it goes to the crowd if the change succeeds; if not, it is called back. Who has
-                // had a share in it meanwhile, and a new place made there, does not matter: it is the one that waits here now.
+                // SAFETY: the word's share in it goes to the crowd if the change succeeds; if not, it is called back. If another
+                // waiter has been made at the same address meanwhile, that is the one that waits here now.
                 Word::Alone { waiter, missing, .. } => unsafe { Crowd::around(waiter, missing) },
             };
             let crowd = NonNull::from(Box::leak(Box::new(crowd)));

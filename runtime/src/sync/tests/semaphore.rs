@@ -216,6 +216,15 @@ fn more_permits_than_there_may_be() {
 }
 
 #[test]
+fn a_semaphore_is_one_word() {
+    let word = size_of::<usize>();
+    assert_eq!(size_of::<Semaphore>(), word);
+    assert_eq!(size_of::<Mutex<usize>>(), 2 * word);
+    #[cfg(target_pointer_width = "64")]
+    assert_eq!(size_of::<crate::sync::crowd::Crowd>(), 24 * word);
+}
+
+#[test]
 fn more_permits_than_there_may_be_in_parts() {
     let overflows = |semaphore: &Semaphore, permits: usize| {
         let add = std::panic::AssertUnwindSafe(|| semaphore.add_permits(permits));
