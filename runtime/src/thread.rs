@@ -8,6 +8,9 @@
 //! unblocked by the last `signal`; in its first version a thread could not create threads and wait for them in the middle of
 //! its own code, but had to name another to go on in its place.
 //!
+//! A signaller may be anywhere, so nobody knows that a thread waits for a signal which will never come. Threads of a
+//! [`computation`](crate::computation::Computation::create) have signallers that do not leave it; there it is known.
+//!
 //! # Examples
 //! A thread that creates two, and waits for both in the middle:
 //! ```
@@ -61,7 +64,15 @@ use crate::task::{self, Task, TaskError};
 /// assert_eq!(sum.join().unwrap(), 42);
 /// ```
 ///
-/// A thread changes workers where it waits, so what it keeps there must be fit for that:
+/// A thread changes workers where it waits, so what it keeps there must be fit for that. This is,
+/// ```
+/// locksley::thread::create(0, async |me| {
+///     let here = std::sync::Arc::new(1);
+///     me.wait(1).await;
+///     drop(here);
+/// });
+/// ```
+/// and this, which differs in one word, is not (an error to which the compiler gives no number):
 /// ```compile_fail
 /// locksley::thread::create(0, async |me| {
 ///     let here = std::rc::Rc::new(1);

@@ -133,6 +133,14 @@ pub static ALL: &[Runtime] = &[
         },
     },
     Runtime {
+        name: "locksley-abp-barrier",
+        about: "work stealing, Locksley with that deque, its owner's fences moved to thieves",
+        model: Model::Locksley,
+        start: |workers| {
+            locksley::start(workers, |b| b.governor(SLEEPLESS).deque(DequeKind::AbpBarrier))
+        },
+    },
+    Runtime {
         name: "locksley-spinlock",
         about: "work stealing, Locksley with spinning locks, hunters that neither yield nor sleep",
         model: Model::Locksley,

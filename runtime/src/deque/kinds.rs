@@ -66,7 +66,18 @@ impl Kind for AbpArray {
     type Owner<T: 'static> = AbpArrayOwner<T>;
     type Thief<T: 'static> = AbpArrayThief<T>;
     fn pair<T: 'static>() -> (Self::Owner<T>, Self::Thief<T>) {
-        abp_array()
+        abp_array(false)
+    }
+}
+
+/// The same, whose thieves make the fences.
+pub(super) struct AbpBarrier;
+
+impl Kind for AbpBarrier {
+    type Owner<T: 'static> = AbpArrayOwner<T>;
+    type Thief<T: 'static> = AbpArrayThief<T>;
+    fn pair<T: 'static>() -> (Self::Owner<T>, Self::Thief<T>) {
+        abp_array(crate::os::heavy_barrier_works())
     }
 }
 

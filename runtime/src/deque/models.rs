@@ -7,7 +7,7 @@ use loom::thread;
 
 use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
-use super::kinds::{AbpArray, ChaseLev};
+use super::kinds::{AbpArray, AbpBarrier, ChaseLev};
 use super::mailbox::mailbox;
 use super::{ChaseLevOwner, chase_lev};
 
@@ -184,6 +184,21 @@ fn loom_abp_array_begins_again_while_a_thief_comes() {
         taken.extend(thief.join().unwrap());
         assert_each_once(taken, 3);
     });
+}
+
+#[test]
+fn loom_abp_barrier_one_item_two_thieves() {
+    owner_against::<AbpBarrier>(2, 1, 0, 1);
+}
+
+#[test]
+fn loom_abp_barrier_two_items_two_thieves() {
+    owner_against::<AbpBarrier>(2, 2, 0, 1);
+}
+
+#[test]
+fn loom_abp_barrier_last_item_above_the_first_slot() {
+    owner_against_preempted::<AbpBarrier>(5, 1, 2, 0, 3);
 }
 
 /// What an owner does that may close its deque, one letter each: `+` push, `-` pop, `(` close, `)` open.

@@ -10,7 +10,7 @@ use std::thread;
 
 use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
-use super::kinds::{AbpArray, Blocking, ChaseLev, ClosedChaseLev, Spinning, WithLock};
+use super::kinds::{AbpArray, AbpBarrier, Blocking, ChaseLev, ClosedChaseLev, Spinning, WithLock};
 use super::mailbox::{Reader, mailbox};
 use crate::primitive::stepped::{self, Gate};
 
@@ -492,6 +492,7 @@ deque_suite! {
     chase_lev: ChaseLev, a_held_thread_hides_nothing;
     closed_chase_lev: ClosedChaseLev, a_held_thread_hides_nothing;
     abp_array: AbpArray, a_held_thread_hides_nothing;
+    abp_barrier: AbpBarrier, a_held_thread_hides_nothing;
     spinning_lock: Spinning, a_held_thread_keeps_the_others_waiting;
     blocking_lock: Blocking, a_held_thread_keeps_the_others_waiting;
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::spawn::detached;
 use crate::job::StackJob;
 use crate::latch::CountLatch;
 use crate::pool::{Pool, Shared};
@@ -141,6 +140,9 @@ where
     let task = Arc::new(task);
     for worker in 0..shared.workers() {
         let task = Arc::clone(&task);
-        shared.send_to(worker, detached(shared, move |worker| task(worker)));
+        // Open, as was just seen, or the calling worker's own and closed meanwhile.
+        if let Some(job) = shared.detached(move |worker| task(worker)) {
+            shared.send_to(worker, job);
+        }
     }
 }

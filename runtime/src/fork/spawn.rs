@@ -1,8 +1,5 @@
 //! `spawn` and its kin: tasks that nobody waits for.
 
-use std::ptr::NonNull;
-
-use crate::job::{HeapJob, Job};
 use crate::pool::{Pool, Shared};
 use crate::worker::Worker;
 
@@ -63,6 +60,9 @@ where
 impl Worker {
     /// Accepts a detached task into this worker's pool: [`spawn`] on a known worker.
     ///
+    /// A thread of your own that joined a pool is its worker even when that has been closed: then the task is dropped, since there
+    /// is nobody to run it. So it is in a worker's `on_start` hook that comes late.
+    ///
     /// # Examples
     /// ```
     /// use std::sync::mpsc::channel;
@@ -77,7 +77,9 @@ impl Worker {
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        self.push(detached(self.shared(), task));
+        if let Some(job) = self.shared().detached(task) {
+            self.push(job);
+        }
     }
 
     /// Accepts a detached task that begins after those that this worker has spawned like this before: [`spawn_fifo`] on a
@@ -89,7 +91,7 @@ impl Worker {
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        let job = detached(self.shared(), task);
+        let Some(job) = self.shared().detached(task) else { return };
         let line = self.seat().line();
         // SAFETY: the line is this worker's, and as alive as the pool, which is not closed before the task has ended.
         unsafe { self.push_in_line(line, job) };
@@ -122,7 +124,8 @@ impl Pool {
     {
         Worker::with_current(|current| match current {
             Some(worker) if worker.is_of(self) => worker.spawn_fifo(task),
-            _ => self.shared().send(detached(self.shared(), task)), // where there is but one order
+            // Where there is but one order. The pool's handle keeps it open.
+            _ => self.shared().detached(task).into_iter().for_each(|job| self.shared().send(job)),
         });
     }
 
@@ -159,15 +162,7 @@ where
     shared.must_be_open();
     let workers = shared.workers();
     assert!(index < workers, "there is no worker {index} in a pool of {workers}");
-    shared.send_to(index, detached(shared, task));
-}
-
-/// A job that keeps the pool open until it has run. It is pushed or sent, once, to that pool.
-pub(super) fn detached<F>(shared: &Shared, task: F) -> NonNull<Job>
-where
-    F: FnOnce(&Worker) + Send + 'static,
-{
-    shared.begin_detached();
-    // SAFETY: it will be run once, because the pool is not closed before; it borrows nothing; its panic is caught.
-    unsafe { HeapJob::into_job(|worker: &Worker| worker.shared().run_detached(|| task(worker))) }
+    if let Some(job) = shared.detached(task) {
+        shared.send_to(index, job);
+    }
 }

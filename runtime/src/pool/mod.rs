@@ -25,7 +25,7 @@ use revival::Revival;
 pub(crate) use shared::{Seat, Shared};
 pub use thread::WorkerThread;
 
-use crate::job::{HeapJob, StackJob};
+use crate::job::StackJob;
 use crate::latch::{Latch, ThreadLatch, WorkerLatch};
 use crate::meter::PoolStats;
 use crate::sleep::MAX_WORKERS;
@@ -119,7 +119,8 @@ impl Pool {
         self.revival.pool().map_or(&self.shared, Self::shared_now)
     }
 
-    /// Lets go of the pool without waiting for it: its workers end when all detached tasks have.
+    /// Lets go of the pool without waiting for it: its workers end when all detached closures have, and futures that are still
+    /// [tasks](crate::task) then have been cancelled and dropped, as when it is dropped.
     ///
     /// # Examples
     /// ```
@@ -218,12 +219,9 @@ impl Pool {
         F: FnOnce(&Worker) + Send + 'static,
     {
         let shared = self.shared();
-        shared.begin_detached();
-        // SAFETY: it will be run once, because the pool is not closed before; it borrows nothing; its panic is caught.
-        let job = unsafe {
-            HeapJob::into_job(|worker: &Worker| worker.shared().run_detached(|| task(worker)))
-        };
-        push_or_send(shared, job);
+        if let Some(job) = shared.detached(task) {
+            push_or_send(shared, job);
+        }
     }
 }
 

@@ -461,9 +461,24 @@ impl Shared {
         self.sleep.wake(worker);
     }
 
-    /// A detached task is about to be accepted. The caller is the pool's handle, or a task that has not ended.
-    pub(crate) fn begin_detached(&self) {
-        self.tally.begin_owed();
+    /// A detached task is about to be accepted. `false` if the pool is closed: the caller need not be counted itself.
+    #[must_use]
+    fn begin_detached(&self) -> bool {
+        self.tally.begin_owed()
+    }
+
+    /// A job that keeps the pool open until it has run. It is pushed or sent, once, to this pool. `None` if the pool is closed: then
+    /// nobody would run the task, and it is dropped.
+    pub(crate) fn detached<F>(&self, task: F) -> Option<NonNull<Job>>
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
+        if !self.begin_detached() {
+            return None;
+        }
+        let run = |worker: &Worker| worker.shared().run_detached(|| task(worker));
+        // SAFETY: it will be run once, because the pool is not closed before; it borrows nothing; its panic is caught.
+        Some(unsafe { HeapJob::into_job(run) })
     }
 
     /// A detached task, or the pool's handle, has ended. After the last one futures are cancelled that are still tasks, and
@@ -473,8 +488,6 @@ impl Shared {
     }
 
     /// As [`begin_detached`](Self::begin_detached), for a future.
-    ///
-    /// `false` if the pool is closed: the caller need not be counted itself.
     #[must_use]
     pub(crate) fn begin_task(&self) -> bool {
         self.tally.begin_task()

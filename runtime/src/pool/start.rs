@@ -111,17 +111,18 @@ impl Makeup {
     /// A deque and a mailbox as their worker and as everybody else has them.
     fn seat(&self) -> (OwnEnds, Seat) {
         let (mailbox, mail) = mailbox();
+        let heavy_barriers = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
         // A deque that has another in its place stays empty and open.
         #[cfg(feature = "alternatives")]
         if let Some(kind) = self.deque {
-            let ((owner, thief), (instead, thief_instead)) = (chase_lev(false), any(kind));
+            let (owner, thief) = chase_lev(false);
+            let (instead, thief_instead) = any(kind, heavy_barriers);
             return (
                 OwnEnds { owner, mail, instead: Some(instead) },
                 Seat::new(thief, mailbox).with_instead(thief_instead),
             );
         }
-        let may_close = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
-        let (owner, thief) = chase_lev(may_close);
+        let (owner, thief) = chase_lev(heavy_barriers);
         let ends = OwnEnds {
             owner,
             mail,

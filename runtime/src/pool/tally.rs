@@ -43,10 +43,10 @@ impl Tally {
         Self(CachePadded::new(AtomicU64::new(ONE_OWED)))
     }
 
-    /// A closure is about to be accepted. The caller is the pool's handle, or something else that has not ended.
-    pub(super) fn begin_owed(&self) {
-        // Relaxed: its end comes after it is sent, which comes after this.
-        must_have_room(self.0.fetch_add(ONE_OWED, Ordering::Relaxed));
+    /// A closure is about to be accepted. `false` if nothing is left: the caller need not be counted itself.
+    #[must_use]
+    pub(super) fn begin_owed(&self) -> bool {
+        self.begin(ONE_OWED)
     }
 
     /// A closure, or the pool's handle, has ended.
@@ -54,13 +54,18 @@ impl Tally {
         self.end(ONE_OWED)
     }
 
-    /// As [`begin_owed`](Self::begin_owed), for a task; and the caller need not be counted itself. `false` if nothing is left.
+    /// As [`begin_owed`](Self::begin_owed), for a task.
     #[must_use]
     pub(super) fn begin_task(&self) -> bool {
+        self.begin(ONE_TASK)
+    }
+
+    fn begin(&self, one: u64) -> bool {
         let mut before = self.0.load(Ordering::Relaxed);
         while before != 0 {
             must_have_room(before);
-            let after = before + ONE_TASK;
+            let after = before + one;
+            // Relaxed: its end comes after it is sent, which comes after this.
             match self.0.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(now) => before = now,
@@ -121,7 +126,7 @@ mod models {
         builder.preemption_bound = Some(3);
         builder.check(|| {
             let tally = Arc::new((Tally::new(), AtomicUsize::new(0)));
-            tally.0.begin_owed();
+            assert!(tally.0.begin_owed());
             assert!(tally.0.begin_task());
             let other = tally.clone();
             let closure =
@@ -129,7 +134,7 @@ mod models {
             let other = tally.clone();
             let task = thread::spawn(move || {
                 let (tally, closing) = &*other;
-                tally.begin_owed();
+                assert!(tally.begin_owed());
                 let ends = [tally.end_owed(), tally.end_task()];
                 ends.iter().filter(|&&left| see_to(tally, left, closing)).count()
             });

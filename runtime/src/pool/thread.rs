@@ -42,7 +42,8 @@ impl WorkerThread {
         self.starting().index
     }
 
-    /// Works for the pool, on the calling thread, until the pool is closed: dropped, and all detached tasks ended.
+    /// Works for the pool, on the calling thread, until the pool is closed: dropped, all detached closures ended, and all futures
+    /// that were still [tasks](crate::task) cancelled and dropped.
     ///
     /// Afterwards the thread is what it was before.
     pub fn run(mut self) {

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use super::line::{Line, Place, Verdict};
+use super::line::{Place, Waiters};
 use crate::primitive::{AtomicU64, Ordering, const_unless_loom, fence};
 
 /// Where so many tasks wait for each other, again and again.
@@ -31,7 +31,7 @@ pub struct Barrier {
     /// no wait lasts for as many rounds as there are numbers.
     arrivals: AtomicU64,
     parties: u32,
-    line: Line,
+    line: Waiters,
 }
 
 /// What a wait at a [`Barrier`] ends with.
@@ -80,7 +80,7 @@ impl Barrier {
         #[must_use]
         pub fn new(parties: usize) -> Self {
             assert!(parties as u64 <= u32::MAX as u64, "more parties than a barrier can count");
-            Self { arrivals: AtomicU64::new(0), parties: parties as u32, line: Line::new() }
+            Self { arrivals: AtomicU64::new(0), parties: parties as u32, line: Waiters::new() }
         }
     }
 
@@ -126,16 +126,9 @@ impl Barrier {
         }
     }
 
-    /// Lets all go whose round is over. Nobody stands behind somebody of a later round whose own is not over: who joins
-    /// behind another sees the round that the other saw, and does not wait if that is not its own.
+    /// Lets all go whose round is over.
     fn dismiss(&self) {
-        let mut hazards = self.line.hold();
-        while let Some(oldest) = self.line.oldest(&mut hazards) {
-            if oldest.amount() == self.arrivals().round as usize {
-                return;
-            }
-            oldest.decide(Verdict::Dismissed);
-        }
+        self.line.dismiss_older(|| self.arrivals().round as usize);
     }
 }
 

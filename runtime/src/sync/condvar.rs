@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use super::line::{Line, Place, Verdict};
+use super::line::{Place, Verdict, Waiters};
 use super::mutex::MutexGuard;
 use crate::primitive::{AtomicUsize, Ordering, const_unless_loom, fence};
 
@@ -44,7 +44,7 @@ use crate::primitive::{AtomicUsize, Ordering, const_unless_loom, fence};
 pub struct Condvar {
     /// How often all were notified. Each waiter notes the round in which it came; it ends with the next.
     round: AtomicUsize,
-    line: Line,
+    line: Waiters,
 }
 
 impl Condvar {
@@ -58,7 +58,7 @@ impl Condvar {
         /// ```
         #[must_use]
         pub fn new() -> Self {
-            Self { round: AtomicUsize::new(0), line: Line::new() }
+            Self { round: AtomicUsize::new(0), line: Waiters::new() }
         }
     }
 
@@ -141,16 +141,9 @@ impl Condvar {
         self.round.load(Ordering::Acquire)
     }
 
-    /// Lets all go whose round is over. Nobody stands behind somebody of a later round whose own is not over: who joins
-    /// behind another sees the round that the other saw, and does not wait if that is not its own.
+    /// Lets all go whose round is over.
     fn dismiss(&self) {
-        let mut hazards = self.line.hold();
-        while let Some(oldest) = self.line.oldest(&mut hazards) {
-            if oldest.amount() == self.round() {
-                return;
-            }
-            oldest.decide(Verdict::Dismissed);
-        }
+        self.line.dismiss_older(|| self.round());
     }
 }
 

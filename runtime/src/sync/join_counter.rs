@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use super::line::{Line, Place, Verdict};
+use super::line::{Place, Verdict, Waiters};
 use crate::countdown::Countdown;
 use crate::primitive::{Ordering, const_unless_loom, fence};
 
@@ -33,7 +33,7 @@ use crate::primitive::{Ordering, const_unless_loom, fence};
 #[derive(Debug)]
 pub struct JoinCounter {
     missing: Countdown,
-    line: Line,
+    line: Waiters,
 }
 
 impl JoinCounter {
@@ -44,7 +44,7 @@ impl JoinCounter {
         /// See [`JoinCounter`].
         #[must_use]
         pub fn new(signals: usize) -> Self {
-            Self { missing: Countdown::new(signals), line: Line::new() }
+            Self { missing: Countdown::new(signals), line: Waiters::new() }
         }
     }
 
@@ -113,13 +113,7 @@ impl JoinCounter {
         if self.line.is_empty() {
             return;
         }
-        let mut hazards = self.line.hold();
-        while let Some(oldest) = self.line.oldest(&mut hazards) {
-            if !self.is_complete() {
-                return;
-            }
-            oldest.decide(Verdict::Dismissed);
-        }
+        self.line.serve(|_| self.is_complete().then_some(Verdict::Dismissed));
     }
 }
 

@@ -23,6 +23,7 @@
 
 mod barrier;
 mod condvar;
+mod crowd;
 mod join_counter;
 mod line;
 #[cfg(all(test, loom))]
@@ -32,6 +33,7 @@ mod once_cell;
 mod semaphore;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod word;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::Condvar;

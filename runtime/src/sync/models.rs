@@ -11,7 +11,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::{Condvar as LoomCondvar, Mutex as LoomMutex};
 use loom::thread;
 
-use super::line::{Line, Place, Verdict};
+use super::line::{Place, Verdict, Waiters};
 use super::{Barrier, Condvar, JoinCounter, Mutex, OnceCell, Permit, Semaphore};
 
 /// A thread that blocks until it is woken.
@@ -260,11 +260,111 @@ fn loom_semaphore_one_comes_behind_one_that_leaves() {
     });
 }
 
+#[test]
+fn loom_semaphore_alone_and_served_while_another_comes() {
+    model(3, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let first = Begun::new(keep(&semaphore, 1));
+        let comes = keep(&semaphore, 1);
+        let comes = thread::spawn(move || block_on(comes));
+        semaphore.add_permits(1);
+        first.end();
+        semaphore.add_permits(1);
+        comes.join().unwrap();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+#[test]
+fn loom_semaphore_alone_and_leaves_while_another_comes() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let leaves = Begun::new(keep(&semaphore, 2));
+        semaphore.add_permits(1);
+        let leaves = thread::spawn(move || drop(leaves));
+        // What the other had been given comes to this one, whether it left before or after.
+        block_on(keep(&semaphore, 1));
+        leaves.join().unwrap();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+#[test]
+fn loom_semaphore_alone_and_served_in_parts_by_two() {
+    model(4, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let waits = Begun::new(keep(&semaphore, 2));
+        let number = Arc::new([Watched::new(), Watched::new()]);
+        let other = (Arc::clone(&semaphore), Arc::clone(&number));
+        let other = thread::spawn(move || {
+            other.1[0].add_one();
+            other.0.add_permits(1);
+        });
+        number[1].add_one();
+        semaphore.add_permits(1);
+        waits.end();
+        assert_eq!(number[0].get() + number[1].get(), 2);
+        other.join().unwrap();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+#[test]
+fn loom_semaphore_alone_while_two_come() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let first = Begun::new(keep(&semaphore, 1));
+        let comes = keep(&semaphore, 1);
+        let comes = thread::spawn(move || {
+            let mut comes = Box::pin(comes);
+            let polled = comes.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_pending());
+            Begun(comes)
+        });
+        let second = Begun::new(keep(&semaphore, 1));
+        let comes = comes.join().unwrap();
+        semaphore.add_permits(3);
+        first.end();
+        second.end();
+        comes.end();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+#[test]
+fn loom_semaphore_alone_and_looks_again_while_another_comes() {
+    model(3, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let first = Begun::new(keep(&semaphore, 1));
+        let first = thread::spawn(move || first.end());
+        let second = Begun::new(keep(&semaphore, 1));
+        semaphore.add_permits(2);
+        first.join().unwrap();
+        second.end();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+#[test]
+fn loom_semaphore_alone_and_closed() {
+    model(4, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let alone = Arc::clone(&semaphore);
+        let alone = Begun::new(async move { alone.acquire().await.map(Permit::forget).is_ok() });
+        let closes = Arc::clone(&semaphore);
+        let closes = thread::spawn(move || closes.close());
+        semaphore.add_permits(1);
+        let is_served = alone.end();
+        closes.join().unwrap();
+        assert_eq!(semaphore.available_permits(), usize::from(!is_served));
+    });
+}
+
 /// A line, in which so many stand; those of them that `left` names have left, and are not swept yet.
-fn line_of(count: usize, left: &[usize]) -> (Arc<Line>, Vec<Place<'static>>) {
-    let line = Arc::new(Line::new());
+fn line_of(count: usize, left: &[usize]) -> (Arc<Waiters>, Vec<Place<'static>>) {
+    let line = Arc::new(Waiters::new());
     // SAFETY: the line outlives the places: whoever has places has a share in the line, and drops it after them.
-    let there: &'static Line = unsafe { &*Arc::as_ptr(&line) };
+    let there: &'static Waiters = unsafe { &*Arc::as_ptr(&line) };
     let mut places: Vec<_> = (0..count).map(|_| there.join(0, Waker::noop())).collect();
     for &left in left {
         assert_eq!(places[left].leave(), Ok(()));
@@ -273,11 +373,8 @@ fn line_of(count: usize, left: &[usize]) -> (Arc<Line>, Vec<Place<'static>>) {
 }
 
 /// Lets all go who wait.
-fn dismiss(line: &Line) {
-    let mut hazards = line.hold();
-    while let Some(oldest) = line.oldest(&mut hazards) {
-        oldest.decide(Verdict::Dismissed);
-    }
+fn dismiss(line: &Waiters) {
+    line.serve(|_| Some(Verdict::Dismissed));
 }
 
 /// One thread sweeps, another lets all go; what was passed by is freed under the first.

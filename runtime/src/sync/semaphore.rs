@@ -4,21 +4,29 @@ use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
-use super::line::{Line, Place, Taking, Verdict};
-use crate::primitive::{AtomicUsize, Ordering, const_unless_loom, fence};
+use super::crowd::Crowd;
+use super::line::{Place, Verdict, Waiter};
+use super::word::Word;
+use crate::primitive::{AtomicPtr, Ordering, const_unless_loom};
 
 /// Permits that are taken and given back; who finds too few waits in line.
 ///
 /// Hood's semaphore (Blumofe and Papadopoulos 1998, section 2: a non-blocking queue of threads), with permits that are
 /// counted in any number, with cancellation, and with an end.
 ///
+/// It is one word. When a second task begins to wait while another does, it gets a line in memory of its own, and keeps that.
+///
 /// - **Fair.** Waiters are served in the order in which they were first polled. Nobody takes a permit while somebody waits,
 ///   not even one that is left over because the first in line needs more of them.
 /// - **Non-blocking.** There is no lock in it: a thread that is suspended at any point keeps back no permits but those that
 ///   it holds, or was just given.
 /// - **Cancellation.** A waiter that is dropped leaves the line. What it had been given already goes to the next.
+///
+/// A permit panics when it is dropped if there would be more than [`MAX_PERMITS`](Self::MAX_PERMITS) then: only who adds permits that
+/// were never taken comes to that.
 ///
 /// Permits may be given back on another thread than the one that took them, and by others than those who took them
 /// ([`add_permits`](Self::add_permits)): so it is also Hood's way to signal.
@@ -41,19 +49,14 @@ use crate::primitive::{AtomicUsize, Ordering, const_unless_loom, fence};
 /// })?;
 /// # Ok::<(), locksley::sync::Closed>(())
 /// ```
-#[derive(Debug)]
 pub struct Semaphore {
-    /// All permits that there ever were, times two; plus 1 when it is closed. It wraps: only differences count.
-    supply: AtomicUsize,
-    line: Line,
+    /// A [`Word`]. Only ever changed by read-modify-writes: who reads it sees what all did before who changed it before.
+    word: AtomicPtr<()>,
 }
-
-const CLOSED: usize = 1;
-const PERMIT: usize = 2;
 
 impl Semaphore {
     /// As many permits as there may be at a time.
-    pub const MAX_PERMITS: usize = usize::MAX >> 3;
+    pub const MAX_PERMITS: usize = Word::MOST_FREE;
 
     const_unless_loom! {
         /// A semaphore with so many permits.
@@ -71,7 +74,7 @@ impl Semaphore {
         #[must_use]
         pub fn new(permits: usize) -> Self {
             assert!(permits <= Self::MAX_PERMITS, "more permits than there may be");
-            Self { supply: AtomicUsize::new(permits * PERMIT), line: Line::new() }
+            Self { word: AtomicPtr::new(Word::free(permits, false)) }
         }
     }
 
@@ -111,7 +114,7 @@ impl Semaphore {
     /// # Ok::<(), locksley::sync::Closed>(())
     /// ```
     pub fn acquire_many(&self, permits: usize) -> Acquire<'_> {
-        assert!(permits <= Self::MAX_PERMITS, "more permits than there may be");
+        assert!(permits <= Self::MAX_PERMITS, "{TOO_MANY}");
         Acquire { semaphore: self, permits, stage: Stage::New }
     }
 
@@ -153,7 +156,7 @@ impl Semaphore {
     /// # Ok::<(), locksley::sync::TryAcquireError>(())
     /// ```
     pub fn try_acquire_many(&self, permits: usize) -> Result<Permit<'_>, TryAcquireError> {
-        assert!(permits <= Self::MAX_PERMITS, "more permits than there may be");
+        assert!(permits <= Self::MAX_PERMITS, "{TOO_MANY}");
         self.try_take(permits)?;
         Ok(Permit { semaphore: self, permits })
     }
@@ -170,12 +173,7 @@ impl Semaphore {
     /// assert_eq!(semaphore.available_permits(), 2);
     /// ```
     pub fn add_permits(&self, permits: usize) {
-        // One at a time, a count of 64 bits is not filled in a lifetime.
-        if permits > 1 || usize::BITS < 64 {
-            let fits = permits <= Self::MAX_PERMITS
-                && self.available_permits() <= Self::MAX_PERMITS - permits;
-            assert!(fits, "more permits than there may be");
-        }
+        assert!(permits <= Self::MAX_PERMITS, "{TOO_MANY}");
         self.give(permits);
     }
 
@@ -184,9 +182,13 @@ impl Semaphore {
     /// # Examples
     /// See [`Semaphore`].
     pub fn available_permits(&self) -> usize {
-        let mut hazards = self.line.hold();
-        let taken = self.line.taken(&mut hazards);
-        (self.supply.load(Ordering::Acquire) / PERMIT).wrapping_sub(taken) & (usize::MAX / PERMIT)
+        match self.word() {
+            Word::Free { permits, .. } => permits,
+            Word::Alone { has_some: false, .. } => 0,
+            // How many these are is known where all is.
+            Word::Alone { .. } => self.crowd().available_permits(),
+            Word::Crowd(crowd) => self.there(crowd).available_permits(),
+        }
     }
 
     /// Ends it: who waits, and who comes, gets an error. Permits that were taken are still given back.
@@ -202,9 +204,18 @@ impl Semaphore {
     /// assert!(semaphore.is_closed());
     /// ```
     pub fn close(&self) {
-        // Release pairs with the acquire in `supply`: what the closer did is seen by who is sent away.
-        self.supply.fetch_or(CLOSED, Ordering::AcqRel);
-        self.serve_after_a_change();
+        let mut now = self.load();
+        loop {
+            let permits = match Word::of(now) {
+                Word::Free { is_closed: true, .. } => return,
+                Word::Free { permits, .. } => permits,
+                Word::Alone { .. } | Word::Crowd(_) => return self.crowd().close(),
+            };
+            match self.change(now, Word::Free { permits, is_closed: true }) {
+                Ok(()) => return,
+                Err(newer) => now = newer,
+            }
+        }
     }
 
     /// Whether it was closed.
@@ -212,51 +223,144 @@ impl Semaphore {
     /// # Examples
     /// See [`close`](Self::close).
     pub fn is_closed(&self) -> bool {
-        self.supply.load(Ordering::Acquire) & CLOSED != 0
+        match self.word() {
+            Word::Free { is_closed, .. } => is_closed,
+            Word::Alone { .. } => false,
+            Word::Crowd(crowd) => self.there(crowd).is_closed(),
+        }
     }
 
     /// Gives permits back, or adds them.
     fn give(&self, permits: usize) {
-        // Release pairs with the acquires of `supply`: what was done under these permits is seen by who takes them.
-        self.supply.fetch_add(permits.wrapping_mul(PERMIT), Ordering::AcqRel);
-        self.serve_after_a_change();
-    }
-
-    fn serve_after_a_change(&self) {
-        // Pairs with the fences after joining and leaving: either they see the change, or we see them.
-        fence(Ordering::SeqCst);
-        if !self.line.is_empty() {
-            self.serve();
-        }
-    }
-
-    /// Gives the waiters what there is, in the order of the line, as far as it goes. Whoever does this does it for all: it
-    /// is a matter of one compare-and-swap at a waiter's place, before and after which others may go on with it. `true` if
-    /// somebody still waits.
-    fn serve(&self) -> bool {
-        let mut hazards = self.line.hold();
-        while let Some(oldest) = self.line.oldest(&mut hazards) {
-            let verdict = match self.allows(oldest.taken(), oldest.amount()) {
-                Err(Closed) => Verdict::Dismissed,
-                Ok(true) => Verdict::Granted,
-                Ok(false) => return true,
+        let mut now = self.load();
+        loop {
+            let (then, served) = match Word::of(now) {
+                Word::Free { permits: there, is_closed } => {
+                    assert!(permits <= Self::MAX_PERMITS - there, "{TOO_MANY}");
+                    (Word::Free { permits: there + permits, is_closed }, None)
+                }
+                Word::Alone { waiter, missing, .. } if permits < missing => {
+                    (Word::Alone { waiter, missing: missing - permits, has_some: true }, None)
+                }
+                // It has them with this change. Its share in the waiter comes to us, and nobody else wakes it.
+                Word::Alone { waiter, missing, .. } => {
+                    (Word::Free { permits: permits - missing, is_closed: false }, Some(waiter))
+                }
+                Word::Crowd(crowd) => {
+                    assert!(self.there(crowd).give(permits), "{TOO_MANY}");
+                    return;
+                }
             };
-            // Where somebody else was faster, all is well too.
-            oldest.decide(verdict);
+            match self.change(now, then) {
+                Ok(()) => {
+                    if let Some(waiter) = served {
+                        // SAFETY: the word's share in it, which is ours since we have taken it out.
+                        unsafe { Waiter::call(waiter) };
+                    }
+                    return;
+                }
+                Err(newer) => now = newer,
+            }
         }
-        false
     }
 
-    /// Whether so many more may be taken, when so many were.
-    fn allows(&self, taken: usize, permits: usize) -> Result<bool, Closed> {
-        // Acquire pairs with the release in `give`. It is at least what allowed others to take what they took: who read
-        // `taken` has seen that.
-        let supply = self.supply.load(Ordering::Acquire);
-        if supply & CLOSED != 0 {
-            return Err(Closed);
+    fn try_take(&self, permits: usize) -> Result<(), TryAcquireError> {
+        let mut now = self.load();
+        loop {
+            let left = match Word::of(now) {
+                Word::Free { is_closed: true, .. } => return Err(TryAcquireError::Closed),
+                Word::Free { permits: there, .. } if permits <= there => there - permits,
+                Word::Free { .. } | Word::Alone { .. } => return Err(TryAcquireError::NoPermits),
+                Word::Crowd(crowd) => return self.there(crowd).try_take(permits),
+            };
+            match self.change(now, Word::Free { permits: left, is_closed: false }) {
+                Ok(()) => return Ok(()),
+                Err(newer) => now = newer,
+            }
         }
-        let available = supply.wrapping_sub(taken.wrapping_mul(PERMIT)).cast_signed();
-        Ok(available >= permits.wrapping_mul(PERMIT).cast_signed())
+    }
+
+    /// Takes so many permits, or stands in line for them.
+    fn take_or_join(&self, permits: usize, waker: &Waker) -> Stage<'_> {
+        let mut now = self.load();
+        let mut made = Unused(None);
+        loop {
+            let then = match Word::of(now) {
+                Word::Free { is_closed: true, .. } => return Stage::Decided(Verdict::Dismissed),
+                Word::Free { permits: there, .. } if permits <= there => {
+                    Word::Free { permits: there - permits, is_closed: false }
+                }
+                Word::Free { permits: there, .. } if permits - there <= Word::MOST_MISSING => {
+                    let waiter = made.get_or_make(permits, waker);
+                    Word::Alone { waiter, missing: permits - there, has_some: there > 0 }
+                }
+                _ => {
+                    let crowd = self.crowd();
+                    return match crowd.try_take(permits) {
+                        Ok(()) => Stage::Decided(Verdict::Granted),
+                        Err(TryAcquireError::Closed) => Stage::Decided(Verdict::Dismissed),
+                        Err(TryAcquireError::NoPermits) => {
+                            Stage::InLine { crowd, place: crowd.join(permits, waker) }
+                        }
+                    };
+                }
+            };
+            match (self.change(now, then), then) {
+                (Ok(()), Word::Alone { waiter, .. }) => {
+                    made.0 = None; // one share is the word's, the other the caller's
+                    return Stage::Alone(waiter);
+                }
+                (Ok(()), _) => return Stage::Decided(Verdict::Granted),
+                (Err(newer), _) => now = newer,
+            }
+        }
+    }
+
+    fn load(&self) -> *mut () {
+        // Acquire pairs with the releases of all who have changed it.
+        self.word.load(Ordering::Acquire)
+    }
+
+    fn word(&self) -> Word {
+        Word::of(self.load())
+    }
+
+    fn change(&self, now: *mut (), then: Word) -> Result<(), *mut ()> {
+        // Release: what was done under permits that are given is seen by who takes them; what a new waiter is made of, by who
+        // serves it. Acquire pairs with that; if it fails, for what the caller looks at then.
+        let changed =
+            self.word.compare_exchange(now, then.word(), Ordering::AcqRel, Ordering::Acquire);
+        changed.map(drop)
+    }
+
+    fn there(&self, crowd: NonNull<Crowd>) -> &Crowd {
+        // SAFETY: found in the word, so it is there as long as the semaphore.
+        unsafe { &*crowd.as_ptr() }
+    }
+
+    /// Makes it one where several may wait, if it is not.
+    #[cold]
+    fn crowd(&self) -> &Crowd {
+        let mut now = self.load();
+        loop {
+            let crowd = match Word::of(now) {
+                Word::Crowd(crowd) => return self.there(crowd),
+                Word::Free { permits, is_closed } => Crowd::of_nobody(permits, is_closed),
+                // SAFETY: the word's share in it goes to the crowd if the change succeeds; if not, it is called back. If another
+                // waiter has been made at the same address meanwhile, that is the one that waits here now.
+                Word::Alone { waiter, missing, .. } => unsafe { Crowd::around(waiter, missing) },
+            };
+            let crowd = NonNull::from(Box::leak(Box::new(crowd)));
+            match self.change(now, Word::Crowd(crowd)) {
+                Ok(()) => return self.there(crowd),
+                Err(newer) => {
+                    // SAFETY: leaked above, and shown to nobody.
+                    let crowd = unsafe { Box::from_raw(crowd.as_ptr()) };
+                    crowd.disband();
+                    now = newer;
+                }
+            }
+        }
     }
 
     /// How many places its line has.
@@ -266,28 +370,52 @@ impl Semaphore {
     #[cfg(all(test, not(loom)))]
     pub(super) unsafe fn places(&self) -> usize {
         // SAFETY: as the caller promises.
-        unsafe { self.line.places() }
+        unsafe { self.crowd().places() }
     }
+}
 
-    fn try_take(&self, permits: usize) -> Result<(), TryAcquireError> {
-        loop {
-            if self.is_closed() {
-                return Err(TryAcquireError::Closed);
+const TOO_MANY: &str = "more permits than there may be";
+
+impl Drop for Semaphore {
+    fn drop(&mut self) {
+        match self.word() {
+            Word::Free { .. } => {}
+            // SAFETY: a wait was forgotten. The word's share in it, which nobody uses any more.
+            Word::Alone { waiter, .. } => unsafe { Waiter::let_go(waiter) },
+            // SAFETY: leaked by `crowd`, and not used any more.
+            Word::Crowd(crowd) => drop(unsafe { Box::from_raw(crowd.as_ptr()) }),
+        }
+    }
+}
+
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Semaphore");
+        match self.word() {
+            Word::Free { permits, is_closed } => {
+                shown.field("permits", &permits).field("is_closed", &is_closed)
             }
-            let allows = |taken| self.allows(taken, permits).unwrap_or(false);
-            match self.line.take(permits, allows) {
-                Taking::Taken => return Ok(()),
-                Taking::Refused => return Err(TryAcquireError::NoPermits),
-                // Those who have been served may still be in the way.
-                Taking::Occupied if self.serve() => return Err(TryAcquireError::NoPermits),
-                Taking::Occupied => {}
-                Taking::Full => {
-                    // One who asks for nothing stands in line, and is served, to make a new place.
-                    let mut place = self.line.join(0, Waker::noop());
-                    self.serve();
-                    let _ = place.leave();
-                }
-            }
+            Word::Alone { missing, .. } => shown.field("missing", &missing),
+            Word::Crowd(crowd) => shown.field("crowd", self.there(crowd)),
+        };
+        shown.finish()
+    }
+}
+
+/// A waiter that is not in a word yet.
+struct Unused(Option<NonNull<Waiter>>);
+
+impl Unused {
+    fn get_or_make(&mut self, permits: usize, waker: &Waker) -> NonNull<Waiter> {
+        *self.0.get_or_insert_with(|| Waiter::alone(permits, waker.clone()))
+    }
+}
+
+impl Drop for Unused {
+    fn drop(&mut self) {
+        if let Some(waiter) = self.0 {
+            // SAFETY: just made, and in no word: both shares are ours.
+            unsafe { Waiter::withdraw_alone(waiter) };
         }
     }
 }
@@ -334,7 +462,6 @@ impl Drop for Permit<'_> {
 }
 
 /// Waits for permits: see [`Semaphore::acquire`]. It stands in line from when it is first polled until it is dropped.
-#[derive(Debug)]
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Acquire<'s> {
     semaphore: &'s Semaphore,
@@ -342,11 +469,76 @@ pub struct Acquire<'s> {
     stage: Stage<'s>,
 }
 
-#[derive(Debug)]
 enum Stage<'s> {
     New,
-    InLine(Place<'s>),
+    /// One of the two shares in this waiter is ours. Whether it still is alone, the semaphore's word says.
+    Alone(NonNull<Waiter>),
+    InLine {
+        crowd: &'s Crowd,
+        place: Place<'s>,
+    },
+    /// It has what it waited for, or was sent away, and takes that now.
+    Decided(Verdict),
     Done,
+}
+
+// SAFETY: a waiter may be shared and sent, and so may all else.
+unsafe impl Send for Acquire<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Acquire<'_> {}
+
+impl<'s> Acquire<'s> {
+    /// Goes to where it stands now.
+    fn catch_up(&mut self) {
+        let Stage::Alone(waiter) = self.stage else { return };
+        self.stage = match self.semaphore.word() {
+            Word::Alone { waiter: alone, .. } if alone == waiter => return,
+            Word::Crowd(crowd) if self.semaphore.there(crowd).was_first(waiter) => {
+                let crowd = self.semaphore.there(crowd);
+                // SAFETY: our share in it.
+                Stage::InLine { crowd, place: unsafe { crowd.place_of_first(waiter) } }
+            }
+            // No longer there: only who served it has taken it out, since nobody sends one away who is alone.
+            _ => {
+                // SAFETY: our share in it.
+                unsafe { Waiter::done_alone(waiter) };
+                Stage::Decided(Verdict::Granted)
+            }
+        };
+    }
+
+    /// Does not wait any longer.
+    fn leave(&mut self) {
+        self.catch_up();
+        while let Stage::Alone(waiter) = self.stage {
+            let now = self.semaphore.load();
+            if let Word::Alone { waiter: alone, missing, .. } = Word::of(now)
+                && alone == waiter
+            {
+                // What it had been given lies open again.
+                let then = Word::Free { permits: self.permits - missing, is_closed: false };
+                if self.semaphore.change(now, then).is_ok() {
+                    self.stage = Stage::Done;
+                    // SAFETY: our share, and the word's, which is ours since we have taken it out.
+                    unsafe { Waiter::withdraw_alone(waiter) };
+                    return;
+                }
+            }
+            self.catch_up();
+        }
+        match std::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::InLine { crowd, mut place } => match place.leave() {
+                Err(Verdict::Granted) => self.semaphore.give(self.permits),
+                Err(Verdict::Dismissed) => {}
+                // Who comes next may need fewer.
+                Ok(()) => {
+                    crowd.serve();
+                }
+            },
+            Stage::Decided(Verdict::Granted) => self.semaphore.give(self.permits),
+            Stage::New | Stage::Alone(_) | Stage::Decided(Verdict::Dismissed) | Stage::Done => {}
+        }
+    }
 }
 
 impl<'s> Future for Acquire<'s> {
@@ -354,44 +546,58 @@ impl<'s> Future for Acquire<'s> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let semaphore = this.semaphore;
-        let verdict = match &mut this.stage {
-            Stage::New => match semaphore.try_take(this.permits) {
-                Ok(()) => Poll::Ready(Verdict::Granted),
-                Err(TryAcquireError::Closed) => Poll::Ready(Verdict::Dismissed),
-                Err(TryAcquireError::NoPermits) => {
-                    let place = semaphore.line.join(this.permits, context.waker());
-                    // Before others are served, whose wakers may panic: what we get meanwhile is to be passed on.
-                    this.stage = Stage::InLine(place);
-                    semaphore.serve();
-                    match &this.stage {
-                        Stage::InLine(place) => place.verdict(),
-                        Stage::New | Stage::Done => unreachable!("it has just been put there"),
-                    }
+        if let Stage::New = this.stage {
+            this.stage = this.semaphore.take_or_join(this.permits, context.waker());
+            match &this.stage {
+                Stage::Alone(_) => return Poll::Pending,
+                // It stands in line before others are served, whose wakers may panic: what it gets meanwhile it passes on.
+                Stage::InLine { crowd, .. } => {
+                    crowd.serve();
                 }
-            },
-            Stage::InLine(place) => place.poll(context.waker()),
-            Stage::Done => panic!("polled after it was ready"),
-        };
-        verdict.map(|verdict| {
-            this.stage = Stage::Done;
-            match verdict {
-                Verdict::Granted => Ok(Permit { semaphore, permits: this.permits }),
-                Verdict::Dismissed => Err(Closed),
+                _ => {}
             }
+            if let Stage::InLine { place, .. } = &this.stage
+                && place.verdict().is_pending()
+            {
+                return Poll::Pending;
+            }
+        }
+        this.catch_up();
+        let verdict = match &mut this.stage {
+            // SAFETY: our share in it.
+            Stage::Alone(waiter) => unsafe { waiter.as_ref() }.poll(context.waker()),
+            Stage::InLine { place, .. } => place.poll(context.waker()),
+            Stage::Decided(verdict) => Poll::Ready(*verdict),
+            Stage::New | Stage::Done => unreachable!("polled after it was ready"),
+        };
+        let Poll::Ready(verdict) = verdict else { return Poll::Pending };
+        if let Stage::Alone(waiter) = std::mem::replace(&mut this.stage, Stage::Done) {
+            // SAFETY: our share in it.
+            unsafe { Waiter::done_alone(waiter) };
+        }
+        Poll::Ready(match verdict {
+            Verdict::Granted => Ok(Permit { semaphore: this.semaphore, permits: this.permits }),
+            Verdict::Dismissed => Err(Closed),
         })
     }
 }
 
 impl Drop for Acquire<'_> {
     fn drop(&mut self) {
-        let Stage::InLine(place) = &mut self.stage else { return };
-        match place.leave() {
-            // Who comes next may need fewer.
-            Ok(()) => drop(self.semaphore.serve()),
-            Err(Verdict::Granted) => self.semaphore.give(self.permits),
-            Err(Verdict::Dismissed) => {}
-        }
+        self.leave();
+    }
+}
+
+impl fmt::Debug for Acquire<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stage = match &self.stage {
+            Stage::New => "new",
+            Stage::Alone(_) | Stage::InLine { .. } => "in line",
+            Stage::Decided(_) => "decided",
+            Stage::Done => "done",
+        };
+        let mut shown = f.debug_struct("Acquire");
+        shown.field("permits", &self.permits).field("stage", &stage).finish_non_exhaustive()
     }
 }
 

@@ -31,4 +31,5 @@ pub use handle::Task;
 pub use placement::Placement;
 pub(crate) use shelf::Shelves;
 pub use spawn::spawn;
+pub(crate) use spawn::spawn_in;
 pub use yielding::{YieldNow, yield_now};

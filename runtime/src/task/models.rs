@@ -441,6 +441,25 @@ fn loom_task_two_use_one_shelf() {
     });
 }
 
+/// Two put tasks up at once, each on a shelf of its own or one after the other; both tasks are found there.
+#[test]
+fn loom_task_two_put_up_at_once() {
+    check(3, || {
+        let model = Model::new(2);
+        let tasks = [(); 2].map(|()| model.spawn(Flags::<1>::new().0));
+        let other = model.clone();
+        let other = thread::spawn(move || other.work::<Flags<1>>());
+        model.work::<Flags<1>>();
+        other.join().unwrap();
+        model.is_closing.store(true, Ordering::Release);
+        model.shelves.cancel_all();
+        model.work::<Flags<1>>();
+        for task in tasks {
+            assert!(outcome(task).unwrap_err().is_cancelled());
+        }
+    });
+}
+
 #[test]
 fn loom_task_one_is_taken_down_while_all_are_cancelled() {
     check(3, || {

@@ -1,8 +1,10 @@
 //! How futures become tasks.
 
+use std::sync::Arc;
+
 use super::handle::Task;
 use super::home::{new_task, stillborn_task};
-use crate::pool::Pool;
+use crate::pool::{Pool, Shared};
 use crate::worker::Worker;
 
 /// Has a future run as a task: in the calling worker's pool, or in the [global pool](Pool::global) on any other thread.
@@ -26,7 +28,8 @@ use crate::worker::Worker;
 ///
 /// # What cannot be a task
 ///
-/// A task changes threads wherever it waits. What may not, it cannot keep across an `await`:
+/// A task changes threads wherever it waits. What may not, it cannot keep across an `await` (an error to which the
+/// compiler gives no number):
 /// ```compile_fail
 /// use std::rc::Rc;
 ///
@@ -71,15 +74,13 @@ use crate::worker::Worker;
 ///     }
 /// }
 /// ```
-/// nor one that keeps its [`Worker`] while it waits,
-/// ```compile_fail
-/// locksley::task::spawn(async {
-///     Worker::with_current(|worker| async move {
-///         locksley::task::yield_now().await;
-///         worker.unwrap().index()
-///     }).await;
-/// });
-/// # use locksley::Worker;
+/// nor one that keeps its [`Worker`] while it waits, which does not live long enough for that,
+/// ```compile_fail,E0597
+/// fn keeps(worker: &locksley::Worker) -> impl Future<Output = usize> {
+///     async { worker.index() }
+/// }
+/// let pool = locksley::Pool::new(1).unwrap();
+/// let future = pool.run(|worker| locksley::task::spawn(keeps(worker)));
 /// ```
 /// nor one that borrows what may be gone before it ends.
 /// ```compile_fail,E0597
@@ -96,6 +97,28 @@ where
     Worker::with_current(|current| match current {
         Some(worker) => worker.spawn_future(future),
         None => Pool::global().spawn_future(future),
+    })
+}
+
+/// Has a future run as a task of that pool, whoever calls.
+pub(crate) fn spawn_in<F>(home: &Arc<Shared>, future: F) -> Task<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    Worker::with_current(|current| match current {
+        Some(worker) if worker.belongs_to(home) => worker.spawn_future(future),
+        _ => {
+            let task = match new_task(home, future) {
+                Some(task) => {
+                    home.send(task.cast());
+                    task
+                }
+                None => stillborn_task::<F>(),
+            };
+            // SAFETY: just made, of that future; the handle's reference is ours.
+            unsafe { Task::new(task) }
+        }
     })
 }
 
@@ -145,14 +168,6 @@ impl Pool {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Worker::with_current(|current| match current {
-            Some(worker) if worker.is_of(self) => worker.spawn_future(future),
-            _ => {
-                let task = new_task(self.shared(), future).expect("its handle keeps it open");
-                self.shared().send(task.cast());
-                // SAFETY: just made, of that future; the handle's reference is ours.
-                unsafe { Task::new(task) }
-            }
-        })
+        spawn_in(self.shared(), future)
     }
 }

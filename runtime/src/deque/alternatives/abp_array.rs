@@ -7,6 +7,9 @@
 //!
 //! It departs from the paper in this: the tag has 44 bits and is not reclaimed. A thief would have to be suspended for
 //! exactly a multiple of 2⁴⁴ new beginnings, days of nothing else, to be fooled.
+//!
+//! It can be had with the owner's fence moved to the thieves: then each attempt at a deque that is not empty makes a barrier in
+//! all running threads.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -16,6 +19,7 @@ use std::sync::Arc;
 #[cfg(test)]
 use crate::deque::contract::Owner;
 use crate::deque::contract::{Steal, Thief};
+use crate::os::{heavy_barrier, light_barrier};
 use crate::primitive::{AtomicPtr, AtomicU64, AtomicUsize, CachePadded, Ordering, fence};
 
 /// How many items can be pushed from one new beginning to the next, those counted that thieves have taken.
@@ -60,6 +64,8 @@ struct Shared<T> {
     /// Index after the newest item. Written by the owner alone.
     bottom: CachePadded<AtomicUsize>,
     slots: Box<[AtomicPtr<T>]>,
+    /// Whether thieves make the owner's fences for it.
+    thieves_pay: bool,
 }
 
 impl<T> Shared<T> {
@@ -88,13 +94,14 @@ impl<T> Clone for AbpArrayThief<T> {
     }
 }
 
-/// An empty deque.
-pub(crate) fn abp_array<T>() -> (AbpArrayOwner<T>, AbpArrayThief<T>) {
+/// An empty deque. `thieves_pay`: the owner makes no fence, but each thief a heavy barrier; heavy barriers work.
+pub(crate) fn abp_array<T>(thieves_pay: bool) -> (AbpArrayOwner<T>, AbpArrayThief<T>) {
     const { assert!(CAPACITY < 1 << Age::TOP_BITS) };
     let shared = Arc::new(Shared {
         age: CachePadded::new(AtomicU64::new(0)),
         bottom: CachePadded::new(AtomicUsize::new(0)),
         slots: (0..CAPACITY).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
+        thieves_pay,
     });
     let thief = AbpArrayThief { shared: Arc::clone(&shared) };
     (AbpArrayOwner { shared, not_sync: PhantomData }, thief)
@@ -123,7 +130,11 @@ impl<T> AbpArrayOwner<T> {
         shared.bottom.store(newest, Ordering::Release);
         // Pairs with the fence in `steal_oldest`: either the thief sees that `bottom` was lowered, or we see the age
         // that it left.
-        fence(Ordering::SeqCst);
+        if shared.thieves_pay {
+            light_barrier();
+        } else {
+            fence(Ordering::SeqCst);
+        }
         let item = shared.item(newest);
         // Acquire pairs with the compare-and-swap of thieves: their reads of the slots, which will be filled again after
         // a new beginning, are over.
@@ -169,7 +180,17 @@ impl<T> Thief<T> for AbpArrayThief<T> {
         let word = shared.age.load(Ordering::Acquire);
         let age = Age::from_word(word);
         // Pairs with the fence in `pop_newest`.
-        fence(Ordering::SeqCst);
+        if shared.thieves_pay {
+            // What we read may be old. But the barrier has to be made only where there seems to be something.
+            if shared.bottom.load(Ordering::Relaxed) <= age.top {
+                return Steal::Empty;
+            }
+            if !heavy_barrier() {
+                return Steal::Lost; // the owner runs its tasks itself
+            }
+        } else {
+            fence(Ordering::SeqCst);
+        }
         // Acquire pairs with the releases of `bottom`: the slots below it are seen.
         let bottom = shared.bottom.load(Ordering::Acquire);
         if bottom <= age.top {
@@ -188,7 +209,8 @@ impl<T> Thief<T> for AbpArrayThief<T> {
 
     fn is_empty(&self) -> bool {
         let age = Age::from_word(self.shared.age.load(Ordering::Acquire));
-        fence(Ordering::SeqCst); // as in `steal_oldest`
+        // Pairs with the fence of whoever has pushed something and cares for sleepers.
+        fence(Ordering::SeqCst);
         self.shared.bottom.load(Ordering::Acquire) <= age.top
     }
 }
@@ -214,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_full_array_gives_the_item_back_and_an_emptied_one_has_room_again() {
-        let (owner, thief) = abp_array();
+        let (owner, thief) = abp_array(false);
         for _ in 0..CAPACITY {
             assert_eq!(owner.try_push_new(item()), Ok(()));
         }

@@ -30,11 +30,11 @@ pub(crate) enum AnyThief<T> {
     BlockingLock(LockedThief<T, Blocking<T>>),
 }
 
-/// An empty deque of the kind that was chosen.
-pub(crate) fn any<T>(kind: DequeKind) -> (AnyOwner<T>, AnyThief<T>) {
+/// An empty deque of the kind that was chosen. `heavy_barriers`: whether thieves may make them.
+pub(crate) fn any<T>(kind: DequeKind, heavy_barriers: bool) -> (AnyOwner<T>, AnyThief<T>) {
     match kind {
-        DequeKind::AbpArray => {
-            let (owner, thief) = abp_array();
+        DequeKind::AbpArray | DequeKind::AbpBarrier => {
+            let (owner, thief) = abp_array(kind == DequeKind::AbpBarrier && heavy_barriers);
             (AnyOwner::AbpArray(owner), AnyThief::AbpArray(thief))
         }
         DequeKind::SpinningLock => {
@@ -115,8 +115,13 @@ mod tests {
 
     #[test]
     fn every_kind_can_be_chosen() {
-        for kind in [DequeKind::AbpArray, DequeKind::SpinningLock, DequeKind::BlockingLock] {
-            let (owner, thief) = any::<u8>(kind);
+        for kind in [
+            DequeKind::AbpArray,
+            DequeKind::AbpBarrier,
+            DequeKind::SpinningLock,
+            DequeKind::BlockingLock,
+        ] {
+            let (owner, thief) = any::<u8>(kind, crate::os::heavy_barrier_works());
             let item = NonNull::dangling();
             assert_eq!(owner.try_push_new(item), Ok(()), "{kind:?}");
             assert_eq!(owner.try_push_new(item), Ok(()), "{kind:?}");

@@ -1,29 +1,97 @@
-//! Hazard pointers to places in line, shared by all lines of the program.
+//! Hazard pointers to places in line, shared by all lines of the program; and what wakers panicked with meanwhile.
 //!
 //! A mutex should be small, so it has none of its own; and a thread that has used a record keeps it for the next time, so
 //! that threads do not meet where they look for one. Loom, which knows no statics, gives each line its own.
 
-use super::Line;
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use super::Waiters;
 use super::waiter::Waiter;
 use crate::primitive::hazard::Holder;
+use crate::unwind::{self, Payload};
+
+/// The right to read places, until it is dropped.
+///
+/// Wakers that are called meanwhile may ask for another; and if they panic, that goes on when this is dropped, so that it
+/// keeps nobody from being served who waits behind.
+pub(in crate::sync) struct Hold<'d> {
+    /// Until it is dropped.
+    holder: Option<Kept<'d>>,
+    line: PhantomData<&'d Waiters>,
+    panic: Cell<Option<Payload>>,
+}
+
+impl<'d> Hold<'d> {
+    fn new(holder: Kept<'d>) -> Self {
+        Self { holder: Some(holder), line: PhantomData, panic: Cell::new(None) }
+    }
+
+    /// Calls a waker. Of several panics the first one goes on.
+    pub(super) fn call(&self, wake: impl FnOnce()) {
+        if let Err(payload) = unwind::halt(wake) {
+            match self.panic.take() {
+                None => self.panic.set(Some(payload)),
+                Some(first) => {
+                    self.panic.set(Some(first));
+                    unwind::discard(payload);
+                }
+            }
+        }
+    }
+}
+
+impl<'d> Deref for Hold<'d> {
+    type Target = Kept<'d>;
+
+    fn deref(&self) -> &Self::Target {
+        self.holder.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        if let Some(holder) = self.holder.take() {
+            put_away(holder);
+        }
+        match self.panic.take() {
+            None => {}
+            Some(payload) if std::thread::panicking() => unwind::discard(payload),
+            Some(payload) => unwind::resume(payload),
+        }
+    }
+}
+
+#[cfg(loom)]
+type Kept<'d> = Holder<'d, Waiter>;
+#[cfg(not(loom))]
+type Kept<'d> = Holder<'static, Waiter>;
 
 #[cfg(loom)]
 pub(super) type Domain = crate::primitive::hazard::Domain<Waiter>;
 
 #[cfg(loom)]
-impl Line {
+impl Waiters {
     /// The right to read places.
-    pub(in crate::sync) fn hold(&self) -> Holder<'_, Waiter> {
-        self.hazards.hold()
+    pub(in crate::sync) fn hold(&self) -> Hold<'_> {
+        Hold::new(self.hazards.hold())
     }
 }
+
+#[cfg(loom)]
+fn put_away(holder: Holder<'_, Waiter>) {
+    drop(holder);
+}
+
+#[cfg(not(loom))]
+use shared::put_away;
 
 #[cfg(not(loom))]
 mod shared {
     use std::cell::Cell;
-    use std::ops::{Deref, DerefMut};
 
-    use super::{Holder, Line, Waiter};
+    use super::{Hold, Holder, Waiter, Waiters};
     use crate::primitive::hazard::Domain;
 
     static DOMAIN: Domain<Waiter> = Domain::new();
@@ -33,39 +101,18 @@ mod shared {
         static MINE: Cell<Option<Holder<'static, Waiter>>> = const { Cell::new(None) };
     }
 
-    /// The right to read places, until it is dropped.
-    pub(in crate::sync) struct Hold(Option<Holder<'static, Waiter>>);
-
-    impl Line {
-        /// The right to read places. A waker that is called meanwhile may ask for another.
-        pub(in crate::sync) fn hold(&self) -> Hold {
+    impl Waiters {
+        /// The right to read places.
+        pub(in crate::sync) fn hold(&self) -> Hold<'static> {
             // A thread that is being torn down has no place to keep it, and asks each time.
             let mine = MINE.try_with(Cell::take).ok().flatten();
-            Hold(Some(mine.unwrap_or_else(|| DOMAIN.hold())))
+            Hold::new(mine.unwrap_or_else(|| DOMAIN.hold()))
         }
     }
 
-    impl Deref for Hold {
-        type Target = Holder<'static, Waiter>;
-
-        fn deref(&self) -> &Self::Target {
-            self.0.as_ref().expect("it is there until it is dropped")
-        }
-    }
-
-    impl DerefMut for Hold {
-        fn deref_mut(&mut self) -> &mut Self::Target {
-            self.0.as_mut().expect("it is there until it is dropped")
-        }
-    }
-
-    impl Drop for Hold {
-        fn drop(&mut self) {
-            if let Some(holder) = self.0.take() {
-                holder.clear();
-                // Where there is one already, or no place for it, it is given back to all.
-                let _ = MINE.try_with(|mine| drop(mine.replace(Some(holder))));
-            }
-        }
+    pub(super) fn put_away(holder: Holder<'static, Waiter>) {
+        holder.clear();
+        // Where there is one already, or no place for it, it is given back to all.
+        let _ = MINE.try_with(|mine| drop(mine.replace(Some(holder))));
     }
 }

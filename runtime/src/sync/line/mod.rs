@@ -7,21 +7,22 @@
 
 mod hold;
 mod place;
+mod spare;
 mod sweep;
 mod waiter;
 
 use std::fmt;
 use std::ptr::{self, NonNull};
 
-use crate::primitive::hazard::Holder;
 use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, const_unless_loom};
-use waiter::{Next, Standing, Waiter};
+use hold::Hold;
+use waiter::{Next, Phase};
 
 pub(super) use place::Place;
-pub(super) use waiter::Verdict;
+pub(super) use waiter::{Verdict, Waiter};
 
 /// A line of waiters.
-pub(in crate::sync) struct Line {
+pub(in crate::sync) struct Waiters {
     /// The place before the oldest waiter: decided, or left. Null stands for `first`.
     head: AtomicPtr<Waiter>,
     /// The newest place, or the one before it while who linked it is about to say so here. Null stands for `first`.
@@ -38,9 +39,9 @@ pub(in crate::sync) struct Line {
 
 /// The oldest waiter about whom nothing is decided.
 pub(super) struct Oldest<'h> {
-    line: &'h Line,
+    line: &'h Waiters,
     /// They protect this place and the one before it, and are not used for anything else meanwhile.
-    hazards: &'h Holder<'h, Waiter>,
+    hazards: &'h Hold<'h>,
     waiter: &'h Waiter,
     /// The same, as whoever frees it needs it.
     place: *mut Waiter,
@@ -72,7 +73,7 @@ impl Oldest<'_> {
 
     /// Wakes one that is decided, if nobody has; and moves the head onto that place, or onto one that is to be passed.
     fn pass(self) {
-        self.waiter.wake();
+        self.hazards.call(|| self.waiter.wake());
         self.waiter.set_taken_before(self.taken);
         let (line, from, to) = (self.line, self.head, self.place);
         // SAFETY: protected since it was the head.
@@ -107,7 +108,7 @@ pub(super) enum Taking {
     Occupied,
 }
 
-impl Line {
+impl Waiters {
     const_unless_loom! {
         pub(super) fn new() -> Self {
             Self {
@@ -120,6 +121,47 @@ impl Line {
                 hazards: hold::Domain::new(),
             }
         }
+    }
+
+    /// A line in which one stands already.
+    ///
+    /// # Safety
+    /// The caller is one of the two owners that the line expects of a place, and hands that over, unless it
+    /// [calls it back](Self::without_first). The place is in no line.
+    pub(super) unsafe fn with_first(waiter: NonNull<Waiter>) -> Self {
+        let line = Self::new();
+        // Relaxed: whoever comes to know the line sees how it was made.
+        line.first.next().store(waiter.as_ptr(), Ordering::Relaxed);
+        line.tail.store(waiter.as_ptr(), Ordering::Relaxed);
+        line
+    }
+
+    /// Ends a line that nobody else has come to know. The caller is an owner of the first place again.
+    pub(super) fn without_first(self) {
+        self.first.next().store(Next::Nobody { passed: 0 }.word(), Ordering::Relaxed);
+        self.tail.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Decides about the oldest waiter as `verdict` says, and then about the next, until it says nothing. `true` if somebody
+    /// still waits then.
+    ///
+    /// Whoever does this does it for all: it is a matter of one compare-and-swap at a waiter's place, before and after which
+    /// others may go on with it. A waker that panics does so when all have been served.
+    pub(super) fn serve(&self, verdict: impl Fn(&Oldest<'_>) -> Option<Verdict>) -> bool {
+        let mut hazards = self.hold();
+        while let Some(oldest) = self.oldest(&mut hazards) {
+            let Some(verdict) = verdict(&oldest) else { return true };
+            // Where somebody else was faster, all is well too.
+            oldest.decide(verdict);
+        }
+        false
+    }
+
+    /// Lets all go who have joined in another round than that of now, which their amounts say. Nobody stands behind somebody
+    /// of a later round whose own is not over: who joins behind another sees the round that the other saw, and does not wait
+    /// if that is not its own.
+    pub(super) fn dismiss_older(&self, round: impl Fn() -> usize) {
+        self.serve(|oldest| (oldest.amount() != round()).then_some(Verdict::Dismissed));
     }
 
     /// Whether nobody stands in line. Exact for those who came before the caller's last fence.
@@ -191,7 +233,7 @@ impl Line {
     ///
     /// It begins with a fence, that of the hazard pointers: of who leaves or joins and looks, and who gives and looks, one sees
     /// what the other did.
-    pub(super) fn oldest<'h>(&'h self, hazards: &'h mut Holder<'_, Waiter>) -> Option<Oldest<'h>> {
+    pub(super) fn oldest<'h>(&'h self, hazards: &'h mut Hold<'_>) -> Option<Oldest<'h>> {
         let hazards = &*hazards;
         loop {
             let head = hazards.protect(0, &self.head);
@@ -212,21 +254,21 @@ impl Line {
             let waiter = unsafe { &*next };
             let taken = waiter.taken_after(dummy);
             let oldest = Oldest { line: self, hazards, waiter, place: next, head, taken };
-            match waiter.standing() {
-                Standing::Waiting => return Some(oldest),
+            match waiter.phase() {
+                Phase::Waiting => return Some(oldest),
                 // It goes one of the two ways, which we see when we look again.
-                Standing::Left => {
-                    waiter.claim(Standing::Passed);
+                Phase::Left => {
+                    waiter.claim(Phase::Passed);
                 }
                 // SAFETY: announced before it could leave the line.
-                Standing::Swept => unsafe { self.bypass(hazards, dummy, next) },
-                Standing::Decided(_) | Standing::Passed => oldest.pass(),
+                Phase::Swept => unsafe { self.bypass(hazards, dummy, next) },
+                Phase::Decided(_) | Phase::Passed => oldest.pass(),
             }
         }
     }
 
     /// All that was taken before the oldest waiter, or, where there is none, until now.
-    pub(super) fn taken(&self, hazards: &mut Holder<'_, Waiter>) -> usize {
+    pub(super) fn taken(&self, hazards: &mut Hold<'_>) -> usize {
         loop {
             if let Some(oldest) = self.oldest(hazards) {
                 return oldest.taken();
@@ -276,7 +318,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for Waiters {
     fn drop(&mut self) {
         let mut place = self.head.load(Ordering::Acquire);
         let mut next = Next::of(
@@ -296,8 +338,8 @@ impl Drop for Line {
     }
 }
 
-impl fmt::Debug for Line {
+impl fmt::Debug for Waiters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Line").field("is_empty", &self.is_empty()).finish_non_exhaustive()
+        f.debug_struct("Waiters").field("is_empty", &self.is_empty()).finish_non_exhaustive()
     }
 }

@@ -4,13 +4,13 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 
-use super::Line;
-use super::waiter::{Standing, Verdict, Waiter};
+use super::Waiters;
+use super::waiter::{Phase, Verdict, Waiter};
 use crate::primitive::{Ordering, fence};
 
 /// A place in line, held by the future that waits there. Dropped, it is left.
 pub(in crate::sync) struct Place<'l> {
-    line: &'l Line,
+    line: &'l Waiters,
     /// This is one of its owners.
     waiter: NonNull<Waiter>,
 }
@@ -20,7 +20,7 @@ unsafe impl Send for Place<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Place<'_> {}
 
-impl Line {
+impl Waiters {
     /// A new place behind all others. `waker` is woken when it has been decided.
     ///
     /// Whoever gives something after this sees the place, or the caller, who now must look at the oldest, sees what was
@@ -34,11 +34,19 @@ impl Line {
     }
 }
 
-impl Place<'_> {
+impl<'l> Place<'l> {
+    /// The place of one who was alone, and has become the first in a line.
+    ///
+    /// # Safety
+    /// The caller is one of its owners, and hands that over. It is, or was, in that line.
+    pub(in crate::sync) unsafe fn of_first(line: &'l Waiters, waiter: NonNull<Waiter>) -> Self {
+        Self { line, waiter }
+    }
+
     /// What was decided, if anything.
     pub(in crate::sync) fn verdict(&self) -> Poll<Verdict> {
-        match self.waiter().standing() {
-            Standing::Decided(verdict) => Poll::Ready(verdict),
+        match self.waiter().phase() {
+            Phase::Decided(verdict) => Poll::Ready(verdict),
             _ => Poll::Pending,
         }
     }
@@ -50,7 +58,7 @@ impl Place<'_> {
 
     /// Does not wait any longer, unless it was decided before: then that is the caller's to pass on.
     ///
-    /// Others may be the oldest now, so the caller must look ([`Line::oldest`]).
+    /// Others may be the oldest now, so the caller must look ([`Waiters::oldest`]).
     pub(in crate::sync) fn leave(&mut self) -> Result<(), Verdict> {
         self.waiter().leave()
     }
@@ -65,10 +73,10 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         let waiter = self.waiter();
         // Whoever uses a line leaves it before this, to pass on what it was given.
-        debug_assert!(waiter.standing() != Standing::Waiting);
+        debug_assert!(waiter.phase() != Phase::Waiting);
         let _ = waiter.leave();
         waiter.discard_waker();
-        let left = matches!(waiter.standing(), Standing::Left | Standing::Swept);
+        let left = matches!(waiter.phase(), Phase::Left | Phase::Swept);
         // SAFETY: this was an owner, and is gone.
         unsafe { Waiter::let_go(self.waiter) };
         if left {

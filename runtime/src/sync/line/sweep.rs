@@ -3,15 +3,15 @@
 //! The head passes by them when it comes to them. But where the oldest waits for long, and many behind it come and leave (a
 //! time limit, say), they must not pile up.
 
-use super::Line;
-use super::waiter::{Next, Standing, Waiter};
+use super::Waiters;
+use super::waiter::{Next, Phase, Waiter};
 use crate::primitive::Ordering;
 use crate::primitive::hazard::Holder;
 
 /// How many must at least have left before it is worth to sweep.
 pub(super) const LEAST: usize = if cfg!(any(loom, test)) { 1 } else { 32 };
 
-impl Line {
+impl Waiters {
     /// One has left. Every so often this takes all out that have: after as many as then were found waiting, so that each
     /// one who leaves or comes pays for a bounded number of places.
     pub(super) fn note_left(&self) {
@@ -49,10 +49,10 @@ impl Line {
                 }
                 // SAFETY: announced before it could leave: `before`, which comes first, was not leaving then.
                 let waiter = unsafe { &*next };
-                if waiter.standing() == Standing::Left && waiter.has_successor() {
-                    waiter.claim(Standing::Swept);
+                if waiter.phase() == Phase::Left && waiter.has_successor() {
+                    waiter.claim(Phase::Swept);
                 }
-                if waiter.standing() == Standing::Swept {
+                if waiter.phase() == Phase::Swept {
                     // SAFETY: as above.
                     unsafe { self.bypass(&hazards, before, next) };
                     continue;

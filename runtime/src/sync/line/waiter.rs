@@ -4,13 +4,18 @@ use std::fmt;
 use std::ptr::{self, NonNull};
 use std::task::{Poll, Waker};
 
+use super::spare;
 use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, UnsafeCell, const_unless_loom, hazard};
 
 /// One place in line. It belongs to the line and to the future that waits, and is freed by the last of the two.
+///
+/// A semaphore where only one waits has no line: then it belongs to the semaphore instead, which keeps some facts in the lowest
+/// bits of its address.
+#[repr(align(64))]
 pub(in crate::sync) struct Waiter {
     /// See [`Next`].
     next: AtomicPtr<Waiter>,
-    /// A [`Standing`], and whether there is a waker.
+    /// A [`Phase`], and whether there is a waker.
     state: AtomicUsize,
     /// Whom to wake. Whoever took the flag `WAKER` out of `state` may touch it; before that, nobody.
     waker: UnsafeCell<Option<Waker>>,
@@ -44,7 +49,7 @@ pub(in crate::sync) enum Verdict {
 ///                 -> swept
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Phase {
     Waiting,
     Decided(Verdict),
     /// Its future does not wait any longer.
@@ -61,7 +66,7 @@ const DISMISSED: usize = 2;
 const LEFT: usize = 3;
 const PASSED: usize = 4;
 const SWEPT: usize = 5;
-const STANDING: usize = 7;
+const PHASE: usize = 7;
 /// A waker lies ready to be taken.
 const WAKER: usize = 8;
 
@@ -129,7 +134,7 @@ impl Waiter {
 
     /// A place that is not in line yet. It has two owners: the line that it will be in, and the caller.
     pub(super) fn new(amount: usize, waker: Waker) -> NonNull<Self> {
-        let waiter = Self {
+        spare::placed(Self {
             next: AtomicPtr::new(Next::Nobody { passed: 0 }.word()),
             state: AtomicUsize::new(WAITING | WAKER),
             waker: UnsafeCell::new(Some(waker)),
@@ -139,25 +144,81 @@ impl Waiter {
             taken_before: AtomicUsize::new(0),
             #[cfg(loom)]
             is_freed: std::sync::atomic::AtomicBool::new(false),
-        };
-        NonNull::from(Box::leak(Box::new(waiter)))
+        })
+    }
+
+    /// The same, for one who is alone with a semaphore; which becomes a line's first place if others come.
+    pub(in crate::sync) fn alone(amount: usize, waker: Waker) -> NonNull<Self> {
+        let waiter = Self::new(amount, waker);
+        // As if as much had been given back before as it takes, so that after it nothing has been taken.
+        // SAFETY: just made, and nobody else knows it.
+        unsafe { waiter.as_ref() }.set_passed_before(0_usize.wrapping_sub(amount));
+        waiter
+    }
+
+    /// Tells one that was alone that it has what it waited for, which was decided elsewhere.
+    ///
+    /// # Safety
+    /// The caller is an owner, and does not touch it afterwards. Nobody else decides about it.
+    pub(in crate::sync) unsafe fn call(this: NonNull<Self>) {
+        // SAFETY: alive, since the caller is an owner of it.
+        let waiter = unsafe { this.as_ref() };
+        waiter.must_be_alive();
+        // Acquire pairs with the release of `publish`; release, with the acquire of a future that finds it decided.
+        let before = waiter.state.swap(GRANTED, Ordering::AcqRel);
+        debug_assert_eq!(phase(before), Phase::Waiting);
+        // SAFETY: we took the flag out.
+        let waker = if before & WAKER != 0 { unsafe { waiter.take_waker() } } else { None };
+        // SAFETY: as the caller promises.
+        unsafe { Self::let_go(this) };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Does away with one that was alone, for a future that has both shares in it.
+    ///
+    /// # Safety
+    /// The caller is both owners, and does not touch it afterwards.
+    pub(in crate::sync) unsafe fn withdraw_alone(this: NonNull<Self>) {
+        // SAFETY: alive, since the caller is an owner of it.
+        unsafe { this.as_ref() }.discard_waker();
+        // SAFETY: as the caller promises.
+        unsafe { Self::let_go(this) };
+        // SAFETY: as the caller promises: that was the other share.
+        unsafe { Self::let_go(this) };
+    }
+
+    /// Lets go of one that was alone, for the future that has got what it waited for, or has left the line.
+    ///
+    /// # Safety
+    /// The caller is the future's owner, and does not touch it afterwards.
+    pub(in crate::sync) unsafe fn done_alone(this: NonNull<Self>) {
+        // SAFETY: alive, since the caller is an owner of it.
+        unsafe { this.as_ref() }.discard_waker();
+        // SAFETY: as the caller promises.
+        unsafe { Self::let_go(this) };
     }
 
     /// One owner lets go.
     ///
     /// # Safety
     /// The caller is an owner, made by [`new`](Self::new), and does not touch the place afterwards.
-    pub(super) unsafe fn let_go(this: NonNull<Self>) {
+    pub(in crate::sync) unsafe fn let_go(this: NonNull<Self>) {
         // SAFETY: alive, since the caller is an owner of it.
         let waiter = unsafe { this.as_ref() };
         waiter.must_be_alive();
-        // AcqRel: the last owner frees what the other has done with.
-        if waiter.owners.fetch_sub(1, Ordering::AcqRel) == 1 {
+        // AcqRel: the last owner frees what the other has done with. Who finds that it is the last needs not say so.
+        let is_last = waiter.owners.load(Ordering::Acquire) == 1
+            || waiter.owners.fetch_sub(1, Ordering::AcqRel) == 1;
+        if is_last {
             #[cfg(loom)]
             waiter.is_freed.store(true, Ordering::Relaxed);
-            #[cfg(not(loom))]
             // SAFETY: made by `new`; no owner is left.
-            drop(unsafe { Box::from_raw(this.as_ptr()) });
+            #[cfg(not(loom))]
+            unsafe {
+                spare::free(this);
+            }
         }
     }
 
@@ -176,10 +237,10 @@ impl Waiter {
         &self.next
     }
 
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn phase(&self) -> Phase {
         self.must_be_alive();
         // Acquire pairs with the release of whoever decided: what was given is seen, and so is `waker` if it is there.
-        standing(self.state.load(Ordering::Acquire))
+        phase(self.state.load(Ordering::Acquire))
     }
 
     /// Notes, before it is linked, what has been taken at the place before.
@@ -202,8 +263,8 @@ impl Waiter {
     /// All that has been taken before and by this place, which is the line's head or has been.
     pub(super) fn taken_up_to(&self) -> usize {
         let before = self.taken_before.load(Ordering::Relaxed);
-        match self.standing() {
-            Standing::Decided(Verdict::Granted) => before.wrapping_add(self.amount),
+        match self.phase() {
+            Phase::Decided(Verdict::Granted) => before.wrapping_add(self.amount),
             _ => before,
         }
     }
@@ -230,11 +291,11 @@ impl Waiter {
     fn stop_waiting(&self, then: impl Fn(usize) -> usize) -> Result<usize, Verdict> {
         let mut state = self.state.load(Ordering::Acquire);
         loop {
-            match standing(state) {
-                Standing::Waiting => {}
-                Standing::Decided(verdict) => return Err(verdict),
+            match phase(state) {
+                Phase::Waiting => {}
+                Phase::Decided(verdict) => return Err(verdict),
                 // Nobody who left decides about it, or leaves again: that is for the helpers of a late decision.
-                Standing::Left | Standing::Passed | Standing::Swept => {
+                Phase::Left | Phase::Passed | Phase::Swept => {
                     return Err(Verdict::Dismissed);
                 }
             }
@@ -254,10 +315,10 @@ impl Waiter {
     }
 
     /// A place that was left is to be passed, or swept. `false` if it is to be the other.
-    pub(super) fn claim(&self, as_: Standing) -> bool {
+    pub(super) fn claim(&self, as_: Phase) -> bool {
         let claimed = match as_ {
-            Standing::Passed => PASSED,
-            Standing::Swept => SWEPT,
+            Phase::Passed => PASSED,
+            Phase::Swept => SWEPT,
             _ => unreachable!("only what was left is claimed, and only once"),
         };
         // AcqRel: whoever finds it claimed sees what the claimer saw.
@@ -270,7 +331,7 @@ impl Waiter {
     pub(super) fn wake(&self) {
         self.must_be_alive();
         let state = self.state.load(Ordering::Relaxed);
-        if state & WAKER == 0 || standing(state) == Standing::Waiting {
+        if state & WAKER == 0 || phase(state) == Phase::Waiting {
             return;
         }
         if let Some(waker) = self.withdraw(state) {
@@ -279,9 +340,9 @@ impl Waiter {
     }
 
     /// For the future: what was decided; if nothing, `waker` will be woken when something is.
-    pub(super) fn poll(&self, waker: &Waker) -> Poll<Verdict> {
+    pub(in crate::sync) fn poll(&self, waker: &Waker) -> Poll<Verdict> {
         let state = self.state.load(Ordering::Acquire);
-        if let Standing::Decided(verdict) = standing(state) {
+        if let Phase::Decided(verdict) = phase(state) {
             return Poll::Ready(verdict);
         }
         let old = if state & WAKER != 0 { self.withdraw(state) } else { None };
@@ -302,7 +363,7 @@ impl Waiter {
     /// For the future, which has withdrawn its waker.
     fn publish(&self, waker: Waker) -> Poll<Verdict> {
         let state = self.state.load(Ordering::Acquire);
-        if let Standing::Decided(verdict) = standing(state) {
+        if let Phase::Decided(verdict) = phase(state) {
             return Poll::Ready(verdict);
         }
         // SAFETY: there is no flag, so nobody else touches it; its future alone can bring the flag back.
@@ -314,9 +375,9 @@ impl Waiter {
             Ordering::AcqRel,
             Ordering::Acquire,
         );
-        match published.map_err(standing) {
+        match published.map_err(phase) {
             Ok(_) => Poll::Pending,
-            Err(Standing::Decided(verdict)) => {
+            Err(Phase::Decided(verdict)) => {
                 // SAFETY: as above; the flag did not come back.
                 drop(unsafe { self.take_waker() });
                 Poll::Ready(verdict)
@@ -341,15 +402,15 @@ impl Waiter {
     }
 }
 
-fn standing(state: usize) -> Standing {
-    match state & STANDING {
-        WAITING => Standing::Waiting,
-        GRANTED => Standing::Decided(Verdict::Granted),
-        DISMISSED => Standing::Decided(Verdict::Dismissed),
-        LEFT => Standing::Left,
-        PASSED => Standing::Passed,
-        SWEPT => Standing::Swept,
-        other => unreachable!("no standing: {other}"),
+fn phase(state: usize) -> Phase {
+    match state & PHASE {
+        WAITING => Phase::Waiting,
+        GRANTED => Phase::Decided(Verdict::Granted),
+        DISMISSED => Phase::Decided(Verdict::Dismissed),
+        LEFT => Phase::Left,
+        PASSED => Phase::Passed,
+        SWEPT => Phase::Swept,
+        other => unreachable!("no phase: {other}"),
     }
 }
 
@@ -365,7 +426,7 @@ impl hazard::Node for Waiter {
 impl fmt::Debug for Waiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Waiter")
-            .field("standing", &self.standing())
+            .field("phase", &self.phase())
             .field("amount", &self.amount)
             .finish_non_exhaustive()
     }

@@ -1,6 +1,7 @@
 //! The stall harness: a thread is held at each step of an operation in turn. All others go on, and get all permits, signals
 //! and turns but what the held one has in hand.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as StdMutex};
 use std::thread;
 
@@ -50,6 +51,23 @@ fn hold_at_each_step<W, M>(
     }
 }
 
+/// Something that is not so at first, and from some step on always.
+#[derive(Default)]
+struct Once(AtomicUsize);
+
+impl Once {
+    #[track_caller]
+    fn is(&self, so: bool, steps: usize) {
+        let before = self.0.fetch_or(usize::from(so), Ordering::Relaxed);
+        assert!(so || before == 0, "it was so before, and is not after {steps} steps");
+    }
+
+    #[track_caller]
+    fn must_have_come(&self) {
+        assert_eq!(self.0.load(Ordering::Relaxed), 1, "it never was so");
+    }
+}
+
 /// A future that waits, and who takes it out to poll or drop it.
 type Slot<T> = StdMutex<Option<Polled<'static, T>>>;
 
@@ -69,6 +87,15 @@ fn finish_all<T>(slots: &[Slot<T>], context: impl std::fmt::Debug) {
             assert!(waiting.is_woken(), "one is not woken: {context:?}");
             assert!(waiting.poll().is_ready(), "one was woken for nothing: {context:?}");
         }
+    }
+}
+
+/// Nobody who waits is woken.
+#[track_caller]
+fn none_is_woken<T>(slots: &[Slot<T>], context: impl std::fmt::Debug) {
+    for slot in slots {
+        let is_woken = slot.lock().unwrap().as_ref().is_some_and(Polled::is_woken);
+        assert!(!is_woken, "one is woken: {context:?}");
     }
 }
 
@@ -199,6 +226,84 @@ fn a_held_thread_keeps_no_permit_from_others() {
     }
 }
 
+/// Where one waits alone, there is no line. What a held thread has given it is its own at once, or is not given yet; only who
+/// gives what it waited for wakes it, and nobody else has to.
+#[test]
+fn a_held_thread_keeps_no_permit_from_one_who_is_alone() {
+    let world = |wants: usize| {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let mut waiting = keep(&semaphore, wants);
+        assert!(waiting.poll().is_pending());
+        Served { semaphore, waiting: vec![slot(waiting)] }
+    };
+    for wants in [1, 3] {
+        // A giver is held: others give all that is wanted, so either they wake it, or the held one has it in hand, and then what
+        // they gave is there for who comes.
+        let in_hand = Once::default();
+        hold_at_each_step(
+            2,
+            || world(wants),
+            |world| world.semaphore.add_permits(1),
+            |world, steps| {
+                (0..wants).for_each(|_| world.semaphore.add_permits(1));
+                let is_woken = world.waiting[0].lock().unwrap().as_ref().unwrap().is_woken();
+                if wants > 1 {
+                    assert!(is_woken, "held after {steps} steps");
+                } else if !is_woken {
+                    in_hand.is(true, steps);
+                }
+                let mut late = keep(&world.semaphore, 1);
+                let is_there = late.poll().is_ready();
+                assert!(is_woken || is_there, "held after {steps} steps");
+                drop(late);
+            },
+            |world, ()| finish_all(&world.waiting, wants),
+        );
+        assert!(wants > 1 || in_hand.0.load(Ordering::Relaxed) == 1);
+        // It leaves, and is held: what it had been given, and what comes, is there for the next.
+        hold_at_each_step(
+            2,
+            || {
+                let world = world(wants);
+                world.semaphore.add_permits(wants - 1);
+                world
+            },
+            |world| drop(taken(&world.waiting[0])),
+            |world, steps| {
+                // Enough for the two of them, if it has not left.
+                world.semaphore.add_permits(1);
+                let mut late = keep(&world.semaphore, wants);
+                let mut is_served = late.poll().is_ready();
+                if !is_served {
+                    // The held one had it, and has not passed it on.
+                    world.semaphore.add_permits(wants);
+                    is_served = late.is_woken() && late.poll().is_ready();
+                }
+                assert!(is_served, "held after {steps} steps");
+            },
+            |world, ()| assert!([0, wants].contains(&world.semaphore.available_permits())),
+        );
+        // A second one comes, and is held while it makes a line of it.
+        hold_at_each_step(
+            3,
+            || world(wants),
+            |world| {
+                let mut second = keep(&world.semaphore, 1);
+                second.poll().is_pending().then_some(second)
+            },
+            |world, steps| {
+                (0..wants).for_each(|_| world.semaphore.add_permits(1));
+                finish_all(&world.waiting, steps);
+            },
+            |world, second| {
+                world.semaphore.add_permits(1);
+                second.expect("what there was is the first one's").finish();
+                assert_eq!(world.semaphore.available_permits(), 0);
+            },
+        );
+    }
+}
+
 #[test]
 fn a_held_closer_keeps_nobody_waiting() {
     hold_at_each_step(
@@ -228,6 +333,7 @@ fn a_held_thread_keeps_the_lock_only_while_it_has_it() {
         let mutex = Arc::clone(mutex);
         Polled::new(async move { *mutex.lock().await += 1 })
     };
+    let passes_on = Once::default();
     hold_at_each_step(
         3,
         || {
@@ -245,21 +351,29 @@ fn a_held_thread_keeps_the_lock_only_while_it_has_it() {
             World { mutex, leaves, waiting }
         },
         |world| drop(taken(&world.leaves)),
-        |world, _| {
-            // It has the lock, until it is over: who waits has not been forgotten.
+        |world, steps| {
+            // Whoever comes looks whether somebody can have the lock; it is for those who were there before.
+            let mut late = count(&world.mutex);
+            assert!(late.poll().is_pending());
+            let mut had_it = 0;
             for slot in &world.waiting {
                 let waiting = &mut *slot.lock().unwrap();
-                let ready = waiting.as_mut().unwrap().poll().is_ready();
-                if ready {
+                if waiting.as_mut().is_some_and(|waiting| waiting.poll().is_ready()) {
                     *waiting = None;
+                    had_it += 1;
                 }
             }
+            // All or nobody, and all from a certain step on: that in which the held one gives the lock up.
+            assert!([0, 2].contains(&had_it), "held after {steps} steps: {had_it}");
+            passes_on.is(had_it == 2, steps);
+            assert!(had_it == 0 || late.poll().is_ready(), "{steps}");
         },
         |world, ()| {
             finish_all(&world.waiting, "after it was over");
-            assert_eq!(*world.mutex.try_lock().unwrap(), 3);
+            assert!(*world.mutex.try_lock().unwrap() >= 3);
         },
     );
+    passes_on.must_have_come();
 }
 
 struct Notified {
@@ -395,6 +509,7 @@ fn a_held_signal_keeps_nobody_who_looks_from_going_on() {
         let counter = Arc::clone(counter);
         Polled::new(async move { counter.wait().await })
     };
+    let complete = Once::default();
     hold_at_each_step(
         2,
         || {
@@ -409,9 +524,14 @@ fn a_held_signal_keeps_nobody_who_looks_from_going_on() {
         },
         |world| world.counter.signal(),
         |world, steps| {
-            // Whoever comes once it is complete frees those who wait.
-            if wait(&world.counter).poll().is_ready() {
+            // Whoever comes once it is complete frees those who wait; until then nobody goes.
+            let is_complete = world.counter.is_complete();
+            assert_eq!(wait(&world.counter).poll().is_ready(), is_complete);
+            complete.is(is_complete, steps);
+            if is_complete {
                 finish_all(&world.waiting, steps);
+            } else {
+                none_is_woken(&world.waiting, steps);
             }
         },
         |world, ()| {
@@ -419,6 +539,7 @@ fn a_held_signal_keeps_nobody_who_looks_from_going_on() {
             assert!(world.counter.is_complete());
         },
     );
+    complete.must_have_come();
 }
 
 #[test]
@@ -440,6 +561,8 @@ fn a_held_maker_of_a_value_does_not_lose_who_waits() {
         assert!(get.poll().is_pending());
         slot(get)
     };
+    let get_late = |cell: &Arc<OnceCell<u32>>| get(cell, Some(3));
+    let passes_on = Once::default();
     let world = || {
         let cell = Arc::new(OnceCell::new());
         // The maker never ends; it is dropped.
@@ -452,11 +575,20 @@ fn a_held_maker_of_a_value_does_not_lose_who_waits() {
         world,
         |world| drop(taken(&world.maker)),
         |world, steps| {
-            // Once the next one has the turn, it makes the value, and all have it.
-            let first = &mut *world.waiting[0].lock().unwrap();
-            if first.as_mut().unwrap().poll().is_ready() {
-                *first = None;
+            // Once the next one has the turn, it makes the value, and all have it; until then nobody goes. Whoever comes looks
+            // whose turn it is.
+            let late = get_late(&world.cell);
+            let mut first = taken(&world.waiting[0]);
+            let has_turn = first.poll().is_ready();
+            passes_on.is(has_turn, steps);
+            if has_turn {
                 finish_all(&world.waiting[1..], steps);
+                finish_all(&[late], steps);
+            } else {
+                assert_eq!(world.cell.get(), None);
+                assert!(!first.is_woken(), "{steps}");
+                none_is_woken(&world.waiting[1..], steps);
+                *world.waiting[0].lock().unwrap() = Some(first);
             }
         },
         |world, ()| {
@@ -464,4 +596,5 @@ fn a_held_maker_of_a_value_does_not_lose_who_waits() {
             assert_eq!(world.cell.get(), Some(&1));
         },
     );
+    passes_on.must_have_come();
 }
