@@ -51,6 +51,7 @@ mod deque;
 mod fork;
 pub mod hunt;
 mod job;
+pub mod kahn;
 mod latch;
 pub mod loops;
 pub mod meter;

@@ -11,6 +11,7 @@ use crate::deque::alternatives::AnyOwner;
 use crate::deque::{ChaseLevOwner, Inbox, Owner, Pushed, Reader, Steal, TakeBack};
 use crate::hunt::{Found, Hunt};
 use crate::job::{self, Job, Line};
+use crate::kahn::Doubts;
 use crate::latch::Flag;
 use crate::meter::Counters;
 use crate::pool::{Pool, Seat, Shared};
@@ -63,6 +64,8 @@ pub struct Worker {
     mail: Reader<Job>,
     /// How many times it has polled a task.
     polls: Cell<u32>,
+    /// Networks to be looked at before it hunts.
+    doubts: Doubts,
     /// Whether its thread is somebody else's, and works for the pool only when it waits for something or says so.
     is_guest: bool,
     data: Box<dyn Any>,
@@ -95,6 +98,7 @@ impl Worker {
             hunt,
             mail: ends.mail,
             polls: Cell::new(0),
+            doubts: Doubts::default(),
             is_guest: false,
             data,
             #[cfg(feature = "alternatives")]
@@ -184,6 +188,9 @@ impl Worker {
     }
 
     fn hunt(&self, done: &Flag) -> Option<Found> {
+        if self.doubts.settle() {
+            return None; // there may be own tasks now
+        }
         self.deque.open();
         self.hunt.borrow_mut().run(self, done)
     }
@@ -315,6 +322,15 @@ impl Worker {
     /// Decides whose the job is that [`take_back`](Self::take_back) found to be contended.
     pub(crate) fn take_lowered(&self, index: i64) -> bool {
         self.deque.pop_lowered(index).is_some()
+    }
+
+    /// Whether it has tasks in its deque, unless they have been stolen.
+    pub(crate) fn seems_to_have_tasks(&self) -> bool {
+        self.deque.seems_to_have_items()
+    }
+
+    pub(crate) fn doubts(&self) -> &Doubts {
+        &self.doubts
     }
 
     /// The newest job pushed here that nobody has taken.

@@ -92,6 +92,11 @@ impl<T> ChaseLevOwner<T> {
         self.mask.get() as i64 + 1
     }
 
+    /// Whether there are items, as far as the owner knows without looking what thieves have taken.
+    pub(crate) fn seems_to_have_items(&self) -> bool {
+        self.owners().bottom.load(Ordering::Relaxed) > self.oldest_seen.get()
+    }
+
     /// Adds an item that is newer than all others, at the index that is returned. Also says whether that was all: if not,
     /// the caller calls [`at_the_ceiling`](Self::at_the_ceiling) next.
     #[inline]
