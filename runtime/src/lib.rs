@@ -25,6 +25,7 @@
 //! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
 //! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one. A [`task`] may also be a future, which
 //! waits without taking up a worker; what it may wait for is in [`sync`].
+//! [`kahn`] joins processes by channels to networks, whose results do not depend on the schedule.
 //! [`places`] says which processors are near to each other.
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.

@@ -64,7 +64,7 @@ pub struct Worker {
     mail: Reader<Job>,
     /// How many times it has polled a task.
     polls: Cell<u32>,
-    /// Networks to be looked at before it hunts.
+    /// Networks to be looked at when there is nothing to do.
     doubts: Doubts,
     /// Whether its thread is somebody else's, and works for the pool only when it waits for something or says so.
     is_guest: bool,
@@ -188,9 +188,7 @@ impl Worker {
     }
 
     fn hunt(&self, done: &Flag) -> Option<Found> {
-        if self.doubts.settle() {
-            return None; // there may be own tasks now
-        }
+        self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize); // as if: it also comes to an end if it always finds something
         self.deque.open();
         self.hunt.borrow_mut().run(self, done)
     }
@@ -324,11 +322,6 @@ impl Worker {
         self.deque.pop_lowered(index).is_some()
     }
 
-    /// Whether it has tasks in its deque, unless they have been stolen.
-    pub(crate) fn seems_to_have_tasks(&self) -> bool {
-        self.deque.seems_to_have_items()
-    }
-
     pub(crate) fn doubts(&self) -> &Doubts {
         &self.doubts
     }
@@ -344,7 +337,7 @@ impl Worker {
 
     /// The own task that comes next.
     #[inline]
-    fn take_own(&self) -> Option<Found> {
+    pub(crate) fn take_own(&self) -> Option<Found> {
         if self.shared.oldest_first() { self.take_oldest() } else { self.take_newest() }
     }
 
@@ -414,11 +407,13 @@ impl Worker {
     /// where there is one; and makes it the next to be run, or runs it.
     #[cold]
     fn look_elsewhere(&self, turn: u32) {
+        self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize);
         for place in (0..4).map(|n| turn.wrapping_add(n) % 4) {
             let found = match place {
                 0 => self.receive_from(self.seat().inbox()),
                 1 => self.receive_from(self.shared.inbox()),
-                2 if self.shared.oldest_first() => None, // that comes next in any case
+                // That comes next in any case; and to take it would open the deque.
+                2 if self.shared.oldest_first() || self.deque.holds_one_at_most() => None,
                 2 => self.take_oldest(),
                 _ => self.take_mail(),
             };

@@ -212,12 +212,20 @@ fn a_ring_without_a_token_is_a_deadlock_and_all_of_it_is_named() {
             match network.run(&pool) {
                 Err(NetworkError::Deadlock(found)) => {
                     let mut expected: Vec<_> = (0..size)
-                        .map(|n| (format!("p{n}"), format!("{}", (n + size - 1) % size), Awaited::Message))
+                        .map(|n| {
+                            (
+                                format!("p{n}"),
+                                format!("{}", (n + size - 1) % size),
+                                Awaited::Message,
+                            )
+                        })
                         .collect();
                     expected.sort_by(|a, b| a.0.cmp(&b.0));
                     assert_eq!(cycle(&found), expected);
                     // Each waits for the next one.
-                    for (wait, next) in found.waits().iter().zip(found.waits().iter().cycle().skip(1)) {
+                    for (wait, next) in
+                        found.waits().iter().zip(found.waits().iter().cycle().skip(1))
+                    {
                         assert_eq!(format!("p{}", wait.channel), next.process);
                     }
                 }
@@ -294,12 +302,13 @@ fn an_artificial_deadlock_is_resolved_up_to_the_limit() {
 fn the_smallest_full_channel_grows() {
     for pool in pools() {
         let mut network = Network::new();
-        let [a, b, c] = [("large", 8), ("small", 2), ("signal", 1)].map(|(n, c)| network.channel(n, c));
+        let [a, b, c] =
+            [("large", 100), ("small", 2), ("signal", 1)].map(|(n, c)| network.channel(n, c));
         network.process("a", (a.0, c.1), async |(mut output, mut signal)| {
-            for n in 0..20 {
+            for n in 0..200 {
                 output.send(n).await;
             }
-            signal.recv().await
+            while signal.recv().await.is_some() {}
         });
         network.process("b", (a.1, b.0), async |(mut input, mut output)| {
             // Sends twice as many as it receives.
@@ -308,18 +317,24 @@ fn the_smallest_full_channel_grows() {
                 output.send(n).await;
             }
         });
-        network.process("c", (b.1, c.0), async |(mut input, mut signal): (Receiver<i32>, Sender<i32>)| {
-            // Nothing is received before the signal is sent, and that is not received before all is sent.
-            for n in 0..20 {
-                signal.send(n).await;
-            }
-            while input.recv().await.is_some() {}
-        });
-        // a fills "large", b fills "small", c fills "signal": the cycle is a, b, c, all for room.
+        network.process(
+            "c",
+            (b.1, c.0),
+            async |(mut input, mut signal): (Receiver<i32>, Sender<i32>)| {
+                // Nothing is received before the signal is sent, and that is not received before all is sent.
+                for n in 0..20 {
+                    signal.send(n).await;
+                }
+                drop(signal);
+                while input.recv().await.is_some() {}
+            },
+        );
+        // All three wait for room, until there is some for all signals: the smallest grows, and of two the first.
         let report = network.run(&pool).unwrap();
-        let capacities: Vec<u64> = report.channels().iter().map(|channel| channel.capacity).collect();
-        assert!(capacities[2] >= 16, "the smallest grows first: {capacities:?}");
-        assert_eq!(capacities[0], 8, "{capacities:?}");
+        let capacities: Vec<u64> =
+            report.channels().iter().map(|channel| channel.capacity).collect();
+        assert_eq!(capacities, [100, 32, 32]);
+        assert_eq!(report.times_grown(), 4 + 5);
     }
 }
 
@@ -481,6 +496,26 @@ fn cancelling_drops_all() {
     }
 }
 
+/// It never waits, and still does not keep the only worker.
+#[test]
+fn who_sends_what_nobody_wants_gives_way_and_can_be_cancelled() {
+    let pool = Pool::new(1).unwrap();
+    let mut network = Network::new();
+    let (output, input) = network.channel("unwanted", 2);
+    drop(input);
+    let (say, said) = tokio::sync::oneshot::channel();
+    network.process("endless", output, async |mut output| {
+        loop {
+            output.send(0).await;
+        }
+    });
+    network.process("other", (), async move |()| say.send(()).unwrap());
+    let running = network.start(&pool).unwrap();
+    said.blocking_recv().unwrap();
+    running.cancel();
+    assert!(matches!(running.join(), Err(NetworkError::Cancelled)));
+}
+
 #[test]
 fn a_dropped_pool_cancels() {
     for workers in [1, 3] {
@@ -519,7 +554,11 @@ fn a_network_that_is_not_run_is_dropped() {
 #[test]
 fn a_process_that_waits_for_something_else_is_no_deadlock() {
     for pool in pools() {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_time()
+            .build()
+            .unwrap();
         let handle = runtime.handle().clone();
         let (later, comes) = tokio::sync::oneshot::channel();
         let mut network = Network::new();
@@ -527,7 +566,10 @@ fn a_process_that_waits_for_something_else_is_no_deadlock() {
         let (to_a, from_b) = network.channel::<u32>("b to a", 1);
         network.process("a", (to_b, from_b), async move |(mut output, mut input)| {
             // Timers of tokio's, and a channel of its own.
-            handle.spawn(tokio::time::sleep(Duration::from_millis(20))).await.unwrap();
+            handle
+                .spawn(async { tokio::time::sleep(Duration::from_millis(20)).await })
+                .await
+                .unwrap();
             let n = comes.await.unwrap();
             output.send(n).await;
             assert_eq!(input.recv().await, Some(n + 1));
@@ -668,7 +710,10 @@ fn a_wait_below_a_foreign_waker_is_refused() {
         .await;
     });
     let error = network.run(&pool).unwrap_err().to_string();
-    assert!(error.contains("waits only in the process that it belongs to, which is 'other'"), "{error}");
+    assert!(
+        error.contains("waits only in the process that it belongs to, which is 'other'"),
+        "{error}"
+    );
 }
 
 #[test]

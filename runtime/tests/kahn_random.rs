@@ -75,12 +75,15 @@ impl Scripts {
     fn disturb(&mut self, random: &mut Random) {
         for _ in 0..1 + random.below(4) {
             let process = random.below(self.scripts.len());
-            let own: Vec<_> = (0..self.channels.len()).filter(|&c| self.channels[c].1 == process).collect();
+            let own: Vec<_> =
+                (0..self.channels.len()).filter(|&c| self.channels[c].1 == process).collect();
             let script = &mut self.scripts[process];
             let at = random.below(script.len() + 1);
             match random.below(3) {
                 0 if at + 1 < script.len() => script.swap(at, at + 1),
-                1 if !own.is_empty() => script.insert(at, Step::Receive(own[random.below(own.len())])),
+                1 if !own.is_empty() => {
+                    script.insert(at, Step::Receive(own[random.below(own.len())]))
+                }
                 2 if !own.is_empty() => {
                     let channel = own[random.below(own.len())];
                     script.truncate(at);
@@ -180,7 +183,11 @@ async fn carry_out(
     state
 }
 
-fn run(scripts: &Scripts, capacities: &[usize], pool: &Pool) -> std::result::Result<Result, NetworkError> {
+fn run(
+    scripts: &Scripts,
+    capacities: &[usize],
+    pool: &Pool,
+) -> std::result::Result<Result, NetworkError> {
     let mut network = Network::new();
     let processes = scripts.scripts.len();
     let mut outlets: Vec<Vec<_>> = (0..processes).map(|_| Vec::new()).collect();
@@ -195,11 +202,12 @@ fn run(scripts: &Scripts, capacities: &[usize], pool: &Pool) -> std::result::Res
         let script = scripts.scripts[process].clone();
         let (out_numbers, outlets): (Vec<_>, Vec<_>) = outlets.into_iter().unzip();
         let (in_numbers, inlets): (Vec<_>, Vec<_>) = inlets.into_iter().unzip();
-        let product = network.process(format!("{process}"), (outlets, inlets), move |(outputs, inputs)| {
-            let outputs = out_numbers.into_iter().zip(outputs).collect();
-            let inputs = in_numbers.into_iter().zip(inputs).collect();
-            carry_out(process, script, outputs, inputs)
-        });
+        let product =
+            network.process(format!("{process}"), (outlets, inlets), move |(outputs, inputs)| {
+                let outputs = out_numbers.into_iter().zip(outputs).collect();
+                let inputs = in_numbers.into_iter().zip(inputs).collect();
+                carry_out(process, script, outputs, inputs)
+            });
         products.push(product);
     }
     let report = network.run(pool)?;
@@ -214,8 +222,9 @@ fn the_result_does_not_depend_on_the_schedule() {
     let pools: Vec<_> = [1, 2, 3, 5]
         .into_iter()
         .flat_map(|workers| {
-            [Placement::Last, Placement::Current]
-                .map(|placement| Pool::builder().workers(workers).placement(placement).build().unwrap())
+            [Placement::Last, Placement::Current].map(|placement| {
+                Pool::builder().workers(workers).placement(placement).build().unwrap()
+            })
         })
         .collect();
     let mut random = Random(0x5eed);
@@ -242,7 +251,9 @@ fn the_result_does_not_depend_on_the_schedule() {
                     }
                     stuck += 1;
                 }
-                (expected, found) => panic!("{round}: {found:?} instead of {expected:?}, {scripts:?}"),
+                (expected, found) => {
+                    panic!("{round}: {found:?} instead of {expected:?}, {scripts:?}")
+                }
             }
         }
     }

@@ -87,8 +87,11 @@ impl Graph {
     }
 
     /// Ends the deadlock of which a process is said to be a part, if it is one: grows a channel, or ends the network.
-    #[cold]
     pub(super) fn see_to_cycle(&self, member: u32) {
+        // Most often it is none: somebody has been given what they wait for, and not run yet.
+        if !self.looks_stuck(member) {
+            return;
+        }
         let Some(cycle) = self.confirmed(member) else { return };
         let full = cycle.iter().filter(|stuck| stuck.need == Need::Room);
         match full.min_by_key(|stuck| (stuck.capacity, stuck.channel)) {
@@ -105,6 +108,16 @@ impl Graph {
                 }
             }
         }
+    }
+
+    /// Whether it and the next one have not been given what they wait for.
+    fn looks_stuck(&self, member: u32) -> bool {
+        let mut at = member;
+        (0..2).all(|_| {
+            let Some((channel, need)) = self.process(at).wait.read().target() else { return false };
+            at = self.link(channel).giver(need);
+            at != NOBODY && self.core(channel).is_stuck(need).is_some()
+        })
     }
 
     /// The cycle, if all its processes wait at the same time and none of them has been given what it waits for.

@@ -1,8 +1,7 @@
-//! Networks in which a worker has left chains of waits before their ends.
+//! Networks in which chains of waits were left before their ends.
 //!
-//! A worker that has other tasks does not follow a long chain: it notes the network, and looks at all of it when it has nothing else to
-//! do, before it hunts. So that a cycle is found though its worker never has nothing to do, it also looks after it has noted
-//! the network about as often as that has processes.
+//! A process that begins to wait does not follow a long chain: its worker notes the network, and looks at all of it when it has found
+//! nothing else to do for a while, at the latest before it sleeps; or after so many polls, or hunts, that the look costs little beside them.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -15,31 +14,16 @@ pub(crate) struct Doubts(RefCell<Vec<Doubt>>);
 
 struct Doubt {
     graph: Arc<Graph>,
-    times: usize,
+    /// So many polls after it was noted.
+    polls: usize,
 }
 
 impl Doubts {
     /// Notes a network.
     pub(super) fn note(&self, graph: &Arc<Graph>) {
         let mut doubts = self.0.borrow_mut();
-        let noted = doubts.iter_mut().find(|doubt| Arc::ptr_eq(&doubt.graph, graph));
-        let is_due = match noted {
-            Some(doubt) => {
-                doubt.times += 1;
-                let is_due = doubt.times >= often_enough(graph);
-                if is_due {
-                    doubt.times = 0;
-                }
-                is_due
-            }
-            None => {
-                doubts.push(Doubt { graph: Arc::clone(graph), times: 0 });
-                false
-            }
-        };
-        drop(doubts);
-        if is_due {
-            graph.sweep();
+        if !doubts.iter().any(|doubt| Arc::ptr_eq(&doubt.graph, graph)) {
+            doubts.push(Doubt { graph: Arc::clone(graph), polls: 0 });
         }
     }
 
@@ -52,9 +36,23 @@ impl Doubts {
         doubts.iter().for_each(|doubt| doubt.graph.sweep());
         true
     }
+
+    /// So many polls have been made. Looks at what was noted long ago.
+    pub(crate) fn polled(&self, polls: usize) {
+        let mut due = Vec::new();
+        self.0.borrow_mut().retain_mut(|doubt| {
+            doubt.polls += polls;
+            let is_due = doubt.polls >= often_enough(&doubt.graph);
+            if is_due {
+                due.push(Arc::clone(&doubt.graph));
+            }
+            !is_due
+        });
+        due.iter().for_each(|graph| graph.sweep());
+    }
 }
 
-/// A look at all processes costs so much that it should come once in so many waits.
+/// A look at all processes costs so much that it should come once in so many polls.
 fn often_enough(graph: &Graph) -> usize {
     256 + 4 * graph.processes().len()
 }

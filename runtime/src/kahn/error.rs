@@ -43,10 +43,9 @@ impl Failure {
                 capacity: smallest.capacity as usize,
                 cycle: all(&cycle),
             },
-            Self::Panicked { process: NOBODY, payload } => NetworkError::Panicked {
-                process: None,
-                error: TaskError::panicked(payload),
-            },
+            Self::Panicked { process: NOBODY, payload } => {
+                NetworkError::Panicked { process: None, error: TaskError::panicked(payload) }
+            }
             Self::Panicked { process, payload } => NetworkError::Panicked {
                 process: Some(graph.process(process).name().to_owned()),
                 error: TaskError::panicked(payload),
@@ -97,7 +96,8 @@ pub enum NetworkError {
         /// Who waits for whom.
         cycle: Cycle,
     },
-    /// A process has panicked, or a message when it was dropped.
+    /// A process has panicked, or a message when it was dropped. Others may have taken the end of that process for the end of
+    /// their streams before they were dropped.
     Panicked {
         /// The process; `None` if it was a message that was left over at the end.
         process: Option<String>,
@@ -147,8 +147,12 @@ impl fmt::Display for NetworkError {
             Self::Limit { channel, capacity, cycle } => {
                 write!(f, "channel '{channel}' may not hold more than {capacity} messages: {cycle}")
             }
-            Self::Panicked { process: Some(process), error } => write!(f, "process '{process}': {error}"),
-            Self::Panicked { process: None, error } => write!(f, "a message that was left over: {error}"),
+            Self::Panicked { process: Some(process), error } => {
+                write!(f, "process '{process}': {error}")
+            }
+            Self::Panicked { process: None, error } => {
+                write!(f, "a message that was left over: {error}")
+            }
             Self::Cancelled => f.write_str("the network was cancelled"),
             Self::Unowned { channel } => {
                 write!(f, "an end of channel '{channel}' belongs to no process")

@@ -16,7 +16,7 @@ use crate::worker::Worker;
 /// No process: an end of a channel that nobody has, and that is closed.
 pub(super) const NOBODY: u32 = u32::MAX;
 
-/// How far a worker follows a chain that has other tasks to run.
+/// How far a process that begins to wait follows the chain.
 const FIRST_STEPS: usize = 4;
 
 /// The processes at a channel.
@@ -159,16 +159,14 @@ impl Graph {
     /// To be called by a process that has said what it waits for, has made a fence, and has found that it must wait.
     pub(super) fn has_begun_to_wait(this: &Arc<Self>, process: u32) {
         this.process(process).pay(this);
-        Worker::with_current(|current| {
-            let busy = current.filter(|worker| worker.seems_to_have_tasks());
-            let most = if busy.is_some() { FIRST_STEPS } else { usize::MAX };
-            match (this.follow(process, most), busy) {
-                (Chain::Open, _) => {}
-                (Chain::Cycle(member), _) => this.see_to_cycle(member),
-                (Chain::Long, Some(worker)) => worker.doubts().note(this),
-                (Chain::Long, None) => unreachable!("followed to its end"),
-            }
-        });
+        match this.follow(process, FIRST_STEPS) {
+            Chain::Open => {}
+            Chain::Cycle(member) => this.see_to_cycle(member),
+            Chain::Long => Worker::with_current(|current| match current {
+                Some(worker) => worker.doubts().note(this),
+                None => this.sweep(),
+            }),
+        }
     }
 
     #[inline]

@@ -9,6 +9,7 @@
 mod channel;
 mod cycle;
 mod doubts;
+mod drawing;
 mod error;
 mod graph;
 #[cfg(all(test, loom))]

@@ -157,7 +157,10 @@ impl Network {
         capacity: usize,
     ) -> (Outlet<T>, Inlet<T>) {
         assert!(capacity > 0, "a channel holds a message at least");
-        assert!(self.channels.len() < MOST_CHANNELS, "a network has at most {MOST_CHANNELS} channels");
+        assert!(
+            self.channels.len() < MOST_CHANNELS,
+            "a network has at most {MOST_CHANNELS} channels"
+        );
         let name = name.into().into_boxed_str();
         let channel = Arc::new(Channel::new(self.channels.len() as u32, name, capacity as u64));
         self.channels.push(Arc::<Channel<T>>::clone(&channel));
@@ -175,7 +178,12 @@ impl Network {
     ///
     /// # Examples
     /// See [`Network`].
-    pub fn process<P, F, R>(&mut self, name: impl Into<String>, ports: P, body: F) -> Product<R::Output>
+    pub fn process<P, F, R>(
+        &mut self,
+        name: impl Into<String>,
+        ports: P,
+        body: F,
+    ) -> Product<R::Output>
     where
         P: Ports,
         F: FnOnce(P::Owned) -> R + Send + 'static,

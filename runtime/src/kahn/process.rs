@@ -210,13 +210,12 @@ impl<F: Future> Drop for Run<F> {
             return;
         }
         self.product = None;
+        // First: when its channels are closed, nobody takes that for an end of their streams.
+        self.graph.fail(Failure::Cancelled);
         // Where it is, since it was pinned.
-        let dropped = unwind::halt(|| self.future = None);
-        let process = self.number;
-        self.graph.fail(match dropped {
-            Ok(()) => Failure::Cancelled,
-            Err(payload) => Failure::Panicked { process, payload },
-        });
+        if let Err(payload) = unwind::halt(|| self.future = None) {
+            self.graph.fail(Failure::Panicked { process: self.number, payload });
+        }
         self.graph.one_has_ended();
     }
 }

@@ -6,11 +6,17 @@ use super::graph::{Graph, NOBODY};
 use crate::primitive::{AtomicU64, Ordering};
 
 /// What is measured of a channel when that is asked for. Each number is written by one of its two processes.
-#[derive(Default)]
 pub(super) struct Measures {
     high_water: AtomicU64,
     sender_waited: AtomicU64,
     receiver_waited: AtomicU64,
+}
+
+impl Default for Measures {
+    fn default() -> Self {
+        let nothing = || AtomicU64::new(0);
+        Self { high_water: nothing(), sender_waited: nothing(), receiver_waited: nothing() }
+    }
 }
 
 impl Measures {
@@ -138,8 +144,10 @@ impl Report {
                 first_capacity: core.first_capacity(),
                 capacity: core.capacity(),
                 high_water: measured(|measures| &measures.high_water),
-                sender_waited: measured(|measures| &measures.sender_waited).map(Duration::from_nanos),
-                receiver_waited: measured(|measures| &measures.receiver_waited).map(Duration::from_nanos),
+                sender_waited: measured(|measures| &measures.sender_waited)
+                    .map(Duration::from_nanos),
+                receiver_waited: measured(|measures| &measures.receiver_waited)
+                    .map(Duration::from_nanos),
             }
         });
         let (processes, channels) = (processes.collect(), channels.collect());

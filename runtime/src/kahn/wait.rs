@@ -56,7 +56,10 @@ impl Wait {
 
 impl fmt::Debug for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wait").field("target", &self.target()).field("epoch", &(self.0 >> EPOCH)).finish()
+        f.debug_struct("Wait")
+            .field("target", &self.target())
+            .field("epoch", &(self.0 >> EPOCH))
+            .finish()
     }
 }
 
@@ -101,7 +104,9 @@ mod tests {
         let word = WaitWord::new();
         assert_eq!(word.read().target(), None);
         let last = MOST_CHANNELS as u32 - 1;
-        for (channel, need) in [(0, Need::Message), (last, Need::Room), (last, Need::Message), (7, Need::Room)] {
+        for (channel, need) in
+            [(0, Need::Message), (last, Need::Room), (last, Need::Message), (7, Need::Room)]
+        {
             let before = word.read();
             word.begin(channel, need);
             assert_eq!(word.read().target(), Some((channel, need)));

@@ -44,6 +44,8 @@ pub(super) struct Core {
     is_producer_gone: AtomicBool,
     /// Whether no more messages are wanted.
     is_consumer_gone: AtomicBool,
+    /// Whether nobody takes messages out any more: the consumer has also dropped what was left.
+    is_drained: AtomicBool,
     number: u32,
     first_capacity: u64,
     name: Box<str>,
@@ -65,6 +67,7 @@ impl Core {
             consumer_waits: AtomicBool::new(false),
             is_producer_gone: gone(),
             is_consumer_gone: gone(),
+            is_drained: gone(),
             number,
             first_capacity: capacity,
             name,
@@ -123,6 +126,12 @@ impl Core {
     /// Nothing more is wanted.
     pub(super) fn abandon(&self) {
         self.is_consumer_gone.store(true, Ordering::Release);
+    }
+
+    /// The consumer takes nothing out any more.
+    pub(super) fn drained(&self) {
+        // Release pairs with the acquire in `purge`: what it has taken out is seen.
+        self.is_drained.store(true, Ordering::Release);
     }
 
     /// Whether there is nothing of what is needed: the capacity then, if it is room.
@@ -206,11 +215,12 @@ impl<T: std::marker::Send> AnyChannel for Channel<T> {
     }
 
     fn purge(&self) {
-        if !(self.core.is_closed() && self.core.is_abandoned()) {
-            return;
+        // Acquire pairs with the release in `drained`. Swapped, so that it is done once.
+        let is_ours = self.core.is_closed() && self.core.is_drained.swap(false, Ordering::Acquire);
+        if is_ours {
+            // SAFETY: the producer sends nothing any more, and the consumer takes nothing; what they have done is seen.
+            unsafe { self.drop_messages() }
         }
-        // SAFETY: both ends are gone, and what they have done is seen; `Graph` calls this once.
-        unsafe { self.drop_messages() }
     }
 }
 
@@ -228,6 +238,7 @@ impl<T> Channel<T> {
     /// Nobody will receive.
     pub(super) fn abandon(&self) {
         self.core.abandon();
+        self.core.drained();
     }
 
     /// The ring that it begins with, for both ends.

@@ -53,7 +53,11 @@ enum Look {
 impl<T> Receiver<T> {
     /// # Safety
     /// The one receiver of its channel.
-    pub(in crate::kahn) unsafe fn new(channel: Arc<Channel<T>>, graph: Arc<Graph>, owner: u32) -> Self {
+    pub(in crate::kahn) unsafe fn new(
+        channel: Arc<Channel<T>>,
+        graph: Arc<Graph>,
+        owner: u32,
+    ) -> Self {
         // SAFETY: as the caller promises, so nothing was received yet.
         let ring = unsafe { channel.first_ring() };
         let is_measured = channel.core.measures().is_some();
@@ -142,16 +146,16 @@ impl<T> Receiver<T> {
     }
 
     fn wait_no_more(&mut self) {
-        if std::mem::take(&mut self.is_waiting) {
-            self.core().consumer_waits.store(false, Ordering::Relaxed);
-            self.graph.process(self.owner).wait_is_over();
-        }
+        self.is_waiting = false;
+        self.core().consumer_waits.store(false, Ordering::Relaxed);
+        self.graph.process(self.owner).wait_is_over();
     }
 }
 
 /// After so many messages a producer that waits is woken: as soon as there is room, but where that is much, together.
 fn portion(capacity: u64) -> u64 {
-    (capacity / 4).max(1)
+    // Small channels have it too under the model checker.
+    (capacity / if cfg!(loom) { 1 } else { 4 }).max(1)
 }
 
 impl<T> Drop for Receiver<T> {
@@ -163,7 +167,14 @@ impl<T> Drop for Receiver<T> {
         if core.take_waiting_producer() {
             self.graph.wake_producer(core.number);
         }
-        // What comes later than this is dropped at the end of the network.
+        // What comes later than this is dropped at the end of the network, and what is left if one panics when it is dropped.
+        struct Drained<'c>(&'c Core);
+        impl Drop for Drained<'_> {
+            fn drop(&mut self) {
+                self.0.drained();
+            }
+        }
+        let _drained = Drained(core);
         // SAFETY: this is the consumer.
         unsafe { self.channel.drop_messages() };
     }
@@ -171,7 +182,10 @@ impl<T> Drop for Receiver<T> {
 
 impl<T> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver").field("channel", &self.core().name()).field("received", &self.head).finish_non_exhaustive()
+        f.debug_struct("Receiver")
+            .field("channel", &self.core().name())
+            .field("received", &self.head)
+            .finish_non_exhaustive()
     }
 }
 
@@ -216,18 +230,31 @@ impl<T> Recv<'_, T> {
             }
         }
         self.over();
+        if found == Look::Ended && self.receiver.graph.is_over() {
+            // It was closed by the end of the network, which drops this process too: who ends it wakes all afterwards.
+            return Poll::Pending;
+        }
         Poll::Ready(found == Look::Message)
     }
 
+    #[inline]
     fn over(&mut self) {
+        if self.receiver.is_waiting {
+            self.wait_is_over();
+        }
+    }
+
+    fn wait_is_over(&mut self) {
         self.receiver.wait_no_more();
-        if let (Some(since), Some(measures)) = (self.since.take(), self.receiver.core().measures()) {
+        if let (Some(since), Some(measures)) = (self.since.take(), self.receiver.core().measures())
+        {
             measures.receiver_waited(since.elapsed());
         }
     }
 }
 
 impl<T> Drop for Recv<'_, T> {
+    #[inline]
     fn drop(&mut self) {
         self.over();
     }

@@ -42,7 +42,11 @@ impl<T> Unpin for Sender<T> {}
 impl<T> Sender<T> {
     /// # Safety
     /// The one sender of its channel, from which nothing was received yet.
-    pub(in crate::kahn) unsafe fn new(channel: Arc<Channel<T>>, graph: Arc<Graph>, owner: u32) -> Self {
+    pub(in crate::kahn) unsafe fn new(
+        channel: Arc<Channel<T>>,
+        graph: Arc<Graph>,
+        owner: u32,
+    ) -> Self {
         // SAFETY: as the caller promises.
         let ring = unsafe { channel.first_ring() };
         let is_measured = channel.core.measures().is_some();
@@ -83,7 +87,7 @@ impl<T> Sender<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn send(&mut self, message: T) -> Send<'_, T> {
-        Send { sender: self, message: Some(message), since: None }
+        Send { sender: self, message: Some(message), since: None, has_given_way: false }
     }
 
     fn core(&self) -> &Core {
@@ -167,12 +171,14 @@ impl<T> Sender<T> {
     }
 
     fn wait_no_more(&mut self) {
-        if std::mem::take(&mut self.is_waiting) {
-            self.core().producer_waits.store(false, Ordering::Relaxed);
-            self.graph.process(self.owner).wait_is_over();
-        }
+        self.is_waiting = false;
+        self.core().producer_waits.store(false, Ordering::Relaxed);
+        self.graph.process(self.owner).wait_is_over();
     }
 }
+
+/// After so many messages that nobody wants a producer lets others go first.
+const GIVES_WAY_AFTER: u64 = 256;
 
 /// What a producer finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,7 +203,10 @@ impl<T> Drop for Sender<T> {
 
 impl<T> fmt::Debug for Sender<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").field("channel", &self.core().name()).field("sent", &self.tail).finish_non_exhaustive()
+        f.debug_struct("Sender")
+            .field("channel", &self.core().name())
+            .field("sent", &self.tail)
+            .finish_non_exhaustive()
     }
 }
 
@@ -209,6 +218,8 @@ pub struct Send<'s, T> {
     message: Option<T>,
     /// Since when it waits, if that is measured.
     since: Option<Instant>,
+    /// Whether it has let others go first.
+    has_given_way: bool,
 }
 
 impl<T> Unpin for Send<'_, T> {}
@@ -251,10 +262,35 @@ impl<T> Send<'_, T> {
             }
         }
         self.over();
+        if found == Look::Unwanted && self.gives_way(context) {
+            return Poll::Pending;
+        }
         Poll::Ready(found)
     }
 
+    /// Whether it lets others go first: to send what nobody wants never waits, and that might go on for ever.
+    #[cold]
+    fn gives_way(&mut self, context: &Context<'_>) -> bool {
+        if self.sender.graph.is_over() {
+            return true; // who ended the network wakes all after they have said so
+        }
+        let discarded = self.sender.core().discarded.load(Ordering::Relaxed);
+        let gives_way = discarded % GIVES_WAY_AFTER == GIVES_WAY_AFTER - 1 && !self.has_given_way;
+        if gives_way {
+            self.has_given_way = true;
+            context.waker().wake_by_ref();
+        }
+        gives_way
+    }
+
+    #[inline]
     fn over(&mut self) {
+        if self.sender.is_waiting {
+            self.wait_is_over();
+        }
+    }
+
+    fn wait_is_over(&mut self) {
         self.sender.wait_no_more();
         if let (Some(since), Some(measures)) = (self.since.take(), self.sender.core().measures()) {
             measures.sender_waited(since.elapsed());
@@ -263,6 +299,7 @@ impl<T> Send<'_, T> {
 }
 
 impl<T> Drop for Send<'_, T> {
+    #[inline]
     fn drop(&mut self) {
         self.over();
     }
