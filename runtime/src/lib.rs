@@ -26,6 +26,7 @@
 //! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one. A [`task`] may also be a future, which
 //! waits without taking up a worker; what it may wait for is in [`sync`]. A [`Cancellation`] stops what has not begun.
 //! A [`computation`] of such tasks ends, or says which of them wait for each other.
+//! [`kahn`] joins processes by channels to networks, whose results do not depend on the schedule.
 //! [`places`] says which processors are near to each other.
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
@@ -56,6 +57,7 @@ mod fiber;
 mod fork;
 pub mod hunt;
 mod job;
+pub mod kahn;
 mod latch;
 pub mod loops;
 pub mod meter;

@@ -12,6 +12,7 @@ use crate::deque::{ChaseLevOwner, Inbox, Owner, Pushed, Reader, Steal, TakeBack}
 use crate::fiber::Stacks;
 use crate::hunt::{Activity, Found, Goal, Hunt};
 use crate::job::{self, Job, Line};
+use crate::kahn::Doubts;
 use crate::latch::Flag;
 use crate::meter::Counters;
 use crate::pool::{Pool, Seat, Shared};
@@ -69,6 +70,8 @@ pub struct Worker {
     number: Cell<usize>,
     /// Whether it is in a call that blocks.
     is_away: Cell<bool>,
+    /// Networks to be looked at when there is nothing to do.
+    doubts: Doubts,
     /// Whether its thread is somebody else's, and works for the pool only when it waits for something or says so.
     is_guest: bool,
     stacks: Stacks,
@@ -115,6 +118,7 @@ impl Worker {
             polls: Cell::new(0),
             number: Cell::new(number),
             is_away: Cell::new(false),
+            doubts: Doubts::default(),
             is_guest: false,
             stacks: Stacks::new(),
             data,
@@ -248,6 +252,7 @@ impl Worker {
     }
 
     fn hunt(&self, done: &Flag) -> Option<Found> {
+        self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize); // as if: it also comes to an end if it always finds something
         self.deque.open();
         // Stacks that are ready while it cannot resume them are no reason to stop.
         let heeds_returns = self.may_switch();
@@ -394,6 +399,10 @@ impl Worker {
         self.deque.end()
     }
 
+    pub(crate) fn doubts(&self) -> &Doubts {
+        &self.doubts
+    }
+
     /// The newest job pushed here that nobody has taken.
     pub(crate) fn take_newest(&self) -> Option<Found> {
         #[cfg(feature = "alternatives")]
@@ -405,7 +414,7 @@ impl Worker {
 
     /// The own task that comes next.
     #[inline]
-    fn take_own(&self) -> Option<Found> {
+    pub(crate) fn take_own(&self) -> Option<Found> {
         if self.shared.oldest_first() { self.take_oldest() } else { self.take_newest() }
     }
 
@@ -475,11 +484,13 @@ impl Worker {
     /// where there is one; and makes it the next to be run, or runs it.
     #[cold]
     fn look_elsewhere(&self, turn: u32) {
+        self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize);
         for place in (0..4).map(|n| turn.wrapping_add(n) % 4) {
             let found = match place {
                 0 => self.receive_from(self.seat().inbox()),
                 1 => self.receive_from(self.shared.inbox()),
-                2 if self.shared.oldest_first() => None, // that comes next in any case
+                // That comes next in any case; and to take it would open the deque.
+                2 if self.shared.oldest_first() || self.deque.holds_one_at_most() => None,
                 2 => self.take_oldest(),
                 _ => self.take_mail(),
             };

@@ -128,7 +128,8 @@ impl Hunt {
                 Move::MoveAway => move_away(worker),
                 Move::Wake(sleeper) => worker.shared().sleep().wake(sleeper),
                 Move::Sleep => {
-                    let found = self.sleep_and_look(worker, goal);
+                    let made_ready = settle_doubts(worker);
+                    let found = made_ready.or_else(|| self.sleep_and_look(worker, goal));
                     if found.is_some() {
                         return found;
                     }
@@ -143,7 +144,7 @@ impl Hunt {
             *failures += 1;
             if failures.is_multiple_of(INSIST_AFTER) {
                 self.insist(worker);
-                let found = self.search_inboxes(worker);
+                let found = settle_doubts(worker).or_else(|| self.search_inboxes(worker));
                 if found.is_some() {
                     return found;
                 }
@@ -179,7 +180,8 @@ impl Hunt {
             // Whoever does this again and again must in the end get what a suspended owner keeps.
             let again = self.has_asked;
             self.insist(worker);
-            again.then(|| self.sweep(worker)).flatten()
+            let found = again.then(|| self.sweep(worker)).flatten();
+            found.or_else(|| settle_doubts(worker))
         })
     }
 
@@ -406,6 +408,11 @@ fn bring_here(worker: &Worker, peer: usize) -> bool {
         }),
         Standing::Runs | Standing::Blocked | Standing::Unknown => false,
     }
+}
+
+/// Looks at networks whose processes may wait for each other, and takes what that has made ready here.
+fn settle_doubts(worker: &Worker) -> Option<Found> {
+    worker.doubts().settle().then(|| worker.take_own()).flatten()
 }
 
 /// Goes to a processor where no peer that is awake was last, if there is one.

@@ -34,7 +34,7 @@ impl TaskError {
         Self(Reason::Cancelled)
     }
 
-    pub(super) fn panicked(payload: Payload) -> Self {
+    pub(crate) fn panicked(payload: Payload) -> Self {
         let text = payload.downcast_ref::<&str>().map(|text| String::from(*text));
         let message = text.or_else(|| payload.downcast_ref::<String>().cloned());
         Self(Reason::Panicked { message, payload: Guarded(payload) })

@@ -92,6 +92,11 @@ impl<T> ChaseLevOwner<T> {
         self.mask.get() as i64 + 1
     }
 
+    /// Whether there is one item or none. Where thieves have taken some it may say no.
+    pub(crate) fn holds_one_at_most(&self) -> bool {
+        self.owners().bottom.load(Ordering::Relaxed) - self.oldest_seen.get() <= 1
+    }
+
     /// Adds an item that is newer than all others, at the index that is returned. Also says whether that was all: if not,
     /// the caller calls [`at_the_ceiling`](Self::at_the_ceiling) next.
     #[inline]

@@ -1,0 +1,312 @@
+//! The producer's end.
+
+use std::fmt;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use super::ring::Ring;
+use super::{Channel, Core};
+use crate::kahn::graph::Graph;
+use crate::kahn::wait::Need;
+use crate::primitive::{Ordering, fence};
+
+/// The end of a channel at which a process sends.
+///
+/// One process has it: see [`Network::process`](crate::kahn::Network::process). When it is dropped, the receiver gets what is left,
+/// and then nothing more.
+pub struct Sender<T> {
+    channel: Arc<Channel<T>>,
+    graph: Arc<Graph>,
+    /// The process that it belongs to.
+    owner: u32,
+    is_measured: bool,
+    is_waiting: bool,
+    /// How many messages were put into the channel.
+    tail: u64,
+    /// How many there may be until we look again.
+    most: u64,
+    /// The ring in which the next one will lie.
+    ring: NonNull<Ring<T>>,
+}
+
+// SAFETY: the ring is a part of the channel, which may be sent and is kept alive.
+unsafe impl<T: std::marker::Send> std::marker::Send for Sender<T> {}
+// SAFETY: nothing is done by shared reference.
+unsafe impl<T: std::marker::Send> Sync for Sender<T> {}
+
+impl<T> Unpin for Sender<T> {}
+
+impl<T> Sender<T> {
+    /// # Safety
+    /// The one sender of its channel, from which nothing was received yet.
+    pub(in crate::kahn) unsafe fn new(
+        channel: Arc<Channel<T>>,
+        graph: Arc<Graph>,
+        owner: u32,
+    ) -> Self {
+        // SAFETY: as the caller promises.
+        let ring = unsafe { channel.first_ring() };
+        let is_measured = channel.core.measures().is_some();
+        Self { channel, graph, owner, is_measured, is_waiting: false, tail: 0, most: 0, ring }
+    }
+
+    /// Sends a message. Waits as long as the channel is full.
+    ///
+    /// Where the capacity is 8 or more, a sender that waits goes on as soon as a quarter of it is free, or the receiver waits or ends.
+    ///
+    /// If the receiver's process is done with the channel, the message is dropped and counted: it would be wrong to say so here,
+    /// since whether that has happened yet depends on the schedule.
+    ///
+    /// # Panics
+    /// If it would have to wait and is not awaited by the process that it belongs to, as what that waits for at the moment. A
+    /// future that polls several others with wakers of its own is in the way of that; so is another wait at the same time.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, kahn::Network};
+    ///
+    /// let mut network = Network::new();
+    /// let (numbers, all) = network.channel("numbers", 4);
+    /// network.process("count", numbers, async |mut numbers| {
+    ///     for n in 1..=100_u32 {
+    ///         numbers.send(n).await;
+    ///     }
+    /// });
+    /// let sum = network.process("sum", all, async |mut all| {
+    ///     let mut sum = 0;
+    ///     while let Some(n) = all.recv().await {
+    ///         sum += n;
+    ///     }
+    ///     sum
+    /// });
+    /// network.run(&Pool::new(2)?)?;
+    /// assert_eq!(sum.take(), Some(5050));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn send(&mut self, message: T) -> Send<'_, T> {
+        Send { sender: self, message: Some(message), since: None, has_given_way: false }
+    }
+
+    fn core(&self) -> &Core {
+        &self.channel.core
+    }
+
+    #[inline]
+    fn put(&mut self, message: T) {
+        // SAFETY: the ring in which the producer writes is alive: the consumer does not leave it before we do.
+        let ring = unsafe { self.ring.as_ref() };
+        // SAFETY: this is the producer, `&mut`; `tail < most`, so what was there is taken, which `look` has acquired.
+        unsafe { ring.put(self.tail, message) };
+        self.tail += 1;
+        let core = &self.channel.core;
+        // Release pairs with the acquire in `Receiver::look`: who sees the number sees the message.
+        core.tail.store(self.tail, Ordering::Release);
+        // Pairs with the fence in `Receiver::wait`: either it sees the message, or we see that it waits.
+        fence(Ordering::SeqCst);
+        if core.take_waiting_consumer() {
+            self.graph.wake_consumer(core.number);
+        }
+        if self.is_measured {
+            self.measure_filling();
+        }
+    }
+
+    /// Whether there is room for a message now. If not, or if it is not wanted, says which.
+    fn look(&mut self) -> Look {
+        let core = &self.channel.core;
+        if core.is_abandoned() {
+            return Look::Unwanted;
+        }
+        // Acquire pairs with the release in `Receiver::take`: those messages are out of their slots.
+        let head = core.head.load(Ordering::Acquire);
+        let capacity = core.capacity();
+        if self.tail - head >= capacity {
+            return Look::Full;
+        }
+        // SAFETY: as in `put`.
+        let ring = unsafe { self.ring.as_ref() };
+        if self.tail - head >= ring.slots() {
+            self.ring = ring.replace(self.tail, capacity);
+            self.most = head + capacity;
+        } else {
+            self.most = head + capacity.min(ring.slots());
+        }
+        Look::Room
+    }
+
+    fn discard(&mut self, message: T) {
+        let discarded = &self.core().discarded;
+        discarded.store(discarded.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        drop(message);
+    }
+
+    #[cold]
+    fn measure_filling(&self) {
+        let head = self.core().head.load(Ordering::Relaxed);
+        if let Some(measures) = self.core().measures() {
+            measures.filled(self.tail - head);
+        }
+    }
+
+    /// Says that it waits, unless it does. Afterwards looks again, and for a deadlock.
+    #[cold]
+    fn wait(&mut self, context: &Context<'_>) -> Look {
+        let (core, owner) = (&self.channel.core, self.graph.process(self.owner));
+        if !self.is_waiting {
+            owner.begin_to_wait(context, core.number, Need::Room);
+            self.is_waiting = true;
+        }
+        core.producer_waits.store(true, Ordering::Relaxed);
+        // Pairs with the fences of the consumer, in `Receiver::take` and `drop`: either it sees that we wait, or we see what it has done. And with
+        // the one of whoever waits too: of those who close a cycle one sees it.
+        fence(Ordering::SeqCst);
+        let found = self.look();
+        if found == Look::Full {
+            Graph::has_begun_to_wait(&self.graph, self.owner);
+        }
+        found
+    }
+
+    fn wait_no_more(&mut self) {
+        self.is_waiting = false;
+        self.core().producer_waits.store(false, Ordering::Relaxed);
+        self.graph.process(self.owner).wait_is_over();
+    }
+}
+
+/// After so many messages that nobody wants a producer lets others go first.
+const GIVES_WAY_AFTER: u64 = 256;
+
+/// What a producer finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Room,
+    Full,
+    /// The consumer is gone.
+    Unwanted,
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        let core = self.core();
+        core.close();
+        // As in `put`.
+        fence(Ordering::SeqCst);
+        if core.take_waiting_consumer() {
+            self.graph.wake_consumer(core.number);
+        }
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender")
+            .field("channel", &self.core().name())
+            .field("sent", &self.tail)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What [`Sender::send`] returns.
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct Send<'s, T> {
+    sender: &'s mut Sender<T>,
+    /// Until it is sent.
+    message: Option<T>,
+    /// Since when it waits, if that is measured.
+    since: Option<Instant>,
+    /// Whether it has let others go first.
+    has_given_way: bool,
+}
+
+impl<T> Unpin for Send<'_, T> {}
+
+impl<T> Future for Send<'_, T> {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        if this.sender.tail == this.sender.most {
+            match this.make_room(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Look::Room) => {}
+                Poll::Ready(_) => {
+                    if let Some(message) = this.message.take() {
+                        this.sender.discard(message);
+                    }
+                    return Poll::Ready(());
+                }
+            }
+        }
+        if let Some(message) = this.message.take() {
+            this.sender.put(message);
+        }
+        Poll::Ready(())
+    }
+}
+
+impl<T> Send<'_, T> {
+    fn make_room(&mut self, context: &Context<'_>) -> Poll<Look> {
+        let mut found = self.sender.look();
+        if found == Look::Full {
+            if self.sender.is_measured && self.since.is_none() {
+                self.since = Some(Instant::now());
+            }
+            found = self.sender.wait(context);
+            if found == Look::Full {
+                return Poll::Pending;
+            }
+        }
+        self.over();
+        if found == Look::Unwanted && self.gives_way(context) {
+            return Poll::Pending;
+        }
+        Poll::Ready(found)
+    }
+
+    /// Whether it lets others go first: to send what nobody wants never waits, and that might go on for ever.
+    #[cold]
+    fn gives_way(&mut self, context: &Context<'_>) -> bool {
+        if self.sender.graph.is_over() {
+            return true; // who ended the network wakes all after they have said so
+        }
+        let discarded = self.sender.core().discarded.load(Ordering::Relaxed);
+        let gives_way = discarded % GIVES_WAY_AFTER == GIVES_WAY_AFTER - 1 && !self.has_given_way;
+        if gives_way {
+            self.has_given_way = true;
+            context.waker().wake_by_ref();
+        }
+        gives_way
+    }
+
+    #[inline]
+    fn over(&mut self) {
+        if self.sender.is_waiting {
+            self.wait_is_over();
+        }
+    }
+
+    fn wait_is_over(&mut self) {
+        self.sender.wait_no_more();
+        if let (Some(since), Some(measures)) = (self.since.take(), self.sender.core().measures()) {
+            measures.sender_waited(since.elapsed());
+        }
+    }
+}
+
+impl<T> Drop for Send<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.over();
+    }
+}
+
+impl<T> fmt::Debug for Send<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Send").field("sender", &self.sender).finish_non_exhaustive()
+    }
+}

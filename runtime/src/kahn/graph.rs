@@ -1,0 +1,222 @@
+//! A network that runs: who waits for whom is read off it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::channel::{AnyChannel, Core};
+use super::cycle::Chain;
+use super::error::Failure;
+use super::process::Process;
+use super::wait::Need;
+use crate::primitive::{AtomicBool, AtomicU64, Ordering, fence};
+use crate::sync::JoinCounter;
+use crate::unwind;
+use crate::worker::Worker;
+
+/// No process: an end of a channel that nobody has, and that is closed.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// How far a process that begins to wait follows the chain.
+const FIRST_STEPS: usize = 4;
+
+/// The processes at a channel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    pub(super) producer: u32,
+    pub(super) consumer: u32,
+}
+
+impl Link {
+    pub(super) fn nobodys() -> Self {
+        Self { producer: NOBODY, consumer: NOBODY }
+    }
+
+    /// Whoever can give what is needed there.
+    #[inline]
+    pub(super) fn giver(self, need: Need) -> u32 {
+        match need {
+            Need::Message => self.producer,
+            Need::Room => self.consumer,
+        }
+    }
+}
+
+pub(super) struct Graph {
+    processes: Box<[Process]>,
+    channels: Box<[Arc<dyn AnyChannel>]>,
+    links: Box<[Link]>,
+    /// The most that a channel may grow to.
+    limit: u64,
+    is_measured: bool,
+    begun: Instant,
+    /// Whether no process is polled any more.
+    is_over: AtomicBool,
+    /// Why it is over. Locked by those who end it and by who tells it.
+    failure: Mutex<Option<Failure>>,
+    /// How often a channel has grown.
+    grown: AtomicU64,
+    unfinished: JoinCounter,
+}
+
+impl Graph {
+    pub(super) fn new(
+        processes: Box<[Process]>,
+        channels: Box<[Arc<dyn AnyChannel>]>,
+        links: Box<[Link]>,
+        limit: u64,
+        is_measured: bool,
+    ) -> Arc<Self> {
+        debug_assert_eq!(channels.len(), links.len());
+        if is_measured {
+            channels.iter().for_each(|channel| channel.core().measure());
+        }
+        let unfinished = JoinCounter::new(processes.len());
+        Arc::new(Self {
+            processes,
+            channels,
+            links,
+            limit,
+            is_measured,
+            begun: Instant::now(),
+            is_over: AtomicBool::new(false),
+            failure: Mutex::new(None),
+            grown: AtomicU64::new(0),
+            unfinished,
+        })
+    }
+
+    #[inline]
+    pub(super) fn process(&self, number: u32) -> &Process {
+        &self.processes[number as usize]
+    }
+
+    pub(super) fn processes(&self) -> &[Process] {
+        &self.processes
+    }
+
+    #[inline]
+    pub(super) fn core(&self, channel: u32) -> &Core {
+        self.channels[channel as usize].core()
+    }
+
+    pub(super) fn cores(&self) -> impl Iterator<Item = &Core> {
+        self.channels.iter().map(|channel| channel.core())
+    }
+
+    /// Whether the channel of that number lies there.
+    pub(super) fn has(&self, number: u32, at: *const ()) -> bool {
+        self.channels.get(number as usize).is_some_and(|channel| Arc::as_ptr(channel).cast() == at)
+    }
+
+    #[inline]
+    pub(super) fn link(&self, channel: u32) -> Link {
+        self.links[channel as usize]
+    }
+
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    #[inline]
+    pub(super) fn is_measured(&self) -> bool {
+        self.is_measured
+    }
+
+    pub(super) fn begun(&self) -> Instant {
+        self.begun
+    }
+
+    pub(super) fn has_grown(&self) {
+        self.grown.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn times_grown(&self) -> u64 {
+        self.grown.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn wake_consumer(&self, channel: u32) {
+        if let Some(process) = self.processes.get(self.link(channel).consumer as usize) {
+            process.wake();
+        }
+    }
+
+    #[inline]
+    pub(super) fn wake_producer(&self, channel: u32) {
+        if let Some(process) = self.processes.get(self.link(channel).producer as usize) {
+            process.wake();
+        }
+    }
+
+    /// Wakes the producer if it waits. The caller is the consumer, and has made a fence since it took messages.
+    #[inline]
+    pub(super) fn look_after_producer(&self, channel: u32) {
+        if self.core(channel).take_waiting_producer() {
+            self.wake_producer(channel);
+        }
+    }
+
+    /// To be called by a process that has said what it waits for, has made a fence, and has found that it must wait.
+    pub(super) fn has_begun_to_wait(this: &Arc<Self>, process: u32) {
+        this.process(process).pay(this);
+        match this.follow(process, FIRST_STEPS) {
+            Chain::Open => {}
+            Chain::Cycle(member) => this.see_to_cycle(member),
+            Chain::Long => Worker::with_current(|current| match current {
+                Some(worker) => worker.doubts().note(this),
+                None => this.sweep(),
+            }),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        // Acquire pairs with the release in `fail`.
+        self.is_over.load(Ordering::Acquire)
+    }
+
+    /// Ends the network. The first failure is the one to be told.
+    #[cold]
+    pub(super) fn fail(&self, failure: Failure) {
+        if let Some(later) = self.note_failure(failure) {
+            return later.discard();
+        }
+        self.is_over.store(true, Ordering::Release);
+        // Pairs with the fence in `Run::poll`: either it sees that it is over, or we see how to wake it.
+        fence(Ordering::SeqCst);
+        self.processes.iter().for_each(Process::wake);
+    }
+
+    /// Gives it back if it is not the first.
+    fn note_failure(&self, failure: Failure) -> Option<Failure> {
+        let mut noted = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if noted.is_some() {
+            return Some(failure);
+        }
+        *noted = Some(failure);
+        None
+    }
+
+    pub(super) fn take_failure(&self) -> Option<Failure> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Drops the messages that were sent when nobody received any more. All processes have ended.
+    pub(super) fn purge(&self) {
+        for channel in &self.channels {
+            if let Err(payload) = unwind::halt(|| channel.purge()) {
+                self.fail(Failure::Panicked { process: NOBODY, payload });
+            }
+        }
+    }
+
+    /// A process has ended, and dropped all that it had.
+    pub(super) fn one_has_ended(&self) {
+        self.unfinished.signal();
+    }
+
+    /// Waits until all processes have ended.
+    pub(super) async fn end(&self) {
+        self.unfinished.wait().await;
+    }
+}

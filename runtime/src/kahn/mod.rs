@@ -1,0 +1,30 @@
+//! Kahn process networks: sequential processes, joined by channels, whose result does not depend on the schedule.
+//!
+//! A [`Network`] is made of processes, which are asynchronous closures, and channels between them, each from one process to one
+//! other. It runs as tasks on a [`Pool`](crate::Pool): where a process goes that a message has made ready is the pool's
+//! [`Placement`](crate::task::Placement).
+//!
+//! The README beside this file's source has the states and the argument.
+
+mod channel;
+mod cycle;
+mod doubts;
+mod drawing;
+mod error;
+mod graph;
+#[cfg(all(test, loom))]
+mod models;
+mod network;
+mod ports;
+mod process;
+mod report;
+#[cfg(all(test, not(loom)))]
+mod tests;
+mod wait;
+
+pub use channel::{Receiver, Recv, Send, Sender};
+pub(crate) use doubts::Doubts;
+pub use error::{Awaited, Cycle, NetworkError, Waiting};
+pub use network::{Network, Product, Running};
+pub use ports::{Declared, Inlet, Outlet, Owner, Ports};
+pub use report::{ChannelReport, ProcessReport, Report};

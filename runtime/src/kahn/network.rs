@@ -1,0 +1,390 @@
+//! How networks are made and run.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+use super::channel::{AnyChannel, Channel};
+use super::error::{Failure, NetworkError};
+use super::graph::{Graph, Link, NOBODY};
+use super::ports::{Declared, Inlet, Outlet, Owner, Ports};
+use super::process::{Process, Run};
+use super::report::Report;
+use super::wait::MOST_CHANNELS;
+use crate::pool::Pool;
+use crate::task::Task;
+use crate::unwind;
+use crate::worker::Worker;
+
+/// A network of processes and channels: made first, and then [run](Self::run).
+///
+/// The processes are asynchronous closures, which run as tasks; the channels are the only thing that they should have in common.
+/// Then what each of them computes, and what goes through each channel, does not depend on the schedule, nor on capacities
+/// (Kahn, "The semantics of a simple language for parallel programming", 1974).
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, kahn::Network};
+///
+/// let mut network = Network::new();
+/// let (to_square, numbers) = network.channel("numbers", 8);
+/// let (to_sum, squares) = network.channel("squares", 8);
+/// network.process("count", to_square, async |mut output| {
+///     for n in 0..100_u64 {
+///         output.send(n).await;
+///     }
+/// });
+/// network.process("square", (numbers, to_sum), async |(mut input, mut output)| {
+///     while let Some(n) = input.recv().await {
+///         output.send(n * n).await;
+///     }
+/// });
+/// let sum = network.process("sum", squares, async |mut input| {
+///     let mut sum = 0;
+///     while let Some(n) = input.recv().await {
+///         sum += n;
+///     }
+///     sum
+/// });
+/// let report = network.run(&Pool::new(2)?)?;
+/// assert_eq!(sum.take(), Some(328_350));
+/// assert_eq!(report.channels()[1].received, 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Deadlocks
+///
+/// Where processes wait for each other and one of them for room, the smallest of the full channels grows, as Parks has it
+/// ("Bounded scheduling of process networks", 1995), as far as the [limit](Self::limit) permits; this is found while other processes
+/// go on, too (Geilen and Basten, "Requirements on the execution of Kahn process networks", 2003). Where they wait for messages only,
+/// the network ends with an error. What a process waits for that is no channel of its network, such as a timer, is not looked into.
+pub struct Network {
+    names: Vec<Box<str>>,
+    begin: Vec<Begin>,
+    channels: Vec<Arc<dyn AnyChannel>>,
+    links: Vec<Link>,
+    limit: u64,
+    is_measured: bool,
+}
+
+/// Makes a process a task, on a worker.
+type Begin = Box<dyn FnOnce(&Arc<Graph>, &Worker) + Send>;
+
+impl Default for Network {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Network {
+    /// A network of nothing.
+    ///
+    /// # Examples
+    /// See [`Network`].
+    #[must_use]
+    pub fn new() -> Self {
+        let (names, begin, channels, links) = Default::default();
+        Self { names, begin, channels, links, limit: u64::MAX, is_measured: false }
+    }
+
+    /// Has channels grow to `messages` at most. Those that are larger from the start do not grow.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, kahn::{Network, NetworkError}};
+    ///
+    /// let run = |limit| {
+    ///     let mut network = Network::new().limit(limit);
+    ///     let (mut numbers, last) = network.channel("numbers", 1);
+    ///     let (mut signal, done) = network.channel("signal", 1);
+    ///     network.process("count", (numbers, signal), async |(mut numbers, mut signal)| {
+    ///         for n in 0..10 {
+    ///             numbers.send(n).await;
+    ///         }
+    ///         signal.send(()).await;
+    ///     });
+    ///     // Takes the signal first.
+    ///     network.process("last", (last, done), async |(mut last, mut done)| {
+    ///         done.recv().await;
+    ///         while last.recv().await.is_some() {}
+    ///     });
+    ///     network.run(&Pool::new(2).unwrap())
+    /// };
+    /// assert!(run(16).unwrap().channels()[0].capacity >= 10);
+    /// assert!(matches!(run(9), Err(NetworkError::Limit { channel, .. }) if channel == "numbers"));
+    /// ```
+    #[must_use]
+    pub fn limit(self, messages: usize) -> Self {
+        Self { limit: messages as u64, ..self }
+    }
+
+    /// Has it measured how full channels are, and for how long processes run and wait. That costs time; nothing is measured otherwise
+    /// but the numbers of messages.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, kahn::Network};
+    ///
+    /// let mut network = Network::new().measured();
+    /// let (numbers, all) = network.channel("numbers", 4);
+    /// network.process("count", numbers, async |mut numbers| {
+    ///     for n in 0..10 {
+    ///         numbers.send(n).await;
+    ///     }
+    /// });
+    /// network.process("all", all, async |mut all| while all.recv().await.is_some() {});
+    /// let report = network.run(&Pool::new(2)?)?;
+    /// assert!(matches!(report.channels()[0].high_water, Some(1..=4)));
+    /// assert!(report.processes()[0].busy.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn measured(self) -> Self {
+        Self { is_measured: true, ..self }
+    }
+
+    /// A channel that holds so many messages. Each of its ends is to be given to a process, or dropped.
+    ///
+    /// # Panics
+    /// If the capacity is 0, if there is no memory for it, or if there would be more than 2²⁴ channels.
+    ///
+    /// # Examples
+    /// See [`Network`].
+    pub fn channel<T: Send + 'static>(
+        &mut self,
+        name: impl Into<String>,
+        capacity: usize,
+    ) -> (Outlet<T>, Inlet<T>) {
+        assert!(capacity > 0, "a channel holds a message at least");
+        assert!(
+            self.channels.len() < MOST_CHANNELS,
+            "a network has at most {MOST_CHANNELS} channels"
+        );
+        let name = name.into().into_boxed_str();
+        let channel = Arc::new(Channel::new(self.channels.len() as u32, name, capacity as u64));
+        self.channels.push(Arc::<Channel<T>>::clone(&channel));
+        self.links.push(Link::nobodys());
+        (Outlet::new(Arc::clone(&channel)), Inlet::new(channel))
+    }
+
+    /// A process, and the ends of channels that are its own.
+    ///
+    /// `body` is called when the network begins to run. What it returns in the end can be had from the [`Product`]. A process ends when
+    /// it returns; a receiver then gets `None` when it has received all that it had sent.
+    ///
+    /// # Panics
+    /// If the ends belong to another network, or if there would be 2³² processes.
+    ///
+    /// # Examples
+    /// See [`Network`].
+    pub fn process<P, F, R>(
+        &mut self,
+        name: impl Into<String>,
+        ports: P,
+        body: F,
+    ) -> Product<R::Output>
+    where
+        P: Ports,
+        F: FnOnce(P::Owned) -> R + Send + 'static,
+        R: Future + Send + 'static,
+        R::Output: Send + Sync + 'static,
+    {
+        let number = u32::try_from(self.names.len()).ok().filter(|&number| number != NOBODY);
+        let number = number.expect("fewer than 2^32 processes");
+        let (channels, links) = (&self.channels, &mut self.links);
+        ports.declare(&mut Declared { channels, links, process: number });
+        self.names.push(name.into().into_boxed_str());
+        let product = Arc::new(OnceLock::new());
+        let place = Arc::clone(&product);
+        self.begin.push(Box::new(move |graph, worker| {
+            let made = unwind::halt(|| body(ports.own(&Owner { graph, process: number })));
+            match made {
+                Ok(future) => {
+                    drop(worker.spawn_future(Run::new(future, place, Arc::clone(graph), number)));
+                }
+                Err(payload) => {
+                    graph.fail(Failure::Panicked { process: number, payload });
+                    graph.one_has_ended();
+                }
+            }
+        }));
+        Product(product)
+    }
+
+    /// Runs the network on a pool, and waits until all its processes have ended.
+    ///
+    /// A worker, of whatever pool, runs other tasks meanwhile; any other thread blocks.
+    ///
+    /// # Errors
+    /// [`NetworkError`]: if processes wait for each other, if one panics, or if an end of a channel belongs to nobody. Then the other
+    /// processes have been dropped where they waited.
+    ///
+    /// # Examples
+    /// See [`Network`].
+    pub fn run(self, pool: &Pool) -> Result<Report, NetworkError> {
+        self.start(pool)?.join()
+    }
+
+    /// Starts the network on a pool.
+    ///
+    /// # Errors
+    /// [`NetworkError::Unowned`], if an end of a channel belongs to nobody.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, kahn::Network};
+    ///
+    /// let pool = Pool::new(2)?;
+    /// let mut network = Network::new();
+    /// let answer = network.process("answer", (), async |()| 42);
+    /// let running = network.start(&pool)?;
+    /// pool.spawn_future(running).join()??;
+    /// assert_eq!(answer.take(), Some(42));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn start(self, pool: &Pool) -> Result<Running, NetworkError> {
+        for (channel, link) in self.channels.iter().zip(&self.links) {
+            let core = channel.core();
+            let is_unowned = link.producer == NOBODY && !core.is_closed()
+                || link.consumer == NOBODY && !core.is_abandoned();
+            if is_unowned {
+                return Err(NetworkError::Unowned { channel: core.name().to_owned() });
+            }
+        }
+        let processes = self.names.into_iter().map(Process::new).collect();
+        let (channels, links) = (self.channels.into(), self.links.into());
+        let graph = Graph::new(processes, channels, links, self.limit, self.is_measured);
+        let task = pool.spawn_future(conclude(Arc::clone(&graph), self.begin));
+        Ok(Running { graph, task })
+    }
+}
+
+/// Begins all processes and waits for them.
+async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Result<Report, NetworkError> {
+    Worker::with_current(|current| {
+        let worker = current.expect("tasks run on workers");
+        begin.into_iter().for_each(|begin| begin(&graph, worker));
+    });
+    graph.end().await;
+    graph.purge();
+    match graph.take_failure() {
+        Some(failure) => Err(failure.told(&graph)),
+        None => Ok(Report::of(&graph)),
+    }
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network")
+            .field("processes", &self.names)
+            .field("channels", &self.channels.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A network that runs: a future of how it ends. Dropping it lets the network go on by itself.
+///
+/// # Examples
+/// See [`Network::start`].
+#[must_use = "it says how the network ends"]
+pub struct Running {
+    graph: Arc<Graph>,
+    task: Task<Result<Report, NetworkError>>,
+}
+
+impl Running {
+    /// Waits until all processes have ended, from code that is not `async`.
+    ///
+    /// # Errors
+    /// As [`Network::run`].
+    ///
+    /// # Panics
+    /// If how it ended was taken before, by polling it.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, kahn::Network};
+    ///
+    /// let pool = Pool::new(1)?;
+    /// assert!(Network::new().start(&pool)?.join().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn join(self) -> Result<Report, NetworkError> {
+        self.task.join().unwrap_or(Err(NetworkError::Cancelled))
+    }
+
+    /// Has the network given up: processes are dropped where they wait.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, kahn::{Network, NetworkError}};
+    ///
+    /// let pool = Pool::new(1)?;
+    /// let mut network = Network::new();
+    /// network.process("endless", (), async |()| std::future::pending::<()>().await);
+    /// let running = network.start(&pool)?;
+    /// running.cancel();
+    /// assert!(matches!(running.join(), Err(NetworkError::Cancelled)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cancel(&self) {
+        self.graph.fail(Failure::Cancelled);
+    }
+}
+
+impl Future for Running {
+    type Output = Result<Report, NetworkError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let ended = Pin::new(&mut self.task).poll(context);
+        ended.map(|ended| ended.unwrap_or(Err(NetworkError::Cancelled)))
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").field("is_over", &self.graph.is_over()).finish_non_exhaustive()
+    }
+}
+
+/// What a process returns in the end.
+///
+/// # Examples
+/// See [`Network`].
+pub struct Product<T>(Arc<OnceLock<T>>);
+
+impl<T> Product<T> {
+    /// What the process has returned; `None` if it has not ended.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, kahn::Network};
+    ///
+    /// let mut network = Network::new();
+    /// let answer = network.process("answer", (), async |()| 42);
+    /// assert_eq!(answer.get(), None);
+    /// network.run(&Pool::new(1)?)?;
+    /// assert_eq!(answer.get(), Some(&42));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn get(&self) -> Option<&T> {
+        self.0.get()
+    }
+
+    /// What the process has returned, if its network has ended; `None` if it has not, or was not run to its end.
+    ///
+    /// # Examples
+    /// See [`Network`].
+    #[must_use]
+    pub fn take(self) -> Option<T> {
+        Arc::into_inner(self.0)?.into_inner()
+    }
+}
+
+impl<T> fmt::Debug for Product<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Product").field("is_there", &self.0.get().is_some()).finish_non_exhaustive()
+    }
+}

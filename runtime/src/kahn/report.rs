@@ -1,0 +1,180 @@
+//! What a network has done.
+
+use std::time::Duration;
+
+use super::graph::{Graph, NOBODY};
+use crate::primitive::{AtomicU64, Ordering};
+
+/// What is measured of a channel when that is asked for. Each number is written by one of its two processes.
+pub(super) struct Measures {
+    high_water: AtomicU64,
+    sender_waited: AtomicU64,
+    receiver_waited: AtomicU64,
+}
+
+impl Default for Measures {
+    fn default() -> Self {
+        let nothing = || AtomicU64::new(0);
+        Self { high_water: nothing(), sender_waited: nothing(), receiver_waited: nothing() }
+    }
+}
+
+impl Measures {
+    /// By the producer: so many messages are in it.
+    pub(super) fn filled(&self, messages: u64) {
+        if messages > self.high_water.load(Ordering::Relaxed) {
+            self.high_water.store(messages, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn sender_waited(&self, time: Duration) {
+        add(&self.sender_waited, time);
+    }
+
+    pub(super) fn receiver_waited(&self, time: Duration) {
+        add(&self.receiver_waited, time);
+    }
+}
+
+/// By the one who writes it.
+fn add(sum: &AtomicU64, time: Duration) {
+    sum.store(sum.load(Ordering::Relaxed) + time.as_nanos() as u64, Ordering::Relaxed);
+}
+
+/// What a network has done: returned by [`Network::run`](super::Network::run).
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, kahn::Network};
+///
+/// let mut network = Network::new();
+/// let (numbers, first) = network.channel("numbers", 4);
+/// network.process("count", numbers, async |mut numbers| {
+///     for n in 0..10 {
+///         numbers.send(n).await;
+///     }
+/// });
+/// network.process("first", first, async |mut first| first.recv().await);
+/// let report = network.run(&Pool::new(2)?)?;
+/// let numbers = &report.channels()[0];
+/// assert_eq!((numbers.sent, numbers.received, numbers.discarded()), (10, 1, 9));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Report {
+    processes: Vec<ProcessReport>,
+    channels: Vec<ChannelReport>,
+    grown: u64,
+    time: Duration,
+}
+
+/// What a process has done.
+///
+/// # Examples
+/// See [`Network::measured`](super::Network::measured).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ProcessReport {
+    /// Its name.
+    pub name: String,
+    /// For how long it has run, if that was [measured](super::Network::measured).
+    pub busy: Option<Duration>,
+}
+
+/// What went through a channel.
+///
+/// # Examples
+/// See [`Report`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ChannelReport {
+    /// Its name.
+    pub name: String,
+    /// The process that has sent, as a number of [`Report::processes`].
+    pub from: Option<usize>,
+    /// The process that has received.
+    pub to: Option<usize>,
+    /// How many messages were sent.
+    pub sent: u64,
+    /// How many of these were received.
+    pub received: u64,
+    /// How many messages it could hold in the beginning.
+    pub first_capacity: u64,
+    /// How many it could hold in the end.
+    pub capacity: u64,
+    /// How many it held at most, if that was [measured](super::Network::measured).
+    pub high_water: Option<u64>,
+    /// For how long its sender waited for room, if that was measured.
+    pub sender_waited: Option<Duration>,
+    /// For how long its receiver waited for messages, if that was measured.
+    pub receiver_waited: Option<Duration>,
+}
+
+impl ChannelReport {
+    /// How many messages were sent and not received, since the receiver was done. This does not depend on the schedule.
+    ///
+    /// # Examples
+    /// See [`Report`].
+    #[must_use]
+    pub fn discarded(&self) -> u64 {
+        self.sent - self.received
+    }
+}
+
+impl Report {
+    /// Of a network whose processes have all ended.
+    pub(super) fn of(graph: &Graph) -> Self {
+        let processes = graph.processes().iter().map(|process| ProcessReport {
+            name: process.name().to_owned(),
+            busy: graph.is_measured().then(|| process.busy()),
+        });
+        let number = |process: u32| (process != NOBODY).then_some(process as usize);
+        let channels = graph.cores().map(|core| {
+            let link = graph.link(core.number());
+            let (sent, received) = core.counts();
+            let measured = |value: fn(&Measures) -> &AtomicU64| {
+                core.measures().map(|measures| value(measures).load(Ordering::Relaxed))
+            };
+            ChannelReport {
+                name: core.name().to_owned(),
+                from: number(link.producer),
+                to: number(link.consumer),
+                sent,
+                received,
+                first_capacity: core.first_capacity(),
+                capacity: core.capacity(),
+                high_water: measured(|measures| &measures.high_water),
+                sender_waited: measured(|measures| &measures.sender_waited)
+                    .map(Duration::from_nanos),
+                receiver_waited: measured(|measures| &measures.receiver_waited)
+                    .map(Duration::from_nanos),
+            }
+        });
+        let (processes, channels) = (processes.collect(), channels.collect());
+        Self { processes, channels, grown: graph.times_grown(), time: graph.begun().elapsed() }
+    }
+
+    /// Its processes, in the order in which they were made.
+    #[must_use]
+    pub fn processes(&self) -> &[ProcessReport] {
+        &self.processes
+    }
+
+    /// Its channels, in the order in which they were made.
+    #[must_use]
+    pub fn channels(&self) -> &[ChannelReport] {
+        &self.channels
+    }
+
+    /// How often a channel has grown, so that processes which waited for each other could go on.
+    #[must_use]
+    pub fn times_grown(&self) -> u64 {
+        self.grown
+    }
+
+    /// How long it ran.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        self.time
+    }
+}

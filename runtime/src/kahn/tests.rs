@@ -1,0 +1,127 @@
+//! How large processes are; and the stall harness: a worker is held at each of its steps in turn while it sends, receives and waits,
+//! and all processes finish but those that need the one that it has in hand.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Network;
+use super::process::Process;
+use crate::Pool;
+use crate::hunt::Abp;
+use crate::primitive::stepped::{self, Gate};
+use crate::task::Placement;
+
+#[test]
+fn what_is_known_of_a_process_is_small() {
+    assert!(size_of::<Process>() <= 72, "{}", size_of::<Process>());
+}
+
+fn wait_for(count: &AtomicUsize, least: usize) -> usize {
+    let patience = Instant::now() + Duration::from_secs(20);
+    while count.load(Ordering::Acquire) < least && Instant::now() < patience {
+        thread::sleep(Duration::from_micros(100));
+    }
+    count.load(Ordering::Acquire)
+}
+
+fn pool(workers: usize, placement: Placement) -> Pool {
+    let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after: Some(0) };
+    Pool::builder().workers(workers).placement(placement).governor(governor).build().unwrap()
+}
+
+const PAIRS: usize = 6;
+const MESSAGES: usize = 5;
+
+/// Pairs of processes that send each other messages. The first process of the first pair arms its worker.
+#[test]
+fn other_pairs_finish_while_a_process_is_held_at_any_step() {
+    let mut times_held = 0;
+    for placement in [Placement::Last, Placement::Current] {
+        for steps in (0..150).chain((150..500).step_by(17)) {
+            let pool = pool(3, placement);
+            let (gate, done) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
+            let mut network = Network::new();
+            for pair in 0..PAIRS {
+                let (there, comes) = network.channel("there", 1);
+                let (back, returns) = network.channel("back", 1);
+                let (at, count) = (Arc::clone(&gate), Arc::clone(&done));
+                network.process(
+                    "first",
+                    (there, returns),
+                    async move |(mut there, mut returns)| {
+                        if pair == 0 {
+                            stepped::arm(steps, &at);
+                        }
+                        for n in 0..MESSAGES {
+                            there.send(n).await;
+                            assert_eq!(returns.recv().await, Some(n));
+                        }
+                        if pair == 0 {
+                            stepped::disarm();
+                        }
+                        count.fetch_add(1, Ordering::Release);
+                    },
+                );
+                let count = Arc::clone(&done);
+                network.process("second", (comes, back), async move |(mut comes, mut back)| {
+                    while let Some(n) = comes.recv().await {
+                        back.send(n).await;
+                    }
+                    count.fetch_add(1, Ordering::Release);
+                });
+            }
+            let running = network.start(&pool).unwrap();
+            // The held worker may also have another process in hand, which it has woken or just taken: one pair more.
+            let least = 2 * (PAIRS - 2);
+            let finished = wait_for(&done, least);
+            times_held += usize::from(gate.is_held());
+            gate.open();
+            running.join().unwrap();
+            assert!(finished >= least, "held after {steps} steps: {finished}");
+            assert_eq!(done.load(Ordering::Acquire), 2 * PAIRS, "nothing is lost");
+        }
+    }
+    assert!(times_held > 50, "the harness holds threads: {times_held}");
+}
+
+/// What a held process has sent is received by one that waited for it.
+#[test]
+fn what_a_held_process_has_sent_is_received() {
+    const SENT: usize = 12;
+    let mut times_held = 0;
+    for placement in [Placement::Last, Placement::Current] {
+        for steps in 0..120 {
+            let pool = pool(3, placement);
+            let gate = Arc::new(Gate::default());
+            let [sent, received] = [0, 0].map(|_| Arc::new(AtomicUsize::new(0)));
+            let mut network = Network::new();
+            let (output, input) = network.channel("numbers", SENT); // it never waits
+            let (at, count) = (Arc::clone(&gate), Arc::clone(&sent));
+            network.process("sends", output, async move |mut output| {
+                stepped::arm(steps, &at);
+                for n in 0..SENT {
+                    output.send(n).await;
+                    count.fetch_add(1, Ordering::Release);
+                }
+                stepped::disarm();
+            });
+            let count = Arc::clone(&received);
+            network.process("receives", input, async move |mut input| {
+                while input.recv().await.is_some() {
+                    count.fetch_add(1, Ordering::Release);
+                }
+            });
+            let running = network.start(&pool).unwrap();
+            times_held += usize::from(gate.wait_until_held());
+            let least = sent.load(Ordering::Acquire);
+            let found = wait_for(&received, least);
+            gate.open();
+            running.join().unwrap();
+            assert!(found >= least, "held after {steps} steps: {found} of {least}");
+            assert_eq!(received.load(Ordering::Acquire), SENT);
+        }
+    }
+    assert!(times_held > 50, "the harness holds threads: {times_held}");
+}
