@@ -25,6 +25,7 @@
 //! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
 //! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one. A [`task`] may also be a future, which
 //! waits without taking up a worker; what it may wait for is in [`sync`].
+//! [`intervals`] are tasks that edges order, and that hold locks.
 //! [`places`] says which processors are near to each other.
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
@@ -50,6 +51,7 @@ mod countdown;
 mod deque;
 mod fork;
 pub mod hunt;
+pub mod intervals;
 mod job;
 mod latch;
 pub mod loops;
