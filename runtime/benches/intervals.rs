@@ -16,8 +16,8 @@ mod measured {
     use std::time::Duration;
 
     use criterion::{Criterion, Throughput};
+    use locksley::Pool;
     use locksley::intervals::{Lock, Root};
-    use locksley::{Pool, Worker};
 
     /// The system's allocator, and how much of it is in use.
     struct Counting;
@@ -44,26 +44,31 @@ mod measured {
     #[global_allocator]
     static ALLOCATOR: Counting = Counting;
 
-    const ITEMS: u64 = 10_000;
+    /// So many in one root: few that stay in the nearest cache, and more, whose memory goes back to the system with each root.
+    const ITEMS: [u64; 2] = [1000, 10_000];
 
     /// Each after the one before, and the one before that.
-    fn chain(worker: &Worker, items: u64) {
+    fn chain(items: u64) {
         let root = Root::new("root").run(|root| {
             let first = root.interval("first").spawn(|_| ());
             let mut last = [first, first];
             for n in 0..items {
                 let next = root.interval("next").after(last[0]).after(last[1]);
-                last = [last[1], next.spawn(move |_| drop(black_box(n)))];
+                let next = next.spawn(move |_| {
+                    black_box(n);
+                });
+                last = [last[1], next];
             }
         });
         assert_eq!(root, Ok(()));
-        black_box(worker);
     }
 
     fn free(items: u64) {
         let root = Root::new("root").run(|root| {
             for n in 0..items {
-                root.interval("free").spawn(move |_| drop(black_box(n)));
+                root.interval("free").spawn(move |_| {
+                    black_box(n);
+                });
             }
         });
         assert_eq!(root, Ok(()));
@@ -107,14 +112,14 @@ mod measured {
             .warm_up_time(Duration::from_millis(300))
             .measurement_time(Duration::from_secs(1));
         let pool = Pool::new(1).expect("a pool of one worker");
-        let mut group = criterion.benchmark_group("interval");
-        group.throughput(Throughput::Elements(ITEMS));
-        group.bench_function("with two edges", |b| {
-            b.iter(|| pool.run(|worker| chain(worker, ITEMS)));
-        });
-        group.bench_function("with none", |b| b.iter(|| pool.run(|_| free(ITEMS))));
-        group.bench_function("with a lock", |b| b.iter(|| pool.run(|_| locked(ITEMS))));
-        group.finish();
+        for items in ITEMS {
+            let mut group = criterion.benchmark_group(format!("interval, {items} in a root"));
+            group.throughput(Throughput::Elements(items));
+            group.bench_function("with two edges", |b| b.iter(|| pool.run(|_| chain(items))));
+            group.bench_function("with none", |b| b.iter(|| pool.run(|_| free(items))));
+            group.bench_function("with a lock", |b| b.iter(|| pool.run(|_| locked(items))));
+            group.finish();
+        }
         criterion.final_summary();
         println!(
             "a graph of 10^6 with two edges each: {:.1} bytes an interval",

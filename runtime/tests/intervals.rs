@@ -386,14 +386,16 @@ fn until(told: &AtomicBool) {
 
 #[test]
 fn edges_into_a_holder_are_refused_unless_they_add_nothing() {
-    let pool = Pool::new(2).unwrap();
+    let pool = Pool::new(3).unwrap();
     let lock = Lock::new(());
     let told = AtomicBool::new(false);
+    let both = Barrier::new(2);
     let result = Root::new("root").on(&pool).run(|root| {
         let before = root.interval("before").spawn(|_| ());
         let other = root.interval("other").spawn(|_| until(&told));
         let mut holder = root.interval("holder").after(before);
         let _key = holder.lock(&lock);
+        let both = &both;
         holder.spawn(move |cx| {
             let inside = cx.interval("inside").spawn(|_| ());
             cx.interval("inside too").after(before).after(inside).spawn(|_| ());
@@ -404,11 +406,13 @@ fn edges_into_a_holder_are_refused_unless_they_add_nothing() {
             let refused = cx.add_edge(other, cx.end()).unwrap_err();
             assert!(matches!(refused, Refusal::IntoHolder { holder, .. } if holder == "holder"));
             assert_eq!(cx.add_edge(before, cx.end()), Ok(()));
+            both.wait();
         });
         let mut ends_later = root.interval("ends later").end_after(other);
         let _key = ends_later.lock(&lock);
         let refused = ends_later.try_spawn(|_| ()).unwrap_err();
         assert!(matches!(refused, Refusal::IntoHolder { .. }));
+        both.wait();
         told.store(true, Ordering::Release);
     });
     assert_eq!(result, Ok(()));

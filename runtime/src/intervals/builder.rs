@@ -196,9 +196,18 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         let header = unsafe { interval.as_ref() };
         // SAFETY: just made, and freed with the root, as the parent is.
         unsafe { parent.adopt(interval) };
+        if std::mem::needs_drop::<T>() {
+            parent.core().expect_destructors();
+        }
         parent.end().expect_one(); // our end
-        let mut new =
-            New { interval, header, edges, arrived: [1, 0], outcomes: [Outcome::Well; 2] };
+        let mut new = New {
+            interval,
+            header,
+            edges,
+            arrived: [1, 0],
+            outcomes: [Outcome::Well; 2],
+            is_awaiting: false,
+        };
         // SAFETY: all handles are of the same root; the parent's body runs.
         if let Err(refusal) = unsafe { new.link(parent_address) } {
             new.forget(parent);
@@ -241,6 +250,8 @@ struct New<'a> {
     /// What has come that its start and its end wait for: us, and points that had occurred.
     arrived: [usize; 2],
     outcomes: [Outcome; 2],
+    /// Whether there are edges into its start.
+    is_awaiting: bool,
 }
 
 impl<'a> New<'a> {
@@ -324,11 +335,14 @@ impl<'a> New<'a> {
         let from = unsafe { wanted.from.state() };
         // SAFETY: as the caller promises.
         let linked = unsafe { from.link(edge, target, is_tentative) };
-        if let Err(outcome) = linked {
-            let side = wanted.into as usize;
-            self.arrived[side] += 1;
-            if outcome == Outcome::Failed {
-                self.outcomes[side] = Outcome::Failed;
+        match linked {
+            Ok(()) => self.is_awaiting |= wanted.into == Side::Start,
+            Err(outcome) => {
+                let side = wanted.into as usize;
+                self.arrived[side] += 1;
+                if outcome == Outcome::Failed {
+                    self.outcomes[side] = Outcome::Failed;
+                }
             }
         }
         linked.is_ok()
@@ -355,7 +369,15 @@ impl<'a> New<'a> {
         let release = |worker: Option<&Worker>| unsafe {
             Occurrence::arrive(At::start(self.interval), start, start_outcome, worker);
         };
-        Worker::with_current(release);
+        // SAFETY: as above; there are no edges into its start, and its handle is still ours.
+        let start_at_once = |worker: Option<&Worker>| unsafe {
+            Occurrence::start_new(self.interval, start_outcome, worker);
+        };
+        if self.is_awaiting {
+            Worker::with_current(release)
+        } else {
+            Worker::with_current(start_at_once)
+        }
     }
 }
 

@@ -435,44 +435,53 @@ pub(super) unsafe fn result_of<'a, T>(interval: NonNull<Header>) -> Option<&'a T
     Some(unsafe { result.cast::<T>().as_ref() })
 }
 
-/// Frees an interval and all that were made inside: first all results, since their destructors may still ask for points and
-/// names, and then the rest. What a destructor has panicked with first.
+/// Frees an interval and all that were made inside: first all results, if any has a destructor, since that may still ask for
+/// points and names; and then the rest. What a destructor has panicked with first.
 ///
 /// # Safety
 /// The root has ended, and nobody uses anything of it any more, but the destructors.
-pub(super) unsafe fn free_all(root: NonNull<Header>) -> Result<(), Payload> {
+pub(super) unsafe fn free_all(
+    root: NonNull<Header>,
+    have_destructors: bool,
+) -> Result<(), Payload> {
     let mut outcome = Ok(());
-    let mut note = |ended: Result<(), Payload>| match (ended, &outcome) {
-        (Ok(()), _) => {}
-        (Err(payload), Ok(())) => outcome = Err(payload),
-        (Err(payload), Err(_)) => unwind::discard(payload),
-    };
-    let mut todo = root.as_ptr();
-    let mut done = ptr::null_mut();
-    while let Some(interval) = NonNull::new(todo) {
-        // SAFETY: of this root; nothing is freed yet.
-        let header = unsafe { interval.as_ref() };
-        todo = header.sibling.load(Ordering::Relaxed);
-        let mut child = header.children.load(Ordering::Acquire);
-        // SAFETY: null, or of this root.
-        while let Some(next) = unsafe { child.as_ref() } {
-            let older = next.sibling.load(Ordering::Relaxed);
-            next.sibling.store(todo, Ordering::Relaxed);
-            todo = child;
-            child = older;
+    let drop_result = |interval: NonNull<Header>| {
+        // SAFETY: alive, and nobody else has a right to what the body has left.
+        match (unsafe { abandon(interval) }, &outcome) {
+            (Ok(()), _) => {}
+            (Err(payload), Ok(())) => outcome = Err(payload),
+            (Err(payload), Err(_)) => unwind::discard(payload),
         }
-        // SAFETY: nobody else has a right to what the body has left.
-        note(unsafe { abandon(interval) });
-        header.sibling.store(done, Ordering::Relaxed);
-        done = interval.as_ptr();
+    };
+    if have_destructors {
+        // SAFETY: as the caller promises; nothing is freed yet.
+        unsafe { for_each(root, drop_result) };
     }
-    while let Some(interval) = NonNull::new(done) {
+    let free = |interval: NonNull<Header>| {
         // SAFETY: not freed yet.
-        let header = unsafe { interval.as_ref() };
-        done = header.sibling.load(Ordering::Relaxed);
-        let free = header.methods.free;
-        // SAFETY: the methods of this interval; as the caller promises, and it has left the list.
+        let free = unsafe { interval.as_ref() }.methods.free;
+        // SAFETY: the methods of this interval; as the caller promises, and it is not looked at again.
         unsafe { free(interval) };
-    }
+    };
+    // SAFETY: as the caller promises; each is freed after it was looked at.
+    unsafe { for_each(root, free) };
     outcome
+}
+
+/// Calls `visit` with an interval and all that were made inside. It may free them.
+///
+/// # Safety
+/// They are alive, and have ended.
+unsafe fn for_each(root: NonNull<Header>, mut visit: impl FnMut(NonNull<Header>)) {
+    // The first of some siblings, of one list for each generation.
+    let mut lists = vec![root];
+    while let Some(interval) = lists.pop() {
+        // SAFETY: not visited yet.
+        let header = unsafe { interval.as_ref() };
+        // Acquire pairs with the release in `push`.
+        let lists_to_do =
+            [&header.sibling, &header.children].map(|list| list.load(Ordering::Acquire));
+        lists.extend(lists_to_do.into_iter().filter_map(NonNull::new));
+        visit(interval);
+    }
 }

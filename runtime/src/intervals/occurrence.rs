@@ -36,6 +36,24 @@ impl<'w> Occurrence<'w> {
         unsafe { Self::arrive(At::end(interval), 1, outcome, worker) };
     }
 
+    /// The start of an interval occurs at once, which its maker has shown to nobody, and which has no edges into its start.
+    ///
+    /// # Safety
+    /// It is alive. The caller does not touch it afterwards, unless the caller keeps it.
+    pub(super) unsafe fn start_new(
+        interval: NonNull<Header>,
+        outcome: Outcome,
+        worker: Option<&'w Worker>,
+    ) {
+        let abort = AbortOnUnwind("an interval could not be started");
+        // SAFETY: as the caller promises.
+        unsafe { interval.as_ref() }.start().occur_unknown(outcome);
+        let mut this = Self::new(worker);
+        this.has_started(interval, outcome);
+        this.finish();
+        abort.disarm();
+    }
+
     /// So many of the things have come that a point waits for.
     ///
     /// # Safety
@@ -51,18 +69,29 @@ impl<'w> Occurrence<'w> {
         if let Some(outcome) = state.arrive(things, outcome) {
             // Others wait for what happens here.
             let abort = AbortOnUnwind("a point could not let those go who waited for it");
-            Self::new(worker).run(at, outcome);
+            let mut this = Self::new(worker);
+            this.occur(at, outcome);
+            this.finish();
             abort.disarm();
         }
     }
 
-    fn run(mut self, at: At, outcome: Outcome) {
+    fn occur(&mut self, at: At, outcome: Outcome) {
         let mut next = Some((at, outcome));
-        while let Some((at, outcome)) = next.take().or_else(|| self.due.pop()) {
-            match at.side {
-                Side::Start => self.start(at.interval, outcome),
-                Side::End => next = self.end(at.interval, outcome),
+        while let Some((at, outcome)) = next {
+            next = match at.side {
+                Side::Start => {
+                    self.start(at.interval, outcome);
+                    None
+                }
+                Side::End => self.end(at.interval, outcome),
             }
+        }
+    }
+
+    fn finish(mut self) {
+        while let Some((at, outcome)) = self.due.pop() {
+            self.occur(at, outcome);
         }
     }
 
@@ -77,6 +106,12 @@ impl<'w> Occurrence<'w> {
         for target in unsafe { header.start().occur(outcome) } {
             self.let_go(At::from_word(target), outcome);
         }
+        self.has_started(interval, outcome);
+    }
+
+    fn has_started(&mut self, interval: NonNull<Header>, outcome: Outcome) {
+        // SAFETY: alive, as above.
+        let header = unsafe { interval.as_ref() };
         match outcome {
             Outcome::Well => {
                 let holding = header.own_holding().map(NonNull::from);

@@ -89,15 +89,17 @@ impl PointState {
     /// All that it waits for has come. Edges that were linked here are alive until all whose targets are returned have
     /// arrived, and as long as the caller keeps the rest from ending.
     pub(super) unsafe fn occur(&self, outcome: Outcome) -> Successors {
-        let closed = match outcome {
-            Outcome::Well => OCCURRED,
-            Outcome::Failed => OCCURRED_FAILED,
-        };
         // Acquire pairs with the release in `link`: the edges are seen. Release pairs with the acquire there and in
         // `outcome`: who adds nothing because it has occurred sees what came before.
-        let newest = self.successors.swap(closed, Ordering::AcqRel);
+        let newest = self.successors.swap(closed(outcome), Ordering::AcqRel);
         debug_assert!(outcome_of(newest).is_none(), "it occurs once");
         Successors(newest)
+    }
+
+    /// It occurs, and nobody else has ever known of it.
+    pub(super) fn occur_unknown(&self, outcome: Outcome) {
+        // Release: as in `occur`, for those who will know of it.
+        self.successors.store(closed(outcome), Ordering::Release);
     }
 
     /// Adds an edge from here, which stands for one thing that `target` waits for already. If this point has occurred, nothing
@@ -154,6 +156,13 @@ impl PointState {
         let newest = self.successors.load(Ordering::Acquire);
         let next = if outcome_of(newest).is_some() { ptr::null_mut() } else { newest };
         Peek { next, with_tentative }
+    }
+}
+
+fn closed(outcome: Outcome) -> *mut Edge {
+    match outcome {
+        Outcome::Well => OCCURRED,
+        Outcome::Failed => OCCURRED_FAILED,
     }
 }
 

@@ -15,7 +15,7 @@ use super::point::Outcome;
 use super::record::{Record, Recording};
 use crate::latch::{Latch, WorkerLatch};
 use crate::pool::{Pool, Shared};
-use crate::primitive::{AtomicPtr, Ordering};
+use crate::primitive::{AtomicBool, AtomicPtr, Ordering};
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
 
@@ -29,6 +29,8 @@ pub(super) struct Core<'w> {
     /// The name of the first to be cancelled.
     cancelled: AtomicPtr<String>,
     is_checked: bool,
+    /// Whether any result has a destructor.
+    has_destructors: AtomicBool,
     began: Instant,
     /// No other root's.
     serial: u64,
@@ -49,6 +51,18 @@ impl Core<'_> {
 
     pub(super) fn began(&self) -> Instant {
         self.began
+    }
+
+    /// An interval is made whose result has a destructor.
+    pub(super) fn expect_destructors(&self) {
+        // Relaxed: it is asked when all have ended.
+        if !self.has_destructors() {
+            self.has_destructors.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn has_destructors(&self) -> bool {
+        self.has_destructors.load(Ordering::Relaxed)
     }
 
     pub(super) fn keep_panic(&self, payload: Payload) {
@@ -224,6 +238,7 @@ impl<'r> Root<'r> {
             panic: AtomicPtr::new(ptr::null_mut()),
             cancelled: AtomicPtr::new(ptr::null_mut()),
             is_checked: self.is_checked,
+            has_destructors: AtomicBool::new(false),
             began: Instant::now(),
             serial: lock::new_serial(),
         };
@@ -254,7 +269,7 @@ impl<'r> Root<'r> {
             *recording = unsafe { Recording::of(root, &core) };
         }
         // SAFETY: all has ended.
-        if let Err(payload) = unsafe { interval::free_all(root) } {
+        if let Err(payload) = unsafe { interval::free_all(root, core.has_destructors()) } {
             core.keep_panic(payload);
         }
         abort.disarm();
