@@ -27,6 +27,7 @@
 //! waits without taking up a worker; what it may wait for is in [`sync`]. A [`Cancellation`] stops what has not begun.
 //! A [`computation`] of such tasks ends, or says which of them wait for each other.
 //! [`kahn`] joins processes by channels to networks, whose results do not depend on the schedule.
+//! [`intervals`] are tasks that edges order, and that hold locks.
 //! [`places`] says which processors are near to each other.
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
@@ -56,6 +57,7 @@ mod deque;
 mod fiber;
 mod fork;
 pub mod hunt;
+pub mod intervals;
 mod job;
 pub mod kahn;
 mod latch;

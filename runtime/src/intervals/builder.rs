@@ -1,0 +1,458 @@
+//! Making intervals, and adding edges.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ptr::NonNull;
+
+use super::context::Context;
+use super::handle::{Handle, Input, Point};
+use super::interval::{self, At, Header, Interval, Parts, Side};
+use super::lock::{self, Holding, Key, Lock};
+use super::occurrence::Occurrence;
+use super::order::{self, Edges};
+use super::point::{Edge, Outcome};
+use super::record::Record;
+use super::refusal::{PointName, Refusal};
+use crate::sync::Semaphore;
+use crate::worker::Worker;
+
+/// An interval that is being made, inside of the one whose context made this: see [`Context::interval`].
+///
+/// Edges from points that have occurred add nothing.
+pub struct Builder<'c, 'g, 'env: 'g> {
+    parent: &'c Context<'g, 'env>,
+    name: Cow<'static, str>,
+    edges: WantedEdges,
+    locks: Vec<NonNull<Semaphore>>,
+    /// What the keys know the interval by; 0 if there are none.
+    serial: u64,
+}
+
+/// An edge from a point into the new interval.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    from: At,
+    into: Side,
+    /// Whether it comes from outside of the parent, and has not occurred.
+    is_across: bool,
+}
+
+/// Two edges, and then more: most intervals have few.
+#[derive(Debug, Default)]
+struct WantedEdges {
+    first: [Option<Wanted>; 2],
+    more: Vec<Wanted>,
+}
+
+impl WantedEdges {
+    fn push(&mut self, from: At, into: Side) {
+        let wanted = Wanted { from, into, is_across: false };
+        match self.first.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(wanted),
+            None => self.more.push(wanted),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Wanted> {
+        self.first.iter().flatten().chain(&self.more).copied()
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Wanted> {
+        self.first.iter_mut().flatten().chain(&mut self.more)
+    }
+
+    fn count(&self, side: Side) -> usize {
+        self.iter().filter(|wanted| wanted.into == side).count()
+    }
+}
+
+impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
+    pub(super) fn new(parent: &'c Context<'g, 'env>, name: Cow<'static, str>) -> Self {
+        Self { parent, name, edges: WantedEdges::default(), locks: Vec::new(), serial: 0 }
+    }
+
+    /// Has the new interval start after a point; after the end, if it is an interval.
+    ///
+    /// # Examples
+    /// See [`Point`].
+    #[must_use = "it is made by `spawn`"]
+    pub fn after(mut self, point: impl Into<Point<'g>>) -> Self {
+        self.edges.push(point.into().at(), Side::Start);
+        self
+    }
+
+    /// Has the new interval start after all these points.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::intervals;
+    ///
+    /// intervals::run("root", |root| {
+    ///     let rows: Vec<_> = (0..4).map(|_| root.interval("row").spawn(|_| ())).collect();
+    ///     root.interval("all").after_all(rows).spawn(|_| ());
+    /// })?;
+    /// # Ok::<(), intervals::Cancelled>(())
+    /// ```
+    #[must_use = "it is made by `spawn`"]
+    pub fn after_all<P: Into<Point<'g>>>(self, points: impl IntoIterator<Item = P>) -> Self {
+        points.into_iter().fold(self, Self::after)
+    }
+
+    /// Has the new interval start after the end of another, and gives access to that one's result.
+    ///
+    /// # Examples
+    /// See [`Input`].
+    pub fn after_with<T: Sync>(&mut self, interval: Handle<'g, T>) -> Input<'g, T> {
+        self.edges.push(interval.end().at(), Side::Start);
+        Input::new(interval)
+    }
+
+    /// Has the new interval end after a point, whether its body has ended before or not.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::intervals;
+    ///
+    /// intervals::run("root", |root| {
+    ///     let other = root.interval("other").spawn(|_| ());
+    ///     let one = root.interval("one").end_after(other).spawn(|_| ());
+    ///     root.interval("after both").after(one).spawn(|_| ());
+    /// })?;
+    /// # Ok::<(), intervals::Cancelled>(())
+    /// ```
+    #[must_use = "it is made by `spawn`"]
+    pub fn end_after(mut self, point: impl Into<Point<'g>>) -> Self {
+        self.edges.push(point.into().at(), Side::End);
+        self
+    }
+
+    /// Has the new interval hold a lock, from before its body begins to its end. The key is for its body.
+    ///
+    /// # Examples
+    /// See [`Lock`].
+    pub fn lock<T: ?Sized + Send>(&mut self, lock: &'g Lock<T>) -> Key<'g, T> {
+        if self.serial == 0 {
+            self.serial = lock::new_serial();
+        }
+        self.locks.push(lock.turns());
+        Key::new(lock, self.serial)
+    }
+
+    /// Makes the interval. Its body may run at once, on another worker.
+    ///
+    /// The body is given the context in which it makes others, and its result goes to those that were declared to come
+    /// [`after`](Self::after_with). If the body panics, what depends on the interval does not run, and the root panics.
+    ///
+    /// # Panics
+    /// If the interval is refused: see [`try_spawn`](Self::try_spawn).
+    ///
+    /// # Examples
+    /// See [`Context::interval`].
+    pub fn spawn<F, T>(self, body: F) -> Handle<'g, T>
+    where
+        F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
+        T: Send + 'g,
+    {
+        self.try_spawn(body).unwrap_or_else(|refusal| panic!("{refusal}"))
+    }
+
+    /// Makes the interval, as [`spawn`](Self::spawn) does.
+    ///
+    /// # Errors
+    /// If an edge would close a cycle, or if it breaks a rule of [locks](Lock): see [`Refusal`]. The body is dropped then.
+    ///
+    /// # Examples
+    /// See [`Refusal`].
+    pub fn try_spawn<F, T>(self, body: F) -> Result<Handle<'g, T>, Refusal>
+    where
+        F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
+        T: Send + 'g,
+    {
+        let parent_address = self.parent.address();
+        let parent = self.parent.header();
+        let own_holding = self.own_holding(parent)?;
+        let has_locks = own_holding.is_some();
+        let record = parent.record().map(|record| {
+            let sources = self.edges.iter().map(|wanted| (wanted.from, wanted.into)).collect();
+            Box::new(Record::new(record.new_child(), sources))
+        });
+        let parts = Parts {
+            name: self.name,
+            parent: Some(parent_address),
+            core: parent.core_address(),
+            holding: own_holding.or(parent.holding_address()),
+            has_locks,
+            record,
+        };
+        let edges = self.edges;
+        // One more for us, who have not made it yet; and one for the body.
+        let waits = [Side::Start, Side::End].map(|side| edges.count(side) + 1);
+        let interval = Interval::<F, T>::make(parts, waits, body);
+        if let Some(holding) = own_holding {
+            // SAFETY: made above, for this interval.
+            unsafe { Holding::belong_to(holding, interval) };
+        }
+        // SAFETY: just made, and freed with its root.
+        let header = unsafe { interval.as_ref() };
+        // SAFETY: just made, and freed with the root, as the parent is.
+        unsafe { parent.adopt(interval) };
+        if std::mem::needs_drop::<T>() {
+            parent.core().expect_destructors();
+        }
+        parent.end().expect_one(); // our end
+        let mut new = New {
+            interval,
+            header,
+            edges,
+            arrived: [1, 0],
+            outcomes: [Outcome::Well; 2],
+            is_awaiting: false,
+        };
+        // SAFETY: all handles are of the same root; the parent's body runs.
+        if let Err(refusal) = unsafe { new.link(parent_address) } {
+            new.forget(parent);
+            return Err(refusal);
+        }
+        new.release();
+        // SAFETY: its results are of that type; it lives as long as its root.
+        Ok(unsafe { Handle::new(interval) })
+    }
+
+    /// The locks that it names, if they are allowed.
+    fn own_holding(&self, parent: &Header) -> Result<Option<NonNull<Holding>>, Refusal> {
+        if self.locks.is_empty() {
+            return Ok(None);
+        }
+        let interval = || self.name.clone().into_owned();
+        if let Some(holding) = parent.holding() {
+            // SAFETY: an ancestor of ours.
+            let holder = unsafe { holding.holder().as_ref() }.name().into();
+            return Err(Refusal::LocksInside { interval: interval(), holder });
+        }
+        match Holding::new(self.serial, self.locks.clone()) {
+            Some(holding) => Ok(Some(NonNull::from(Box::leak(holding)))),
+            None => Err(Refusal::SameLock { interval: interval() }),
+        }
+    }
+}
+
+impl fmt::Debug for Builder<'_, '_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// An interval that was made, and that waits for whoever makes it.
+struct New<'a> {
+    interval: NonNull<Header>,
+    header: &'a Header,
+    edges: WantedEdges,
+    /// What has come that its start and its end wait for: us, and points that had occurred.
+    arrived: [usize; 2],
+    outcomes: [Outcome; 2],
+    /// Whether there are edges into its start.
+    is_awaiting: bool,
+}
+
+impl<'a> New<'a> {
+    /// Adds its edges.
+    ///
+    /// Those from points inside of the parent close no cycle, and are added without a search; the others first: they may be
+    /// refused. (`README.md`, "Why there are no cycles".)
+    ///
+    /// # Safety
+    /// The root is alive, and the parent's body runs.
+    unsafe fn link(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
+        let mut is_any_across = false;
+        for wanted in self.edges.iter_mut() {
+            let from = wanted.from;
+            // SAFETY: alive, as the root is.
+            if unsafe { from.state() }.outcome().is_some() {
+                continue;
+            }
+            // SAFETY: as above.
+            unsafe { check_holder(from, wanted.into, self.header) }?;
+            // SAFETY: as above.
+            let is_inside = unsafe { order::is_within(from.interval, parent) };
+            wanted.is_across = from.interval == parent || !is_inside;
+            is_any_across |= wanted.is_across;
+        }
+        if is_any_across {
+            // SAFETY: as the caller promises.
+            unsafe { self.link_across(parent) }?;
+        }
+        let edges = std::mem::take(&mut self.edges);
+        for (number, wanted) in edges.iter().enumerate().filter(|(_, wanted)| !wanted.is_across) {
+            // SAFETY: the edge is new, and alive as long as the root.
+            unsafe { self.link_one(self.header.edge(number), wanted, false) };
+        }
+        Ok(())
+    }
+
+    /// Adds the edges that come from outside of the parent, if none of these points comes after the parent's end. For our
+    /// points come before that end, and nothing else comes after them yet.
+    ///
+    /// # Safety
+    /// As for [`link`](Self::link).
+    unsafe fn link_across(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
+        let mut linked: Vec<(Wanted, &'a Edge)> = Vec::new();
+        let wanted: Vec<_> = self.edges.iter().enumerate().filter(|(_, w)| w.is_across).collect();
+        for (number, wanted) in wanted {
+            let edge = self.header.edge(number);
+            // SAFETY: the edge is new, and alive as long as the root.
+            if unsafe { self.link_one(edge, wanted, true) } {
+                linked.push((wanted, edge));
+            }
+        }
+        let closes_a_cycle = |(wanted, _): &(Wanted, &Edge)| {
+            // SAFETY: the root is alive, and the parent's end does not occur before its body has ended.
+            unsafe { order::reaches(At::end(parent), &[wanted.from], Edges::All) }
+        };
+        match linked.iter().find(|linked| closes_a_cycle(linked)) {
+            None => {
+                linked.iter().for_each(|(_, edge)| edge.confirm());
+                Ok(())
+            }
+            Some(&(wanted, _)) => {
+                for (_, edge) in linked {
+                    // Whether it comes or not: the interval is forgotten.
+                    let _ = edge.withdraw();
+                }
+                // SAFETY: alive, as the root is.
+                let from = unsafe { PointName::of(wanted.from) };
+                Err(Refusal::Cycle { from, to: PointName::to(self.header, wanted.into) })
+            }
+        }
+    }
+
+    /// Whether it was added. If not, its source has occurred.
+    ///
+    /// # Safety
+    /// The edge is new, and alive as long as the root.
+    unsafe fn link_one(&mut self, edge: &Edge, wanted: Wanted, is_tentative: bool) -> bool {
+        let target = At { interval: self.interval, side: wanted.into }.into_word();
+        // SAFETY: alive, as the root is.
+        let from = unsafe { wanted.from.state() };
+        // SAFETY: as the caller promises.
+        let linked = unsafe { from.link(edge, target, is_tentative) };
+        match linked {
+            Ok(()) => self.is_awaiting |= wanted.into == Side::Start,
+            Err(outcome) => {
+                let side = wanted.into as usize;
+                self.arrived[side] += 1;
+                if outcome == Outcome::Failed {
+                    self.outcomes[side] = Outcome::Failed;
+                }
+            }
+        }
+        linked.is_ok()
+    }
+
+    /// It will not be. It stays where it is, since others may be looking at it, until the root frees it.
+    fn forget(self, parent: &Header) {
+        // SAFETY: it was not sent, and will not be.
+        if let Err(payload) = unsafe { interval::abandon(self.interval) } {
+            parent.core().keep_panic(payload);
+        }
+        let was_last = parent.end().arrive(1, Outcome::Well);
+        debug_assert!(was_last.is_none(), "the parent's body runs");
+    }
+
+    fn release(self) {
+        let [start, end] = self.arrived;
+        let [start_outcome, end_outcome] = self.outcomes;
+        if end > 0 {
+            let was_last = self.header.end().arrive(end, end_outcome);
+            debug_assert!(was_last.is_none(), "the body has not run");
+        }
+        // SAFETY: it waits for us; its root waits for its parent, whose body runs.
+        let release = |worker: Option<&Worker>| unsafe {
+            Occurrence::arrive(At::start(self.interval), start, start_outcome, worker);
+        };
+        // SAFETY: as above; there are no edges into its start, and its handle is still ours.
+        let start_at_once = |worker: Option<&Worker>| unsafe {
+            Occurrence::start_new(self.interval, start_outcome, worker);
+        };
+        if self.is_awaiting {
+            Worker::with_current(release)
+        } else {
+            Worker::with_current(start_at_once)
+        }
+    }
+}
+
+/// Adds an edge between intervals that were made before.
+///
+/// # Safety
+/// All are of the same root, which is alive, and the body of `by` runs.
+pub(super) unsafe fn add_late_edge(by: NonNull<Header>, from: At, to: At) -> Result<(), Refusal> {
+    // SAFETY: alive, as the root is.
+    let header = unsafe { to.header() };
+    // SAFETY: as above.
+    let name_of = |at| unsafe { PointName::of(at) };
+    // SAFETY: as above.
+    let is_around = to.side == Side::End && unsafe { order::is_within(by, to.interval) };
+    // SAFETY: as above; the end of `by` comes after its body. Only what is certain keeps `to` from occurring.
+    if !is_around && !unsafe { order::reaches(At::end(by), &[to], Edges::Certain) } {
+        // SAFETY: as above.
+        let by = unsafe { by.as_ref() }.name().into();
+        return Err(Refusal::MayHaveOccurred { by, to: name_of(to) });
+    }
+    // From here on, `to` does not occur while we are here, since we come before it.
+    let state = header.point(to.side);
+    // SAFETY: as above.
+    let source = unsafe { from.state() };
+    if let Some(outcome) = source.outcome() {
+        if outcome == Outcome::Failed {
+            state.fail();
+        }
+    } else {
+        // SAFETY: as above.
+        unsafe { check_holder(from, to.side, header) }?;
+        let edge = header.extra(None);
+        state.expect_one();
+        let arrive = |outcome| {
+            let was_last = state.arrive(1, outcome);
+            debug_assert!(was_last.is_none(), "it comes after an interval whose body runs");
+        };
+        // SAFETY: the edge is new, and alive as long as the root.
+        if let Err(outcome) = unsafe { source.link(edge, to.into_word(), true) } {
+            arrive(outcome);
+        } else {
+            // SAFETY: as above; `to` does not occur.
+            if unsafe { order::reaches(to, &[from], Edges::All) } && edge.withdraw() {
+                arrive(Outcome::Well);
+                return Err(Refusal::Cycle { from: name_of(from), to: name_of(to) });
+            }
+            edge.confirm();
+        }
+    }
+    if header.record().is_some() {
+        header.extra(Some((from, to.side)));
+    }
+    Ok(())
+}
+
+/// Refuses an edge that would have somebody wait who holds locks, for something that is outside and may want them.
+///
+/// # Safety
+/// All are alive.
+unsafe fn check_holder(from: At, into: Side, target: &Header) -> Result<(), Refusal> {
+    let holding = match into {
+        // Before its start it has no locks itself.
+        // SAFETY: an ancestor is alive.
+        Side::Start => target.parent().and_then(|parent| unsafe { parent.as_ref() }.holding()),
+        Side::End => target.holding(),
+    };
+    match holding.map(Holding::holder) {
+        // SAFETY: as the caller promises.
+        Some(holder) if !unsafe { order::is_within(from.interval, holder) } => {
+            // SAFETY: as above.
+            let from = unsafe { PointName::of(from) };
+            // SAFETY: as above.
+            let holder = unsafe { holder.as_ref() }.name().into();
+            Err(Refusal::IntoHolder { from, to: PointName::to(target, into), holder })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,488 @@
+//! An interval in memory: one allocation, which lives until its root has ended.
+
+use std::borrow::Cow;
+use std::mem;
+use std::ptr::{self, NonNull};
+
+use super::context::Context;
+use super::lock::Holding;
+use super::occurrence::Occurrence;
+use super::point::{Edge, Outcome, PointState};
+use super::record::Record;
+use super::root::Core;
+use crate::job::{Job, Kind};
+use crate::primitive::{AtomicPtr, Ordering, UnsafeCell};
+use crate::unwind::{self, Payload};
+use crate::worker::Worker;
+
+/// Which of an interval's two points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// Before its body.
+    Start,
+    /// After its body, and after the ends of its children.
+    End,
+}
+
+/// A point of an interval that is alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct At {
+    pub(super) interval: NonNull<Header>,
+    pub(super) side: Side,
+}
+
+// SAFETY: it is an address; whoever follows it says why the interval is alive, and all that others touch is atomic.
+unsafe impl Send for At {}
+// SAFETY: as above.
+unsafe impl Sync for At {}
+
+/// The bit of a word that says which side it stands for. The bit above belongs to [`Edge`].
+const END: usize = 1;
+const _: () = assert!(align_of::<Header>() >= 4, "two bits are free in an address");
+
+impl At {
+    pub(super) fn start(interval: NonNull<Header>) -> Self {
+        Self { interval, side: Side::Start }
+    }
+
+    pub(super) fn end(interval: NonNull<Header>) -> Self {
+        Self { interval, side: Side::End }
+    }
+
+    pub(super) fn into_word(self) -> NonNull<()> {
+        let tag = if self.side == Side::End { END } else { 0 };
+        self.interval.cast().map_addr(|address| address | tag)
+    }
+
+    pub(super) fn from_word(word: NonNull<()>) -> Self {
+        let side = if word.addr().get() & END == 0 { Side::Start } else { Side::End };
+        let address = word.as_ptr().map_addr(|address| address & !END);
+        Self { interval: NonNull::new(address).expect("an address and a bit").cast(), side }
+    }
+
+    /// # Safety
+    /// The interval is alive while the result is used.
+    pub(super) unsafe fn header<'a>(self) -> &'a Header {
+        // SAFETY: as the caller promises; it is shared only.
+        unsafe { self.interval.as_ref() }
+    }
+
+    /// # Safety
+    /// The interval is alive while the result is used.
+    pub(super) unsafe fn state<'a>(self) -> &'a PointState {
+        // SAFETY: as the caller promises.
+        let header = unsafe { self.header() };
+        header.point(self.side)
+    }
+}
+
+/// What the body's type decides.
+#[derive(Debug)]
+pub(super) struct Methods {
+    /// Drops the body, which will not run, or its result.
+    abandon: unsafe fn(NonNull<Header>) -> Result<(), Payload>,
+    /// Where the result is, if there is one.
+    result: unsafe fn(NonNull<Header>) -> Option<NonNull<()>>,
+    /// Frees the interval, whose result was dropped.
+    free: unsafe fn(NonNull<Header>),
+}
+
+/// What all intervals have.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Header {
+    job: Job,
+    start: PointState,
+    end: PointState,
+    parent: Option<NonNull<Header>>,
+    core: NonNull<Core<'static>>,
+    methods: &'static Methods,
+    /// The youngest child.
+    children: AtomicPtr<Header>,
+    /// The next older child of the parent.
+    sibling: AtomicPtr<Header>,
+    /// The locks under which it is: those of an ancestor, or its own.
+    holding: Option<NonNull<Holding>>,
+    has_locks: bool,
+    /// Edges into this interval that have no room in `edges`.
+    extras: AtomicPtr<Extra>,
+    record: Option<Box<Record>>,
+    name: Cow<'static, str>,
+    edges: [Edge; ROOM],
+}
+
+/// Edges for which an interval has room in itself.
+pub(super) const ROOM: usize = 2;
+
+/// An edge into an interval that has no room for it, or that was added late.
+#[derive(Debug)]
+pub(super) struct Extra {
+    pub(super) edge: Edge,
+    /// For records: where it comes from and goes to, if it was added late.
+    pub(super) late: Option<(At, Side)>,
+    next: AtomicPtr<Extra>,
+}
+
+/// The interval, with its body and then its result.
+#[repr(C)]
+pub(super) struct Interval<F, T> {
+    header: Header,
+    body: UnsafeCell<Body<F, T>>,
+}
+
+enum Body<F, T> {
+    Closure(F),
+    Result(T),
+    Nothing,
+}
+
+/// What an interval is made of.
+pub(super) struct Parts {
+    pub(super) name: Cow<'static, str>,
+    pub(super) parent: Option<NonNull<Header>>,
+    pub(super) core: NonNull<Core<'static>>,
+    pub(super) holding: Option<NonNull<Holding>>,
+    /// Whether these locks are its own: then it frees them.
+    pub(super) has_locks: bool,
+    pub(super) record: Option<Box<Record>>,
+}
+
+impl Header {
+    fn new(
+        kind: &'static Kind,
+        methods: &'static Methods,
+        parts: Parts,
+        points: [PointState; 2],
+    ) -> Self {
+        let [start, end] = points;
+        Self {
+            job: Job::of(kind),
+            start,
+            end,
+            parent: parts.parent,
+            core: parts.core,
+            methods,
+            children: AtomicPtr::new(ptr::null_mut()),
+            sibling: AtomicPtr::new(ptr::null_mut()),
+            holding: parts.holding,
+            has_locks: parts.has_locks,
+            extras: AtomicPtr::new(ptr::null_mut()),
+            record: parts.record,
+            name: parts.name,
+            edges: std::array::from_fn(|_| Edge::new()),
+        }
+    }
+
+    pub(super) fn point(&self, side: Side) -> &PointState {
+        match side {
+            Side::Start => &self.start,
+            Side::End => &self.end,
+        }
+    }
+
+    pub(super) fn start(&self) -> &PointState {
+        &self.start
+    }
+
+    pub(super) fn end(&self) -> &PointState {
+        &self.end
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn parent(&self) -> Option<NonNull<Header>> {
+        self.parent
+    }
+
+    pub(super) fn core(&self) -> &Core<'static> {
+        // SAFETY: it outlives all intervals of the root.
+        unsafe { self.core.as_ref() }
+    }
+
+    pub(super) fn core_address(&self) -> NonNull<Core<'static>> {
+        self.core
+    }
+
+    pub(super) fn record(&self) -> Option<&Record> {
+        self.record.as_deref()
+    }
+
+    /// The locks under which it is, its own or an ancestor's.
+    pub(super) fn holding(&self) -> Option<&Holding> {
+        // SAFETY: it lives as long as the root, and is shared only.
+        self.holding.map(|holding| unsafe { holding.as_ref() })
+    }
+
+    pub(super) fn holding_address(&self) -> Option<NonNull<Holding>> {
+        self.holding
+    }
+
+    /// Its own locks.
+    pub(super) fn own_holding(&self) -> Option<&Holding> {
+        if self.has_locks { self.holding() } else { None }
+    }
+
+    /// Room for the edge of that number into this interval.
+    pub(super) fn edge(&self, number: usize) -> &Edge {
+        match self.edges.get(number) {
+            Some(edge) => edge,
+            None => self.extra(None),
+        }
+    }
+
+    /// Room for one more edge into this interval.
+    pub(super) fn extra(&self, late: Option<(At, Side)>) -> &Edge {
+        let extra = Extra { edge: Edge::new(), late, next: AtomicPtr::new(ptr::null_mut()) };
+        let this = Box::into_raw(Box::new(extra));
+        // SAFETY: just made, and freed with the header.
+        let extra = unsafe { &*this };
+        push(&self.extras, this, &extra.next);
+        &extra.edge
+    }
+
+    pub(super) fn extras(&self) -> impl Iterator<Item = &Extra> {
+        // Acquire pairs with the release in `push`.
+        let mut next = self.extras.load(Ordering::Acquire);
+        std::iter::from_fn(move || {
+            // SAFETY: null, or made by `extra`, and freed with the header.
+            let extra = unsafe { next.as_ref() }?;
+            next = extra.next.load(Ordering::Relaxed);
+            Some(extra)
+        })
+    }
+
+    /// Notes a child, which is freed with its root.
+    ///
+    /// # Safety
+    /// It was just made, and is alive as long as this one.
+    pub(super) unsafe fn adopt(&self, child: NonNull<Header>) {
+        // SAFETY: as the caller promises.
+        push(&self.children, child.as_ptr(), unsafe { &child.as_ref().sibling });
+    }
+
+    /// The children, the youngest first.
+    pub(super) fn children(&self) -> impl Iterator<Item = NonNull<Header>> {
+        // Acquire pairs with the release in `push`.
+        let mut next = self.children.load(Ordering::Acquire);
+        std::iter::from_fn(move || {
+            let child = NonNull::new(next)?;
+            // SAFETY: children live as long as the root.
+            next = unsafe { child.as_ref() }.sibling.load(Ordering::Relaxed);
+            Some(child)
+        })
+    }
+}
+
+/// Drops the body of an interval, which will not run, or its result. What the destructor panicked with.
+///
+/// # Safety
+/// It is alive. The caller has the right to run the body, which ends herewith; or to drop the result.
+pub(super) unsafe fn abandon(interval: NonNull<Header>) -> Result<(), Payload> {
+    // SAFETY: as the caller promises.
+    let methods = unsafe { interval.as_ref() }.methods;
+    // SAFETY: these are the methods of this interval; as the caller promises.
+    unsafe { (methods.abandon)(interval) }
+}
+
+/// What is to be sent when an interval is ready.
+pub(super) fn as_job(interval: NonNull<Header>) -> NonNull<Job> {
+    interval.cast()
+}
+
+/// Puts a node at the head of a list that only grows.
+fn push<N>(list: &AtomicPtr<N>, node: *mut N, next: &AtomicPtr<N>) {
+    let mut head = list.load(Ordering::Relaxed);
+    loop {
+        next.store(head, Ordering::Relaxed);
+        // Release pairs with the acquire of who goes through the list.
+        match list.compare_exchange(head, node, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => return,
+            Err(newer) => head = newer,
+        }
+    }
+}
+
+impl Drop for Header {
+    fn drop(&mut self) {
+        let mut next = self.extras.load(Ordering::Acquire);
+        while !next.is_null() {
+            // SAFETY: made by `extra`, and freed here only.
+            let extra = unsafe { Box::from_raw(next) };
+            next = extra.next.load(Ordering::Relaxed);
+        }
+        if let Some(holding) = self.holding.filter(|_| self.has_locks) {
+            // SAFETY: a box that was made for this interval; the root has ended, so nobody looks at it.
+            drop(unsafe { Box::from_raw(holding.as_ptr()) });
+        }
+    }
+}
+
+impl<F, T> Interval<F, T> {
+    const METHODS: &'static Methods =
+        &Methods { abandon: Self::abandon, result: Self::result, free: Self::free };
+
+    /// # Safety
+    /// As the caller of [`Header::abandon`] promises; it is the header of a `Self`.
+    unsafe fn abandon(header: NonNull<Header>) -> Result<(), Payload> {
+        // SAFETY: as the caller promises.
+        let interval = unsafe { header.cast::<Self>().as_ref() };
+        // SAFETY: who has the right to run the body has it alone.
+        let body =
+            interval.body.with_mut(|body| unsafe { mem::replace(&mut *body, Body::Nothing) });
+        unwind::halt(|| drop(body))
+    }
+
+    /// # Safety
+    /// It is the header of a `Self`, whose end has occurred.
+    unsafe fn result(header: NonNull<Header>) -> Option<NonNull<()>> {
+        // SAFETY: as the caller promises.
+        let interval = unsafe { header.cast::<Self>().as_ref() };
+        // SAFETY: nobody changes it after the end has occurred.
+        interval.body.with_mut(|body| match unsafe { &*body } {
+            Body::Result(result) => Some(NonNull::from(result).cast()),
+            Body::Closure(_) | Body::Nothing => None,
+        })
+    }
+
+    /// # Safety
+    /// It is the header of a `Self`, whose root has ended; it is not used again.
+    unsafe fn free(header: NonNull<Header>) {
+        // SAFETY: made of a box, as the caller promises; freed once.
+        drop(unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) });
+    }
+}
+
+impl Interval<(), ()> {
+    /// The root's own, whose body runs elsewhere.
+    pub(super) fn make_root(parts: Parts) -> NonNull<Header> {
+        let points = [PointState::occurred(), PointState::new(1)];
+        let header = Header::new(&Kind(never), Self::METHODS, parts, points);
+        let body = UnsafeCell::new(Body::Nothing);
+        NonNull::from(Box::leak(Box::new(Self { header, body }))).cast()
+    }
+}
+
+unsafe fn never(_: NonNull<Job>, _: &Worker, _: usize) {
+    unreachable!("the root's body is run by whoever waits for it");
+}
+
+impl<F, T> Interval<F, T> {
+    /// The start waits for `waits[0]` things, the end for `waits[1]`.
+    pub(super) fn make<'g, 'env: 'g>(parts: Parts, waits: [usize; 2], body: F) -> NonNull<Header>
+    where
+        F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
+        T: Send + 'g,
+    {
+        let kind = const { &Kind(Self::execute) };
+        let header = Header::new(kind, Self::METHODS, parts, waits.map(PointState::new));
+        let body = UnsafeCell::new(Body::Closure(body));
+        NonNull::from(Box::leak(Box::new(Self { header, body }))).cast()
+    }
+
+    /// # Safety
+    /// As for every job: it was taken by this worker alone, and its start has occurred well.
+    unsafe fn execute<'g, 'env: 'g>(job: NonNull<Job>, worker: &Worker, _from: usize)
+    where
+        F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
+        T: Send + 'g,
+    {
+        // SAFETY: the job is the first field of the header, which is the first of a `Self`. It lives until the root has ended,
+        // which waits for the end of this interval, which waits for the body.
+        let interval = unsafe { job.cast::<Self>().as_ref() };
+        let header = &interval.header;
+        if let Some(holding) = header.own_holding() {
+            // SAFETY: who has the job has the right to that.
+            if !unsafe { Holding::take(NonNull::from(holding)) } {
+                return; // whoever gives the lock back sends the job again
+            }
+        }
+        // SAFETY: who has the job has the body alone.
+        let body =
+            interval.body.with_mut(|body| unsafe { mem::replace(&mut *body, Body::Nothing) });
+        let Body::Closure(closure) = body else { unreachable!("a body runs once") };
+        if let Some(record) = header.record() {
+            record.begins(header.core(), worker.index());
+        }
+        // SAFETY: alive, as above, while the body runs.
+        let context = unsafe { Context::new(job.cast()) };
+        let outcome = match unwind::halt(|| closure(&context)) {
+            Ok(result) => {
+                // SAFETY: still ours alone; others read it after the end has occurred.
+                interval.body.with_mut(|body| unsafe { *body = Body::Result(result) });
+                Outcome::Well
+            }
+            Err(payload) => {
+                header.core().keep_panic(payload);
+                Outcome::Failed
+            }
+        };
+        // SAFETY: the body has ended, and nothing here is touched any more.
+        unsafe { Occurrence::body_has_ended(job.cast(), outcome, Some(worker)) };
+    }
+}
+
+/// The result of an interval, if there is one.
+///
+/// # Safety
+/// The interval was made with results of that type. Its end has occurred, and it is alive while the reference is used.
+pub(super) unsafe fn result_of<'a, T>(interval: NonNull<Header>) -> Option<&'a T> {
+    // SAFETY: as the caller promises.
+    let methods = unsafe { interval.as_ref() }.methods;
+    // SAFETY: the methods of this interval; as the caller promises.
+    let result = unsafe { (methods.result)(interval) }?;
+    // SAFETY: it is a `T`, as the caller promises, and nobody changes it any more.
+    Some(unsafe { result.cast::<T>().as_ref() })
+}
+
+/// Frees an interval and all that were made inside: first all results, if any has a destructor, since that may still ask for
+/// points and names; and then the rest. What a destructor has panicked with first.
+///
+/// # Safety
+/// The root has ended, and nobody uses anything of it any more, but the destructors.
+pub(super) unsafe fn free_all(
+    root: NonNull<Header>,
+    have_destructors: bool,
+) -> Result<(), Payload> {
+    let mut outcome = Ok(());
+    let drop_result = |interval: NonNull<Header>| {
+        // SAFETY: alive, and nobody else has a right to what the body has left.
+        match (unsafe { abandon(interval) }, &outcome) {
+            (Ok(()), _) => {}
+            (Err(payload), Ok(())) => outcome = Err(payload),
+            (Err(payload), Err(_)) => unwind::discard(payload),
+        }
+    };
+    if have_destructors {
+        // SAFETY: as the caller promises; nothing is freed yet.
+        unsafe { for_each(root, drop_result) };
+    }
+    let free = |interval: NonNull<Header>| {
+        // SAFETY: not freed yet.
+        let free = unsafe { interval.as_ref() }.methods.free;
+        // SAFETY: the methods of this interval; as the caller promises, and it is not looked at again.
+        unsafe { free(interval) };
+    };
+    // SAFETY: as the caller promises; each is freed after it was looked at.
+    unsafe { for_each(root, free) };
+    outcome
+}
+
+/// Calls `visit` with an interval and all that were made inside. It may free them.
+///
+/// # Safety
+/// They are alive, and have ended.
+unsafe fn for_each(root: NonNull<Header>, mut visit: impl FnMut(NonNull<Header>)) {
+    // The first of some siblings, of one list for each generation.
+    let mut lists = vec![root];
+    while let Some(interval) = lists.pop() {
+        // SAFETY: not visited yet.
+        let header = unsafe { interval.as_ref() };
+        // Acquire pairs with the release in `push`.
+        let lists_to_do =
+            [&header.sibling, &header.children].map(|list| list.load(Ordering::Acquire));
+        lists.extend(lists_to_do.into_iter().filter_map(NonNull::new));
+        visit(interval);
+    }
+}

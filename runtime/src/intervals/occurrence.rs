@@ -1,0 +1,199 @@
+//! What happens when points occur: those who waited for them are let go.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::interval::{self, At, Header, Side};
+use super::lock::Holding;
+use super::point::Outcome;
+use super::root::Core;
+use crate::unwind::AbortOnUnwind;
+use crate::worker::Worker;
+
+/// Points that are to occur, and the worker on whose thread they do.
+///
+/// One occurrence leads to others, through chains as long as the program likes: they are noted, and none recurs.
+pub(super) struct Occurrence<'w> {
+    worker: Option<&'w Worker>,
+    due: Vec<(At, Outcome)>,
+}
+
+impl<'w> Occurrence<'w> {
+    fn new(worker: Option<&'w Worker>) -> Self {
+        Self { worker, due: Vec::new() }
+    }
+
+    /// Ends what the end of an interval waits for in any case.
+    ///
+    /// # Safety
+    /// The interval is alive, and its body has ended. The caller does not touch it afterwards.
+    pub(super) unsafe fn body_has_ended(
+        interval: NonNull<Header>,
+        outcome: Outcome,
+        worker: Option<&'w Worker>,
+    ) {
+        // SAFETY: as the caller promises.
+        unsafe { Self::arrive(At::end(interval), 1, outcome, worker) };
+    }
+
+    /// The start of an interval occurs at once, which its maker has shown to nobody, and which has no edges into its start.
+    ///
+    /// # Safety
+    /// It is alive. The caller does not touch it afterwards, unless the caller keeps it.
+    pub(super) unsafe fn start_new(
+        interval: NonNull<Header>,
+        outcome: Outcome,
+        worker: Option<&'w Worker>,
+    ) {
+        let abort = AbortOnUnwind("an interval could not be started");
+        // SAFETY: as the caller promises.
+        unsafe { interval.as_ref() }.start().occur_unknown(outcome);
+        let mut this = Self::new(worker);
+        this.has_started(interval, outcome);
+        this.finish();
+        abort.disarm();
+    }
+
+    /// So many of the things have come that a point waits for.
+    ///
+    /// # Safety
+    /// The interval is alive. It and its root may be gone afterwards, unless the caller keeps them.
+    pub(super) unsafe fn arrive(
+        at: At,
+        things: usize,
+        outcome: Outcome,
+        worker: Option<&'w Worker>,
+    ) {
+        // SAFETY: as the caller promises.
+        let state = unsafe { at.state() };
+        if let Some(outcome) = state.arrive(things, outcome) {
+            // Others wait for what happens here.
+            let abort = AbortOnUnwind("a point could not let those go who waited for it");
+            let mut this = Self::new(worker);
+            this.occur(at, outcome);
+            this.finish();
+            abort.disarm();
+        }
+    }
+
+    fn occur(&mut self, at: At, outcome: Outcome) {
+        let mut next = Some((at, outcome));
+        while let Some((at, outcome)) = next {
+            next = match at.side {
+                Side::Start => {
+                    self.start(at.interval, outcome);
+                    None
+                }
+                Side::End => self.end(at.interval, outcome),
+            }
+        }
+    }
+
+    fn finish(mut self) {
+        while let Some((at, outcome)) = self.due.pop() {
+            self.occur(at, outcome);
+        }
+    }
+
+    /// A start occurs: the body is next, or will never run.
+    ///
+    /// Its successors are let go first. Until the body is sent, or the end has been told that there will be none, the interval
+    /// is alive, and with it its root and all edges.
+    fn start(&mut self, interval: NonNull<Header>, outcome: Outcome) {
+        // SAFETY: alive, as above.
+        let header = unsafe { interval.as_ref() };
+        // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
+        for target in unsafe { header.start().occur(outcome) } {
+            self.let_go(At::from_word(target), outcome);
+        }
+        self.has_started(interval, outcome);
+    }
+
+    fn has_started(&mut self, interval: NonNull<Header>, outcome: Outcome) {
+        // SAFETY: alive, as above.
+        let header = unsafe { interval.as_ref() };
+        match outcome {
+            Outcome::Well => {
+                let holding = header.own_holding().map(NonNull::from);
+                // SAFETY: the right to them is ours.
+                if holding.is_none_or(|holding| unsafe { Holding::take(holding) }) {
+                    // SAFETY: its start has occurred well, it has its locks, and it is sent once for that.
+                    unsafe { schedule(interval, self.worker) };
+                }
+            }
+            Outcome::Failed => {
+                // SAFETY: it was not sent, so we have the right to run the body.
+                if let Err(payload) = unsafe { interval::abandon(interval) } {
+                    header.core().keep_panic(payload);
+                }
+                self.let_go(At::end(interval), Outcome::Failed);
+            }
+        }
+    }
+
+    /// An end occurs. What it makes its parent's end do.
+    ///
+    /// The parent's end, or the root's latch, comes last: until then, all is alive.
+    fn end(&mut self, interval: NonNull<Header>, outcome: Outcome) -> Option<(At, Outcome)> {
+        // SAFETY: alive, as above.
+        let header = unsafe { interval.as_ref() };
+        if let Some(record) = header.record() {
+            record.ends(header.core());
+        }
+        if let Some(holding) = header.own_holding() {
+            holding.give_back();
+        }
+        // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
+        for target in unsafe { header.end().occur(outcome) } {
+            let target = At::from_word(target);
+            if target.side == Side::Start {
+                self.start_if_last(target.interval, outcome);
+            } else {
+                self.let_go(target, outcome);
+            }
+        }
+        let Some(parent) = header.parent() else {
+            // SAFETY: the root's end is the last to occur, and does so once.
+            unsafe { Core::has_ended(header.core_address()) };
+            return None;
+        };
+        // SAFETY: it waits for us.
+        let state = unsafe { At::end(parent).state() };
+        Some((At::end(parent), state.arrive(1, outcome)?))
+    }
+
+    /// The usual successor: it starts at once, without being noted. No start does this to another, so it does not recur.
+    fn start_if_last(&mut self, interval: NonNull<Header>, outcome: Outcome) {
+        // SAFETY: it waits for us.
+        let header = unsafe { interval.as_ref() };
+        if let Some(outcome) = header.start().arrive(1, outcome) {
+            self.start(interval, outcome);
+        }
+    }
+
+    fn let_go(&mut self, target: At, outcome: Outcome) {
+        // SAFETY: it waits for us.
+        let state = unsafe { target.state() };
+        if let Some(outcome) = state.arrive(1, outcome) {
+            self.due.push((target, outcome));
+        }
+    }
+}
+
+/// Makes a body available to all workers.
+///
+/// # Safety
+/// The interval is ready, and alive at least until its body runs. The body is sent once.
+pub(super) unsafe fn schedule(interval: NonNull<Header>, worker: Option<&Worker>) {
+    // SAFETY: alive, as the caller promises.
+    let home = unsafe { interval.as_ref() }.core().home();
+    let job = interval::as_job(interval);
+    match worker.filter(|worker| worker.belongs_to(home)) {
+        Some(worker) => worker.push(job),
+        None => {
+            // With the job the root may end; and then nobody but us may keep the pool.
+            let home = Arc::clone(home);
+            home.send(job);
+        }
+    }
+}

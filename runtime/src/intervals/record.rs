@@ -1,0 +1,262 @@
+//! What is remembered of a graph: for checks, and to be drawn.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+use super::interval::{At, Header, Side};
+use super::point::Outcome;
+use super::root::Core;
+use crate::primitive::{AtomicU64, AtomicUsize, Ordering};
+
+/// What is remembered of an interval. The numbers are read when it has ended.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// How many children its parent had before.
+    number: usize,
+    /// How many it has.
+    children: AtomicUsize,
+    /// The edges that it was made with.
+    sources: Vec<(At, Side)>,
+    /// Nanoseconds from when the root began, and 1; 0 if it has not happened.
+    begun: AtomicU64,
+    ended: AtomicU64,
+    worker: AtomicUsize,
+}
+
+impl Record {
+    pub(super) fn new(number: usize, sources: Vec<(At, Side)>) -> Self {
+        let (begun, ended) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (children, worker) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { number, children, sources, begun, ended, worker }
+    }
+
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The number of a child that is about to be made.
+    pub(super) fn new_child(&self) -> usize {
+        self.children.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// How many children were made.
+    pub(super) fn children(&self) -> usize {
+        self.children.load(Ordering::Relaxed)
+    }
+
+    /// A worker begins with the body.
+    pub(super) fn begins(&self, core: &Core<'_>, worker: usize) {
+        self.worker.store(worker, Ordering::Relaxed);
+        self.begun.store(since(core), Ordering::Relaxed);
+    }
+
+    pub(super) fn ends(&self, core: &Core<'_>) {
+        self.ended.store(since(core), Ordering::Relaxed);
+    }
+}
+
+fn since(core: &Core<'_>) -> u64 {
+    // 584 years are enough.
+    core.began().elapsed().as_nanos() as u64 + 1
+}
+
+fn time(noted: &AtomicU64) -> Option<Duration> {
+    noted.load(Ordering::Relaxed).checked_sub(1).map(Duration::from_nanos)
+}
+
+/// Where the edges into a point of a recorded interval come from, other than its parent and its children.
+pub(super) fn sources(header: &Header, side: Side) -> impl Iterator<Item = At> {
+    let early = header.record().into_iter().flat_map(|record| record.sources.iter().copied());
+    let late = header.extras().filter_map(|extra| extra.late);
+    early.chain(late).filter_map(move |(from, into)| (into == side).then_some(from))
+}
+
+/// The graph of a root that has ended, with times: what [`Root::recorded`](super::Root::recorded) leaves.
+///
+/// # Examples
+/// ```
+/// use locksley::intervals::{Recording, Root};
+///
+/// let mut recording = Recording::default();
+/// Root::new("root").recorded(&mut recording).run(|root| {
+///     let first = root.interval("first").spawn(|_| ());
+///     root.interval("second").after(first).spawn(|_| ());
+/// })?;
+/// let names: Vec<_> = recording.intervals().iter().map(|interval| &interval.name[..]).collect();
+/// assert_eq!(names, ["root", "first", "second"]);
+/// let [edge] = recording.edges() else { panic!("one edge") };
+/// assert_eq!((edge.from.interval, edge.to.interval), (1, 2));
+/// assert!(recording.intervals()[1].ended <= recording.intervals()[2].begun.unwrap());
+/// assert!(recording.to_dot().starts_with("digraph"));
+/// # Ok::<(), locksley::intervals::Cancelled>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    intervals: Vec<Recorded>,
+    edges: Vec<RecordedEdge>,
+}
+
+/// An interval of a [`Recording`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recorded {
+    /// Its name.
+    pub name: String,
+    /// The number of the interval inside of which it was made; the root has none.
+    pub parent: Option<usize>,
+    /// When its body began, from when the root did; `None` if it did not run.
+    pub begun: Option<Duration>,
+    /// When its end occurred.
+    pub ended: Duration,
+    /// The worker that ran its body.
+    pub worker: Option<usize>,
+    /// Whether its end failed: because of a panic or a cancellation, its own or of what it depends on.
+    pub has_failed: bool,
+}
+
+/// An edge of a [`Recording`]; those between an interval and its parent are not among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RecordedEdge {
+    /// Where it comes from.
+    pub from: RecordedPoint,
+    /// Where it goes to.
+    pub to: RecordedPoint,
+}
+
+/// A point of a [`Recording`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RecordedPoint {
+    /// The number of its interval.
+    pub interval: usize,
+    /// Which of its points.
+    pub side: Side,
+}
+
+impl Recording {
+    /// # Safety
+    /// All of the root has ended, and is alive.
+    pub(super) unsafe fn of(root: NonNull<Header>, core: &Core<'_>) -> Self {
+        let mut recording = Self::default();
+        let mut numbers = HashMap::new();
+        let mut headers: Vec<&Header> = Vec::new();
+        let mut open = vec![(None, root)];
+        while let Some((parent, interval)) = open.pop() {
+            // SAFETY: alive, as the root is.
+            let header = unsafe { interval.as_ref() };
+            let (Some(record), Some(outcome)) = (header.record(), header.end().outcome()) else {
+                continue; // it was refused
+            };
+            let number = headers.len();
+            numbers.insert(interval, number);
+            headers.push(header);
+            let begun = time(&record.begun);
+            recording.intervals.push(Recorded {
+                name: header.name().into(),
+                parent,
+                begun,
+                ended: time(&record.ended).unwrap_or_else(|| core.began().elapsed()),
+                worker: begun.map(|_| record.worker.load(Ordering::Relaxed)),
+                has_failed: outcome == Outcome::Failed,
+            });
+            // The youngest comes first here, and is to be the last.
+            open.extend(header.children().map(|child| (Some(number), child)));
+        }
+        for (interval, header) in headers.into_iter().enumerate() {
+            for side in [Side::Start, Side::End] {
+                for from in sources(header, side) {
+                    let from = RecordedPoint { interval: numbers[&from.interval], side: from.side };
+                    let to = RecordedPoint { interval, side };
+                    recording.edges.push(RecordedEdge { from, to });
+                }
+            }
+        }
+        recording
+    }
+
+    /// All intervals. Each comes after the one inside of which it was made, the root first.
+    ///
+    /// # Examples
+    /// See [`Recording`].
+    #[must_use]
+    pub fn intervals(&self) -> &[Recorded] {
+        &self.intervals
+    }
+
+    /// All edges, those too that were added late, and those from points that had occurred.
+    ///
+    /// # Examples
+    /// See [`Recording`].
+    #[must_use]
+    pub fn edges(&self) -> &[RecordedEdge] {
+        &self.edges
+    }
+
+    /// The graph in the language of Graphviz, for `dot -Tsvg`. Each interval is a box in the box of its parent, between its start
+    /// and its end; with the worker that ran it, and the times of the beginning of its body and of its end.
+    ///
+    /// # Examples
+    /// See [`Recording`].
+    #[must_use]
+    pub fn to_dot(&self) -> String {
+        let mut children = vec![Vec::new(); self.intervals.len()];
+        for (number, interval) in self.intervals.iter().enumerate() {
+            if let Some(parent) = interval.parent {
+                children[parent].push(number);
+            }
+        }
+        let mut dot = String::from("digraph intervals {\n  node [shape=record];\n");
+        // Graphs may be deep: no recursion. `None` closes a box.
+        let mut open: Vec<Option<usize>> =
+            (!self.intervals.is_empty()).then_some(Some(0)).into_iter().collect();
+        while let Some(next) = open.pop() {
+            let Some(number) = next else {
+                dot.push_str("  }\n");
+                continue;
+            };
+            if !children[number].is_empty() {
+                let _ = writeln!(dot, "  subgraph cluster_{number} {{");
+                open.push(None);
+                open.extend(children[number].iter().rev().copied().map(Some));
+            }
+            let _ = writeln!(dot, "  {}", self.node(number));
+        }
+        for RecordedEdge { from, to } in &self.edges {
+            let port = |point: &RecordedPoint| match point.side {
+                Side::Start => 's',
+                Side::End => 'e',
+            };
+            let (out, into) = (port(from), port(to));
+            let _ = writeln!(dot, "  i{}:{out} -> i{}:{into};", from.interval, to.interval);
+        }
+        dot.push_str("}\n");
+        dot
+    }
+
+    fn node(&self, number: usize) -> String {
+        let interval = &self.intervals[number];
+        let name = escaped(&interval.name);
+        let run = match (interval.begun, interval.worker) {
+            (Some(begun), Some(worker)) => {
+                format!("worker {worker}, {begun:.1?} to {:.1?}", interval.ended)
+            }
+            _ => String::from("did not run"),
+        };
+        let color = if interval.has_failed { ", color=red" } else { "" };
+        format!("i{number} [label=\"{{<s> start|{name}\\n{run}|<e> end}}\"{color}];")
+    }
+}
+
+/// A text in a label that has fields.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\n' => escaped.push_str("\\n"),
+            '"' | '\\' | '{' | '}' | '|' | '<' | '>' | ' ' => escaped.extend(['\\', letter]),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}

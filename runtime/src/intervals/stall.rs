@@ -1,0 +1,151 @@
+//! The stall harness for intervals: one worker is held for ever at each of its steps in turn, and all intervals end but those
+//! that it has in hand, and what depends on them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Context, Lock, Root};
+use crate::Pool;
+use crate::hunt::Abp;
+use crate::primitive::stepped::{self, Gate};
+
+fn wait_for(count: &AtomicUsize, least: usize) -> usize {
+    let patience = Instant::now() + Duration::from_secs(20);
+    while count.load(Ordering::Acquire) < least && Instant::now() < patience {
+        thread::sleep(Duration::from_micros(100));
+    }
+    count.load(Ordering::Acquire)
+}
+
+struct World {
+    gate: Arc<Gate>,
+    steps: usize,
+    ended: AtomicUsize,
+    lock: Lock<usize>,
+}
+
+impl World {
+    fn arm(&self) {
+        stepped::arm(self.steps, &self.gate);
+    }
+
+    fn one_has_ended(&self) {
+        self.ended.fetch_add(1, Ordering::Release);
+    }
+}
+
+type Body = for<'g, 'env> fn(&Context<'g, 'env>, &'env World);
+
+/// Runs `body` as a root among three workers. While one is held, which has armed itself, at least `least` count as ended; then
+/// `all` do, and the lock has been used by `locked`.
+fn hold_after(
+    steps: usize,
+    sleep_after: Option<u32>,
+    [least, all, locked]: [usize; 3],
+    body: Body,
+) -> bool {
+    let governor = Abp { attempts: 2, lower_after: None, sleep_after };
+    let pool = Pool::builder().workers(3).governor(governor).build().unwrap();
+    let (gate, ended) = (Arc::default(), AtomicUsize::new(0));
+    let world = World { gate, steps, ended, lock: Lock::new(0) };
+    let (ended, held) = thread::scope(|scope| {
+        let root = scope.spawn(|| Root::new("root").on(&pool).run(|root| body(root, &world)));
+        let ended = wait_for(&world.ended, least);
+        let held = world.gate.is_held();
+        world.gate.open();
+        root.join().unwrap().unwrap();
+        (ended, held)
+    });
+    assert!(ended >= least, "held after {steps} steps: {ended} of {least}");
+    assert_eq!(world.ended.load(Ordering::Acquire), all, "nothing is lost");
+    assert_eq!(world.lock.into_inner(), locked, "nor is what needs the lock");
+    held
+}
+
+fn hold_at_each_step(numbers: [usize; 3], body: Body) {
+    let mut times_held = 0;
+    for sleep_after in [Some(0), None] {
+        for steps in (0..150).chain((150..600).step_by(29)) {
+            times_held += usize::from(hold_after(steps, sleep_after, numbers, body));
+        }
+    }
+    assert!(times_held > 100, "the harness holds threads: {times_held}");
+}
+
+const CHAINS: usize = 8;
+const LENGTH: usize = 5;
+
+/// Chains of intervals; in one of them, an interval arms its worker.
+fn chains<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for chain in 0..CHAINS {
+        let mut last = None;
+        for number in 0..LENGTH {
+            let next = root.interval("next").after_all(last).spawn(move |_| {
+                if (chain, number) == (0, 1) {
+                    world.arm();
+                }
+                world.one_has_ended();
+            });
+            last = Some(next);
+        }
+    }
+}
+
+#[test]
+fn other_chains_go_on_while_a_worker_is_held_at_any_step() {
+    // It has the rest of its own chain in hand, and of another one that it has begun to see to.
+    hold_at_each_step([(CHAINS - 2) * LENGTH, CHAINS * LENGTH, 0], chains);
+}
+
+/// Intervals that make others inside, which come after something outside: their edges are searched for cycles. One arms its
+/// worker before it does.
+fn makers<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for chain in 0..CHAINS {
+        let before = root.interval("before").spawn(|_| ());
+        root.interval("maker").spawn(move |cx| {
+            if chain == 0 {
+                world.arm();
+            }
+            let mut last = before;
+            for _ in 0..LENGTH {
+                last = cx.interval("inside").after(last).spawn(|_| world.one_has_ended());
+            }
+        });
+    }
+}
+
+#[test]
+fn other_makers_go_on_while_one_is_held_at_any_step() {
+    hold_at_each_step([(CHAINS - 2) * LENGTH, CHAINS * LENGTH, 0], makers);
+}
+
+const LOCK_USERS: usize = 6;
+
+/// Intervals that want one lock, and chains that do not. One that has the lock arms its worker.
+fn lock_users<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for user in 0..LOCK_USERS {
+        let mut builder = root.interval("user");
+        let mut key = builder.lock(&world.lock);
+        builder.spawn(move |cx| {
+            if user == 1 {
+                world.arm();
+            }
+            *key.write(cx) += 1;
+        });
+    }
+    for _ in 0..CHAINS {
+        let mut last = None;
+        for _ in 0..LENGTH {
+            let next = root.interval("free").after_all(last).spawn(|_| world.one_has_ended());
+            last = Some(next);
+        }
+    }
+}
+
+#[test]
+fn those_without_the_lock_go_on_while_one_that_had_it_is_held_at_any_step() {
+    // It may be held with the lock: then those who want it wait for it, and nobody else does.
+    hold_at_each_step([(CHAINS - 1) * LENGTH, CHAINS * LENGTH, LOCK_USERS], lock_users);
+}
