@@ -80,5 +80,5 @@ pub use fiber::block_on;
 pub use fork::{
     CancellableScope, Scope, in_place_scope, join, scope, scope_until, spawn, spawn_fifo,
 };
-pub use pool::{Affinity, BuildError, Pool, PoolBuilder, WorkerThread};
+pub use pool::{Affinity, BuildError, Pool, PoolBuilder, SizeError, WorkerThread};
 pub use worker::Worker;

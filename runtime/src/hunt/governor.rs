@@ -40,7 +40,8 @@ pub trait Governor: Debug + Send + Sync + 'static {
     /// What the policy is called in reports.
     fn name(&self) -> &'static str;
 
-    /// The policy's state for one worker of `workers`. Called on that worker's thread, once.
+    /// The policy's state for one worker of `workers`. Called on that worker's thread, once; and on that of a
+    /// [stand-in](crate::Worker::blocking), with the number of the worker that it stands in for first.
     fn hunter(&self, worker: usize, workers: usize) -> Box<dyn Hunter>;
 
     /// How many workers pushes wake, at the most, where the process may use so many processors. If not overridden: no limit.

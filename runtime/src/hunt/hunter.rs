@@ -114,7 +114,9 @@ impl Hunt {
     fn search(&mut self, worker: &Worker, goal: Goal<'_>, failures: &mut u64) -> Option<Found> {
         while !goal.is_reached(worker) {
             let prospect = self.prospect(worker, goal.done, *failures);
-            match self.hunter.next(&prospect) {
+            let is_beyond = worker.shared().sleep().is_beyond_the_size();
+            let next = if is_beyond { Move::Sleep } else { self.hunter.next(&prospect) };
+            match next {
                 Move::Search => spin_loop(),
                 Move::Yield => {
                     self.insist(worker);
@@ -300,24 +302,33 @@ impl Hunt {
         if !worker.shared().sleep().is_one_too_many() {
             return self.sweep(worker);
         }
-        let received = worker.take_mail().or_else(|| receive(worker));
+        let is_beyond = worker.shared().sleep().is_beyond_the_size();
+        let own = || worker.receive_from(worker.seat().inbox());
+        let received =
+            worker.take_mail().or_else(|| if is_beyond { own() } else { receive(worker) });
         if received.is_some() || slept != Slept::AsLookout {
             return received;
         }
-        self.take_untouched(worker)
+        self.take_untouched(worker, is_beyond)
     }
 
     /// One attempt, or two, at each deque that seems to have been left alone, and one at each such inbox.
-    fn take_untouched(&mut self, worker: &Worker) -> Option<Found> {
+    fn take_untouched(&mut self, worker: &Worker, is_beyond: bool) -> Option<Found> {
+        if self.untouched.is_what_was_sent_left_alone(worker.shared(), is_beyond) {
+            let sent = worker.receive_from(worker.shared().inbox());
+            if sent.is_some() {
+                return sent;
+            }
+        }
         let seats = worker.shared().seats_taken();
         (0..seats).filter(|&victim| victim != worker.seat_index()).find_map(|victim| {
-            if self.untouched.is_inbox_left_alone(victim, worker.shared()) {
+            if self.untouched.is_inbox_left_alone(victim, worker.shared(), is_beyond) {
                 let sent = take_sent(worker, victim);
                 if sent.is_some() {
                     return sent;
                 }
             }
-            if !self.untouched.is_left_alone(victim, worker.shared()) {
+            if !self.untouched.is_left_alone(victim, worker.shared(), is_beyond) {
                 return None;
             }
             self.steal(worker, victim).or_else(|| {
@@ -339,8 +350,10 @@ impl Hunt {
             if rest == Rest::AsLookout {
                 self.untouched.note(shared);
             }
+            let leaves = rest != Rest::Full && shared.sleep().leaves_what_is_sent();
             let is_work_left = match rest {
                 Rest::Full => shared.is_work_left(),
+                _ if leaves => false,
                 Rest::Relieved | Rest::AsLookout => !shared.inbox().is_empty(),
             };
             let is_addressed = worker.has_mail() || !worker.seat().inbox().is_empty();

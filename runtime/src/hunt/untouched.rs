@@ -1,51 +1,141 @@
 //! Which tasks lie where nobody touches them: what a lookout looks for.
 
+use std::time::{Duration, Instant};
+
 use crate::pool::Shared;
 
-/// What lay in the deques when a lookout began its last naps.
+/// What lay in the deques and inboxes when a lookout began its last naps.
 #[derive(Debug)]
-pub(super) struct Untouched(Vec<Place>);
+pub(super) struct Untouched {
+    places: Vec<Place>,
+    /// The pool's inbox.
+    sent: Sent,
+    work: Work,
+}
 
-#[derive(Clone, Copy, Debug, Default)]
+/// Whether anybody of the pool runs, wanted only where fewer may be awake than there are.
+#[derive(Debug)]
+struct Work {
+    noted: Instant,
+    /// Processor time of all workers until then, where the system tells.
+    done: Option<Duration>,
+    /// They have hardly run since.
+    idle_since: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
 struct Place {
     /// The index of the oldest task, and that of the next one to be pushed; `None` for a deque that does not tell.
     marks: Option<(i64, i64)>,
-    /// For how many naps the oldest task has been the same.
+    /// For how many naps the oldest task has been the same, and since when.
     naps: u32,
-    /// Which task was the oldest in the worker's inbox.
-    sent: usize,
+    since: Instant,
+    /// The worker's inbox.
+    sent: Sent,
+}
+
+/// Which task was the oldest in an inbox, and since when.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    mark: usize,
+    since: Instant,
 }
 
 /// An owner that pushes and pops all the time never leaves the same marks. But the oldest task of all is one that it has not come to
 /// for so many naps.
 const LONG: u32 = 4;
 
+/// A lookout that is beyond the pool's size, and not only beyond its governor's limit, leaves everything to those who are at work; if
+/// nobody is, for so long ...
+const PATIENCE: Duration = Duration::from_millis(500);
+/// ... or if somebody is, but has not come to it for so long. They may wait for it in their own code.
+const GREAT_PATIENCE: Duration = Duration::from_secs(10);
+
+impl Work {
+    fn note(&mut self, shared: &Shared, now: Instant) {
+        let is_resized = shared.sleep().size() < shared.workers();
+        let done = is_resized.then(|| shared.processor_time()).flatten();
+        let is_idle = self
+            .done
+            .zip(done)
+            .is_some_and(|(before, done)| done.saturating_sub(before) * 10 < now - self.noted);
+        if !is_idle {
+            self.idle_since = now;
+        }
+        (self.noted, self.done) = (now, done);
+    }
+}
+
+impl Sent {
+    fn note(&mut self, mark: usize, now: Instant) {
+        if mark != self.mark {
+            *self = Self { mark, since: now };
+        }
+    }
+
+    fn is_left_alone(&self, mark: usize) -> bool {
+        mark == self.mark
+    }
+}
+
 impl Untouched {
     pub(super) fn new(seats: usize) -> Self {
-        Self(vec![Place::default(); seats])
+        let since = Instant::now();
+        let sent = Sent { mark: 0, since };
+        let work = Work { noted: since, done: None, idle_since: since };
+        Self { places: vec![Place { marks: None, naps: 0, since, sent }; seats], sent, work }
     }
 
     pub(super) fn note(&mut self, shared: &Shared) {
-        for (worker, place) in self.0.iter_mut().enumerate().take(shared.seats_taken()) {
+        let now = Instant::now();
+        self.work.note(shared, now);
+        self.sent.note(shared.inbox().mark(), now);
+        for (worker, place) in self.places.iter_mut().enumerate().take(shared.seats_taken()) {
             let marks = shared.seat(worker).marks();
             let is_same = marks.map(|it| it.0) == place.marks.map(|it| it.0);
             let is_first = place.marks.is_none();
             let naps = if is_same && !is_first { place.naps.saturating_add(1) } else { 0 };
-            *place = Place { marks, naps, sent: shared.seat(worker).inbox().mark() };
+            let since = if is_same { place.since } else { now };
+            let mut sent = place.sent;
+            sent.note(shared.seat(worker).inbox().mark(), now);
+            *place = Place { marks, naps, since, sent };
         }
     }
 
     /// Whether the deque of `worker` holds tasks and is as it was, or its oldest task has been there for long. One that does
     /// not tell counts as unchanged.
-    pub(super) fn is_left_alone(&self, worker: usize, shared: &Shared) -> bool {
-        let (seat, place) = (shared.seat(worker), &self.0[worker]);
+    pub(super) fn is_left_alone(&self, worker: usize, shared: &Shared, is_beyond: bool) -> bool {
+        let (seat, place) = (shared.seat(worker), &self.places[worker]);
         let now = seat.marks();
-        let is_old = now.map(|it| it.0) == place.marks.map(|it| it.0) && place.naps >= LONG;
-        !seat.is_empty() && (now == place.marks || is_old)
+        let is_same = now.map(|it| it.0) == place.marks.map(|it| it.0);
+        let is_old = if is_beyond {
+            self.may_help(place.since)
+        } else {
+            now == place.marks || place.naps >= LONG
+        };
+        !seat.is_empty() && is_same && is_old
     }
 
     /// Whether nobody has taken anything from the inbox of `worker`.
-    pub(super) fn is_inbox_left_alone(&self, worker: usize, shared: &Shared) -> bool {
-        shared.seat(worker).inbox().mark() == self.0[worker].sent
+    pub(super) fn is_inbox_left_alone(
+        &self,
+        worker: usize,
+        shared: &Shared,
+        is_beyond: bool,
+    ) -> bool {
+        let sent = &self.places[worker].sent;
+        sent.is_left_alone(shared.seat(worker).inbox().mark())
+            && (!is_beyond || self.may_help(sent.since))
+    }
+
+    /// Whether nobody has taken anything from the pool's inbox.
+    pub(super) fn is_what_was_sent_left_alone(&self, shared: &Shared, is_beyond: bool) -> bool {
+        self.sent.is_left_alone(shared.inbox().mark())
+            && (!is_beyond || self.may_help(self.sent.since))
+    }
+
+    /// Whether one that is beyond the size takes what has been there since then.
+    fn may_help(&self, since: Instant) -> bool {
+        self.work.idle_since.elapsed() >= PATIENCE || since.elapsed() >= GREAT_PATIENCE
     }
 }

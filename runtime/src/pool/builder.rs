@@ -36,6 +36,7 @@ use crate::task::Placement;
 #[must_use]
 pub struct PoolBuilder {
     workers: Option<usize>,
+    max_workers: Option<usize>,
     stack_size: Option<usize>,
     thread_name: Box<dyn Fn(usize) -> String>,
     begin: start::Begin,
@@ -59,6 +60,7 @@ impl Default for PoolBuilder {
     fn default() -> Self {
         Self {
             workers: None,
+            max_workers: None,
             stack_size: None,
             thread_name: Box::new(|index| format!("locksley-{index}")),
             begin: start::Begin::default(),
@@ -83,6 +85,16 @@ impl PoolBuilder {
     /// [`Processors::count`](crate::os::Processors::count).
     pub fn workers(self, workers: usize) -> Self {
         Self { workers: Some(workers), ..self }
+    }
+
+    /// How many workers there are, for [`Pool::resize`] to choose from: so many threads are started, and
+    /// [`workers`](Self::workers) says how many of them may be at work in the beginning (if that was not set, no more than this). If
+    /// not set: as many as may be at work in the beginning.
+    ///
+    /// # Examples
+    /// See [`Pool::resize`].
+    pub fn max_workers(self, most: usize) -> Self {
+        Self { max_workers: Some(most), ..self }
     }
 
     /// The names of the threads, by [`Worker::index`](crate::Worker::index). If not set: `locksley-0` and so on.
@@ -255,12 +267,12 @@ impl PoolBuilder {
     /// # Errors
     /// Each of [`BuildError`]'s kinds but the last.
     pub fn build(self) -> Result<Pool, BuildError> {
-        let workers = number_of_workers(self.workers)?;
+        let (workers, size) = numbers_of_workers(self.workers, self.max_workers)?;
         let names = (0..workers).map(self.thread_name).collect();
         let threads = start::Threads { names, stack_size: self.stack_size };
         let rest = Rest { begin: self.begin, hooks: self.hooks, makeup: self.makeup };
         let spawn = |worker| threads.spawn(worker).map(Some);
-        rest.start(workers, self.assists, Some(threads.clone()), spawn)
+        rest.start(workers, size, self.assists, Some(threads.clone()), spawn)
     }
 
     /// Starts the workers on threads of your own: `spawn` is called once for each, and sees to it that
@@ -293,8 +305,8 @@ impl PoolBuilder {
     ) -> Result<Pool, BuildError> {
         let begin = start::Begin { affinity: Affinity::Builder, ..self.begin };
         let rest = Rest { begin, hooks: self.hooks, makeup: self.makeup };
-        let workers = number_of_workers(self.workers)?;
-        rest.start(workers, self.assists, None, |worker| spawn(worker).map(|()| None))
+        let (workers, size) = numbers_of_workers(self.workers, self.max_workers)?;
+        rest.start(workers, size, self.assists, None, |worker| spawn(worker).map(|()| None))
     }
 
     /// Makes this the pool that [`Pool::global`] returns, and that [`join`](crate::join), [`scope`](crate::scope) and
@@ -329,21 +341,34 @@ impl Rest {
     fn start(
         mut self,
         workers: usize,
+        size: usize,
         assists: Option<Assists>,
         threads: Option<start::Threads>,
         spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
         self.makeup.assists = assists.map_or_else(default_assists, Ok)?;
         let hooks = Arc::new(self.hooks);
-        start::start(workers, self.begin, hooks, self.makeup, threads, spawn)
+        let pool = start::start(workers, self.begin, hooks, self.makeup, threads, spawn)?;
+        pool.shared.sleep().resize(size);
+        Ok(pool)
     }
 }
 
-fn number_of_workers(asked: Option<usize>) -> Result<usize, BuildError> {
-    match asked.map_or_else(default_workers, Ok)? {
-        0 => Err(BuildError::NoWorkers),
-        workers @ 1..=MAX_WORKERS => Ok(workers),
-        asked => Err(BuildError::TooManyWorkers { asked, most: MAX_WORKERS }),
+/// How many there are, and how many may be at work.
+fn numbers_of_workers(
+    asked: Option<usize>,
+    most: Option<usize>,
+) -> Result<(usize, usize), BuildError> {
+    let or_fewer = |size: usize| most.map_or(size, |most| size.min(most));
+    let size = asked.map_or_else(|| default_workers().map(or_fewer), Ok)?;
+    let workers = most.unwrap_or(size);
+    match (workers, size) {
+        (0, _) | (_, 0) => Err(BuildError::NoWorkers),
+        (asked @ MAX_WORKERS.., _) if asked > MAX_WORKERS => {
+            Err(BuildError::TooManyWorkers { asked, most: MAX_WORKERS })
+        }
+        (most, asked) if asked > most => Err(BuildError::TooManyWorkers { asked, most }),
+        numbers => Ok(numbers),
     }
 }
 
@@ -351,6 +376,7 @@ impl fmt::Debug for PoolBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PoolBuilder")
             .field("workers", &self.workers)
+            .field("max_workers", &self.max_workers)
             .field("stack_size", &self.stack_size)
             .field("affinity", &self.begin.affinity)
             .field("governor", &self.makeup.governor)

@@ -46,6 +46,32 @@ pub enum BuildError {
     GlobalPoolExists,
 }
 
+/// A pool cannot have so many workers at work: see [`Pool::resize`](crate::Pool::resize).
+///
+/// # Examples
+/// ```
+/// let error = locksley::Pool::new(2)?.resize(3).unwrap_err();
+/// assert_eq!((error.asked, error.most), (3, 2));
+/// assert_eq!(error.to_string(), "from 1 to 2 workers can be at work, not 3");
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SizeError {
+    /// How many were asked for.
+    pub asked: usize,
+    /// How many workers the pool has.
+    pub most: usize,
+}
+
+impl fmt::Display for SizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "from 1 to {} workers can be at work, not {}", self.most, self.asked)
+    }
+}
+
+impl Error for SizeError {}
+
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 pub use builder::{Affinity, PoolBuilder};
-pub use error::BuildError;
+pub use error::{BuildError, SizeError};
 use revival::Revival;
 pub(crate) use shared::{Seat, Shared};
 pub use thread::WorkerThread;
@@ -108,7 +108,10 @@ impl Pool {
 
     /// For whoever wants to use it. After a fork this has new threads.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
-        if self.shared.is_lost() { self.revival.revived().shared() } else { &self.shared }
+        if !self.shared.is_lost() {
+            return &self.shared;
+        }
+        self.revival.revived(self.shared.sleep().size()).shared()
     }
 
     /// The same, but that nothing is started.
@@ -145,6 +148,47 @@ impl Pool {
     #[must_use]
     pub fn workers(&self) -> usize {
         self.shared_now().workers()
+    }
+
+    /// How many of its workers may be at work: as many as it has, or as many as [`resize`](Self::resize) has said.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.shared_now().sleep().size()
+    }
+
+    /// Has at most so many of its workers be at work from now on, and at least one. It has as many as before
+    /// ([`workers`](Self::workers)): all have their indices and data, get what is sent to each of them, and run broadcasts.
+    ///
+    /// If they become fewer, those that are too many, whichever they are, finish what they run and what lies in their deques, or others
+    /// take that. Then they sleep: nobody hunts for them or wakes them, unless something is sent to a certain one of them, or what
+    /// it waits for has happened. While there is work and nobody does any
+    /// for half a second, because those that are awake are blocked, one of those that sleep helps; and it takes what has been
+    /// waiting for ten seconds, since somebody may wait for it in their own code (how a governor's limit is kept: [`Limit`](crate::hunt::Limit)). If they become more, they are woken
+    /// to look for work. A thread that [joined](PoolBuilder::with_current_thread) the pool counts among them, even when it is about
+    /// something else.
+    ///
+    /// # Errors
+    /// [`SizeError`] if it is 0, or more than the pool has.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).max_workers(4).build()?;
+    /// assert_eq!((pool.size(), pool.workers()), (2, 4));
+    /// pool.resize(4)?;
+    /// assert_eq!(pool.run(|w| w.reduce(0..1000_u64, || 0, |a, n| a + n, |a, b| a + b)), 499_500);
+    /// pool.resize(1)?;
+    /// assert!(pool.resize(0).is_err() && pool.resize(5).is_err());
+    /// assert_eq!(pool.broadcast(|worker| worker.index()), [0, 1, 2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn resize(&self, size: usize) -> Result<(), SizeError> {
+        let shared = self.shared();
+        let most = shared.workers();
+        if !(1..=most).contains(&size) {
+            return Err(SizeError { asked: size, most });
+        }
+        shared.sleep().resize(size);
+        Ok(())
     }
 
     /// What its workers have done so far.

@@ -38,10 +38,12 @@ impl Revival {
         }
     }
 
+    /// The new pool, in which so many workers may be at work.
+    ///
     /// # Panics
     /// If it cannot be built.
     #[cold]
-    pub(super) fn revived(&self) -> &Pool {
+    pub(super) fn revived(&self, size: usize) -> &Pool {
         self.pool.get_or_init(|| {
             let Some(recipe) = &self.recipe else {
                 panic!(
@@ -49,7 +51,10 @@ impl Revival {
                 );
             };
             match recipe.build() {
-                Ok(pool) => Box::new(pool),
+                Ok(pool) => {
+                    pool.shared.sleep().resize(size);
+                    Box::new(pool)
+                }
                 Err(error) => panic!("a pool could not be built again after a fork: {error}"),
             }
         })

@@ -398,6 +398,12 @@ impl Shared {
         PoolStats { governor: self.governor.name(), workers }
     }
 
+    /// What all workers have used together, those that have not ended; `None` where the system does not tell.
+    pub(crate) fn processor_time(&self) -> Option<Duration> {
+        let clocks = self.taken().iter().filter_map(|seat| seat.clock.get());
+        clocks.map(ThreadClock::read).sum()
+    }
+
     /// Whether any worker could take something now. Exact for what was pushed or sent before the caller's last fence.
     pub(crate) fn is_work_left(&self) -> bool {
         let is_left = |seat: &CachePadded<Seat>| seat.has_tasks() || !seat.inbox.is_empty();

@@ -20,7 +20,7 @@ pub(crate) use counters::{Census, MAX_WORKERS};
 use parker::Parker;
 use sleepers::Sleepers;
 
-use crate::primitive::{CachePadded, Ordering, fence};
+use crate::primitive::{AtomicU64, CachePadded, Ordering, fence};
 
 /// The sleeping side of one pool.
 #[derive(Debug)]
@@ -29,8 +29,9 @@ pub(crate) struct Sleep {
     sleepers: Sleepers,
     parkers: Box<[CachePadded<Parker>]>,
     limit: Limit,
-    /// How many of the workers are beyond the limit.
-    spare: u32,
+    workers: usize,
+    /// How many of the workers are beyond the limit or the size, in the lower half; and beyond the size, in the upper one.
+    beyond: AtomicU64,
     /// How many sleepers every push wakes.
     #[cfg(feature = "alternatives")]
     wakes_with_every_push: usize,
@@ -62,6 +63,15 @@ impl Limit {
     /// No limit, however many workers there are.
     pub const NONE: Self = Self { awake: usize::MAX, nap: Duration::MAX };
 }
+
+/// Of so many workers: how many are beyond the limit or the size, and how many beyond the size.
+fn beyond(workers: usize, limit: Limit, size: usize) -> u64 {
+    let beyond = |awake: usize| workers.saturating_sub(awake.max(1)) as u64;
+    beyond(limit.awake.min(size)) | beyond(size) << 32
+}
+
+/// For how long a lookout sleeps if the governor sets no limit, and so says nothing about naps.
+const USUAL_NAP: Duration = Duration::from_millis(10);
 
 /// What somebody who falls asleep leaves to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +117,8 @@ impl Sleep {
             limit,
             #[cfg(feature = "alternatives")]
             wakes_with_every_push: 0,
-            spare: workers.saturating_sub(limit.awake.max(1)) as u32,
+            workers,
+            beyond: AtomicU64::new(beyond(workers, limit, workers)),
             counters: Counters::new(),
             sleepers: Sleepers::new(seats),
             parkers: (0..seats).map(|_| CachePadded::new(Parker::new())).collect(),
@@ -118,6 +129,51 @@ impl Sleep {
     #[cfg(feature = "alternatives")]
     pub(crate) fn waking_with_every_push(self, wakes_with_every_push: usize) -> Self {
         Self { wakes_with_every_push, ..self }
+    }
+
+    /// How many workers are beyond the limit. Whoever decides by it reads it after a census, or after a fence.
+    #[inline]
+    fn spare(&self) -> u32 {
+        // Relaxed: see `resize`.
+        self.beyond.load(Ordering::Relaxed) as u32
+    }
+
+    fn nap(&self) -> Duration {
+        if self.limit.nap == Limit::NONE.nap { USUAL_NAP } else { self.limit.nap }
+    }
+
+    /// How many workers may be awake: as many as there are, if nobody has said otherwise.
+    pub(crate) fn size(&self) -> usize {
+        self.workers - (self.beyond.load(Ordering::Relaxed) >> 32) as usize
+    }
+
+    /// From now on so many workers may be awake, or as many as the limit says if that is less. Those who are too many go to sleep when
+    /// they have nothing to do.
+    pub(crate) fn resize(&self, size: usize) {
+        self.beyond.store(beyond(self.workers, self.limit, size), Ordering::Relaxed);
+        // Release pairs with the acquire of all who change the counters: who goes by a census that is newer than this sees
+        // the new size, and who goes by an older one is seen here (see the README).
+        self.counters.touch();
+        // Who sleeps may have left to others what is its own matter now.
+        self.wake_all();
+    }
+
+    /// Whether as many are awake as the size allows, and one of those asleep is the lookout: then who sends something wakes
+    /// nobody, and who falls asleep leaves it to them.
+    fn is_made_up(&self, census: Census) -> bool {
+        let beyond = self.beyond.load(Ordering::Relaxed) >> 32;
+        beyond > 0 && census.has_lookout() && census.asleep() as u64 <= beyond
+    }
+
+    /// For who falls asleep, and is counted already: whether it leaves what is sent to those who are awake, and to the lookout.
+    pub(crate) fn leaves_what_is_sent(&self) -> bool {
+        self.is_made_up(self.census())
+    }
+
+    /// Whether as many workers as the size allows are awake though the calling one, which hunts, is not counted.
+    pub(crate) fn is_beyond_the_size(&self) -> bool {
+        let beyond = self.beyond.load(Ordering::Relaxed) >> 32;
+        beyond > 0 && (self.census().asleep() as u64) < beyond
     }
 
     /// How many workers do what, a moment ago.
@@ -133,7 +189,7 @@ impl Sleep {
     /// one of them is woken to hunt in its place: pushes did not wake anybody while this one hunted.
     pub(crate) fn stops_hunting(&self, summons: &Summons, is_work_left: impl FnOnce() -> bool) {
         let census = self.counters.stops_hunting();
-        if census.lacks_a_hunter(self.spare) {
+        if census.lacks_a_hunter(self.spare()) {
             // Pairs with the fence in `work_was_pushed`: a push that still saw this hunter is seen here.
             fence(Ordering::SeqCst);
             if is_work_left() {
@@ -151,7 +207,7 @@ impl Sleep {
         // Pairs with the fences in `sleep` and `stops_hunting`: either they see the task, or we see that they are gone.
         fence(Ordering::SeqCst);
         let census = self.census();
-        if census.lacks_a_hunter(self.spare) {
+        if census.lacks_a_hunter(self.spare()) {
             self.summon_unless_under_way(census, summons);
         }
         #[cfg(feature = "alternatives")]
@@ -169,7 +225,7 @@ impl Sleep {
         if self.wakes_with_every_push > 0 {
             return true;
         }
-        self.census().lacks_a_hunter(self.spare)
+        self.census().lacks_a_hunter(self.spare())
     }
 
     /// Somebody who is no worker of this pool has sent it work. Wakes a sleeper if there is one, even when others
@@ -177,7 +233,8 @@ impl Sleep {
     pub(crate) fn work_was_sent(&self) {
         // Pairs with the fence in `sleep`.
         fence(Ordering::SeqCst);
-        if self.census().asleep() > 0 {
+        let census = self.census();
+        if census.asleep() > 0 && !self.is_made_up(census) {
             self.summon();
         }
     }
@@ -187,13 +244,16 @@ impl Sleep {
     pub(crate) fn work_was_addressed(&self, worker: usize, summons: Option<&Summons>) {
         // Pairs with the fences in `sleep` and `stops_hunting`: either they see the work, or we see that they are gone.
         fence(Ordering::SeqCst);
+        let census = self.census();
+        if self.is_made_up(census) {
+            return;
+        }
         // One who was rung for before may be suspended: what is sent then is not to wait for it.
         if self.sleepers.contains(worker) && self.parkers[worker].ring() {
             return;
         }
-        let census = self.census();
         match summons {
-            Some(summons) if census.lacks_a_hunter(self.spare) => {
+            Some(summons) if census.lacks_a_hunter(self.spare()) => {
                 self.summon_unless_under_way(census, summons);
             }
             None if census.asleep() > 0 => self.summon(),
@@ -243,7 +303,7 @@ impl Sleep {
     /// Whether as many workers as the limit allows are awake though the calling one, which hunts, is not counted.
     pub(crate) fn is_one_too_many(&self) -> bool {
         // This one is awake; if it slept, `asleep + 1` would.
-        self.census().asleep() < self.spare as usize
+        self.census().asleep() < self.spare() as usize
     }
 
     /// `worker`, which hunts, sleeps until it is woken, or not at all if `look_again` finds a reason to stay awake. If it is
@@ -263,7 +323,7 @@ impl Sleep {
         let slept = match (look_again(rest), rest) {
             (true, _) => Slept::No,
             (false, Rest::AsLookout) => {
-                parker.nap(self.limit.nap);
+                parker.nap(self.nap());
                 Slept::AsLookout
             }
             (false, Rest::Full | Rest::Relieved) => {
@@ -280,11 +340,12 @@ impl Sleep {
     }
 
     fn falls_asleep(&self) -> Rest {
-        if self.spare > 0 && self.counters.falls_asleep_as_lookout(self.spare) {
+        let spare = self.spare();
+        if spare > 0 && self.counters.falls_asleep_as_lookout(spare) {
             return Rest::AsLookout;
         }
         let census = self.counters.falls_asleep();
-        if census.has_lookout() && census.asleep() <= self.spare as usize {
+        if census.has_lookout() && census.asleep() <= self.spare() as usize {
             Rest::Relieved
         } else {
             Rest::Full

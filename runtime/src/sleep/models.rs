@@ -491,3 +491,95 @@ fn loom_sleep_a_lookout_that_leaves_is_replaced() {
 fn loom_sleep_fewer_than_the_limit_look_for_themselves() {
     two_others_take_two_tasks(2);
 }
+
+/// Of three workers one may be awake, and is stuck; one is the lookout, and suspended on its way up. So the third has left what is
+/// pushed to those two. Then all may be awake. `hunts`: there is a fourth, who hunts, and leaves.
+fn relieved(hunts: bool, bound: usize) {
+    check(bound, move || {
+        let workers = 3 + usize::from(hunts);
+        let shared = Arc::new((limited(workers, workers), Tasks::new(0)));
+        shared.0.resize(1);
+        shared.0.begins_to_hunt();
+        assert!(shared.0.counters.falls_asleep_as_lookout(2));
+        if hunts {
+            shared.0.begins_to_hunt();
+        }
+        let relieved = shared.clone();
+        let relieved = thread::spawn(move || {
+            let (sleep, tasks) = &*relieved;
+            sleep.begins_to_hunt();
+            while sleep.is_one_too_many() || !tasks.take_one() {
+                sleep.sleep(2, |rest| rest == Rest::Full && tasks.are_left());
+            }
+            sleep.stops_hunting(&Summons::default(), || tasks.are_left());
+        });
+        let leaver = hunts.then(|| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                shared.0.stops_hunting(&Summons::default(), || shared.1.are_left());
+            })
+        });
+        let resizer = shared.clone();
+        let resizer = thread::spawn(move || resizer.0.resize(workers));
+        push_tasks(1, &shared.0, &shared.1);
+        resizer.join().unwrap();
+        leaver.into_iter().for_each(|leaver| leaver.join().unwrap());
+        relieved.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_sleep_more_may_be_awake_while_something_is_pushed() {
+    relieved(false, 3);
+}
+
+/// The push counts on a hunter that then leaves, by the limit that was.
+#[test]
+fn loom_sleep_more_may_be_awake_while_the_last_hunter_leaves() {
+    relieved(true, 2);
+}
+
+/// Two workers, of whom one may be awake. Something is sent, from outside or to the one that sleeps; one of them does it.
+fn sent_to_fewer(send: impl Fn(&Sleep) + Copy + Send + Sync + 'static) {
+    check(2, move || {
+        let shared = Arc::new((limited(2, 2), Tasks::new(0), Flag::new()));
+        shared.0.resize(1);
+        let workers = [0, 1].map(|worker| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (sleep, tasks, done) = &*shared;
+                let mut untouched = false;
+                sleep.begins_to_hunt();
+                while !done.is_set() {
+                    if (untouched || !sleep.is_beyond_the_size()) && tasks.take_one() {
+                        done.set();
+                        sleep.wake_all();
+                        break;
+                    }
+                    let slept = sleep.sleep(worker, |rest| {
+                        untouched = tasks.are_left();
+                        let leaves = rest != Rest::Full && sleep.leaves_what_is_sent();
+                        done.is_set() || (!leaves && tasks.are_left())
+                    });
+                    untouched &= slept == Slept::AsLookout;
+                    thread::yield_now();
+                }
+                sleep.stops_hunting(&Summons::default(), || tasks.are_left());
+            })
+        });
+        let (sleep, tasks, _) = &*shared;
+        tasks.add_one();
+        send(sleep);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}
+
+#[test]
+fn loom_sleep_what_is_sent_to_fewer_is_done() {
+    sent_to_fewer(Sleep::work_was_sent);
+}
+
+#[test]
+fn loom_sleep_what_is_addressed_to_fewer_is_done() {
+    sent_to_fewer(|sleep| sleep.work_was_addressed(1, None));
+}

@@ -1,0 +1,273 @@
+//! Pools that are made smaller and larger while they work.
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{AlwaysAsleep, Restless, Sleepy};
+use locksley::hunt::{Abp, Balanced, Bws};
+use locksley::{BuildError, Pool, PoolBuilder, Worker};
+
+const SOON: Duration = Duration::from_secs(20);
+
+/// Pools of four workers, on each governor.
+fn pools() -> [Pool; 6] {
+    let builder = || Pool::builder().workers(4);
+    let builders: [PoolBuilder; 6] = [
+        builder().governor(Balanced::default()),
+        builder().governor(Bws::default()),
+        builder().governor(Abp::default()),
+        builder().governor(Sleepy),
+        builder().governor(Restless),
+        builder().governor(AlwaysAsleep),
+    ];
+    builders.map(|builder| builder.build().unwrap())
+}
+
+fn wait_until(flag: &AtomicBool) {
+    while !flag.load(Ordering::Acquire) {
+        thread::yield_now();
+    }
+}
+
+fn fib(w: &Worker, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = w.join(|w| fib(w, n - 1), |w| fib(w, n - 2));
+    a + b
+}
+
+/// How many can be seen to be in a task at the same time; each of them ends soon.
+fn most_at_work(pool: &Pool) -> usize {
+    let (at_work, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    pool.run(|w| {
+        w.for_each(0..400, |_| {
+            let now = at_work.fetch_add(1, Ordering::AcqRel) + 1;
+            most.fetch_max(now, Ordering::AcqRel);
+            let end = Instant::now() + Duration::from_micros(100);
+            while Instant::now() < end {
+                std::hint::spin_loop();
+            }
+            at_work.fetch_sub(1, Ordering::AcqRel);
+        });
+    });
+    most.into_inner()
+}
+
+#[test]
+fn sizes_are_from_one_to_as_many_as_there_are() {
+    let pool = Pool::builder().workers(2).max_workers(5).build().unwrap();
+    assert_eq!((pool.size(), pool.workers()), (2, 5));
+    for size in [1, 5, 3] {
+        pool.resize(size).unwrap();
+        assert_eq!((pool.size(), pool.workers()), (size, 5));
+    }
+    for wrong in [0, 6, usize::MAX] {
+        let error = pool.resize(wrong).unwrap_err();
+        assert_eq!((error.asked, error.most), (wrong, 5));
+    }
+    assert_eq!(pool.size(), 3, "and nothing has changed");
+    let wrong = Pool::builder().workers(3).max_workers(2).build();
+    assert!(matches!(wrong, Err(BuildError::TooManyWorkers { asked: 3, most: 2 })));
+    let wrong = Pool::builder().workers(3).max_workers(0).build();
+    assert!(matches!(wrong, Err(BuildError::NoWorkers)));
+    let wrong = Pool::builder().workers(1).max_workers(Pool::MAX_WORKERS + 1).build();
+    assert!(matches!(wrong, Err(BuildError::TooManyWorkers { .. })));
+    assert_eq!(Pool::builder().max_workers(1).build().unwrap().size(), 1);
+}
+
+#[test]
+fn fewer_are_at_work() {
+    for pool in pools() {
+        pool.resize(1).unwrap();
+        // On a busy machine the only one that is awake may not run for so long that it seems to be blocked.
+        let seen: Vec<_> = (0..20).map(|_| most_at_work(&pool)).collect();
+        let alone = seen.iter().filter(|&&most| most == 1).count();
+        assert!(alone >= 10, "{pool:?}: {seen:?}");
+    }
+}
+
+#[test]
+fn more_are_at_work_again() {
+    for pool in pools() {
+        for size in [1, 2, 4, 1, 3] {
+            pool.resize(size).unwrap();
+            assert_eq!(pool.run(|w| fib(w, 12)), 144);
+        }
+        pool.resize(4).unwrap();
+        // All four have to be there at the same time.
+        let here = AtomicUsize::new(0);
+        pool.run(|w| {
+            w.scope(|w, scope| {
+                for _ in 0..4 {
+                    scope.spawn_on(w, |_, _| {
+                        here.fetch_add(1, Ordering::AcqRel);
+                        while here.load(Ordering::Acquire) < 4 {
+                            thread::yield_now();
+                        }
+                    });
+                }
+            });
+        });
+    }
+}
+
+#[test]
+fn what_is_sent_to_a_smaller_pool_is_done() {
+    for pool in pools() {
+        for size in [1, 2, 4, 3, 1] {
+            pool.resize(size).unwrap();
+            let (sender, receiver) = channel();
+            for n in 0..100 {
+                let sender = sender.clone();
+                pool.spawn(move |w| {
+                    w.spawn(move |_| sender.send(n).unwrap());
+                });
+            }
+            let mut all: Vec<_> = (0..100).map(|_| receiver.recv_timeout(SOON).unwrap()).collect();
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..100));
+        }
+    }
+}
+
+#[test]
+fn those_who_rest_get_what_is_sent_to_them() {
+    for pool in pools() {
+        pool.resize(1).unwrap();
+        for _ in 0..20 {
+            assert_eq!(pool.broadcast(Worker::index), [0, 1, 2, 3]);
+        }
+        for index in 0..4 {
+            let (sender, receiver) = channel();
+            pool.spawn_at(index, move |w| sender.send(w.index()).unwrap());
+            assert_eq!(receiver.recv_timeout(SOON), Ok(index));
+        }
+    }
+}
+
+#[test]
+fn a_blocked_worker_is_helped_in_a_smaller_pool() {
+    for pool in pools() {
+        pool.resize(1).unwrap();
+        // Its own task, and then one that is sent.
+        let (sender, receiver) = channel();
+        let received = pool
+            .run(move |w| w.join(|_| receiver.recv_timeout(SOON), |_| sender.send(1).unwrap()).0);
+        assert_eq!(received, Ok(1));
+        let (sender, receiver) = channel();
+        let (begun, has_begun) = channel();
+        thread::scope(|scope| {
+            let pool = &pool;
+            let blocked = scope.spawn(move || {
+                pool.run(move |_| {
+                    begun.send(()).unwrap();
+                    receiver.recv_timeout(SOON)
+                })
+            });
+            has_begun.recv().unwrap();
+            pool.spawn(move |_| sender.send(2).unwrap());
+            assert_eq!(blocked.join().unwrap(), Ok(2));
+        });
+    }
+}
+
+/// It takes ten seconds.
+#[test]
+fn a_worker_that_waits_busily_is_helped_in_a_smaller_pool() {
+    let pool = Pool::new(2).unwrap();
+    pool.resize(1).unwrap();
+    let flag = AtomicBool::new(false);
+    pool.run(|w| w.join(|_| wait_until(&flag), |_| flag.store(true, Ordering::Release)));
+    // As a pool of one worker would not.
+    assert!(flag.into_inner());
+}
+
+#[test]
+fn futures_are_polled_in_a_smaller_pool() {
+    for pool in pools() {
+        let tasks: Vec<_> = (0..8_u64)
+            .map(|n| {
+                pool.spawn_future(async move {
+                    for _ in 0..50 {
+                        locksley::task::yield_now().await;
+                    }
+                    n
+                })
+            })
+            .collect();
+        pool.resize(1).unwrap();
+        let (sender, receiver) = channel();
+        thread::spawn(move || {
+            let sum: u64 = tasks.into_iter().map(|task| task.join().unwrap()).sum();
+            sender.send(sum).unwrap();
+        });
+        assert_eq!(receiver.recv_timeout(SOON), Ok(28));
+    }
+}
+
+#[test]
+fn a_pool_is_resized_all_the_time_while_it_works() {
+    for pool in pools() {
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for first in [1, 2] {
+                let (pool, stop) = (&pool, &stop);
+                scope.spawn(move || {
+                    let mut size = first;
+                    while !stop.load(Ordering::Acquire) {
+                        pool.resize(size).unwrap();
+                        size = size % 4 + 1;
+                        thread::sleep(Duration::from_micros(50));
+                    }
+                });
+            }
+            for _ in 0..100 {
+                assert_eq!(pool.run(|w| fib(w, 13)), 233);
+                let visited = AtomicUsize::new(0);
+                pool.run(|w| {
+                    w.scope(|_, scope| {
+                        for _ in 0..20 {
+                            scope.spawn(|_| {
+                                visited.fetch_add(1, Ordering::Relaxed);
+                            });
+                        }
+                    });
+                });
+                assert_eq!(visited.into_inner(), 20);
+            }
+            stop.store(true, Ordering::Release);
+        });
+    }
+}
+
+#[test]
+fn an_idle_pool_that_was_made_smaller_sleeps() {
+    // Not `Abp`, whose hunters wait at the lowest priority beside others that want the processors, and are awake meanwhile.
+    let governed: [fn(PoolBuilder) -> PoolBuilder; 3] = [
+        |pool| pool.governor(Balanced::default()),
+        |pool| pool.governor(Bws::default()),
+        |pool| pool.governor(Sleepy),
+    ];
+    for governed in governed {
+        let pool = governed(Pool::builder().workers(4)).build().unwrap();
+        pool.resize(2).unwrap();
+        pool.run(|w| fib(w, 12));
+        let patience = Instant::now() + SOON;
+        let mut before = pool.stats().total();
+        loop {
+            thread::sleep(Duration::from_millis(200));
+            let now = pool.stats().total();
+            if now == before {
+                break;
+            }
+            assert!(Instant::now() < patience, "still awake: {before:?} {now:?}");
+            before = now;
+        }
+        assert_eq!(pool.run(|w| fib(w, 12)), 144);
+    }
+}
