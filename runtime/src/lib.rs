@@ -24,7 +24,8 @@
 //! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
 //! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
 //! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one. A [`task`] may also be a future, which
-//! waits without taking up a worker; what it may wait for is in [`sync`].
+//! waits without taking up a worker; what it may wait for is in [`sync`]. Code that is not `async` waits by [`block_on`], on a stack
+//! of its own.
 //! [`places`] says which processors are near to each other.
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
@@ -67,6 +68,6 @@ mod unwind;
 mod worker;
 
 pub use fiber::block_on;
-pub use fork::{Scope, in_place_scope, join, scope, spawn, spawn_fifo};
+pub use fork::{Scope, Waiting, in_place_scope, join, scope, spawn, spawn_fifo};
 pub use pool::{Affinity, BuildError, Pool, PoolBuilder, WorkerThread};
 pub use worker::Worker;

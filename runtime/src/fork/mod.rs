@@ -4,7 +4,9 @@ mod broadcast;
 mod join;
 mod scope;
 mod spawn;
+mod waiting;
 
 pub use join::join;
 pub use scope::{Scope, in_place_scope, scope};
 pub use spawn::{spawn, spawn_fifo};
+pub use waiting::Waiting;

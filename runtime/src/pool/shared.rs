@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicPtr, AtomicU8};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use super::tally::{Left, Tally};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::AnyThief;
 use crate::deque::{ChaseLevThief, Closed, Inbox, Mailbox, Steal, Thief};
-use crate::fiber::{Node, Returns, Supply};
+use crate::fiber::{Node, Returns, StackOptions, Supply};
+use crate::fork::Waiting;
 use crate::hunt::{Activity, Governor, Limit};
 use crate::job::{HeapJob, Job, Line};
 use crate::latch::Flag;
@@ -47,11 +48,26 @@ pub(crate) struct Shared {
     shelves: Shelves,
     /// Stacks for code that waits.
     stacks: Supply,
+    /// What workers run while joins and scopes wait.
+    waiting: Waiting,
     /// What has not ended. At nothing the pool is closed.
     tally: Tally,
     /// Whether tasks are dropped instead of polled: only they are left.
     closing: AtomicBool,
     closed: Flag,
+}
+
+/// How workers go about their tasks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rules {
+    /// Whether they take their own oldest first.
+    pub(crate) oldest_first: bool,
+    /// Where one goes that has become ready.
+    pub(crate) placement: Placement,
+    /// Stacks for those that wait.
+    pub(crate) stacks: StackOptions,
+    /// What is run while joins and scopes wait.
+    pub(crate) waiting: Waiting,
 }
 
 /// What others may touch of one worker.
@@ -70,6 +86,9 @@ pub(crate) struct Seat {
     counters: CachePadded<Counters>,
     /// What the worker does. Read by hunters, and no part of any protocol.
     activity: CachePadded<AtomicU8>,
+    /// The stolen second half of a join that the worker is in, if all that it has in its deque lies below that. No part of what
+    /// decides who runs what.
+    running: CachePadded<AtomicPtr<Job>>,
     clock: OnceLock<ThreadClock>,
     watch: OnceLock<ThreadWatch>,
 }
@@ -86,6 +105,7 @@ impl Seat {
             line: Line::new(),
             counters: CachePadded::default(),
             activity: CachePadded::default(),
+            running: CachePadded::new(AtomicPtr::new(std::ptr::null_mut())),
             clock: OnceLock::new(),
             watch: OnceLock::new(),
         }
@@ -177,6 +197,21 @@ impl Seat {
         }
     }
 
+    /// Called by the worker, with null where there is none.
+    pub(crate) fn now_runs(&self, job: *mut Job) {
+        // Relaxed: what is pushed later is published by the push, and this with it.
+        self.running.store(job, Ordering::Relaxed);
+    }
+
+    pub(crate) fn running(&self) -> *mut Job {
+        self.running.load(Ordering::Relaxed)
+    }
+
+    /// Whether the worker is in that job, and all that it has in its deque lies below.
+    pub(crate) fn runs(&self, job: NonNull<Job>) -> bool {
+        self.running() == job.as_ptr()
+    }
+
     /// The processor that the worker last ran on.
     pub(crate) fn processor(&self) -> Option<usize> {
         self.watch.get()?.processor()
@@ -225,9 +260,7 @@ impl Shared {
         governor: Box<dyn Governor>,
         assists: Assists,
         guests: usize,
-        oldest_first: bool,
-        placement: Placement,
-        stacks: impl FnOnce(usize) -> Supply,
+        rules: Rules,
         panic_handler: Option<Box<PanicHandler>>,
     ) -> Arc<Self> {
         let seats: Box<[_]> = seats.map(CachePadded::new).collect();
@@ -241,9 +274,10 @@ impl Shared {
         #[cfg(feature = "alternatives")]
         let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
         Arc::new(Self {
-            placement,
+            placement: rules.placement,
             shelves: Shelves::new(seats.len()),
-            stacks: stacks(seats.len()),
+            stacks: Supply::new(rules.stacks, seats.len()),
+            waiting: rules.waiting,
             seats,
             inbox: Inbox::new(),
             sleep,
@@ -252,7 +286,7 @@ impl Shared {
             assists,
             can_lower_priority: assists.has(Assists::LOWERED_PRIORITY)
                 && os::lowered_priority_works(),
-            oldest_first,
+            oldest_first: rules.oldest_first,
             panic_handler,
             tally: Tally::new(),
             closing: AtomicBool::new(false),
@@ -320,6 +354,10 @@ impl Shared {
 
     pub(crate) fn stacks(&self) -> &Supply {
         &self.stacks
+    }
+
+    pub(crate) fn waiting(&self) -> Waiting {
+        self.waiting
     }
 
     pub(crate) fn shelves(&self) -> &Shelves {

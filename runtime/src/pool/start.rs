@@ -9,16 +9,14 @@ use super::Pool;
 use super::builder::Affinity;
 use super::error::BuildError;
 use super::global;
-use super::shared::{PanicHandler, Seat, Shared};
+use super::shared::{PanicHandler, Rules, Seat, Shared};
 use super::thread::{Starting, WorkerThread};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::{DequeKind, any};
 use crate::deque::{chase_lev, mailbox};
-use crate::fiber::{StackOptions, Supply};
 use crate::hunt::Governor;
 use crate::os::{self, Assists};
 use crate::primitive::{AtomicUsize, Ordering};
-use crate::task::Placement;
 use crate::unwind::{self, Payload};
 use crate::worker::{OwnEnds, Worker};
 
@@ -73,9 +71,7 @@ pub(super) struct Begin {
 pub(super) struct Makeup {
     pub(super) governor: Box<dyn Governor>,
     pub(super) assists: Assists,
-    pub(super) oldest_first: bool,
-    pub(super) placement: Placement,
-    pub(super) stacks: StackOptions,
+    pub(super) rules: Rules,
     pub(super) panic_handler: Option<Box<PanicHandler>>,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,
@@ -124,9 +120,7 @@ pub(super) fn start(
         makeup.governor,
         makeup.assists,
         usize::from(begin.with_current_thread),
-        makeup.oldest_first,
-        makeup.placement,
-        |workers| Supply::new(makeup.stacks, workers),
+        makeup.rules,
         makeup.panic_handler,
     );
     // From here on an early return closes the pool: its handle is dropped, and with it the workers end.
