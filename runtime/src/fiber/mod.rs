@@ -8,7 +8,7 @@ mod models;
 mod node;
 mod stacks;
 mod supply;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, feature = "stacks", not(any(loom, locksley_portable))))]
 mod tests;
 
 // Where corosensei knows how, as in the manifest.
