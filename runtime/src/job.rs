@@ -22,7 +22,26 @@ pub(crate) type Execute = unsafe fn(NonNull<Job>, &Worker, usize);
 /// other uses for its two lowest bits.
 #[derive(Debug)]
 #[repr(align(4))]
-pub(crate) struct Kind(pub(crate) Execute);
+pub(crate) struct Kind {
+    execute: Execute,
+    role: Role,
+}
+
+/// What jobs of a kind are to whoever finds one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The second half of a join.
+    Fork,
+    /// A task of a scope.
+    Scoped,
+    Other,
+}
+
+impl Kind {
+    pub(crate) const fn new(execute: Execute) -> Self {
+        Self { execute, role: Role::Other }
+    }
+}
 
 impl Job {
     #[inline]
@@ -38,14 +57,31 @@ impl Job {
 /// with index `from`, if it was pushed.
 #[inline]
 pub(crate) unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
+    // SAFETY: as the caller promises.
+    let execute = unsafe { kind(job) }.execute;
+    // SAFETY: as the caller promises; and the header was put there by the type that `execute` belongs to.
+    unsafe { execute(job, worker, from) }
+}
+
+/// What a job is to whoever finds it.
+///
+/// # Safety
+/// The job is alive, was taken from a deque or an inbox by the caller alone, and has not run.
+pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
+    // SAFETY: as the caller promises.
+    unsafe { kind(job) }.role
+}
+
+/// # Safety
+/// As for [`role`].
+#[inline]
+unsafe fn kind(job: NonNull<Job>) -> &'static Kind {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { job.as_ref() };
     // SAFETY: who has a job's word sets its header, if anybody does.
     let kind: *const Kind = unsafe { header.0.held() }.cast();
     // SAFETY: `of` has put it there, and the job has not run.
-    let Kind(execute) = unsafe { &*kind };
-    // SAFETY: as the caller promises; and the header was put there by the type that `execute` belongs to.
-    unsafe { execute(job, worker, from) }
+    unsafe { &*kind }
 }
 
 /// The second half of a join, in its creator's frame. It has no latch but its header, which whoever runs it sets, and wakes
@@ -66,7 +102,7 @@ where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
-    const KIND: &'static Kind = &Kind(Self::execute);
+    const KIND: &'static Kind = &Kind { execute: Self::execute, role: Role::Fork };
 
     #[inline]
     pub(crate) fn new(task: F) -> Self {
@@ -123,12 +159,15 @@ where
             let this = unsafe { job.cast::<Self>().as_ref() };
             if from == worker.seat_index() {
                 this.end().begin_at_home();
+            } else {
+                worker.begin_stolen(job);
             }
             // SAFETY: the word was taken by this worker alone.
             let task = unsafe { this.take_back() };
             let result = ManuallyDrop::new(unwind::halt(|| task(worker)));
             // SAFETY: as above; the creator reads it only after the end is set.
             unsafe { *this.body.get() = Body { result } };
+            worker.seat().now_runs(std::ptr::null_mut());
             this.end().set_for_stacks()
         };
         // The frame may be gone. The pool is not: this is one of its workers.
@@ -154,7 +193,7 @@ where
     R: Send,
     L: Latch,
 {
-    const KIND: &'static Kind = &Kind(Self::execute);
+    const KIND: &'static Kind = &Kind::new(Self::execute);
 
     pub(crate) fn new(task: F, latch: L) -> Self {
         Self {
@@ -215,14 +254,26 @@ impl<F> HeapJob<F>
 where
     F: FnOnce(&Worker) + Send,
 {
-    const KIND: &'static Kind = &Kind(Self::execute);
+    const KIND: &'static Kind = &Kind::new(Self::execute);
 
     /// The word to push or send.
     ///
     /// # Safety
     /// The job is run once, before what `F` borrows ends. `F` does not unwind.
     pub(crate) unsafe fn into_job(task: F) -> NonNull<Job> {
-        let header = Job::of(Self::KIND);
+        Self::leaked(Self::KIND, task)
+    }
+
+    /// The same for a task of a scope.
+    ///
+    /// # Safety
+    /// As for [`into_job`](Self::into_job).
+    pub(crate) unsafe fn into_scoped_job(task: F) -> NonNull<Job> {
+        Self::leaked(&Kind { execute: Self::execute, role: Role::Scoped }, task)
+    }
+
+    fn leaked(kind: &'static Kind, task: F) -> NonNull<Job> {
+        let header = Job::of(kind);
         NonNull::from(Box::leak(Box::new(Self { header, task }))).cast()
     }
 
@@ -246,7 +297,7 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new() -> Self {
-        Self { header: Job::of(&Kind(Self::execute)), jobs: Inbox::new() }
+        Self { header: Job::of(const { &Kind::new(Self::execute) }), jobs: Inbox::new() }
     }
 
     /// Puts a job at the end, and returns the word to push next.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::Thread;
 
 use crate::countdown::Countdown;
-use crate::fiber::{Mark, Node};
+use crate::fiber::Node;
 use crate::os;
 use crate::pool::Shared;
 use crate::primitive::{AtomicPtr, Ordering};
@@ -90,6 +90,12 @@ impl Flag {
         if self.is_untouched() {
             self.0.store(BEGUN, Ordering::Relaxed);
         }
+    }
+
+    /// Whether that has been said, and the waiter has not left its stack since.
+    pub(crate) fn is_begun_at_home(&self) -> bool {
+        // Relaxed, as above.
+        self.0.load(Ordering::Relaxed) == BEGUN
     }
 
     /// Sets what no stack can wait for.
@@ -299,15 +305,14 @@ impl<'w> CountLatch<'w> {
         self.unfinished.begin();
     }
 
-    /// The caller's own task has ended, and it waits for all others. What the waiter, if it is a worker, has pushed since the mark
-    /// is a part of what is waited for.
-    pub(crate) fn end_and_wait(&self, waiter: Option<(&Worker, Mark)>) {
+    /// The caller's own task has ended, and it waits for all others; as a worker by `wait`.
+    pub(crate) fn end_and_wait(&self, wait: Option<impl FnOnce(&Flag)>) {
         // SAFETY: alive, since it is borrowed.
         unsafe { Self::set(NonNull::from(self)) };
-        if let (Some((worker, mark)), AnyLatch::Worker(latch)) = (waiter, &self.all_done) {
-            worker.work_above(mark, latch.flag());
+        match (&self.all_done, wait) {
+            (AnyLatch::Worker(latch), Some(wait)) => wait(latch.flag()),
+            (latch, _) => latch.wait(None),
         }
-        self.all_done.wait(waiter.map(|(worker, _)| worker));
     }
 }
 

@@ -24,7 +24,8 @@
 //! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
 //! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
 //! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one. A [`task`] may also be a future, which
-//! waits without taking up a worker; what it may wait for is in [`sync`]. A [`Cancellation`] stops what has not begun.
+//! waits without taking up a worker; what it may wait for is in [`sync`]. Code that is not `async` waits by [`block_on`], on a stack
+//! of its own. A [`Cancellation`] stops what has not begun.
 //! A [`computation`] of such tasks ends, or says which of them wait for each other.
 //! [`kahn`] joins processes by channels to networks, whose results do not depend on the schedule.
 //! [`intervals`] are tasks that edges order, and that hold locks.
@@ -78,7 +79,7 @@ pub use blocking::blocking;
 pub use cancellation::{Cancellation, Cancelled};
 pub use fiber::block_on;
 pub use fork::{
-    CancellableScope, Scope, in_place_scope, join, scope, scope_until, spawn, spawn_fifo,
+    CancellableScope, Scope, Waiting, in_place_scope, join, scope, scope_until, spawn, spawn_fifo,
 };
 pub use pool::{Affinity, BuildError, Pool, PoolBuilder, SizeError, WorkerThread};
 pub use worker::Worker;

@@ -243,7 +243,10 @@ impl Worker {
                 }
                 // Something was left behind that is newer, and that nobody waited for; by the first task, or by what ran here
                 // while that one waited.
-                Some(newer) => self.start(newer),
+                Some(newer) => {
+                    self.start(newer);
+                    self.give_way();
+                }
                 None => self.wait_until(end),
             }
         }
@@ -382,6 +385,14 @@ impl Worker {
         abort.disarm();
     }
 
+    /// Whether its tasks are kept in another deque than the built-in one.
+    pub(crate) fn has_other_deque(&self) -> bool {
+        #[cfg(feature = "alternatives")]
+        return self.instead.is_some();
+        #[cfg(not(feature = "alternatives"))]
+        false
+    }
+
     /// Takes back what was pushed to `index`, if that is the newest job here. The caller knows that it was not run
     /// by this worker.
     #[inline]
@@ -507,6 +518,7 @@ impl Worker {
 
     pub(crate) fn execute(&self, found: Found) {
         self.counters().tasks.increment();
+        self.seat().now_runs(ptr::null_mut());
         // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken by us alone, from
         // where `found` says.
         unsafe { job::execute(found.job, self, found.from) }
@@ -548,6 +560,14 @@ impl Worker {
     #[inline]
     pub(crate) fn seat_index(&self) -> usize {
         self.index
+    }
+
+    /// A job begins that was stolen. If this worker has nothing else to give, whoever waits for that may look here for what lies
+    /// below it, until the worker goes on to something else.
+    pub(crate) fn begin_stolen(&self, job: NonNull<Job>) {
+        if !self.has_own_tasks() {
+            self.seat().now_runs(job.as_ptr());
+        }
     }
 
     pub(crate) fn counters(&self) -> &Counters {

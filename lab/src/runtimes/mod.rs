@@ -12,6 +12,7 @@ pub use team::Team;
 
 use std::time::{Duration, Instant};
 
+use ::locksley::Waiting;
 use ::locksley::alternatives::{
     BusyWakes, DelayedYield, DequeKind, GlobalInformation, NoYield, SelectiveYield, StealHalf,
 };
@@ -117,6 +118,18 @@ pub static ALL: &[Runtime] = &[
         start: |workers| {
             locksley::start(workers, |builder| builder.governor(StealHalf(Balanced::default())))
         },
+    },
+    Runtime {
+        name: "locksley-on-top",
+        about: "work stealing, Locksley without stacks for what waits: waiters run what they find on top of themselves",
+        model: Model::Locksley,
+        start: |workers| locksley::start(workers, |builder| builder.waiting_stacks(0)),
+    },
+    Runtime {
+        name: "locksley-below",
+        about: "work stealing, Locksley with waiters that run only what lies below them",
+        model: Model::Locksley,
+        start: |workers| locksley::start(workers, |builder| builder.waiting(Waiting::Below)),
     },
     Runtime {
         name: "locksley-awake",

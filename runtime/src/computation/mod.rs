@@ -27,7 +27,7 @@ pub use error::{Incomplete, Waiting};
 pub use own::{Guard, Own};
 pub use thread::{Current, Signaller};
 
-use crate::latch::CountLatch;
+use crate::latch::{CountLatch, Flag};
 use crate::pool::{Pool, Shared};
 use crate::task;
 use crate::unwind;
@@ -169,13 +169,12 @@ where
         computation: PhantomData,
         env: PhantomData,
     };
-    let mark = current.map(|worker| (worker, worker.mark()));
     let result = unwind::halt(|| body(&computation));
     if common.able().take_one() {
         common.nobody_can_go_on();
     }
     // The body counted as the first task.
-    unfinished.end_and_wait(mark);
+    unfinished.end_and_wait(current.map(|worker| move |event: &Flag| worker.wait_until(event)));
     let end = common.end();
     common.forget_members();
     match (result, end) {

@@ -8,13 +8,24 @@ mod models;
 mod node;
 mod stacks;
 mod supply;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, feature = "stacks", not(any(loom, locksley_portable))))]
 mod tests;
 
-#[cfg(all(feature = "stacks", not(any(loom, locksley_portable))))]
-mod switch;
-#[cfg(not(all(feature = "stacks", not(any(loom, locksley_portable)))))]
-#[path = "no_switch.rs"]
+// Where corosensei knows how, as in the manifest.
+#[cfg_attr(
+    not(all(
+        feature = "stacks",
+        any(
+            all(
+                unix,
+                any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+            ),
+            all(windows, target_arch = "x86_64"),
+        ),
+        not(any(loom, locksley_portable)),
+    )),
+    path = "no_switch.rs"
+)]
 mod switch;
 
 pub use block_on::block_on;

@@ -9,6 +9,7 @@ use super::node::{Node, Ready};
 use super::switch::{Routine, Stack, Way, go_back};
 use crate::hunt::Found;
 use crate::latch::Flag;
+use crate::os;
 use crate::unwind::AbortOnUnwind;
 use crate::worker::Worker;
 
@@ -49,6 +50,13 @@ pub(crate) struct Mark {
     /// The end of the worker's deque.
     end: i64,
     switches: u64,
+}
+
+impl Mark {
+    /// The end of the worker's deque, then.
+    pub(crate) fn end(self) -> i64 {
+        self.end
+    }
 }
 
 impl Stacks {
@@ -120,6 +128,7 @@ impl Worker {
     fn resume(&self, fiber: NonNull<Fiber>) {
         let stacks = self.stacks();
         stacks.switches.set(stacks.switches.get().wrapping_add(1));
+        self.seat().now_runs(ptr::null_mut());
         let before = stacks.current.replace(fiber.as_ptr());
         // SAFETY: alive until it is freed by this worker.
         let this = unsafe { fiber.as_ref() };
@@ -127,6 +136,7 @@ impl Worker {
         let routine = unsafe { &mut *this.routine.get() };
         let has_ended = routine.as_mut().expect("something runs there").resume();
         stacks.current.set(before);
+        self.seat().now_runs(ptr::null_mut());
         if has_ended {
             this.stack.set(routine.take().map(Routine::into_stack));
             self.put_away(fiber);
@@ -228,6 +238,16 @@ impl Worker {
                 // SAFETY: this worker is on that stack, so the node is its own.
                 unsafe { self.stacks().ready.put_last(fiber.cast()) };
                 self.leave(fiber);
+            }
+        }
+    }
+
+    /// For a worker that is about to end, when its last hook has been called: that may have waited, and begun something of another one's
+    /// hook meanwhile.
+    pub(crate) fn see_stacks_off(&self) {
+        while self.stacks().waiting.get() > 0 {
+            if !self.resume_one() {
+                os::yield_now();
             }
         }
     }

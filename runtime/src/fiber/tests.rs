@@ -86,7 +86,7 @@ fn stacks_come_back_though_a_sender_is_held() {
         drop(pool);
         assert_eq!(back.load(Ordering::Acquire), STACKS, "nothing is lost");
     }
-    assert!(times_held > 5, "the harness holds threads: {times_held}");
+    assert!(times_held > 3, "the harness holds threads: {times_held}");
 }
 
 /// A worker is held at any step of leaving a stack and finding others; the tasks that it does not have in hand are run by the other.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::job::StackJob;
-use crate::latch::CountLatch;
+use crate::latch::{CountLatch, Flag};
 use crate::pool::{Pool, Shared};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
@@ -93,14 +93,13 @@ where
     shared.must_be_open();
     let results = Worker::with_current(|current| {
         let running = CountLatch::new(current, shared);
-        let mark = current.map(|worker| (worker, worker.mark()));
         let job = |_| StackJob::new(task, &running);
         let jobs: Vec<_> = (0..shared.workers()).map(job).collect();
         for (worker, job) in jobs.iter().enumerate() {
             running.begin();
             shared.send_to(worker, job.as_job());
         }
-        running.end_and_wait(mark);
+        running.end_and_wait(current.map(|worker| |event: &Flag| worker.wait_until(event)));
         // SAFETY: all have ended.
         jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()
     });

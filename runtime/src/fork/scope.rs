@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use super::waiting::Waiting;
 use crate::job::{HeapJob, Job, Line};
-use crate::latch::{CountLatch, Latch};
+use crate::latch::{CountLatch, Flag, Latch};
 use crate::pool::{Pool, Shared, push_or_send};
 use crate::primitive::{AtomicPtr, Ordering};
 use crate::unwind::{self, Payload};
@@ -126,7 +127,9 @@ impl Pool {
     where
         F: FnOnce(&Scope<'scope>) -> R,
     {
-        Worker::with_current(|current| scope_in(self.shared(), current, body))
+        Worker::with_current(|current| {
+            scope_in(self.shared(), current.map(|worker| (worker, None)), body)
+        })
     }
 }
 
@@ -155,7 +158,21 @@ impl Worker {
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        scope_in(self.shared(), Some(self), |scope| body(self, scope))
+        scope_in(self.shared(), Some((self, None)), |scope| body(self, scope))
+    }
+
+    /// [`scope`](Self::scope), and what this worker runs while it waits in it.
+    ///
+    /// # Panics
+    /// As [`scope`](Self::scope).
+    ///
+    /// # Examples
+    /// See [`Waiting`].
+    pub fn scope_waiting<'scope, F, R>(&self, waiting: Waiting, body: F) -> R
+    where
+        F: FnOnce(&Worker, &Scope<'scope>) -> R,
+    {
+        scope_in(self.shared(), Some((self, Some(waiting))), |scope| body(self, scope))
     }
 }
 
@@ -163,11 +180,11 @@ impl Worker {
 /// `home`.
 fn scope_in<'scope, R>(
     home: &Arc<Shared>,
-    current: Option<&Worker>,
+    current: Option<(&Worker, Option<Waiting>)>,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
     let tally = Tally {
-        running: CountLatch::new(current, home),
+        running: CountLatch::new(current.map(|(worker, _)| worker), home),
         panic: AtomicPtr::new(ptr::null_mut()),
         lines: AtomicPtr::new(ptr::null_mut()),
     };
@@ -176,10 +193,12 @@ fn scope_in<'scope, R>(
         home: Arc::clone(home),
         lifetime: PhantomData,
     };
-    let mark = current.map(|worker| (worker, worker.mark()));
+    let mark = current.map(|(worker, _)| worker.mark());
     let result = unwind::halt(|| body(&scope));
     // The body counted as the first task.
-    tally.running.end_and_wait(mark);
+    tally.running.end_and_wait(current.zip(mark).map(|((worker, waiting), mark)| {
+        move |event: &Flag| worker.wait_for_scope(event, mark, waiting)
+    }));
     let panic = tally.take_panic();
     match (result, panic) {
         (Ok(result), None) => result,
@@ -318,7 +337,7 @@ impl<'scope> Scope<'scope> {
         };
         // SAFETY: run once, since the pool stays open while a task of it waits here; and before `'scope` ends, because
         // the scope waits for its tally. Its panic is caught.
-        unsafe { HeapJob::into_job(run) }
+        unsafe { HeapJob::into_scoped_job(run) }
     }
 
     fn tally(&self) -> &Tally<'_> {

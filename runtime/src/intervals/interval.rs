@@ -358,7 +358,7 @@ impl Interval<(), ()> {
     /// The root's own, whose body runs elsewhere.
     pub(super) fn make_root(parts: Parts) -> NonNull<Header> {
         let points = [PointState::occurred(), PointState::new(1)];
-        let header = Header::new(&Kind(never), Self::METHODS, parts, points);
+        let header = Header::new(const { &Kind::new(never) }, Self::METHODS, parts, points);
         let body = UnsafeCell::new(Body::Nothing);
         NonNull::from(Box::leak(Box::new(Self { header, body }))).cast()
     }
@@ -375,7 +375,7 @@ impl<F, T> Interval<F, T> {
         F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
         T: Send + 'g,
     {
-        let kind = const { &Kind(Self::execute) };
+        let kind = const { &Kind::new(Self::execute) };
         let header = Header::new(kind, Self::METHODS, parts, waits.map(PointState::new));
         let body = UnsafeCell::new(Body::Closure(body));
         NonNull::from(Box::leak(Box::new(Self { header, body }))).cast()

@@ -8,12 +8,13 @@ use std::thread::JoinHandle;
 
 use super::environment::{default_assists, default_workers};
 use super::error::BuildError;
+use super::shared::Rules;
 use super::start::{self, Hooks};
 use super::thread::WorkerThread;
 use super::{Pool, global};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::DequeKind;
-use crate::fiber::StackOptions;
+use crate::fork::Waiting;
 use crate::hunt::{Balanced, Governor};
 use crate::os::Assists;
 use crate::sleep::MAX_WORKERS;
@@ -67,9 +68,7 @@ impl Default for PoolBuilder {
             makeup: start::Makeup {
                 governor: Arc::new(Balanced::default()),
                 assists: Assists::ALL,
-                oldest_first: false,
-                placement: Placement::default(),
-                stacks: StackOptions::default(),
+                rules: Rules::default(),
                 panic_handler: None,
                 #[cfg(feature = "alternatives")]
                 deque: None,
@@ -123,7 +122,7 @@ impl PoolBuilder {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn waiting_stacks(mut self, most: usize) -> Self {
-        self.makeup.stacks.most = most;
+        self.makeup.rules.stacks.most = most;
         self
     }
 
@@ -133,7 +132,7 @@ impl PoolBuilder {
     /// Any task may come to run on one, so it should be as large as [`stack_size`](Self::stack_size). Memory is taken as it is
     /// used.
     pub fn waiting_stack_size(mut self, bytes: usize) -> Self {
-        self.makeup.stacks.bytes = bytes;
+        self.makeup.rules.stacks.bytes = bytes;
         self
     }
 
@@ -153,6 +152,13 @@ impl PoolBuilder {
     /// `LOCKSLEY_ASSISTS` names, as [`Assists`] reads them, or else all.
     pub fn assists(mut self, assists: Assists) -> Self {
         self.assists = Some(assists);
+        self
+    }
+
+    /// What a worker runs while a join or scope waits for tasks that others run, where a call does not say otherwise. If not set:
+    /// [`Waiting::Anything`].
+    pub fn waiting(mut self, waiting: Waiting) -> Self {
+        self.makeup.rules.waiting = waiting;
         self
     }
 
@@ -204,20 +210,20 @@ impl PoolBuilder {
     pub fn deque(mut self, kind: DequeKind) -> Self {
         self.makeup.deque = Some(kind);
         // What is compared is all else as it was.
-        self.makeup.stacks.most = 0;
+        self.makeup.rules.stacks.most = 0;
         self
     }
 
     /// Workers take their own tasks oldest first, as thieves do, instead of newest first. A join still runs its own second
     /// task first. What was stolen runs as ever, so the order holds for each worker only.
     pub fn oldest_first(mut self) -> Self {
-        self.makeup.oldest_first = true;
+        self.makeup.rules.oldest_first = true;
         self
     }
 
     /// Where a [task](crate::task) goes that waited and has become ready. If not set: [`Placement::Last`].
     pub fn placement(mut self, placement: Placement) -> Self {
-        self.makeup.placement = placement;
+        self.makeup.rules.placement = placement;
         self
     }
 

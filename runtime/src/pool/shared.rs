@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicPtr, AtomicU8};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ use super::tally::{Left, Tally};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::AnyThief;
 use crate::deque::{ChaseLevThief, Closed, Inbox, Mailbox, Steal, Thief};
-use crate::fiber::{Node, Returns, Supply};
+use crate::fiber::{Node, Returns, StackOptions, Supply};
+use crate::fork::Waiting;
 use crate::hunt::{Activity, Governor, Limit};
 use crate::job::{HeapJob, Job, Line};
 use crate::latch::Flag;
@@ -56,11 +57,26 @@ pub(crate) struct Shared {
     shelves: Shelves,
     /// Stacks for code that waits.
     stacks: Supply,
+    /// What workers run while joins and scopes wait.
+    waiting: Waiting,
     /// What has not ended. At nothing the pool is closed.
     tally: Tally,
     /// Whether tasks are dropped instead of polled: only they are left.
     closing: AtomicBool,
     closed: Flag,
+}
+
+/// How workers go about their tasks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rules {
+    /// Whether they take their own oldest first.
+    pub(crate) oldest_first: bool,
+    /// Where one goes that has become ready.
+    pub(crate) placement: Placement,
+    /// Stacks for those that wait.
+    pub(crate) stacks: StackOptions,
+    /// What is run while joins and scopes wait.
+    pub(crate) waiting: Waiting,
 }
 
 /// What others may touch of one worker.
@@ -79,6 +95,9 @@ pub(crate) struct Seat {
     counters: CachePadded<Counters>,
     /// What the worker does. Read by hunters, and no part of any protocol.
     activity: CachePadded<AtomicU8>,
+    /// The stolen second half of a join that the worker is in, if all that it has in its deque lies below that. No part of what
+    /// decides who runs what.
+    running: CachePadded<AtomicPtr<Job>>,
     clock: OnceLock<ThreadClock>,
     watch: OnceLock<ThreadWatch>,
 }
@@ -95,6 +114,7 @@ impl Seat {
             line: Line::new(),
             counters: CachePadded::default(),
             activity: CachePadded::default(),
+            running: CachePadded::new(AtomicPtr::new(std::ptr::null_mut())),
             clock: OnceLock::new(),
             watch: OnceLock::new(),
         }
@@ -186,6 +206,21 @@ impl Seat {
         }
     }
 
+    /// Called by the worker, with null where there is none.
+    pub(crate) fn now_runs(&self, job: *mut Job) {
+        // Relaxed: what is pushed later is published by the push, and this with it.
+        self.running.store(job, Ordering::Relaxed);
+    }
+
+    pub(crate) fn running(&self) -> *mut Job {
+        self.running.load(Ordering::Relaxed)
+    }
+
+    /// Whether the worker is in that job, and all that it has in its deque lies below.
+    pub(crate) fn runs(&self, job: NonNull<Job>) -> bool {
+        self.running() == job.as_ptr()
+    }
+
     /// The processor that the worker last ran on.
     pub(crate) fn processor(&self) -> Option<usize> {
         self.watch.get()?.processor()
@@ -249,9 +284,10 @@ impl Shared {
         #[cfg(feature = "alternatives")]
         let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
         Arc::new(Self {
-            placement: makeup.placement,
+            placement: makeup.rules.placement,
             shelves: Shelves::new(seats.len()),
-            stacks: Supply::new(makeup.stacks, seats.len()),
+            stacks: Supply::new(makeup.rules.stacks, seats.len()),
+            waiting: makeup.rules.waiting,
             seats,
             workers,
             seats_taken: AtomicUsize::new(workers),
@@ -264,7 +300,7 @@ impl Shared {
             assists,
             can_lower_priority: assists.has(Assists::LOWERED_PRIORITY)
                 && os::lowered_priority_works(),
-            oldest_first: makeup.oldest_first,
+            oldest_first: makeup.rules.oldest_first,
             panic_handler: makeup.panic_handler,
             tally: Tally::new(),
             closing: AtomicBool::new(false),
@@ -381,6 +417,10 @@ impl Shared {
 
     pub(crate) fn stacks(&self) -> &Supply {
         &self.stacks
+    }
+
+    pub(crate) fn waiting(&self) -> Waiting {
+        self.waiting
     }
 
     pub(crate) fn shelves(&self) -> &Shelves {

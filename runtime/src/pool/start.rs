@@ -10,18 +10,16 @@ use super::builder::Affinity;
 use super::error::BuildError;
 use super::global;
 use super::revival::{Recipe, Revival};
-use super::shared::{PanicHandler, Seat, Shared};
+use super::shared::{PanicHandler, Rules, Seat, Shared};
 use super::stand_ins::StandIns;
 use super::thread::{Starting, WorkerThread};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::{DequeKind, any};
 use crate::deque::{chase_lev, mailbox};
-use crate::fiber::StackOptions;
 use crate::hunt::Governor;
 use crate::os::{self, Assists};
 use crate::primitive::{AtomicUsize, Ordering};
 use crate::sleep::MAX_WORKERS;
-use crate::task::Placement;
 use crate::unwind::{self, Payload};
 use crate::worker::{OwnEnds, Worker};
 
@@ -99,9 +97,7 @@ pub(super) struct Begin {
 pub(super) struct Makeup {
     pub(super) governor: Arc<dyn Governor>,
     pub(super) assists: Assists,
-    pub(super) oldest_first: bool,
-    pub(super) placement: Placement,
-    pub(super) stacks: StackOptions,
+    pub(super) rules: Rules,
     pub(super) panic_handler: Option<Arc<PanicHandler>>,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,

@@ -146,6 +146,7 @@ impl Starting {
             worker.work_until_closed();
             shared.seat(index).disappear();
             call(&hooks.on_exit);
+            worker.see_stacks_off();
         });
         unwind::halt(|| drop(worker)).unwrap_or_else(report);
     }

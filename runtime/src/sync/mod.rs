@@ -19,7 +19,8 @@
 //!
 //! General channels come from runtime-agnostic crates such as `async-channel`, `flume`, and `tokio`'s `sync`.
 //!
-//! Whoever has no executor at hand waits by any `block_on`; these examples use the one of the crate `pollster`.
+//! Code that is not `async` waits by [`block_on`](crate::block_on), on a worker and on any other thread; these examples, for which any
+//! will do, use the one of the crate `pollster`.
 
 mod barrier;
 mod condvar;

@@ -58,7 +58,7 @@ where
         return None;
     }
     let home = Arc::as_ptr(shared).cast();
-    Some(TaskCell::<F, InPool>::spawned(Job::of(const { &Kind(execute::<F>) }), home, future))
+    Some(TaskCell::<F, InPool>::spawned(Job::of(const { &Kind::new(execute::<F>) }), home, future))
 }
 
 /// A task of a pool that has been closed.
@@ -67,7 +67,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    TaskCell::<F, InPool>::stillborn(Job::of(const { &Kind(execute::<F>) }))
+    TaskCell::<F, InPool>::stillborn(Job::of(const { &Kind::new(execute::<F>) }))
 }
 
 unsafe fn execute<F>(job: NonNull<Job>, worker: &Worker, _from: usize)

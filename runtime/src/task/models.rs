@@ -17,7 +17,7 @@ use super::handle::Task;
 use super::header::{self, Header};
 use super::shelf::Shelves;
 use super::waker;
-use crate::job::Job;
+use crate::job::{Job, Kind};
 use crate::pool::Shared;
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 use crate::worker::Worker;
@@ -111,7 +111,11 @@ impl Model {
         F::Output: Send + 'static,
     {
         let home: *const Self = self;
-        let task = TaskCell::<F, Self>::spawned(Job::run_by(nobody), home.cast(), future);
+        let task = TaskCell::<F, Self>::spawned(
+            Job::of(const { &Kind::new(nobody) }),
+            home.cast(),
+            future,
+        );
         // SAFETY: about to be scheduled.
         unsafe { <Self as Home>::schedule(task) };
         // SAFETY: just made.
