@@ -72,6 +72,17 @@ pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
     unsafe { kind(job) }.role
 }
 
+/// The scope that a job is a task of, if it is one.
+///
+/// # Safety
+/// As for [`role`].
+pub(crate) unsafe fn scope(job: NonNull<Job>) -> Option<NonNull<()>> {
+    // SAFETY: as the caller promises.
+    let is_scoped = unsafe { role(job) } == Role::Scoped;
+    // SAFETY: alive; and with that role it is the first field of a `ScopedJob`, and of that one's head.
+    is_scoped.then(|| unsafe { job.cast::<ScopedHead>().as_ref() }.scope)
+}
+
 /// # Safety
 /// As for [`role`].
 #[inline]
@@ -261,19 +272,7 @@ where
     /// # Safety
     /// The job is run once, before what `F` borrows ends. `F` does not unwind.
     pub(crate) unsafe fn into_job(task: F) -> NonNull<Job> {
-        Self::leaked(Self::KIND, task)
-    }
-
-    /// The same for a task of a scope.
-    ///
-    /// # Safety
-    /// As for [`into_job`](Self::into_job).
-    pub(crate) unsafe fn into_scoped_job(task: F) -> NonNull<Job> {
-        Self::leaked(&Kind { execute: Self::execute, role: Role::Scoped }, task)
-    }
-
-    fn leaked(kind: &'static Kind, task: F) -> NonNull<Job> {
-        let header = Job::of(kind);
+        let header = Job::of(Self::KIND);
         NonNull::from(Box::leak(Box::new(Self { header, task }))).cast()
     }
 
@@ -281,6 +280,43 @@ where
         // SAFETY: made by `into_job` and run once, as the caller promises.
         let this = unsafe { Box::from_raw(job.cast::<Self>().as_ptr()) };
         (this.task)(worker);
+    }
+}
+
+/// A task of a scope, freed when it has run: a [`HeapJob`] that says which scope.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct ScopedJob<F> {
+    head: ScopedHead,
+    task: F,
+}
+
+#[derive(Debug)]
+#[repr(C)]
+struct ScopedHead {
+    header: Job,
+    scope: NonNull<()>,
+}
+
+impl<F> ScopedJob<F>
+where
+    F: FnOnce(&Worker, NonNull<()>) + Send,
+{
+    const KIND: &'static Kind = &Kind { execute: Self::execute, role: Role::Scoped };
+
+    /// The word to push or send. The task is given `scope`, which is an address that no other scope has meanwhile.
+    ///
+    /// # Safety
+    /// As for [`HeapJob::into_job`].
+    pub(crate) unsafe fn into_job(scope: NonNull<()>, task: F) -> NonNull<Job> {
+        let head = ScopedHead { header: Job::of(Self::KIND), scope };
+        NonNull::from(Box::leak(Box::new(Self { head, task }))).cast()
+    }
+
+    unsafe fn execute(job: NonNull<Job>, worker: &Worker, _from: usize) {
+        // SAFETY: made by `into_job` and run once, as the caller promises.
+        let this = unsafe { Box::from_raw(job.cast::<Self>().as_ptr()) };
+        (this.task)(worker, this.head.scope);
     }
 }
 

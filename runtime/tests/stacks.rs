@@ -4,6 +4,7 @@ mod common;
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use common::{message, pools};
 use locksley::sync::{Mutex, Semaphore};
-use locksley::{Pool, Worker, block_on};
+use locksley::{Pool, Scope, Worker, block_on};
 
 /// Whether pools have stacks at all.
 const STACKS: bool = cfg!(all(feature = "stacks", not(locksley_portable)));
@@ -225,6 +226,92 @@ fn a_scope_waits_for_tasks_that_wait() {
             assert_eq!(sum.into_inner(), 49 * 50 / 2);
         }
     }
+}
+
+/// What a scope's body leaves in the deque besides the scope's tasks may wait for what comes after the scope.
+#[test]
+fn a_scope_does_not_wait_for_strangers() {
+    if !STACKS {
+        return;
+    }
+    type Leave = fn(&Worker, &Scope<'_>, &Arc<Semaphore>);
+    fn wait(permits: &Arc<Semaphore>) -> impl FnOnce() + Send + use<> {
+        let permits = Arc::clone(permits);
+        move || block_on(permits.acquire()).unwrap().forget()
+    }
+    let leaves: [(&str, Leave); 5] = [
+        ("detached", |w, _, permits| {
+            let wait = wait(permits);
+            w.spawn(move |_| wait());
+        }),
+        ("detached, in order", |_, _, permits| {
+            let wait = wait(permits);
+            locksley::spawn_fifo(wait);
+        }),
+        ("into the outer scope", |w, outer, permits| {
+            let wait = wait(permits);
+            outer.spawn_on(w, move |_, _| wait());
+        }),
+        ("into the outer scope, in order", |_, outer, permits| {
+            let wait = wait(permits);
+            outer.spawn_fifo(move |_| wait());
+        }),
+        ("a future", |w, _, permits| {
+            let wait = wait(permits);
+            w.spawn_future(async move { wait() }).detach();
+        }),
+    ];
+    for (name, leave) in leaves {
+        // In the body, after a task of the scope; or by such a task, which runs on top.
+        for by_a_task in [false, true] {
+            let (sender, receiver) = channel();
+            thread::spawn(move || {
+                let (pool, permits) = (Pool::new(1).unwrap(), Arc::new(Semaphore::new(0)));
+                pool.run(|w| {
+                    w.scope(|w, outer| {
+                        w.scope(|w, scope| {
+                            scope.spawn_on(w, |_, _| ());
+                            if by_a_task {
+                                scope.spawn_on(w, |w, _| leave(w, outer, &permits));
+                            } else {
+                                leave(w, outer, &permits);
+                            }
+                        });
+                        permits.add_permits(1);
+                    });
+                });
+                drop(pool);
+                assert_eq!(permits.available_permits(), 0);
+                sender.send(()).unwrap();
+            });
+            let ended = receiver.recv_timeout(Duration::from_secs(20));
+            assert_eq!(ended, Ok(()), "{name}, by a task: {by_a_task}");
+        }
+    }
+}
+
+/// The scope's tasks run in another pool; what its body leaves here is none of them.
+#[test]
+fn a_scope_of_another_pool_does_not_wait_for_strangers() {
+    if !STACKS {
+        return;
+    }
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let (pool, other) = (Pool::new(1).unwrap(), Pool::new(1).unwrap());
+        let permits = Arc::new(Semaphore::new(0));
+        pool.run(|w| {
+            other.in_place_scope(|scope| {
+                scope.spawn(|_| ());
+                let permits = Arc::clone(&permits);
+                w.spawn(move |_| block_on(permits.acquire()).unwrap().forget());
+            });
+            permits.add_permits(1);
+        });
+        drop(pool);
+        sender.send(()).unwrap();
+    });
+    assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(()));
 }
 
 /// A task that waits within another future's poll, and one that is joined.

@@ -8,6 +8,7 @@ use std::thread;
 use super::node::{Node, Ready};
 use super::switch::{Routine, Stack, Way, go_back};
 use crate::hunt::Found;
+use crate::job;
 use crate::latch::Flag;
 use crate::os;
 use crate::unwind::AbortOnUnwind;
@@ -257,7 +258,7 @@ impl Worker {
         Mark { end: self.deque_end(), switches: self.stacks().switches.get() }
     }
 
-    /// The newest job that was pushed here since, if it is certain that nothing but what was called since, or runs on top of that,
+    /// The newest job that was pushed here since, if it is certain that nothing but what was called since, or ran on top of that,
     /// can have pushed it: as soon as the worker has been on another stack, it is not.
     fn take_above(&self, mark: Mark) -> Option<Found> {
         let is_undisturbed = self.stacks().switches.get() == mark.switches;
@@ -265,13 +266,18 @@ impl Worker {
         if is_any && !self.shared().oldest_first() { self.take_newest() } else { None }
     }
 
-    /// Runs what was pushed here since the mark, on top of the frame that waits for `event`: that is a part of what it waits for.
-    pub(crate) fn work_above(&self, mark: Mark, event: &Flag) {
+    /// Runs what was pushed here since the mark: on top of the frame that waits for `event` what that waits for, the tasks of
+    /// that scope. A stranger gets a stack, since what comes after the scope may have to come before its end.
+    pub(crate) fn work_above(&self, mark: Mark, scope: NonNull<()>, event: &Flag) {
         let abort = AbortOnUnwind("a panic came out of a task");
         while !event.is_set()
             && let Some(found) = self.take_above(mark)
         {
-            self.execute(found);
+            // SAFETY: just taken.
+            match unsafe { job::scope(found.job) } {
+                Some(its) if its == scope => self.execute(found),
+                _ => self.start(found),
+            }
             self.give_way();
         }
         abort.disarm();

@@ -6,7 +6,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::waiting::Waiting;
-use crate::job::{HeapJob, Job, Line};
+use crate::job::{Job, Line, ScopedJob};
 use crate::latch::{CountLatch, Flag, Latch};
 use crate::pool::{Pool, Shared, push_or_send};
 use crate::primitive::{AtomicPtr, Ordering};
@@ -193,11 +193,12 @@ fn scope_in<'scope, R>(
         home: Arc::clone(home),
         lifetime: PhantomData,
     };
+    let tasks = scope.tally.cast();
     let mark = current.map(|(worker, _)| worker.mark());
     let result = unwind::halt(|| body(&scope));
     // The body counted as the first task.
     tally.running.end_and_wait(current.zip(mark).map(|((worker, waiting), mark)| {
-        move |event: &Flag| worker.wait_for_scope(event, mark, waiting)
+        move |event: &Flag| worker.wait_for_scope(event, tasks, mark, waiting)
     }));
     let panic = tally.take_panic();
     match (result, panic) {
@@ -321,10 +322,9 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
         self.tally().running.begin();
-        let scope =
-            Scope { tally: self.tally, home: Arc::clone(&self.home), lifetime: PhantomData };
-        let run = move |worker: &Worker| {
-            let scope = scope;
+        let home = Arc::clone(&self.home);
+        let run = move |worker: &Worker, tally: NonNull<()>| {
+            let scope = Scope { tally: tally.cast(), home, lifetime: PhantomData };
             if let Err(payload) = unwind::halt(|| task(worker, &scope)) {
                 scope.tally().keep_panic(payload);
             }
@@ -337,7 +337,7 @@ impl<'scope> Scope<'scope> {
         };
         // SAFETY: run once, since the pool stays open while a task of it waits here; and before `'scope` ends, because
         // the scope waits for its tally. Its panic is caught.
-        unsafe { HeapJob::into_scoped_job(run) }
+        unsafe { ScopedJob::into_job(self.tally.cast(), run) }
     }
 
     fn tally(&self) -> &Tally<'_> {

@@ -132,11 +132,17 @@ impl Worker {
         is_back
     }
 
-    /// Waits for a scope.
-    pub(super) fn wait_for_scope(&self, event: &Flag, mark: Mark, asked: Option<Waiting>) {
+    /// Waits for the tasks of a scope, which began at the mark.
+    pub(super) fn wait_for_scope(
+        &self,
+        event: &Flag,
+        scope: NonNull<()>,
+        mark: Mark,
+        asked: Option<Waiting>,
+    ) {
         match self.waiting(asked) {
             Waiting::Anything => {
-                self.work_above(mark, event);
+                self.work_above(mark, scope, event);
                 self.wait_until(event);
             }
             Waiting::Below => self.wait_below(event, mark),
