@@ -29,6 +29,24 @@ pub fn blocking<R>(call: impl FnOnce() -> R) -> R {
     })
 }
 
+/// While it lives, somebody stands in.
+struct Absence<'w> {
+    worker: &'w Worker,
+    stand_in: Option<usize>,
+    /// By which the stand-in was called. A worker that is a stand-in itself, and leaves its stack during the call, may have got
+    /// another one meanwhile.
+    number: usize,
+}
+
+impl Drop for Absence<'_> {
+    fn drop(&mut self) {
+        self.worker.is_back();
+        if let Some(stand_in) = self.stand_in {
+            self.worker.shared().release_stand_in(stand_in, self.number);
+        }
+    }
+}
+
 impl Worker {
     /// Calls `call`, which may block: while it runs, a stand-in works in the place of this worker, so that as many as the
     /// pool has workers stay at work. [`blocking`] on a known worker.
@@ -44,6 +62,8 @@ impl Worker {
     /// - There are at most so many stand-ins as [`PoolBuilder::stand_ins`](crate::PoolBuilder::stand_ins) says. If all are busy, or
     ///   the system has no thread, or the pool does not make its threads itself
     ///   ([`build_with`](crate::PoolBuilder::build_with)), `call` is called all the same, and nobody stands in.
+    /// - Code of this worker's that [waits on a stack](crate::PoolBuilder::waiting_stacks), and could go on, waits until `call` has
+    ///   returned.
     /// - Of calls inside one another the outermost counts.
     ///
     /// # Panics
@@ -63,24 +83,21 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn blocking<R>(&self, call: impl FnOnce() -> R) -> R {
-        // While it lives, somebody stands in.
-        struct Absence<'w>(&'w Worker, Option<usize>);
-        impl Drop for Absence<'_> {
-            fn drop(&mut self) {
-                self.0.is_back(self.1);
-            }
-        }
-        if self.goes_away() {
-            let _absence = Absence(self, self.shared().call_stand_in(self.index()));
+        if !self.goes_away() {
             return call();
         }
+        let number = self.index();
+        let stand_in = self.shared().call_stand_in(number);
+        let _absence = Absence { worker: self, stand_in, number };
         call()
     }
 
-    /// This one, a stand-in, works for the worker with that number until it is `released`.
-    pub(crate) fn stand_in_for(&self, number: usize, released: &Flag) {
-        self.takes_number(number);
-        self.work_until(released);
+    /// This one, a stand-in, works for the worker whose number is that of the `caller`, until it is `released`. It may be let go and
+    /// called by another one before it looks.
+    pub(crate) fn stand_in_for(&self, caller: impl Fn() -> Option<usize>, released: &Flag) {
+        self.work_on(released, || {
+            caller().into_iter().for_each(|number| self.takes_number(number));
+        });
         self.steps_down();
     }
 

@@ -15,6 +15,7 @@ use crate::job::{self, Job, Line};
 use crate::kahn::Doubts;
 use crate::latch::Flag;
 use crate::meter::Counters;
+use crate::os;
 use crate::pool::{Pool, Seat, Shared};
 use crate::sleep::{Sleep, Summons};
 use crate::unwind::AbortOnUnwind;
@@ -196,6 +197,9 @@ impl Worker {
         let abort = AbortOnUnwind("a panic came out of a task");
         let closed = self.shared.closed();
         while !closed.is_set() {
+            if self.shared.is_lost() {
+                self.shared.end_of_the_lost();
+            }
             if let Some(found) = self.next(closed) {
                 self.execute(found);
             }
@@ -206,10 +210,17 @@ impl Worker {
     /// The same until `done`, for a frame on the thread's own stack: what is found runs on stacks of its own, where there are any,
     /// and on top of the frame where there are not.
     pub(crate) fn work_until(&self, done: &Flag) {
+        self.work_on(done, || ());
+    }
+
+    /// The same, and calls `between` before it looks for anything, and before it begins what it has found.
+    pub(crate) fn work_on(&self, done: &Flag, between: impl Fn()) {
         // Whoever waits here has a frame that others point into.
         let abort = AbortOnUnwind("a panic came out of a task");
         while !done.is_set() {
+            between();
             if let Some(found) = self.next(done) {
+                between();
                 self.start(found);
             }
         }
@@ -519,9 +530,13 @@ impl Worker {
     pub(crate) fn execute(&self, found: Found) {
         self.counters().tasks.increment();
         self.seat().now_runs(ptr::null_mut());
+        let generation = os::generation();
         // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken by us alone, from
         // where `found` says.
         unsafe { job::execute(found.job, self, found.from) }
+        if generation != os::generation() {
+            self.shared.end_of_the_lost();
+        }
     }
 
     /// Is about to call something that blocks; `false` if it has been already.
@@ -536,12 +551,9 @@ impl Worker {
     }
 
     /// The call that blocks is over.
-    pub(crate) fn is_back(&self, stand_in: Option<usize>) {
+    pub(crate) fn is_back(&self) {
         self.is_away.set(false);
         self.seat().does(Activity::Works);
-        if let Some(stand_in) = stand_in {
-            self.shared.release_stand_in(stand_in, self.index());
-        }
     }
 
     pub(crate) fn takes_number(&self, number: usize) {

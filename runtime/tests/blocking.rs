@@ -361,3 +361,86 @@ fn what_waits_at_a_stand_in_that_rests_goes_on() {
     end.add_permits(1);
     let _ = receiver.recv_timeout(SOON).expect("it goes on");
 }
+
+/// A stand-in leaves its stack during a blocking call of its own, is let go, and called by another worker. Whoever stands in for it is
+/// let go all the same.
+#[cfg(feature = "stacks")]
+#[test]
+fn a_stand_in_that_got_another_number_lets_its_own_stand_in_go() {
+    let pool = Pool::builder().workers(2).stand_ins(2).thread_name(|n| format!("w{n}")).build();
+    let (pool, gate) = (pool.unwrap(), Arc::new(Semaphore::new(0)));
+    let flags: Arc<[AtomicBool; 6]> = Arc::default();
+    let at = |n: usize| {
+        let flags = Arc::clone(&flags);
+        move || flags[n].store(true, Ordering::Release)
+    };
+    let wait = |n: usize| {
+        let flags = Arc::clone(&flags);
+        move || wait_until(&flags[n])
+    };
+    const OTHER_IS_BUSY: usize = 0;
+    const STAND_IN_WAITS: usize = 1;
+    const ONE_IS_BACK: usize = 2;
+    const OTHER_MAY_BLOCK: usize = 3;
+    const END: usize = 4;
+    const STACK_IS_BACK: usize = 5;
+    let (is_busy, may_block, end) = (at(OTHER_IS_BUSY), wait(OTHER_MAY_BLOCK), wait(END));
+    pool.spawn_at(1, move |w| {
+        is_busy();
+        may_block();
+        w.blocking(end);
+    });
+    let (other_is_busy, stand_in_waits) = (wait(OTHER_IS_BUSY), wait(STAND_IN_WAITS));
+    let (waits, is_back, stack_is_back) = (at(STAND_IN_WAITS), at(ONE_IS_BACK), at(STACK_IS_BACK));
+    let (end, permits) = (wait(END), Arc::clone(&gate));
+    pool.spawn_at(0, move |w| {
+        other_is_busy();
+        w.spawn(move |w| {
+            w.blocking(|| {
+                waits();
+                block_on(permits.acquire()).unwrap().forget();
+            });
+            stack_is_back();
+        });
+        w.blocking(stand_in_waits);
+        is_back();
+        end();
+    });
+    wait(ONE_IS_BACK)();
+    at(OTHER_MAY_BLOCK)();
+    // Only the first stand-in can have this number, since that worker blocks.
+    let (sender, receiver) = channel();
+    loop {
+        let sender = sender.clone();
+        pool.spawn(move |w| {
+            let name = thread::current().name().unwrap().to_owned();
+            sender.send((w.index(), name)).unwrap();
+        });
+        let (number, name) = receiver.recv_timeout(SOON).unwrap();
+        assert!(name.ends_with('\''), "both workers are busy: {name}");
+        if number == 1 {
+            break;
+        }
+    }
+    gate.add_permits(1);
+    wait(STACK_IS_BACK)();
+    at(END)();
+    // In the end all is done by workers.
+    let patience = Instant::now() + SOON;
+    loop {
+        let names = Mutex::new(HashSet::new());
+        pool.in_place_scope(|scope| {
+            for _ in 0..100 {
+                scope.spawn(|_| {
+                    names.lock().unwrap().insert(thread::current().name().unwrap().to_owned());
+                    thread::sleep(Duration::from_micros(100));
+                });
+            }
+        });
+        let names = names.into_inner().unwrap();
+        if names.iter().all(|name| !name.ends_with('\'')) {
+            break;
+        }
+        assert!(Instant::now() < patience, "a stand-in works on: {names:?}");
+    }
+}

@@ -4,13 +4,16 @@
 
 mod common;
 
+use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::message;
+use common::{Restless, message};
+use locksley::task::Task;
 use locksley::{Pool, Worker};
 
 /// Nobody builds a pool while somebody else forks.
@@ -325,4 +328,98 @@ fn a_pool_on_threads_of_ones_own_says_that_it_is_lost() {
         assert_eq!(end, End::Exit(8));
         assert_eq!(pool.run(|w| fib_on(w, 10)), 55);
     });
+}
+
+#[test]
+fn a_handle_of_a_task_that_was_lost_says_so() {
+    let _alone = alone();
+    let pool: &'static Pool = Box::leak(Box::new(Pool::new(1).unwrap()));
+    let lost = |what: &dyn Fn(Task<u8>)| {
+        let task = pool.spawn_future(std::future::pending());
+        let caught = in_a_child(|| {
+            let payload = catch_unwind(AssertUnwindSafe(|| what(task))).unwrap_err();
+            i32::from(!message(&*payload).contains("lost in a fork"))
+        });
+        assert_eq!(caught, End::Exit(0));
+    };
+    lost(&|task| assert!(task.join().is_err(), "joined"));
+    lost(&|task| assert!(locksley::block_on(task).is_err(), "awaited"));
+    lost(&|task| {
+        // By a worker of the pool that the child has.
+        pool.run(|_| assert!(locksley::block_on(task).is_err()));
+    });
+    // By the worker that forked, and for what had ended before.
+    let done = pool.spawn_future(async { 5 });
+    while !done.is_finished() {
+        thread::yield_now();
+    }
+    let end = pool.run(move |w| {
+        let task = w.spawn_future(std::future::pending::<()>());
+        in_a_child(|| {
+            assert_eq!(done.join().unwrap(), 5);
+            let payload = catch_unwind(AssertUnwindSafe(|| task.join())).unwrap_err();
+            i32::from(!message(&*payload).contains("lost in a fork"))
+        })
+    });
+    assert_eq!(end, End::Exit(0));
+    // The child's own tasks, in the pool that was built again.
+    let end = in_a_child(|| {
+        let task = pool.spawn_future(async { 6 });
+        task.join().unwrap()
+    });
+    assert_eq!(end, End::Exit(6));
+}
+
+/// The child's copy of the worker has a copy of everything that the parent's still has to do.
+#[test]
+fn a_task_that_returns_in_the_child_ends_it_and_nothing_runs_twice() {
+    const TASKS: usize = 20;
+    let _alone = alone();
+    // How the task comes to run, in which the process forks: from the root; in a join that waits for another task; in a scope that does.
+    type Run = fn(&Worker, Box<dyn FnOnce(&Worker) + Send>);
+    let runs: [Run; 4] = [
+        |w, forks| w.spawn(forks),
+        |w, forks| _ = w.join(|w| w.spawn(forks), |_| ()),
+        |w, forks| w.scope(|w, scope| scope.spawn_on(w, |w, _| forks(w))),
+        |w, forks| {
+            w.spawn(forks);
+            assert_eq!(w.spawn_future(async { 1 }).join().unwrap(), 1);
+        },
+    ];
+    for run in runs {
+        for stacks in [0, 100] {
+            for never_sleeps in [false, true] {
+                let builder = Pool::builder().workers(1).waiting_stacks(stacks);
+                let builder = if never_sleeps { builder.governor(Restless) } else { builder };
+                let pool = builder.build().unwrap();
+                let (mut reader, writer) = std::io::pipe().unwrap();
+                let (sender, receiver) = channel();
+                let here = std::process::id();
+                pool.spawn(move |w| {
+                    for _ in 0..TASKS {
+                        let mut writer = writer.try_clone().unwrap();
+                        w.spawn(move |_| {
+                            let is_here = std::process::id() == here;
+                            writer.write_all(if is_here { b"p" } else { b"c" }).unwrap();
+                        });
+                    }
+                    let forks = move |_: &Worker| {
+                        let child = fork_and_go_on();
+                        assert!(child >= 0);
+                        if child > 0 {
+                            // The parent goes on when the child could have.
+                            sender.send(end_of(child)).unwrap();
+                        }
+                    };
+                    run(w, Box::new(forks));
+                });
+                let end = receiver.recv().unwrap();
+                assert_eq!(end, End::Signal(libc::SIGABRT));
+                drop(pool);
+                let mut ran = String::new();
+                reader.read_to_string(&mut ran).unwrap();
+                assert_eq!(ran, "p".repeat(TASKS), "{stacks} stacks");
+            }
+        }
+    }
 }

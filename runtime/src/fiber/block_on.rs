@@ -16,12 +16,17 @@ use crate::worker::Worker;
 /// in [`sync`](crate::sync), what other crates have for futures, and the handles of [`task`s](crate::task) can all be waited for.
 ///
 /// What the worker runs meanwhile is any task. So do not hold a lock across this that is not made for futures, nor a borrow of a
-/// `RefCell` that others use, as they may want it on the same thread. Values that are set in thread-locals for the time of a call are
-/// not those of the waiter alone. A [pool](crate::Pool) that is dropped waits for closures that wait here, however long that
+/// `RefCell` that others use, as they may want it on the same thread. Values that are set in
+/// [thread-locals](crate::PoolBuilder::waiting_stacks#thread-locals) for the time of a call must not be relied on across this. A
+/// [pool](crate::Pool) that is dropped waits for closures that wait here, however long that
 /// takes.
 ///
 /// While a thread is unwinding, and where a pool has no [stack](crate::PoolBuilder::waiting_stacks) left, the worker stays on
 /// its stack and runs what it finds on top of the waiting frame.
+///
+/// A destructor that waits here while its thread unwinds, for what a suspended stack of the same worker holds, never ends. Nor does, in
+/// a child process that was made by `fork`, who waits for what another thread of the parent was to do, unless the future sees to that:
+/// the handles of tasks do, by a panic.
 ///
 /// # Panics
 /// If the future does.

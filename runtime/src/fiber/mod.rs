@@ -29,6 +29,8 @@ mod tests;
 mod switch;
 
 pub use block_on::block_on;
+#[cfg(all(test, loom))]
+pub(crate) use node::Ready;
 pub(crate) use node::{Node, Returns};
 pub(crate) use stacks::{Mark, Stacks};
 pub(crate) use supply::{StackOptions, Supply};

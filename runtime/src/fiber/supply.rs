@@ -1,5 +1,7 @@
 //! How many stacks there may be, and how large they are: for a whole pool.
 
+use std::ops::RangeInclusive;
+
 use super::switch::Stack;
 use crate::primitive::{AtomicUsize, Ordering};
 
@@ -14,6 +16,12 @@ pub(crate) struct StackOptions {
     pub(crate) most: usize,
     /// The size of each in bytes.
     pub(crate) bytes: usize,
+}
+
+impl StackOptions {
+    /// What a stack can have. At the least what corosensei asks for; at the most so much that a page more, and rounding up, cannot
+    /// overflow, which is far more than any system has addresses for.
+    pub(crate) const SIZES: RangeInclusive<usize> = 4096..=usize::MAX / 4;
 }
 
 impl Default for StackOptions {

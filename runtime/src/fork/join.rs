@@ -13,6 +13,9 @@ use crate::worker::Worker;
 /// the calling worker runs it next, for about the price of a call. On a thread that is no worker, both run in the
 /// [global pool](Pool::global).
 ///
+/// Who waits here for the second runs other tasks meanwhile ([`Waiting`]). So values that are set in
+/// [thread-locals](crate::PoolBuilder::waiting_stacks#thread-locals) for the time of a call must not be relied on across a join.
+///
 /// # Panics
 /// If a task panics, with its payload, after both have ended; if both do, with the first one's.
 ///

@@ -87,6 +87,10 @@ impl Hunt {
     pub(crate) fn run(&mut self, worker: &Worker, goal: Goal<'_>) -> Option<Found> {
         let abort = AbortOnUnwind("a governor panicked");
         let shared = worker.shared();
+        if shared.is_lost() {
+            // Nobody could ever give it anything but what is the parent's.
+            shared.end_of_the_lost();
+        }
         shared.sleep().begins_to_hunt();
         worker.seat().does(Activity::Hunts);
         let mut failures = 0;
@@ -358,10 +362,6 @@ impl Hunt {
             };
             let is_addressed = worker.has_mail() || !worker.seat().inbox().is_empty();
             let stay_awake = goal.is_reached(worker) || is_addressed || is_work_left;
-            if !stay_awake && shared.is_lost() {
-                // Nobody could ever wake it.
-                drop(AbortOnUnwind("a task waits for what was lost in a fork"));
-            }
             worker.counters().sleeps.add(u64::from(!stay_awake));
             stay_awake
         };

@@ -10,7 +10,7 @@ use crate::worker::Worker;
 /// run to their ends: as many items as took five microseconds before, or one that takes longer.
 ///
 /// # Errors
-/// [`Cancelled`] if some items were not visited.
+/// [`Cancelled`] if some items were not visited, or the token was cancelled before this began, though there were none.
 ///
 /// # Panics
 /// As [`for_each`](super::for_each); a panic comes before the error.
@@ -29,7 +29,7 @@ pub fn for_each_until<P: Parts>(
 /// [`map`](super::map) that stops as [`for_each_until`] does. What was returned before is dropped then.
 ///
 /// # Errors
-/// [`Cancelled`] if results are missing.
+/// [`Cancelled`] if results are missing, or the token was cancelled before this began, though there were no items.
 ///
 /// # Panics
 /// As [`map`](super::map); a panic comes before the error.
@@ -55,7 +55,7 @@ pub fn map_until<P: Parts, R: Send>(
 /// [`reduce`](super::reduce) that stops as [`for_each_until`] does.
 ///
 /// # Errors
-/// [`Cancelled`] if some items were left out.
+/// [`Cancelled`] if some items were left out, or the token was cancelled before this began, though there were none.
 ///
 /// # Panics
 /// As [`reduce`](super::reduce); a panic comes before the error.
@@ -83,7 +83,7 @@ pub fn reduce_until<P: Parts, R: Send>(
 /// without a token, bit for bit.
 ///
 /// # Errors
-/// [`Cancelled`] if some items were left out.
+/// [`Cancelled`] if some items were left out, or the token was cancelled before this began, though there were none.
 ///
 /// # Panics
 /// As [`reduce_in_shape`](super::reduce_in_shape); a panic comes before the error.
@@ -112,7 +112,7 @@ impl Worker {
     /// [`for_each_until`] on a known worker.
     ///
     /// # Errors
-    /// [`Cancelled`] if some items were not visited.
+    /// [`Cancelled`] if some items were not visited, or the token was cancelled before this began, though there were none.
     ///
     /// # Panics
     /// If the body panics, with its payload.
@@ -139,7 +139,7 @@ impl Worker {
     /// [`map_until`] on a known worker.
     ///
     /// # Errors
-    /// [`Cancelled`] if results are missing.
+    /// [`Cancelled`] if results are missing, or the token was cancelled before this began, though there were no items.
     ///
     /// # Panics
     /// If the body panics, with its payload.
@@ -170,7 +170,7 @@ impl Worker {
     /// [`reduce_until`] on a known worker.
     ///
     /// # Errors
-    /// [`Cancelled`] if some items were left out.
+    /// [`Cancelled`] if some items were left out, or the token was cancelled before this began, though there were none.
     ///
     /// # Panics
     /// If one of the functions panics, with its payload.
@@ -198,7 +198,7 @@ impl Worker {
     /// [`reduce_in_shape_until`] on a known worker.
     ///
     /// # Errors
-    /// [`Cancelled`] if some items were left out.
+    /// [`Cancelled`] if some items were left out, or the token was cancelled before this began, though there were none.
     ///
     /// # Panics
     /// If `leaf` is 0, or one of the functions panics, with its payload.

@@ -14,6 +14,7 @@ use super::thread::WorkerThread;
 use super::{Pool, global};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::DequeKind;
+use crate::fiber::StackOptions;
 use crate::fork::Waiting;
 use crate::hunt::{Balanced, Governor};
 use crate::os::Assists;
@@ -113,6 +114,15 @@ impl PoolBuilder {
     /// top of the waiting one, which then goes on when these have ended. A waiting stack takes the memory that it has used, two
     /// pages at least.
     ///
+    /// # Thread-locals
+    /// All stacks of a worker see the thread-locals of its one thread. While a call waits, other tasks run on that thread, begin,
+    /// wait in their turn, and go on in any order. So a value that is put into a thread-local for the time of a call and put back
+    /// after it (as `scoped_tls` does, or a guard that restores what was there) must not be relied on across a wait: two such calls on
+    /// stacks of one worker may end in the order in which they began, and then the second puts back what the first has taken
+    /// away. If what is put there is a pointer into a frame, it dangles. Pass such values as arguments, or set them
+    /// between two waits. With `waiting_stacks(0)` what begins during a wait ends before the wait does, as in rayon; so it is in
+    /// the drop-in for rayon, and in the global pool of a program that has the feature `rayon-variables`.
+    ///
     /// # Examples
     /// ```
     /// let pool = locksley::Pool::builder().workers(1).waiting_stacks(0).build()?;
@@ -126,11 +136,24 @@ impl PoolBuilder {
         self
     }
 
-    /// The size of each of these stacks in bytes, to which a page is added that cannot be touched; at least 4096. If not set: 1984
-    /// KiB, about what the standard library gives a thread.
+    /// The size of each of these stacks in bytes, to which a page is added that cannot be touched; from 4096 to a quarter of all
+    /// addresses, else there is a [`BuildError::WaitingStackSize`]. If not set: 1984 KiB, about what the standard library gives a
+    /// thread.
     ///
     /// Any task may come to run on one, so it should be as large as [`stack_size`](Self::stack_size). Memory is taken as it is
-    /// used.
+    /// used; where the system has no place for so large a one, there is none.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{BuildError, Pool};
+    ///
+    /// let pool = Pool::builder().workers(1).waiting_stack_size(64 << 10).build()?;
+    /// assert_eq!(pool.run(|w| locksley::block_on(w.spawn_future(async { 42 }))).unwrap(), 42);
+    ///
+    /// let none = Pool::builder().waiting_stack_size(100).build();
+    /// assert!(matches!(none, Err(BuildError::WaitingStackSize { asked: 100 })));
+    /// # Ok::<(), BuildError>(())
+    /// ```
     pub fn waiting_stack_size(mut self, bytes: usize) -> Self {
         self.makeup.rules.stacks.bytes = bytes;
         self
@@ -353,6 +376,10 @@ impl Rest {
         spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
         self.makeup.assists = assists.map_or_else(default_assists, Ok)?;
+        let asked = self.makeup.rules.stacks.bytes;
+        if !StackOptions::SIZES.contains(&asked) {
+            return Err(BuildError::WaitingStackSize { asked });
+        }
         let hooks = Arc::new(self.hooks);
         let pool = start::start(workers, self.begin, hooks, self.makeup, threads, spawn)?;
         pool.shared.sleep().resize(size);

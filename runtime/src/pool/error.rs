@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
+use crate::fiber::StackOptions;
 use crate::os::UnknownAssist;
 
 /// Why a pool could not be built. Nothing is left behind: workers that had started have ended.
@@ -18,6 +19,11 @@ pub enum BuildError {
         asked: usize,
         /// The most that there may be.
         most: usize,
+    },
+    /// Stacks were asked for that are smaller or larger than [one can be](crate::PoolBuilder::waiting_stack_size).
+    WaitingStackSize {
+        /// How many bytes were asked for.
+        asked: usize,
     },
     /// The environment variable `LOCKSLEY_WORKERS` is not a number of workers.
     Environment {
@@ -78,6 +84,10 @@ impl fmt::Display for BuildError {
             Self::NoWorkers => write!(f, "a pool needs at least one worker"),
             Self::TooManyWorkers { asked, most } => {
                 write!(f, "a pool has at most {most} workers, not {asked}")
+            }
+            Self::WaitingStackSize { asked } => {
+                let (least, most) = (StackOptions::SIZES.start(), StackOptions::SIZES.end());
+                write!(f, "a stack has from {least} to {most} bytes, not {asked}")
             }
             Self::Environment { value } => {
                 write!(f, "LOCKSLEY_WORKERS must be a whole number from 1, not {value:?}")

@@ -21,18 +21,20 @@ struct Global {
 }
 
 thread_local! {
-    static IN_A_HOOK: Cell<bool> = const { Cell::new(false) };
+    /// How many hooks this thread is in. A number, since on stacks that wait they need not end in order.
+    static IN_HOOKS: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Runs a hook of a pool that is being built. If that is the global one, the hook cannot wait for it.
 pub(super) fn in_a_hook<R>(hook: impl FnOnce() -> R) -> R {
-    struct Restore(bool);
-    impl Drop for Restore {
+    struct Leave;
+    impl Drop for Leave {
         fn drop(&mut self) {
-            IN_A_HOOK.set(self.0);
+            IN_HOOKS.set(IN_HOOKS.get() - 1);
         }
     }
-    let _restore = Restore(IN_A_HOOK.replace(true));
+    IN_HOOKS.set(IN_HOOKS.get() + 1);
+    let _leave = Leave;
     hook()
 }
 
@@ -102,7 +104,7 @@ fn build(
 ) -> Result<&'static Pool, (BuildError, Option<&'static Pool>)> {
     let is_being_built = || matches!(global.building.try_lock(), Err(TryLockError::WouldBlock));
     assert!(
-        !(IN_A_HOOK.get() && is_being_built()),
+        !(IN_HOOKS.get() > 0 && is_being_built()),
         "a hook cannot use the global pool while that is being built"
     );
     let _building = global.building.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,4 +113,45 @@ fn build(
     }
     let pool = pool().map_err(|error| (error, None))?;
     Ok(global.pool.get_or_init(|| Box::leak(Box::new(pool))))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{IN_HOOKS, in_a_hook};
+    use crate::sync::Semaphore;
+    use crate::{Pool, block_on};
+
+    /// Two threads for workers are made on stacks of one worker, by what waits meanwhile; the first ends first.
+    #[test]
+    fn hooks_need_not_end_in_order() {
+        let pool = Pool::new(1).unwrap();
+        let [first, second] = [(); 2].map(|()| Arc::new(Semaphore::new(0)));
+        let left = pool.run(|w| {
+            let (begun, end) = (Arc::clone(&second), Arc::clone(&first));
+            let one = w.spawn_future(async move {
+                in_a_hook(|| {
+                    begun.add_permits(1);
+                    block_on(end.acquire()).unwrap().forget();
+                });
+            });
+            block_on(second.acquire()).unwrap().forget();
+            let (begun, end) = (Arc::clone(&first), Arc::clone(&second));
+            let other = w.spawn_future(async move {
+                in_a_hook(|| {
+                    begun.add_permits(1);
+                    block_on(end.acquire()).unwrap().forget();
+                });
+            });
+            if cfg!(all(feature = "stacks", not(locksley_portable))) {
+                one.join().unwrap();
+            }
+            second.add_permits(1);
+            other.join().unwrap();
+            IN_HOOKS.get()
+        });
+        assert_eq!(left, 0);
+        assert_eq!(in_a_hook(|| IN_HOOKS.get()), 1);
+    }
 }

@@ -39,7 +39,8 @@ use crate::worker::Worker;
 /// then built again, as it was, when it is first used there: with as many workers, the same names, hooks and handlers; the
 /// global pool, too. What the parent's tasks were about is the parent's: in the child they are lost, and so
 /// is what a handle or scope would wait for there (a thread that waits for it panics, or, if it was a worker, ends the
-/// process, instead of hanging). The child may drop the pool. The thread that forked is no worker there, though it was one.
+/// process, instead of hanging; a future of your own that waits for something lost is not seen through). A worker that forked ends the
+/// child when it is done with the task in which it did, so that nothing is run in both. The child may drop the pool. The thread that forked is no worker there, though it was one.
 /// (As in any program, what lies in the frames of other threads is not to be relied on in the child: new threads may be given their
 /// stacks.) A fork should not come while another thread builds its first pool.
 ///

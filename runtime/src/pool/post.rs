@@ -1,6 +1,9 @@
 //! A post: where one stand-in serves, how a worker calls it, and how it is let go. The README beside this file has the states
 //! and the argument.
 
+use std::ptr::NonNull;
+
+use crate::fiber::{Node, Returns};
 use crate::latch::Flag;
 use crate::os::Futex;
 use crate::primitive::Ordering;
@@ -49,6 +52,14 @@ impl Post {
         &self.word
     }
 
+    /// The number of the worker that has called the stand-in; `None` if nobody wants it.
+    pub(super) fn caller(&self) -> Option<usize> {
+        match self.word.seen() {
+            VACANT | RESTING | Flag::SET => None,
+            word => Some(caller(word)),
+        }
+    }
+
     /// A worker calls the stand-in, unless somebody else has.
     pub(super) fn call(&self, number: usize) -> Option<Called> {
         let mut before = self.word.seen();
@@ -74,23 +85,30 @@ impl Post {
         let _ = self.word.exchange(called_by(number), VACANT);
     }
 
-    /// The worker that has called it needs it no more. The caller then wakes it, if it sleeps in the pool.
-    pub(super) fn release(&self, number: usize) {
-        // It fails if the pool has been closed: then it was released.
-        let _ = self.word.exchange(called_by(number), Flag::SET);
+    /// The worker that has called it needs it no more. The caller then wakes it, if it sleeps in the pool. `false` if it was released
+    /// when the pool was closed.
+    pub(super) fn release(&self, number: usize) -> bool {
+        self.word.exchange(called_by(number), Flag::SET).is_ok()
     }
 
     /// The pool has been closed: the stand-in ends. The caller then wakes it, if it sleeps in the pool.
     pub(super) fn close(&self) {
-        let word = self.word.seen();
-        if !matches!(word, VACANT | RESTING | Flag::SET) {
-            self.release(caller(word));
-        }
+        // It fails if the stand-in has just been let go, and if somebody else calls, that one lets it go.
+        let _ = self.caller().map(|number| self.release(number));
         self.ring();
     }
 
-    /// Also for who gives back a stack of the stand-in's, which may rest.
-    pub(super) fn ring(&self) {
+    /// Gives back a stack of the stand-in's, which may rest.
+    ///
+    /// # Safety
+    /// As for [`Returns::send`]; the returns are the stand-in's.
+    pub(super) unsafe fn give_back(&self, stack: NonNull<Node>, returns: &Returns) {
+        // SAFETY: as the caller promises.
+        unsafe { returns.send(stack) };
+        self.ring();
+    }
+
+    fn ring(&self) {
         // Release pairs with the acquire in `attend`: who finds it rung sees why.
         self.bell.word().swap(RUNG, Ordering::Release);
         self.bell.wake();
@@ -124,7 +142,7 @@ impl Post {
                         self.bell.wait(SILENT);
                     }
                 }
-                word => return Some(Duty::Worker(caller(word))),
+                _ => return Some(Duty::Call),
             }
         }
     }
@@ -133,25 +151,28 @@ impl Post {
 /// What a stand-in is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Duty {
-    /// To work for that worker until it is released.
-    Worker(usize),
+    /// To work for the [caller](Post::caller) until it is released.
+    Call,
     /// To go on with its own stacks that waited, and are ready.
     Returns,
 }
 
 #[cfg(all(test, loom))]
 mod models {
+    use std::ptr::NonNull;
+
     use loom::sync::Arc;
     use loom::thread;
 
     use super::{Called, Duty, Post};
+    use crate::fiber::{Node, Ready, Returns};
     use crate::latch::Flag;
     use crate::primitive::{AtomicUsize, Ordering};
 
     struct Place {
         post: Post,
         closed: Flag,
-        /// How often a stand-in came, and what it was called for.
+        /// A bit for each worker: whom it has served, and who wants it.
         served: AtomicUsize,
         wanted: AtomicUsize,
     }
@@ -170,13 +191,18 @@ mod models {
         /// What a stand-in's thread does, but that it waits instead of working.
         fn serve(&self) {
             while let Some(duty) = self.post.attend(|| self.closed.is_set(), || false) {
-                let Duty::Worker(number) = duty else { unreachable!("it has no stacks") };
+                assert_eq!(duty, Duty::Call, "it has no stacks");
+                self.work();
+            }
+        }
+
+        /// It may be let go and called again before it looks.
+        fn work(&self) {
+            while let Some(number) = self.post.caller() {
                 // Relaxed: what the caller did before it called is seen because it called.
                 assert!(self.wanted.load(Ordering::Relaxed) & 1 << number != 0);
-                self.served.fetch_add(1, Ordering::Relaxed);
-                while !self.post.is_released().is_set() {
-                    thread::yield_now();
-                }
+                self.served.fetch_or(1 << number, Ordering::Relaxed);
+                thread::yield_now();
             }
         }
 
@@ -207,14 +233,14 @@ mod models {
             let server = place.clone();
             let server = thread::spawn(move || server.serve());
             assert_eq!(place.post.call(1), None, "it is called already");
-            place.post.release(0);
+            assert!(place.post.release(0));
             place.want(1);
             assert_eq!(place.post.call(1), Some(Called::Comes));
-            // Nobody else could do what has to be done now.
-            while place.served.load(Ordering::Relaxed) == 0 {
+            // Nobody else could do what has to be done now; and it is done under that number.
+            while place.served.load(Ordering::Relaxed) & 1 << 1 == 0 {
                 thread::yield_now();
             }
-            place.post.release(1);
+            assert!(place.post.release(1));
             place.close();
             server.join().unwrap();
         });
@@ -229,14 +255,14 @@ mod models {
             assert_eq!(place.post.call(0), Some(Called::NeedsThread));
             let server = place.clone();
             let server = thread::spawn(move || server.serve());
-            place.post.release(0);
+            assert!(place.post.release(0));
             let other = place.clone();
             let call = |place: &Place, number| {
                 place.want(number);
                 let called = place.post.call(number).is_some();
                 if called {
                     assert_eq!(place.post.call(3), None);
-                    place.post.release(number);
+                    assert!(place.post.release(number));
                 }
             };
             let other = thread::spawn(move || call(&other, 1));
@@ -258,8 +284,54 @@ mod models {
             let server = thread::spawn(move || server.serve());
             let closer = place.clone();
             let closer = thread::spawn(move || closer.close());
-            place.post.release(0);
+            assert!(place.post.release(0) || place.closed.is_set(), "else it was called by 0");
             closer.join().unwrap();
+            server.join().unwrap();
+        });
+    }
+
+    /// A stack of the stand-in's comes back while nobody wants it, and it is about to rest.
+    #[test]
+    fn loom_post_a_stack_comes_back_to_who_rests() {
+        check(3, || {
+            let place = Place::new();
+            let shared = Arc::new((Flag::new(), Returns::new()));
+            assert_eq!(place.post.call(0), Some(Called::NeedsThread));
+            let server = {
+                let (place, shared) = (place.clone(), shared.clone());
+                thread::spawn(move || {
+                    let (event, returns) = &*shared;
+                    let node = NonNull::from(Box::leak(Box::new(Node::new())));
+                    // SAFETY: it does nothing with the node until it has come back.
+                    let waits = unsafe { event.await_by(node) }.is_ok();
+                    // It ends when its stack has come back: nothing else would wake it.
+                    let ready = Ready::new();
+                    while waits && ready.is_empty() {
+                        let duty = place.post.attend(|| false, || !returns.is_empty());
+                        match duty.expect("the pool is not closed") {
+                            Duty::Call => thread::yield_now(),
+                            Duty::Returns => ready.fetch(returns),
+                        }
+                    }
+                    let back = ready.take(returns);
+                    assert_eq!(back, waits.then_some(node));
+                    assert!(event.is_set());
+                    // SAFETY: made above; whoever had it has given it back.
+                    drop(unsafe { Box::from_raw(node.as_ptr()) });
+                })
+            };
+            let setter = {
+                let (place, shared) = (place.clone(), shared.clone());
+                thread::spawn(move || {
+                    let (event, returns) = &*shared;
+                    if let Some(node) = event.set_for_stacks() {
+                        // SAFETY: just taken from the flag; of the only stand-in.
+                        unsafe { place.post.give_back(node, returns) };
+                    }
+                })
+            };
+            assert!(place.post.release(0));
+            setter.join().unwrap();
             server.join().unwrap();
         });
     }

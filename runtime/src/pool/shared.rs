@@ -29,7 +29,7 @@ use crate::worker::Worker;
 /// Called with the payload of a detached task that panicked.
 pub(crate) type PanicHandler = dyn Fn(Payload) + Send + Sync;
 
-/// The heart of a pool. It lives as long as the last worker.
+/// The heart of a pool. It lives as long as the last worker, handle of the pool, and waker of who [blocks](crate::block_on) here.
 pub(crate) struct Shared {
     /// Those of the workers, and behind them those of stand-ins.
     seats: Box<[CachePadded<Seat>]>,
@@ -317,6 +317,15 @@ impl Shared {
         self.generation != os::generation()
     }
 
+    /// Ends the process: a worker that has forked is done, in the child, with the task in which it did, or waits for others.
+    /// Whatever it could go on with is the parent's, which does it itself.
+    #[cold]
+    pub(crate) fn end_of_the_lost(&self) -> ! {
+        debug_assert!(self.is_lost());
+        drop(AbortOnUnwind("a worker goes on with what was lost in a fork"));
+        unreachable!("the process has ended");
+    }
+
     /// Those of the workers, who come first, and of all stand-ins that there may be.
     pub(crate) fn seats(&self) -> usize {
         self.seats.len()
@@ -497,11 +506,13 @@ impl Shared {
     /// What a worker waits for has happened, and that was published before. If a stack of its own waited, that is given back.
     pub(crate) fn wake(&self, worker: usize, stack: Option<NonNull<Node>>) {
         if let Some(stack) = stack {
-            // SAFETY: what sets a flag for stacks hands the node over, once; alive, since its stack waits.
-            unsafe { self.seats[worker].returns.send(stack) };
-            // A stand-in that nobody wants does not sleep in the pool.
-            if let Some(stand_in) = worker.checked_sub(self.workers) {
-                self.stand_ins.ring(stand_in);
+            let returns = &self.seats[worker].returns;
+            match worker.checked_sub(self.workers) {
+                // SAFETY: what sets a flag for stacks hands the node over, once; alive, since its stack waits.
+                None => unsafe { returns.send(stack) },
+                // It does not sleep in the pool if nobody wants it.
+                // SAFETY: as above.
+                Some(stand_in) => unsafe { self.stand_ins.give_back(stand_in, stack, returns) },
             }
         }
         self.sleep.wake(worker);

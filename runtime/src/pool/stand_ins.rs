@@ -1,6 +1,7 @@
 //! Stand-ins: threads that work in the place of workers which are blocked in system calls.
 
 use std::io;
+use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -8,6 +9,7 @@ use super::builder::Affinity;
 use super::post::{Called, Duty, Post};
 use super::shared::Shared;
 use super::start::{Hook, Hooks, Threads};
+use crate::fiber::{Node, Returns};
 use crate::latch::Flag;
 use crate::os::{self, Assists};
 use crate::primitive::CachePadded;
@@ -54,9 +56,18 @@ impl StandIns {
         self.places.iter().for_each(|place| place.post.close());
     }
 
-    /// A stack was given back to that stand-in, which may rest.
-    pub(super) fn ring(&self, stand_in: usize) {
-        self.places[stand_in].post.ring();
+    /// Gives back a stack of that stand-in's, which may rest.
+    ///
+    /// # Safety
+    /// As for [`Returns::send`]; the returns are that stand-in's.
+    pub(super) unsafe fn give_back(
+        &self,
+        stand_in: usize,
+        stack: NonNull<Node>,
+        returns: &Returns,
+    ) {
+        // SAFETY: as the caller promises.
+        unsafe { self.places[stand_in].post.give_back(stack, returns) };
     }
 
     /// The threads that there have been, to be waited for, once the pool is closed.
@@ -88,7 +99,8 @@ impl Shared {
 
     /// The worker with that number is back. Its stand-in steps down when it has ended what it is about.
     pub(crate) fn release_stand_in(&self, stand_in: usize, number: usize) {
-        self.stand_ins().places[stand_in].post.release(number);
+        let was_released = self.stand_ins().places[stand_in].post.release(number);
+        debug_assert!(was_released || self.closed().is_set(), "{number} has not called {stand_in}");
         // As when a latch has been set.
         self.sleep().wake(self.workers() + stand_in);
     }
@@ -142,7 +154,7 @@ fn serve(shared: &Arc<Shared>, stand_in: usize, number: usize) {
         let attend = || place.post.attend(|| shared.closed().is_set(), || worker.has_ready_stack());
         while let Some(duty) = attend() {
             match duty {
-                Duty::Worker(number) => worker.stand_in_for(number, place.post.is_released()),
+                Duty::Call => worker.stand_in_for(|| place.post.caller(), place.post.is_released()),
                 Duty::Returns => worker.resume_all(),
             }
         }

@@ -17,7 +17,8 @@ use crate::worker::Worker;
 
 /// A future that runs on the workers of a pool, and what it will return: made by [`task::spawn`](super::spawn).
 ///
-/// It is a future itself, which gives what the task returned, or why it returned nothing. Dropping it lets the task go on by
+/// It is a future itself, which gives what the task returned, or why it returned nothing; it panics if it is polled once more after that,
+/// or where [`join`](Self::join) would. Dropping it lets the task go on by
 /// itself, as [`detach`](Self::detach) does.
 ///
 /// # Examples
@@ -118,13 +119,15 @@ impl<T> Task<T> {
     /// Waits until the task is over, from code that is not `async`.
     ///
     /// A worker, of whatever pool, runs other tasks meanwhile; any other thread blocks. Do not join a task from inside of
-    /// itself, nor one that waits for the calling one: neither would ever end.
+    /// itself, nor one that waits for the calling one: neither would ever end. Values that are set in
+    /// [thread-locals](crate::PoolBuilder::waiting_stacks#thread-locals) for the time of a call must not be relied on across this.
     ///
     /// # Errors
     /// [`TaskError`], if the task panicked or was cancelled.
     ///
     /// # Panics
-    /// If the outcome was taken before, by polling the handle.
+    /// If the outcome was taken before, by polling the handle; and in a child process that was made by `fork`, if the task is one of
+    /// the parent's that has not ended there.
     ///
     /// # Examples
     /// ```
@@ -134,6 +137,7 @@ impl<T> Task<T> {
     pub fn join(mut self) -> Result<T, TaskError> {
         let header = self.header().expect(TAKEN);
         if !header.state.is_finished() {
+            header.must_be_of_this_process();
             Worker::with_current(|current| {
                 let is_home =
                     |worker: &Worker| header::is_home(header, Arc::as_ptr(worker.shared()).cast());
@@ -193,6 +197,7 @@ impl<T> Future for Task<T> {
         if header.state.is_finished() {
             return Poll::Ready(self.take());
         }
+        header.must_be_of_this_process();
         let left = self.leave_waker(|before| match before {
             Some(before) if before.will_wake(context.waker()) => before,
             _ => context.waker().clone(),

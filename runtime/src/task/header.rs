@@ -8,6 +8,7 @@ use std::task::Waker;
 use super::shelf::Links;
 use super::state::{State, Woken};
 use crate::job::Job;
+use crate::os;
 use crate::primitive::{AtomicU32, Ordering};
 
 /// The first part of a task's one allocation. Its own first field is the job, so the task's address is the word that goes into
@@ -21,6 +22,8 @@ pub(super) struct Header {
     home: *const (),
     /// The worker that last ran it.
     last: AtomicU32,
+    /// That of the process in which it was made.
+    generation: u32,
     pub(super) links: Links,
     /// Belongs to the handle, and while the state says that there is an awaiter to whoever finishes the task.
     awaiter: UnsafeCell<MaybeUninit<Waker>>,
@@ -47,11 +50,17 @@ impl Header {
             table,
             home,
             last,
+            generation: os::generation(),
             links,
             awaiter: UnsafeCell::new(MaybeUninit::uninit()),
             #[cfg(all(test, loom))]
             watch: super::models::Watch::new(),
         }
+    }
+
+    /// Panics if this is the child of the process in which the task was made: nobody is there to finish it.
+    pub(super) fn must_be_of_this_process(&self) {
+        assert_eq!(self.generation, os::generation(), "a task was lost in a fork");
     }
 
     /// Tells the model checker that the caller counts on the task being alive.
