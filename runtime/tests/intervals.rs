@@ -111,9 +111,13 @@ fn what_has_no_order_overlaps() {
     let pool = Pool::new(3).unwrap();
     let all = Barrier::new(3);
     let result = Root::new("root").on(&pool).run(|root| {
-        let first = root.interval("first").spawn(|_| drop(all.wait()));
+        let first = root.interval("first").spawn(|_| {
+            all.wait();
+        });
         // After a start: beside it.
-        root.interval("beside").after(first.start()).spawn(|_| drop(all.wait()));
+        root.interval("beside").after(first.start()).spawn(|_| {
+            all.wait();
+        });
         all.wait();
     });
     assert_eq!(result, Ok(()));
@@ -308,6 +312,34 @@ fn locks_are_given_back_by_who_panics_and_not_taken_by_who_does_not_run() {
     assert_eq!(lock.into_inner(), 11);
 }
 
+/// Whose start has failed has taken no lock, and gives none back.
+#[test]
+fn a_failed_start_leaves_its_locks_alone() {
+    let lock = Lock::new(());
+    for _ in 0..3 {
+        let end = intervals::run("root", |root| {
+            let cancelled = root.interval("cancelled").spawn(|cx| cx.cancel());
+            let mut never = root.interval("never").after(cancelled);
+            let _key = never.lock(&lock);
+            never.spawn(|_| unreachable!());
+        });
+        assert!(end.is_err());
+    }
+    let inside = AtomicUsize::new(0);
+    let result = Root::new("root").on(&Pool::new(3).unwrap()).run(|root| {
+        for _ in 0..200 {
+            let mut user = root.interval("user");
+            let _key = user.lock(&lock);
+            user.spawn(|_| {
+                assert_eq!(inside.fetch_add(1, Ordering::AcqRel), 0);
+                std::thread::yield_now();
+                inside.fetch_sub(1, Ordering::AcqRel);
+            });
+        }
+    });
+    assert_eq!(result, Ok(()));
+}
+
 #[test]
 fn roots_share_a_lock() {
     let pools = [Pool::new(2).unwrap(), Pool::new(2).unwrap()];
@@ -500,7 +532,9 @@ fn two_edges_that_are_added_at_once_close_no_cycle() {
                     let others = ends.lock().unwrap().clone();
                     let other = others.into_iter().find(|&end| end != cx.end()).unwrap();
                     match cx.interval("child").after(other).try_spawn(|_| ()) {
-                        Ok(_) => drop(tally.fetch_add(1, Ordering::AcqRel)),
+                        Ok(_) => {
+                            tally.fetch_add(1, Ordering::AcqRel);
+                        }
                         Err(refused) => assert!(matches!(refused, Refusal::Cycle { .. })),
                     }
                     both.wait();

@@ -250,9 +250,13 @@ impl Holding {
         }
     }
 
+    /// Gives back those that were taken: none, if the start has failed.
+    ///
     /// Called once, at the end.
     pub(super) fn give_back(&self) {
-        for lock in &self.locks {
+        // SAFETY: the end has occurred, so nobody takes any more.
+        let taken = self.progress.with_mut(|own| unsafe { (*own).taken });
+        for lock in &self.locks[..taken] {
             // SAFETY: locks outlive the root.
             unsafe { lock.as_ref() }.add_permits(1);
         }
