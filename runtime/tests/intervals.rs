@@ -4,8 +4,9 @@ mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Barrier, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use common::{message, pools};
 use locksley::Pool;
@@ -46,13 +47,7 @@ fn results_and_bodies_are_dropped_once() {
     let (bodies_ref, results_ref) = (&bodies, &results);
     let end = catch_unwind(AssertUnwindSafe(|| {
         Root::new("root").on(&pool).run(|root| {
-            let panics = root.interval("panics").spawn(|_| {
-                // So that what comes after it is made before.
-                std::thread::sleep(std::time::Duration::from_millis(5));
-                if bodies_ref.load(Ordering::Acquire) < 1000 {
-                    panic!("no more arrows");
-                }
-            });
+            let panics = root.interval("panics").spawn(|_| panic!("no more arrows"));
             for n in 0..30 {
                 let body = Dropped(bodies_ref);
                 let builder = root.interval("one of 30");
@@ -117,9 +112,13 @@ fn what_has_no_order_overlaps() {
     let pool = Pool::new(3).unwrap();
     let all = Barrier::new(3);
     let result = Root::new("root").on(&pool).run(|root| {
-        let first = root.interval("first").spawn(|_| drop(all.wait()));
+        let first = root.interval("first").spawn(|_| {
+            all.wait();
+        });
         // After a start: beside it.
-        root.interval("beside").after(first.start()).spawn(|_| drop(all.wait()));
+        root.interval("beside").after(first.start()).spawn(|_| {
+            all.wait();
+        });
         all.wait();
     });
     assert_eq!(result, Ok(()));
@@ -314,6 +313,96 @@ fn locks_are_given_back_by_who_panics_and_not_taken_by_who_does_not_run() {
     assert_eq!(lock.into_inner(), 11);
 }
 
+/// Whose start has failed has taken no lock, and gives none back.
+#[test]
+fn a_failed_start_leaves_its_locks_alone() {
+    let lock = Lock::new(());
+    for _ in 0..3 {
+        let end = intervals::run("root", |root| {
+            let cancelled = root.interval("cancelled").spawn(|cx| cx.cancel());
+            let mut never = root.interval("never").after(cancelled);
+            let _key = never.lock(&lock);
+            never.spawn(|_| unreachable!());
+        });
+        assert!(end.is_err());
+    }
+    // Whether it waits for what has failed, or comes when that has failed already.
+    let pool = Pool::new(2).unwrap();
+    let end = Root::new("root").on(&pool).run(|root| {
+        let cancelled = root.interval("cancelled").spawn(|cx| cx.cancel());
+        while !cancelled.end().has_occurred() {
+            std::thread::yield_now();
+        }
+        let mut never = root.interval("never").after(cancelled);
+        let _key = never.lock(&lock);
+        never.spawn(|_| unreachable!());
+    });
+    assert!(end.is_err());
+    let inside = AtomicUsize::new(0);
+    let result = Root::new("root").on(&pool).run(|root| {
+        for _ in 0..2 {
+            let mut user = root.interval("user");
+            let _key = user.lock(&lock);
+            user.spawn(|_| {
+                inside.fetch_add(1, Ordering::AcqRel);
+                // Were there more permits than one, the other would come.
+                let patience = Instant::now() + Duration::from_millis(100);
+                while Instant::now() < patience {
+                    assert_eq!(inside.load(Ordering::Acquire), 1, "two have the lock");
+                    std::thread::yield_now();
+                }
+                inside.fetch_sub(1, Ordering::AcqRel);
+            });
+        }
+    });
+    assert_eq!(result, Ok(()));
+}
+
+/// What a body that will not run waits for, in its destructor, is not kept back by that.
+#[test]
+fn a_destructor_that_waits_keeps_back_only_what_depends_on_it() {
+    struct Waits(Receiver<()>);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            self.0.recv_timeout(Duration::from_secs(20)).expect("the other runs meanwhile");
+        }
+    }
+    let pool = Pool::new(2).unwrap();
+    // Whichever of the two is let go first.
+    for is_first in [false, true] {
+        let (sender, receiver) = channel();
+        let end = Root::new("root").on(&pool).run(|root| {
+            let fails = root.interval("fails").spawn(|cx| cx.cancel());
+            let ready = AtomicBool::new(false);
+            let ready = Arc::new(ready);
+            let told = Arc::clone(&ready);
+            let ends_well = root.interval("ends well").after(fails.start()).spawn(move |_| {
+                until(&told);
+            });
+            let sends = || {
+                root.interval("sends").after(ends_well).spawn(move |_| sender.send(()).unwrap());
+            };
+            let waits = || {
+                let waits = Waits(receiver);
+                let builder = root.interval("waits").after(ends_well).after(fails);
+                builder.spawn(move |_| unreachable!("{:p}", &waits));
+            };
+            if is_first {
+                waits();
+                sends();
+            } else {
+                sends();
+                waits();
+            }
+            while !fails.end().has_occurred() {
+                std::thread::yield_now();
+            }
+            ready.store(true, Ordering::Release);
+        });
+        assert_eq!(end.unwrap_err().interval(), "fails");
+    }
+}
+
 #[test]
 fn roots_share_a_lock() {
     let pools = [Pool::new(2).unwrap(), Pool::new(2).unwrap()];
@@ -506,7 +595,9 @@ fn two_edges_that_are_added_at_once_close_no_cycle() {
                     let others = ends.lock().unwrap().clone();
                     let other = others.into_iter().find(|&end| end != cx.end()).unwrap();
                     match cx.interval("child").after(other).try_spawn(|_| ()) {
-                        Ok(_) => drop(tally.fetch_add(1, Ordering::AcqRel)),
+                        Ok(_) => {
+                            tally.fetch_add(1, Ordering::AcqRel);
+                        }
                         Err(refused) => assert!(matches!(refused, Refusal::Cycle { .. })),
                     }
                     both.wait();
@@ -549,8 +640,8 @@ fn guarded_data_is_never_shared_and_changed() {
 
 type Accesses = for<'g, 'env> fn(&Context<'g, 'env>, &'env Guarded<u8>, &'env Lock<()>);
 
-/// What a checked root says of some accesses: the same, whatever the schedule.
-fn checked(body: Accesses) -> Option<String> {
+/// What a checked root says of some accesses, on each pool: something, or nothing, whatever the schedule.
+fn checked(body: Accesses) -> Option<Vec<String>> {
     let mut messages = Vec::new();
     for pool in pools() {
         let (guarded, lock) = (Guarded::new(0), Lock::new(()));
@@ -560,7 +651,22 @@ fn checked(body: Accesses) -> Option<String> {
     }
     let is_said = messages[0].is_some();
     assert!(messages.iter().all(|message| message.is_some() == is_said), "{messages:?}");
-    messages.swap_remove(0)
+    messages.into_iter().collect()
+}
+
+/// That these two are told of, and nobody else: both, or one while the other's access lasts.
+fn are_told(texts: Option<Vec<String>>, [one, other]: [&str; 2]) {
+    let mut right = Vec::new();
+    for (one, other) in [(one, other), (other, one)] {
+        right.push(format!(
+            "`{one}` and `{other}` use the same guarded data, and nothing orders them"
+        ));
+        right.push(format!("`{one}` changes what others use at the same time"));
+        right.push(format!("`{one}` reads what is being changed"));
+    }
+    for text in texts.expect("nothing orders them") {
+        assert!(right.contains(&text), "{text}");
+    }
 }
 
 #[test]
@@ -633,10 +739,7 @@ fn what_nothing_orders_is_told_with_both_names() {
         });
     };
     for accesses in [unordered, by_starts, read_and_write, in_one_holder] {
-        let text = checked(accesses).expect("nothing orders them");
-        let both = text.contains("`first`") && text.contains("`second`");
-        let at_once = text.contains("while") || text.contains("use") || text.contains("reads");
-        assert!(both || at_once, "{text}");
+        are_told(checked(accesses), ["first", "second"]);
     }
     // Where one runs after the other, both are named.
     let pool = Pool::new(1).unwrap();
@@ -654,7 +757,93 @@ fn what_a_parent_does_after_making_a_child_is_not_ordered() {
         root.interval("child").spawn(|cx| *data.write(cx) += 1);
         *data.write(root) += 1;
     };
-    assert!(checked(late).is_some());
+    are_told(checked(late), ["root", "child"]);
+}
+
+#[test]
+fn what_a_guard_lasts_for_is_not_ordered() {
+    let changes: Accesses = |root, data, _| {
+        let mut own = data.write(root);
+        root.interval("child").spawn(|cx| *data.write(cx) += 1);
+        *own += 1;
+    };
+    are_told(checked(changes), ["root", "child"]);
+    let reads: Accesses = |root, data, _| {
+        let own = data.read(root);
+        root.interval("child").spawn(|cx| *data.write(cx) += 1);
+        assert_eq!(*own, 0);
+    };
+    are_told(checked(reads), ["root", "child"]);
+    let ends_before: Accesses = |root, data, _| {
+        {
+            let mut own = data.write(root);
+            root.interval("other").spawn(|_| ());
+            *own += 1;
+        }
+        root.interval("child").spawn(|cx| *data.write(cx) += 1);
+    };
+    assert_eq!(checked(ends_before), None);
+}
+
+#[test]
+fn what_was_refused_orders_nothing() {
+    let refused: Accesses = |root, data, _| {
+        let first = root.interval("first").spawn(|cx| *data.write(cx) += 1);
+        let parent = root.interval("parent").spawn(move |cx| {
+            let refused = cx.interval("refused").after(first).after(cx.end());
+            assert!(refused.try_spawn(|_| ()).is_err());
+        });
+        root.interval("second").after(parent).spawn(|cx| *data.write(cx) += 1);
+    };
+    are_told(checked(refused), ["first", "second"]);
+}
+
+#[test]
+fn a_lock_orders_only_those_under_it() {
+    // The last is after the one that comes second this time; the next time the other may.
+    let after_one: Accesses = |root, data, lock| {
+        let [_, second] = ["first", "second"].map(|name| {
+            let mut holder = root.interval(name);
+            let _key = holder.lock(lock);
+            holder.spawn(|cx| *data.write(cx) += 1)
+        });
+        root.interval("last").after(second).spawn(|cx| *data.write(cx) += 1);
+    };
+    are_told(checked(after_one), ["first", "last"]);
+    // The first comes before the second; the third shares a lock with that one alone.
+    let before_one: Accesses = |root, data, lock| {
+        let first = root.interval("first").spawn(|cx| *data.read(cx));
+        let mut second = root.interval("second").after(first);
+        let _key = second.lock(lock);
+        let second = second.spawn(|cx| *data.write(cx) += 1);
+        let mut third = root.interval("third").after(second.start());
+        let _key = third.lock(lock);
+        third.spawn(|cx| *data.write(cx) += 1);
+    };
+    // By the start of the second, the third comes after the first.
+    assert_eq!(checked(before_one), None);
+    let beside: Accesses = |root, data, lock| {
+        let first = root.interval("first").spawn(|cx| *data.read(cx));
+        let mut second = root.interval("second").after(first);
+        let _key = second.lock(lock);
+        second.spawn(|cx| *data.write(cx) += 1);
+        let mut third = root.interval("third");
+        let _key = third.lock(lock);
+        third.spawn(|cx| *data.write(cx) += 1);
+    };
+    are_told(checked(beside), ["first", "third"]);
+    // One after all of them needs no lock.
+    let after_all: Accesses = |root, data, lock| {
+        let holders: Vec<_> = (0..3)
+            .map(|_| {
+                let mut holder = root.interval("holder");
+                let _key = holder.lock(lock);
+                holder.spawn(|cx| *data.write(cx) += 1)
+            })
+            .collect();
+        root.interval("last").after_all(holders).spawn(|cx| *data.write(cx) += 1);
+    };
+    assert_eq!(checked(after_all), None);
 }
 
 #[test]

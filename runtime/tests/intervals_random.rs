@@ -215,7 +215,7 @@ fn make<'g, 'env>(
     });
     let before = world.edges.lock().unwrap().len();
     world.edges.lock().unwrap().extend(edges.iter().map(|&(from, to, _)| (from, to)));
-    let (inside, next) = (Arc::clone(points), Choices(choices.0 ^ number as u64 * 0x51_7C_C1));
+    let (inside, next) = (Arc::clone(points), Choices(choices.0 ^ (number as u64 * 0x51_7C_C1)));
     let result = builder.try_spawn(move |cx| {
         for key in &mut keys {
             *key.write(cx) += 1;
@@ -303,11 +303,11 @@ fn judge(world: &World) {
         assert_eq!(begun(number) != 0, runs, "{number} of {known:?}");
         assert_eq!(ended(number) != 0, runs, "{number}");
     }
-    for number in 0..MOST {
+    for (number, known) in known.iter().enumerate() {
         if begun(number) == 0 {
             continue;
         }
-        if let Some(parent) = known[number].parent {
+        if let Some(parent) = known.parent {
             assert!(begun(parent) < begun(number), "{number} begins after its parent");
         }
         for (later, side) in world.after((number, Side::End)) {

@@ -23,9 +23,15 @@ pub struct Builder<'c, 'g, 'env: 'g> {
     parent: &'c Context<'g, 'env>,
     name: Cow<'static, str>,
     edges: WantedEdges,
-    locks: Vec<NonNull<Semaphore>>,
-    /// What the keys know the interval by; 0 if there are none.
+    locks: Option<Box<WantedLocks>>,
+}
+
+/// Locks that the new interval names.
+#[derive(Debug)]
+struct WantedLocks {
+    /// What the keys know the interval by.
     serial: u64,
+    locks: Vec<NonNull<Semaphore>>,
 }
 
 /// An edge from a point into the new interval.
@@ -40,35 +46,50 @@ struct Wanted {
 /// Two edges, and then more: most intervals have few.
 #[derive(Debug, Default)]
 struct WantedEdges {
+    number: usize,
+    /// How many go to the start, and to the end.
+    into: [usize; 2],
     first: [Option<Wanted>; 2],
     more: Vec<Wanted>,
 }
 
 impl WantedEdges {
+    #[inline]
     fn push(&mut self, from: At, into: Side) {
         let wanted = Wanted { from, into, is_across: false };
-        match self.first.iter_mut().find(|place| place.is_none()) {
+        match self.first.get_mut(self.number) {
             Some(place) => *place = Some(wanted),
             None => self.more.push(wanted),
         }
+        self.number += 1;
+        self.into[into as usize] += 1;
+    }
+
+    fn get(&self, number: usize) -> Wanted {
+        match self.first.get(number) {
+            Some(wanted) => wanted.expect("there are as many"),
+            None => self.more[number - self.first.len()],
+        }
+    }
+
+    /// Notes that an edge comes from outside of the parent.
+    fn is_across(&mut self, number: usize) {
+        let first = self.first.len();
+        let wanted = match self.first.get_mut(number) {
+            Some(wanted) => wanted.as_mut().expect("there are as many"),
+            None => &mut self.more[number - first],
+        };
+        wanted.is_across = true;
     }
 
     fn iter(&self) -> impl Iterator<Item = Wanted> {
-        self.first.iter().flatten().chain(&self.more).copied()
-    }
-
-    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Wanted> {
-        self.first.iter_mut().flatten().chain(&mut self.more)
-    }
-
-    fn count(&self, side: Side) -> usize {
-        self.iter().filter(|wanted| wanted.into == side).count()
+        (0..self.number).map(|number| self.get(number))
     }
 }
 
 impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     pub(super) fn new(parent: &'c Context<'g, 'env>, name: Cow<'static, str>) -> Self {
-        Self { parent, name, edges: WantedEdges::default(), locks: Vec::new(), serial: 0 }
+        Self { parent, name, edges: WantedEdges::default(), locks: None }
     }
 
     /// Has the new interval start after a point; after the end, if it is an interval.
@@ -131,11 +152,10 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     /// # Examples
     /// See [`Lock`].
     pub fn lock<T: ?Sized + Send>(&mut self, lock: &'g Lock<T>) -> Key<'g, T> {
-        if self.serial == 0 {
-            self.serial = lock::new_serial();
-        }
-        self.locks.push(lock.turns());
-        Key::new(lock, self.serial)
+        let none = || Box::new(WantedLocks { serial: lock::new_serial(), locks: Vec::new() });
+        let wanted = self.locks.get_or_insert_with(none);
+        wanted.locks.push(lock.turns());
+        Key::new(lock, wanted.serial)
     }
 
     /// Makes the interval. Its body may run at once, on another worker.
@@ -170,7 +190,10 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     {
         let parent_address = self.parent.address();
         let parent = self.parent.header();
-        let own_holding = self.own_holding(parent)?;
+        let own_holding = match self.locks {
+            None => None,
+            Some(locks) => Some(own_holding(*locks, &self.name, parent)?),
+        };
         let has_locks = own_holding.is_some();
         let record = parent.record().map(|record| {
             let sources = self.edges.iter().map(|wanted| (wanted.from, wanted.into)).collect();
@@ -184,9 +207,9 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
             has_locks,
             record,
         };
-        let edges = self.edges;
+        let mut edges = self.edges;
         // One more for us, who have not made it yet; and one for the body.
-        let waits = [Side::Start, Side::End].map(|side| edges.count(side) + 1);
+        let waits = edges.into.map(|edges| edges + 1);
         let interval = Interval::<F, T>::make(parts, waits, body);
         if let Some(holding) = own_holding {
             // SAFETY: made above, for this interval.
@@ -203,7 +226,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         let mut new = New {
             interval,
             header,
-            edges,
+            edges: &mut edges,
             arrived: [1, 0],
             outcomes: [Outcome::Well; 2],
             is_awaiting: false,
@@ -217,23 +240,22 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         // SAFETY: its results are of that type; it lives as long as its root.
         Ok(unsafe { Handle::new(interval) })
     }
+}
 
-    /// The locks that it names, if they are allowed.
-    fn own_holding(&self, parent: &Header) -> Result<Option<NonNull<Holding>>, Refusal> {
-        if self.locks.is_empty() {
-            return Ok(None);
-        }
-        let interval = || self.name.clone().into_owned();
-        if let Some(holding) = parent.holding() {
-            // SAFETY: an ancestor of ours.
-            let holder = unsafe { holding.holder().as_ref() }.name().into();
-            return Err(Refusal::LocksInside { interval: interval(), holder });
-        }
-        match Holding::new(self.serial, self.locks.clone()) {
-            Some(holding) => Ok(Some(NonNull::from(Box::leak(holding)))),
-            None => Err(Refusal::SameLock { interval: interval() }),
-        }
+/// The locks that an interval of that name is to hold, if they are allowed.
+fn own_holding(
+    wanted: WantedLocks,
+    name: &str,
+    parent: &Header,
+) -> Result<NonNull<Holding>, Refusal> {
+    if let Some(holding) = parent.holding() {
+        // SAFETY: an ancestor of ours.
+        let holder = unsafe { holding.holder().as_ref() }.name().into();
+        return Err(Refusal::LocksInside { interval: name.into(), holder });
     }
+    let holding = Holding::new(wanted.serial, wanted.locks);
+    let holding = holding.ok_or_else(|| Refusal::SameLock { interval: name.into() })?;
+    Ok(NonNull::from(Box::leak(holding)))
 }
 
 impl fmt::Debug for Builder<'_, '_, '_> {
@@ -246,7 +268,7 @@ impl fmt::Debug for Builder<'_, '_, '_> {
 struct New<'a> {
     interval: NonNull<Header>,
     header: &'a Header,
-    edges: WantedEdges,
+    edges: &'a mut WantedEdges,
     /// What has come that its start and its end wait for: us, and points that had occurred.
     arrived: [usize; 2],
     outcomes: [Outcome; 2],
@@ -264,27 +286,33 @@ impl<'a> New<'a> {
     /// The root is alive, and the parent's body runs.
     unsafe fn link(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
         let mut is_any_across = false;
-        for wanted in self.edges.iter_mut() {
-            let from = wanted.from;
+        for number in 0..self.edges.number {
+            let Wanted { from, into, .. } = self.edges.get(number);
             // SAFETY: alive, as the root is.
             if unsafe { from.state() }.outcome().is_some() {
                 continue;
             }
-            // SAFETY: as above.
-            unsafe { check_holder(from, wanted.into, self.header) }?;
+            if self.header.holding().is_some() {
+                // SAFETY: as above.
+                unsafe { check_holder(from, into, self.header) }?;
+            }
             // SAFETY: as above.
             let is_inside = unsafe { order::is_within(from.interval, parent) };
-            wanted.is_across = from.interval == parent || !is_inside;
-            is_any_across |= wanted.is_across;
+            if from.interval == parent || !is_inside {
+                self.edges.is_across(number);
+                is_any_across = true;
+            }
         }
         if is_any_across {
             // SAFETY: as the caller promises.
             unsafe { self.link_across(parent) }?;
         }
-        let edges = std::mem::take(&mut self.edges);
-        for (number, wanted) in edges.iter().enumerate().filter(|(_, wanted)| !wanted.is_across) {
-            // SAFETY: the edge is new, and alive as long as the root.
-            unsafe { self.link_one(self.header.edge(number), wanted, false) };
+        for number in 0..self.edges.number {
+            let wanted = self.edges.get(number);
+            if !wanted.is_across {
+                // SAFETY: the edge is new, and alive as long as the root.
+                unsafe { self.link_one(self.header.edge(number), wanted, false) };
+            }
         }
         Ok(())
     }
@@ -296,8 +324,11 @@ impl<'a> New<'a> {
     /// As for [`link`](Self::link).
     unsafe fn link_across(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
         let mut linked: Vec<(Wanted, &'a Edge)> = Vec::new();
-        let wanted: Vec<_> = self.edges.iter().enumerate().filter(|(_, w)| w.is_across).collect();
-        for (number, wanted) in wanted {
+        for number in 0..self.edges.number {
+            let wanted = self.edges.get(number);
+            if !wanted.is_across {
+                continue;
+            }
             let edge = self.header.edge(number);
             // SAFETY: the edge is new, and alive as long as the root.
             if unsafe { self.link_one(edge, wanted, true) } {

@@ -8,7 +8,7 @@ use std::ptr::{self, NonNull};
 
 use super::context::Context;
 use super::interval::{At, Header, Side};
-use super::record;
+use super::record::{self, Record};
 use crate::primitive::{AtomicPtr, AtomicU32, Ordering};
 
 /// Data that intervals share without a lock, since edges order who uses it.
@@ -18,7 +18,9 @@ use crate::primitive::{AtomicPtr, AtomicU32, Ordering};
 /// neither an edge nor a common [`Lock`](super::Lock) orders before this one; also if, this time, it was over. Two that only
 /// read need no order.
 ///
-/// Accesses of different roots are not compared. The body of one interval counts as one sequence: what it divides among workers
+/// Accesses of different roots are not compared; one that changes the data in a checked root has those of other roots be forgotten, so
+/// two checked roots that use it at the same time may miss something. What locks order costs more than what edges do: an access under
+/// a lock is compared with each that this lock orders before it, and all of these are remembered. The body of one interval counts as one sequence: what it divides among workers
 /// itself, by [`join`](crate::join), is its own matter.
 ///
 /// # Examples
@@ -47,9 +49,9 @@ use crate::primitive::{AtomicPtr, AtomicU32, Ordering};
 pub struct Guarded<T: ?Sized> {
     /// How many read it; or [`WRITES`].
     users: AtomicU32,
-    /// The last to change it: written by who writes, read by who uses.
-    changed: UnsafeCell<Option<Access>>,
-    /// Those who have read it since.
+    /// Accesses with which later ones are to be compared: written by who writes, read by who uses.
+    before: UnsafeCell<Vec<Before>>,
+    /// Those who have read it since the last of these was noted.
     read: AtomicPtr<Read>,
     data: UnsafeCell<T>,
 }
@@ -62,14 +64,56 @@ struct Access {
     /// Its root's serial number: of no other root is the interval looked at.
     root: u64,
     by: NonNull<Header>,
-    /// How many children the interval had made before.
+    /// How many children the interval had made when the access ended.
     children: usize,
+}
+
+// SAFETY: it is an address and numbers; whoever follows it says why the interval is alive.
+unsafe impl Send for Access {}
+// SAFETY: as above.
+unsafe impl Sync for Access {}
+
+/// An access that is over.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    access: Access,
+    has_changed: bool,
+}
+
+/// What has an access come after an earlier one.
+#[derive(Clone, Copy, Debug)]
+struct After {
+    /// Whether all that comes after it, comes after the earlier one too: then that one need not be remembered.
+    is_instead: bool,
 }
 
 #[derive(Debug)]
 struct Read {
     access: Access,
     next: *mut Read,
+}
+
+/// Reads that were noted.
+struct Reads(*mut Read);
+
+impl Iterator for Reads {
+    type Item = Access;
+
+    fn next(&mut self) -> Option<Access> {
+        if self.0.is_null() {
+            return None;
+        }
+        // SAFETY: made by `remember`, and taken from there; nobody else looks at it.
+        let read = unsafe { Box::from_raw(self.0) };
+        self.0 = read.next;
+        Some(read.access)
+    }
+}
+
+impl Drop for Reads {
+    fn drop(&mut self) {
+        self.for_each(drop);
+    }
 }
 
 // SAFETY: it owns what is inside; the intervals that it remembers are only looked at by others of the same root.
@@ -86,7 +130,7 @@ impl<T> Guarded<T> {
     pub fn new(data: T) -> Self {
         Self {
             users: AtomicU32::new(0),
-            changed: UnsafeCell::new(None),
+            before: UnsafeCell::new(Vec::new()),
             read: AtomicPtr::new(ptr::null_mut()),
             data: UnsafeCell::new(data),
         }
@@ -98,8 +142,9 @@ impl<T> Guarded<T> {
     /// See [`Guarded`].
     #[must_use]
     pub fn into_inner(self) -> T {
-        self.forget_reads();
-        let this = std::mem::ManuallyDrop::new(self);
+        drop(self.take_reads());
+        let mut this = std::mem::ManuallyDrop::new(self);
+        drop(std::mem::take(this.before.get_mut()));
         // SAFETY: what else it has needs no destructor any more; it is not used again.
         unsafe { ptr::read(&this.data) }.into_inner()
     }
@@ -150,13 +195,14 @@ impl<T: ?Sized> Guarded<T> {
                 Err(now) => users = now,
             }
         }
-        let reading = Reading(self);
+        let mut reading = Reading { data: self, access: None };
         if let Some(access) = Access::by(cx) {
             // SAFETY: nobody changes it while we read.
-            if let Some(changed) = unsafe { *self.changed.get() } {
-                access.must_come_after(changed);
+            let before = unsafe { &*self.before.get() };
+            for changed in before.iter().filter(|before| before.has_changed) {
+                access.come_after(changed.access);
             }
-            self.remember(access);
+            reading.access = Some(access);
         }
         reading
     }
@@ -172,23 +218,19 @@ impl<T: ?Sized> Guarded<T> {
         // Acquire pairs with the release of those who have used it.
         let users = self.users.compare_exchange(0, WRITES, Ordering::Acquire, Ordering::Relaxed);
         assert!(users.is_ok(), "`{}` changes what others use at the same time", cx.name());
-        let writing = Writing(self);
+        let mut writing = Writing { data: self, access: None };
         if let Some(access) = Access::by(cx) {
             // SAFETY: we alone use it.
-            if let Some(changed) = unsafe { (*self.changed.get()).replace(access) } {
-                access.must_come_after(changed);
-            }
-            let mut next = self.read.load(Ordering::Acquire);
-            // SAFETY: null, or made by `remember`, and freed by us below.
-            while let Some(read) = unsafe { next.as_ref() } {
-                access.must_come_after(read.access);
-                next = read.next;
-            }
-            self.forget_reads();
+            let before = unsafe { &mut *self.before.get() };
+            let reads = self.take_reads();
+            before.extend(reads.map(|access| Before { access, has_changed: false }));
+            before.retain(|before| !access.come_after(before.access).is_instead);
+            writing.access = Some(access);
         }
         writing
     }
 
+    /// Notes a read that ends.
     fn remember(&self, access: Access) {
         let read = Box::into_raw(Box::new(Read { access, next: ptr::null_mut() }));
         let mut newest = self.read.load(Ordering::Acquire);
@@ -208,19 +250,16 @@ impl<T: ?Sized> Guarded<T> {
         }
     }
 
-    /// Called by who alone uses it.
-    fn forget_reads(&self) {
-        let mut next = self.read.swap(ptr::null_mut(), Ordering::Acquire);
-        while !next.is_null() {
-            // SAFETY: made by `remember`; nobody else looks at it.
-            next = unsafe { Box::from_raw(next) }.next;
-        }
+    /// The reads that were noted, which are forgotten. Called by who alone uses it.
+    fn take_reads(&self) -> Reads {
+        // Acquire pairs with the release in `remember`.
+        Reads(self.read.swap(ptr::null_mut(), Ordering::Acquire))
     }
 }
 
 impl<T: ?Sized> Drop for Guarded<T> {
     fn drop(&mut self) {
-        self.forget_reads();
+        drop(self.take_reads());
     }
 }
 
@@ -239,11 +278,19 @@ impl Access {
         Some(Self { root, by: cx.address(), children: record.children() })
     }
 
-    /// Panics if nothing orders this access after an earlier one. The caller's body is the one that makes this access.
+    /// The same at the end of the access, in the same body.
+    fn ended(self) -> Self {
+        // SAFETY: the guard, which is being dropped, borrows the context, so the interval is alive.
+        let record = unsafe { self.by.as_ref() }.record();
+        Self { children: record.map_or(self.children, Record::children), ..self }
+    }
+
+    /// Why this access comes after an earlier one; panics if nothing has it do so. The caller's body is the one that makes this
+    /// access.
     #[track_caller]
-    fn must_come_after(self, earlier: Self) {
-        if self.root != earlier.root {
-            return;
+    fn come_after(self, earlier: Self) -> After {
+        if self.root != earlier.root || self.by == earlier.by {
+            return After { is_instead: true };
         }
         // SAFETY: of the same root, which is alive, as is the caller.
         let (header, before) = (unsafe { self.by.as_ref() }, unsafe { earlier.by.as_ref() });
@@ -252,12 +299,22 @@ impl Access {
             (Some(own), Some(other)) => !ptr::eq(own, other) && own.shares_one_with(other),
             _ => false,
         };
+        if have_common_lock {
+            return After { is_instead: false };
+        }
         assert!(
-            self.by == earlier.by || have_common_lock || self.comes_after(earlier),
+            self.comes_after(earlier),
             "`{}` and `{}` use the same guarded data, and nothing orders them",
             before.name(),
             header.name()
         );
+        // Who comes after this one by a lock must come after the earlier one by a lock too.
+        let is_instead = match (header.holding(), before.holding()) {
+            (None, _) => true,
+            (Some(own), Some(other)) => own.is_part_of(other),
+            (Some(_), None) => false,
+        };
+        After { is_instead }
     }
 
     /// Whether edges order it so: backwards from the interval's start, to the earlier one's end, or to the start of a child that
@@ -276,7 +333,7 @@ impl Access {
             let header = unsafe { at.header() };
             match at.side {
                 Side::Start => {
-                    let number = header.record().map(record::Record::number);
+                    let number = header.record().map(Record::number);
                     if header.parent() == Some(earlier.by) && number >= Some(earlier.children) {
                         return true;
                     }
@@ -284,7 +341,10 @@ impl Access {
                 }
                 Side::End => {
                     open.push(At::start(at.interval));
-                    open.extend(header.children().map(At::end));
+                    // Those that were refused do not end, and their edges order nothing.
+                    // SAFETY: children are alive as long as their parent.
+                    let has_ended = |at: &At| unsafe { at.state() }.outcome().is_some();
+                    open.extend(header.children().map(At::end).filter(has_ended));
                 }
             }
             open.extend(record::sources(header, at.side));
@@ -298,21 +358,28 @@ impl Access {
 /// # Examples
 /// See [`Guarded::read`].
 #[must_use = "the access ends when this is dropped"]
-pub struct Reading<'k, T: ?Sized>(&'k Guarded<T>);
+pub struct Reading<'k, T: ?Sized> {
+    data: &'k Guarded<T>,
+    /// To be noted at the end; none if the root is not checked.
+    access: Option<Access>,
+}
 
 impl<T: ?Sized> Deref for Reading<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
         // SAFETY: nobody changes it while we are counted.
-        unsafe { &*self.0.data.get() }
+        unsafe { &*self.data.data.get() }
     }
 }
 
 impl<T: ?Sized> Drop for Reading<'_, T> {
     fn drop(&mut self) {
+        if let Some(access) = self.access {
+            self.data.remember(access.ended());
+        }
         // Release pairs with the acquire of who changes it next: our reads are over.
-        self.0.users.fetch_sub(1, Ordering::Release);
+        self.data.users.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -327,28 +394,37 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Reading<'_, T> {
 /// # Examples
 /// See [`Guarded`].
 #[must_use = "the access ends when this is dropped"]
-pub struct Writing<'k, T: ?Sized>(&'k Guarded<T>);
+pub struct Writing<'k, T: ?Sized> {
+    data: &'k Guarded<T>,
+    /// To be noted at the end; none if the root is not checked.
+    access: Option<Access>,
+}
 
 impl<T: ?Sized> Deref for Writing<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
         // SAFETY: we alone use it.
-        unsafe { &*self.0.data.get() }
+        unsafe { &*self.data.data.get() }
     }
 }
 
 impl<T: ?Sized> DerefMut for Writing<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: we alone use it, and we are borrowed mutably.
-        unsafe { &mut *self.0.data.get() }
+        unsafe { &mut *self.data.data.get() }
     }
 }
 
 impl<T: ?Sized> Drop for Writing<'_, T> {
     fn drop(&mut self) {
+        if let Some(access) = self.access {
+            // SAFETY: we alone use it.
+            let before = unsafe { &mut *self.data.before.get() };
+            before.push(Before { access: access.ended(), has_changed: true });
+        }
         // Release pairs with the acquire of who uses it next.
-        self.0.users.store(0, Ordering::Release);
+        self.data.users.store(0, Ordering::Release);
     }
 }
 

@@ -382,7 +382,7 @@ impl<F, T> Interval<F, T> {
     }
 
     /// # Safety
-    /// As for every job: it was taken by this worker alone, and its start has occurred well.
+    /// As for every job: it was taken by this worker alone, and its start has occurred.
     unsafe fn execute<'g, 'env: 'g>(job: NonNull<Job>, worker: &Worker, _from: usize)
     where
         F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
@@ -392,6 +392,16 @@ impl<F, T> Interval<F, T> {
         // which waits for the end of this interval, which waits for the body.
         let interval = unsafe { job.cast::<Self>().as_ref() };
         let header = &interval.header;
+        if header.start().outcome() == Some(Outcome::Failed) {
+            // SAFETY: who has the job has the body alone.
+            if let Err(payload) = unsafe { abandon(job.cast()) } {
+                header.core().keep_panic(payload);
+            }
+            // SAFETY: the body has ended, and nothing here is touched any more.
+            return unsafe {
+                Occurrence::body_has_ended(job.cast(), Outcome::Failed, Some(worker))
+            };
+        }
         if let Some(holding) = header.own_holding() {
             // SAFETY: who has the job has the right to that.
             if !unsafe { Holding::take(NonNull::from(holding)) } {

@@ -23,8 +23,12 @@ use crate::worker::Worker;
 /// end, so while its children run too. An interval that waits for locks takes up no worker.
 ///
 /// With locks, too, a graph always ends: who holds any waits for nothing that comes from outside. Hence an interval inside of
-/// a holder names no locks, and an edge from outside goes to the holder's start ([`Refusal`](super::Refusal)). This holds
-/// for one root: one that is run in the body of a holder, and names the same lock, waits for ever.
+/// a holder names no locks, and an edge from outside goes to the holder's start ([`Refusal`](super::Refusal)).
+///
+/// This holds for one root, and what the bodies in it wait for in their own way is not seen. A root that is run in a body must name
+/// no lock that anything outside of it names too, while holders of that lock may wait (by [`join`](crate::join), by a scope, by a
+/// root of their own): one in the body of a holder of that lock waits for ever; and one in any other body may run on top of a
+/// holder's wait, on the same worker's stack, and then each waits for the other.
 ///
 /// # Examples
 /// ```
@@ -227,6 +231,11 @@ impl Holding {
         self.holder
     }
 
+    /// Whether the other names all of these locks.
+    pub(super) fn is_part_of(&self, other: &Self) -> bool {
+        self.locks.iter().all(|lock| other.locks.binary_search(lock).is_ok())
+    }
+
     /// Whether both name the same lock.
     pub(super) fn shares_one_with(&self, other: &Self) -> bool {
         self.locks.iter().any(|lock| other.locks.binary_search(lock).is_ok())
@@ -250,9 +259,13 @@ impl Holding {
         }
     }
 
+    /// Gives back those that were taken: none, if the start has failed.
+    ///
     /// Called once, at the end.
     pub(super) fn give_back(&self) {
-        for lock in &self.locks {
+        // SAFETY: the end has occurred, so nobody takes any more.
+        let taken = self.progress.with_mut(|own| unsafe { (*own).taken });
+        for lock in &self.locks[..taken] {
             // SAFETY: locks outlive the root.
             unsafe { lock.as_ref() }.add_permits(1);
         }

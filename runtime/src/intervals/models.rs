@@ -132,6 +132,31 @@ fn loom_point_who_sees_that_it_has_occurred_sees_what_came_before() {
     });
 }
 
+/// A child without edges runs and ends, while edges are added from its start and from its end.
+#[test]
+fn loom_point_a_start_that_nobody_knows_occurs_without_counting() {
+    model(|| {
+        // The source is the child's end; the target waits for its maker, and for both of the child's points.
+        let (world, start) = (World::new(1, 3), Arc::new(PointState::new(1)));
+        world.write(0);
+        start.occur_unknown(Outcome::Well);
+        let (other, own_start) = (Arc::clone(&world), Arc::clone(&start));
+        let body = thread::spawn(move || {
+            assert_eq!(own_start.outcome(), Some(Outcome::Well));
+            other.write(1);
+            let last = other.arrive_at_source(1, Outcome::Failed);
+            last.map(|outcome| (outcome, other.read(0), other.read(1)))
+        });
+        // SAFETY: it is added once, and lives as long as the world.
+        let linked = unsafe { start.link(&world.back, world.target.word(), false) };
+        assert_eq!(linked, Err(Outcome::Well));
+        assert_eq!(world.arrive_at_target(1, Outcome::Well), None);
+        let last = world.add_edge().map(|outcome| (outcome, world.read(0), world.read(1)));
+        let ended: Vec<_> = [last, body.join().unwrap()].into_iter().flatten().collect();
+        assert_eq!(ended, [(Outcome::Failed, 1, 1)]);
+    });
+}
+
 #[test]
 fn loom_point_the_last_of_two_sees_what_both_did() {
     model(|| {

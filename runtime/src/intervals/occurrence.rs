@@ -48,9 +48,8 @@ impl<'w> Occurrence<'w> {
         let abort = AbortOnUnwind("an interval could not be started");
         // SAFETY: as the caller promises.
         unsafe { interval.as_ref() }.start().occur_unknown(outcome);
-        let mut this = Self::new(worker);
+        let this = Self::new(worker);
         this.has_started(interval, outcome);
-        this.finish();
         abort.disarm();
     }
 
@@ -95,10 +94,9 @@ impl<'w> Occurrence<'w> {
         }
     }
 
-    /// A start occurs: the body is next, or will never run.
+    /// A start occurs: the body is next, to be run or only dropped.
     ///
-    /// Its successors are let go first. Until the body is sent, or the end has been told that there will be none, the interval
-    /// is alive, and with it its root and all edges.
+    /// Its successors are let go first. Until the body is sent, the interval is alive, and with it its root and all edges.
     fn start(&mut self, interval: NonNull<Header>, outcome: Outcome) {
         // SAFETY: alive, as above.
         let header = unsafe { interval.as_ref() };
@@ -109,25 +107,16 @@ impl<'w> Occurrence<'w> {
         self.has_started(interval, outcome);
     }
 
-    fn has_started(&mut self, interval: NonNull<Header>, outcome: Outcome) {
+    fn has_started(&self, interval: NonNull<Header>, outcome: Outcome) {
         // SAFETY: alive, as above.
         let header = unsafe { interval.as_ref() };
-        match outcome {
-            Outcome::Well => {
-                let holding = header.own_holding().map(NonNull::from);
-                // SAFETY: the right to them is ours.
-                if holding.is_none_or(|holding| unsafe { Holding::take(holding) }) {
-                    // SAFETY: its start has occurred well, it has its locks, and it is sent once for that.
-                    unsafe { schedule(interval, self.worker) };
-                }
-            }
-            Outcome::Failed => {
-                // SAFETY: it was not sent, so we have the right to run the body.
-                if let Err(payload) = unsafe { interval::abandon(interval) } {
-                    header.core().keep_panic(payload);
-                }
-                self.let_go(At::end(interval), Outcome::Failed);
-            }
+        // A body that will not run is sent too: its destructor is the program's, may take long, and may wait for those that we
+        // have not let go. It needs no locks.
+        let wanted = header.own_holding().filter(|_| outcome == Outcome::Well).map(NonNull::from);
+        // SAFETY: the right to them is ours.
+        if wanted.is_none_or(|holding| unsafe { Holding::take(holding) }) {
+            // SAFETY: its start has occurred, it has its locks if it did so well, and it is sent once for that.
+            unsafe { schedule(interval, self.worker) };
         }
     }
 
@@ -183,7 +172,7 @@ impl<'w> Occurrence<'w> {
 /// Makes a body available to all workers.
 ///
 /// # Safety
-/// The interval is ready, and alive at least until its body runs. The body is sent once.
+/// The interval's start has occurred, and it is alive at least until its body has ended. The body is sent once.
 pub(super) unsafe fn schedule(interval: NonNull<Header>, worker: Option<&Worker>) {
     // SAFETY: alive, as the caller promises.
     let home = unsafe { interval.as_ref() }.core().home();

@@ -80,7 +80,8 @@ impl PointState {
         let before = self.waits.fetch_sub(things * ONE, Ordering::AcqRel);
         debug_assert!(before / ONE >= things, "more has come than it waits for");
         let was_last = before / ONE == things;
-        was_last.then(|| if before & FAILED == 0 { Outcome::Well } else { Outcome::Failed })
+        let outcome = if before & FAILED == 0 { Outcome::Well } else { Outcome::Failed };
+        was_last.then_some(outcome)
     }
 
     /// It occurs, once, and gives back who waited for it.
