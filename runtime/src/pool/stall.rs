@@ -253,15 +253,17 @@ fn others_finish_while_a_stand_in_is_held_at_any_step() {
         let pool = pool.governor(governor).build().unwrap();
         let gate = Arc::new(Gate::default());
         let (done, armed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        for round in 0..PARENTS {
+        // The worker itself is not held: where it is at work, its stand-ins are not.
+        let worker = pool.run(|_| thread::current().id());
+        for _ in 0..PARENTS {
             let (gate, done, armed) = (Arc::clone(&gate), Arc::clone(&done), Arc::clone(&armed));
             pool.spawn(move |w| {
                 let is_armed = Arc::clone(&armed);
                 w.spawn(move |w| {
-                    if round == 0 {
+                    let is_stand_in = thread::current().id() != worker;
+                    if is_stand_in && armed.fetch_add(1, Ordering::AcqRel) == 0 {
                         stepped::arm(steps, &gate);
                     }
-                    armed.fetch_add(1, Ordering::Release);
                     for _ in 0..CHILDREN {
                         let done = Arc::clone(&done);
                         w.spawn(move |_| {
