@@ -115,7 +115,7 @@ fn build(
     Ok(global.pool.get_or_init(|| Box::leak(Box::new(pool))))
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, feature = "stacks", not(any(loom, locksley_portable))))]
 mod tests {
     use std::sync::Arc;
 
@@ -144,9 +144,7 @@ mod tests {
                     block_on(end.acquire()).unwrap().forget();
                 });
             });
-            if cfg!(all(feature = "stacks", not(locksley_portable))) {
-                one.join().unwrap();
-            }
+            one.join().unwrap();
             second.add_permits(1);
             other.join().unwrap();
             IN_HOOKS.get()
