@@ -162,9 +162,18 @@ impl Worker {
             let found = self.take_own().or_else(|| self.take_addressed());
             if let Some(found) = found.or_else(|| self.hunt(done)) {
                 self.execute(found);
+                self.doubts.executed();
             }
         }
+        self.settle_as_guest();
         abort.disarm();
+    }
+
+    /// A guest that goes on with what is its own may not come back to look at what it has noted.
+    fn settle_as_guest(&self) {
+        if self.is_guest {
+            self.doubts.settle();
+        }
     }
 
     /// Waits for `job`, which was pushed here, or takes it back. Says whether it did that.
@@ -175,6 +184,7 @@ impl Worker {
         while !end.is_set() {
             match self.take_newest() {
                 Some(newest) if newest.job == job => {
+                    self.settle_as_guest();
                     abort.disarm();
                     return true;
                 }
@@ -183,6 +193,7 @@ impl Worker {
                 None => self.work_until(end),
             }
         }
+        self.settle_as_guest();
         abort.disarm();
         false
     }
@@ -240,6 +251,7 @@ impl Worker {
         if let Some(found) = found {
             self.execute(found);
         }
+        self.settle_as_guest();
         abort.disarm();
         is_any
     }
@@ -413,7 +425,7 @@ impl Worker {
                 0 => self.receive_from(self.seat().inbox()),
                 1 => self.receive_from(self.shared.inbox()),
                 // That comes next in any case; and to take it would open the deque.
-                2 if self.shared.oldest_first() || self.deque.holds_one_at_most() => None,
+                2 if self.shared.oldest_first() || self.holds_one_at_most() => None,
                 2 => self.take_oldest(),
                 _ => self.take_mail(),
             };
@@ -426,6 +438,15 @@ impl Worker {
                 None => {}
             }
         }
+    }
+
+    /// Whether that is known of its deque.
+    fn holds_one_at_most(&self) -> bool {
+        #[cfg(feature = "alternatives")]
+        if self.instead.is_some() {
+            return false;
+        }
+        self.deque.holds_one_at_most()
     }
 
     fn execute(&self, found: Found) {
