@@ -202,6 +202,7 @@ impl Worker {
             }
             if let Some(found) = self.next(closed) {
                 self.execute(found);
+                self.doubts.executed();
             }
         }
         abort.disarm();
@@ -222,8 +223,10 @@ impl Worker {
             if let Some(found) = self.next(done) {
                 between();
                 self.start(found);
+                self.doubts.executed();
             }
         }
+        self.settle_as_guest();
         abort.disarm();
     }
 
@@ -241,6 +244,13 @@ impl Worker {
         found.or_else(|| self.hunt(done))
     }
 
+    /// A guest that goes on with what is its own may not come back to look at what it has noted.
+    fn settle_as_guest(&self) {
+        if self.is_guest {
+            self.doubts.settle();
+        }
+    }
+
     /// Waits for `job`, which was pushed here, or takes it back. Says whether it did that.
     #[cold]
     #[inline(never)]
@@ -249,6 +259,7 @@ impl Worker {
         while !end.is_set() {
             match self.take_newest() {
                 Some(newest) if newest.job == job => {
+                    self.settle_as_guest();
                     abort.disarm();
                     return true;
                 }
@@ -261,6 +272,7 @@ impl Worker {
                 None => self.wait_until(end),
             }
         }
+        self.settle_as_guest();
         abort.disarm();
         false
     }
@@ -326,6 +338,7 @@ impl Worker {
         if let Some(found) = found {
             self.execute(found);
         }
+        self.settle_as_guest();
         abort.disarm();
         is_any
     }
@@ -512,7 +525,7 @@ impl Worker {
                 0 => self.receive_from(self.seat().inbox()),
                 1 => self.receive_from(self.shared.inbox()),
                 // That comes next in any case; and to take it would open the deque.
-                2 if self.shared.oldest_first() || self.deque.holds_one_at_most() => None,
+                2 if self.shared.oldest_first() || self.holds_one_at_most() => None,
                 2 => self.take_oldest(),
                 _ => self.take_mail(),
             };
@@ -525,6 +538,15 @@ impl Worker {
                 None => {}
             }
         }
+    }
+
+    /// Whether that is known of its deque.
+    fn holds_one_at_most(&self) -> bool {
+        #[cfg(feature = "alternatives")]
+        if self.instead.is_some() {
+            return false;
+        }
+        self.deque.holds_one_at_most()
     }
 
     pub(crate) fn execute(&self, found: Found) {
@@ -562,6 +584,8 @@ impl Worker {
 
     /// A stand-in works no more. It leaves what it has not run where it is, within reach of all; and says so.
     pub(crate) fn steps_down(&self) {
+        // It may not come back to look at what it has noted.
+        self.doubts.settle();
         self.deque.open();
         if self.has_own_tasks() || !self.seat().inbox().is_empty() {
             self.shared.sleep().work_was_sent();

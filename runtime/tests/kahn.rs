@@ -12,9 +12,11 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use common::{message, pools};
-use locksley::Pool;
-use locksley::kahn::{Awaited, Inlet, Network, NetworkError, Outlet, Receiver, Sender};
+use locksley::kahn::{
+    Awaited, Declared, Inlet, Network, NetworkError, Outlet, Owner, Ports, Receiver, Sender,
+};
 use locksley::task::{Placement, yield_now};
+use locksley::{Pool, Worker};
 
 fn of(names: &[(&str, &str, Awaited)]) -> Vec<(String, String, Awaited)> {
     let mut names: Vec<_> =
@@ -437,14 +439,18 @@ fn a_panic_arrives_and_the_others_are_dropped() {
     }
 }
 
+/// Panics when it is dropped, and counts that.
+struct Bomb(Arc<AtomicUsize>);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        panic!("dropped");
+    }
+}
+
 #[test]
 fn a_panic_while_a_process_is_made_or_dropped_arrives() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("dropped");
-        }
-    }
     let pool = Pool::new(2).unwrap();
     let mut network = Network::new();
     network.process("made", (), |()| {
@@ -455,26 +461,277 @@ fn a_panic_while_a_process_is_made_or_dropped_arrives() {
     let error = network.run(&pool).unwrap_err();
     assert_eq!(error.to_string(), "process 'made': the task panicked: made");
 
+    // What nobody wants is dropped where the process ends.
+    let count = Arc::new(AtomicUsize::new(0));
+    let bomb = Bomb(Arc::clone(&count));
     let mut network = Network::new();
-    let (output, input) = network.channel("bombs", 4);
-    network.process("sends", output, async |mut output| output.send(Bomb).await);
-    network.process("drops", input, async |mut input: Receiver<Bomb>| {
-        poll_fn(|context| {
-            let _ = pin!(input.recv()).poll(context).map(std::mem::forget);
-            Poll::Ready(())
-        })
-        .await;
-    });
-    // Either it was received and forgotten, or it is left over.
-    if let Err(error) = network.run(&pool) {
-        assert!(error.to_string().ends_with("the task panicked: dropped"), "{error}");
+    drop(network.process("returns", (), async move |()| bomb));
+    let error = network.run(&pool).unwrap_err();
+    assert_eq!(error.to_string(), "process 'returns': the task panicked: dropped");
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn messages_that_panic_when_they_are_dropped_are_all_dropped() {
+    let pool = Pool::new(2).unwrap();
+    // With the receiver, and after it.
+    for is_left_over in [false, true] {
+        let count = Arc::new(AtomicUsize::new(0));
+        let (say, said) = tokio::sync::oneshot::channel();
+        let mut network = Network::new();
+        let (output, input) = network.channel("bombs", 4);
+        let mut bombs = [0; 3].map(|_| Some(Bomb(Arc::clone(&count))));
+        if is_left_over {
+            network.process("sends", output, async move |mut output| {
+                output.send(None).await;
+                said.await.unwrap();
+                // It has seen that there is room, and does not look again.
+                for bomb in &mut bombs {
+                    output.send(bomb.take()).await;
+                }
+            });
+            network.process("drops", input, async move |mut input: Receiver<Option<Bomb>>| {
+                assert!(input.recv().await.unwrap().is_none());
+                drop(input);
+                say.send(()).unwrap();
+            });
+        } else {
+            network.process("sends", output, async move |mut output| {
+                for bomb in &mut bombs {
+                    output.send(bomb.take()).await;
+                }
+                say.send(()).unwrap();
+            });
+            network.process("drops", input, async move |input: Receiver<Option<Bomb>>| {
+                said.await.unwrap();
+                drop(input);
+            });
+        }
+        let place = if is_left_over { "at the end, and in no process" } else { "process 'drops'" };
+        let error = network.run(&pool).unwrap_err();
+        assert_eq!(error.to_string(), format!("{place}: the task panicked: dropped"));
+        assert_eq!(count.load(Ordering::Relaxed), 3);
     }
+}
+
+#[test]
+fn a_panic_that_nobody_asks_for_goes_to_the_handler() {
+    for drops_first in [true, false] {
+        let (tell, told) = std::sync::mpsc::channel();
+        let handler = move |payload: Box<dyn std::any::Any + Send>| {
+            tell.send(message(&*payload).to_owned()).unwrap();
+        };
+        let pool = Pool::builder().workers(2).panic_handler(handler).build().unwrap();
+        let (go, goes) = tokio::sync::oneshot::channel();
+        let mut network = Network::new();
+        network.process("panics", (), async move |()| {
+            goes.await.unwrap();
+            panic!("no more arrows");
+        });
+        let running = network.start(&pool).unwrap();
+        if drops_first {
+            drop(running);
+            go.send(()).unwrap();
+        } else {
+            go.send(()).unwrap();
+            drop(running);
+        }
+        let found = told.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert_eq!(found, "no more arrows");
+    }
+}
+
+/// Fails if it does not end soon.
+fn ends(running: locksley::kahn::Running) -> Result<locksley::kahn::Report, NetworkError> {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || tell.send(running.join()));
+    told.recv_timeout(Duration::from_secs(20)).expect("the network ends")
+}
+
+#[test]
+fn an_end_that_outlives_its_process_is_an_error() {
+    type Keep<E> = fn(E) -> Option<E>;
+    let keeps: [Keep<Box<dyn std::any::Any + Send + Sync>>; 3] = [
+        Some,
+        |end| {
+            std::mem::forget(end);
+            None
+        },
+        |end| {
+            let _ = locksley::task::spawn(async move {
+                let _end = end;
+                pending::<()>().await;
+            });
+            None
+        },
+    ];
+    for pool in pools() {
+        for keep in keeps {
+            for is_sender in [true, false] {
+                let mut network = Network::new();
+                let (output, input) = network.channel::<u32>("numbers", 1);
+                let product = if is_sender {
+                    network.process(
+                        "waits",
+                        input,
+                        async |mut input| {
+                            while input.recv().await.is_some() {}
+                        },
+                    );
+                    network.process("keeps", output, async move |mut output| {
+                        output.send(1).await;
+                        keep(Box::new(output))
+                    })
+                } else {
+                    network.process("waits", output, async |mut output| {
+                        loop {
+                            output.send(1).await;
+                        }
+                    });
+                    network.process("keeps", input, async move |mut input| {
+                        input.recv().await;
+                        keep(Box::new(input))
+                    })
+                };
+                match ends(network.start(&pool).unwrap()) {
+                    Err(NetworkError::Kept { process, channel }) => {
+                        assert_eq!((&*process, &*channel), ("keeps", "numbers"));
+                    }
+                    other => panic!("{other:?}"),
+                }
+                drop(product);
+            }
+        }
+    }
+}
+
+/// Becomes nothing, when somebody waits at the other end.
+struct Dropped(Outlet<u8>, Arc<AtomicBool>);
+
+impl Ports for Dropped {
+    type Owned = ();
+    fn declare(&self, declared: &mut Declared<'_>) {
+        self.0.declare(declared);
+    }
+    fn own(self, _owner: &Owner<'_>) {
+        while !self.1.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn ports_that_drop_what_was_declared_close_it() {
+    let pool = Pool::new(2).unwrap();
+    let mut network = Network::new();
+    let (output, input) = network.channel("nothing", 1);
+    let waits = Arc::new(AtomicBool::new(false));
+    let says = Arc::clone(&waits);
+    let received = network.process("waits", input, async move |mut input| {
+        let mut received = pin!(input.recv());
+        poll_fn(|context| {
+            let polled = received.as_mut().poll(context);
+            says.store(true, Ordering::Release);
+            polled
+        })
+        .await
+    });
+    network.process("drops", Dropped(output, waits), async |()| pending::<()>().await);
+    let running = network.start(&pool).unwrap();
+    let patience = std::time::Instant::now() + Duration::from_secs(20);
+    while received.get().is_none() && std::time::Instant::now() < patience {
+        std::thread::yield_now();
+    }
+    assert_eq!(received.get(), Some(&None));
+    running.cancel();
+    assert!(matches!(ends(running), Err(NetworkError::Cancelled)));
+}
+
+/// A guest makes the last step into a long cycle, and then does something else for good.
+#[test]
+fn a_guest_that_leaves_looks_for_deadlocks_first() {
+    const SIZE: usize = 50;
+    let guest = std::thread::spawn(|| {
+        let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();
+        // The other worker is kept away from the network.
+        let (say, said) = std::sync::mpsc::channel();
+        let (let_go, wait) = std::sync::mpsc::channel::<()>();
+        pool.spawn(move |_| {
+            say.send(()).unwrap();
+            let _ = wait.recv();
+        });
+        said.recv().unwrap();
+        let mut network = Network::new();
+        ring(&mut network, SIZE, 0, 1);
+        let running = network.start(&pool).unwrap();
+        Worker::with_current(|guest| {
+            // The task that begins the processes, and these.
+            (0..=SIZE).for_each(|_| assert!(guest.unwrap().run_one()));
+        });
+        drop(let_go);
+        match ends(running) {
+            Err(NetworkError::Deadlock(found)) => assert_eq!(found.waits().len(), SIZE),
+            other => panic!("{other:?}"),
+        }
+    });
+    guest.join().unwrap();
+}
+
+/// Closures that spawn each other leave their worker nothing to hunt for.
+#[test]
+fn closures_without_end_do_not_put_off_the_look_for_deadlocks() {
+    fn again(worker: &Worker, is_over: Arc<AtomicBool>) {
+        if !is_over.load(Ordering::Acquire) {
+            worker.spawn(move |worker| again(worker, is_over));
+        }
+    }
+    for placement in [Placement::Last, Placement::Current] {
+        let pool = Pool::builder().workers(1).placement(placement).build().unwrap();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let closures = Arc::clone(&is_over);
+        let running = pool.run(|worker| {
+            worker.spawn(move |worker| again(worker, closures));
+            let mut network = Network::new();
+            ring(&mut network, 50, 0, 1);
+            network.start(&pool).unwrap()
+        });
+        let patience = std::time::Instant::now() + Duration::from_secs(20);
+        let is_found = || format!("{running:?}").contains("is_over: true");
+        while !is_found() && std::time::Instant::now() < patience {
+            std::thread::yield_now();
+        }
+        let is_in_time = is_found();
+        is_over.store(true, Ordering::Release);
+        assert!(matches!(running.join(), Err(NetworkError::Deadlock(_))));
+        assert!(is_in_time);
+    }
+}
+
+/// It never waits, and still does not keep the only worker.
+#[test]
+fn who_is_its_own_partner_gives_way_and_can_be_cancelled() {
+    let pool = Pool::new(1).unwrap();
+    let mut network = Network::new();
+    let (output, input) = network.channel("itself", 2);
+    let (say, said) = tokio::sync::oneshot::channel();
+    network.process("endless", (output, input), async |(mut output, mut input)| {
+        for n in 0_u64.. {
+            output.send(n).await;
+            assert_eq!(input.recv().await, Some(n));
+        }
+    });
+    network.process("other", (), async move |()| say.send(()).unwrap());
+    let running = network.start(&pool).unwrap();
+    said.blocking_recv().unwrap();
+    running.cancel();
+    assert!(matches!(ends(running), Err(NetworkError::Cancelled)));
 }
 
 #[test]
 fn cancelling_drops_all() {
     for pool in pools() {
         let count = Arc::new(AtomicUsize::new(0));
+        let (say, said) = tokio::sync::oneshot::channel();
         let mut network = Network::new();
         let (output, input) = network.channel("numbers", 2);
         let (counted, other) = (Counted::new(&count), Counted::new(&count));
@@ -486,10 +743,12 @@ fn cancelling_drops_all() {
         });
         network.process("receives", input, async move |mut input| {
             let _other = other;
+            input.recv().await;
+            say.send(()).unwrap();
             while input.recv().await.is_some() {}
         });
         let running = network.start(&pool).unwrap();
-        std::thread::sleep(Duration::from_millis(1));
+        said.blocking_recv().unwrap();
         running.cancel();
         assert!(matches!(running.join(), Err(NetworkError::Cancelled)));
         assert_eq!(count.load(Ordering::Relaxed), 0);
@@ -561,6 +820,7 @@ fn a_process_that_waits_for_something_else_is_no_deadlock() {
             .unwrap();
         let handle = runtime.handle().clone();
         let (later, comes) = tokio::sync::oneshot::channel();
+        let (say, said) = tokio::sync::oneshot::channel();
         let mut network = Network::new();
         let (to_b, from_a) = network.channel::<u32>("a to b", 1);
         let (to_a, from_b) = network.channel::<u32>("b to a", 1);
@@ -570,6 +830,7 @@ fn a_process_that_waits_for_something_else_is_no_deadlock() {
                 .spawn(async { tokio::time::sleep(Duration::from_millis(20)).await })
                 .await
                 .unwrap();
+            say.send(()).unwrap();
             let n = comes.await.unwrap();
             output.send(n).await;
             assert_eq!(input.recv().await, Some(n + 1));
@@ -580,7 +841,7 @@ fn a_process_that_waits_for_something_else_is_no_deadlock() {
             }
         });
         let running = network.start(&pool).unwrap();
-        std::thread::sleep(Duration::from_millis(5));
+        said.blocking_recv().unwrap();
         later.send(7).unwrap();
         // Awaited in tokio.
         runtime.block_on(running).unwrap();

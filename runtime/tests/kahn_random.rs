@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use locksley::Pool;
-use locksley::kahn::{Network, NetworkError, Receiver, Sender};
+use locksley::kahn::{Awaited, Network, NetworkError, Receiver, Sender};
 use locksley::task::{Placement, yield_now};
 
 /// xorshift64.
@@ -187,7 +187,7 @@ fn run(
     scripts: &Scripts,
     capacities: &[usize],
     pool: &Pool,
-) -> std::result::Result<Result, NetworkError> {
+) -> std::result::Result<(Result, u64), NetworkError> {
     let mut network = Network::new();
     let processes = scripts.scripts.len();
     let mut outlets: Vec<Vec<_>> = (0..processes).map(|_| Vec::new()).collect();
@@ -211,10 +211,11 @@ fn run(
         products.push(product);
     }
     let report = network.run(pool)?;
-    Ok(Result {
+    let result = Result {
         states: products.into_iter().map(|product| product.take().unwrap()).collect(),
         counts: report.channels().iter().map(|channel| (channel.sent, channel.received)).collect(),
-    })
+    };
+    Ok((result, report.times_grown()))
 }
 
 #[test]
@@ -228,7 +229,7 @@ fn the_result_does_not_depend_on_the_schedule() {
         })
         .collect();
     let mut random = Random(0x5eed);
-    let (mut ended, mut stuck) = (0, 0);
+    let (mut ended, mut stuck, mut grown) = (0, 0, 0);
     for round in 0..250 {
         let mut scripts = Scripts::random(&mut random);
         if round % 3 == 0 {
@@ -240,14 +241,21 @@ fn the_result_does_not_depend_on_the_schedule() {
             let capacities: Vec<_> =
                 scripts.channels.iter().map(|_| 1 + random.below(most)).collect();
             match (&expected, run(&scripts, &capacities, pool)) {
-                (Ok(expected), Ok(found)) => {
+                (Ok(expected), Ok((found, times))) => {
                     assert_eq!(expected, &found, "{round}");
                     ended += 1;
+                    grown += times;
                 }
                 (Err(expected), Err(NetworkError::Deadlock(cycle))) => {
-                    for wait in cycle.waits() {
+                    let waits = cycle.waits();
+                    for (wait, next) in waits.iter().zip(waits.iter().cycle().skip(1)) {
                         let found = (wait.process.parse().unwrap(), wait.channel.parse().unwrap());
                         assert!(expected.contains(&found), "{round}: {cycle}, {expected:?}");
+                        // It waits for what the next one sends.
+                        let (from, to) = scripts.channels[found.1];
+                        let (giver, own) = (next.process.parse().unwrap(), found.0);
+                        assert_eq!((from, to), (giver, own), "{round}: {cycle}");
+                        assert_eq!(wait.need, Awaited::Message, "{round}: {cycle}");
                     }
                     stuck += 1;
                 }
@@ -258,4 +266,5 @@ fn the_result_does_not_depend_on_the_schedule() {
         }
     }
     assert!(ended > 1000 && stuck > 30, "both kinds: {ended}, {stuck}");
+    assert!(grown > 100, "capacities are too small for many of them: {grown}");
 }

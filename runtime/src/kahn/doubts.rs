@@ -1,16 +1,26 @@
 //! Networks in which chains of waits were left before their ends.
 //!
 //! A process that begins to wait does not follow a long chain: its worker notes the network, and looks at all of it when it has found
-//! nothing else to do for a while, at the latest before it sleeps; or after so many polls, or hunts, that the look costs little beside them.
+//! nothing else to do for a while, at the latest before it sleeps; or after so many tasks, polls or hunts that the look costs little beside
+//! them. A guest, whose thread is somebody else's, looks before it goes on with what is its own.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use super::graph::Graph;
 
 /// The networks that a worker has noted.
 #[derive(Default)]
-pub(crate) struct Doubts(RefCell<Vec<Doubt>>);
+pub(crate) struct Doubts {
+    noted: RefCell<Vec<Doubt>>,
+    /// Whether there are any.
+    is_any: Cell<bool>,
+    /// How many tasks were executed while there were.
+    executed: Cell<u32>,
+}
+
+/// After so many tasks it is seen what has become due.
+const TOGETHER: u32 = 64;
 
 struct Doubt {
     graph: Arc<Graph>,
@@ -21,26 +31,39 @@ struct Doubt {
 impl Doubts {
     /// Notes a network.
     pub(super) fn note(&self, graph: &Arc<Graph>) {
-        let mut doubts = self.0.borrow_mut();
-        if !doubts.iter().any(|doubt| Arc::ptr_eq(&doubt.graph, graph)) {
-            doubts.push(Doubt { graph: Arc::clone(graph), polls: 0 });
+        let mut noted = self.noted.borrow_mut();
+        if !noted.iter().any(|doubt| Arc::ptr_eq(&doubt.graph, graph)) {
+            noted.push(Doubt { graph: Arc::clone(graph), polls: 0 });
+            self.is_any.set(true);
         }
     }
 
     /// Looks at all that are noted. Says whether there were any: then tasks may have become ready.
     pub(crate) fn settle(&self) -> bool {
-        if self.0.borrow().is_empty() {
+        if !self.is_any.get() {
             return false;
         }
-        let doubts = self.0.take();
-        doubts.iter().for_each(|doubt| doubt.graph.sweep());
+        self.is_any.set(false);
+        self.noted.take().iter().for_each(|doubt| doubt.graph.sweep());
         true
     }
 
-    /// So many polls have been made. Looks at what was noted long ago.
+    /// A task was executed: a poll, or a closure, of which there may always be another one.
+    #[inline]
+    pub(crate) fn executed(&self) {
+        if self.is_any.get() {
+            self.executed.set(self.executed.get().wrapping_add(1));
+            if self.executed.get().is_multiple_of(TOGETHER) {
+                self.polled(TOGETHER as usize);
+            }
+        }
+    }
+
+    /// So many polls, or as much, have been made. Looks at what was noted long ago.
     pub(crate) fn polled(&self, polls: usize) {
         let mut due = Vec::new();
-        self.0.borrow_mut().retain_mut(|doubt| {
+        let mut noted = self.noted.borrow_mut();
+        noted.retain_mut(|doubt| {
             doubt.polls += polls;
             let is_due = doubt.polls >= often_enough(&doubt.graph);
             if is_due {
@@ -48,6 +71,8 @@ impl Doubts {
             }
             !is_due
         });
+        self.is_any.set(!noted.is_empty());
+        drop(noted);
         due.iter().for_each(|graph| graph.sweep());
     }
 }

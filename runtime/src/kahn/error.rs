@@ -15,6 +15,7 @@ pub(super) enum Failure {
     Deadlock { cycle: Vec<Stuck> },
     Limit { smallest: Stuck, cycle: Vec<Stuck> },
     Panicked { process: u32, payload: Payload },
+    Kept { process: u32, channel: u32 },
     Cancelled,
 }
 
@@ -49,6 +50,10 @@ impl Failure {
             Self::Panicked { process, payload } => NetworkError::Panicked {
                 process: Some(graph.process(process).name().to_owned()),
                 error: TaskError::panicked(payload),
+            },
+            Self::Kept { process, channel } => NetworkError::Kept {
+                process: graph.process(process).name().to_owned(),
+                channel: graph.core(channel).name().to_owned(),
             },
             Self::Cancelled => NetworkError::Cancelled,
         }
@@ -99,13 +104,39 @@ pub enum NetworkError {
     /// A process has panicked, or a message when it was dropped. Others may have taken the end of that process for the end of
     /// their streams before they were dropped.
     Panicked {
-        /// The process; `None` if it was a message that was left over at the end.
+        /// The process; `None` if it was a message that was left over at the end, or the network itself.
         process: Option<String>,
         /// With what.
         error: TaskError,
     },
     /// It was cancelled, or its pool was dropped.
     Cancelled,
+    /// A process has ended, and an end of a channel that it was given has not: it is in what the process has returned, or was moved to
+    /// another task, or leaked. Who is at the other end might wait for ever.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, kahn::{Network, NetworkError}};
+    ///
+    /// let mut network = Network::new();
+    /// let (numbers, all) = network.channel::<u32>("numbers", 1);
+    /// let kept = network.process("returns it", numbers, async |numbers| numbers);
+    /// network.process("waits", all, async |mut all| all.recv().await);
+    /// match network.run(&Pool::new(2)?) {
+    ///     Err(NetworkError::Kept { process, channel }) => {
+    ///         assert_eq!((&*process, &*channel), ("returns it", "numbers"));
+    ///     }
+    ///     other => panic!("{other:?}"),
+    /// }
+    /// # drop(kept);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    Kept {
+        /// The process.
+        process: String,
+        /// The channel.
+        channel: String,
+    },
     /// An end of this channel belongs to no process, and was not dropped: who is at the other end would wait for ever.
     Unowned {
         /// The channel.
@@ -151,9 +182,15 @@ impl fmt::Display for NetworkError {
                 write!(f, "process '{process}': {error}")
             }
             Self::Panicked { process: None, error } => {
-                write!(f, "a message that was left over: {error}")
+                write!(f, "at the end, and in no process: {error}")
             }
             Self::Cancelled => f.write_str("the network was cancelled"),
+            Self::Kept { process, channel } => {
+                write!(
+                    f,
+                    "process '{process}' has ended, and its end of channel '{channel}' has not"
+                )
+            }
             Self::Unowned { channel } => {
                 write!(f, "an end of channel '{channel}' belongs to no process")
             }

@@ -10,14 +10,13 @@ use super::process::Process;
 use super::wait::Need;
 use crate::primitive::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::sync::JoinCounter;
-use crate::unwind;
 use crate::worker::Worker;
 
 /// No process: an end of a channel that nobody has, and that is closed.
 pub(super) const NOBODY: u32 = u32::MAX;
 
-/// How far a process that begins to wait follows the chain.
-const FIRST_STEPS: usize = 4;
+/// How far a process that begins to wait follows the chain. Under the model checker not round a cycle of three.
+const FIRST_STEPS: usize = if cfg!(loom) { 2 } else { 4 };
 
 /// The processes at a channel.
 #[derive(Clone, Copy, Debug)]
@@ -41,10 +40,46 @@ impl Link {
     }
 }
 
+/// Which channels each process has an end of.
+struct Ends {
+    /// The channels of the first process, of the second, and so on.
+    channels: Box<[u32]>,
+    /// Where those of each process end.
+    until: Box<[u32]>,
+}
+
+impl Ends {
+    fn of(processes: usize, links: &[Link]) -> Self {
+        let of_link = |(channel, link): (usize, &Link)| {
+            let consumer = (link.consumer != link.producer).then_some(link.consumer);
+            let all = [Some(link.producer), consumer].into_iter().flatten();
+            all.filter(|&process| process != NOBODY).map(move |process| (process, channel as u32))
+        };
+        let mut all: Vec<(u32, u32)> = links.iter().enumerate().flat_map(of_link).collect();
+        all.sort_unstable();
+        let mut until = vec![0; processes];
+        all.iter().for_each(|&(process, _)| until[process as usize] += 1);
+        let mut sum = 0;
+        for count in &mut until {
+            sum += *count;
+            *count = sum;
+        }
+        let channels = all.into_iter().map(|(_, channel)| channel).collect();
+        Self { channels, until: until.into() }
+    }
+
+    fn of_process(&self, process: u32) -> &[u32] {
+        let process = process as usize;
+        let from = process.checked_sub(1).map_or(0, |before| self.until[before]);
+        &self.channels[from as usize..self.until[process] as usize]
+    }
+}
+
 pub(super) struct Graph {
     processes: Box<[Process]>,
     channels: Box<[Arc<dyn AnyChannel>]>,
     links: Box<[Link]>,
+    ends: Ends,
     /// The most that a channel may grow to.
     limit: u64,
     is_measured: bool,
@@ -71,10 +106,12 @@ impl Graph {
             channels.iter().for_each(|channel| channel.core().measure());
         }
         let unfinished = JoinCounter::new(processes.len());
+        let ends = Ends::of(processes.len(), &links);
         Arc::new(Self {
             processes,
             channels,
             links,
+            ends,
             limit,
             is_measured,
             begun: Instant::now(),
@@ -156,6 +193,28 @@ impl Graph {
         }
     }
 
+    /// Wakes who waits at channels whose other end this process has dropped, in whatever form. Says at which it still has one.
+    pub(super) fn look_after_ends(&self, process: u32) -> Option<u32> {
+        // Pairs with the fences in `Sender::wait` and `Receiver::wait`: either they see that the end is gone, or we see that they wait.
+        fence(Ordering::SeqCst);
+        let mut kept = None;
+        for &channel in self.ends.of_process(process) {
+            let (core, link) = (self.core(channel), self.link(channel));
+            let has_sent = link.producer == process && core.is_closed();
+            let has_received = link.consumer == process && core.is_abandoned();
+            if has_sent && core.take_waiting_consumer() {
+                self.wake_consumer(channel);
+            }
+            if has_received {
+                self.look_after_producer(channel);
+            }
+            if link.producer == process && !has_sent || link.consumer == process && !has_received {
+                kept = Some(channel);
+            }
+        }
+        kept
+    }
+
     /// To be called by a process that has said what it waits for, has made a fence, and has found that it must wait.
     pub(super) fn has_begun_to_wait(this: &Arc<Self>, process: u32) {
         this.process(process).pay(this);
@@ -204,7 +263,7 @@ impl Graph {
     /// Drops the messages that were sent when nobody received any more. All processes have ended.
     pub(super) fn purge(&self) {
         for channel in &self.channels {
-            if let Err(payload) = unwind::halt(|| channel.purge()) {
+            if let Some(payload) = channel.purge() {
                 self.fail(Failure::Panicked { process: NOBODY, payload });
             }
         }

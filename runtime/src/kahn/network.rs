@@ -12,8 +12,8 @@ use super::ports::{Declared, Inlet, Outlet, Owner, Ports};
 use super::process::{Process, Run};
 use super::report::Report;
 use super::wait::MOST_CHANNELS;
-use crate::pool::Pool;
-use crate::task::Task;
+use crate::pool::{Pool, Shared};
+use crate::task::{Task, TaskError};
 use crate::unwind;
 use crate::worker::Worker;
 
@@ -58,7 +58,9 @@ use crate::worker::Worker;
 /// Where processes wait for each other and one of them for room, the smallest of the full channels grows, as Parks has it
 /// ("Bounded scheduling of process networks", 1995), as far as the [limit](Self::limit) permits; this is found while other processes
 /// go on, too (Geilen and Basten, "Requirements on the execution of Kahn process networks", 2003). Where they wait for messages only,
-/// the network ends with an error. What a process waits for that is no channel of its network, such as a timer, is not looked into.
+/// the network ends with an error. What a process waits for that is no channel of its network, such as a timer, is not looked into: one
+/// that waits for such a thing alone is no part of a deadlock, and one that waits for it and for a channel at the same time (a `select`)
+/// counts as waiting for the channel alone, and may be said to be deadlocked while the other thing would still have come.
 pub struct Network {
     names: Vec<Box<str>>,
     begin: Vec<Begin>,
@@ -173,6 +175,10 @@ impl Network {
     /// `body` is called when the network begins to run. What it returns in the end can be had from the [`Product`]. A process ends when
     /// it returns; a receiver then gets `None` when it has received all that it had sent.
     ///
+    /// The ends are the process's own: it sends and receives itself, not by other tasks that it spawns, and has dropped them when it has
+    /// returned. A wait anywhere else is refused by a panic; and if the process ends and one of its ends has not, because it is
+    /// in what was returned, in another task, or leaked, the network ends with [`NetworkError::Kept`].
+    ///
     /// # Panics
     /// If the ends belong to another network, or if there would be 2³² processes.
     ///
@@ -199,6 +205,8 @@ impl Network {
         let place = Arc::clone(&product);
         self.begin.push(Box::new(move |graph, worker| {
             let made = unwind::halt(|| body(ports.own(&Owner { graph, process: number })));
+            // Ports of a program's own may have dropped some of what they were.
+            graph.look_after_ends(number);
             match made {
                 Ok(future) => {
                     drop(worker.spawn_future(Run::new(future, place, Arc::clone(graph), number)));
@@ -261,16 +269,46 @@ impl Network {
 }
 
 /// Begins all processes and waits for them.
-async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Result<Report, NetworkError> {
-    Worker::with_current(|current| {
+async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Outcome {
+    let home = Worker::with_current(|current| {
         let worker = current.expect("tasks run on workers");
         begin.into_iter().for_each(|begin| begin(&graph, worker));
+        Arc::clone(worker.shared())
     });
     graph.end().await;
     graph.purge();
     match graph.take_failure() {
-        Some(failure) => Err(failure.told(&graph)),
-        None => Ok(Report::of(&graph)),
+        Some(failure) => {
+            let error = failure.told(&graph);
+            let home = matches!(error, NetworkError::Panicked { .. }).then_some(home);
+            Outcome { result: Some(Err(error)), home }
+        }
+        None => Outcome { result: Some(Ok(Report::of(&graph))), home: None },
+    }
+}
+
+/// How a network has ended. If it was by a panic, and nobody asks, the pool's handler is told.
+struct Outcome {
+    result: Option<Result<Report, NetworkError>>,
+    /// A share in the pool, so that its handler is there as long as this is.
+    home: Option<Arc<Shared>>,
+}
+
+impl Drop for Outcome {
+    fn drop(&mut self) {
+        if let (Some(Err(error)), Some(home)) = (self.result.take(), &self.home) {
+            if let Ok(payload) = error.try_into_panic() {
+                home.report_panic(payload);
+            }
+        }
+    }
+}
+
+fn told(ended: Result<Outcome, TaskError>) -> Result<Report, NetworkError> {
+    match ended {
+        Ok(mut outcome) => outcome.result.take().unwrap_or(Err(NetworkError::Cancelled)),
+        Err(error) if error.is_panic() => Err(NetworkError::Panicked { process: None, error }),
+        Err(_) => Err(NetworkError::Cancelled),
     }
 }
 
@@ -283,14 +321,15 @@ impl fmt::Debug for Network {
     }
 }
 
-/// A network that runs: a future of how it ends. Dropping it lets the network go on by itself.
+/// A network that runs: a future of how it ends. Dropping it lets the network go on by itself; if a process panics then, that goes to
+/// the pool's [`panic_handler`](crate::PoolBuilder::panic_handler), as where a detached task does.
 ///
 /// # Examples
 /// See [`Network::start`].
 #[must_use = "it says how the network ends"]
 pub struct Running {
     graph: Arc<Graph>,
-    task: Task<Result<Report, NetworkError>>,
+    task: Task<Outcome>,
 }
 
 impl Running {
@@ -311,7 +350,7 @@ impl Running {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn join(self) -> Result<Report, NetworkError> {
-        self.task.join().unwrap_or(Err(NetworkError::Cancelled))
+        told(self.task.join())
     }
 
     /// Has the network given up: processes are dropped where they wait.
@@ -337,8 +376,7 @@ impl Future for Running {
     type Output = Result<Report, NetworkError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let ended = Pin::new(&mut self.task).poll(context);
-        ended.map(|ended| ended.unwrap_or(Err(NetworkError::Cancelled)))
+        Pin::new(&mut self.task).poll(context).map(told)
     }
 }
 

@@ -157,6 +157,9 @@ impl<F: Future> Run<F> {
             graph.fail(Failure::Panicked { process: number, payload });
         }
         graph.process(number).pay_at_a_pause(graph);
+        if let Some(channel) = graph.look_after_ends(number) {
+            graph.fail(Failure::Kept { process: number, channel });
+        }
         graph.one_has_ended();
     }
 
@@ -175,8 +178,12 @@ impl<F: Future> Run<F> {
                 return Poll::Pending;
             }
             Ok(Poll::Ready(product)) => {
-                if let Some(place) = self.as_mut().product() {
-                    let _ = place.set(product); // once
+                let place = self.as_mut().product();
+                // Where nobody wants it, it is dropped with its place.
+                let kept = unwind::halt(|| place.map(|place| place.set(product).is_ok()));
+                if let Err(payload) = kept {
+                    let (_, graph, _) = self.as_mut().parts();
+                    graph.fail(Failure::Panicked { process: number, payload });
                 }
             }
             Err(payload) => graph.fail(Failure::Panicked { process: number, payload }),

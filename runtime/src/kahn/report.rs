@@ -117,7 +117,7 @@ impl ChannelReport {
     /// See [`Report`].
     #[must_use]
     pub fn discarded(&self) -> u64 {
-        self.sent - self.received
+        self.sent.saturating_sub(self.received)
     }
 }
 

@@ -15,6 +15,7 @@ pub use sender::{Send, Sender};
 use super::report::Measures;
 use super::wait::Need;
 use crate::primitive::{AtomicBool, AtomicU64, Ordering, UnsafeCell};
+use crate::unwind::{self, Payload};
 use ring::Ring;
 
 /// So many bytes that what lies on both sides of them is on different cache lines, wherever it begins.
@@ -92,10 +93,14 @@ impl Core {
         self.first_capacity
     }
 
-    /// Messages sent, and of these received. Both processes have ended.
+    /// Messages sent, and of these received. Exact if both processes have ended.
     pub(super) fn counts(&self) -> (u64, u64) {
-        let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        (read(&self.tail) + read(&self.discarded), read(&self.head) - read(&self.unread))
+        // Acquire pairs with the releases in `drop_unread`, `Receiver::take` and `Sender::put`: each number is read after those that
+        // are not above it.
+        let unread = self.unread.load(Ordering::Acquire);
+        let head = self.head.load(Ordering::Acquire);
+        let tail = self.tail.load(Ordering::Acquire);
+        (tail + self.discarded.load(Ordering::Relaxed), head - unread)
     }
 
     /// Has it measured from now on.
@@ -159,9 +164,10 @@ impl Core {
     /// Drops a message that nobody has received.
     fn drop_unread<T>(&self, head: u64, message: T) {
         // Counted first, since to drop it may panic.
-        self.unread.store(self.unread.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         // Release pairs with the acquire in `Sender::look`, as where it is received.
         self.head.store(head, Ordering::Release);
+        // Release pairs with the acquire in `counts`: who sees it counted sees it taken out.
+        self.unread.store(self.unread.load(Ordering::Relaxed) + 1, Ordering::Release);
         drop(message);
     }
 
@@ -180,7 +186,7 @@ impl Core {
     /// The same of the consumer.
     #[inline]
     #[must_use]
-    fn take_waiting_consumer(&self) -> bool {
+    pub(super) fn take_waiting_consumer(&self) -> bool {
         let waits = self.consumer_waits.load(Ordering::Relaxed);
         if waits {
             self.consumer_waits.store(false, Ordering::Relaxed);
@@ -205,8 +211,8 @@ unsafe impl<T: std::marker::Send> Sync for Channel<T> {}
 /// A channel of whatever messages.
 pub(super) trait AnyChannel: std::marker::Send + Sync {
     fn core(&self) -> &Core;
-    /// Drops what is in it, if both its ends have been dropped.
-    fn purge(&self);
+    /// Drops what is in it, if both its ends have been dropped. Gives back the first panic of that.
+    fn purge(&self) -> Option<Payload>;
 }
 
 impl<T: std::marker::Send> AnyChannel for Channel<T> {
@@ -214,13 +220,14 @@ impl<T: std::marker::Send> AnyChannel for Channel<T> {
         &self.core
     }
 
-    fn purge(&self) {
+    fn purge(&self) -> Option<Payload> {
         // Acquire pairs with the release in `drained`. Swapped, so that it is done once.
         let is_ours = self.core.is_closed() && self.core.is_drained.swap(false, Ordering::Acquire);
-        if is_ours {
-            // SAFETY: the producer sends nothing any more, and the consumer takes nothing; what they have done is seen.
-            unsafe { self.drop_messages() }
+        if !is_ours {
+            return None;
         }
+        // SAFETY: the producer sends nothing any more, and the consumer takes nothing; what they have done is seen.
+        unsafe { self.drop_all() }
     }
 }
 
@@ -252,10 +259,28 @@ impl<T> Channel<T> {
 }
 
 impl<T> Channel<T> {
-    /// Drops what is in it.
+    /// Drops what is in it, also what comes after a message that panics then. Gives back the first panic.
     ///
     /// # Safety
-    /// The caller has the channel to itself, as a consumer without a producer.
+    /// As `drop_messages`.
+    unsafe fn drop_all(&self) -> Option<Payload> {
+        let mut first = None;
+        // It comes to an end: a message is taken out before it is dropped.
+        // SAFETY: as the caller promises.
+        while let Err(payload) = unwind::halt(|| unsafe { self.drop_messages() }) {
+            if first.is_none() {
+                first = Some(payload);
+            } else {
+                unwind::discard(payload);
+            }
+        }
+        first
+    }
+
+    /// Drops what is in it, up to the first one that panics.
+    ///
+    /// # Safety
+    /// The caller is the consumer, or has the channel to itself.
     unsafe fn drop_messages(&self) {
         let core = &self.core;
         // SAFETY: the cell is the consumer's.
@@ -274,7 +299,7 @@ impl<T> Channel<T> {
 impl<T> Drop for Channel<T> {
     fn drop(&mut self) {
         // SAFETY: `&mut self`.
-        unsafe { self.drop_messages() };
+        let panicked = unsafe { self.drop_all() };
         // SAFETY: as above.
         let mut last = Some(self.oldest.with_mut(|ring| unsafe { *ring }));
         while let Some(ring) = last {
@@ -282,6 +307,11 @@ impl<T> Drop for Channel<T> {
             last = unsafe { ring.as_ref() }.next();
             // SAFETY: nobody uses it any more.
             unsafe { Ring::free(ring) };
+        }
+        match panicked {
+            Some(payload) if std::thread::panicking() => unwind::discard(payload),
+            Some(payload) => unwind::resume(payload),
+            None => {}
         }
     }
 }

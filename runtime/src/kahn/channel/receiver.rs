@@ -9,14 +9,15 @@ use std::time::Instant;
 
 use super::ring::Ring;
 use super::{Channel, Core, follow};
+use crate::kahn::error::Failure;
 use crate::kahn::graph::Graph;
 use crate::kahn::wait::Need;
 use crate::primitive::{Ordering, fence};
 
 /// The end of a channel at which a process receives.
 ///
-/// One process has it: see [`Network::process`](crate::kahn::Network::process). When it is dropped, what is left in the channel is
-/// dropped too, and so is what will be sent.
+/// One process has it, and uses it itself: see [`Network::process`](crate::kahn::Network::process). When it is dropped, what is left in
+/// the channel is dropped too, and so is what will be sent. A message that panics then is a panic of this process, and ends the network.
 pub struct Receiver<T> {
     channel: Arc<Channel<T>>,
     graph: Arc<Graph>,
@@ -24,6 +25,8 @@ pub struct Receiver<T> {
     owner: u32,
     is_measured: bool,
     is_waiting: bool,
+    /// How often it has looked for messages, in the smallest of numbers: at nothing it gives way.
+    looks: u8,
     /// How many messages were taken out.
     head: u64,
     /// How many there are, up to the end of the ring, when we last looked.
@@ -62,11 +65,15 @@ impl<T> Receiver<T> {
         let ring = unsafe { channel.first_ring() };
         let is_measured = channel.core.measures().is_some();
         let look_after = portion(channel.core.first_capacity);
-        let (head, seen, is_waiting) = (0, 0, false);
-        Self { channel, graph, owner, is_measured, is_waiting, head, seen, look_after, ring }
+        let (head, seen, is_waiting, looks) = (0, 0, false, 0);
+        Self { channel, graph, owner, is_measured, is_waiting, looks, head, seen, look_after, ring }
     }
 
     /// Receives the next message. Waits as long as there is none. `None` once the sender has been dropped, and all was received.
+    ///
+    /// To wait for something else at the same time, as a `select` with a timer does, is no part of process networks: what the process does
+    /// next would depend on time. It is not refused; but as long as the process waits here, it counts as waiting for nothing else, so
+    /// [deadlocks](crate::kahn::Network#deadlocks) may be found where the timer would have helped.
     ///
     /// # Panics
     /// As [`Sender::send`](super::Sender::send).
@@ -167,16 +174,14 @@ impl<T> Drop for Receiver<T> {
         if core.take_waiting_producer() {
             self.graph.wake_producer(core.number);
         }
-        // What comes later than this is dropped at the end of the network, and what is left if one panics when it is dropped.
-        struct Drained<'c>(&'c Core);
-        impl Drop for Drained<'_> {
-            fn drop(&mut self) {
-                self.0.drained();
-            }
-        }
-        let _drained = Drained(core);
         // SAFETY: this is the consumer.
-        unsafe { self.channel.drop_messages() };
+        let panicked = unsafe { self.channel.drop_all() };
+        // What comes later than this is dropped at the end of the network.
+        core.drained();
+        if let Some(payload) = panicked {
+            // Not raised here: the process may be unwinding, or have dropped this in passing.
+            self.graph.fail(Failure::Panicked { process: self.owner, payload });
+        }
     }
 }
 
@@ -219,6 +224,13 @@ impl<T> Future for Recv<'_, T> {
 impl<T> Recv<'_, T> {
     /// Whether there is a message.
     fn find(&mut self, context: &Context<'_>) -> Poll<bool> {
+        self.receiver.looks = self.receiver.looks.wrapping_add(1);
+        if self.receiver.looks == 0 {
+            // A process that is its own partner never waits, and would keep its worker for ever.
+            self.over();
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let mut found = self.receiver.look();
         if found == Look::Empty {
             if self.receiver.is_measured && self.since.is_none() {

@@ -15,7 +15,7 @@ use crate::primitive::{Ordering, fence};
 
 /// The end of a channel at which a process sends.
 ///
-/// One process has it: see [`Network::process`](crate::kahn::Network::process). When it is dropped, the receiver gets what is left,
+/// One process has it, and uses it itself: see [`Network::process`](crate::kahn::Network::process). When it is dropped, the receiver gets what is left,
 /// and then nothing more.
 pub struct Sender<T> {
     channel: Arc<Channel<T>>,
@@ -102,15 +102,15 @@ impl<T> Sender<T> {
         unsafe { ring.put(self.tail, message) };
         self.tail += 1;
         let core = &self.channel.core;
+        if self.is_measured {
+            self.measure_filling();
+        }
         // Release pairs with the acquire in `Receiver::look`: who sees the number sees the message.
         core.tail.store(self.tail, Ordering::Release);
         // Pairs with the fence in `Receiver::wait`: either it sees the message, or we see that it waits.
         fence(Ordering::SeqCst);
         if core.take_waiting_consumer() {
             self.graph.wake_consumer(core.number);
-        }
-        if self.is_measured {
-            self.measure_filling();
         }
     }
 
@@ -143,6 +143,7 @@ impl<T> Sender<T> {
         drop(message);
     }
 
+    /// With the message that is about to be published: afterwards it may be gone at once.
     #[cold]
     fn measure_filling(&self) {
         let head = self.core().head.load(Ordering::Relaxed);
