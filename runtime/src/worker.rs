@@ -200,10 +200,10 @@ impl Worker {
 
     fn hunt(&self, done: &Flag) -> Option<Found> {
         // As if: it also comes to an end if it always finds something. What is made ready here no hunt would take.
-        if self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize) {
-            if let Some(found) = self.take_own() {
-                return Some(found);
-            }
+        if self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize)
+            && let Some(found) = self.take_own()
+        {
+            return Some(found);
         }
         self.deque.open();
         self.hunt.borrow_mut().run(self, done)
