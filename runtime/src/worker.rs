@@ -278,7 +278,12 @@ impl Worker {
     }
 
     fn hunt(&self, done: &Flag) -> Option<Found> {
-        self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize); // as if: it also comes to an end if it always finds something
+        // As if: it also comes to an end if it always finds something. What is made ready here no hunt would take.
+        if self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize)
+            && let Some(found) = self.take_own()
+        {
+            return Some(found);
+        }
         self.deque.open();
         // Stacks that are ready while it cannot resume them are no reason to stop.
         let heeds_returns = self.may_switch();

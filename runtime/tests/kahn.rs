@@ -558,10 +558,10 @@ fn an_end_that_outlives_its_process_is_an_error() {
             None
         },
         |end| {
-            let _ = locksley::task::spawn(async move {
+            drop(locksley::task::spawn(async move {
                 let _end = end;
                 pending::<()>().await;
-            });
+            }));
             None
         },
     ];

@@ -59,8 +59,8 @@ impl Doubts {
         }
     }
 
-    /// So many polls, or as much, have been made. Looks at what was noted long ago.
-    pub(crate) fn polled(&self, polls: usize) {
+    /// So many polls, or as much, have been made. Looks at what was noted long ago. Says whether there was any.
+    pub(crate) fn polled(&self, polls: usize) -> bool {
         let mut due = Vec::new();
         let mut noted = self.noted.borrow_mut();
         noted.retain_mut(|doubt| {
@@ -74,6 +74,7 @@ impl Doubts {
         self.is_any.set(!noted.is_empty());
         drop(noted);
         due.iter().for_each(|graph| graph.sweep());
+        !due.is_empty()
     }
 }
 

@@ -296,10 +296,10 @@ struct Outcome {
 
 impl Drop for Outcome {
     fn drop(&mut self) {
-        if let (Some(Err(error)), Some(home)) = (self.result.take(), &self.home) {
-            if let Ok(payload) = error.try_into_panic() {
-                home.report_panic(payload);
-            }
+        if let (Some(Err(error)), Some(home)) = (self.result.take(), &self.home)
+            && let Ok(payload) = error.try_into_panic()
+        {
+            home.report_panic(payload);
         }
     }
 }
