@@ -17,7 +17,7 @@ use crate::worker::Worker;
 ///
 /// What the worker runs meanwhile is any task. So do not hold a lock across this that is not made for futures, nor a borrow of a
 /// `RefCell` that others use, as they may want it on the same thread. Values that are set in
-/// [thread-locals](crate::PoolBuilder::waiting_stacks#thread-locals) for the time of a call must not be relied on across this. A
+/// [thread-locals](crate::PoolBuilder::waiting_stacks) for the time of a call must not be relied on across this. A
 /// [pool](crate::Pool) that is dropped waits for closures that wait here, however long that
 /// takes.
 ///

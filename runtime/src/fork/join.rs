@@ -14,7 +14,7 @@ use crate::worker::Worker;
 /// [global pool](Pool::global).
 ///
 /// Who waits here for the second runs other tasks meanwhile ([`Waiting`]). So values that are set in
-/// [thread-locals](crate::PoolBuilder::waiting_stacks#thread-locals) for the time of a call must not be relied on across a join.
+/// [thread-locals](crate::PoolBuilder::waiting_stacks) for the time of a call must not be relied on across a join.
 ///
 /// # Panics
 /// If a task panics, with its payload, after both have ended; if both do, with the first one's.

@@ -41,7 +41,7 @@ unsafe impl Sync for Scope<'_> {}
 /// On a thread that is no worker, it all happens in the [global pool](Pool::global).
 ///
 /// Who waits here runs other tasks meanwhile ([`Waiting`]). So values that are set in
-/// [thread-locals](crate::PoolBuilder::waiting_stacks#thread-locals) for the time of a call must not be relied on across a scope's end.
+/// [thread-locals](crate::PoolBuilder::waiting_stacks) for the time of a call must not be relied on across a scope's end.
 ///
 /// # Panics
 /// If the body or a task panics, with its payload, after all tasks have ended; if several do, with the body's or else

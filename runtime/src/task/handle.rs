@@ -120,7 +120,7 @@ impl<T> Task<T> {
     ///
     /// A worker, of whatever pool, runs other tasks meanwhile; any other thread blocks. Do not join a task from inside of
     /// itself, nor one that waits for the calling one: neither would ever end. Values that are set in
-    /// [thread-locals](crate::PoolBuilder::waiting_stacks#thread-locals) for the time of a call must not be relied on across this.
+    /// [thread-locals](crate::PoolBuilder::waiting_stacks) for the time of a call must not be relied on across this.
     ///
     /// # Errors
     /// [`TaskError`], if the task panicked or was cancelled.
