@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use common::{Confined, Restless, Sleepy, message};
 use locksley::{Pool, PoolBuilder, Worker, blocking};
-#[cfg(feature = "stacks")]
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
 use locksley::{block_on, sync::Semaphore};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -335,7 +335,7 @@ fn a_thread_that_joined_a_pool_may_block_too() {
 }
 
 /// A stack of a stand-in's that nobody wants any more comes back, although the stand-in rests.
-#[cfg(feature = "stacks")]
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
 #[test]
 fn what_waits_at_a_stand_in_that_rests_goes_on() {
     let (begin, end) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
@@ -364,7 +364,7 @@ fn what_waits_at_a_stand_in_that_rests_goes_on() {
 
 /// A stand-in leaves its stack during a blocking call of its own, is let go, and called by another worker. Whoever stands in for it is
 /// let go all the same.
-#[cfg(feature = "stacks")]
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
 #[test]
 fn a_stand_in_that_got_another_number_lets_its_own_stand_in_go() {
     let pool = Pool::builder().workers(2).stand_ins(2).thread_name(|n| format!("w{n}")).build();
