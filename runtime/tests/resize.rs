@@ -84,10 +84,13 @@ fn sizes_are_from_one_to_as_many_as_there_are() {
 fn fewer_are_at_work() {
     for pool in pools() {
         pool.resize(1).unwrap();
-        // On a busy machine the only one that is awake may not run for so long that it seems to be blocked.
-        let seen: Vec<_> = (0..20).map(|_| most_at_work(&pool)).collect();
-        let alone = seen.iter().filter(|&&most| most == 1).count();
-        assert!(alone >= 10, "{pool:?}: {seen:?}");
+        // On a busy machine the only one that is awake may not run for so long that it seems to be blocked. So not each time has to
+        // be right, but the more often it is wrong, the more there have to be.
+        let mut seen = Vec::new();
+        while seen.iter().filter(|&&most| most == 1).count() < 10 {
+            assert!(seen.len() < 200, "{pool:?}: {seen:?}");
+            seen.push(most_at_work(&pool));
+        }
     }
 }
 
