@@ -58,6 +58,9 @@ pub struct Computation<'c, 'env: 'c> {
 /// [`Incomplete`], if all tasks that have not ended wait for each other; or if the pool was closed meanwhile, as can only be where
 /// a task calls this that is being cancelled itself.
 ///
+/// A task waits when its future is pending. One that blocks in the middle of a poll, by [`block_on`](crate::block_on) or a lock of
+/// std's, counts as running: if the others wait for it, and it for them, this hangs and says nothing.
+///
 /// # Panics
 /// If the body or a task panics, with its payload, after all tasks have ended; if several do, with the body's or else that of
 /// the one that was spawned first. Tasks that wait for one that has panicked are given up when nobody can go on.

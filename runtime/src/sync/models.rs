@@ -244,6 +244,48 @@ fn loom_semaphore_two_neighbours_leave() {
     });
 }
 
+/// The oldest leaves while somebody sweeps, whose place says what was taken at the head.
+#[test]
+fn loom_semaphore_the_first_leaves_while_others_are_swept() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        // It was alone: before it, as much was given back as it takes.
+        let first = Begun::new(keep(&semaphore, 1));
+        let second = Begun::new(keep(&semaphore, 1));
+        let last = Begun::new(keep(&semaphore, 1));
+        let first = thread::spawn(move || drop(first));
+        drop(second);
+        first.join().unwrap();
+        semaphore.add_permits(1);
+        last.end();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+#[test]
+fn loom_semaphore_the_first_behind_what_was_taken_leaves_while_others_are_swept() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        // A line where nobody stands, and a permit that was taken there without waiting.
+        let comes = Begun::new(keep(&semaphore, 1));
+        drop((Begun::new(keep(&semaphore, 1)), comes));
+        semaphore.add_permits(1);
+        let held = semaphore.try_acquire().unwrap();
+        let first = Begun::new(keep(&semaphore, 1));
+        let second = Begun::new(keep(&semaphore, 1));
+        let mut last = Begun::new(keep(&semaphore, 1));
+        let first = thread::spawn(move || drop(first));
+        drop(second);
+        first.join().unwrap();
+        let polled = last.0.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending(), "the permit is held");
+        assert_eq!(semaphore.available_permits(), 0);
+        drop(held);
+        last.end();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
 #[test]
 fn loom_semaphore_one_comes_behind_one_that_leaves() {
     model(3, || {
@@ -277,7 +319,7 @@ fn loom_semaphore_alone_and_served_while_another_comes() {
 
 #[test]
 fn loom_semaphore_alone_and_leaves_while_another_comes() {
-    model(2, || {
+    model(3, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let leaves = Begun::new(keep(&semaphore, 2));
         semaphore.add_permits(1);

@@ -286,7 +286,7 @@ impl Semaphore {
         let mut made = Unused(None);
         loop {
             let then = match Word::of(now) {
-                Word::Free { is_closed: true, .. } => return Stage::Decided(Verdict::Dismissed),
+                Word::Free { is_closed: true, .. } => return Stage::Decided(Err(Closed)),
                 Word::Free { permits: there, .. } if permits <= there => {
                     Word::Free { permits: there - permits, is_closed: false }
                 }
@@ -295,10 +295,11 @@ impl Semaphore {
                     Word::Alone { waiter, missing: permits - there, has_some: there > 0 }
                 }
                 _ => {
+                    drop(made);
                     let crowd = self.crowd();
                     return match crowd.try_take(permits) {
-                        Ok(()) => Stage::Decided(Verdict::Granted),
-                        Err(TryAcquireError::Closed) => Stage::Decided(Verdict::Dismissed),
+                        Ok(()) => self.has_taken(permits),
+                        Err(TryAcquireError::Closed) => Stage::Decided(Err(Closed)),
                         Err(TryAcquireError::NoPermits) => {
                             Stage::InLine { crowd, place: crowd.join(permits, waker) }
                         }
@@ -310,10 +311,19 @@ impl Semaphore {
                     made.0 = None; // one share is the word's, the other the caller's
                     return Stage::Alone(waiter);
                 }
-                (Ok(()), _) => return Stage::Decided(Verdict::Granted),
+                (Ok(()), _) => {
+                    let taken = self.has_taken(permits);
+                    drop(made);
+                    return taken;
+                }
                 (Err(newer), _) => now = newer,
             }
         }
+    }
+
+    /// What was taken is in good hands at once, since the destructor of a waker that is dropped then may panic.
+    fn has_taken(&self, permits: usize) -> Stage<'_> {
+        Stage::Decided(Ok(Permit { semaphore: self, permits }))
     }
 
     fn load(&self) -> *mut () {
@@ -477,8 +487,8 @@ enum Stage<'s> {
         crowd: &'s Crowd,
         place: Place<'s>,
     },
-    /// It has what it waited for, or was sent away, and takes that now.
-    Decided(Verdict),
+    /// It has what it waited for, or was sent away, and takes that now. Dropped, it gives it back.
+    Decided(Result<Permit<'s>, Closed>),
     Done,
 }
 
@@ -491,20 +501,29 @@ impl<'s> Acquire<'s> {
     /// Goes to where it stands now.
     fn catch_up(&mut self) {
         let Stage::Alone(waiter) = self.stage else { return };
-        self.stage = match self.semaphore.word() {
-            Word::Alone { waiter: alone, .. } if alone == waiter => return,
+        match self.semaphore.word() {
+            Word::Alone { waiter: alone, .. } if alone == waiter => {}
             Word::Crowd(crowd) if self.semaphore.there(crowd).was_first(waiter) => {
                 let crowd = self.semaphore.there(crowd);
                 // SAFETY: our share in it.
-                Stage::InLine { crowd, place: unsafe { crowd.place_of_first(waiter) } }
+                let place = unsafe { crowd.place_of_first(waiter) };
+                self.stage = Stage::InLine { crowd, place };
             }
             // No longer there: only who served it has taken it out, since nobody sends one away who is alone.
             _ => {
-                // SAFETY: our share in it.
+                self.stage = self.semaphore.has_taken(self.permits);
+                // SAFETY: our share in it, which the stage has no more.
                 unsafe { Waiter::done_alone(waiter) };
-                Stage::Decided(Verdict::Granted)
             }
-        };
+        }
+    }
+
+    /// What was decided where it stands in line.
+    fn decided(&self, verdict: Verdict) -> Result<Permit<'s>, Closed> {
+        match verdict {
+            Verdict::Granted => Ok(Permit { semaphore: self.semaphore, permits: self.permits }),
+            Verdict::Dismissed => Err(Closed),
+        }
     }
 
     /// Does not wait any longer.
@@ -526,17 +545,15 @@ impl<'s> Acquire<'s> {
             }
             self.catch_up();
         }
-        match std::mem::replace(&mut self.stage, Stage::Done) {
-            Stage::InLine { crowd, mut place } => match place.leave() {
-                Err(Verdict::Granted) => self.semaphore.give(self.permits),
-                Err(Verdict::Dismissed) => {}
+        if let Stage::InLine { crowd, mut place } = std::mem::replace(&mut self.stage, Stage::Done)
+        {
+            match place.leave() {
+                Err(verdict) => drop(self.decided(verdict)),
                 // Who comes next may need fewer.
                 Ok(()) => {
                     crowd.serve();
                 }
-            },
-            Stage::Decided(Verdict::Granted) => self.semaphore.give(self.permits),
-            Stage::New | Stage::Alone(_) | Stage::Decided(Verdict::Dismissed) | Stage::Done => {}
+            }
         }
     }
 }
@@ -567,18 +584,21 @@ impl<'s> Future for Acquire<'s> {
             // SAFETY: our share in it.
             Stage::Alone(waiter) => unsafe { waiter.as_ref() }.poll(context.waker()),
             Stage::InLine { place, .. } => place.poll(context.waker()),
-            Stage::Decided(verdict) => Poll::Ready(*verdict),
+            Stage::Decided(_) => {
+                let decided = std::mem::replace(&mut this.stage, Stage::Done);
+                let Stage::Decided(decided) = decided else { unreachable!("just seen") };
+                return Poll::Ready(decided);
+            }
             Stage::New | Stage::Done => unreachable!("polled after it was ready"),
         };
         let Poll::Ready(verdict) = verdict else { return Poll::Pending };
+        // A permit before the place goes, whose waker's destructor may panic.
+        let decided = this.decided(verdict);
         if let Stage::Alone(waiter) = std::mem::replace(&mut this.stage, Stage::Done) {
             // SAFETY: our share in it.
             unsafe { Waiter::done_alone(waiter) };
         }
-        Poll::Ready(match verdict {
-            Verdict::Granted => Ok(Permit { semaphore: this.semaphore, permits: this.permits }),
-            Verdict::Dismissed => Err(Closed),
-        })
+        Poll::Ready(decided)
     }
 }
 
