@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+use common::in_time;
 use common::{Confined, Restless, Sleepy, message};
 use locksley::{Pool, PoolBuilder, Worker, blocking};
 #[cfg(all(feature = "stacks", not(locksley_portable)))]
@@ -258,6 +260,49 @@ fn hooks_are_called_on_the_threads_of_stand_ins_and_the_pool_waits_for_them() {
     let started = started.lock().unwrap();
     assert!(started.iter().all(|(index, _)| *index == 0));
     assert_ne!(started[0].1, started[1].1);
+}
+
+/// Its last hook has begun something of another one's hook, which waits on a stack when that hook returns.
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+#[test]
+fn a_stand_in_ends_after_what_waits_on_its_stacks() {
+    for _ in 0..20 {
+        in_time(|| {
+            let threads = Arc::new(Mutex::new(Vec::new()));
+            let at_start = Arc::clone(&threads);
+            let [may_return, may_end]: [Semaphore; 2] = [0, 0].map(Semaphore::new);
+            let has_begun = AtomicBool::new(false);
+            let pool = Pool::builder()
+                .workers(1)
+                .stand_ins(1)
+                .on_start(move |_| at_start.lock().unwrap().push(thread::current().id()))
+                .on_exit(move |_| {
+                    if threads.lock().unwrap()[1] == thread::current().id() {
+                        return block_on(may_return.acquire()).unwrap().forget();
+                    }
+                    let waits = || {
+                        has_begun.store(true, Ordering::Release);
+                        block_on(may_end.acquire()).unwrap().forget();
+                    };
+                    let other = || {
+                        wait_until(&has_begun);
+                        may_return.add_permits(1);
+                        // The other hook comes first, being awaited by the stack's worker itself.
+                        thread::sleep(Duration::from_millis(5));
+                        may_end.add_permits(1);
+                    };
+                    locksley::join(other, waits);
+                })
+                .build()
+                .unwrap();
+            let (sender, receiver) = channel();
+            pool.run(move |w| {
+                w.spawn(move |_| sender.send(()).unwrap());
+                w.blocking(|| receiver.recv_timeout(SOON)).unwrap();
+            });
+            drop(pool);
+        });
+    }
 }
 
 #[test]
