@@ -551,7 +551,7 @@ fn what_a_child_has_pushed_itself_is_run_there() {
         let ran = Arc::new(AtomicUsize::new(0));
         let add = |number: usize| {
             let ran = Arc::clone(&ran);
-            move || drop(ran.fetch_add(number, Ordering::AcqRel))
+            move || _ = ran.fetch_add(number, Ordering::AcqRel)
         };
         let end = pool.run(|w| {
             let parents = add(1_000_000);
@@ -560,10 +560,10 @@ fn what_a_child_has_pushed_itself_is_run_there() {
                 let (inner, left) = (add(1), add(10));
                 w.join_waiting(waiting, |w| w.spawn(move |_| left()), |_| inner());
                 w.scope_waiting(waiting, |w, scope| {
-                    let (left, own, in_order) = (add(100), add(1000), add(10_000));
+                    let (left, own, another) = (add(100), add(1000), add(10_000));
                     scope.spawn_on(w, move |_, _| own());
                     w.spawn(move |_| left());
-                    scope.spawn_fifo(move |_| in_order());
+                    scope.spawn_on(w, move |_, _| another());
                 });
                 let one = add(100_000);
                 w.spawn(move |_| one());

@@ -1119,8 +1119,8 @@ fn what_was_taken_before_a_wait_inside_of_a_poll_makes_room() {
                     let builder = Pool::builder().workers(workers).waiting_stacks(stacks);
                     let pool = builder.build().unwrap();
                     for others in [false, true] {
-                        let (sent, permits) = Default::default();
-                        let (sent, permits): (Arc<AtomicUsize>, Arc<Semaphore>) = (sent, permits);
+                        let sent = Arc::new(AtomicUsize::new(0));
+                        let permits = Arc::new(Semaphore::new(0));
                         let (is_sent, gives) = (Arc::clone(&sent), Arc::clone(&permits));
                         let mut network = Network::new();
                         // The sender is woken after two messages, or when the receiver pauses.
