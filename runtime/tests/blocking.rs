@@ -266,41 +266,44 @@ fn hooks_are_called_on_the_threads_of_stand_ins_and_the_pool_waits_for_them() {
 #[cfg(all(feature = "stacks", not(locksley_portable)))]
 #[test]
 fn a_stand_in_ends_after_what_waits_on_its_stacks() {
-    for _ in 0..20 {
+    for _ in 0..10 {
         in_time(|| {
             let threads = Arc::new(Mutex::new(Vec::new()));
-            let at_start = Arc::clone(&threads);
+            let (at_start, at_exit) = (Arc::clone(&threads), Arc::clone(&threads));
             let [may_return, may_end]: [Semaphore; 2] = [0, 0].map(Semaphore::new);
             let has_begun = AtomicBool::new(false);
-            let pool = Pool::builder()
-                .workers(1)
-                .stand_ins(1)
-                .on_start(move |_| at_start.lock().unwrap().push(thread::current().id()))
-                .on_exit(move |_| {
-                    if threads.lock().unwrap()[1] == thread::current().id() {
-                        return block_on(may_return.acquire()).unwrap().forget();
+            let exits = move |_| {
+                let is_me = |thread| thread == thread::current().id();
+                let place = at_exit.lock().unwrap().iter().copied().position(is_me).unwrap();
+                let waits = || {
+                    has_begun.store(true, Ordering::Release);
+                    block_on(may_end.acquire()).unwrap().forget();
+                };
+                let other = || {
+                    wait_until(&has_begun);
+                    may_return.add_permits(1);
+                    // Time for the other hook to return.
+                    thread::sleep(Duration::from_millis(50));
+                    may_end.add_permits(1);
+                };
+                match place {
+                    2 => block_on(may_return.acquire()).unwrap().forget(),
+                    3 => _ = locksley::join(other, waits),
+                    _ => {} // a worker's
+                }
+            };
+            let builder = Pool::builder().workers(2).stand_ins(2).on_exit(exits);
+            let starts = move |_| at_start.lock().unwrap().push(thread::current().id());
+            let pool = builder.on_start(starts).build().unwrap();
+            // Each stand-in is called once.
+            let blocks = |w: &Worker| {
+                w.blocking(|| {
+                    while threads.lock().unwrap().len() < 4 {
+                        thread::yield_now();
                     }
-                    let waits = || {
-                        has_begun.store(true, Ordering::Release);
-                        block_on(may_end.acquire()).unwrap().forget();
-                    };
-                    let other = || {
-                        wait_until(&has_begun);
-                        may_return.add_permits(1);
-                        // The other hook comes first, being awaited by the stack's worker itself.
-                        thread::sleep(Duration::from_millis(5));
-                        may_end.add_permits(1);
-                    };
-                    locksley::join(other, waits);
-                })
-                .build()
-                .unwrap();
-            let (sender, receiver) = channel();
-            pool.run(move |w| {
-                w.spawn(move |_| sender.send(()).unwrap());
-                w.blocking(|| receiver.recv_timeout(SOON)).unwrap();
-            });
-            drop(pool);
+                });
+            };
+            pool.run(|w| w.join(blocks, blocks));
         });
     }
 }

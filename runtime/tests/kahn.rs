@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use common::{in_time, message, pools};
+use common::{Restless, in_time, message, pools};
 use locksley::kahn::{
     Awaited, Declared, Inlet, Network, NetworkError, Outlet, Owner, Ports, Receiver, Sender,
 };
@@ -1168,7 +1168,8 @@ fn other_networks(w: &Worker) {
 /// The doubt that a worker has noted, and would look into when it hunts.
 #[test]
 fn who_blocks_its_thread_looks_for_deadlocks_first() {
-    let pool: &'static Pool = Box::leak(Box::new(Pool::new(1).unwrap()));
+    let pool = Pool::builder().workers(1).governor(Restless).build().unwrap();
+    let pool: &'static Pool = Box::leak(Box::new(pool));
     let (tell, told) = std::sync::mpsc::channel();
     let (say, said) = std::sync::mpsc::channel();
     let (go, goes) = std::sync::mpsc::channel::<()>();

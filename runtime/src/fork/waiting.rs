@@ -51,13 +51,17 @@ pub enum Waiting {
     Anything,
     /// Only what lies below the waiting task, on top of it: for a join what it steals back from whoever took its second half
     /// (Wagner and Calder, "Leapfrogging: a portable technique for implementing efficient futures", PPoPP 1993), for a scope
-    /// what the worker has spawned into scopes since this one began, and still has. When there is none of that, it does nothing but look again, at first all the time and
-    /// later every 100 µs. What it finds in its way is left to others, and stacks of this worker that are ready wait, unless they may have
-    /// to do with what is waited for.
+    /// those of its tasks that nobody has begun, but for what other workers have spawned and still have. When there is none of that, it does nothing but look
+    /// again, at first all the time and later every 100 µs. What it finds in its way is left to others.
     ///
     /// So none of what it runs there can want a lock that the waiting task holds, unless that task's own children do. This does not
-    /// hold for tasks that went to a stack of their own while the waiting one was in [`block_on`](crate::block_on) before; and what
-    /// lies below waits in its turn as its pool has it.
+    /// hold if the waiting task, or a task of its scope that ran on top of it, has been in [`block_on`](crate::block_on) since the join or scope
+    /// began: then other tasks went to stacks of their own on this worker, and they go on. And what lies below waits in its turn as its pool has it.
+    ///
+    /// All that only this worker can do waits as long as the join or scope does: what was sent to it and nobody else
+    /// ([`Pool::spawn_at`](crate::Pool::spawn_at), its part of a broadcast that is not the scope's), and its stacks of before that are
+    /// ready. So what lies below must not wait for any of these, which would never end; nor, in
+    /// a loop of its own, for a task that its own worker has spawned, if no worker is left to take that.
     Below,
 }
 
