@@ -79,7 +79,7 @@ pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
 pub(crate) unsafe fn scope(job: NonNull<Job>) -> Option<NonNull<()>> {
     // SAFETY: as the caller promises.
     let is_scoped = unsafe { role(job) } == Role::Scoped;
-    // SAFETY: alive; and with that role it is the first field of a `ScopedJob`, and of that one's head.
+    // SAFETY: alive; and with that role it is the first field of a `ScopedHead`.
     is_scoped.then(|| unsafe { job.cast::<ScopedHead>().as_ref() }.scope)
 }
 
@@ -291,6 +291,7 @@ pub(crate) struct ScopedJob<F> {
     task: F,
 }
 
+/// What jobs with the role [`Scoped`](Role::Scoped) begin with.
 #[derive(Debug)]
 #[repr(C)]
 struct ScopedHead {
@@ -346,12 +347,47 @@ impl Line {
     }
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
-        let first = {
-            // SAFETY: the header is the first field of a `Self`, which is alive until the job that we take has begun.
-            let line = unsafe { job.cast::<Self>().as_ref() };
-            line.jobs.take().expect("there are as many jobs as words")
-        };
+        // SAFETY: the header is the first field of a `Self`, which is alive until the job that we take has begun.
+        let first = first(unsafe { &job.cast::<Self>().as_ref().jobs });
         // SAFETY: whoever put it into the line promised that it may be run, and it was taken by this worker alone.
         unsafe { execute(first, worker, from) }
     }
+}
+
+/// A [`Line`] of tasks of one scope, whose word says which.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct ScopedLine {
+    head: ScopedHead,
+    jobs: Inbox<Job>,
+}
+
+impl ScopedLine {
+    const KIND: &'static Kind = &Kind { execute: Self::execute, role: Role::Scoped };
+
+    pub(crate) fn new(scope: NonNull<()>) -> Self {
+        let head = ScopedHead { header: Job::of(Self::KIND), scope };
+        Self { head, jobs: Inbox::new() }
+    }
+
+    /// Puts a task of the scope at the end, and returns the word to push next.
+    ///
+    /// # Safety
+    /// As for [`Line::enqueue`].
+    pub(crate) unsafe fn enqueue(&self, job: NonNull<Job>) -> NonNull<Job> {
+        self.jobs.send(job);
+        NonNull::from(self).cast()
+    }
+
+    unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
+        // SAFETY: its head's header is the first field of a `Self`, which is alive until the job that we take has begun.
+        let first = first(unsafe { &job.cast::<Self>().as_ref().jobs });
+        // SAFETY: as in `Line::execute`.
+        unsafe { execute(first, worker, from) }
+    }
+}
+
+/// The job that has stood in a line longest, for whoever has one of its words.
+fn first(jobs: &Inbox<Job>) -> NonNull<Job> {
+    jobs.take().expect("there are as many jobs as words")
 }

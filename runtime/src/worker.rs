@@ -12,7 +12,7 @@ use crate::deque::{ChaseLevOwner, Inbox, Owner, Pushed, Reader, Steal, TakeBack}
 use crate::fiber::Stacks;
 use crate::hunt::{Activity, Found, Goal, Hunt};
 use crate::job::{self, Job, Line};
-use crate::kahn::Doubts;
+use crate::kahn::{Doubts, Payer};
 use crate::latch::Flag;
 use crate::meter::Counters;
 use crate::os;
@@ -73,6 +73,10 @@ pub struct Worker {
     is_away: Cell<bool>,
     /// Networks to be looked at when there is nothing to do.
     doubts: Doubts,
+    /// The process that it is in.
+    payer: Payer,
+    /// In a child of the process: what lies from here on in the deque was pushed there.
+    since_fork: Cell<i64>,
     /// Whether its thread is somebody else's, and works for the pool only when it waits for something or says so.
     is_guest: bool,
     stacks: Stacks,
@@ -120,6 +124,8 @@ impl Worker {
             number: Cell::new(number),
             is_away: Cell::new(false),
             doubts: Doubts::default(),
+            payer: Payer::default(),
+            since_fork: Cell::new(i64::MAX),
             is_guest: false,
             stacks: Stacks::new(),
             data,
@@ -169,7 +175,25 @@ impl Worker {
 
     /// The calling thread is no worker any more: it is the only one in the child of a process. To be called there at once.
     pub(crate) fn forget_current() {
+        Self::with_current(|current| {
+            current.into_iter().for_each(|worker| worker.since_fork.set(worker.deque_end()));
+        });
         CURRENT.set(ptr::null());
+    }
+
+    /// In a child of the process in which the pool was built: the newest job of this worker's deque that is run there, because it is
+    /// awaited, or was pushed there. All others are the parent's, who runs them.
+    pub(crate) fn take_in_a_child(
+        &self,
+        is_awaited: impl Fn(NonNull<Job>) -> bool,
+    ) -> Option<Found> {
+        loop {
+            let is_new = self.deque_end() > self.since_fork.get();
+            let newest = self.take_newest()?;
+            if is_new || is_awaited(newest.job) {
+                return Some(newest);
+            }
+        }
     }
 
     /// Runs this worker on the calling thread until its pool is closed.
@@ -245,7 +269,7 @@ impl Worker {
     }
 
     /// A guest that goes on with what is its own may not come back to look at what it has noted.
-    fn settle_as_guest(&self) {
+    pub(crate) fn settle_as_guest(&self) {
         if self.is_guest {
             self.doubts.settle();
         }
@@ -255,7 +279,11 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn recover(&self, job: NonNull<Job>, end: &Flag) -> bool {
+        if self.shared.is_lost() {
+            return self.recover_in_a_child(job, end);
+        }
         let abort = AbortOnUnwind("a panic came out of a task");
+        self.payer.pay();
         while !end.is_set() {
             match self.take_newest() {
                 Some(newest) if newest.job == job => {
@@ -310,6 +338,10 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_one(&self) -> bool {
+        if self.shared.is_lost() {
+            return self.run_in_a_child();
+        }
+        self.payer.pay();
         if self.resume_one() {
             return true;
         }
@@ -330,10 +362,20 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_local(&self) -> bool {
+        if self.shared.is_lost() {
+            return self.run_in_a_child();
+        }
+        self.payer.pay();
         if self.resume_one() {
             return true;
         }
         let found = self.take_local();
+        self.execute_if_any(found)
+    }
+
+    #[cold]
+    fn run_in_a_child(&self) -> bool {
+        let found = self.take_in_a_child(|_| false);
         self.execute_if_any(found)
     }
 
@@ -443,6 +485,10 @@ impl Worker {
         &self.doubts
     }
 
+    pub(crate) fn payer(&self) -> &Payer {
+        &self.payer
+    }
+
     /// The newest job pushed here that nobody has taken.
     pub(crate) fn take_newest(&self) -> Option<Found> {
         #[cfg(feature = "alternatives")]
@@ -474,6 +520,14 @@ impl Worker {
     /// What was sent to this worker and to no other.
     pub(crate) fn take_mail(&self) -> Option<Found> {
         let job = self.mail.take()?;
+        self.counters().received.increment();
+        Some(Found { job, from: self.index })
+    }
+
+    /// What was sent to this worker as a task of that scope.
+    pub(crate) fn take_mail_of(&self, scope: NonNull<()>) -> Option<Found> {
+        // SAFETY: what is in the mailbox is alive, has not run, and is this worker's to take alone.
+        let job = self.mail.take_if(|job| unsafe { job::scope(job) } == Some(scope))?;
         self.counters().received.increment();
         Some(Found { job, from: self.index })
     }
@@ -524,6 +578,9 @@ impl Worker {
     /// where there is one; and makes it the next to be run, or runs it.
     #[cold]
     fn look_elsewhere(&self, turn: u32) {
+        if self.shared.is_lost() {
+            return; // what waits is the parent's
+        }
         self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize);
         for place in (0..4).map(|n| turn.wrapping_add(n) % 4) {
             let found = match place {
@@ -570,6 +627,9 @@ impl Worker {
     pub(crate) fn goes_away(&self) -> bool {
         let goes_away = !self.is_away.replace(true);
         if goes_away {
+            // Nobody else looks at what it has noted, or pays for the process that it is in.
+            self.doubts.settle();
+            self.payer.pay();
             // For those who look there, to find it open.
             self.deque.open();
             self.seat().does(Activity::Sleeps);

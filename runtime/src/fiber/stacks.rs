@@ -53,13 +53,6 @@ pub(crate) struct Mark {
     switches: u64,
 }
 
-impl Mark {
-    /// The end of the worker's deque, then.
-    pub(crate) fn end(self) -> i64 {
-        self.end
-    }
-}
-
 impl Stacks {
     pub(crate) fn new() -> Self {
         Self {
@@ -130,6 +123,7 @@ impl Worker {
         let stacks = self.stacks();
         stacks.switches.set(stacks.switches.get().wrapping_add(1));
         self.seat().now_runs(ptr::null_mut());
+        let payer = self.payer().take();
         let before = stacks.current.replace(fiber.as_ptr());
         // SAFETY: alive until it is freed by this worker.
         let this = unsafe { fiber.as_ref() };
@@ -137,6 +131,7 @@ impl Worker {
         let routine = unsafe { &mut *this.routine.get() };
         let has_ended = routine.as_mut().expect("something runs there").resume();
         stacks.current.set(before);
+        self.payer().set(payer);
         self.seat().now_runs(ptr::null_mut());
         if has_ended {
             this.stack.set(routine.take().map(Routine::into_stack));
@@ -199,7 +194,13 @@ impl Worker {
     /// thread's own stack, it resumes what is ready there and runs what can be found, each on a stack of its own.
     pub(crate) fn wait_until(&self, event: &Flag) {
         let abort = AbortOnUnwind("a panic came out of a task");
+        if !event.is_set() {
+            self.payer().pay();
+        }
         while !event.is_set() {
+            if self.shared().is_lost() {
+                self.shared().end_of_the_lost();
+            }
             match NonNull::new(self.stacks().current.get().cast_mut()) {
                 Some(fiber) if self.may_switch() => self.suspend(fiber, event),
                 _ => self.work_until(event),
@@ -222,8 +223,10 @@ impl Worker {
         waiting.set(waiting.get() + 1);
         // SAFETY: this worker is on that stack, so it is alive.
         let way = unsafe { fiber.as_ref() }.way.get();
+        let payer = self.payer().take();
         // SAFETY: set when that stack was begun, at whose beginning it lies.
         go_back(unsafe { &*way });
+        self.payer().set(payer);
     }
 
     /// Between two tasks that run on top of a waiting frame: stacks that are ready come first.
@@ -258,11 +261,15 @@ impl Worker {
         Mark { end: self.deque_end(), switches: self.stacks().switches.get() }
     }
 
+    /// Whether it has been on another stack since.
+    pub(crate) fn has_switched_since(&self, mark: Mark) -> bool {
+        self.stacks().switches.get() != mark.switches
+    }
+
     /// The newest job that was pushed here since, if it is certain that nothing but what was called since, or ran on top of that,
     /// can have pushed it: as soon as the worker has been on another stack, it is not.
     fn take_above(&self, mark: Mark) -> Option<Found> {
-        let is_undisturbed = self.stacks().switches.get() == mark.switches;
-        let is_any = is_undisturbed && self.deque_end() > mark.end;
+        let is_any = !self.has_switched_since(mark) && self.deque_end() > mark.end;
         if is_any && !self.shared().oldest_first() { self.take_newest() } else { None }
     }
 

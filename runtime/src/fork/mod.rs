@@ -1,10 +1,13 @@
 //! Fork and join: what programs are written with.
 
 mod broadcast;
+mod in_a_child;
 mod join;
+mod lazy;
 mod scope;
 mod scope_until;
 mod spawn;
+mod strays;
 mod waiting;
 
 pub use join::join;

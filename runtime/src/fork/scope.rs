@@ -5,10 +5,12 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use super::lazy::Lazy;
+use super::strays::Below;
 use super::waiting::Waiting;
-use crate::job::{Job, Line, ScopedJob};
+use crate::job::{Job, ScopedJob, ScopedLine};
 use crate::latch::{CountLatch, Flag, Latch};
-use crate::pool::{Pool, Shared, push_or_send};
+use crate::pool::{Pool, Shared};
 use crate::primitive::{AtomicPtr, Ordering};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
@@ -28,10 +30,13 @@ struct Tally<'w> {
     /// The first task to panic leaves its payload here.
     panic: AtomicPtr<Payload>,
     /// The lines of all workers, once anybody has spawned a task in order.
-    lines: AtomicPtr<Box<[Line]>>,
+    lines: Lazy<Box<[ScopedLine]>>,
+    /// If the waiter runs only what lies below it.
+    below: Option<Below>,
 }
 
-// SAFETY: the tally is shared by reference only, and consists of atomics and of a latch made to be set by any thread.
+// SAFETY: the tally is shared by reference only, and consists of atomics, of what is made to be used by any thread (lines, inboxes), and of
+// a latch made to be set by any thread.
 unsafe impl Send for Scope<'_> {}
 // SAFETY: as above; spawning takes `&self` from any thread.
 unsafe impl Sync for Scope<'_> {}
@@ -186,22 +191,26 @@ fn scope_in<'scope, R>(
     current: Option<(&Worker, Option<Waiting>)>,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
+    // A worker of another pool runs none of the tasks.
+    let waiter = current.filter(|(worker, _)| worker.belongs_to(home));
+    let waits_below = |&(worker, asked): &(&Worker, _)| worker.waiting(asked) == Waiting::Below;
     let tally = Tally {
         running: CountLatch::new(current.map(|(worker, _)| worker), home),
         panic: AtomicPtr::new(ptr::null_mut()),
-        lines: AtomicPtr::new(ptr::null_mut()),
+        lines: Lazy::new(),
+        below: waiter.filter(waits_below).map(|(worker, _)| Below::new(worker)),
     };
     let scope = Scope {
         tally: NonNull::from(&tally).cast(),
         home: Arc::clone(home),
         lifetime: PhantomData,
     };
-    let tasks = scope.tally.cast();
+    let (tasks, below) = (scope.tally.cast(), tally.below.as_ref());
     let mark = current.map(|(worker, _)| worker.mark());
     let result = unwind::halt(|| body(&scope));
     // The body counted as the first task.
     tally.running.end_and_wait(current.zip(mark).map(|((worker, waiting), mark)| {
-        move |event: &Flag| worker.wait_for_scope(event, tasks, mark, waiting)
+        move |event: &Flag| worker.wait_for_scope(event, (tasks, below), mark, waiting)
     }));
     let panic = tally.take_panic();
     match (result, panic) {
@@ -239,7 +248,7 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
         let job = self.job(|_, scope| task(scope));
-        push_or_send(&self.home, job);
+        Worker::with_current(|current| self.push_or_send(current, job));
     }
 
     /// Adds a task to the scope from a known worker: [`spawn`](Self::spawn) without looking up who calls.
@@ -251,11 +260,7 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
         let job = self.job(task);
-        if worker.belongs_to(&self.home) {
-            worker.push(job);
-        } else {
-            self.home.send(job);
-        }
+        self.push_or_send(Some(worker), job);
     }
 
     /// Adds a task that begins after those that the calling worker has added like this before: see
@@ -284,11 +289,12 @@ impl<'scope> Scope<'scope> {
         let job = self.job(|_, scope| task(scope));
         Worker::with_current(|current| match current {
             Some(worker) if worker.belongs_to(&self.home) => {
-                let line = &self.tally().lines(self.home.workers())[worker.index()];
-                // SAFETY: this worker's line of this scope, which does not end before the tasks that stand there.
-                unsafe { worker.push_in_line(line, job) };
+                // SAFETY: this worker's line of this scope, which does not end before the tasks that stand there; the word is
+                // pushed below.
+                let word = unsafe { self.line(worker).enqueue(job) };
+                self.push(worker, word);
             }
-            _ => self.home.send(job), // where there is but one order
+            _ => self.send(job), // where there is but one order
         });
     }
 
@@ -343,36 +349,54 @@ impl<'scope> Scope<'scope> {
         unsafe { ScopedJob::into_job(self.tally.cast(), run) }
     }
 
+    /// With the worker's own tasks if it belongs to the pool, else to where all look.
+    fn push_or_send(&self, worker: Option<&Worker>, job: NonNull<Job>) {
+        match worker {
+            Some(worker) if worker.belongs_to(&self.home) => self.push(worker, job),
+            _ => self.send(job),
+        }
+    }
+
+    fn push(&self, worker: &Worker, job: NonNull<Job>) {
+        if let Some(below) = &self.tally().below {
+            below.is_pushed_by(worker);
+        }
+        worker.push(job);
+    }
+
+    fn send(&self, job: NonNull<Job>) {
+        // SAFETY: the scope's, and not shown to anybody yet.
+        unsafe { leave_to_others(self.tally.cast(), job, &self.home) }
+    }
+
+    /// Where the tasks stand that this worker has spawned in order.
+    fn line(&self, worker: &Worker) -> &ScopedLine {
+        let line = |_| ScopedLine::new(self.tally.cast());
+        let made = || (0..self.home.workers()).map(line).collect();
+        &self.tally().lines.get_or_make(made)[worker.index()]
+    }
+
     fn tally(&self) -> &Tally<'_> {
         // SAFETY: alive until all tasks have ended; who has a `&Scope` is the body or a task that has not.
         unsafe { self.tally.cast().as_ref() }
     }
 }
 
-impl Tally<'_> {
-    /// A line for each worker.
-    fn lines(&self, workers: usize) -> &[Line] {
-        // Acquire pairs with the release below: the lines are seen as they were made.
-        let mut lines = self.lines.load(Ordering::Acquire);
-        if lines.is_null() {
-            let made: Box<[Line]> = (0..workers).map(|_| Line::new()).collect();
-            let made = Box::into_raw(Box::new(made));
-            // Nobody waits for whoever makes them: of several, one prevails.
-            lines =
-                match self.lines.compare_exchange(lines, made, Ordering::AcqRel, Ordering::Acquire)
-                {
-                    Ok(_) => made,
-                    Err(other) => {
-                        // SAFETY: made above, and not shown to anybody.
-                        drop(unsafe { Box::from_raw(made) });
-                        other
-                    }
-                };
-        }
-        // SAFETY: made as above, and freed with the tally only.
-        unsafe { &*lines }
+/// Puts a task of a scope of that pool where whoever comes finds it, and the scope's waiter.
+///
+/// # Safety
+/// A task of that scope, which has not begun, and is the caller's alone.
+pub(super) unsafe fn leave_to_others(scope: NonNull<()>, task: NonNull<Job>, pool: &Shared) {
+    // SAFETY: alive until all tasks have ended, of which this is one.
+    let below = unsafe { &scope.cast::<Tally<'_>>().as_ref().below };
+    // From here on the scope may end at any time.
+    match below.as_ref().map(Below::strays) {
+        Some(strays) => strays.send(task, pool),
+        None => pool.send(task),
     }
+}
 
+impl Tally<'_> {
     fn keep_panic(&self, payload: Payload) {
         let payload = Box::into_raw(Box::new(payload));
         // Release pairs with the acquire in `take_panic`, though the counter would do as well.
@@ -397,11 +421,6 @@ impl Tally<'_> {
 
 impl Drop for Tally<'_> {
     fn drop(&mut self) {
-        let lines = self.lines.load(Ordering::Acquire);
-        if !lines.is_null() {
-            // SAFETY: made by `lines`; all tasks have ended, so nobody else is here.
-            drop(unsafe { Box::from_raw(lines) });
-        }
         drop(self.take_panic());
     }
 }

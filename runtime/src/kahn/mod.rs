@@ -15,6 +15,7 @@ mod graph;
 #[cfg(all(test, loom))]
 mod models;
 mod network;
+mod payer;
 mod ports;
 mod process;
 mod report;
@@ -26,5 +27,6 @@ pub use channel::{Receiver, Recv, Send, Sender};
 pub(crate) use doubts::Doubts;
 pub use error::{Awaited, Cycle, NetworkError, Waiting};
 pub use network::{Network, Product, Running};
+pub(crate) use payer::Payer;
 pub use ports::{Declared, Inlet, Outlet, Owner, Ports};
 pub use report::{ChannelReport, ProcessReport, Report};

@@ -10,6 +10,7 @@ use super::graph::Graph;
 use super::wait::{Need, WaitWord};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::unwind;
+use crate::worker::Worker;
 
 /// What others know of a process.
 pub(super) struct Process {
@@ -103,7 +104,7 @@ impl Process {
 
     /// The same, where no fence was made.
     #[inline]
-    fn pay_at_a_pause(&self, graph: &Graph) {
+    pub(super) fn pay_at_a_pause(&self, graph: &Graph) {
         if self.owes.load(Ordering::Relaxed) != 0 {
             // Pairs with the fence in `Sender::wait`.
             fence(Ordering::SeqCst);
@@ -168,7 +169,11 @@ impl<F: Future> Run<F> {
         let process = graph.process(number);
         let Some(future) = future.as_pin_mut() else { return Poll::Ready(()) };
         let since = graph.is_measured().then(Instant::now);
-        let polled = unwind::halt(|| future.poll(context));
+        let poll = || unwind::halt(|| future.poll(context));
+        let polled = Worker::with_current(|current| match current {
+            Some(worker) => worker.payer().while_polled(graph, number, poll),
+            None => poll(),
+        });
         if let Some(since) = since {
             process.was_busy(since.elapsed());
         }

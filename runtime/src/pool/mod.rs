@@ -165,7 +165,7 @@ impl Pool {
     /// it waits for has happened. While there is work and nobody does any
     /// for half a second, because those that are awake are blocked, one of those that sleep helps; and it takes what has been
     /// waiting for ten seconds, since somebody may wait for it in their own code (how a governor's limit is kept: [`Limit`](crate::hunt::Limit)). If they become more, they are woken
-    /// to look for work. A thread that [joined](PoolBuilder::with_current_thread) the pool counts among them, even when it is about
+    /// to look for work. A thread that [joined](PoolBuilder::with_current_thread) the pool does not count among them: mostly it is about
     /// something else.
     ///
     /// # Errors

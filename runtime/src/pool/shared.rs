@@ -133,6 +133,11 @@ impl Seat {
         self.thief.steal_oldest()
     }
 
+    /// As [`steal_oldest`](Self::steal_oldest) on the built-in deque, if that is wanted when it has been seen what the oldest is.
+    pub(crate) fn steal_oldest_if(&self, is_wanted: impl FnOnce(&Self) -> bool) -> Steal<Job> {
+        self.thief.steal_oldest_if(|| is_wanted(self))
+    }
+
     /// Two numbers that change together with what is in the deque; `None` if it has none.
     pub(crate) fn marks(&self) -> Option<(i64, i64)> {
         #[cfg(feature = "alternatives")]
@@ -280,7 +285,7 @@ impl Shared {
         let limit = governor.limit(processors.count());
         // A guest counts as awake, though mostly it is about something else.
         let limit = Limit { awake: limit.awake.saturating_add(guests), ..limit };
-        let sleep = Sleep::with_seats(workers, seats.len(), limit);
+        let sleep = Sleep::with_seats(workers, seats.len(), limit).with_guests(guests);
         #[cfg(feature = "alternatives")]
         let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
         Arc::new(Self {
@@ -449,8 +454,9 @@ impl Shared {
 
     /// What all workers have used together, those that have not ended; `None` where the system does not tell.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
-        let clocks = self.taken().iter().filter_map(|seat| seat.clock.get());
-        clocks.map(ThreadClock::read).sum()
+        // A guest's thread may have ended.
+        let clocks = self.taken().iter().filter_map(|seat| seat.clock.get()?.read());
+        clocks.reduce(|all, one| all + one)
     }
 
     /// Whether any worker could take something now. Exact for what was pushed or sent before the caller's last fence.

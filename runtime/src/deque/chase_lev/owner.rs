@@ -106,7 +106,7 @@ impl<T> ChaseLevOwner<T> {
         // There is room for one: each push sees to it that there is for the next.
         // Relaxed: the release of `bottom` publishes it.
         self.slot(bottom).store(item.as_ptr(), Ordering::Relaxed);
-        // Release pairs with the acquire of `bottom` in `steal_oldest`: who sees the index sees the slot, and what the
+        // Release pairs with the acquire of `bottom` in `steal_oldest_if`: who sees the index sees the slot, and what the
         // item points to.
         owners.bottom.store(bottom + 1, Ordering::Release);
         // Pairs with the heavy barrier between `ask` and `open`: either we see that we are asked, or whoever opens
@@ -208,7 +208,7 @@ impl<T> ChaseLevOwner<T> {
             }
             self.open();
         }
-        // Pairs with the fence in `steal_oldest`: either the thief sees that `bottom` was lowered, or we see the age
+        // Pairs with the fence in `steal_oldest_if`: either the thief sees that `bottom` was lowered, or we see the age
         // that it changed.
         fence(Ordering::SeqCst);
         let age = shared.age();
