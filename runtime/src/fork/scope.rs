@@ -6,6 +6,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::waiting::Waiting;
+use crate::held::{self, Place, Wait};
 use crate::job::{Job, Line, ScopedJob};
 use crate::latch::{CountLatch, Flag, Latch};
 use crate::pool::{Pool, Shared, push_or_send};
@@ -65,13 +66,15 @@ unsafe impl Sync for Scope<'_> {}
 ///     scope.spawn(|_| println!("{inside}"));
 /// });
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
+    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.scope(|_, scope| body(scope)),
+        Some(worker) => scope_in(worker.shared(), Some((worker, None)), place, body),
         None => Pool::global().run(|worker| worker.scope(|_, scope| body(scope))),
     })
 }
@@ -96,12 +99,14 @@ where
 /// });
 /// assert_eq!(there, 21);
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn in_place_scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R,
 {
+    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.scope(|_, scope| body(scope)),
+        Some(worker) => scope_in(worker.shared(), Some((worker, None)), place, body),
         None => Pool::global().in_place_scope(body),
     })
 }
@@ -126,12 +131,14 @@ impl Pool {
     /// });
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn in_place_scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Scope<'scope>) -> R,
     {
+        let place = Place::here();
         Worker::with_current(|current| {
-            scope_in(self.shared(), current.map(|worker| (worker, None)), body)
+            scope_in(self.shared(), current.map(|worker| (worker, None)), place, body)
         })
     }
 }
@@ -157,11 +164,12 @@ impl Worker {
     /// assert_eq!(words, ["robin!", "marian!"]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        scope_in(self.shared(), Some((self, None)), |scope| body(self, scope))
+        scope_in(self.shared(), Some((self, None)), Place::here(), |scope| body(self, scope))
     }
 
     /// [`scope`](Self::scope), and what this worker runs while it waits in it.
@@ -171,23 +179,27 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Waiting`].
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn scope_waiting<'scope, F, R>(&self, waiting: Waiting, body: F) -> R
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        scope_in(self.shared(), Some((self, Some(waiting))), |scope| body(self, scope))
+        let how = Some((self, Some(waiting)));
+        scope_in(self.shared(), how, Place::here(), |scope| body(self, scope))
     }
 }
 
 /// Runs `body` on the calling thread, which may be a worker of whatever pool, and waits for the tasks that it spawns into
 /// `home`.
-fn scope_in<'scope, R>(
+pub(super) fn scope_in<'scope, R>(
     home: &Arc<Shared>,
     current: Option<(&Worker, Option<Waiting>)>,
+    place: Place,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
+    let waiter = current.map(|(worker, _)| worker);
     let tally = Tally {
-        running: CountLatch::new(current.map(|(worker, _)| worker), home),
+        running: CountLatch::new(waiter, home),
         panic: AtomicPtr::new(ptr::null_mut()),
         lines: AtomicPtr::new(ptr::null_mut()),
     };
@@ -198,7 +210,7 @@ fn scope_in<'scope, R>(
     };
     let tasks = scope.tally.cast();
     let mark = current.map(|(worker, _)| worker.mark());
-    let result = unwind::halt(|| body(&scope));
+    let result = unwind::halt(|| held::then_wait(waiter, Wait::Scope, place, || body(&scope)));
     // The body counted as the first task.
     tally.running.end_and_wait(current.zip(mark).map(|((worker, waiting), mark)| {
         move |event: &Flag| worker.wait_for_scope(event, tasks, mark, waiting)
