@@ -54,6 +54,9 @@ fn hold_after(steps: usize, sleep_after: Option<u32>, expected: Expected, body: 
     let world = World { gate: Arc::default(), steps, ended: AtomicUsize::new(0) };
     let (ended, held, result) = thread::scope(|scope| {
         let computation = scope.spawn(|| pool.computation(|all| body(all, &world)));
+        while !world.gate.is_held() && !computation.is_finished() {
+            thread::sleep(Duration::from_micros(20));
+        }
         let ended = wait_for(&world.ended, least);
         let held = world.gate.is_held();
         world.gate.open();

@@ -56,6 +56,9 @@ pub enum Waiting {
     /// So none of what it runs there can want a lock that the waiting task holds, unless that task's own children do. This does not
     /// hold for tasks that went to a stack of their own while the waiting one was in [`block_on`](crate::block_on) before; and what
     /// lies below waits in its turn as its pool has it.
+    ///
+    /// A [future](crate::task) that what lies below waits for is not known as a part of it: it is left to other workers. So a
+    /// pool whose workers all wait like this, as the only one of a pool may, does not go on then.
     Below,
 }
 
