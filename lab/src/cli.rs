@@ -158,9 +158,15 @@ pub struct Cliff {
     /// At most a minute: fewer worker counts, smaller inputs, as few repetitions as fit
     #[arg(long)]
     pub quick: bool,
-    /// Only these applications [default: Hood's, and rounds]
+    /// Only these applications; or all, those of the other papers too [default: Hood's, and rounds]
     #[arg(long, value_name = "APP,..", value_delimiter = ',')]
     pub apps: Vec<String>,
+    /// Compare these runtimes [default: static, locksley, locksley-awake, rayon]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    pub runtimes: Vec<String>,
+    /// With these numbers of workers, and with 1 [default: 1 to 32]
+    #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = workers)]
+    pub workers: Vec<usize>,
     /// Where the figures and the machine are written [default: cliff.json in the output folder]
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

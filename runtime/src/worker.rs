@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::deque::alternatives::AnyOwner;
 use crate::deque::{ChaseLevOwner, Inbox, Owner, Pushed, Reader, Steal, TakeBack};
 use crate::fiber::Stacks;
+use crate::held::{self, Place, Wait};
 use crate::hunt::{Activity, Found, Goal, Hunt};
 use crate::job::{self, Job, Line};
 use crate::kahn::{Doubts, Payer};
@@ -337,7 +338,13 @@ impl Worker {
     /// });
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn run_one(&self) -> bool {
+        held::tell(Some(self), Wait::RunOne, Place::here());
+        self.runs_one()
+    }
+
+    pub(crate) fn runs_one(&self) -> bool {
         if self.shared.is_lost() {
             return self.run_in_a_child();
         }
@@ -361,7 +368,9 @@ impl Worker {
     /// });
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn run_local(&self) -> bool {
+        held::tell(Some(self), Wait::RunOne, Place::here());
         if self.shared.is_lost() {
             return self.run_in_a_child();
         }
@@ -617,7 +626,7 @@ impl Worker {
         let generation = os::generation();
         // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken by us alone, from
         // where `found` says.
-        unsafe { job::execute(found.job, self, found.from) }
+        held::apart(|| unsafe { job::execute(found.job, self, found.from) });
         if generation != os::generation() {
             self.shared.end_of_the_lost();
         }

@@ -94,7 +94,7 @@ impl Ink {
     }
 
     /// The variable of the style sheet.
-    fn variable(self) -> String {
+    pub(super) fn variable(self) -> String {
         match self {
             Ink::Text => "--text".to_owned(),
             Ink::Grid => "--grid".to_owned(),

@@ -40,6 +40,9 @@ fn applications_and_runtimes() {
     refused(&["cliff", "--quick", "--apps", "mm,nbody"]);
     assert!(refused(&["cliff", "--quick", "--apps", "mm,bfs"]).contains("bfs"));
     refused(&["cliff", "--quick", "--apps", ""]);
+    assert!(refused(&["cliff", "--quick", "--runtimes", "tbb"]).contains("rayon"));
+    assert!(refused(&["cliff", "--quick", "--runtimes", "serial"]).contains("serial"));
+    refused(&["cliff", "--quick", "--workers", "2,0"]);
     refused(&["run", "two\nlines"]);
 }
 

@@ -15,6 +15,8 @@ mod member;
 #[cfg(all(test, loom))]
 mod models;
 mod own;
+#[cfg(all(test, not(loom)))]
+mod stall;
 mod thread;
 mod waker;
 
@@ -27,6 +29,7 @@ pub use error::{Incomplete, Waiting};
 pub use own::{Guard, Own};
 pub use thread::{Current, Signaller};
 
+use crate::held::{self, Place, Wait};
 use crate::latch::{CountLatch, Flag};
 use crate::pool::{Pool, Shared};
 use crate::task;
@@ -109,13 +112,15 @@ pub struct Computation<'c, 'env: 'c> {
 ///     })
 /// });
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn run<'env, F, R>(body: F) -> Result<R, Incomplete>
 where
     F: for<'c> FnOnce(&'c Computation<'c, 'env>) -> R,
 {
+    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => run_in(worker.shared(), current, body),
-        None => run_in(Pool::global().shared(), current, body),
+        Some(worker) => run_in(worker.shared(), current, place, body),
+        None => run_in(Pool::global().shared(), current, place, body),
     })
 }
 
@@ -147,17 +152,20 @@ impl Pool {
     /// );
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn computation<'env, F, R>(&self, body: F) -> Result<R, Incomplete>
     where
         F: for<'c> FnOnce(&'c Computation<'c, 'env>) -> R,
     {
-        Worker::with_current(|current| run_in(self.shared(), current, body))
+        let place = Place::here();
+        Worker::with_current(|current| run_in(self.shared(), current, place, body))
     }
 }
 
 fn run_in<'env, F, R>(
     home: &Arc<Shared>,
     current: Option<&Worker>,
+    place: Place,
     body: F,
 ) -> Result<R, Incomplete>
 where
@@ -172,7 +180,8 @@ where
         computation: PhantomData,
         env: PhantomData,
     };
-    let result = unwind::halt(|| body(&computation));
+    let result =
+        unwind::halt(|| held::then_wait(current, Wait::Computation, place, || body(&computation)));
     if common.able().take_one() {
         common.nobody_can_go_on();
     }

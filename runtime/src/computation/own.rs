@@ -11,6 +11,7 @@ use std::task::Context;
 use super::common::Common;
 use super::member::Note;
 use super::waker;
+use crate::held::Place;
 use crate::sync::{
     Barrier, BarrierWaitResult, Closed, Condvar, JoinCounter, Mutex, MutexGuard, Permit, Semaphore,
 };
@@ -109,9 +110,13 @@ impl Own<'_, Semaphore> {
 
 impl<'c, T> Own<'c, Mutex<T>> {
     /// See [`Mutex::lock`].
-    pub async fn lock(&self) -> Guard<'_, 'c, T> {
-        let guard = self.noted(self.primitive.lock()).await;
-        Guard { guard, brand: PhantomData }
+    #[cfg_attr(feature = "held-locks", track_caller)]
+    pub fn lock(&self) -> impl Future<Output = Guard<'_, 'c, T>> {
+        let place = Place::here();
+        async move {
+            let guard = self.noted(self.primitive.lock_at(place)).await;
+            Guard { guard, brand: PhantomData }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
+use crate::held::{self, Place, Wait};
 use crate::latch::Flag;
 use crate::pool::Shared;
 use crate::worker::Worker;
@@ -44,13 +45,18 @@ use crate::worker::Worker;
 /// assert!(answer);
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    Worker::with_current(|current| match current {
-        Some(worker) => wait(future, Signal::of(worker), |signal| {
-            worker.wait_until(&signal.flag);
-            signal.flag.clear();
-        }),
-        None => wait(future, ThreadSignal::of_this_thread(), ThreadSignal::wait),
+    let place = Place::here();
+    Worker::with_current(|current| {
+        held::tell(current, Wait::BlockOn, place);
+        match current {
+            Some(worker) => wait(future, Signal::of(worker), |signal| {
+                worker.wait_until(&signal.flag);
+                signal.flag.clear();
+            }),
+            None => wait(future, ThreadSignal::of_this_thread(), ThreadSignal::wait),
+        }
     })
 }
 

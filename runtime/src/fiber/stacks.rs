@@ -7,6 +7,7 @@ use std::thread;
 
 use super::node::{Node, Ready};
 use super::switch::{Routine, Stack, Way, go_back};
+use crate::held;
 use crate::hunt::Found;
 use crate::job;
 use crate::latch::Flag;
@@ -43,6 +44,8 @@ struct Fiber {
     routine: UnsafeCell<Option<Routine>>,
     /// While nothing runs.
     stack: Cell<Option<Stack>>,
+    /// The locks that what runs there holds.
+    held: held::Context,
 }
 
 /// The time at which a frame began: see `take_above`.
@@ -95,6 +98,7 @@ impl Worker {
             way: Cell::new(ptr::null()),
             routine: UnsafeCell::new(None),
             stack: Cell::new(Some(stack)),
+            held: held::Context::new(),
         };
         Some(NonNull::from(Box::leak(Box::new(fiber))))
     }
@@ -129,7 +133,8 @@ impl Worker {
         let this = unsafe { fiber.as_ref() };
         // SAFETY: who resumes is alone with it: what runs there touches the other fields only.
         let routine = unsafe { &mut *this.routine.get() };
-        let has_ended = routine.as_mut().expect("something runs there").resume();
+        let running = routine.as_mut().expect("something runs there");
+        let has_ended = this.held.within(|| running.resume());
         stacks.current.set(before);
         self.payer().set(payer);
         self.seat().now_runs(ptr::null_mut());

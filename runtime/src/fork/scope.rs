@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::lazy::Lazy;
 use super::strays::Below;
 use super::waiting::Waiting;
+use crate::held::{self, Place, Wait};
 use crate::job::{Job, ScopedJob, ScopedLine};
 use crate::latch::{CountLatch, Flag, Latch};
 use crate::pool::{Pool, Shared};
@@ -70,13 +71,15 @@ unsafe impl Sync for Scope<'_> {}
 ///     scope.spawn(|_| println!("{inside}"));
 /// });
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
+    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.scope(|_, scope| body(scope)),
+        Some(worker) => scope_in(worker.shared(), Some((worker, None)), place, body),
         None => Pool::global().run(|worker| worker.scope(|_, scope| body(scope))),
     })
 }
@@ -101,12 +104,14 @@ where
 /// });
 /// assert_eq!(there, 21);
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn in_place_scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R,
 {
+    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.scope(|_, scope| body(scope)),
+        Some(worker) => scope_in(worker.shared(), Some((worker, None)), place, body),
         None => Pool::global().in_place_scope(body),
     })
 }
@@ -131,12 +136,14 @@ impl Pool {
     /// });
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn in_place_scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Scope<'scope>) -> R,
     {
+        let place = Place::here();
         Worker::with_current(|current| {
-            scope_in(self.shared(), current.map(|worker| (worker, None)), body)
+            scope_in(self.shared(), current.map(|worker| (worker, None)), place, body)
         })
     }
 }
@@ -162,11 +169,12 @@ impl Worker {
     /// assert_eq!(words, ["robin!", "marian!"]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        scope_in(self.shared(), Some((self, None)), |scope| body(self, scope))
+        scope_in(self.shared(), Some((self, None)), Place::here(), |scope| body(self, scope))
     }
 
     /// [`scope`](Self::scope), and what this worker runs while it waits in it.
@@ -176,19 +184,22 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Waiting`].
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn scope_waiting<'scope, F, R>(&self, waiting: Waiting, body: F) -> R
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        scope_in(self.shared(), Some((self, Some(waiting))), |scope| body(self, scope))
+        let how = Some((self, Some(waiting)));
+        scope_in(self.shared(), how, Place::here(), |scope| body(self, scope))
     }
 }
 
 /// Runs `body` on the calling thread, which may be a worker of whatever pool, and waits for the tasks that it spawns into
 /// `home`.
-fn scope_in<'scope, R>(
+pub(super) fn scope_in<'scope, R>(
     home: &Arc<Shared>,
     current: Option<(&Worker, Option<Waiting>)>,
+    place: Place,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
     // A worker of another pool runs none of the tasks.
@@ -207,7 +218,9 @@ fn scope_in<'scope, R>(
     };
     let (tasks, below) = (scope.tally.cast(), tally.below.as_ref());
     let mark = current.map(|(worker, _)| worker.mark());
-    let result = unwind::halt(|| body(&scope));
+    let result = unwind::halt(|| {
+        held::then_wait(current.map(|(worker, _)| worker), Wait::Scope, place, || body(&scope))
+    });
     // The body counted as the first task.
     tally.running.end_and_wait(current.zip(mark).map(|((worker, waiting), mark)| {
         move |event: &Flag| worker.wait_for_scope(event, (tasks, below), mark, waiting)

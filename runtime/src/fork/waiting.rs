@@ -62,6 +62,9 @@ pub enum Waiting {
     /// ([`Pool::spawn_at`](crate::Pool::spawn_at), its part of a broadcast that is not the scope's), and its stacks of before that are
     /// ready. So what lies below must not wait for any of these, which would never end; nor, in
     /// a loop of its own, for a task that its own worker has spawned, if no worker is left to take that.
+    ///
+    /// A [future](crate::task) that what lies below waits for is not known as a part of it: it is left to other workers. So a
+    /// pool whose workers all wait like this, as the only one of a pool may, does not go on then.
     Below,
 }
 

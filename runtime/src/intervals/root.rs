@@ -13,6 +13,7 @@ use super::lock;
 use super::occurrence::Occurrence;
 use super::point::Outcome;
 use super::record::{Record, Recording};
+use crate::held::{self, Place, Wait};
 use crate::latch::{Latch, WorkerLatch};
 use crate::pool::{Pool, Shared};
 use crate::primitive::{AtomicBool, AtomicPtr, Ordering};
@@ -139,6 +140,7 @@ impl Drop for Core<'_> {
 /// assert_eq!(squares, [0, 1, 4, 9]);
 /// # Ok::<(), intervals::Cancelled>(())
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn run<'env, F, R>(name: impl Into<Cow<'static, str>>, body: F) -> Result<R, Cancelled>
 where
     F: for<'g> FnOnce(&Context<'g, 'env>) -> R + Send,
@@ -212,16 +214,18 @@ impl<'r> Root<'r> {
     ///
     /// # Examples
     /// See [`Root`].
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn run<'env, F, R>(self, body: F) -> Result<R, Cancelled>
     where
         F: for<'g> FnOnce(&Context<'g, 'env>) -> R + Send,
         R: Send,
     {
+        let place = Place::here();
         match self.pool {
-            Some(pool) => pool.run(|worker| self.run_on(worker, body)),
+            Some(pool) => pool.run(|worker| self.run_on(worker, place, body)),
             None => Worker::with_current(|current| match current {
-                Some(worker) => self.run_on(worker, body),
-                None => Pool::global().run(|worker| self.run_on(worker, body)),
+                Some(worker) => self.run_on(worker, place, body),
+                None => Pool::global().run(|worker| self.run_on(worker, place, body)),
             }),
         }
     }
@@ -229,6 +233,7 @@ impl<'r> Root<'r> {
     fn run_on<'env, R>(
         self,
         worker: &Worker,
+        place: Place,
         body: impl for<'g> FnOnce(&Context<'g, 'env>) -> R,
     ) -> Result<R, Cancelled> {
         let core = Core {
@@ -257,7 +262,9 @@ impl<'r> Root<'r> {
         if let Some(record) = context.header().record() {
             record.begins(&core, worker.index());
         }
-        let result = unwind::halt(|| body(&context));
+        let result = unwind::halt(|| {
+            held::then_wait(Some(worker), Wait::Intervals, place, || body(&context))
+        });
         let outcome = if result.is_ok() { Outcome::Well } else { Outcome::Failed };
         // Intervals point into this frame, and borrow from those above.
         let abort = AbortOnUnwind("a root interval could not be waited for");

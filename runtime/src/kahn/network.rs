@@ -230,6 +230,7 @@ impl Network {
     ///
     /// # Examples
     /// See [`Network`].
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn run(self, pool: &Pool) -> Result<Report, NetworkError> {
         self.start(pool)?.join()
     }
@@ -349,6 +350,7 @@ impl Running {
     /// assert!(Network::new().start(&pool)?.join().is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn join(self) -> Result<Report, NetworkError> {
         told(self.task.join())
     }

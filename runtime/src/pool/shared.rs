@@ -15,6 +15,8 @@ use crate::deque::alternatives::AnyThief;
 use crate::deque::{ChaseLevThief, Closed, Inbox, Mailbox, Steal, Thief};
 use crate::fiber::{Node, Returns, StackOptions, Supply};
 use crate::fork::Waiting;
+#[cfg(feature = "held-locks")]
+use crate::held;
 use crate::hunt::{Activity, Governor, Limit};
 use crate::job::{HeapJob, Job, Line};
 use crate::latch::Flag;
@@ -51,6 +53,8 @@ pub(crate) struct Shared {
     /// Whether workers take their own tasks oldest first.
     oldest_first: bool,
     panic_handler: Option<Arc<PanicHandler>>,
+    #[cfg(feature = "held-locks")]
+    held_lock_handler: Option<Arc<held::Handler>>,
     /// Where a task goes that has become ready.
     placement: Placement,
     /// Where tasks are noted that wait.
@@ -307,6 +311,8 @@ impl Shared {
                 && os::lowered_priority_works(),
             oldest_first: makeup.rules.oldest_first,
             panic_handler: makeup.panic_handler,
+            #[cfg(feature = "held-locks")]
+            held_lock_handler: makeup.held_lock_handler,
             tally: Tally::new(),
             closing: AtomicBool::new(false),
             closed: Flag::new(),
@@ -435,6 +441,11 @@ impl Shared {
 
     pub(crate) fn waiting(&self) -> Waiting {
         self.waiting
+    }
+
+    #[cfg(feature = "held-locks")]
+    pub(crate) fn held_lock_handler(&self) -> Option<&held::Handler> {
+        self.held_lock_handler.as_deref()
     }
 
     pub(crate) fn shelves(&self) -> &Shelves {

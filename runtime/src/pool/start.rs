@@ -16,6 +16,8 @@ use super::thread::{Starting, WorkerThread};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::{DequeKind, any};
 use crate::deque::{chase_lev, mailbox};
+#[cfg(feature = "held-locks")]
+use crate::held;
 use crate::hunt::Governor;
 use crate::os::{self, Assists};
 use crate::primitive::{AtomicUsize, Ordering};
@@ -99,6 +101,8 @@ pub(super) struct Makeup {
     pub(super) assists: Assists,
     pub(super) rules: Rules,
     pub(super) panic_handler: Option<Arc<PanicHandler>>,
+    #[cfg(feature = "held-locks")]
+    pub(super) held_lock_handler: Option<Arc<held::Handler>>,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,
 }
