@@ -160,7 +160,7 @@ impl Worker {
                 // SAFETY: just taken.
                 match unsafe { job::role(newest.job) } {
                     Role::Scoped => self.execute_below(newest),
-                    Role::Fork | Role::Other => self.clear_away(newest),
+                    Role::Fork | Role::Interval | Role::Other => self.clear_away(newest),
                 }
             } else if !self.resume_one() {
                 // (A task of the scope may be on a stack of this worker.)
@@ -176,7 +176,7 @@ impl Worker {
         // SAFETY: just taken.
         match unsafe { job::role(found.job) } {
             Role::Fork => self.start(found),
-            Role::Scoped | Role::Other => self.leave_to_others(found),
+            Role::Scoped | Role::Interval | Role::Other => self.leave_to_others(found),
         }
     }
 
