@@ -56,6 +56,8 @@ pub enum Command {
     /// Measure one of these once, in this process
     #[command(hide = true)]
     WaitOnce(WaitOnce),
+    /// Measure what graphs of intervals make of the machine, beside fork and join, and what an interval costs
+    Intervals(Intervals),
     /// Make the page of an experiment again from its record
     Report(Report),
     /// Nothing was asked for that needs doing: help or the version has been printed
@@ -441,6 +443,32 @@ pub struct WaitOnce {
     /// What the tasks' values follow from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+}
+
+/// `locksley intervals`
+#[derive(Debug, Args)]
+pub struct Intervals {
+    /// At most a minute: smaller inputs, fewer worker counts, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// How often each is measured, if the time suffices [default: 9, or 5 if quick]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// The folder with the programs of other runtimes, which peers/build makes
+    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    pub peers: PathBuf,
+    /// Where the figures and the machine are written [default: intervals.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/intervals, or out/intervals-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
 }
 
 /// `locksley report`

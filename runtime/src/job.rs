@@ -34,12 +34,19 @@ pub(crate) enum Role {
     Fork,
     /// A task of a scope.
     Scoped,
+    /// An interval of a root.
+    Interval,
     Other,
 }
 
 impl Kind {
     pub(crate) const fn new(execute: Execute) -> Self {
         Self { execute, role: Role::Other }
+    }
+
+    /// For jobs that begin with a [`Head`].
+    pub(crate) const fn of_intervals(execute: Execute) -> Self {
+        Self { execute, role: Role::Interval }
     }
 }
 
@@ -72,15 +79,16 @@ pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
     unsafe { kind(job) }.role
 }
 
-/// The scope that a job is a task of, if it is one.
+/// The scope that a job is a task of, or the root that it is an interval of, if it is one.
 ///
 /// # Safety
 /// As for [`role`].
 pub(crate) unsafe fn scope(job: NonNull<Job>) -> Option<NonNull<()>> {
     // SAFETY: as the caller promises.
-    let is_scoped = unsafe { role(job) } == Role::Scoped;
-    // SAFETY: alive; and with that role it is the first field of a `ScopedHead`.
-    is_scoped.then(|| unsafe { job.cast::<ScopedHead>().as_ref() }.scope)
+    let its = unsafe { role(job) };
+    let is_scoped = matches!(its, Role::Scoped | Role::Interval);
+    // SAFETY: alive; and with these roles it is the first field of a head.
+    is_scoped.then(|| unsafe { job.cast::<Head>().as_ref() }.scope)
 }
 
 /// # Safety
@@ -287,16 +295,30 @@ where
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ScopedJob<F> {
-    head: ScopedHead,
+    head: Head,
     task: F,
 }
 
-/// What jobs with the role [`Scoped`](Role::Scoped) begin with.
+/// The beginning of a job that somebody waits for with others: a scope's, or a root interval's.
 #[derive(Debug)]
 #[repr(C)]
-struct ScopedHead {
+pub(crate) struct Head {
     header: Job,
     scope: NonNull<()>,
+}
+
+impl Head {
+    /// `scope` is an address that nobody else who waits has meanwhile.
+    #[inline]
+    pub(crate) fn new(kind: &'static Kind, scope: NonNull<()>) -> Self {
+        Self { header: Job::of(kind), scope }
+    }
+
+    /// Who waits for the job.
+    #[inline]
+    pub(crate) fn scope(&self) -> NonNull<()> {
+        self.scope
+    }
 }
 
 impl<F> ScopedJob<F>
@@ -310,7 +332,7 @@ where
     /// # Safety
     /// As for [`HeapJob::into_job`].
     pub(crate) unsafe fn into_job(scope: NonNull<()>, task: F) -> NonNull<Job> {
-        let head = ScopedHead { header: Job::of(Self::KIND), scope };
+        let head = Head::new(Self::KIND, scope);
         NonNull::from(Box::leak(Box::new(Self { head, task }))).cast()
     }
 
@@ -358,7 +380,7 @@ impl Line {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ScopedLine {
-    head: ScopedHead,
+    head: Head,
     jobs: Inbox<Job>,
 }
 
@@ -366,7 +388,7 @@ impl ScopedLine {
     const KIND: &'static Kind = &Kind { execute: Self::execute, role: Role::Scoped };
 
     pub(crate) fn new(scope: NonNull<()>) -> Self {
-        let head = ScopedHead { header: Job::of(Self::KIND), scope };
+        let head = Head::new(Self::KIND, scope);
         Self { head, jobs: Inbox::new() }
     }
 

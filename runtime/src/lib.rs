@@ -55,6 +55,7 @@ mod cancellation;
 pub mod computation;
 mod countdown;
 mod deque;
+mod drawing;
 mod fiber;
 mod fork;
 pub mod held;

@@ -6,6 +6,7 @@ mod cliff;
 mod corun;
 mod cycler;
 mod forkjoin;
+mod intervals;
 mod machine;
 mod neighbour;
 mod rayon;
@@ -38,6 +39,7 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Sleeper(arguments) => sleeper::execute(&arguments),
         Command::Wait(arguments) => wait::execute(&arguments),
         Command::WaitOnce(arguments) => wait::once(&arguments),
+        Command::Intervals(arguments) => intervals::execute(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }

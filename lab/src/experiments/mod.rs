@@ -5,6 +5,7 @@ pub mod cliff;
 pub mod corun;
 mod course;
 pub mod forkjoin;
+pub mod intervals;
 mod journal;
 pub mod neighbour;
 pub mod rayon;

@@ -101,3 +101,25 @@ fn the_page_of_wait_is_complete() {
     let page = wait::html(&empty, &Summary::of(&empty));
     assert!(page.contains("<h1>What tasks cost that wait</h1>"));
 }
+
+#[test]
+fn the_page_of_intervals_is_complete() {
+    use crate::experiments::intervals::{summary::Summary, tests::record};
+    let record = record();
+    let page = intervals::html(&record, &Summary::of(&record));
+    let headline = "<h1>4 workers on 2 processors: heat on edges between intervals takes 0.67 of the time with joins</h1>";
+    assert!(page.contains(headline), "{page}");
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 1);
+    for words in
+        ["<td>1.50</td>", "&lt;tiny&gt;", ">400</td><td>300</td><td>600</td><td>ns<", ">187</td>"]
+    {
+        assert!(page.contains(words), "{words}");
+    }
+    for elsewhere in ["https:", "src=", "href=", "url(", "#01FE", "NaN", ">inf"] {
+        assert!(!page.contains(elsewhere), "the page has {elsewhere}");
+    }
+    let mut empty = record;
+    empty.measurements.clear();
+    let page = intervals::html(&empty, &Summary::of(&empty));
+    assert!(page.contains("<h1>What order alone makes of the machine</h1>"));
+}

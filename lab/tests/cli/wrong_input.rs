@@ -36,6 +36,10 @@ fn applications_and_runtimes() {
     assert!(refused(&["run", "mm", "--runtime", "tbb"]).contains("rayon"));
     assert!(refused(&["run", "msort", "--runtime", "static"]).contains("msort"));
     assert!(refused(&["run", "knary", "--runtime", "static"]).contains("knary"));
+    for app in ["knary", "mm", "bfs"] {
+        let complaint = refused(&["run", app, "--runtime", "locksley-intervals"]);
+        assert!(complaint.contains(app) && complaint.contains("'locksley-intervals'"));
+    }
     refused(&["rounds", "--runtime", "openmp"]);
     refused(&["cliff", "--quick", "--apps", "mm,nbody"]);
     assert!(refused(&["cliff", "--quick", "--apps", "mm,bfs"]).contains("bfs"));
@@ -271,4 +275,11 @@ fn waiting() {
     once(&["--runtime", "tokio", "fork", "1", "5x"]);
     once(&["--runtime", "tokio", "spawn", "1"]);
     once(&["spawn", "1", "5"]);
+}
+
+#[test]
+fn intervals() {
+    refused(&["intervals", "--quick", "--repeats", "0"]);
+    refused(&["intervals", "--quick", "--seed", "-1"]);
+    refused(&["intervals", "heat"]);
 }

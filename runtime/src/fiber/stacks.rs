@@ -279,7 +279,7 @@ impl Worker {
     }
 
     /// Runs what was pushed here since the mark: on top of the frame that waits for `event` what that waits for, the tasks of
-    /// that scope. A stranger gets a stack, since what comes after the scope may have to come before its end.
+    /// that scope, or the intervals of that root. A stranger gets a stack, since what comes after the scope may have to come before its end.
     pub(crate) fn work_above(&self, mark: Mark, scope: NonNull<()>, event: &Flag) {
         let abort = AbortOnUnwind("a panic came out of a task");
         while !event.is_set()

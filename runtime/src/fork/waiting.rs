@@ -205,7 +205,7 @@ impl Worker {
         // SAFETY: just taken.
         match unsafe { job::role(found.job) } {
             Role::Fork => self.start(found),
-            Role::Scoped | Role::Other => self.leave_to_others(found.job),
+            Role::Scoped | Role::Interval | Role::Other => self.leave_to_others(found.job),
         }
     }
 
@@ -213,7 +213,9 @@ impl Worker {
     fn leave_to_others(&self, task: NonNull<Job>) {
         let pool = self.shared();
         // SAFETY: just taken.
-        match unsafe { job::scope(task) } {
+        let is_scoped = unsafe { job::role(task) } == Role::Scoped;
+        // An interval has a root, and no scope. SAFETY: just taken.
+        match is_scoped.then(|| unsafe { job::scope(task) }).flatten() {
             // SAFETY: a task of that scope, just taken; who pushes one is a worker of the scope's pool.
             Some(scope) => unsafe { scope::leave_to_others(scope, task, pool) },
             None => pool.send(task),

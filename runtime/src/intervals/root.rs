@@ -7,8 +7,9 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::arena::Arena;
 use super::context::Context;
-use super::interval::{self, At, Interval, Parts};
+use super::interval::{self, At, Header, Interval, Parts};
 use super::lock;
 use super::occurrence::Occurrence;
 use super::point::Outcome;
@@ -16,7 +17,7 @@ use super::record::{Record, Recording};
 use crate::held::{self, Place, Wait};
 use crate::latch::{Latch, WorkerLatch};
 use crate::pool::{Pool, Shared};
-use crate::primitive::{AtomicBool, AtomicPtr, Ordering};
+use crate::primitive::{AtomicPtr, Ordering};
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
 
@@ -30,8 +31,9 @@ pub(super) struct Core<'w> {
     /// The name of the first to be cancelled.
     cancelled: AtomicPtr<String>,
     is_checked: bool,
-    /// Whether any result has a destructor.
-    has_destructors: AtomicBool,
+    /// Intervals that have something to be dropped at the end; in a recorded root, where each is known to its parent, none.
+    owners: AtomicPtr<Header>,
+    arena: Arena,
     began: Instant,
     /// No other root's.
     serial: u64,
@@ -54,16 +56,14 @@ impl Core<'_> {
         self.began
     }
 
-    /// An interval is made whose result has a destructor.
-    pub(super) fn expect_destructors(&self) {
-        // Relaxed: it is asked when all have ended.
-        if !self.has_destructors() {
-            self.has_destructors.store(true, Ordering::Relaxed);
-        }
+    /// Intervals that have something to be dropped at the end.
+    pub(super) fn owners(&self) -> &AtomicPtr<Header> {
+        &self.owners
     }
 
-    fn has_destructors(&self) -> bool {
-        self.has_destructors.load(Ordering::Relaxed)
+    /// Where intervals lie, and the edges for which they have no room.
+    pub(super) fn arena(&self) -> &Arena {
+        &self.arena
     }
 
     pub(super) fn keep_panic(&self, payload: Payload) {
@@ -243,7 +243,8 @@ impl<'r> Root<'r> {
             panic: AtomicPtr::new(ptr::null_mut()),
             cancelled: AtomicPtr::new(ptr::null_mut()),
             is_checked: self.is_checked,
-            has_destructors: AtomicBool::new(false),
+            owners: AtomicPtr::new(ptr::null_mut()),
+            arena: Arena::new(),
             began: Instant::now(),
             serial: lock::new_serial(),
         };
@@ -262,6 +263,7 @@ impl<'r> Root<'r> {
         if let Some(record) = context.header().record() {
             record.begins(&core, worker.index());
         }
+        let mark = worker.mark();
         let result = unwind::halt(|| {
             held::then_wait(Some(worker), Wait::Intervals, place, || body(&context))
         });
@@ -270,13 +272,15 @@ impl<'r> Root<'r> {
         let abort = AbortOnUnwind("a root interval could not be waited for");
         // SAFETY: the body has ended. The end is the last to occur, and frees nothing.
         unsafe { Occurrence::arrive(At::end(root), 1, outcome, Some(worker)) };
+        // What this worker has pushed itself is taken back without a hunt, and runs here: we wait for it.
+        worker.work_above(mark, NonNull::from(&core).cast(), core.ended.flag());
         worker.wait_until(core.ended.flag());
         if let Some(recording) = self.recording {
             // SAFETY: alive, and all has ended.
             *recording = unsafe { Recording::of(root, &core) };
         }
         // SAFETY: all has ended.
-        if let Err(payload) = unsafe { interval::free_all(root, core.has_destructors()) } {
+        if let Err(payload) = unsafe { interval::drop_all(root) } {
             core.keep_panic(payload);
         }
         abort.disarm();

@@ -7,7 +7,7 @@
 mod fork;
 mod local;
 mod locksley;
-pub(super) mod memory;
+pub(in crate::experiments) mod memory;
 mod ping_pong;
 mod runtime;
 mod smol;
