@@ -554,8 +554,9 @@ fn what_a_child_has_pushed_itself_is_run_there() {
             move || _ = ran.fetch_add(number, Ordering::AcqRel)
         };
         let end = pool.run(|w| {
-            let parents = add(1_000_000);
+            let (parents, in_order) = (add(1_000_000), add(1_000_000));
             w.spawn(move |_| parents());
+            w.spawn_fifo(move |_| in_order());
             in_a_child(|| {
                 let (inner, left) = (add(1), add(10));
                 w.join_waiting(waiting, |w| w.spawn(move |_| left()), |_| inner());
@@ -566,7 +567,7 @@ fn what_a_child_has_pushed_itself_is_run_there() {
                     scope.spawn_on(w, move |_, _| another());
                 });
                 let one = add(100_000);
-                w.spawn(move |_| one());
+                w.spawn_fifo(move |_| one());
                 assert!(w.run_one());
                 assert!(!w.run_one() && !w.run_local());
                 i32::from(ran.load(Ordering::Acquire) != 111_111)
@@ -574,6 +575,6 @@ fn what_a_child_has_pushed_itself_is_run_there() {
         });
         assert_eq!(end, End::Exit(0), "{waiting:?}");
         drop(pool);
-        assert_eq!(ran.load(Ordering::Acquire), 1_000_000);
+        assert_eq!(ran.load(Ordering::Acquire), 2_000_000);
     }
 }
