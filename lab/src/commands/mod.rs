@@ -2,6 +2,7 @@
 
 mod alternatives;
 mod apps;
+mod channels;
 mod cliff;
 mod corun;
 mod cycler;
@@ -13,6 +14,7 @@ mod repeat;
 mod report;
 mod rounds;
 mod run;
+mod scatter;
 mod sleeper;
 mod wait;
 
@@ -38,6 +40,10 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Sleeper(arguments) => sleeper::execute(&arguments),
         Command::Wait(arguments) => wait::execute(&arguments),
         Command::WaitOnce(arguments) => wait::once(&arguments),
+        Command::Channels(arguments) => channels::execute(&arguments),
+        Command::ChannelsOnce(arguments) => channels::once(&arguments),
+        Command::Scatter(arguments) => scatter::execute(&arguments),
+        Command::ScatterOnce(arguments) => scatter::once(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }
