@@ -121,9 +121,8 @@ pub fn replace(path: &Path, text: &str) -> Outcome<()> {
 /// A digest of the executable that is running. It is read once.
 pub fn digest_of_this_program() -> String {
     static DIGEST: OnceLock<String> = OnceLock::new();
-    let digest = || {
-        std::env::current_exe().map_or_else(|_| "unknown".to_owned(), |path| digest_of(&path))
-    };
+    let digest =
+        || std::env::current_exe().map_or_else(|_| "unknown".to_owned(), |path| digest_of(&path));
     DIGEST.get_or_init(digest).clone()
 }
 
