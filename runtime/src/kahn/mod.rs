@@ -18,6 +18,7 @@ mod network;
 mod ports;
 mod process;
 mod report;
+mod stack;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod wait;
@@ -28,3 +29,4 @@ pub use error::{Awaited, Cycle, NetworkError, Waiting};
 pub use network::{Network, Product, Running};
 pub use ports::{Declared, Inlet, Outlet, Owner, Ports};
 pub use report::{ChannelReport, ProcessReport, Report};
+pub use stack::Over;
