@@ -2,6 +2,7 @@
 
 mod alternatives;
 mod apps;
+mod channels;
 mod cliff;
 mod corun;
 mod cycler;
@@ -14,6 +15,7 @@ mod repeat;
 mod report;
 mod rounds;
 mod run;
+mod scatter;
 mod sleeper;
 mod wait;
 
@@ -40,6 +42,10 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Wait(arguments) => wait::execute(&arguments),
         Command::WaitOnce(arguments) => wait::once(&arguments),
         Command::Intervals(arguments) => intervals::execute(&arguments),
+        Command::Channels(arguments) => channels::execute(&arguments),
+        Command::ChannelsOnce(arguments) => channels::once(&arguments),
+        Command::Scatter(arguments) => scatter::execute(&arguments),
+        Command::ScatterOnce(arguments) => scatter::once(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }

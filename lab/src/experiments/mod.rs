@@ -1,6 +1,7 @@
 //! The experiments, one folder each.
 
 pub mod alternatives;
+pub mod channels;
 pub mod cliff;
 pub mod corun;
 mod course;
@@ -9,4 +10,5 @@ pub mod intervals;
 mod journal;
 pub mod neighbour;
 pub mod rayon;
+pub mod scatter;
 pub mod wait;

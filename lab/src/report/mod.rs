@@ -3,6 +3,7 @@
 pub mod alternatives;
 mod axis;
 mod bars;
+pub mod channels;
 mod chart;
 mod charts;
 mod circumstances;
@@ -16,6 +17,7 @@ pub mod neighbour;
 mod page;
 mod percentiles;
 pub mod rayon;
+pub mod scatter;
 mod tables;
 #[cfg(test)]
 mod tests;

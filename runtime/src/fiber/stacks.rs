@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::ptr::{self, NonNull};
 use std::thread;
 
@@ -84,6 +85,39 @@ impl Worker {
                 self.resume(fiber);
             }
             None => self.execute(found),
+        }
+    }
+
+    /// Begins a detached task on a stack of its own; returns when it has ended, or waits. Gives it back where no stack can be had.
+    pub(crate) fn spawn_apart<F>(&self, task: F) -> Result<(), F>
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
+        let Some(fiber) = self.may_switch().then(|| self.fiber()).flatten() else {
+            return Err(task);
+        };
+        match self.shared().detached(task) {
+            Some(job) => {
+                self.prepare(fiber, Found { job, from: self.seat_index() });
+                self.resume(fiber);
+            }
+            None => self.put_away(fiber), // the pool is closed, and the task dropped, as in `spawn`
+        }
+        Ok(())
+    }
+
+    /// Which stack it is on, as a number that no other one has at the same time; `None` on its thread's own.
+    pub(crate) fn stack(&self) -> Option<NonZeroUsize> {
+        NonZeroUsize::new(self.stacks().current.get().addr())
+    }
+
+    /// Leaves the stack that it is on for others that are ready and, from time to time, for something else, and comes back. On the
+    /// thread's own stack it stays.
+    pub(crate) fn let_others_go_first(&self) {
+        if let Some(fiber) = NonNull::new(self.stacks().current.get().cast_mut())
+            && self.may_switch()
+        {
+            self.leave_for_those_ready(fiber);
         }
     }
 
@@ -241,14 +275,17 @@ impl Worker {
         }
         match NonNull::new(self.stacks().current.get().cast_mut()) {
             None => drop(self.resume_one()),
-            Some(fiber) => {
-                // Those that have come back, before this one.
-                self.stacks().ready.fetch(self.seat().returns());
-                // SAFETY: this worker is on that stack, so the node is its own.
-                unsafe { self.stacks().ready.put_last(fiber.cast()) };
-                self.leave(fiber);
-            }
+            Some(fiber) => self.leave_for_those_ready(fiber),
         }
+    }
+
+    /// Leaves the stack that it is on, which is the last of those that are ready then.
+    fn leave_for_those_ready(&self, fiber: NonNull<Fiber>) {
+        // Those that have come back, before this one.
+        self.stacks().ready.fetch(self.seat().returns());
+        // SAFETY: this worker is on that stack, so the node is its own.
+        unsafe { self.stacks().ready.put_last(fiber.cast()) };
+        self.leave(fiber);
     }
 
     /// For a worker that is about to end, when its last hook has been called: that may have waited, and begun something of another one's

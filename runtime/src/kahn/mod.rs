@@ -19,6 +19,7 @@ mod payer;
 mod ports;
 mod process;
 mod report;
+mod stack;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod wait;
@@ -30,3 +31,4 @@ pub use network::{Network, Product, Running};
 pub(crate) use payer::Payer;
 pub use ports::{Declared, Inlet, Outlet, Owner, Ports};
 pub use report::{ChannelReport, ProcessReport, Report};
+pub use stack::Over;

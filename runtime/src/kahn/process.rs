@@ -38,8 +38,14 @@ impl Process {
         Duration::from_nanos(self.busy.load(Ordering::Relaxed))
     }
 
-    fn was_busy(&self, time: Duration) {
-        let nanos = self.busy.load(Ordering::Relaxed) + time.as_nanos() as u64;
+    pub(super) fn was_busy(&self, time: Duration) {
+        let nanos = self.busy.load(Ordering::Relaxed).wrapping_add(time.as_nanos() as u64);
+        self.busy.store(nanos, Ordering::Relaxed);
+    }
+
+    /// Of a time that will be counted as busy, so much was not.
+    pub(super) fn was_idle(&self, time: Duration) {
+        let nanos = self.busy.load(Ordering::Relaxed).wrapping_sub(time.as_nanos() as u64);
         self.busy.store(nanos, Ordering::Relaxed);
     }
 
@@ -157,11 +163,7 @@ impl<F: Future> Run<F> {
         if let Err(payload) = unwind::halt(|| future.set(None)) {
             graph.fail(Failure::Panicked { process: number, payload });
         }
-        graph.process(number).pay_at_a_pause(graph);
-        if let Some(channel) = graph.look_after_ends(number) {
-            graph.fail(Failure::Kept { process: number, channel });
-        }
-        graph.one_has_ended();
+        graph.has_returned(number);
     }
 
     fn poll_process(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {

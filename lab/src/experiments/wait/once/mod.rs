@@ -17,6 +17,7 @@ mod tokio;
 mod waiting;
 
 pub use local::{LOCAL, Local};
+pub(in crate::experiments) use ping_pong::place;
 pub use subject::{Kind, Subject};
 
 use serde::{Deserialize, Serialize};
