@@ -241,7 +241,7 @@ impl Worker {
         // SAFETY: just taken.
         match unsafe { job::role(taken) } {
             Role::Fork => Some(Found { job: taken, from: thief }),
-            Role::Scoped | Role::Other => {
+            Role::Scoped | Role::Interval | Role::Other => {
                 self.leave_to_others(taken);
                 None
             }
