@@ -1,7 +1,7 @@
 //! Kahn process networks: sequential processes, joined by channels, whose result does not depend on the schedule.
 //!
-//! A [`Network`] is made of processes, which are asynchronous closures, and channels between them, each from one process to one
-//! other. It runs as tasks on a [`Pool`](crate::Pool): where a process goes that a message has made ready is the pool's
+//! A [`Network`] is made of processes, which are asynchronous closures or ordinary ones on stacks of their own, and channels between
+//! them, each from one process to one other. It runs as tasks on a [`Pool`](crate::Pool): where a process goes that a message has made ready is the pool's
 //! [`Placement`](crate::task::Placement).
 //!
 //! The README beside this file's source has the states and the argument.

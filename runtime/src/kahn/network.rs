@@ -20,7 +20,7 @@ use crate::worker::Worker;
 
 /// A network of processes and channels: made first, and then [run](Self::run).
 ///
-/// The processes are asynchronous closures, which run as tasks; the channels are the only thing that they should have in common.
+/// The processes are asynchronous closures, which run as tasks, or [ordinary ones](Self::process_on_stack); the channels are the only thing that they should have in common.
 /// Then what each of them computes, and what goes through each channel, does not depend on the schedule, nor on capacities
 /// (Kahn, "The semantics of a simple language for parallel programming", 1974).
 ///
