@@ -112,6 +112,7 @@ fn pairs<'c>(all: &'c Computation<'c, '_>, world: &'c World) {
 }
 
 #[test]
+#[allow(clippy::redundant_closure, reason = "without them, they are not general enough")]
 fn other_pairs_go_on_while_a_worker_is_held_at_any_step() {
     let expected = Expected { least: 2 * (PAIRS - 1), all: 2 * PAIRS, stuck: 0 };
     hold_at_each_step(expected, |all, world| pairs(all, world));
@@ -135,6 +136,7 @@ fn parents<'c>(all: &'c Computation<'c, '_>, world: &'c World) {
 }
 
 #[test]
+#[allow(clippy::redundant_closure, reason = "without them, they are not general enough")]
 fn others_spawn_while_one_is_held_at_any_step() {
     let least = (PARENTS - 1) * CHILDREN;
     let expected = Expected { least, all: PARENTS * CHILDREN, stuck: 0 };
@@ -157,6 +159,7 @@ fn stuck<'c>(all: &'c Computation<'c, '_>, world: &'c World) {
 
 /// Nobody is said to be stuck while a worker is held, since that may do something; and all are when it has gone on.
 #[test]
+#[allow(clippy::redundant_closure, reason = "without them, they are not general enough")]
 fn who_is_stuck_is_found_though_a_worker_was_held_at_any_step() {
     hold_at_each_step(Expected { least: 0, all: 1, stuck: PAIRS }, |all, world| stuck(all, world));
 }
