@@ -201,10 +201,10 @@ mod tests {
         let (returns, ready) = (Returns::new(), Ready::new());
         // SAFETY: here, and below: nobody else has them, and they are alive.
         let send = |n| unsafe { returns.send(node(n)) };
-        [0, 1].map(send);
+        [0, 1].into_iter().for_each(send);
         ready.fetch(&returns);
         // Behind those that are there already.
-        [2, 3].map(send);
+        [2, 3].into_iter().for_each(send);
         ready.fetch(&returns);
         ready.fetch(&returns);
         // SAFETY: as above.
