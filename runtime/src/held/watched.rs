@@ -47,7 +47,8 @@ impl Lock {
     }
 
     fn matters_to(&self, wait: Wait) -> bool {
-        !self.is_free() && !(self.is_ours && wait == Wait::BlockOn)
+        let may_be_held = self.is_ours && wait == Wait::BlockOn;
+        !may_be_held && !self.is_free()
     }
 }
 

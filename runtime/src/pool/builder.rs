@@ -226,18 +226,20 @@ impl PoolBuilder {
     /// # Examples
     /// In a test it may be an error:
     /// ```
+    /// use std::panic::{AssertUnwindSafe, catch_unwind};
+    ///
     /// use locksley::held::{self, Mark};
     ///
     /// let pool = locksley::Pool::builder()
     ///     .workers(2)
     ///     .held_lock_handler(|held| panic!("{held}"))
     ///     .build()?;
-    /// let joined = std::panic::catch_unwind(|| {
+    /// let joined = catch_unwind(AssertUnwindSafe(|| {
     ///     pool.run(|worker| {
     ///         let _mark = Mark::new("printer");
     ///         worker.join(|_| 1, |_| 2)
     ///     })
-    /// });
+    /// }));
     /// assert_eq!(joined.is_err(), held::WATCHED);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, Waker};
 use loom::thread;
 
 use super::{Begun, Watched, block_on, model};
+use crate::primitive::{AtomicBool, Ordering};
 use crate::sync::Barrier;
 
 #[test]
@@ -32,16 +33,28 @@ fn loom_barrier_one_leaves_while_another_comes() {
             let barrier = Arc::clone(barrier);
             async move { barrier.wait().await.is_leader() }
         };
-        let leaves = Begun::new(wait(&barrier));
-        let leaves = thread::spawn(move || drop(leaves));
+        let (leaves, has_left) = (Begun::new(wait(&barrier)), Arc::new(AtomicBool::new(false)));
+        let leaver = Arc::clone(&has_left);
+        let leaves = thread::spawn(move || {
+            drop(leaves);
+            leaver.store(true, Ordering::Release);
+        });
+        let had_left = has_left.load(Ordering::Acquire);
+        let context = &mut Context::from_waker(Waker::noop());
         let mut comes = Box::pin(wait(&barrier));
-        let polled = comes.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        leaves.join().unwrap();
-        match polled {
-            // It came before the other left.
-            Poll::Ready(is_leader) => assert!(is_leader),
+        match comes.as_mut().poll(context) {
+            // It came before the other left, who does not leave the next round either.
+            Poll::Ready(is_leader) => {
+                assert!(is_leader && !had_left);
+                let mut next = Box::pin(wait(&barrier));
+                assert!(next.as_mut().poll(context).is_pending());
+                leaves.join().unwrap();
+                assert!(block_on(wait(&barrier)));
+                assert!(!block_on(next));
+            }
             // It came after: the round is for it and another.
             Poll::Pending => {
+                leaves.join().unwrap();
                 assert!(block_on(wait(&barrier)));
                 assert!(!block_on(comes));
             }
