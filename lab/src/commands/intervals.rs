@@ -11,16 +11,16 @@ use crate::output::{note, say};
 
 pub(super) fn execute(arguments: &cli::Intervals) -> Outcome<()> {
     let processors = Machine::here().processors;
-    let peer = Peer::find(&arguments.peers);
-    if let Err(why) = &peer {
+    let (found, seed) = (Peer::find(&arguments.peers), arguments.seed);
+    let peer = found.as_ref().ok();
+    let plan = plan::plan(arguments.quick, seed, arguments.repeats, processors, peer)?;
+    if let Err(why) = &found {
         note(&format!("intervals: without {FLOW}: {why}"));
     }
-    let (peer, seed) = (peer.ok(), arguments.seed);
-    let plan = plan::plan(arguments.quick, seed, arguments.repeats, processors, peer.as_ref())?;
     let name = if arguments.quick { "intervals-quick" } else { "intervals" };
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(name));
     let json: PathBuf = arguments.json.clone().unwrap_or_else(|| out.join("intervals.json"));
-    let options = intervals::Options { plan, json, out, fresh: arguments.fresh, peer };
+    let options = intervals::Options { plan, json, out, fresh: arguments.fresh, peer: found.ok() };
     let finished = intervals::run(&options)?;
     if finished.is_old {
         let date = &finished.record.finished;

@@ -50,17 +50,17 @@ impl Arena {
     /// Room for a value, which is nobody else's as long as the arena lives.
     #[inline]
     pub(super) fn room<T>(&self) -> NonNull<T> {
-        let lane = Worker::with_current(|worker| worker.map_or(0, Worker::seat_index));
         let layout = Layout::new::<T>();
         // Where units are not aligned enough, there is room for the next place that is.
         let missing = layout.align().saturating_sub(UNIT);
-        let piece = self.take((layout.size() + missing).div_ceil(UNIT), lane);
+        let piece = self.take((layout.size() + missing).div_ceil(UNIT));
         let aligned = piece.addr().get().next_multiple_of(layout.align());
         let aligned = piece.as_ptr().with_addr(aligned);
         NonNull::new(aligned).expect("it is not below the piece").cast()
     }
 
-    fn take(&self, units: usize, lane: usize) -> NonNull<Unit> {
+    fn take(&self, units: usize) -> NonNull<Unit> {
+        let lane = Worker::with_current(|worker| worker.map_or(0, Worker::seat_index));
         let newest = &self.lanes[lane % LANES];
         // Acquire pairs with the release below: the block is seen whole.
         let mut block = newest.load(Ordering::Acquire);
@@ -203,7 +203,7 @@ mod models {
         model.preemption_bound = Some(4);
         model.check(|| {
             let arena = Arc::new(Arena::new());
-            let take = |arena: &Arena| arena.take(1, 0).addr().get();
+            let take = |arena: &Arena| arena.take(1).addr().get();
             let first = take(&arena);
             let others: Vec<_> = (0..2)
                 .map(|_| {

@@ -360,8 +360,16 @@ impl<F, T> Interval<F, T> {
 
     /// Puts it where it lies as long as its root lives.
     #[inline]
-    fn placed(header: Header, body: Body<F, T>) -> NonNull<Header> {
-        let place = header.core().arena().room::<Self>();
+    fn placed(
+        kind: &'static Kind,
+        parts: Parts,
+        points: [PointState; 2],
+        body: Body<F, T>,
+    ) -> NonNull<Header> {
+        // The place first: then all is written where it is to lie, and not moved there.
+        // SAFETY: the core outlives all intervals of the root.
+        let place = unsafe { parts.core.as_ref() }.arena().room::<Self>();
+        let header = Header::new(kind, Self::METHODS, parts, points);
         // SAFETY: it is room for this.
         unsafe { place.write(Self { header, body: UnsafeCell::new(body) }) };
         let header: NonNull<Header> = place.cast();
@@ -375,9 +383,7 @@ impl Interval<(), ()> {
     /// The root's own, whose body runs elsewhere.
     pub(super) fn make_root(parts: Parts) -> NonNull<Header> {
         let points = [PointState::occurred(), PointState::new(1)];
-        let header =
-            Header::new(const { &Kind::of_intervals(never) }, Self::METHODS, parts, points);
-        Self::placed(header, Body::Nothing)
+        Self::placed(const { &Kind::of_intervals(never) }, parts, points, Body::Nothing)
     }
 }
 
@@ -394,8 +400,7 @@ impl<F, T> Interval<F, T> {
         T: Send + 'g,
     {
         let kind = const { &Kind::of_intervals(Self::execute) };
-        let header = Header::new(kind, Self::METHODS, parts, waits.map(PointState::new));
-        Self::placed(header, Body::Closure(body))
+        Self::placed(kind, parts, waits.map(PointState::new), Body::Closure(body))
     }
 
     /// # Safety
