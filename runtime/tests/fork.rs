@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use common::{Restless, message};
 use locksley::task::Task;
-use locksley::{Pool, Waiting, Worker};
+use locksley::{Pool, Waiting, Worker, intervals};
 
 /// Nobody builds a pool while somebody else forks.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -622,8 +622,9 @@ fn places_in_the_deque_of_before_a_fork_do_not_recur() {
             |w, forks, ran| {
                 joins(w, 10, ran, &|_| forks());
                 w.scope(|w, scope| {
-                    let spawn =
-                        |w: &Worker| scope.spawn_on(w, |_, _| _ = ran.fetch_add(10, Ordering::AcqRel));
+                    let spawn = |w: &Worker| {
+                        scope.spawn_on(w, |_, _| _ = ran.fetch_add(10, Ordering::AcqRel))
+                    };
                     w.join(spawn, |_| ());
                 });
             },
@@ -701,4 +702,28 @@ fn places_in_the_deque_of_before_a_fork_do_not_recur() {
 fn spawn_one(w: &Worker, ran: &Arc<AtomicUsize>) {
     let ran = Arc::clone(ran);
     w.spawn(move |_| _ = ran.fetch_add(10, Ordering::AcqRel));
+}
+
+#[test]
+fn a_root_gets_its_intervals_in_a_child() {
+    let _alone = alone();
+    let pool = Pool::new(1).unwrap();
+    let child = pool.run(|_| {
+        let (child, ran) = (AtomicI32::new(-1), Arc::new(AtomicUsize::new(0)));
+        let spawn = || Worker::with_current(|current| spawn_one(current.unwrap(), &ran));
+        let root = intervals::run("root", |root| {
+            spawn();
+            root.interval("one").spawn(|_| _ = ran.fetch_add(1, Ordering::AcqRel));
+            spawn();
+            child.store(fork_and_go_on(), Ordering::Release);
+        });
+        root.unwrap();
+        match child.into_inner() {
+            // SAFETY: ends the process.
+            0 => unsafe { libc::_exit(ran.load(Ordering::Acquire) as i32) },
+            child => child,
+        }
+    });
+    assert!(child > 0);
+    assert_eq!(end_of(child), End::Exit(1));
 }

@@ -79,7 +79,8 @@ impl Worker {
         false
     }
 
-    /// Waits for a scope. If somebody else has a task of it, the process ends.
+    /// Waits for a scope, or a root of intervals. If somebody else has a task of it, the process ends; and so it does if one was spawned in the
+    /// child by who did not have the worker at hand: it is in the pool's inbox, among what other threads have sent, whose frames are gone.
     #[cold]
     pub(super) fn wait_in_a_child(&self, event: &Flag, (scope, below): Awaited<'_>) {
         let abort = AbortOnUnwind("a panic came out of a task");

@@ -102,8 +102,9 @@ pub(super) type Awaited<'t> = (NonNull<()>, Option<&'t Below>);
 impl Worker {
     /// What is run while a call waits that says so, or does not.
     pub(super) fn waiting(&self, asked: Option<Waiting>) -> Waiting {
-        // Of a deque that is only there to be compared with it is not known what lies below what.
-        if self.has_other_deque() {
+        // Of what is only there to be compared with it is not known what lies below what: another deque, or one into which tasks come that
+        // were stolen.
+        if self.has_other_deque() || self.shared().takes_half() {
             return Waiting::Anything;
         }
         asked.unwrap_or_else(|| self.shared().waiting())
@@ -161,6 +162,15 @@ impl Worker {
             }
             Waiting::Below => self.wait_below(event, awaited, mark),
         }
+    }
+
+    /// Waits for the intervals of a root, which began at the mark.
+    pub(crate) fn wait_for_root(&self, event: &Flag, root: NonNull<()>, mark: Mark) {
+        if self.shared().is_lost() {
+            return self.wait_in_a_child(event, (root, None));
+        }
+        self.work_above(mark, root, event);
+        self.wait_until(event);
     }
 
     /// Waits for a scope that began at the mark, and runs only its tasks.
