@@ -608,14 +608,14 @@ fn places_in_the_deque_of_before_a_fork_do_not_recur() {
     }
     type Run = fn(&Worker, &dyn Fn(), &Arc<AtomicUsize>);
     let runs: [(Run, usize); 7] = [
-        // A second half is taken back, and a task comes where it was.
+        // Second halves are taken back, and a task comes where one was.
         (
             |w, forks, ran| {
-                joins(w, 1, ran, &|_| forks());
+                joins(w, 3, ran, &|_| forks());
                 spawn_one(w, ran);
                 assert!(w.run_one() && !w.run_one());
             },
-            11,
+            13,
         ),
         // Many are, and a scope's task lies deeper than they did.
         (
