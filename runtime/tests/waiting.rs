@@ -523,7 +523,8 @@ fn scopes_that_broadcast_do_not_wait_for_each_other() {
                         }
                     });
                 };
-                pool.run(|w| w.join(broadcasts, broadcasts));
+                // Below the join there is a part for each worker, so it must not wait for what lies there alone.
+                pool.run(|w| w.join_waiting(Waiting::Anything, broadcasts, broadcasts));
                 assert_eq!(parts.into_inner(), WORKERS * WORKERS);
             }
         });
