@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::deque::alternatives::AnyOwner;
 use crate::deque::{ChaseLevOwner, Inbox, Owner, Pushed, Reader, Steal, TakeBack};
 use crate::fiber::Stacks;
+use crate::fork::Inherited;
 use crate::held::{self, Place, Wait};
 use crate::hunt::{Activity, Found, Goal, Hunt};
 use crate::job::{self, Job, Line};
@@ -76,8 +77,8 @@ pub struct Worker {
     doubts: Doubts,
     /// The process that it is in.
     payer: Payer,
-    /// In a child of the process: what lies from here on in the deque was pushed there.
-    since_fork: Cell<i64>,
+    /// In a child of the process: what its deque held before.
+    inherited: Inherited,
     /// Whether its thread is somebody else's, and works for the pool only when it waits for something or says so.
     is_guest: bool,
     stacks: Stacks,
@@ -126,7 +127,7 @@ impl Worker {
             is_away: Cell::new(false),
             doubts: Doubts::default(),
             payer: Payer::default(),
-            since_fork: Cell::new(i64::MAX),
+            inherited: Inherited::default(),
             is_guest: false,
             stacks: Stacks::new(),
             data,
@@ -177,24 +178,33 @@ impl Worker {
     /// The calling thread is no worker any more: it is the only one in the child of a process. To be called there at once.
     pub(crate) fn forget_current() {
         Self::with_current(|current| {
-            current.into_iter().for_each(|worker| worker.since_fork.set(worker.deque_end()));
+            current.into_iter().for_each(|worker| worker.inherited.lies_in(&worker.deque));
         });
         CURRENT.set(ptr::null());
     }
 
-    /// In a child of the process in which the pool was built: the newest job of this worker's deque that is run there, because it is
-    /// awaited, or was pushed there. All others are the parent's, who runs them.
-    pub(crate) fn take_in_a_child(
-        &self,
-        is_awaited: impl Fn(NonNull<Job>) -> bool,
-    ) -> Option<Found> {
-        loop {
-            let is_new = self.deque_end() > self.since_fork.get();
-            let newest = self.take_newest()?;
-            if is_new || is_awaited(newest.job) {
-                return Some(newest);
+    /// In a child of the process in which the pool was built: the newest job that this worker has pushed there.
+    pub(crate) fn take_in_a_child(&self) -> Option<Found> {
+        self.inherit();
+        self.take_newest()
+    }
+
+    /// In such a child: what was in the deque when the process forked, which the parent runs; but in the child somebody may wait for it.
+    pub(crate) fn inherited(&self) -> &Inherited {
+        self.inherit();
+        &self.inherited
+    }
+
+    /// Brings to safety what was in the deque, before anything is written over it.
+    fn inherit(&self) {
+        self.inherited.secure(|| {
+            #[cfg(feature = "alternatives")]
+            if let Some(instead) = &self.instead {
+                return std::iter::from_fn(|| instead.pop_newest()).collect();
             }
-        }
+            let indices = self.inherited.indices().unwrap_or_else(|| self.deque.lose_all());
+            self.deque.lost(indices).collect()
+        });
     }
 
     /// Runs this worker on the calling thread until its pool is closed.
@@ -384,7 +394,7 @@ impl Worker {
 
     #[cold]
     fn run_in_a_child(&self) -> bool {
-        let found = self.take_in_a_child(|_| false);
+        let found = self.take_in_a_child();
         self.execute_if_any(found)
     }
 
@@ -441,6 +451,9 @@ impl Worker {
     }
 
     pub(crate) fn at_the_ceiling(&self, index: i64) {
+        if self.inherited.indices().is_some() {
+            self.inherit();
+        }
         #[cfg(feature = "alternatives")]
         if let Some(instead) = &self.instead {
             return self.push_instead(instead);

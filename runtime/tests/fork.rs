@@ -6,7 +6,7 @@ mod common;
 
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use common::{Restless, message};
 use locksley::task::Task;
-use locksley::{Pool, Waiting, Worker};
+use locksley::{Pool, Waiting, Worker, intervals};
 
 /// Nobody builds a pool while somebody else forks.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -577,4 +577,153 @@ fn what_a_child_has_pushed_itself_is_run_there() {
         drop(pool);
         assert_eq!(ran.load(Ordering::Acquire), 2_000_000);
     }
+}
+
+/// Runs `what` on a worker, which forks when it calls what it is given. In both processes the worker goes on: the child ends with the
+/// number that `what` returns there.
+fn end_of_a_child_that_goes_on(what: impl Fn(&Worker, &dyn Fn()) -> i32 + Sync) -> End {
+    let pool = Pool::new(1).unwrap();
+    let child = pool.run(|w| {
+        let child = AtomicI32::new(-1);
+        let number = what(w, &|| child.store(fork_and_go_on(), Ordering::Release));
+        match child.into_inner() {
+            // SAFETY: ends the process.
+            0 => unsafe { libc::_exit(number) },
+            child => child,
+        }
+    });
+    assert!(child > 0);
+    end_of(child)
+}
+
+/// What lay in the deque counts as stolen, and is run by whoever waits for it in the child; what is pushed there lies elsewhere.
+#[test]
+fn places_in_the_deque_of_before_a_fork_do_not_recur() {
+    fn joins(w: &Worker, levels: usize, ends: &AtomicUsize, last: &dyn Fn(&Worker)) {
+        if levels == 0 {
+            return last(w);
+        }
+        let second = |_: &Worker| _ = ends.fetch_add(1, Ordering::AcqRel);
+        w.join(|w| joins(w, levels - 1, ends, last), second);
+    }
+    type Run = fn(&Worker, &dyn Fn(), &Arc<AtomicUsize>);
+    let runs: [(Run, usize); 7] = [
+        // Second halves are taken back, and a task comes where one was.
+        (
+            |w, forks, ran| {
+                joins(w, 3, ran, &|_| forks());
+                spawn_one(w, ran);
+                assert!(w.run_one() && !w.run_one());
+            },
+            13,
+        ),
+        // Many are, and a scope's task lies deeper than they did.
+        (
+            |w, forks, ran| {
+                joins(w, 10, ran, &|_| forks());
+                w.scope(|w, scope| {
+                    let spawn = |w: &Worker| {
+                        scope.spawn_on(w, |_, _| _ = ran.fetch_add(10, Ordering::AcqRel))
+                    };
+                    w.join(spawn, |_| ());
+                });
+            },
+            20,
+        ),
+        // A scope's task was there, and in the way of a second half.
+        (
+            |w, forks, ran| {
+                w.scope(|w, scope| {
+                    joins(w, 1, ran, &|w| {
+                        scope.spawn_on(w, |_, _| _ = ran.fetch_add(10, Ordering::AcqRel));
+                        forks();
+                    });
+                });
+            },
+            11,
+        ),
+        // The first half looks for something to run.
+        (
+            |w, forks, ran| {
+                joins(w, 1, ran, &|w| {
+                    forks();
+                    w.run_one();
+                });
+            },
+            1,
+        ),
+        // And then something is pushed.
+        (
+            |w, forks, ran| {
+                joins(w, 1, ran, &|w| {
+                    forks();
+                    w.run_one();
+                    spawn_one(w, ran);
+                });
+                while w.run_one() {}
+            },
+            11,
+        ),
+        // A task of before stays the parent's.
+        (
+            |w, forks, ran| {
+                spawn_one(w, ran);
+                joins(w, 1, ran, &|w| {
+                    spawn_one(w, ran);
+                    forks();
+                });
+                while w.run_local() {}
+            },
+            1,
+        ),
+        // What was there is written over.
+        (
+            |w, forks, ran| {
+                joins(w, 60, ran, &|w| {
+                    forks();
+                    (0..10).for_each(|_| spawn_one(w, ran));
+                });
+                while w.run_one() {}
+            },
+            160,
+        ),
+    ];
+    let _alone = alone();
+    for (form, (run, sum)) in runs.into_iter().enumerate() {
+        let end = end_of_a_child_that_goes_on(|w, forks| {
+            let ran = Arc::new(AtomicUsize::new(0));
+            run(w, forks, &ran);
+            ran.load(Ordering::Acquire) as i32
+        });
+        assert_eq!(end, End::Exit(sum as i32), "form {form}");
+    }
+}
+
+fn spawn_one(w: &Worker, ran: &Arc<AtomicUsize>) {
+    let ran = Arc::clone(ran);
+    w.spawn(move |_| _ = ran.fetch_add(10, Ordering::AcqRel));
+}
+
+#[test]
+fn a_root_gets_its_intervals_in_a_child() {
+    let _alone = alone();
+    let pool = Pool::new(1).unwrap();
+    let child = pool.run(|_| {
+        let (child, ran) = (AtomicI32::new(-1), Arc::new(AtomicUsize::new(0)));
+        let spawn = || Worker::with_current(|current| spawn_one(current.unwrap(), &ran));
+        let root = intervals::run("root", |root| {
+            spawn();
+            root.interval("one").spawn(|_| _ = ran.fetch_add(1, Ordering::AcqRel));
+            spawn();
+            child.store(fork_and_go_on(), Ordering::Release);
+        });
+        root.unwrap();
+        match child.into_inner() {
+            // SAFETY: ends the process.
+            0 => unsafe { libc::_exit(ran.load(Ordering::Acquire) as i32) },
+            child => child,
+        }
+    });
+    assert!(child > 0);
+    assert_eq!(end_of(child), End::Exit(1));
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 #[cfg(all(feature = "stacks", not(locksley_portable)))]
 use std::time::Duration;
@@ -157,29 +157,50 @@ fn a_scope_gets_its_own_copy_of_its_broadcasts() {
     for workers in [1, 2, 3] {
         in_time(move || {
             let pool = Pool::new(workers).unwrap();
-            let (mine, too_early) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            let (others, waits) = (Semaphore::new(0), AtomicBool::new(true));
+            let (mine, others) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            pool.run(|w| {
+                w.scope_waiting(Waiting::Anything, |w, strangers| {
+                    // In front of the own ones, between them, and behind.
+                    strangers.spawn_broadcast(|_, _| add_one(&others));
+                    w.scope_waiting(Waiting::Below, |_, scope| {
+                        for _ in 0..3 {
+                            scope.spawn_broadcast(|_, _| add_one(&mine));
+                            strangers.spawn_broadcast(|_, _| add_one(&others));
+                        }
+                    });
+                    assert_eq!(mine.load(Ordering::Acquire), 3 * workers);
+                });
+            });
+            assert_eq!(others.into_inner(), 4 * workers);
+        });
+    }
+}
+
+/// A scope in which none was spawned leaves the part of another one's alone.
+#[test]
+fn parts_of_other_broadcasts_wait() {
+    for workers in [1, 2] {
+        in_time(move || {
+            let pool = Pool::new(workers).unwrap();
+            let (waits, too_early) = (AtomicBool::new(true), AtomicUsize::new(0));
             pool.run(|w| {
                 let here = w.index();
                 let stranger = |w: &Worker| {
                     let is_early = waits.load(Ordering::Acquire) && w.index() == here;
                     too_early.fetch_add(usize::from(is_early), Ordering::Relaxed);
-                    others.add_permits(1);
                 };
-                w.scope_waiting(Waiting::Anything, |w, strangers| {
-                    // In front of the own ones, between them, and behind.
-                    strangers.spawn_broadcast(|w, _| stranger(w));
-                    w.scope_waiting(Waiting::Below, |_, scope| {
-                        for _ in 0..3 {
-                            scope.spawn_broadcast(|_, _| add_one(&mine));
-                            strangers.spawn_broadcast(|w, _| stranger(w));
-                        }
+                let stranger = &stranger;
+                w.scope(|w, strangers| {
+                    strangers.spawn_broadcast(move |w, _| stranger(w));
+                    w.scope_waiting(Waiting::Below, |w, scope| {
+                        scope.spawn_on(w, move |_, _| {
+                            strangers.spawn_broadcast(move |w, _| stranger(w));
+                        });
                     });
-                    assert_eq!(mine.load(Ordering::Acquire), 3 * workers);
                     waits.store(false, Ordering::Release);
                 });
             });
-            assert_eq!((too_early.into_inner(), others.available_permits()), (0, 4 * workers));
+            assert_eq!(too_early.into_inner(), 0);
         });
     }
 }
@@ -434,6 +455,78 @@ fn stacks_of_strangers_wait_while_a_scope_does() {
                 });
             });
             assert_eq!(lock.into_inner().unwrap(), 2);
+        });
+    }
+}
+
+/// What has begun on a stack while the first half waited goes on to wait for what it pushes to the same deque; even if that lies deeper there
+/// than the second half did.
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+#[test]
+fn a_second_half_on_a_stack_gets_what_it_waits_for() {
+    for deeper in [0, 4] {
+        for joins in [true, false] {
+            in_time(move || {
+                let pool = Pool::new(1).unwrap();
+                let (inner, has_begun) = (Semaphore::new(0), Arc::new(Semaphore::new(0)));
+                let (goes_on, oldest) = (Semaphore::new(0), Arc::clone(&has_begun));
+                let first = || {
+                    block_on(has_begun.acquire()).unwrap().forget();
+                    goes_on.add_permits(1);
+                };
+                let second = |w: &Worker| {
+                    block_on(goes_on.acquire()).unwrap().forget();
+                    w.scope(|w, scope| {
+                        scope.spawn_on(w, |_, _| inner.add_permits(1));
+                        block_on(inner.acquire()).unwrap().forget();
+                    });
+                };
+                pool.run(|w| {
+                    // They run while the first half waits, and leave the deque shorter.
+                    w.spawn(move |_| oldest.add_permits(1));
+                    (0..deeper).for_each(|_| w.spawn(|_| ()));
+                    if joins {
+                        w.join_waiting(Waiting::Below, |_| first(), second);
+                    } else {
+                        w.scope_waiting(Waiting::Below, |w, scope| {
+                            scope.spawn_on(w, |w, _| second(w));
+                            first();
+                        });
+                    }
+                });
+                assert_eq!(inner.available_permits(), 0);
+            });
+        }
+    }
+}
+
+/// Each of the scopes needs the other one's worker for a part of its broadcast.
+#[test]
+fn scopes_that_broadcast_do_not_wait_for_each_other() {
+    const WORKERS: usize = 2;
+    for early in [true, false] {
+        in_time(move || {
+            let pool = Pool::builder().workers(WORKERS).waiting(Waiting::Below).build().unwrap();
+            for _ in 0..20 {
+                let (both_wait, parts) = (Barrier::new(WORKERS), AtomicUsize::new(0));
+                let broadcasts = |w: &Worker| {
+                    w.scope(|w, scope| {
+                        if early {
+                            both_wait.wait();
+                            scope.spawn_broadcast(|_, _| add_one(&parts));
+                        } else {
+                            // The waiter has begun to wait.
+                            scope.spawn_on(w, |_, scope| {
+                                both_wait.wait();
+                                scope.spawn_broadcast(|_, _| add_one(&parts));
+                            });
+                        }
+                    });
+                };
+                // Below the join there is a part for each worker, so it must not wait for what lies there alone.
+                pool.run(|w| w.join_waiting(Waiting::Anything, broadcasts, broadcasts));
+                assert_eq!(parts.into_inner(), WORKERS * WORKERS);
+            }
         });
     }
 }

@@ -64,6 +64,9 @@ pub struct Computation<'c, 'env: 'c> {
 /// A task waits when its future is pending. One that blocks in the middle of a poll, by [`block_on`](crate::block_on) or a lock of
 /// std's, counts as running: if the others wait for it, and it for them, this hangs and says nothing.
 ///
+/// When the last copy of a waiting task's waker is dropped unused, the task is polled once more. A future that gives away such a copy in each of
+/// its polls is polled for ever.
+///
 /// # Panics
 /// If the body or a task panics, with its payload, after all tasks have ended; if several do, with the body's or else that of
 /// the one that was spawned first. Tasks that wait for one that has panicked are given up when nobody can go on.

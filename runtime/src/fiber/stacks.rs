@@ -308,6 +308,11 @@ impl Worker {
         self.stacks().switches.get() != mark.switches
     }
 
+    /// Whether any of its stacks waits, or is ready.
+    pub(crate) fn has_waiting_stacks(&self) -> bool {
+        self.stacks().waiting.get() > 0
+    }
+
     /// The newest job that was pushed here since, if it is certain that nothing but what was called since, or ran on top of that,
     /// can have pushed it: as soon as the worker has been on another stack, it is not.
     fn take_above(&self, mark: Mark) -> Option<Found> {

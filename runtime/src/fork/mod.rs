@@ -10,6 +10,7 @@ mod spawn;
 mod strays;
 mod waiting;
 
+pub(crate) use in_a_child::Inherited;
 pub use join::join;
 pub use scope::{Scope, in_place_scope, scope};
 pub use scope_until::{CancellableScope, scope_until};

@@ -311,7 +311,8 @@ impl<'scope> Scope<'scope> {
         });
     }
 
-    /// Adds a task for each worker of the pool, to be run by that worker when it has no tasks of its own.
+    /// Adds a task for each worker of the pool, to be run by that worker when it has no tasks of its own. From then on the scope waits for
+    /// [`Anything`](Waiting::Anything).
     ///
     /// # Examples
     /// ```
@@ -331,6 +332,9 @@ impl<'scope> Scope<'scope> {
         F: Fn(&Worker, &Scope<'scope>) + Send + Sync + 'scope,
     {
         self.home.must_be_open();
+        if let Some(below) = &self.tally().below {
+            below.is_broadcast();
+        }
         let task = Arc::new(task);
         for worker in 0..self.home.workers() {
             let task = Arc::clone(&task);

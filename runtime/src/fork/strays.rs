@@ -7,7 +7,7 @@ use super::lazy::Lazy;
 use crate::deque::Inbox;
 use crate::job::{self, Job};
 use crate::pool::Shared;
-use crate::primitive::{AtomicI64, Ordering};
+use crate::primitive::{AtomicBool, AtomicI64, Ordering};
 use crate::worker::Worker;
 
 /// Such a scope: where its waiter looks.
@@ -16,6 +16,8 @@ pub(super) struct Below {
     seat: usize,
     /// No task of the scope lies below this in the waiter's deque. Written by the waiter's thread.
     floor: AtomicI64,
+    /// Whether one was spawned in it.
+    has_broadcast: AtomicBool,
     /// Tasks that were sent from outside, or lay in somebody's way. Each has a word in the pool's inbox; who takes that runs the oldest
     /// of them, if there is one: the waiter takes them without their words.
     strays: Lazy<Arc<Inbox<Job>>>,
@@ -24,7 +26,18 @@ pub(super) struct Below {
 impl Below {
     pub(super) fn new(waiter: &Worker) -> Self {
         let floor = AtomicI64::new(i64::MAX);
-        Self { seat: waiter.seat_index(), floor, strays: Lazy::new() }
+        let has_broadcast = AtomicBool::new(false);
+        Self { seat: waiter.seat_index(), floor, has_broadcast, strays: Lazy::new() }
+    }
+
+    /// A broadcast is about to be spawned in the scope.
+    pub(super) fn is_broadcast(&self) {
+        // Relaxed: the waiter looks again and again, as long as a part of it has not ended.
+        self.has_broadcast.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_broadcast(&self) -> bool {
+        self.has_broadcast.load(Ordering::Relaxed)
     }
 
     /// A task of the scope is about to be pushed by that worker.

@@ -55,11 +55,15 @@ pub enum Waiting {
     /// again, at first all the time and later every 100 µs. What it finds in its way is left to others.
     ///
     /// So none of what it runs there can want a lock that the waiting task holds, unless that task's own children do. This does not
-    /// hold if the waiting task, or a task of its scope that ran on top of it, has been in [`block_on`](crate::block_on) since the join or scope
-    /// began: then other tasks went to stacks of their own on this worker, and they go on. And what lies below waits in its turn as its pool has it.
+    /// hold if the waiting task, or a task of its scope that ran on top of it, has been in [`block_on`](crate::block_on), or has waited for
+    /// [`Anything`](Self::Anything), since the join or scope began: then other tasks went to stacks of their own on this worker, maybe what is
+    /// waited for, too; while there are such, the join or scope may wait for anything. And what lies below waits in its turn as its pool has it.
+    ///
+    /// Nor does it hold for a scope in which [a broadcast](crate::Scope::spawn_broadcast) was spawned. That needs every worker, and others
+    /// may need this one for theirs: from then on the scope waits for anything.
     ///
     /// All that only this worker can do waits as long as the join or scope does: what was sent to it and nobody else
-    /// ([`Pool::spawn_at`](crate::Pool::spawn_at), its part of a broadcast that is not the scope's), and its stacks of before that are
+    /// ([`Pool::spawn_at`](crate::Pool::spawn_at), its part of a broadcast), and its stacks of before that are
     /// ready. So what lies below must not wait for any of these, which would never end; nor, in
     /// a loop of its own, for a task that its own worker has spawned, if no worker is left to take that.
     ///
@@ -98,8 +102,9 @@ pub(super) type Awaited<'t> = (NonNull<()>, Option<&'t Below>);
 impl Worker {
     /// What is run while a call waits that says so, or does not.
     pub(super) fn waiting(&self, asked: Option<Waiting>) -> Waiting {
-        // Of a deque that is only there to be compared with it is not known what lies below what.
-        if self.has_other_deque() {
+        // Of what is only there to be compared with it is not known what lies below what: another deque, or one into which tasks come that
+        // were stolen.
+        if self.has_other_deque() || self.shared().takes_half() {
             return Waiting::Anything;
         }
         asked.unwrap_or_else(|| self.shared().waiting())
@@ -115,8 +120,11 @@ impl Worker {
         self.payer().pay();
         let (mut patience, mut is_back) = (Patience::default(), false);
         while !is_back && !end.is_set() {
-            // What lies deeper is not the first task's.
-            if self.deque_end() > index
+            if end.is_begun_at_home() {
+                // On another stack of this worker; it may wait for whatever this worker has, wherever that lies.
+                self.wait_until(end);
+            } else if self.deque_end() > index
+                // What lies deeper is not the first task's.
                 && let Some(newest) = self.take_newest()
             {
                 is_back = newest.job == job;
@@ -126,7 +134,7 @@ impl Worker {
             } else if let Some(found) = self.steal_back(job, patience.is_short()) {
                 self.execute_below(found);
                 patience = Patience::default();
-            } else if !(end.is_begun_at_home() && self.resume_one()) {
+            } else {
                 self.look_again_later(&mut patience);
             }
         }
@@ -156,21 +164,39 @@ impl Worker {
         }
     }
 
+    /// Waits for the intervals of a root, which began at the mark.
+    pub(crate) fn wait_for_root(&self, event: &Flag, root: NonNull<()>, mark: Mark) {
+        if self.shared().is_lost() {
+            return self.wait_in_a_child(event, (root, None));
+        }
+        self.work_above(mark, root, event);
+        self.wait_until(event);
+    }
+
     /// Waits for a scope that began at the mark, and runs only its tasks.
     fn wait_below(&self, event: &Flag, awaited: Awaited<'_>, mark: Mark) {
         let abort = AbortOnUnwind("a panic came out of a task");
         let mut patience = Patience::default();
         while !event.is_set() {
-            if let Some(found) = self.take_of_scope(event, awaited) {
+            if self.must_wait_for_anything(awaited, mark) {
+                self.wait_until(event);
+            } else if let Some(found) = self.take_of_scope(event, awaited) {
                 self.execute_below(found);
                 patience = Patience::default();
-            } else if !(self.has_switched_since(mark) && self.resume_one()) {
-                // (If it has not, no task of the scope is on another stack of this worker.)
+            } else {
                 self.look_again_later(&mut patience);
             }
         }
         self.settle_as_guest();
         abort.disarm();
+    }
+
+    /// Whether others wait for this worker, or may, that the scope waits for. Tasks of the scope may have begun on other stacks of this
+    /// worker, where they wait for whatever it has, wherever that lies; only if it has been on another one since the mark. And who waits for
+    /// the parts of a broadcast needs all workers, of whom others may wait for this one's part of theirs.
+    fn must_wait_for_anything(&self, (_, below): Awaited<'_>, mark: Mark) -> bool {
+        (self.has_switched_since(mark) && self.has_waiting_stacks())
+            || below.is_none_or(Below::has_broadcast)
     }
 
     /// A task of the scope, out of all places where this worker may find one before others do.
@@ -186,8 +212,7 @@ impl Worker {
             }
             self.clear_away(newest);
         }
-        let stray = below.take().map(|job| Found { job, from: self.seat_index() });
-        stray.or_else(|| self.take_mail_of(scope))
+        below.take().map(|job| Found { job, from: self.seat_index() })
     }
 
     /// Waits before it looks again.

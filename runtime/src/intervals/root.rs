@@ -273,8 +273,7 @@ impl<'r> Root<'r> {
         // SAFETY: the body has ended. The end is the last to occur, and frees nothing.
         unsafe { Occurrence::arrive(At::end(root), 1, outcome, Some(worker)) };
         // What this worker has pushed itself is taken back without a hunt, and runs here: we wait for it.
-        worker.work_above(mark, NonNull::from(&core).cast(), core.ended.flag());
-        worker.wait_until(core.ended.flag());
+        worker.wait_for_root(core.ended.flag(), NonNull::from(&core).cast(), mark);
         if let Some(recording) = self.recording {
             // SAFETY: alive, and all has ended.
             *recording = unsafe { Recording::of(root, &core) };

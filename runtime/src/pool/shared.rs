@@ -323,6 +323,14 @@ impl Shared {
         self.workers
     }
 
+    /// Whether its thieves push what they have stolen into their own deques.
+    pub(crate) fn takes_half(&self) -> bool {
+        #[cfg(feature = "alternatives")]
+        return self.governor().takes_half();
+        #[cfg(not(feature = "alternatives"))]
+        false
+    }
+
     /// Whether its threads are lost: it was built before a fork, and this is the child.
     pub(crate) fn is_lost(&self) -> bool {
         self.generation != os::generation()
