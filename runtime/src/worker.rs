@@ -273,6 +273,7 @@ impl Worker {
                 return found.or_else(|| self.receive_from(self.shared.inbox()));
             }
             self.resume_one();
+            self.doubts.executed();
             return None;
         }
         let found = self.take_own().or_else(|| self.take_addressed());

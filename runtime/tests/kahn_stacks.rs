@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{message, pools};
+use common::{in_time, message, pools};
 use locksley::kahn::{Awaited, Network, NetworkError, Over, Receiver, Sender};
 use locksley::sync::Semaphore;
 use locksley::{Pool, Worker, block_on};
@@ -176,6 +176,41 @@ fn deadlocks_of_stacks_are_found_and_end_their_waits() {
             assert_eq!(over.load(Ordering::Relaxed), on_stack);
         }
     }
+}
+
+/// A cycle that is too long to be followed at once is looked at by who has nothing to do, or after so much work: here the only worker has two
+/// stacks to resume all the time.
+#[test]
+fn a_long_cycle_is_found_beside_stacks_that_always_go_on() {
+    if !STACKS {
+        return;
+    }
+    in_time(|| {
+        let mut network = Network::new();
+        let (ping, from_ping) = network.channel::<u32>("ping", 1);
+        let (pong, from_pong) = network.channel::<u32>("pong", 1);
+        network.process_on_stack("first", (ping, from_pong), |(mut ping, mut from_pong)| {
+            while ping.send_blocking(0).is_ok() && from_pong.recv_blocking().is_ok() {}
+        });
+        network.process_on_stack("second", (pong, from_ping), |(mut pong, mut from_ping)| {
+            while let Some(n) = from_ping.recv_blocking()? {
+                pong.send_blocking(n)?;
+            }
+            Ok::<_, Over>(())
+        });
+        const RING: usize = 7;
+        let (mut outputs, mut inputs): (Vec<_>, Vec<_>) =
+            (0..RING).map(|n| network.channel::<u32>(format!("ring {n}"), 1)).unzip();
+        inputs.rotate_left(1);
+        for n in 0..RING {
+            let ends = (outputs.remove(0), inputs.remove(0));
+            network.process(format!("waits {n}"), ends, async |(_output, mut input)| {
+                input.recv().await;
+            });
+        }
+        let error = network.run(&Pool::new(1).unwrap()).unwrap_err().to_string();
+        assert!(error.contains("ring 0") && error.contains("waits 6"), "{error}");
+    });
 }
 
 #[test]

@@ -500,6 +500,37 @@ fn a_second_half_on_a_stack_gets_what_it_waits_for() {
     }
 }
 
+/// A task of the scope may also wait on the thread's own stack, while the scope's waiter is on another one.
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+#[test]
+fn a_task_on_the_threads_own_stack_gets_on_too() {
+    in_time(|| {
+        let pool = Pool::new(1).unwrap();
+        let signals: Arc<[Semaphore; 4]> = Arc::new(std::array::from_fn(|_| Semaphore::new(0)));
+        let wait_for =
+            |signals: &[Semaphore; 4], n: usize| block_on(signals[n].acquire()).unwrap().forget();
+        let seen = Arc::clone(&signals);
+        let runs = move |w: &Worker| {
+            w.scope_waiting(Waiting::Below, |w, scope| {
+                let seen = &seen;
+                scope.spawn_on(w, move |w, scope| {
+                    wait_for(seen, 0);
+                    scope.spawn_on(w, move |_, _| wait_for(seen, 2));
+                    wait_for(seen, 1);
+                });
+            });
+            seen[3].add_permits(1);
+        };
+        // What the join's first half has spawned begins while the join waits: on a stack.
+        pool.run(|w| w.join(|w| w.spawn(runs), |_| ()));
+        for signal in &signals[..3] {
+            thread::sleep(Duration::from_millis(20));
+            signal.add_permits(1);
+        }
+        wait_for(&signals, 3);
+    });
+}
+
 /// Each of the scopes needs the other one's worker for a part of its broadcast.
 #[test]
 fn scopes_that_broadcast_do_not_wait_for_each_other() {

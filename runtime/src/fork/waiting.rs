@@ -159,6 +159,7 @@ impl Worker {
             Waiting::Anything => {
                 self.work_above(mark, awaited.0, event);
                 self.wait_until(event);
+                self.settle_as_guest();
             }
             Waiting::Below => self.wait_below(event, awaited, mark),
         }
@@ -169,8 +170,10 @@ impl Worker {
         if self.shared().is_lost() {
             return self.wait_in_a_child(event, (root, None));
         }
+        self.payer().pay();
         self.work_above(mark, root, event);
         self.wait_until(event);
+        self.settle_as_guest();
     }
 
     /// Waits for a scope that began at the mark, and runs only its tasks.
@@ -195,8 +198,9 @@ impl Worker {
     /// worker, where they wait for whatever it has, wherever that lies; only if it has been on another one since the mark. And who waits for
     /// the parts of a broadcast needs all workers, of whom others may wait for this one's part of theirs.
     fn must_wait_for_anything(&self, (_, below): Awaited<'_>, mark: Mark) -> bool {
-        (self.has_switched_since(mark) && self.has_waiting_stacks())
-            || below.is_none_or(Below::has_broadcast)
+        // The thread's own stack is not counted among those that wait.
+        let may_have_left = self.has_waiting_stacks() || self.stack().is_some();
+        (self.has_switched_since(mark) && may_have_left) || below.is_none_or(Below::has_broadcast)
     }
 
     /// A task of the scope, out of all places where this worker may find one before others do.
