@@ -224,7 +224,9 @@ impl Network {
     ///
     /// It begins on any worker of the pool, and stays there. While it waits, the worker goes on with other tasks; when it can go on, its worker
     /// comes back to it first. It counts in [deadlocks](Self#deadlocks) as any other process does. When the network has failed, its waits
-    /// return [`Over`](super::Over), and it is expected to return; its stack is not unwound. A pool that is dropped waits for it.
+    /// return [`Over`](super::Over), and it is expected to return; its stack is not unwound. A pool that is dropped waits for it:
+    /// who does not want the network any more [cancels](super::Running::cancel) it first. It must not send or receive while it unwinds, in a
+    /// destructor: its worker cannot leave the stack then, and what it waits for may need that worker.
     ///
     /// What it is given, and what it returns, is as with [`process`](Self::process). It may wait for what does not belong to the network by
     /// [`block_on`](crate::block_on).
