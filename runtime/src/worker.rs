@@ -444,6 +444,13 @@ impl Worker {
         }
     }
 
+    /// The same for a task that has become ready by the one that is run here, and comes next if that one waits: for a moment
+    /// hunters leave it, if there is nothing else.
+    pub(crate) fn push_next(&self, job: NonNull<Job>) {
+        self.seat().is_to_run_next();
+        self.push(job);
+    }
+
     /// Makes a job available to all workers, at the index that is returned. Also says whether that was all: if not, the
     /// caller calls [`at_the_ceiling`](Self::at_the_ceiling) next.
     #[inline]

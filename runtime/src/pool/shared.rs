@@ -83,6 +83,9 @@ pub(crate) struct Rules {
     pub(crate) waiting: Waiting,
 }
 
+/// No job: what a worker runs that has made ready what it probably runs next.
+const NEXT: *mut Job = std::ptr::dangling_mut();
+
 /// What others may touch of one worker.
 pub(crate) struct Seat {
     thief: ChaseLevThief<Job>,
@@ -217,8 +220,27 @@ impl Seat {
 
     /// Called by the worker, with null where there is none.
     pub(crate) fn now_runs(&self, job: *mut Job) {
-        // Relaxed: what is pushed later is published by the push, and this with it.
-        self.running.store(job, Ordering::Relaxed);
+        // Looked at first: hunters read it, and mostly it is null and stays that.
+        if self.running() != job {
+            // Relaxed: what is pushed later is published by the push, and this with it.
+            self.running.store(job, Ordering::Relaxed);
+        }
+    }
+
+    /// Called by the worker before it pushes a task that comes next if the one that it runs now waits.
+    pub(crate) fn is_to_run_next(&self) {
+        self.now_runs(NEXT);
+    }
+
+    /// The marks of its deque, if there is one task in it, which was pushed like that and not long ago.
+    pub(crate) fn is_about_to_run(&self) -> Option<(i64, i64)> {
+        let marks = self.marks().filter(|(oldest, end)| end - oldest == 1)?;
+        (self.running() == NEXT).then_some(marks)
+    }
+
+    /// Whether there seems to be nothing in its deque.
+    pub(crate) fn seems_empty(&self) -> bool {
+        self.marks().is_some_and(|(oldest, end)| oldest == end)
     }
 
     pub(crate) fn running(&self) -> *mut Job {
