@@ -102,8 +102,8 @@ pub(crate) struct Seat {
     counters: CachePadded<Counters>,
     /// What the worker does. Read by hunters, and no part of any protocol.
     activity: CachePadded<AtomicU8>,
-    /// The stolen second half of a join that the worker is in, if all that it has in its deque lies below that. No part of what
-    /// decides who runs what.
+    /// The stolen second half of a join that the worker is in, if all that it has in its deque lies below that; or that it has made ready
+    /// what it probably runs next. No part of what decides who runs what.
     running: CachePadded<AtomicPtr<Job>>,
     clock: OnceLock<ThreadClock>,
     watch: OnceLock<ThreadWatch>,
