@@ -175,6 +175,13 @@ impl Worker {
         use_it(unsafe { current.as_ref() })
     }
 
+    /// The address of the worker that the calling thread is; 0 if it is none.
+    #[inline]
+    #[cfg_attr(all(test, loom), allow(dead_code, reason = "models have no workers"))]
+    pub(crate) fn current_address() -> usize {
+        CURRENT.with(Cell::get).addr()
+    }
+
     /// The calling thread is no worker any more: it is the only one in the child of a process. To be called there at once.
     pub(crate) fn forget_current() {
         Self::with_current(|current| {

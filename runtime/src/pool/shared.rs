@@ -585,6 +585,26 @@ impl Shared {
         Some(unsafe { HeapJob::into_job(run) })
     }
 
+    /// The same for a job that is told when the pool's tasks are cancelled, as they are: it keeps the pool open, but is not waited for
+    /// before they are.
+    pub(crate) fn cancellable<F>(&self, task: F) -> Option<NonNull<Job>>
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
+        if !self.begin_task() {
+            return None;
+        }
+        let run = |worker: &Worker| {
+            let shared = worker.shared();
+            if let Err(payload) = unwind::halt(|| task(worker)) {
+                shared.report_panic(payload);
+            }
+            shared.end_task();
+        };
+        // SAFETY: as in `detached`.
+        Some(unsafe { HeapJob::into_job(run) })
+    }
+
     /// A detached task, or the pool's handle, has ended. After the last one futures are cancelled that are still tasks, and
     /// after the last of these the pool is closed.
     pub(crate) fn end_detached(&self) {
