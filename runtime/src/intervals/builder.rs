@@ -77,25 +77,14 @@ impl WantedEdges {
         self.into[0] + self.into[1]
     }
 
-    fn get(&self, number: usize) -> Wanted {
-        match self.first.get(number) {
-            Some(wanted) => wanted.expect("there are as many"),
-            None => self.more[number - self.first.len()],
-        }
+    #[inline]
+    fn iter(&self) -> impl Iterator<Item = &Wanted> {
+        self.first.iter().flatten().chain(&self.more)
     }
 
-    /// Notes that an edge comes from outside of the parent.
-    fn is_across(&mut self, number: usize) {
-        let first = self.first.len();
-        let wanted = match self.first.get_mut(number) {
-            Some(wanted) => wanted.as_mut().expect("there are as many"),
-            None => &mut self.more[number - first],
-        };
-        wanted.is_across = true;
-    }
-
-    fn iter(&self) -> impl Iterator<Item = Wanted> {
-        (0..self.number()).map(|number| self.get(number))
+    #[inline]
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Wanted> {
+        self.first.iter_mut().flatten().chain(&mut self.more)
     }
 }
 
@@ -234,13 +223,12 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         let mut new = New {
             interval,
             header,
-            edges: &mut edges,
             arrived: [1, 0],
             outcomes: [Outcome::Well; 2],
             is_awaiting: false,
         };
         // SAFETY: all handles are of the same root; the parent's body runs.
-        if let Err(refusal) = unsafe { new.link(parent_address) } {
+        if let Err(refusal) = unsafe { new.link(&mut edges, parent_address) } {
             new.forget(parent);
             return Err(refusal);
         }
@@ -276,7 +264,6 @@ impl fmt::Debug for Builder<'_, '_, '_> {
 struct New<'a> {
     interval: NonNull<Header>,
     header: &'a Header,
-    edges: &'a mut WantedEdges,
     /// What has come that its start and its end wait for: us, and points that had occurred.
     arrived: [usize; 2],
     outcomes: [Outcome; 2],
@@ -292,10 +279,13 @@ impl<'a> New<'a> {
     ///
     /// # Safety
     /// The root is alive, and the parent's body runs.
-    unsafe fn link(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
+    unsafe fn link(
+        &mut self,
+        edges: &mut WantedEdges,
+        parent: NonNull<Header>,
+    ) -> Result<(), Refusal> {
         let mut is_any_across = false;
-        for number in 0..self.edges.number() {
-            let wanted = self.edges.get(number);
+        for wanted in edges.iter_mut() {
             let (from, into) = (wanted.from(), wanted.into);
             // SAFETY: alive, as the root is.
             if unsafe { from.state() }.outcome().is_some() {
@@ -308,20 +298,19 @@ impl<'a> New<'a> {
             // SAFETY: as above.
             let is_inside = unsafe { order::is_within(from.interval, parent) };
             if from.interval == parent || !is_inside {
-                self.edges.is_across(number);
+                wanted.is_across = true;
                 is_any_across = true;
             }
         }
         if is_any_across {
             // SAFETY: as the caller promises.
-            unsafe { self.link_across(parent) }?;
-        } else if self.edges.into[Side::End as usize] == 0 {
+            unsafe { self.link_across(edges, parent) }?;
+        } else if edges.into[Side::End as usize] == 0 {
             // From here on it is not refused, and nothing is left to be done when it has started: it need not wait for us.
-            self.header.start().expect_unknown(self.edges.into[Side::Start as usize]);
+            self.header.start().expect_unknown(edges.into[Side::Start as usize]);
             self.arrived[Side::Start as usize] = 0;
         }
-        for number in 0..self.edges.number() {
-            let wanted = self.edges.get(number);
+        for (number, &wanted) in edges.iter().enumerate() {
             if !wanted.is_across {
                 // SAFETY: the edge is new, and alive as long as the root.
                 unsafe { self.link_one(self.header.edge(number), wanted, false) };
@@ -335,10 +324,13 @@ impl<'a> New<'a> {
     ///
     /// # Safety
     /// As for [`link`](Self::link).
-    unsafe fn link_across(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
+    unsafe fn link_across(
+        &mut self,
+        edges: &WantedEdges,
+        parent: NonNull<Header>,
+    ) -> Result<(), Refusal> {
         let mut linked: Vec<(Wanted, &'a Edge)> = Vec::new();
-        for number in 0..self.edges.number() {
-            let wanted = self.edges.get(number);
+        for (number, &wanted) in edges.iter().enumerate() {
             if !wanted.is_across {
                 continue;
             }
