@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use super::context::Context;
 use super::handle::{Handle, Input, Point};
-use super::interval::{self, At, Header, Interval, Parts, Side};
+use super::interval::{self, At, Header, Interval, Parts, ROOM, Side};
 use super::lock::{self, Holding, Key, Lock};
 use super::occurrence::Occurrence;
 use super::order::{self, Edges};
@@ -52,22 +52,30 @@ impl Wanted {
 }
 
 /// Two edges, and then more: most intervals have few.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct WantedEdges {
     /// How many go to the start, and to the end.
     into: [usize; 2],
-    first: [Option<Wanted>; 2],
+    /// Edges, as far as there are so many.
+    first: [Wanted; ROOM],
     more: Vec<Wanted>,
 }
 
 impl WantedEdges {
+    #[inline]
+    fn none() -> Self {
+        let (interval, side) = (NonNull::dangling(), Side::Start);
+        let nothing = Wanted { interval, side, into: side, is_across: false };
+        Self { into: [0; 2], first: [nothing; ROOM], more: Vec::new() }
+    }
+
     #[inline]
     fn push(&mut self, from: At, into: Side) {
         let At { interval, side } = from;
         let wanted = Wanted { interval, side, into, is_across: false };
         let number = self.number();
         match self.first.get_mut(number) {
-            Some(place) => *place = Some(wanted),
+            Some(place) => *place = wanted,
             None => self.more.push(wanted),
         }
         self.into[into as usize] += 1;
@@ -77,21 +85,27 @@ impl WantedEdges {
         self.into[0] + self.into[1]
     }
 
+    /// All, in two parts: one iterator over both takes more instructions.
     #[inline]
-    fn iter(&self) -> impl Iterator<Item = &Wanted> {
-        self.first.iter().flatten().chain(&self.more)
+    fn parts(&self) -> [&[Wanted]; 2] {
+        [&self.first[..self.number().min(ROOM)], &self.more]
     }
 
     #[inline]
-    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Wanted> {
-        self.first.iter_mut().flatten().chain(&mut self.more)
+    fn parts_mut(&mut self) -> [&mut [Wanted]; 2] {
+        let number = self.number().min(ROOM);
+        [&mut self.first[..number], &mut self.more]
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Wanted> {
+        self.parts().into_iter().flatten()
     }
 }
 
 impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     #[inline]
     pub(super) fn new(parent: &'c Context<'g, 'env>, name: Cow<'static, str>) -> Self {
-        Self { parent, name, edges: WantedEdges::default(), locks: None }
+        Self { parent, name, edges: WantedEdges::none(), locks: None }
     }
 
     /// Has the new interval start after a point; after the end, if it is an interval.
@@ -285,21 +299,23 @@ impl<'a> New<'a> {
         parent: NonNull<Header>,
     ) -> Result<(), Refusal> {
         let mut is_any_across = false;
-        for wanted in edges.iter_mut() {
-            let (from, into) = (wanted.from(), wanted.into);
-            // SAFETY: alive, as the root is.
-            if unsafe { from.state() }.outcome().is_some() {
-                continue;
-            }
-            if self.header.holding().is_some() {
+        for part in edges.parts_mut() {
+            for wanted in part {
+                let (from, into) = (wanted.from(), wanted.into);
+                // SAFETY: alive, as the root is.
+                if unsafe { from.state() }.outcome().is_some() {
+                    continue;
+                }
+                if self.header.holding().is_some() {
+                    // SAFETY: as above.
+                    unsafe { check_holder(from, into, self.header) }?;
+                }
                 // SAFETY: as above.
-                unsafe { check_holder(from, into, self.header) }?;
-            }
-            // SAFETY: as above.
-            let is_inside = unsafe { order::is_within(from.interval, parent) };
-            if from.interval == parent || !is_inside {
-                wanted.is_across = true;
-                is_any_across = true;
+                let is_inside = unsafe { order::is_within(from.interval, parent) };
+                if from.interval == parent || !is_inside {
+                    wanted.is_across = true;
+                    is_any_across = true;
+                }
             }
         }
         if is_any_across {
@@ -310,10 +326,14 @@ impl<'a> New<'a> {
             self.header.start().expect_unknown(edges.into[Side::Start as usize]);
             self.arrived[Side::Start as usize] = 0;
         }
-        for (number, &wanted) in edges.iter().enumerate() {
-            if !wanted.is_across {
-                // SAFETY: the edge is new, and alive as long as the root.
-                unsafe { self.link_one(self.header.edge(number), wanted, false) };
+        let mut number = 0;
+        for part in edges.parts() {
+            for &wanted in part {
+                if !wanted.is_across {
+                    // SAFETY: the edge is new, and alive as long as the root.
+                    unsafe { self.link_one(self.header.edge(number), wanted, false) };
+                }
+                number += 1;
             }
         }
         Ok(())

@@ -110,8 +110,8 @@ impl PointState {
 
     /// It occurs, and nobody else has ever known of it.
     pub(super) fn occur_unknown(&self, outcome: Outcome) {
-        // Release: as in `occur`, for those who will know of it.
-        self.successors.store(closed(outcome), Ordering::Release);
+        // Relaxed: who comes to know of it does so by something that orders: its job is pushed, or its handle handed on, after this.
+        self.successors.store(closed(outcome), Ordering::Relaxed);
     }
 
     /// Adds an edge from here, which stands for one thing that `target` waits for already. If this point has occurred, nothing

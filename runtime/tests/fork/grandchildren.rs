@@ -201,8 +201,8 @@ fn each_process_runs_what_it_has_pushed_and_what_it_waits_for() {
                 let root = intervals::run("root", |root| {
                     let [one, two] = [1, 2].map(|n| count.add(n));
                     root.interval("one").spawn(|_| one());
-                    forks();
                     root.interval("two").spawn(|_| two());
+                    forks();
                     forks();
                 });
                 root.unwrap();
