@@ -538,6 +538,12 @@ impl Shared {
         self.sleep.wake(worker);
     }
 
+    /// The same, a task of that scope.
+    pub(crate) fn send_task_to(&self, worker: usize, scope: NonNull<()>, task: NonNull<Job>) {
+        self.seats[worker].mailbox.send_on(scope.as_ptr(), task);
+        self.sleep.wake(worker);
+    }
+
     /// Hands a ready task to one worker, from outside; others may take it too.
     pub(crate) fn send_ready(&self, worker: usize, job: NonNull<Job>) {
         self.seats[worker].inbox.send(job);

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use super::ring::Ring;
 use super::waits::{End, Waits};
 use super::{Channel, Core, follow};
+use crate::held::{self, Place, Wait};
 use crate::kahn::error::Failure;
 use crate::kahn::graph::Graph;
 use crate::kahn::stack::{self, Over};
@@ -115,7 +116,9 @@ impl<T> Receiver<T> {
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn recv_blocking(&mut self) -> Result<Option<T>, Over> {
+        held::tell_here(Wait::Channel, Place::here());
         if self.head != self.seen {
             return Ok(Some(self.take()));
         }

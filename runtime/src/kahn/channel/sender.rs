@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use super::ring::Ring;
 use super::waits::{End, Waits};
 use super::{Channel, Core};
+use crate::held::{self, Place, Wait};
 use crate::kahn::graph::Graph;
 use crate::kahn::stack::{self, Over};
 use crate::kahn::wait::Need;
@@ -102,7 +103,9 @@ impl<T> Sender<T> {
     ///
     /// # Examples
     /// See [`Network::process_on_stack`](crate::kahn::Network::process_on_stack).
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn send_blocking(&mut self, message: T) -> Result<(), Over> {
+        held::tell_here(Wait::Channel, Place::here());
         if self.tail != self.most {
             self.put(message);
             return Ok(());
