@@ -443,6 +443,8 @@ fn a_process_that_waits_in_any_other_way_has_looked_after_its_sender() {
                 });
                 network.process_on_stack("takes one", input, move |mut input| {
                     block_on(sent.acquire()).unwrap().forget();
+                    // Its worker leaves the stack, if there is no other one, and comes back before it owes anything.
+                    block_on(locksley::task::spawn(async {})).unwrap();
                     let first = if blocks {
                         input.recv_blocking().unwrap()
                     } else {

@@ -147,7 +147,9 @@ impl Worker {
             unsafe { fiber.as_ref() }.way.set(way);
             // SAFETY: a worker outlives what runs on its stacks: it serves until its pool is closed, and by then all jobs have
             // ended.
-            unsafe { worker.as_ref() }.execute(found);
+            let worker = unsafe { worker.as_ref() };
+            debug_assert!(!worker.payer().is_any(), "what begins is in no process");
+            worker.execute(found);
             abort.disarm();
         };
         // SAFETY: alive until it is freed by this worker.

@@ -146,7 +146,14 @@ impl Graph {
     /// A fence among all who have to do with the network. Nothing is to be paid for it where that is but one worker.
     #[inline]
     pub(super) fn barrier(&self) {
-        if let Err(NotMade) = self.solitude.barrier(here()) {
+        if !self.solitude.is_of(here()) {
+            self.barrier_among_all();
+        }
+    }
+
+    #[inline(never)]
+    fn barrier_among_all(&self) {
+        if let Err(NotMade) = self.solitude.barrier() {
             // Who has said something that we may not see looks again.
             self.processes.iter().for_each(Process::wake);
         }

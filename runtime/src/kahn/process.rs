@@ -91,12 +91,17 @@ impl Process {
         // Relaxed: written by the process itself.
         let before = self.owes.load(Ordering::Relaxed);
         if before != channel + 1 {
-            self.owes.store(channel + 1, Ordering::Relaxed);
-            if before != 0 {
-                // Pairs with the barrier in `Waits::begin`.
-                graph.barrier();
-                graph.look_after_producer(before - 1);
-            }
+            self.owes_another(graph, channel, before);
+        }
+    }
+
+    #[inline(never)]
+    fn owes_another(&self, graph: &Graph, channel: u32, before: u32) {
+        self.owes.store(channel + 1, Ordering::Relaxed);
+        if before != 0 {
+            // Pairs with the barrier in `Waits::begin`.
+            graph.barrier();
+            graph.look_after_producer(before - 1);
         }
     }
 

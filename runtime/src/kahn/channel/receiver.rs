@@ -143,19 +143,25 @@ impl<T> Receiver<T> {
         // Release pairs with the acquire in `Sender::look`: the message is out of its slot.
         core.head.store(self.head, Ordering::Release);
         if self.head == self.look_after {
-            self.look_after += portion(core.first_capacity);
-            // Pairs with the barrier in `Waits::begin`: either the sender sees that there is room, or we see that it waits.
-            self.graph.barrier();
-            if core.take_waiting_producer() {
-                self.graph.wake_producer(core.number);
-            }
+            self.look_after_sender();
         } else {
             self.graph.process(self.owner).owes_a_look(&self.graph, core.number);
         }
         message
     }
 
+    /// A portion has been taken.
+    #[inline(never)]
+    fn look_after_sender(&mut self) {
+        let core = &self.channel.core;
+        self.look_after += portion(core.first_capacity);
+        // Pairs with the barrier in `Waits::begin`: either the sender sees that there is room, or we see that it waits.
+        self.graph.barrier();
+        self.graph.look_after_producer(core.number);
+    }
+
     /// Whether there is a message now.
+    #[inline]
     fn look(&mut self) -> Look {
         let core = &self.channel.core;
         // Before we see how many there are: if it is closed, there will not be more.
@@ -250,18 +256,20 @@ impl<T> Future for Recv<'_, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let this = self.get_mut();
         if this.receiver.head == this.receiver.seen {
-            match this.find(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(false) => return Poll::Ready(None),
-                Poll::Ready(true) => {}
-            }
+            return this.poll_for_message(context);
         }
         Poll::Ready(Some(this.receiver.take()))
     }
 }
 
 impl<T> Recv<'_, T> {
+    #[inline(never)]
+    fn poll_for_message(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
+        self.find(context).map(|is_there| is_there.then(|| self.receiver.take()))
+    }
+
     /// Whether there is a message.
+    #[inline]
     fn find(&mut self, context: &Context<'_>) -> Poll<bool> {
         self.receiver.looks = self.receiver.looks.wrapping_add(1);
         if self.receiver.looks == 0 {

@@ -136,8 +136,13 @@ impl<T> Sender<T> {
         // Pairs with the barrier in `Waits::begin`: either the receiver sees the message, or we see that it waits.
         self.graph.barrier();
         if core.take_waiting_consumer() {
-            self.graph.wake_consumer(core.number);
+            self.wake_receiver();
         }
+    }
+
+    #[inline(never)]
+    fn wake_receiver(&self) {
+        self.graph.wake_consumer(self.core().number);
     }
 
     /// Whether there is room for a message now. If not, or if it is not wanted, says which.
@@ -264,16 +269,7 @@ impl<T> Future for Send<'_, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         if this.sender.tail == this.sender.most {
-            match this.make_room(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Look::Room) => {}
-                Poll::Ready(_) => {
-                    if let Some(message) = this.message.take() {
-                        this.sender.discard(message);
-                    }
-                    return Poll::Ready(());
-                }
-            }
+            return this.poll_for_room(context);
         }
         if let Some(message) = this.message.take() {
             this.sender.put(message);
@@ -283,6 +279,19 @@ impl<T> Future for Send<'_, T> {
 }
 
 impl<T> Send<'_, T> {
+    #[inline(never)]
+    fn poll_for_room(&mut self, context: &Context<'_>) -> Poll<()> {
+        let Poll::Ready(found) = self.make_room(context) else { return Poll::Pending };
+        if let Some(message) = self.message.take() {
+            match found {
+                Look::Room => self.sender.put(message),
+                _ => self.sender.discard(message),
+            }
+        }
+        Poll::Ready(())
+    }
+
+    #[inline]
     fn make_room(&mut self, context: &Context<'_>) -> Poll<Look> {
         let mut found = self.sender.look();
         if found == Look::Full {
