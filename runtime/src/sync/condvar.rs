@@ -129,7 +129,7 @@ impl Condvar {
     /// });
     /// ```
     pub fn notify_all(&self) {
-        // Release pairs with the acquire in `round`.
+        // Release pairs with the acquire in `round`. (No model fails without these two: what is waited for is under the mutex, which orders it.)
         self.round.fetch_add(1, Ordering::Release);
         // Pairs with the fence in `join`: either who joins sees that its round is over, or we see it. (No model fails without this one: each look
         // at the line begins with a fence.)
