@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use super::context::Context;
 use super::handle::{Handle, Input, Point};
-use super::interval::{self, At, Header, Interval, Parts, ROOM, Side};
+use super::interval::{self, At, Header, Interval, Parts, Side};
 use super::lock::{self, Holding, Key, Lock};
 use super::occurrence::Occurrence;
 use super::order::{self, Edges};
@@ -52,30 +52,22 @@ impl Wanted {
 }
 
 /// Two edges, and then more: most intervals have few.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct WantedEdges {
     /// How many go to the start, and to the end.
     into: [usize; 2],
-    /// Edges, as far as there are so many.
-    first: [Wanted; ROOM],
+    first: [Option<Wanted>; 2],
     more: Vec<Wanted>,
 }
 
 impl WantedEdges {
-    #[inline]
-    fn none() -> Self {
-        let (interval, side) = (NonNull::dangling(), Side::Start);
-        let nothing = Wanted { interval, side, into: side, is_across: false };
-        Self { into: [0; 2], first: [nothing; ROOM], more: Vec::new() }
-    }
-
     #[inline]
     fn push(&mut self, from: At, into: Side) {
         let At { interval, side } = from;
         let wanted = Wanted { interval, side, into, is_across: false };
         let number = self.number();
         match self.first.get_mut(number) {
-            Some(place) => *place = wanted,
+            Some(place) => *place = Some(wanted),
             None => self.more.push(wanted),
         }
         self.into[into as usize] += 1;
@@ -85,27 +77,32 @@ impl WantedEdges {
         self.into[0] + self.into[1]
     }
 
-    /// All, in two parts: one iterator over both takes more instructions.
-    #[inline]
-    fn parts(&self) -> [&[Wanted]; 2] {
-        [&self.first[..self.number().min(ROOM)], &self.more]
+    fn get(&self, number: usize) -> Wanted {
+        match self.first.get(number) {
+            Some(wanted) => wanted.expect("there are as many"),
+            None => self.more[number - self.first.len()],
+        }
     }
 
-    #[inline]
-    fn parts_mut(&mut self) -> [&mut [Wanted]; 2] {
-        let number = self.number().min(ROOM);
-        [&mut self.first[..number], &mut self.more]
+    /// Notes that an edge comes from outside of the parent.
+    fn is_across(&mut self, number: usize) {
+        let first = self.first.len();
+        let wanted = match self.first.get_mut(number) {
+            Some(wanted) => wanted.as_mut().expect("there are as many"),
+            None => &mut self.more[number - first],
+        };
+        wanted.is_across = true;
     }
 
-    fn iter(&self) -> impl Iterator<Item = &Wanted> {
-        self.parts().into_iter().flatten()
+    fn iter(&self) -> impl Iterator<Item = Wanted> {
+        (0..self.number()).map(|number| self.get(number))
     }
 }
 
 impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     #[inline]
     pub(super) fn new(parent: &'c Context<'g, 'env>, name: Cow<'static, str>) -> Self {
-        Self { parent, name, edges: WantedEdges::none(), locks: None }
+        Self { parent, name, edges: WantedEdges::default(), locks: None }
     }
 
     /// Has the new interval start after a point; after the end, if it is an interval.
@@ -237,12 +234,13 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         let mut new = New {
             interval,
             header,
+            edges: &mut edges,
             arrived: [1, 0],
             outcomes: [Outcome::Well; 2],
             is_awaiting: false,
         };
         // SAFETY: all handles are of the same root; the parent's body runs.
-        if let Err(refusal) = unsafe { new.link(&mut edges, parent_address) } {
+        if let Err(refusal) = unsafe { new.link(parent_address) } {
             new.forget(parent);
             return Err(refusal);
         }
@@ -278,6 +276,7 @@ impl fmt::Debug for Builder<'_, '_, '_> {
 struct New<'a> {
     interval: NonNull<Header>,
     header: &'a Header,
+    edges: &'a mut WantedEdges,
     /// What has come that its start and its end wait for: us, and points that had occurred.
     arrived: [usize; 2],
     outcomes: [Outcome; 2],
@@ -293,47 +292,39 @@ impl<'a> New<'a> {
     ///
     /// # Safety
     /// The root is alive, and the parent's body runs.
-    unsafe fn link(
-        &mut self,
-        edges: &mut WantedEdges,
-        parent: NonNull<Header>,
-    ) -> Result<(), Refusal> {
+    unsafe fn link(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
         let mut is_any_across = false;
-        for part in edges.parts_mut() {
-            for wanted in part {
-                let (from, into) = (wanted.from(), wanted.into);
-                // SAFETY: alive, as the root is.
-                if unsafe { from.state() }.outcome().is_some() {
-                    continue;
-                }
-                if self.header.holding().is_some() {
-                    // SAFETY: as above.
-                    unsafe { check_holder(from, into, self.header) }?;
-                }
+        for number in 0..self.edges.number() {
+            let wanted = self.edges.get(number);
+            let (from, into) = (wanted.from(), wanted.into);
+            // SAFETY: alive, as the root is.
+            if unsafe { from.state() }.outcome().is_some() {
+                continue;
+            }
+            if self.header.holding().is_some() {
                 // SAFETY: as above.
-                let is_inside = unsafe { order::is_within(from.interval, parent) };
-                if from.interval == parent || !is_inside {
-                    wanted.is_across = true;
-                    is_any_across = true;
-                }
+                unsafe { check_holder(from, into, self.header) }?;
+            }
+            // SAFETY: as above.
+            let is_inside = unsafe { order::is_within(from.interval, parent) };
+            if from.interval == parent || !is_inside {
+                self.edges.is_across(number);
+                is_any_across = true;
             }
         }
         if is_any_across {
             // SAFETY: as the caller promises.
-            unsafe { self.link_across(edges, parent) }?;
-        } else if edges.into[Side::End as usize] == 0 {
+            unsafe { self.link_across(parent) }?;
+        } else if self.edges.into[Side::End as usize] == 0 {
             // From here on it is not refused, and nothing is left to be done when it has started: it need not wait for us.
-            self.header.start().expect_unknown(edges.into[Side::Start as usize]);
+            self.header.start().expect_unknown(self.edges.into[Side::Start as usize]);
             self.arrived[Side::Start as usize] = 0;
         }
-        let mut number = 0;
-        for part in edges.parts() {
-            for &wanted in part {
-                if !wanted.is_across {
-                    // SAFETY: the edge is new, and alive as long as the root.
-                    unsafe { self.link_one(self.header.edge(number), wanted, false) };
-                }
-                number += 1;
+        for number in 0..self.edges.number() {
+            let wanted = self.edges.get(number);
+            if !wanted.is_across {
+                // SAFETY: the edge is new, and alive as long as the root.
+                unsafe { self.link_one(self.header.edge(number), wanted, false) };
             }
         }
         Ok(())
@@ -344,13 +335,10 @@ impl<'a> New<'a> {
     ///
     /// # Safety
     /// As for [`link`](Self::link).
-    unsafe fn link_across(
-        &mut self,
-        edges: &WantedEdges,
-        parent: NonNull<Header>,
-    ) -> Result<(), Refusal> {
+    unsafe fn link_across(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
         let mut linked: Vec<(Wanted, &'a Edge)> = Vec::new();
-        for (number, &wanted) in edges.iter().enumerate() {
+        for number in 0..self.edges.number() {
+            let wanted = self.edges.get(number);
             if !wanted.is_across {
                 continue;
             }

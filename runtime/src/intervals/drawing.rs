@@ -276,7 +276,7 @@ mod tests {
         ] {
             assert!(svg.contains(words), "{words} is missing in\n{svg}");
         }
-        assert_eq!(svg.matches("#c03030").count(), 1);
+        assert_eq!(svg.matches("fill=\"#f7dcdc\"").count(), 1, "one has failed");
         let from = LEFT + WIDTH * 0.6;
         assert!(svg.contains(&format!("<path d=\"M {from:.1} ")), "the edge begins at an end");
         // Edges go to where a start occurred, and a line leads from there to the bar.

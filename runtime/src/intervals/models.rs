@@ -294,26 +294,6 @@ fn loom_point_of_two_edges_that_close_a_cycle_one_is_seen() {
     });
 }
 
-/// Who searches sees all that was there before, behind an edge that somebody just adds.
-#[test]
-fn loom_point_a_search_goes_past_an_edge_that_is_being_added() {
-    model(|| {
-        let world = World::new(1, 1);
-        // SAFETY: it is added once, and lives as long as the world.
-        unsafe { world.source.point.link(&world.forth, world.target.word(), false) }.unwrap();
-        let other = Arc::clone(&world);
-        let adds = thread::spawn(move || {
-            // SAFETY: as above.
-            unsafe { other.source.point.link(&other.back, other.source.word(), false) }.unwrap();
-        });
-        // SAFETY: as above.
-        let found: Vec<_> = unsafe { world.source.point.peek(true) }.collect();
-        assert_eq!(found.last(), Some(&world.target.word()));
-        assert!(found[..found.len() - 1].iter().all(|&word| word == world.source.word()));
-        adds.join().unwrap();
-    });
-}
-
 /// The interval's side and the lock's side of a turn.
 #[test]
 fn loom_lock_a_turn_comes_while_one_begins_to_wait() {
