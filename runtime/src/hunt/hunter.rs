@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 #[cfg(feature = "alternatives")]
 use super::alternatives::take_more;
-use super::forbearance::Forbearance;
+use super::forbearance::passes_by;
 use super::governor::{End, Hunter, Move};
 use super::prospect::{Activity, Prospect};
 use super::untouched::Untouched;
@@ -61,7 +61,6 @@ pub(crate) struct Hunt {
     victim: Option<usize>,
     /// What lay in the deques when this worker became the lookout.
     untouched: Untouched,
-    forbearance: Forbearance,
     /// For how long the worker has slept in this hunt.
     slept: Duration,
     /// The worker's context switches that are accounted for.
@@ -80,7 +79,6 @@ impl Hunt {
             has_asked: false,
             victim: None,
             untouched: Untouched::new(shared.seats()),
-            forbearance: Forbearance::new(shared.seats()),
             slept: Duration::ZERO,
             switches: 0,
         }
@@ -177,8 +175,7 @@ impl Hunt {
         }
         self.victim = self.victims.choose(worker.shared().seats_taken());
         let victim = self.victim?;
-        let seat = worker.shared().seat(victim);
-        let passes_by = self.forbearance.passes_by(victim, seat);
+        let passes_by = passes_by(worker.shared().seat(victim));
         let stolen = if passes_by { None } else { self.steal(worker, victim) };
         stolen.or_else(|| {
             let looks_empty = worker.shared().seat(victim).inbox().looks_empty();
