@@ -121,7 +121,7 @@ impl Seat {
             counters: CachePadded::default(),
             activity: CachePadded::default(),
             running: CachePadded::new(AtomicPtr::new(std::ptr::null_mut())),
-            next: CachePadded::default(),
+            next: CachePadded::new(AtomicU64::new(0)),
             clock: OnceLock::new(),
             watch: OnceLock::new(),
         }
