@@ -3,7 +3,7 @@
 //!
 //! [`plan`] says what is measured; `measure` goes through it, runtimes in turn, and can be stopped and resumed at any point;
 //! [`cost`] has the graphs that do nothing: each is measured by a child process, this program's hidden command `intervals-once`, which
-//! a [`program`] is started for; [`peer`] is the other runtime. [`summary`] makes medians and ratios of it, [`table`] prints them.
+//! a [`Program`] is started for; [`peer`] is the other runtime. [`summary`] makes medians and ratios of it, [`table`] prints them.
 
 pub mod cost;
 mod measure;

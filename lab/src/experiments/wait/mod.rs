@@ -2,7 +2,7 @@
 //!
 //! [`plan`] says what is measured; `measure` goes through it, runtimes in turn, and can be stopped and resumed at any
 //! point. Each measurement is made by a child process, this program's hidden command `wait-once` ([`once`]), which is
-//! started by a [`program`]. [`summary`] makes medians and ratios of it, [`table`] prints them.
+//! started by a [`Program`]. [`summary`] makes medians and ratios of it, [`table`] prints them.
 
 mod measure;
 pub mod once;
