@@ -13,6 +13,7 @@ mod neighbour;
 mod rayon;
 mod repeat;
 mod report;
+mod results;
 mod rounds;
 mod run;
 mod scatter;
