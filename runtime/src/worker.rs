@@ -289,8 +289,7 @@ impl Worker {
     fn next(&self, done: &Flag) -> Option<Found> {
         if self.has_ready_stack() {
             if self.is_others_turn() {
-                let found = self.take_local();
-                return found.or_else(|| self.receive_from(self.shared.inbox()));
+                return self.take_what_waits_here();
             }
             self.resume_one();
             self.doubts.executed();
@@ -381,6 +380,7 @@ impl Worker {
         }
         self.payer.pay();
         if self.resume_one() {
+            self.doubts.executed();
             return true;
         }
         let found = self.take_local().or_else(|| self.hunt.borrow_mut().look_once(self));
@@ -411,9 +411,12 @@ impl Worker {
         }
         self.payer.pay();
         if self.resume_one() {
+            self.doubts.executed();
             return true;
         }
-        let found = self.take_local();
+        // Whoever does this again and again may never hunt.
+        let made_ready = || self.doubts.settle().then(|| self.take_own()).flatten();
+        let found = self.take_local().or_else(made_ready);
         self.execute_if_any(found)
     }
 
@@ -428,6 +431,7 @@ impl Worker {
         let is_any = found.is_some();
         if let Some(found) = found {
             self.execute(found);
+            self.doubts.executed();
         }
         self.settle_as_guest();
         abort.disarm();
@@ -600,6 +604,11 @@ impl Worker {
         found.or_else(|| self.receive_from(self.seat().inbox()))
     }
 
+    /// The same, or what was sent to the pool.
+    pub(crate) fn take_what_waits_here(&self) -> Option<Found> {
+        self.take_local().or_else(|| self.receive_from(self.shared.inbox()))
+    }
+
     /// A ready task that was sent to this worker, if one is seen at a glance.
     pub(crate) fn take_addressed(&self) -> Option<Found> {
         let inbox = self.seat().inbox();
@@ -684,13 +693,14 @@ impl Worker {
 
     /// Is about to call something that blocks; `false` if it has been already.
     pub(crate) fn goes_away(&self) -> bool {
+        // Also if it has been: this may be another process than the one that was in that call, or one that has done something since.
+        // Nobody else looks at what it has noted, or pays for the process that it is in.
+        self.doubts.settle();
+        self.payer.pay();
+        // For those who look there, to find it open.
+        self.deque.open();
         let goes_away = !self.is_away.replace(true);
         if goes_away {
-            // Nobody else looks at what it has noted, or pays for the process that it is in.
-            self.doubts.settle();
-            self.payer.pay();
-            // For those who look there, to find it open.
-            self.deque.open();
             self.seat().does(Activity::Sleeps);
         }
         goes_away

@@ -1,6 +1,7 @@
 //! What all workers of a pool, and those who send it work, have in common.
 
 use std::fmt;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU8};
 use std::sync::{Arc, OnceLock};
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     /// Those of the workers, and behind them those of stand-ins.
     seats: Box<[CachePadded<Seat>]>,
     workers: usize,
+    /// So many of the workers, the first ones, are guests.
+    guests: usize,
     /// So many seats have been taken; behind them nobody has ever sat.
     seats_taken: AtomicUsize,
     stand_ins: StandIns,
@@ -321,6 +324,7 @@ impl Shared {
             waiting: makeup.rules.waiting,
             seats,
             workers,
+            guests,
             seats_taken: AtomicUsize::new(workers),
             stand_ins,
             generation: os::generation(),
@@ -343,6 +347,11 @@ impl Shared {
 
     pub(crate) fn workers(&self) -> usize {
         self.workers
+    }
+
+    /// Those of them who are no guests.
+    pub(crate) fn residents(&self) -> Range<usize> {
+        self.guests..self.workers
     }
 
     /// Whether its thieves push what they have stolen into their own deques.
@@ -571,9 +580,10 @@ impl Shared {
         self.sleep.wake(worker);
     }
 
-    /// A detached task is about to be accepted. `false` if the pool is closed: the caller need not be counted itself.
+    /// A detached task is about to be accepted, or begins what is owed an end like one. `false` if the pool is closed: the caller need not be
+    /// counted itself.
     #[must_use]
-    fn begin_detached(&self) -> bool {
+    pub(crate) fn begin_detached(&self) -> bool {
         self.tally.begin_owed()
     }
 
@@ -611,7 +621,7 @@ impl Shared {
         Some(unsafe { HeapJob::into_job(run) })
     }
 
-    /// A detached task, or the pool's handle, has ended. After the last one futures are cancelled that are still tasks, and
+    /// A detached task, what was owed an end like one, or the pool's handle, has ended. After the last one futures are cancelled that are still tasks, and
     /// after the last of these the pool is closed.
     pub(crate) fn end_detached(&self) {
         self.see_to_the_rest(self.tally.end_owed());
