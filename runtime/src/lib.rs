@@ -29,7 +29,7 @@
 //! A [`computation`] of such tasks ends, or says which of them wait for each other.
 //! [`kahn`] joins processes by channels to networks, whose results do not depend on the schedule.
 //! [`intervals`] are tasks that edges order, and that hold locks.
-//! [`places`] says which processors are near to each other.
+//! [`places`] says which processors are near to each other; workers belong to places, and tasks may name one ([`Pool::spawn_near`]).
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
 
@@ -81,5 +81,5 @@ pub use fiber::block_on;
 pub use fork::{
     CancellableScope, Scope, Waiting, in_place_scope, join, scope, scope_until, spawn, spawn_fifo,
 };
-pub use pool::{Affinity, BuildError, Pool, PoolBuilder, SizeError, WorkerThread};
+pub use pool::{Affinity, BuildError, Pool, PoolBuilder, SizeError, Unplaced, WorkerThread};
 pub use worker::Worker;

@@ -16,7 +16,7 @@ use crate::kahn::Doubts;
 use crate::latch::Flag;
 use crate::meter::Counters;
 use crate::os;
-use crate::pool::{Pool, Seat, Shared};
+use crate::pool::{Pool, Quarter, Seat, Shared};
 use crate::sleep::{Sleep, Summons};
 use crate::unwind::AbortOnUnwind;
 
@@ -234,7 +234,8 @@ impl Worker {
     fn next(&self, done: &Flag) -> Option<Found> {
         if self.has_ready_stack() {
             if self.is_others_turn() {
-                let found = self.take_local();
+                let found =
+                    self.take_local().or_else(|| self.receive_from(self.quarter()?.inbox()));
                 return found.or_else(|| self.receive_from(self.shared.inbox()));
             }
             self.resume_one();
@@ -487,10 +488,29 @@ impl Worker {
         found.or_else(|| self.receive_from(self.seat().inbox()))
     }
 
-    /// A ready task that was sent to this worker, if one is seen at a glance.
+    /// A ready task that was sent to this worker, or to its place, if one is seen at a glance.
     pub(crate) fn take_addressed(&self) -> Option<Found> {
-        let inbox = self.seat().inbox();
-        if inbox.looks_empty() { None } else { self.receive_from(inbox) }
+        let at_a_glance =
+            |inbox: &Inbox<Job>| if inbox.looks_empty() { None } else { self.receive_from(inbox) };
+        let found = at_a_glance(self.seat().inbox());
+        found.or_else(|| at_a_glance(self.quarter()?.inbox()))
+    }
+
+    /// What its place has, if the pool has several.
+    #[inline]
+    pub(crate) fn quarter(&self) -> Option<&Quarter> {
+        // The index is not looked at where there is one place.
+        let quarters = self.shared.quarters();
+        if quarters.is_empty() { None } else { Some(&quarters[self.place()]) }
+    }
+
+    /// It has taken a task of another worker.
+    pub(crate) fn has_stolen_from(&self, victim: usize) {
+        self.counters().steals.increment();
+        let place = self.shared.place_of(victim);
+        self.counters()
+            .out_of_place
+            .add(u64::from(place.is_some_and(|place| place != self.place())));
     }
 
     /// A job from this worker's inbox, or from the pool's.
@@ -520,19 +540,22 @@ impl Worker {
         }
     }
 
-    /// Takes one job, in turn from its own inbox, the pool's, its mailbox or the old end of its deque, or from the next of these
-    /// where there is one; and makes it the next to be run, or runs it.
+    /// Takes one job, in turn from its own inbox, the pool's, its mailbox, the old end of its deque or, if there are several, its place's
+    /// inbox, or from the next of these where there is one; and makes it the next to be run, or runs it.
     #[cold]
     fn look_elsewhere(&self, turn: u32) {
         self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize);
-        for place in (0..4).map(|n| turn.wrapping_add(n) % 4) {
+        let quarter = self.quarter();
+        let places = if quarter.is_some() { 5 } else { 4 };
+        for place in (0..places).map(|n| turn.wrapping_add(n) % places) {
             let found = match place {
                 0 => self.receive_from(self.seat().inbox()),
                 1 => self.receive_from(self.shared.inbox()),
                 // That comes next in any case; and to take it would open the deque.
                 2 if self.shared.oldest_first() || self.holds_one_at_most() => None,
                 2 => self.take_oldest(),
-                _ => self.take_mail(),
+                3 => self.take_mail(),
+                _ => quarter.and_then(|quarter| self.receive_from(quarter.inbox())),
             };
             match found {
                 // Nobody else may run it; or what is pushed would be the last.

@@ -2,6 +2,7 @@
 
 mod broadcast;
 mod join;
+mod near;
 mod scope;
 mod scope_until;
 mod spawn;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::waiting::Waiting;
 use crate::job::{Job, Line, ScopedJob};
 use crate::latch::{CountLatch, Flag, Latch};
-use crate::pool::{Pool, Shared, push_or_send};
+use crate::pool::{Pool, Shared, send};
 use crate::primitive::{AtomicPtr, Ordering};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
@@ -29,6 +29,8 @@ struct Tally<'w> {
     panic: AtomicPtr<Payload>,
     /// The lines of all workers, once anybody has spawned a task in order.
     lines: AtomicPtr<Box<[Line]>>,
+    /// Whether tasks may go to places. Who runs only what lies below would not find them there, and nobody else might look.
+    heeds_places: bool,
 }
 
 // SAFETY: the tally is shared by reference only, and consists of atomics and of a latch made to be set by any thread.
@@ -190,6 +192,8 @@ fn scope_in<'scope, R>(
         running: CountLatch::new(current.map(|(worker, _)| worker), home),
         panic: AtomicPtr::new(ptr::null_mut()),
         lines: AtomicPtr::new(ptr::null_mut()),
+        heeds_places: !current
+            .is_some_and(|(worker, asked)| worker.waiting(asked) == Waiting::Below),
     };
     let scope = Scope {
         tally: NonNull::from(&tally).cast(),
@@ -239,7 +243,10 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
         let job = self.job(|_, scope| task(scope));
-        push_or_send(&self.home, job);
+        Worker::with_current(|current| match current {
+            Some(worker) if worker.belongs_to(&self.home) => self.push(worker, job),
+            _ => send(&self.home, job),
+        });
     }
 
     /// Adds a task to the scope from a known worker: [`spawn`](Self::spawn) without looking up who calls.
@@ -252,10 +259,15 @@ impl<'scope> Scope<'scope> {
     {
         let job = self.job(task);
         if worker.belongs_to(&self.home) {
-            worker.push(job);
+            self.push(worker, job);
         } else {
-            self.home.send(job);
+            send(&self.home, job);
         }
+    }
+
+    /// By a worker of the scope's pool, of a task for which no place is named.
+    fn push(&self, worker: &Worker, job: NonNull<Job>) {
+        if self.heeds_places() { worker.push_unplaced(job) } else { worker.push(job) }
     }
 
     /// Adds a task that begins after those that the calling worker has added like this before: see
@@ -320,7 +332,7 @@ impl<'scope> Scope<'scope> {
     }
 
     /// A job that counts as one task of this scope, from now on.
-    fn job<F>(&self, task: F) -> NonNull<Job>
+    pub(super) fn job<F>(&self, task: F) -> NonNull<Job>
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
@@ -341,6 +353,14 @@ impl<'scope> Scope<'scope> {
         // SAFETY: run once, since the pool stays open while a task of it waits here; and before `'scope` ends, because
         // the scope waits for its tally. Its panic is caught.
         unsafe { ScopedJob::into_job(self.tally.cast(), run) }
+    }
+
+    pub(super) fn home(&self) -> &Arc<Shared> {
+        &self.home
+    }
+
+    pub(super) fn heeds_places(&self) -> bool {
+        self.tally().heeds_places
     }
 
     fn tally(&self) -> &Tally<'_> {

@@ -201,7 +201,7 @@ impl Worker {
             Steal::Kept | Steal::Lost | Steal::Empty => return None,
         };
         let found = Found { job: taken, from: thief };
-        self.counters().steals.increment();
+        self.has_stolen_from(thief);
         // Again: what the thief pushed when it had gone on to something else is seen with that (the acquire of the steal pairs with
         // the release of the push). And a job's address is its own while somebody waits for it.
         // SAFETY: just taken.

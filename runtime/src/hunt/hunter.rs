@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "alternatives")]
 use super::alternatives::take_more;
 use super::governor::{End, Hunter, Move};
+use super::near::{self, Near};
 use super::prospect::{Activity, Prospect};
 use super::untouched::Untouched;
 use super::victims::Victims;
@@ -14,7 +15,7 @@ use crate::deque::{Closed, Steal};
 use crate::job::Job;
 use crate::latch::Flag;
 use crate::os::{self, LoweredPriority, Standing};
-use crate::pool::Shared;
+use crate::pool::{Quarter, Shared};
 use crate::primitive::spin_loop;
 use crate::sleep::{Rest, Slept};
 use crate::unwind::AbortOnUnwind;
@@ -52,6 +53,7 @@ impl Goal<'_> {
 pub(crate) struct Hunt {
     hunter: Box<dyn Hunter>,
     victims: Victims,
+    near: Near,
     /// Room for [`Shared::open_deques`], so that it need not allocate.
     closed: Vec<(usize, Closed)>,
     /// Whether a victim was asked to open its deque since that was last made sure of.
@@ -74,10 +76,11 @@ impl Hunt {
         Self {
             hunter,
             victims: Victims::new(seat),
+            near: Near::new(shared.quarters().len()),
             closed,
             has_asked: false,
             victim: None,
-            untouched: Untouched::new(shared.seats()),
+            untouched: Untouched::new(shared.seats(), shared.quarters().len()),
             slept: Duration::ZERO,
             switches: 0,
         }
@@ -159,8 +162,9 @@ impl Hunt {
         None
     }
 
-    /// One attempt: what was sent to this worker; the pool's inbox, first and then once for as many victims as there are; or else
-    /// one random victim: its deque, and then its inbox.
+    /// One attempt: what was sent to this worker or its place; the pool's inbox, first and then once for as many victims as there are;
+    /// what was sent to other places and has been left there; or else one random victim, the nearer the likelier: its deque, and
+    /// then its inbox.
     fn attempt(&mut self, worker: &Worker, failures: u64) -> Option<Found> {
         let mail = worker.take_mail().or_else(|| worker.take_addressed());
         if mail.is_some() {
@@ -172,7 +176,18 @@ impl Hunt {
                 return received;
             }
         }
-        self.victim = self.victims.choose(worker.shared().seats_taken());
+        if let Some(quarter) = worker.quarter() {
+            let sent = self.take_from_places(worker, quarter, true);
+            if sent.is_some() {
+                return sent;
+            }
+            self.victim = near::victim(&mut self.victims, quarter, worker, failures);
+            if !near::may_try(worker, self.victim?, failures) {
+                return None;
+            }
+        } else {
+            self.victim = self.victims.choose(worker.shared().seats_taken());
+        }
         let victim = self.victim?;
         self.steal(worker, victim).or_else(|| {
             let looks_empty = worker.shared().seat(victim).inbox().looks_empty();
@@ -200,17 +215,35 @@ impl Hunt {
         stolen.or_else(|| self.search_inboxes(worker))
     }
 
-    /// All other workers, from a random one on.
-    fn others(&mut self, worker: &Worker) -> impl Iterator<Item = usize> + use<> {
+    /// All other workers, from a random one on; but near ones first.
+    fn others<'w>(&mut self, worker: &'w Worker) -> impl Iterator<Item = usize> + use<'w> {
         let (own, seats) = (worker.seat_index(), worker.shared().seats_taken());
         let first = self.victims.choose(seats);
-        let victims = first.into_iter().flat_map(move |first| first..first + seats);
-        victims.map(move |victim| victim % seats).filter(move |&victim| victim != own)
+        let alike = first.filter(|_| worker.quarter().is_none());
+        let victims = alike.into_iter().flat_map(move |first| first..first + seats);
+        let victims =
+            victims.map(move |victim| victim % seats).filter(move |&victim| victim != own);
+        victims.chain(near::in_order(worker, first.unwrap_or(0)))
     }
 
-    /// Looks into the inboxes of all other workers, and not only at a glance.
+    /// Looks into the inboxes of all other workers and places, and not only at a glance.
     fn search_inboxes(&mut self, worker: &Worker) -> Option<Found> {
-        self.others(worker).find_map(|victim| take_sent(worker, victim))
+        let sent = self.others(worker).find_map(|victim| take_sent(worker, victim));
+        sent.or_else(|| self.take_from_places(worker, worker.quarter()?, false))
+    }
+
+    /// What was sent to another place than that of this worker, the nearest first, and was left there.
+    fn take_from_places(
+        &mut self,
+        worker: &Worker,
+        quarter: &Quarter,
+        at_a_glance: bool,
+    ) -> Option<Found> {
+        quarter.others().iter().find_map(|&place| {
+            let there = &worker.shared().quarters()[place];
+            let is_left = self.near.is_left(place, there, at_a_glance);
+            if is_left { take_from_place(worker, there) } else { None }
+        })
     }
 
     fn steal(&mut self, worker: &Worker, victim: usize) -> Option<Found> {
@@ -225,7 +258,7 @@ impl Hunt {
         }
         self.has_asked |= matches!(steal, Steal::Kept);
         if let Steal::Taken(job) = steal {
-            worker.counters().steals.increment();
+            worker.has_stolen_from(victim);
             #[cfg(feature = "alternatives")]
             if worker.shared().governor().takes_half() {
                 take_more(worker, victim);
@@ -324,6 +357,19 @@ impl Hunt {
                 return sent;
             }
         }
+        let places = worker.shared().quarters();
+        let sent = places.iter().enumerate().find_map(|(place, quarter)| {
+            if !self.untouched.is_place_left_alone(place, worker.shared(), is_beyond) {
+                return None;
+            }
+            if place == worker.place() {
+                return worker.receive_from(quarter.inbox());
+            }
+            take_from_place(worker, quarter)
+        });
+        if sent.is_some() {
+            return sent;
+        }
         let seats = worker.shared().seats_taken();
         (0..seats).filter(|&victim| victim != worker.seat_index()).find_map(|victim| {
             if self.untouched.is_inbox_left_alone(victim, worker.shared(), is_beyond) {
@@ -358,7 +404,10 @@ impl Hunt {
             let is_work_left = match rest {
                 Rest::Full => shared.is_work_left(),
                 _ if leaves => false,
-                Rest::Relieved | Rest::AsLookout => !shared.inbox().is_empty(),
+                Rest::Relieved | Rest::AsLookout => {
+                    let is_near = |quarter: &Quarter| !quarter.inbox().is_empty();
+                    !shared.inbox().is_empty() || worker.quarter().is_some_and(is_near)
+                }
             };
             let is_addressed = worker.has_mail() || !worker.seat().inbox().is_empty();
             let stay_awake = goal.is_reached(worker) || is_addressed || is_work_left;
@@ -395,17 +444,25 @@ impl Hunt {
     }
 }
 
-/// From the worker's own inbox, or the pool's.
+/// From the worker's own inbox, its place's, or the pool's.
 fn receive(worker: &Worker) -> Option<Found> {
     let own = worker.receive_from(worker.seat().inbox());
-    own.or_else(|| worker.receive_from(worker.shared().inbox()))
+    let near = own.or_else(|| worker.receive_from(worker.quarter()?.inbox()));
+    near.or_else(|| worker.receive_from(worker.shared().inbox()))
 }
 
 /// A ready task that was sent to another worker.
 fn take_sent(worker: &Worker, victim: usize) -> Option<Found> {
     let job = worker.shared().seat(victim).inbox().take()?;
-    worker.counters().steals.increment();
+    worker.has_stolen_from(victim);
     Some(Found { job, from: victim })
+}
+
+/// What was sent to a place that is not this worker's.
+fn take_from_place(worker: &Worker, quarter: &Quarter) -> Option<Found> {
+    let found = worker.receive_from(quarter.inbox());
+    worker.counters().out_of_place.add(u64::from(found.is_some()));
+    found
 }
 
 /// Has `peer`, which does not run, wait for this worker's processor. Says whether it does.
@@ -431,7 +488,10 @@ fn settle_doubts(worker: &Worker) -> Option<Found> {
 /// Goes to a processor where no peer that is awake was last, if there is one.
 fn move_away(worker: &Worker) {
     let shared = worker.shared();
-    let free = shared.processor_ids().iter().find(|&&processor| !is_taken(processor, worker));
+    let may_be_free = |&&processor: &&usize| {
+        shared.may_run_on(worker.index(), processor) && !is_taken(processor, worker)
+    };
+    let free = shared.processor_ids().iter().find(may_be_free);
     if let Some(&free) = free
         && worker.seat().processor() != Some(free)
         && shared.moves_workers()

@@ -9,6 +9,7 @@ mod balanced;
 mod bws;
 mod governor;
 mod hunter;
+mod near;
 mod neighbours;
 mod prospect;
 mod untouched;

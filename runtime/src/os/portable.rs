@@ -108,6 +108,10 @@ pub(crate) fn move_to_process_affinity() -> bool {
     false
 }
 
+pub(crate) fn bind_this_thread(_processors: &[usize]) -> bool {
+    false
+}
+
 pub(super) fn probe_affinity() -> Result<(), String> {
     not_here()
 }

@@ -15,7 +15,7 @@ const CHILDREN: usize = 4;
 /// What the held worker may have in hand: the children that it has not pushed yet, and one task that it has taken.
 const IN_HAND: usize = CHILDREN + 1;
 
-fn wait_for(count: &AtomicUsize, least: usize) -> usize {
+pub(super) fn wait_for(count: &AtomicUsize, least: usize) -> usize {
     let patience = Instant::now() + Duration::from_secs(20);
     while count.load(Ordering::Acquire) < least && Instant::now() < patience {
         thread::sleep(Duration::from_micros(100));
@@ -25,7 +25,7 @@ fn wait_for(count: &AtomicUsize, least: usize) -> usize {
 
 /// Pushes keep one worker awake, and that one is held.
 #[derive(Debug)]
-struct Confined;
+pub(super) struct Confined;
 
 impl Governor for Confined {
     fn name(&self) -> &'static str {

@@ -18,6 +18,7 @@ use crate::deque::alternatives::{DequeKind, any};
 use crate::deque::{chase_lev, mailbox};
 use crate::hunt::Governor;
 use crate::os::{self, Assists};
+use crate::places::Places;
 use crate::primitive::{AtomicUsize, Ordering};
 use crate::sleep::MAX_WORKERS;
 use crate::unwind::{self, Payload};
@@ -99,6 +100,8 @@ pub(super) struct Makeup {
     pub(super) assists: Assists,
     pub(super) rules: Rules,
     pub(super) panic_handler: Option<Arc<PanicHandler>>,
+    /// If not set: as the machine has them.
+    pub(super) places: Option<Places>,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,
 }

@@ -242,6 +242,11 @@ impl Sleep {
     /// Work was sent to `worker`, that any other may do as well. Wakes that one, if it sleeps and was not woken before. If not, it may be stuck, and this is
     /// as if the work had been pushed, by the worker whose summons it is; or else sent.
     pub(crate) fn work_was_addressed(&self, worker: usize, summons: Option<&Summons>) {
+        self.work_was_addressed_to_some(&[worker], summons);
+    }
+
+    /// The same, where it was sent to several: wakes one of these.
+    pub(crate) fn work_was_addressed_to_some(&self, workers: &[usize], summons: Option<&Summons>) {
         // Pairs with the fences in `sleep` and `stops_hunting`: either they see the work, or we see that they are gone.
         fence(Ordering::SeqCst);
         let census = self.census();
@@ -249,7 +254,8 @@ impl Sleep {
             return;
         }
         // One who was rung for before may be suspended: what is sent then is not to wait for it.
-        if self.sleepers.contains(worker) && self.parkers[worker].ring() {
+        let wakes = |&worker: &usize| self.sleepers.contains(worker) && self.parkers[worker].ring();
+        if workers.iter().any(wakes) {
             return;
         }
         match summons {

@@ -137,6 +137,27 @@ fn loom_sleep_what_is_addressed_to_a_stuck_worker_wakes_another() {
     }
 }
 
+/// Two tasks for a place of two workers, who may both sleep. Each does one, and then is stuck.
+#[test]
+fn loom_sleep_what_is_addressed_to_a_place_wakes_all_that_it_takes() {
+    for by_a_worker in [false, true] {
+        check(2, move || {
+            let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0)));
+            let workers = [0, 1].map(|worker| {
+                let shared = shared.clone();
+                thread::spawn(move || work_once(worker, &shared.0, &shared.1))
+            });
+            let (sleep, tasks) = &*shared;
+            let summons = Summons::default();
+            for _ in 0..2 {
+                tasks.add_one();
+                sleep.work_was_addressed_to_some(&[0, 1], by_a_worker.then_some(&summons));
+            }
+            workers.into_iter().for_each(|worker| worker.join().unwrap());
+        });
+    }
+}
+
 #[test]
 fn loom_sleep_the_last_hunter_to_leave_wakes_another() {
     check(2, || {

@@ -209,6 +209,27 @@ fn what_is_addressed_to_one_who_does_not_get_up_wakes_another() {
 }
 
 #[test]
+fn what_is_addressed_to_several_wakes_one_of_them_and_then_anybody() {
+    let sleep = Sleep::new(4, Limit::NONE);
+    for worker in [0, 2, 3] {
+        sleep.begins_to_hunt();
+        sleep.sleepers.enter(worker);
+        let _ = sleep.counters.falls_asleep();
+    }
+    let rung = || (0..4).filter(|&worker| sleep.parkers[worker].is_rung()).collect::<Vec<_>>();
+    for after in [&[2][..], &[2, 3], &[0, 2, 3]] {
+        sleep.work_was_addressed_to_some(&[1, 2, 3], None);
+        assert_eq!(rung(), after);
+    }
+    let sleep = Sleep::new(1, Limit::NONE);
+    sleep.begins_to_hunt();
+    sleep.sleepers.enter(0);
+    let _ = sleep.counters.falls_asleep();
+    sleep.work_was_addressed_to_some(&[], Some(&Summons::default()));
+    assert!(sleep.parkers[0].is_rung(), "nobody is there");
+}
+
+#[test]
 fn sleepers_beyond_one_word_are_found() {
     let sleepers = super::sleepers::Sleepers::new(130);
     for worker in [0, 63, 64, 129] {

@@ -18,7 +18,7 @@ mod watch;
 
 pub(super) use affinity::probe as probe_affinity;
 pub(super) use affinity::process_affinity;
-pub(crate) use affinity::{move_this_thread, move_to_process_affinity};
+pub(crate) use affinity::{bind_this_thread, move_this_thread, move_to_process_affinity};
 #[cfg(not(loom))]
 pub(super) use barrier::probe as probe_heavy_barrier;
 #[cfg(not(loom))]
