@@ -197,7 +197,7 @@ impl PoolBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn places(mut self, places: Places) -> Self {
-        self.makeup.places = Some(places);
+        self.makeup.places = Some(Arc::new(places));
         self
     }
 

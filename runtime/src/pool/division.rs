@@ -1,7 +1,7 @@
 //! The places of a pool: which worker belongs to which, what is sent to each, and who is near to whom.
 
 use std::ptr::NonNull;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::builder::Affinity;
 use super::shared::Shared;
@@ -46,7 +46,7 @@ pub enum Unplaced {
 
 /// How the workers of a pool are divided into places.
 pub(crate) struct Division {
-    places: Places,
+    places: Arc<Places>,
     /// By worker.
     of_worker: Box<[usize]>,
     /// One for each place; none where there is one place, so that nobody looks for anything there.
@@ -88,8 +88,8 @@ impl Quarter {
 
 impl Division {
     /// Of so many workers into the given places, or as the machine divides the processors that are allowed.
-    pub(super) fn new(places: Option<Places>, workers: usize, allowed: &[usize]) -> Self {
-        let places = places.unwrap_or_else(|| found(workers, allowed));
+    pub(super) fn new(places: Option<Arc<Places>>, workers: usize, allowed: &[usize]) -> Self {
+        let places = places.unwrap_or_else(|| Arc::new(found(workers, allowed)));
         let of_worker = divide(&places, workers);
         let count = places.count();
         let quarters = if count == 1 { 0 } else { count };
@@ -306,7 +306,7 @@ mod tests {
     fn each_place_knows_all_other_workers_once() {
         let sets = ["0", "1-2", "3", "4"].map(|set: &str| set.parse().unwrap());
         let places = Places::given(&(0..5).collect(), sets).unwrap();
-        let division = Division::new(Some(places), 5, &[0, 1, 2, 3, 4]);
+        let division = Division::new(Some(Arc::new(places)), 5, &[0, 1, 2, 3, 4]);
         for (place, quarter) in division.quarters.iter().enumerate() {
             let mut all = quarter.rings.concat();
             all.extend(&quarter.workers);

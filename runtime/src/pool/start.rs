@@ -101,7 +101,7 @@ pub(super) struct Makeup {
     pub(super) rules: Rules,
     pub(super) panic_handler: Option<Arc<PanicHandler>>,
     /// If not set: as the machine has them.
-    pub(super) places: Option<Places>,
+    pub(super) places: Option<Arc<Places>>,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,
 }
