@@ -6,6 +6,7 @@ mod cliff;
 mod corun;
 mod cycler;
 mod forkjoin;
+mod locality;
 mod machine;
 mod neighbour;
 mod rayon;
@@ -38,6 +39,8 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Sleeper(arguments) => sleeper::execute(&arguments),
         Command::Wait(arguments) => wait::execute(&arguments),
         Command::WaitOnce(arguments) => wait::once(&arguments),
+        Command::Locality(arguments) => locality::execute(&arguments),
+        Command::LocalityOnce(arguments) => locality::once(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! `locksley report`: the page again, from a record.
 
 use crate::cli;
-use crate::experiments::{alternatives, cliff, corun, forkjoin, neighbour, rayon, wait};
+use crate::experiments::{alternatives, cliff, corun, forkjoin, locality, neighbour, rayon, wait};
 use crate::fault::Outcome;
 use crate::output::say;
 use crate::record::{Document, Record, files};
@@ -15,6 +15,7 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
         Some(corun::record::Record::FORMAT) => of_corun(arguments),
         Some(rayon::record::Record::FORMAT) => of_rayon(arguments),
         Some(wait::record::Record::FORMAT) => of_wait(arguments),
+        Some(locality::record::Record::FORMAT) => of_locality(arguments),
         _ => of_cliff(arguments),
     }?;
     say(&page)
@@ -74,4 +75,12 @@ fn of_wait(arguments: &cli::Report) -> Outcome<String> {
     let summary = wait::summary::Summary::of(&record);
     report::wait::write(&page, &record, &summary)?;
     Ok(format!("{}\npage    {}", wait::table::text(&record, &summary), page.display()))
+}
+
+fn of_locality(arguments: &cli::Report) -> Outcome<String> {
+    let record: locality::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = locality::summary::Summary::of(&record);
+    report::locality::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", locality::table::text(&record, &summary), page.display()))
 }

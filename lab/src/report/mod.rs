@@ -10,6 +10,7 @@ pub mod corun;
 mod dots;
 mod finding;
 pub mod forkjoin;
+pub mod locality;
 mod marks;
 pub mod neighbour;
 mod page;

@@ -3,6 +3,7 @@
 mod command_line;
 mod corun;
 mod cycler;
+mod locality;
 mod rayon;
 mod records;
 mod support;

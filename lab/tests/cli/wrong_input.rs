@@ -269,3 +269,16 @@ fn waiting() {
     once(&["--runtime", "tokio", "spawn", "1"]);
     once(&["spawn", "1", "5"]);
 }
+
+#[test]
+fn places() {
+    let once = |arguments: &[&str]| refused(&[&["locality-once"][..], arguments].concat());
+    assert!(once(&["--placement", "good", "sort", "1", "1"]).contains("ignorant"));
+    assert!(once(&["--placement", "best", "wait", "1", "1"]).contains("stress"));
+    once(&["--placement", "best", "sort", "0", "1"]);
+    once(&["--placement", "best", "sort", "1", "0"]);
+    once(&["sort", "1", "1"]);
+    refused(&["locality", "--quick", "--kinds", "wait"]);
+    refused(&["locality", "--quick", "--placements", "good"]);
+    refused(&["locality", "--quick", "--repeats", "0"]);
+}

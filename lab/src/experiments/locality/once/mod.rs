@@ -1,0 +1,116 @@
+//! One measurement, made once, in this process: what the experiment starts as a child, so that workers and memory are fresh.
+
+mod ground;
+mod multiply;
+mod placement;
+mod sort;
+mod stress;
+mod subject;
+
+pub use ground::Ground;
+pub use placement::Placement;
+pub use subject::{Kind, Subject};
+
+use locksley::{Scope, Worker};
+use serde::{Deserialize, Serialize};
+
+use crate::fault::{Fault, Outcome};
+
+/// What a child found. The answer was right.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The time of the computation.
+    pub seconds: f64,
+    /// How many tasks there were.
+    pub tasks: u64,
+    /// How many were taken out of a place.
+    pub out_of_place: u64,
+}
+
+/// The time of a computation.
+struct Timed {
+    seconds: f64,
+    tasks: u64,
+}
+
+/// How a computation places its tasks.
+struct Case {
+    placement: Placement,
+    places: usize,
+    seed: u64,
+}
+
+impl Case {
+    /// Adds a task that is best at the first of these places, and by the second number behind it in the worst case.
+    fn spawn<'scope>(
+        &self,
+        worker: &Worker,
+        scope: &Scope<'scope>,
+        (best, turn): (usize, usize),
+        task: impl FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
+    ) {
+        match self.placement.place(best, turn, self.places, self.seed) {
+            Some(place) => scope.spawn_near(worker, place, task),
+            None => scope.spawn_on(worker, task),
+        }
+    }
+}
+
+/// Measures `subject` once on `workers` fresh workers, in the places of `ground`.
+pub fn measure(
+    ground: &Ground,
+    placement: Placement,
+    subject: Subject,
+    workers: usize,
+    seed: u64,
+) -> Outcome<Finding> {
+    let pool = ground.pool(placement, workers)?;
+    let case = Case { placement, places: ground.places().count(), seed };
+    let timed = pool.run(|worker| match subject.kind {
+        Kind::Stress => stress::measure(worker, &case, subject.size),
+        Kind::Sort => sort::measure(worker, &case, subject.size),
+        Kind::Multiply => multiply::measure(worker, &case, subject.size),
+    });
+    let Timed { seconds, tasks } = timed.map_err(|why| {
+        let (placement, kind) = (placement.name(), subject.kind.name());
+        Fault::run(format!("{kind} {}, placement {placement}: {why}", subject.size))
+    })?;
+    Ok(Finding { seconds, tasks, out_of_place: pool.stats().total().out_of_place })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use locksley::places::{Kind as Shared, ProcessorSet, Region, Topology};
+
+    #[test]
+    fn every_placement_comes_to_the_answer() {
+        for places in [2, 3] {
+            let cache =
+                |it| Region::new(Shared::L2, ProcessorSet::from_iter([it])).with_bytes(1 << 16);
+            let machine = Topology::of((0..places).collect(), (0..places).map(cache));
+            let ground = Ground::of(&machine, machine.processors()).unwrap();
+            for placement in Placement::ALL {
+                for (kind, size) in [
+                    ("stress", "4096"),
+                    ("sort", "70000"),
+                    ("sort", "1"),
+                    ("multiply", "150"),
+                    ("multiply", "1"),
+                ] {
+                    for workers in [1, places] {
+                        let subject = Subject::find(kind, size).unwrap();
+                        let finding = measure(&ground, placement, subject, workers, 5).unwrap();
+                        assert!(
+                            finding.seconds > 0.0
+                                && finding.out_of_place <= 2 * finding.tasks + 300
+                        );
+                        if placement == Placement::Undivided {
+                            assert_eq!(finding.out_of_place, 0);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Block matrix multiplication: tasks for the blocks of one row use the same rows of the first matrix.
+
+use std::time::Instant;
+
+use locksley::Worker;
+
+use super::{Case, Timed};
+use crate::random::Random;
+
+/// Rows and columns of a block.
+const BLOCK: usize = 128;
+
+/// Square, by rows. Integers wrap, so that the check is exact.
+struct Matrix {
+    size: usize,
+    elements: Vec<u32>,
+}
+
+impl Matrix {
+    fn random(size: usize, random: &mut Random) -> Matrix {
+        let elements = (0..size * size).map(|_| random.next_u64() as u32).collect();
+        Matrix { size, elements }
+    }
+
+    fn times(&self, vector: &[u32]) -> Vec<u32> {
+        let row = |row: &[u32]| {
+            row.iter().zip(vector).fold(0_u32, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(*b)))
+        };
+        self.elements.chunks(self.size).map(row).collect()
+    }
+}
+
+/// Of matrices with `size` rows.
+pub(super) fn measure(worker: &Worker, case: &Case, size: u64) -> Result<Timed, String> {
+    let size = usize::try_from(size).map_err(|_| "no matrix is so large")?;
+    let mut random = Random::new(case.seed);
+    let (a, b) = (Matrix::random(size, &mut random), Matrix::random(size, &mut random));
+    let blocks = size.div_ceil(BLOCK);
+    let start = Instant::now();
+    let product = multiply(worker, case, &a, &b);
+    let seconds = start.elapsed().as_secs_f64();
+    // Freivalds ("Probabilistic machines can use less running time", 1977): a wrong product passes for one random vector with a
+    // probability of one half at the most.
+    for _ in 0..20 {
+        let vector: Vec<u32> = (0..size).map(|_| random.next_u64() as u32).collect();
+        if product.times(&vector) != a.times(&b.times(&vector)) {
+            return Err("the product is wrong".to_owned());
+        }
+    }
+    Ok(Timed { seconds, tasks: (blocks * blocks) as u64 })
+}
+
+fn multiply(worker: &Worker, case: &Case, a: &Matrix, b: &Matrix) -> Matrix {
+    let (size, blocks) = (a.size, a.size.div_ceil(BLOCK));
+    let mut elements = vec![0; size * size];
+    worker.scope(|worker, scope| {
+        for (row, rows) in elements.chunks_mut(BLOCK * size).enumerate() {
+            let best = row * case.places / blocks;
+            for (column, mut block) in columns(rows, size).into_iter().enumerate() {
+                case.spawn(worker, scope, (best, column), move |_, _| {
+                    fill(&mut block, a, b, (row * BLOCK, column * BLOCK));
+                });
+            }
+        }
+    });
+    Matrix { size, elements }
+}
+
+/// Rows of so many elements, as blocks: of each row one stretch.
+fn columns(rows: &mut [u32], size: usize) -> Vec<Vec<&mut [u32]>> {
+    let mut columns: Vec<Vec<&mut [u32]>> = Vec::new();
+    columns.resize_with(size.div_ceil(BLOCK), Vec::new);
+    for row in rows.chunks_mut(size) {
+        for (column, stretch) in columns.iter_mut().zip(row.chunks_mut(BLOCK)) {
+            column.push(stretch);
+        }
+    }
+    columns
+}
+
+/// One block of the product, which begins there.
+fn fill(block: &mut [&mut [u32]], a: &Matrix, b: &Matrix, (row, column): (usize, usize)) {
+    let size = a.size;
+    for from in (0..size).step_by(BLOCK) {
+        let until = (from + BLOCK).min(size);
+        for (offset, out) in block.iter_mut().enumerate() {
+            let left = &a.elements[(row + offset) * size..][from..until];
+            for (factor, k) in left.iter().zip(from..) {
+                let right = &b.elements[k * size + column..][..out.len()];
+                for (sum, element) in out.iter_mut().zip(right) {
+                    *sum = sum.wrapping_add(factor.wrapping_mul(*element));
+                }
+            }
+        }
+    }
+}

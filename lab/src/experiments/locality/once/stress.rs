@@ -1,0 +1,61 @@
+//! The cache stress of LASSI's study ("Cache Stress Test"): tasks that add and multiply all the elements of one of some arrays.
+//!
+//! There are as many arrays as places, and each is gone through a hundred times for each worker of a place. In the
+//! paper one task goes through its array a hundred times, in places of four processors, whose tasks contend for their cache at the same
+//! time. A cache that one worker has to itself is contended only by what that worker does one after the other; so a task
+//! goes through its array once here.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use locksley::Worker;
+
+use super::{Case, Timed};
+use crate::random::Random;
+
+/// How often each array is gone through, for each worker of a place.
+const TIMES: usize = 100;
+
+/// Of arrays of `size` bytes each.
+pub(super) fn measure(worker: &Worker, case: &Case, size: u64) -> Result<Timed, String> {
+    let mut random = Random::new(case.seed);
+    let length = usize::try_from(size / 4).map_err(|_| "no array is so large")?;
+    let mut array = || -> Vec<u32> { (0..length).map(|_| random.next_u64() as u32).collect() };
+    let arrays: Vec<Vec<u32>> = (0..case.places).map(|_| array()).collect();
+    let each = TIMES * (worker.workers() / case.places).max(1);
+    let once = arrays.iter().map(|array| go_through(array)).fold(0, u64::wrapping_add);
+    go_through_all(worker, case, &arrays, 1);
+    let start = Instant::now();
+    let total = go_through_all(worker, case, &arrays, each);
+    let seconds = start.elapsed().as_secs_f64();
+    if total != once.wrapping_mul(each as u64) {
+        return Err("the sum over all arrays is wrong".to_owned());
+    }
+    Ok(Timed { seconds, tasks: (each * case.places) as u64 })
+}
+
+fn go_through_all(worker: &Worker, case: &Case, arrays: &[Vec<u32>], times: usize) -> u64 {
+    let total = AtomicU64::new(0);
+    worker.scope(|worker, scope| {
+        for turn in 0..times {
+            for (own, array) in arrays.iter().enumerate() {
+                let total = &total;
+                case.spawn(worker, scope, (own, turn), move |_, _| {
+                    total.fetch_add(go_through(array), Ordering::Relaxed);
+                });
+            }
+        }
+    });
+    total.into_inner()
+}
+
+/// The paper's arithmetic over every element: a sum and a product.
+#[inline(never)]
+fn go_through(array: &[u32]) -> u64 {
+    let (mut sum, mut product) = (0_u32, 1_u32);
+    for &element in array {
+        sum = sum.wrapping_add(element);
+        product = product.wrapping_mul(element | 1);
+    }
+    u64::from(sum) << 32 | u64::from(product)
+}
