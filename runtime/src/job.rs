@@ -34,12 +34,19 @@ pub(crate) enum Role {
     Fork,
     /// A task of a scope.
     Scoped,
+    /// An interval of a root.
+    Interval,
     Other,
 }
 
 impl Kind {
     pub(crate) const fn new(execute: Execute) -> Self {
         Self { execute, role: Role::Other }
+    }
+
+    /// For jobs that begin with a [`Head`].
+    pub(crate) const fn of_intervals(execute: Execute) -> Self {
+        Self { execute, role: Role::Interval }
     }
 }
 
@@ -72,15 +79,16 @@ pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
     unsafe { kind(job) }.role
 }
 
-/// The scope that a job is a task of, if it is one.
+/// The scope that a job is a task of, or the root that it is an interval of, if it is one.
 ///
 /// # Safety
 /// As for [`role`].
 pub(crate) unsafe fn scope(job: NonNull<Job>) -> Option<NonNull<()>> {
     // SAFETY: as the caller promises.
-    let is_scoped = unsafe { role(job) } == Role::Scoped;
-    // SAFETY: alive; and with that role it is the first field of a `ScopedJob`, and of that one's head.
-    is_scoped.then(|| unsafe { job.cast::<ScopedHead>().as_ref() }.scope)
+    let its = unsafe { role(job) };
+    let is_scoped = matches!(its, Role::Scoped | Role::Interval);
+    // SAFETY: alive; and with these roles it is the first field of a head.
+    is_scoped.then(|| unsafe { job.cast::<Head>().as_ref() }.scope)
 }
 
 /// # Safety
@@ -287,15 +295,30 @@ where
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ScopedJob<F> {
-    head: ScopedHead,
+    head: Head,
     task: F,
 }
 
+/// The beginning of a job that somebody waits for with others: a scope's, or a root interval's.
 #[derive(Debug)]
 #[repr(C)]
-struct ScopedHead {
+pub(crate) struct Head {
     header: Job,
     scope: NonNull<()>,
+}
+
+impl Head {
+    /// `scope` is an address that nobody else who waits has meanwhile.
+    #[inline]
+    pub(crate) fn new(kind: &'static Kind, scope: NonNull<()>) -> Self {
+        Self { header: Job::of(kind), scope }
+    }
+
+    /// Who waits for the job.
+    #[inline]
+    pub(crate) fn scope(&self) -> NonNull<()> {
+        self.scope
+    }
 }
 
 impl<F> ScopedJob<F>
@@ -309,7 +332,7 @@ where
     /// # Safety
     /// As for [`HeapJob::into_job`].
     pub(crate) unsafe fn into_job(scope: NonNull<()>, task: F) -> NonNull<Job> {
-        let head = ScopedHead { header: Job::of(Self::KIND), scope };
+        let head = Head::new(Self::KIND, scope);
         NonNull::from(Box::leak(Box::new(Self { head, task }))).cast()
     }
 
@@ -346,12 +369,47 @@ impl Line {
     }
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
-        let first = {
-            // SAFETY: the header is the first field of a `Self`, which is alive until the job that we take has begun.
-            let line = unsafe { job.cast::<Self>().as_ref() };
-            line.jobs.take().expect("there are as many jobs as words")
-        };
+        // SAFETY: the header is the first field of a `Self`, which is alive until the job that we take has begun.
+        let first = first(unsafe { &job.cast::<Self>().as_ref().jobs });
         // SAFETY: whoever put it into the line promised that it may be run, and it was taken by this worker alone.
         unsafe { execute(first, worker, from) }
     }
+}
+
+/// A [`Line`] of tasks of one scope, whose word says which.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct ScopedLine {
+    head: Head,
+    jobs: Inbox<Job>,
+}
+
+impl ScopedLine {
+    const KIND: &'static Kind = &Kind { execute: Self::execute, role: Role::Scoped };
+
+    pub(crate) fn new(scope: NonNull<()>) -> Self {
+        let head = Head::new(Self::KIND, scope);
+        Self { head, jobs: Inbox::new() }
+    }
+
+    /// Puts a task of the scope at the end, and returns the word to push next.
+    ///
+    /// # Safety
+    /// As for [`Line::enqueue`].
+    pub(crate) unsafe fn enqueue(&self, job: NonNull<Job>) -> NonNull<Job> {
+        self.jobs.send(job);
+        NonNull::from(self).cast()
+    }
+
+    unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
+        // SAFETY: its head's header is the first field of a `Self`, which is alive until the job that we take has begun.
+        let first = first(unsafe { &job.cast::<Self>().as_ref().jobs });
+        // SAFETY: as in `Line::execute`.
+        unsafe { execute(first, worker, from) }
+    }
+}
+
+/// The job that has stood in a line longest, for whoever has one of its words.
+fn first(jobs: &Inbox<Job>) -> NonNull<Job> {
+    jobs.take().expect("there are as many jobs as words")
 }

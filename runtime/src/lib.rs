@@ -30,6 +30,7 @@
 //! [`kahn`] joins processes by channels to networks, whose results do not depend on the schedule.
 //! [`intervals`] are tasks that edges order, and that hold locks.
 //! [`places`] says which processors are near to each other; workers belong to places, and tasks may name one ([`Pool::spawn_near`]).
+//! [`held`] says where a lock is held across a join.
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
 
@@ -55,8 +56,10 @@ mod cancellation;
 pub mod computation;
 mod countdown;
 mod deque;
+mod drawing;
 mod fiber;
 mod fork;
+pub mod held;
 pub mod hunt;
 pub mod intervals;
 mod job;

@@ -10,9 +10,11 @@ use std::sync::Arc;
 use crate::deque::alternatives::AnyOwner;
 use crate::deque::{ChaseLevOwner, Inbox, Owner, Pushed, Reader, Steal, TakeBack};
 use crate::fiber::Stacks;
+use crate::fork::Inherited;
+use crate::held::{self, Place, Wait};
 use crate::hunt::{Activity, Found, Goal, Hunt};
 use crate::job::{self, Job, Line};
-use crate::kahn::Doubts;
+use crate::kahn::{Doubts, Payer};
 use crate::latch::Flag;
 use crate::meter::Counters;
 use crate::os;
@@ -65,7 +67,7 @@ pub struct Worker {
     summons: Summons,
     hunt: RefCell<Hunt>,
     mail: Reader<Job>,
-    /// How many times it has polled a task.
+    /// How many times it has polled a task, or found something that was sent to its place.
     polls: Cell<u32>,
     /// What its tasks know it by: its own index, or that of the worker that it stands in for.
     number: Cell<usize>,
@@ -73,6 +75,10 @@ pub struct Worker {
     is_away: Cell<bool>,
     /// Networks to be looked at when there is nothing to do.
     doubts: Doubts,
+    /// The process that it is in.
+    payer: Payer,
+    /// In a child of the process: what its deque held before.
+    inherited: Inherited,
     /// Whether its thread is somebody else's, and works for the pool only when it waits for something or says so.
     is_guest: bool,
     stacks: Stacks,
@@ -120,6 +126,8 @@ impl Worker {
             number: Cell::new(number),
             is_away: Cell::new(false),
             doubts: Doubts::default(),
+            payer: Payer::default(),
+            inherited: Inherited::default(),
             is_guest: false,
             stacks: Stacks::new(),
             data,
@@ -169,7 +177,34 @@ impl Worker {
 
     /// The calling thread is no worker any more: it is the only one in the child of a process. To be called there at once.
     pub(crate) fn forget_current() {
+        Self::with_current(|current| {
+            current.into_iter().for_each(|worker| worker.inherited.lies_in(&worker.deque));
+        });
         CURRENT.set(ptr::null());
+    }
+
+    /// In a child of the process in which the pool was built: the newest job that this worker has pushed there.
+    pub(crate) fn take_in_a_child(&self) -> Option<Found> {
+        self.inherit();
+        self.take_newest()
+    }
+
+    /// In such a child: what was in the deque when the process forked, which the parent runs; but in the child somebody may wait for it.
+    pub(crate) fn inherited(&self) -> &Inherited {
+        self.inherit();
+        &self.inherited
+    }
+
+    /// Brings to safety what was in the deque, before anything is written over it.
+    fn inherit(&self) {
+        self.inherited.secure(|| {
+            #[cfg(feature = "alternatives")]
+            if let Some(instead) = &self.instead {
+                return std::iter::from_fn(|| instead.pop_newest()).collect();
+            }
+            let indices = self.inherited.indices().unwrap_or_else(|| self.deque.lose_all());
+            self.deque.lost(indices).collect()
+        });
     }
 
     /// Runs this worker on the calling thread until its pool is closed.
@@ -239,14 +274,15 @@ impl Worker {
                 return found.or_else(|| self.receive_from(self.shared.inbox()));
             }
             self.resume_one();
+            self.doubts.executed();
             return None;
         }
-        let found = self.take_own().or_else(|| self.take_addressed());
+        let found = self.take_own().or_else(|| self.take_addressed_in_turn());
         found.or_else(|| self.hunt(done))
     }
 
     /// A guest that goes on with what is its own may not come back to look at what it has noted.
-    fn settle_as_guest(&self) {
+    pub(crate) fn settle_as_guest(&self) {
         if self.is_guest {
             self.doubts.settle();
         }
@@ -256,7 +292,11 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn recover(&self, job: NonNull<Job>, end: &Flag) -> bool {
+        if self.shared.is_lost() {
+            return self.recover_in_a_child(job, end);
+        }
         let abort = AbortOnUnwind("a panic came out of a task");
+        self.payer.pay();
         while !end.is_set() {
             match self.take_newest() {
                 Some(newest) if newest.job == job => {
@@ -310,7 +350,17 @@ impl Worker {
     /// });
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn run_one(&self) -> bool {
+        held::tell(Some(self), Wait::RunOne, Place::here());
+        self.runs_one()
+    }
+
+    pub(crate) fn runs_one(&self) -> bool {
+        if self.shared.is_lost() {
+            return self.run_in_a_child();
+        }
+        self.payer.pay();
         if self.resume_one() {
             return true;
         }
@@ -330,11 +380,23 @@ impl Worker {
     /// });
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn run_local(&self) -> bool {
+        held::tell(Some(self), Wait::RunOne, Place::here());
+        if self.shared.is_lost() {
+            return self.run_in_a_child();
+        }
+        self.payer.pay();
         if self.resume_one() {
             return true;
         }
         let found = self.take_local();
+        self.execute_if_any(found)
+    }
+
+    #[cold]
+    fn run_in_a_child(&self) -> bool {
+        let found = self.take_in_a_child();
         self.execute_if_any(found)
     }
 
@@ -391,6 +453,9 @@ impl Worker {
     }
 
     pub(crate) fn at_the_ceiling(&self, index: i64) {
+        if self.inherited.indices().is_some() {
+            self.inherit();
+        }
         #[cfg(feature = "alternatives")]
         if let Some(instead) = &self.instead {
             return self.push_instead(instead);
@@ -444,6 +509,10 @@ impl Worker {
         &self.doubts
     }
 
+    pub(crate) fn payer(&self) -> &Payer {
+        &self.payer
+    }
+
     /// The newest job pushed here that nobody has taken.
     pub(crate) fn take_newest(&self) -> Option<Found> {
         #[cfg(feature = "alternatives")]
@@ -479,6 +548,14 @@ impl Worker {
         Some(Found { job, from: self.index })
     }
 
+    /// What was sent to this worker as a task of that scope.
+    pub(crate) fn take_mail_of(&self, scope: NonNull<()>) -> Option<Found> {
+        // SAFETY: what is in the mailbox is alive, has not run, and is this worker's to take alone.
+        let job = self.mail.take_if(|job| unsafe { job::scope(job) } == Some(scope))?;
+        self.counters().received.increment();
+        Some(Found { job, from: self.index })
+    }
+
     pub(crate) fn has_mail(&self) -> bool {
         !self.mail.is_empty()
     }
@@ -494,6 +571,21 @@ impl Worker {
             |inbox: &Inbox<Job>| if inbox.looks_empty() { None } else { self.receive_from(inbox) };
         let found = at_a_glance(self.seat().inbox());
         found.or_else(|| at_a_glance(self.quarter()?.inbox()))
+    }
+
+    /// The same; but from time to time something comes first that was sent to all, or to this worker alone. Tasks for places that
+    /// send others would keep it from that for ever.
+    fn take_addressed_in_turn(&self) -> Option<Found> {
+        let inbox = self.quarter().map(Quarter::inbox);
+        let others_first = inbox.is_some_and(|it| !it.looks_empty()) && self.counts_a_poll();
+        let letter = || self.take_mail();
+        let sent = || self.receive_from(self.shared.inbox());
+        let found = match self.polls.get() / LOOK_ELSEWHERE_AFTER {
+            _ if !others_first => None,
+            turn if turn.is_multiple_of(2) => letter().or_else(sent),
+            _ => sent().or_else(letter),
+        };
+        found.or_else(|| self.take_addressed())
     }
 
     /// What its place has, if the pool has several.
@@ -533,17 +625,25 @@ impl Worker {
     /// To be called after each poll of a task. From time to time the worker then takes up what waits elsewhere, or has waited
     /// longest: tasks that wake each other would keep it from that for ever.
     pub(crate) fn has_polled(&self) {
+        if self.counts_a_poll() {
+            self.look_elsewhere(self.polls.get() / LOOK_ELSEWHERE_AFTER);
+        }
+    }
+
+    /// Says whether it is time to look elsewhere.
+    fn counts_a_poll(&self) -> bool {
         let polls = self.polls.get().wrapping_add(1);
         self.polls.set(polls);
-        if polls.is_multiple_of(LOOK_ELSEWHERE_AFTER) {
-            self.look_elsewhere(polls / LOOK_ELSEWHERE_AFTER);
-        }
+        polls.is_multiple_of(LOOK_ELSEWHERE_AFTER)
     }
 
     /// Takes one job, in turn from its own inbox, the pool's, its mailbox, the old end of its deque or, if there are several, its place's
     /// inbox, or from the next of these where there is one; and makes it the next to be run, or runs it.
     #[cold]
     fn look_elsewhere(&self, turn: u32) {
+        if self.shared.is_lost() {
+            return; // what waits is the parent's
+        }
         self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize);
         let quarter = self.quarter();
         let places = if quarter.is_some() { 5 } else { 4 };
@@ -583,7 +683,7 @@ impl Worker {
         let generation = os::generation();
         // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken by us alone, from
         // where `found` says.
-        unsafe { job::execute(found.job, self, found.from) }
+        held::apart(|| unsafe { job::execute(found.job, self, found.from) });
         if generation != os::generation() {
             self.shared.end_of_the_lost();
         }
@@ -593,6 +693,9 @@ impl Worker {
     pub(crate) fn goes_away(&self) -> bool {
         let goes_away = !self.is_away.replace(true);
         if goes_away {
+            // Nobody else looks at what it has noted, or pays for the process that it is in.
+            self.doubts.settle();
+            self.payer.pay();
             // For those who look there, to find it open.
             self.deque.open();
             self.seat().does(Activity::Sleeps);

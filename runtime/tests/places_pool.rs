@@ -3,9 +3,9 @@
 mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use common::{AlwaysAsleep, Confined, Restless, Sleepy, message};
@@ -298,6 +298,29 @@ fn a_worker_takes_first_what_was_sent_to_its_place() {
             assert_eq!(order, [1, 3, 5, 0, 2, 4].map(|n| (n, 1)));
             assert_eq!(pool.stats().workers[1].out_of_place, 3);
         }
+    }
+}
+
+/// Both workers always have something that was sent to their places. They come to what was sent to all, and to each of them, too.
+#[test]
+fn places_that_send_to_each_other_keep_nobody_from_the_rest() {
+    fn send_on(worker: &Worker, stop: Arc<AtomicBool>) {
+        if !stop.load(Ordering::Acquire) {
+            worker.spawn_near(1 - worker.place(), move |worker| send_on(worker, stop));
+        }
+    }
+    for governor in governors() {
+        let pool = governor(divided(&[1, 1])).build().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        for n in 0..100 {
+            let stop = Arc::clone(&stop);
+            pool.spawn_near(n % 2, move |worker| send_on(worker, stop));
+        }
+        for round in 0..20 {
+            assert_eq!(pool.run(|_| round), round);
+            assert_eq!(pool.broadcast(Worker::index), [0, 1]);
+        }
+        stop.store(true, Ordering::Release);
     }
 }
 

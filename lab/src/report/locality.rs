@@ -8,7 +8,7 @@ use super::page::{document, escape};
 use crate::experiments::locality::once::{Kind, Placement};
 use crate::experiments::locality::plan;
 use crate::experiments::locality::record::Record;
-use crate::experiments::locality::summary::{Figure, Group, Summary};
+use crate::experiments::locality::summary::{Figure, Group, Ignorant, Summary};
 use crate::experiments::wait::table::{number, percent};
 use crate::fault::Outcome;
 use crate::record::files;
@@ -29,6 +29,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
         String::new()
     };
     let sections: String = summary.groups.iter().map(section).collect();
+    let apps = apps(summary);
     let circumstances = Circumstances {
         machine: &header.machine,
         versions: &header.versions,
@@ -45,6 +46,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
 {extent}
 </header>
 {sections}
+{apps}
 <section>
 <h2>Machine and method</h2>
 {circumstances}
@@ -99,6 +101,26 @@ fn section(group: &Group) -> String {
     )
 }
 
+fn apps(summary: &Summary) -> String {
+    let Some(mean) = summary.of_apps() else { return String::new() };
+    let row = |app: &Ignorant| {
+        format!(
+            "<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{:.3}</td></tr>\n",
+            escape(&app.input.kind),
+            escape(&app.input.size),
+            number(app.without.median * 1e3),
+            number(app.with.median * 1e3),
+            app.ratio()
+        )
+    };
+    let rows: String = summary.apps.iter().map(row).collect();
+    format!(
+        "<section>\n<h2>Applications that know nothing of places</h2>\n<p>With places over without: {mean:.3} in the geometric mean.</p>\n\
+         <table class=\"numbers\">\n<tr><th>application</th><th>size</th><th>ms without</th><th>ms with</th><th>ratio</th></tr>\n\
+         {rows}</table>\n</section>\n"
+    )
+}
+
 fn places(record: &Record) -> String {
     let division = &record.header.plan.division;
     let row = |(place, set): (usize, &String)| {
@@ -132,6 +154,8 @@ process of its own with {} fresh workers, and its answer is checked.</li>
 once; in the paper, on places of four processors, a hundred times.</li>
 <li>The placements take turns, in up to {} rotations through everything; figures are medians. <i>Out of place</i> is the share of \
 tasks that were taken out of the place where they lay, by workers of another one.</li>
+<li>The applications are those of the laboratory, in their quick sizes, and name no place. With places, the workers are divided into \
+those that are named above, but run where they like.</li>
 <li>Where the machine has one cache that all processors share, the places are those of private caches: then a place has one \
 worker, and the figures are not those of a machine with several caches that are shared.</li>
 </ul>",

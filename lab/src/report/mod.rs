@@ -3,6 +3,7 @@
 pub mod alternatives;
 mod axis;
 mod bars;
+pub mod channels;
 mod chart;
 mod charts;
 mod circumstances;
@@ -10,12 +11,14 @@ pub mod corun;
 mod dots;
 mod finding;
 pub mod forkjoin;
+pub mod intervals;
 pub mod locality;
 mod marks;
 pub mod neighbour;
 mod page;
 mod percentiles;
 pub mod rayon;
+pub mod scatter;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,15 @@
 //! Starting a Locksley pool.
 
+use locksley::places::Topology;
 use locksley::{Pool, PoolBuilder};
 
 use super::Crew;
+use crate::topology;
+
+/// A pool of `workers` as programs get it. All of them have started when it is built.
+pub(super) fn pool(workers: usize) -> Result<Pool, String> {
+    Pool::builder().workers(workers).build().map_err(|error| error.to_string())
+}
 
 /// A pool of `workers`, its builder `configured`. All of them have started when it is built.
 pub(super) fn start(
@@ -11,4 +18,13 @@ pub(super) fn start(
 ) -> Result<Crew, String> {
     let pool = configured(Pool::builder().workers(workers)).build();
     pool.map(Crew::Locksley).map_err(|error| error.to_string())
+}
+
+/// As [`start`], with several places, though they be private caches, where the machine has several of any kind.
+pub(super) fn start_in_places(workers: usize) -> Result<Crew, String> {
+    let places = topology::several_places(&Topology::of_this_machine(), &topology::allowed());
+    start(workers, |builder| match places {
+        Some(places) => builder.places(places),
+        None => builder,
+    })
 }

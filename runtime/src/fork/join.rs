@@ -2,6 +2,7 @@
 
 use super::waiting::Waiting;
 use crate::deque::TakeBack;
+use crate::held::{self, Place, Wait};
 use crate::job::ForkJob;
 use crate::pool::Pool;
 use crate::unwind::{self, Payload};
@@ -34,6 +35,7 @@ use crate::worker::Worker;
 /// assert_eq!(sum(&numbers), 50_005_000);
 /// ```
 #[inline]
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -41,14 +43,15 @@ where
     RA: Send,
     RB: Send,
 {
+    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.join_by(None, |_| a(), |_| b()),
+        Some(worker) => worker.join_by(None, place, |_| a(), |_| b()),
         None => Pool::global().run(|worker| worker.join(|_| a(), |_| b())),
     })
 }
 
-/// Where the second task was pushed, and what is run while it is waited for: `None`, as the pool has it.
-type How = (i64, Option<Waiting>);
+/// Where the second task was pushed; what is run while it is waited for: `None`, as the pool has it; and where the join is.
+type How = (i64, Option<Waiting>, Place);
 
 impl Worker {
     /// Runs two tasks, possibly at the same time, and returns both results: [`join`] on a known worker.
@@ -70,13 +73,14 @@ impl Worker {
     // So that the compiler puts what is joined into the join, and not the join into what calls it: then a recursion's test for its
     // end needs no call. A fork of fib takes 51 instructions instead of 63.
     #[inline(never)]
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        self.join_by(None, a, b)
+        self.join_by(None, Place::here(), a, b)
     }
 
     /// [`join`](Self::join), and what this worker runs while it waits for the second task.
@@ -86,17 +90,18 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Waiting`].
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn join_waiting<A, B, RA, RB>(&self, waiting: Waiting, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        self.join_by(Some(waiting), a, b)
+        self.join_by(Some(waiting), Place::here(), a, b)
     }
 
     #[inline(always)]
-    fn join_by<A, B, RA, RB>(&self, waiting: Option<Waiting>, a: A, b: B) -> (RA, RB)
+    fn join_by<A, B, RA, RB>(&self, waiting: Option<Waiting>, place: Place, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
@@ -105,27 +110,22 @@ impl Worker {
         let second = ForkJob::new(b);
         let (index, done) = self.fork(second.as_job());
         if !done {
-            return self.join_at_the_ceiling(a, &second, (index, waiting));
+            return self.join_at_the_ceiling(a, &second, (index, waiting, place));
         }
-        self.run_both(a, &second, (index, waiting))
+        self.run_both(a, &second, (index, waiting, place))
     }
 
     /// Apart, so that it takes no registers from the common case.
     #[cold]
     #[inline(never)]
-    fn join_at_the_ceiling<A, B, RA, RB>(
-        &self,
-        a: A,
-        second: &ForkJob<B, RB>,
-        (index, waiting): How,
-    ) -> (RA, RB)
+    fn join_at_the_ceiling<A, B, RA, RB>(&self, a: A, second: &ForkJob<B, RB>, how: How) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        self.at_the_ceiling(index);
-        self.run_both(a, second, (index, waiting))
+        self.at_the_ceiling(how.0);
+        self.run_both(a, second, how)
     }
 
     /// Runs the first task, and the second, if it comes back from where it was pushed.
@@ -134,7 +134,7 @@ impl Worker {
         &self,
         a: A,
         second: &ForkJob<B, RB>,
-        (index, waiting): How,
+        (index, waiting, place): How,
     ) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
@@ -142,7 +142,7 @@ impl Worker {
         RB: Send,
     {
         // Whatever becomes of the first task: the second has a place in the caller's frame, so it ends before we leave.
-        match unwind::halt(|| a(self)) {
+        match unwind::halt(|| held::then_wait(Some(self), Wait::Join, place, || a(self))) {
             Ok(first) => {
                 if !second.may_be_there() {
                     return self.finish(first, second, index, waiting);
@@ -151,7 +151,7 @@ impl Worker {
                     TakeBack::Taken => {
                         // SAFETY: the word has come back.
                         let task = unsafe { second.take_back() };
-                        (first, task(self))
+                        (first, held::apart(|| task(self)))
                     }
                     TakeBack::Buried => self.finish(first, second, index, waiting),
                     TakeBack::Lowered => self.finish_lowered(first, second, index, waiting),
@@ -178,7 +178,7 @@ impl Worker {
         if self.take_lowered(index) {
             // SAFETY: the word has come back.
             let task = unsafe { second.take_back() };
-            return (first, task(self));
+            return (first, held::apart(|| task(self)));
         }
         self.finish(first, second, index, waiting)
     }
@@ -246,7 +246,7 @@ impl Worker {
         if is_back {
             // SAFETY: its word has come back.
             let task = unsafe { job.take_back() };
-            unwind::halt(|| task(self))
+            unwind::halt(|| held::apart(|| task(self)))
         } else {
             // SAFETY: its end is set.
             unsafe { job.take_result() }

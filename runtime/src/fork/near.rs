@@ -137,13 +137,7 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
-        let home = self.home();
-        home.must_have_place(place);
-        let job = self.job(task);
-        match (worker.belongs_to(home), self.heeds_places()) {
-            (true, true) => worker.push_near(place, job),
-            (true, false) => worker.push(job),
-            (false, _) => home.send_near(place, job),
-        }
+        self.home().must_have_place(place);
+        self.push_or_send_near(worker, place, self.job(task));
     }
 }

@@ -5,10 +5,13 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use super::lazy::Lazy;
+use super::strays::Below;
 use super::waiting::Waiting;
-use crate::job::{Job, Line, ScopedJob};
+use crate::held::{self, Place, Wait};
+use crate::job::{Job, ScopedJob, ScopedLine};
 use crate::latch::{CountLatch, Flag, Latch};
-use crate::pool::{Pool, Shared, send};
+use crate::pool::{Pool, Shared};
 use crate::primitive::{AtomicPtr, Ordering};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
@@ -28,12 +31,13 @@ struct Tally<'w> {
     /// The first task to panic leaves its payload here.
     panic: AtomicPtr<Payload>,
     /// The lines of all workers, once anybody has spawned a task in order.
-    lines: AtomicPtr<Box<[Line]>>,
-    /// Whether tasks may go to places. Who runs only what lies below would not find them there, and nobody else might look.
-    heeds_places: bool,
+    lines: Lazy<Box<[ScopedLine]>>,
+    /// If the waiter runs only what lies below it.
+    below: Option<Below>,
 }
 
-// SAFETY: the tally is shared by reference only, and consists of atomics and of a latch made to be set by any thread.
+// SAFETY: the tally is shared by reference only, and consists of atomics, of what is made to be used by any thread (lines, inboxes), and of
+// a latch made to be set by any thread.
 unsafe impl Send for Scope<'_> {}
 // SAFETY: as above; spawning takes `&self` from any thread.
 unsafe impl Sync for Scope<'_> {}
@@ -67,13 +71,15 @@ unsafe impl Sync for Scope<'_> {}
 ///     scope.spawn(|_| println!("{inside}"));
 /// });
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
+    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.scope(|_, scope| body(scope)),
+        Some(worker) => scope_in(worker.shared(), Some((worker, None)), place, body),
         None => Pool::global().run(|worker| worker.scope(|_, scope| body(scope))),
     })
 }
@@ -98,12 +104,14 @@ where
 /// });
 /// assert_eq!(there, 21);
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn in_place_scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R,
 {
+    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.scope(|_, scope| body(scope)),
+        Some(worker) => scope_in(worker.shared(), Some((worker, None)), place, body),
         None => Pool::global().in_place_scope(body),
     })
 }
@@ -128,12 +136,14 @@ impl Pool {
     /// });
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn in_place_scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Scope<'scope>) -> R,
     {
+        let place = Place::here();
         Worker::with_current(|current| {
-            scope_in(self.shared(), current.map(|worker| (worker, None)), body)
+            scope_in(self.shared(), current.map(|worker| (worker, None)), place, body)
         })
     }
 }
@@ -159,11 +169,12 @@ impl Worker {
     /// assert_eq!(words, ["robin!", "marian!"]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        scope_in(self.shared(), Some((self, None)), |scope| body(self, scope))
+        scope_in(self.shared(), Some((self, None)), Place::here(), |scope| body(self, scope))
     }
 
     /// [`scope`](Self::scope), and what this worker runs while it waits in it.
@@ -173,39 +184,46 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Waiting`].
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn scope_waiting<'scope, F, R>(&self, waiting: Waiting, body: F) -> R
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        scope_in(self.shared(), Some((self, Some(waiting))), |scope| body(self, scope))
+        let how = Some((self, Some(waiting)));
+        scope_in(self.shared(), how, Place::here(), |scope| body(self, scope))
     }
 }
 
 /// Runs `body` on the calling thread, which may be a worker of whatever pool, and waits for the tasks that it spawns into
 /// `home`.
-fn scope_in<'scope, R>(
+pub(super) fn scope_in<'scope, R>(
     home: &Arc<Shared>,
     current: Option<(&Worker, Option<Waiting>)>,
+    place: Place,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
+    // A worker of another pool runs none of the tasks.
+    let waiter = current.filter(|(worker, _)| worker.belongs_to(home));
+    let waits_below = |&(worker, asked): &(&Worker, _)| worker.waiting(asked) == Waiting::Below;
     let tally = Tally {
         running: CountLatch::new(current.map(|(worker, _)| worker), home),
         panic: AtomicPtr::new(ptr::null_mut()),
-        lines: AtomicPtr::new(ptr::null_mut()),
-        heeds_places: !current
-            .is_some_and(|(worker, asked)| worker.waiting(asked) == Waiting::Below),
+        lines: Lazy::new(),
+        below: waiter.filter(waits_below).map(|(worker, _)| Below::new(worker)),
     };
     let scope = Scope {
         tally: NonNull::from(&tally).cast(),
         home: Arc::clone(home),
         lifetime: PhantomData,
     };
-    let tasks = scope.tally.cast();
+    let (tasks, below) = (scope.tally.cast(), tally.below.as_ref());
     let mark = current.map(|(worker, _)| worker.mark());
-    let result = unwind::halt(|| body(&scope));
+    let result = unwind::halt(|| {
+        held::then_wait(current.map(|(worker, _)| worker), Wait::Scope, place, || body(&scope))
+    });
     // The body counted as the first task.
     tally.running.end_and_wait(current.zip(mark).map(|((worker, waiting), mark)| {
-        move |event: &Flag| worker.wait_for_scope(event, tasks, mark, waiting)
+        move |event: &Flag| worker.wait_for_scope(event, (tasks, below), mark, waiting)
     }));
     let panic = tally.take_panic();
     match (result, panic) {
@@ -243,10 +261,7 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
         let job = self.job(|_, scope| task(scope));
-        Worker::with_current(|current| match current {
-            Some(worker) if worker.belongs_to(&self.home) => self.push(worker, job),
-            _ => send(&self.home, job),
-        });
+        Worker::with_current(|current| self.push_or_send(current, job));
     }
 
     /// Adds a task to the scope from a known worker: [`spawn`](Self::spawn) without looking up who calls.
@@ -258,16 +273,7 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
         let job = self.job(task);
-        if worker.belongs_to(&self.home) {
-            self.push(worker, job);
-        } else {
-            send(&self.home, job);
-        }
-    }
-
-    /// By a worker of the scope's pool, of a task for which no place is named.
-    fn push(&self, worker: &Worker, job: NonNull<Job>) {
-        if self.heeds_places() { worker.push_unplaced(job) } else { worker.push(job) }
+        self.push_or_send(Some(worker), job);
     }
 
     /// Adds a task that begins after those that the calling worker has added like this before: see
@@ -296,15 +302,17 @@ impl<'scope> Scope<'scope> {
         let job = self.job(|_, scope| task(scope));
         Worker::with_current(|current| match current {
             Some(worker) if worker.belongs_to(&self.home) => {
-                let line = &self.tally().lines(self.home.workers())[worker.index()];
-                // SAFETY: this worker's line of this scope, which does not end before the tasks that stand there.
-                unsafe { worker.push_in_line(line, job) };
+                // SAFETY: this worker's line of this scope, which does not end before the tasks that stand there; the word is
+                // pushed below.
+                let word = unsafe { self.line(worker).enqueue(job) };
+                self.push(worker, word);
             }
-            _ => self.home.send(job), // where there is but one order
+            _ => self.send(job), // where there is but one order
         });
     }
 
-    /// Adds a task for each worker of the pool, to be run by that worker when it has no tasks of its own.
+    /// Adds a task for each worker of the pool, to be run by that worker when it has no tasks of its own. From then on the scope waits for
+    /// [`Anything`](Waiting::Anything).
     ///
     /// # Examples
     /// ```
@@ -324,6 +332,9 @@ impl<'scope> Scope<'scope> {
         F: Fn(&Worker, &Scope<'scope>) + Send + Sync + 'scope,
     {
         self.home.must_be_open();
+        if let Some(below) = &self.tally().below {
+            below.is_broadcast();
+        }
         let task = Arc::new(task);
         for worker in 0..self.home.workers() {
             let task = Arc::clone(&task);
@@ -355,12 +366,53 @@ impl<'scope> Scope<'scope> {
         unsafe { ScopedJob::into_job(self.tally.cast(), run) }
     }
 
-    pub(super) fn home(&self) -> &Arc<Shared> {
+    /// With the worker's own tasks if it belongs to the pool, else to where all look; or to a place, where tasks go round.
+    fn push_or_send(&self, worker: Option<&Worker>, job: NonNull<Job>) {
+        let place = if self.heeds_places() { self.home.next_place() } else { None };
+        match (worker.filter(|worker| worker.belongs_to(&self.home)), place) {
+            (Some(worker), None) => self.push(worker, job),
+            (Some(worker), Some(place)) => worker.push_near(place, job),
+            (None, None) => self.send(job),
+            (None, Some(place)) => self.home.send_near(place, job),
+        }
+    }
+
+    /// With the worker's own tasks if it belongs to the pool, else to where all look; or to that place, where it has others.
+    pub(super) fn push_or_send_near(&self, worker: &Worker, place: usize, job: NonNull<Job>) {
+        match (worker.belongs_to(&self.home), self.heeds_places()) {
+            (true, true) => worker.push_near(place, job),
+            (true, false) => self.push(worker, job),
+            (false, true) => self.home.send_near(place, job),
+            (false, false) => self.send(job),
+        }
+    }
+
+    /// Whether tasks may go to places. Whoever runs only what lies below would not find them there, and nobody else might look.
+    fn heeds_places(&self) -> bool {
+        self.tally().below.is_none()
+    }
+
+    fn push(&self, worker: &Worker, job: NonNull<Job>) {
+        if let Some(below) = &self.tally().below {
+            below.is_pushed_by(worker);
+        }
+        worker.push(job);
+    }
+
+    fn send(&self, job: NonNull<Job>) {
+        // SAFETY: the scope's, and not shown to anybody yet.
+        unsafe { leave_to_others(self.tally.cast(), job, &self.home) }
+    }
+
+    pub(super) fn home(&self) -> &Shared {
         &self.home
     }
 
-    pub(super) fn heeds_places(&self) -> bool {
-        self.tally().heeds_places
+    /// Where the tasks stand that this worker has spawned in order.
+    fn line(&self, worker: &Worker) -> &ScopedLine {
+        let line = |_| ScopedLine::new(self.tally.cast());
+        let made = || (0..self.home.workers()).map(line).collect();
+        &self.tally().lines.get_or_make(made)[worker.index()]
     }
 
     fn tally(&self) -> &Tally<'_> {
@@ -369,30 +421,21 @@ impl<'scope> Scope<'scope> {
     }
 }
 
-impl Tally<'_> {
-    /// A line for each worker.
-    fn lines(&self, workers: usize) -> &[Line] {
-        // Acquire pairs with the release below: the lines are seen as they were made.
-        let mut lines = self.lines.load(Ordering::Acquire);
-        if lines.is_null() {
-            let made: Box<[Line]> = (0..workers).map(|_| Line::new()).collect();
-            let made = Box::into_raw(Box::new(made));
-            // Nobody waits for whoever makes them: of several, one prevails.
-            lines =
-                match self.lines.compare_exchange(lines, made, Ordering::AcqRel, Ordering::Acquire)
-                {
-                    Ok(_) => made,
-                    Err(other) => {
-                        // SAFETY: made above, and not shown to anybody.
-                        drop(unsafe { Box::from_raw(made) });
-                        other
-                    }
-                };
-        }
-        // SAFETY: made as above, and freed with the tally only.
-        unsafe { &*lines }
+/// Puts a task of a scope of that pool where whoever comes finds it, and the scope's waiter.
+///
+/// # Safety
+/// A task of that scope, which has not begun, and is the caller's alone.
+pub(super) unsafe fn leave_to_others(scope: NonNull<()>, task: NonNull<Job>, pool: &Shared) {
+    // SAFETY: alive until all tasks have ended, of which this is one.
+    let below = unsafe { &scope.cast::<Tally<'_>>().as_ref().below };
+    // From here on the scope may end at any time.
+    match below.as_ref().map(Below::strays) {
+        Some(strays) => strays.send(task, pool),
+        None => pool.send(task),
     }
+}
 
+impl Tally<'_> {
     fn keep_panic(&self, payload: Payload) {
         let payload = Box::into_raw(Box::new(payload));
         // Release pairs with the acquire in `take_panic`, though the counter would do as well.
@@ -417,11 +460,6 @@ impl Tally<'_> {
 
 impl Drop for Tally<'_> {
     fn drop(&mut self) {
-        let lines = self.lines.load(Ordering::Acquire);
-        if !lines.is_null() {
-            // SAFETY: made by `lines`; all tasks have ended, so nobody else is here.
-            drop(unsafe { Box::from_raw(lines) });
-        }
         drop(self.take_panic());
     }
 }

@@ -489,7 +489,7 @@ fn settle_doubts(worker: &Worker) -> Option<Found> {
 fn move_away(worker: &Worker) {
     let shared = worker.shared();
     let may_be_free = |&&processor: &&usize| {
-        shared.may_run_on(worker.index(), processor) && !is_taken(processor, worker)
+        shared.may_run_on(worker.seat_index(), processor) && !is_taken(processor, worker)
     };
     let free = shared.processor_ids().iter().find(may_be_free);
     if let Some(&free) = free

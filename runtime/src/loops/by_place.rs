@@ -1,6 +1,7 @@
 //! A loop that gives the same items to the same place every time.
 
-use super::{Parts, on_a_worker};
+use super::{Parts, on_a_worker, told};
+use crate::held;
 use crate::worker::Worker;
 
 /// [`for_each`](super::for_each), which gives each [place](crate::PoolBuilder::places) the same items every time: as many of them, one after
@@ -23,9 +24,10 @@ use crate::worker::Worker;
 /// }
 /// assert!(heights.iter().all(|&height| height == 6));
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn for_each_by_place<P: Parts>(parts: P, body: impl Fn(P::Item) + Sync) {
     let body = &body;
-    on_a_worker(move |worker| worker.for_each_by_place(parts, body));
+    on_a_worker(held::Place::here(), move |worker| worker.for_each_by_place(parts, body));
 }
 
 impl Worker {
@@ -42,6 +44,7 @@ impl Worker {
     /// assert_eq!(items, [2; 100]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn for_each_by_place<P: Parts>(&self, parts: P, body: impl Fn(P::Item) + Sync) {
         let quarters = self.shared().quarters();
         if quarters.is_empty() {
@@ -49,20 +52,23 @@ impl Worker {
         }
         let (body, here) = (&body, self.place());
         let lengths = shares(parts.len(), quarters.iter().map(|quarter| quarter.workers().len()));
-        self.scope(|worker, scope| {
-            let (mut rest, mut own) = (parts, None);
-            for (place, length) in lengths.enumerate() {
-                let (part, others) = rest.split_at(length);
-                rest = others;
-                if place == here {
-                    own = Some(part);
-                } else if length > 0 {
-                    scope.spawn_near(worker, place, move |worker, _| worker.for_each(part, body));
+        told(self, held::Place::here(), || {
+            self.scope(|worker, scope| {
+                let (mut rest, mut own) = (parts, None);
+                for (place, length) in lengths.enumerate() {
+                    let (part, others) = rest.split_at(length);
+                    rest = others;
+                    if place == here {
+                        own = Some(part);
+                    } else if length > 0 {
+                        let each = move |worker: &Self, _: &_| worker.for_each(part, body);
+                        scope.spawn_near(worker, place, each);
+                    }
                 }
-            }
-            if let Some(own) = own {
-                worker.for_each(own, body);
-            }
+                if let Some(own) = own {
+                    worker.for_each(own, body);
+                }
+            });
         });
     }
 }

@@ -201,10 +201,11 @@ impl Shared {
         is_bound
     }
 
-    /// Whether that worker may run there, as far as the pool has decided it.
-    pub(crate) fn may_run_on(&self, worker: usize, processor: usize) -> bool {
-        self.stand_ins().affinity() != Affinity::Place
-            || self.processors_of(worker).contains(processor)
+    /// Whether who sits there may run on that processor, as far as the pool has decided it.
+    pub(crate) fn may_run_on(&self, seat: usize, processor: usize) -> bool {
+        // Stand-ins are not bound.
+        let is_bound = self.stand_ins().affinity() == Affinity::Place && seat < self.workers();
+        !is_bound || self.processors_of(seat).contains(processor)
     }
 
     fn processors_of(&self, worker: usize) -> &ProcessorSet {
@@ -231,7 +232,8 @@ impl Worker {
     /// Makes a job available to all workers, first of all to those of a place.
     pub(crate) fn push_near(&self, place: usize, job: NonNull<Job>) {
         match self.shared().quarters().get(place) {
-            Some(quarter) if place != self.place() => {
+            // In the child of a fork nobody is there: what this worker waits for must be its own.
+            Some(quarter) if place != self.place() && !self.shared().is_lost() => {
                 self.shared().send_to_quarter(quarter, job, Some(self.summons()));
             }
             _ => self.push(job),

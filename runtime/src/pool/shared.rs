@@ -16,6 +16,8 @@ use crate::deque::alternatives::AnyThief;
 use crate::deque::{ChaseLevThief, Closed, Inbox, Mailbox, Steal, Thief};
 use crate::fiber::{Node, Returns, StackOptions, Supply};
 use crate::fork::Waiting;
+#[cfg(feature = "held-locks")]
+use crate::held;
 use crate::hunt::{Activity, Governor, Limit};
 use crate::job::{HeapJob, Job, Line};
 use crate::latch::Flag;
@@ -55,6 +57,8 @@ pub(crate) struct Shared {
     /// Whether workers take their own tasks oldest first.
     oldest_first: bool,
     panic_handler: Option<Arc<PanicHandler>>,
+    #[cfg(feature = "held-locks")]
+    held_lock_handler: Option<Arc<held::Handler>>,
     /// Where a task goes that has become ready.
     placement: Placement,
     /// Where tasks are noted that wait.
@@ -137,6 +141,11 @@ impl Seat {
             return instead.steal_oldest();
         }
         self.thief.steal_oldest()
+    }
+
+    /// As [`steal_oldest`](Self::steal_oldest) on the built-in deque, if that is wanted when it has been seen what the oldest is.
+    pub(crate) fn steal_oldest_if(&self, is_wanted: impl FnOnce(&Self) -> bool) -> Steal<Job> {
+        self.thief.steal_oldest_if(|| is_wanted(self))
     }
 
     /// Two numbers that change together with what is in the deque; `None` if it has none.
@@ -296,7 +305,7 @@ impl Shared {
         let limit = governor.limit(processors.count());
         // A guest counts as awake, though mostly it is about something else.
         let limit = Limit { awake: limit.awake.saturating_add(guests), ..limit };
-        let sleep = Sleep::with_seats(workers, seats.len(), limit);
+        let sleep = Sleep::with_seats(workers, seats.len(), limit).with_guests(guests);
         #[cfg(feature = "alternatives")]
         let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
         Arc::new(Self {
@@ -320,6 +329,8 @@ impl Shared {
                 && os::lowered_priority_works(),
             oldest_first: makeup.rules.oldest_first,
             panic_handler: makeup.panic_handler,
+            #[cfg(feature = "held-locks")]
+            held_lock_handler: makeup.held_lock_handler,
             tally: Tally::new(),
             closing: AtomicBool::new(false),
             closed: Flag::new(),
@@ -328,6 +339,14 @@ impl Shared {
 
     pub(crate) fn workers(&self) -> usize {
         self.workers
+    }
+
+    /// Whether its thieves push what they have stolen into their own deques.
+    pub(crate) fn takes_half(&self) -> bool {
+        #[cfg(feature = "alternatives")]
+        return self.governor().takes_half();
+        #[cfg(not(feature = "alternatives"))]
+        false
     }
 
     /// Whether its threads are lost: it was built before a fork, and this is the child.
@@ -459,6 +478,11 @@ impl Shared {
         self.waiting
     }
 
+    #[cfg(feature = "held-locks")]
+    pub(crate) fn held_lock_handler(&self) -> Option<&held::Handler> {
+        self.held_lock_handler.as_deref()
+    }
+
     pub(crate) fn shelves(&self) -> &Shelves {
         &self.shelves
     }
@@ -476,8 +500,9 @@ impl Shared {
 
     /// What all workers have used together, those that have not ended; `None` where the system does not tell.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
-        let clocks = self.taken().iter().filter_map(|seat| seat.clock.get());
-        clocks.map(ThreadClock::read).sum()
+        // A guest's thread may have ended.
+        let clocks = self.taken().iter().filter_map(|seat| seat.clock.get()?.read());
+        clocks.reduce(|all, one| all + one)
     }
 
     /// Whether any worker could take something now. Exact for what was pushed or sent before the caller's last fence.

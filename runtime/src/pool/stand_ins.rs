@@ -87,7 +87,8 @@ impl StandIns {
 impl Shared {
     /// Has somebody stand in for the worker with that number. Returns who; `None` if nobody is to be had.
     pub(crate) fn call_stand_in(self: &Arc<Self>, number: usize) -> Option<usize> {
-        if self.closed().is_set() {
+        // (A thread would do what is the parent's.)
+        if self.closed().is_set() || self.is_lost() {
             return None;
         }
         let places = &self.stand_ins().places;
@@ -165,6 +166,7 @@ fn serve(shared: &Arc<Shared>, stand_in: usize, number: usize) {
         }
         shared.seat(seat).disappear();
         call(&hooks.on_exit);
+        worker.see_stacks_off();
     });
     unwind::halt(|| drop(worker)).unwrap_or_else(report);
 }

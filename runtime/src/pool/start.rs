@@ -16,6 +16,8 @@ use super::thread::{Starting, WorkerThread};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::{DequeKind, any};
 use crate::deque::{chase_lev, mailbox};
+#[cfg(feature = "held-locks")]
+use crate::held;
 use crate::hunt::Governor;
 use crate::os::{self, Assists};
 use crate::places::Places;
@@ -102,6 +104,8 @@ pub(super) struct Makeup {
     pub(super) panic_handler: Option<Arc<PanicHandler>>,
     /// If not set: as the machine has them.
     pub(super) places: Option<Arc<Places>>,
+    #[cfg(feature = "held-locks")]
+    pub(super) held_lock_handler: Option<Arc<held::Handler>>,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,
 }

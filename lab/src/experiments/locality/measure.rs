@@ -41,7 +41,8 @@ struct OfCell {
 impl Turn<Measurement> for OfCell {
     fn name(&self) -> String {
         let Cell { app, size, runtime, workers } = &self.cell;
-        format!("{app} {size}, placement {runtime}, P = {workers}")
+        let what = if plan::RUNTIMES.contains(&runtime.as_str()) { "on" } else { "placement" };
+        format!("{app} {size}, {what} {runtime}, P = {workers}")
     }
 
     fn repeats(&self) -> usize {

@@ -2,12 +2,18 @@
 
 use super::once::{Ground, Kind, Placement, Subject};
 use super::record::{Division, Input, Plan};
+use crate::apps::{self, App};
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 
 /// The paper's sizes ("Merge Sort", "Block Matrix Multiplication"), and smaller ones.
 const INTEGERS: (u64, u64) = (4_194_304, 1_048_576);
 const ROWS: (u64, u64) = (2048, 768);
+
+/// What stands for all applications on the command line.
+const APPS: &str = "apps";
+/// The runtimes on which they are measured: without places, and with them.
+pub const RUNTIMES: [&str; 2] = ["locksley", "locksley-places"];
 
 /// What the command line may choose.
 #[derive(Debug, Clone, Default)]
@@ -16,7 +22,7 @@ pub struct Choice {
     pub quick: bool,
     /// What all random input follows from.
     pub seed: u64,
-    /// Only these kinds; all where none is named.
+    /// Only these kinds, of which `apps` are all applications; all where none is named, but for the applications in a quick run.
     pub kinds: Vec<String>,
     /// Only these placements; all where none is named.
     pub placements: Vec<String>,
@@ -30,7 +36,11 @@ pub fn plan(choice: &Choice, ground: &Ground) -> Outcome<Plan> {
         return Err(Fault::input("there must be a repetition"));
     }
     let quick = choice.quick;
-    let kinds = chosen(&choice.kinds, Kind::find, &Kind::ALL)?;
+    let (apps, kinds): (Vec<_>, Vec<_>) =
+        choice.kinds.iter().cloned().partition(|kind| kind == APPS);
+    let has_apps = !apps.is_empty() || kinds.is_empty() && !quick;
+    let is_apps_alone = !apps.is_empty() && kinds.is_empty();
+    let kinds = if is_apps_alone { Vec::new() } else { chosen(&kinds, Kind::find, &Kind::ALL)? };
     let placements = chosen(&choice.placements, Placement::find, &Placement::ALL)?;
     let places = ground.places();
     Ok(Plan {
@@ -46,6 +56,11 @@ pub fn plan(choice: &Choice, ground: &Ground) -> Outcome<Plan> {
             cache: ground.cache(),
         },
         workers: ground.processors(),
+        apps: if has_apps {
+            apps::ALL.iter().map(|app| of_app(*app)).collect()
+        } else {
+            Vec::new()
+        },
         inputs: kinds.into_iter().map(|kind| input(kind, ground, quick)).collect(),
         placements: placements.into_iter().map(|it| it.name().to_owned()).collect(),
     })
@@ -60,6 +75,10 @@ fn chosen<T: Copy + PartialEq>(
     let named: Vec<T> = names.iter().map(|name| find(name)).collect::<Outcome<_>>()?;
     let is_wanted = |it: &&T| named.is_empty() || named.contains(it);
     Ok(all.iter().filter(is_wanted).copied().collect())
+}
+
+fn of_app(app: &dyn App) -> Input {
+    Input { kind: app.name().to_owned(), size: app.quick_size().to_owned() }
 }
 
 fn input(kind: Kind, ground: &Ground, quick: bool) -> Input {
@@ -77,12 +96,14 @@ impl Plan {
     /// What is measured in each rotation, in order.
     pub fn cells(&self) -> Vec<Cell> {
         let on = |input: &Input| -> Vec<Cell> {
-            self.placements.iter().map(|placement| self.cell(input, placement)).collect()
+            let suits = |placement: &&String| suits(placement, input);
+            self.placements.iter().filter(suits).map(|it| self.cell(input, it)).collect()
         };
-        self.inputs.iter().flat_map(on).collect()
+        let both = |app| RUNTIMES.map(|runtime| self.cell(app, runtime));
+        self.inputs.iter().flat_map(on).chain(self.apps.iter().flat_map(both)).collect()
     }
 
-    /// An input under a placement.
+    /// An input under a placement, or an application on a runtime.
     pub fn cell(&self, input: &Input, placement: &str) -> Cell {
         Cell {
             app: input.kind.clone(),
@@ -100,13 +121,19 @@ impl Input {
     }
 }
 
+fn suits(placement: &str, input: &Input) -> bool {
+    let kind = Kind::find(&input.kind);
+    Placement::find(placement).is_ok_and(|it| kind.is_ok_and(|kind| it.suits(kind)))
+}
+
 /// In words, what a quick run leaves out.
 pub fn subset(plan: &Plan) -> String {
     let size = |input: &Input| format!("{} {}", input.kind, input.size);
     let sizes: Vec<String> = plan.inputs.iter().map(size).collect();
     format!(
-        "Quick subset: smaller inputs ({}); as many of {} repetitions as fit in {} s",
+        "Quick subset: smaller inputs ({}){}; as many of {} repetitions as fit in {} s",
         sizes.join(", "),
+        if plan.apps.is_empty() { ", no applications" } else { "" },
         plan.repeats,
         plan.budget_seconds
     )

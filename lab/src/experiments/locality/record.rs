@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Header;
 use super::once::{Finding, Placement, Subject};
-use crate::fault::Fault;
+use super::plan::RUNTIMES;
+use crate::apps;
+use crate::fault::{Fault, Outcome};
 use crate::record::{Cell, Document};
 
 /// The record of a run.
@@ -44,6 +46,8 @@ pub struct Plan {
     pub workers: usize,
     /// What is measured under each placement.
     pub inputs: Vec<Input>,
+    /// The applications that know nothing of places, by name, with their sizes.
+    pub apps: Vec<Input>,
     /// The placements, by name, in the order of their turns.
     pub placements: Vec<String>,
 }
@@ -62,16 +66,16 @@ pub struct Division {
 /// What is measured under each placement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
-    /// The kind, by name.
+    /// The kind, or the application, by name.
     pub kind: String,
-    /// How much of it: see [`Subject::find`].
+    /// How much of it: see [`Subject::find`] and [`apps::problem`].
     pub size: String,
 }
 
 /// One measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Of what: `app` is the kind, `runtime` the placement.
+    /// Of what: `app` is the kind, `runtime` the placement; or what they say, for an application.
     #[serde(flatten)]
     pub cell: Cell,
     /// The how-manieth time, from 0.
@@ -83,11 +87,13 @@ pub struct Measurement {
 impl Measurement {
     /// Whether this is something that can be found.
     fn is_sound(&self) -> bool {
-        let seconds = self.finding.seconds;
-        Subject::find(&self.cell.app, &self.cell.size).is_ok()
-            && Placement::find(&self.cell.runtime).is_ok()
-            && seconds.is_finite()
-            && seconds > 0.0
+        let (seconds, cell) = (self.finding.seconds, &self.cell);
+        let is_placed = || {
+            Subject::find(&cell.app, &cell.size).is_ok() && Placement::find(&cell.runtime).is_ok()
+        };
+        let is_app =
+            || RUNTIMES.contains(&cell.runtime.as_str()) && problem(&cell.app, &cell.size).is_ok();
+        (is_placed() || is_app()) && seconds.is_finite() && seconds > 0.0
     }
 }
 
@@ -104,11 +110,17 @@ impl Document for Record {
             return Some("it speaks of no workers or no processors".to_owned());
         }
         let of_input = plan.inputs.iter().find_map(|input| input.subject().err());
+        let of_app = plan.apps.iter().find_map(|app| problem(&app.kind, &app.size).err());
         let of_placement = plan.placements.iter().find_map(|name| Placement::find(name).err());
-        if let Some(Fault::Input(flaw) | Fault::Run(flaw)) = of_input.or(of_placement) {
+        if let Some(Fault::Input(flaw) | Fault::Run(flaw)) = of_input.or(of_app).or(of_placement) {
             return Some(flaw);
         }
         let all_are_sound = self.measurements.iter().all(Measurement::is_sound);
         (!all_are_sound).then(|| "it has a measurement that is none".to_owned())
     }
+}
+
+/// Whether there is such an application, and of that size.
+fn problem(app: &str, size: &str) -> Outcome<()> {
+    apps::problem(apps::find(app)?, size).map(drop)
 }

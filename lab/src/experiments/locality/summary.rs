@@ -1,6 +1,7 @@
 //! Medians and ratios of what was measured.
 
-use super::once::{Placement, Subject};
+use super::once::{Finding, Placement, Subject};
+use super::plan::RUNTIMES;
 use super::record::{Input, Record};
 use crate::experiments::cliff::summary::Times;
 
@@ -9,6 +10,26 @@ use crate::experiments::cliff::summary::Times;
 pub struct Summary {
     /// Each subject, in the order of the plan.
     pub groups: Vec<Group>,
+    /// Each application, in the order of the plan.
+    pub apps: Vec<Ignorant>,
+}
+
+/// An application that knows nothing of places.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ignorant {
+    /// The application, with its size.
+    pub input: Input,
+    /// Seconds without places.
+    pub without: Times,
+    /// Seconds with them.
+    pub with: Times,
+}
+
+impl Ignorant {
+    /// The median with places over that without.
+    pub fn ratio(&self) -> f64 {
+        self.with.median / self.without.median
+    }
 }
 
 /// What the placements made of a subject.
@@ -37,7 +58,18 @@ impl Summary {
     /// Summarizes `record`. What was never measured is left out.
     pub fn of(record: &Record) -> Summary {
         let inputs = record.header.plan.inputs.iter();
-        Summary { groups: inputs.filter_map(|input| group(record, input)).collect() }
+        let apps = record.header.plan.apps.iter();
+        Summary {
+            groups: inputs.filter_map(|input| group(record, input)).collect(),
+            apps: apps.filter_map(|app| ignorant(record, app)).collect(),
+        }
+    }
+
+    /// What places make of the time of all applications: the geometric mean of the ratios. `None` if none was measured.
+    pub fn of_apps(&self) -> Option<f64> {
+        let logarithms: Vec<f64> = self.apps.iter().map(|app| app.ratio().ln()).collect();
+        let number = logarithms.len() as f64;
+        (number > 0.0).then(|| (logarithms.iter().sum::<f64>() / number).exp())
     }
 }
 
@@ -66,15 +98,25 @@ fn group(record: &Record, input: &Input) -> Option<Group> {
     (!group.placements.is_empty()).then_some(group)
 }
 
-fn figure(record: &Record, input: &Input, placement: &str) -> Option<Figure> {
+fn ignorant(record: &Record, input: &Input) -> Option<Ignorant> {
+    let time = |runtime| times(&found(record, input, runtime));
+    let [without, with] = RUNTIMES.map(time);
+    Some(Ignorant { input: input.clone(), without: without?, with: with? })
+}
+
+fn found(record: &Record, input: &Input, placement: &str) -> Vec<Finding> {
     let cell = record.header.plan.cell(input, placement);
-    let found: Vec<_> = record
-        .measurements
-        .iter()
-        .filter(|found| found.cell == cell)
-        .map(|found| found.finding)
-        .collect();
-    let time = Times::of(found.iter().map(|finding| finding.seconds).collect())?;
+    let of_it = record.measurements.iter().filter(|found| found.cell == cell);
+    of_it.map(|found| found.finding).collect()
+}
+
+fn times(found: &[Finding]) -> Option<Times> {
+    Times::of(found.iter().map(|finding| finding.seconds).collect())
+}
+
+fn figure(record: &Record, input: &Input, placement: &str) -> Option<Figure> {
+    let found = found(record, input, placement);
+    let time = times(&found)?;
     let tasks: u64 = found.iter().map(|finding| finding.tasks).sum();
     let out: u64 = found.iter().map(|finding| finding.out_of_place).sum();
     let out_of_place = if tasks == 0 { 0.0 } else { out as f64 / tasks as f64 };

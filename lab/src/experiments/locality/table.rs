@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::plan;
-use super::record::Record;
+use super::record::{Input, Record};
 use super::summary::{Figure, Group, Summary};
 use crate::experiments::wait::table::{number, percent};
 
@@ -38,6 +38,23 @@ pub fn text(record: &Record, summary: &Summary) -> String {
     for group in &summary.groups {
         text += &of_group(group);
     }
+    text + &of_apps(summary)
+}
+
+fn of_apps(summary: &Summary) -> String {
+    let Some(mean) = summary.of_apps() else { return String::new() };
+    let mut text = "\napplications that know nothing of places\n".to_owned();
+    let _ = writeln!(
+        text,
+        "  {:<11}{:<22}{:>9}{:>9}{:>9}",
+        "application", "size", "without", "with", "ratio"
+    );
+    for app in &summary.apps {
+        let Input { kind, size } = &app.input;
+        let (without, with) = (number(app.without.median * 1e3), number(app.with.median * 1e3));
+        let _ = writeln!(text, "  {kind:<11}{size:<22}{without:>9}{with:>9}{:>9.3}", app.ratio());
+    }
+    let _ = writeln!(text, "  geometric mean of the ratios: {mean:.3}");
     text
 }
 
@@ -45,13 +62,13 @@ fn of_group(group: &Group) -> String {
     let mut text = format!("\n{}\n", group.subject.about());
     let _ = writeln!(
         text,
-        "  {:<11}{:>9}{:>9}{:>9}{:>13}{:>14}",
+        "  {:<14}{:>9}{:>9}{:>9}{:>13}{:>14}",
         "placement", "median", "least", "most", "of ignorant", "out of place"
     );
     for Figure { placement, time, of_ignorant, out_of_place } in &group.placements {
         let _ = writeln!(
             text,
-            "  {placement:<11}{:>9}{:>9}{:>9}{:>13}{:>14}",
+            "  {placement:<14}{:>9}{:>9}{:>9}{:>13}{:>14}",
             number(time.median * 1e3),
             number(time.least * 1e3),
             number(time.most * 1e3),

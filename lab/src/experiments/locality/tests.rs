@@ -27,6 +27,7 @@ fn tiny_plan() -> Plan {
         },
         workers: 2,
         inputs: [input("stress", "900"), input("sort", "10")].to_vec(),
+        apps: [input("msort", "1K")].to_vec(),
         placements: ["best", "worst", "ignorant"].map(str::to_owned).to_vec(),
     }
 }
@@ -47,6 +48,8 @@ pub(crate) fn record() -> Record {
     found(input("stress", "900"), "worst", &[(0.05, 1)]);
     found(input("stress", "900"), "ignorant", &[(0.024, 50), (0.026, 50)]);
     found(input("sort", "10"), "best", &[(0.003, 0)]);
+    found(input("msort", "1K"), "locksley", &[(0.2, 0), (0.1, 0), (0.3, 0)]);
+    found(input("msort", "1K"), "locksley-places", &[(0.21, 0)]);
     record_of(header, "then".to_owned(), measurements)
 }
 
@@ -70,6 +73,11 @@ fn figures_are_medians_and_ratios_to_the_ignorant() {
     assert!((stress.gain().unwrap() - 1.25).abs() < 1e-9);
     assert_eq!(stress.figure(Placement::Random), None);
     assert_eq!(summary.groups[1].gain(), None);
+    assert!((summary.apps[0].ratio() - 1.05).abs() < 1e-9);
+    assert!((summary.of_apps().unwrap() - 1.05).abs() < 1e-9);
+    let mut without = record();
+    without.measurements.retain(|found| found.cell.runtime != "locksley-places");
+    assert_eq!(Summary::of(&without).of_apps(), None);
 }
 
 #[test]
@@ -82,6 +90,7 @@ fn the_table_has_it_all() {
         "Quick subset",
         "cache stress, arrays of 900 bytes",
         "merge sort, 10 integers",
+        "geometric mean of the ratios: 1.050",
     ] {
         assert!(text.contains(words), "{words} is missing in:\n{text}");
     }
@@ -97,8 +106,12 @@ fn plans_say_what_they_measure() {
     assert!(quick.repeats >= 5 && full.repeats >= 5);
     assert!(quick.budget_seconds < 60.0 && full.budget_seconds < 3600.0);
     assert!(subset(&quick).contains("sort 1048576"), "{}", subset(&quick));
+    assert!(subset(&quick).contains("no applications"));
     for plan in [&quick, &full] {
-        assert_eq!(plan.cells().len(), Kind::ALL.len() * Placement::ALL.len());
+        // But for the sort, whose tasks wait, in shared deques.
+        let placed = Kind::ALL.len() * Placement::ALL.len() - 1;
+        assert_eq!(plan.cells().len(), placed + 2 * plan.apps.len());
+        assert_eq!(plan.apps.is_empty(), plan.quick);
         assert_eq!((plan.workers, plan.division.places.len()), (2, 2));
         let cache = plan.division.cache;
         let array: u64 = plan.inputs[0].size.parse().unwrap();
@@ -122,6 +135,14 @@ fn plans_are_what_was_chosen() {
     let kinds: Vec<&str> = chosen.inputs.iter().map(|input| input.kind.as_str()).collect();
     assert_eq!((kinds, chosen.repeats), (vec!["stress", "sort"], 1));
     assert_eq!(chosen.placements, ["worst"]);
+    assert!(chosen.apps.is_empty());
+    let of = |kinds: &[&str]| {
+        let choice = Choice { quick: true, kinds: names(kinds), ..Choice::default() };
+        let plan = plan(&choice, &ground()).unwrap();
+        (plan.inputs.len(), plan.apps.len())
+    };
+    assert_eq!(of(&["apps"]), (0, crate::apps::ALL.len()));
+    assert_eq!(of(&["apps", "sort"]), (1, crate::apps::ALL.len()));
     for wrong in [
         Choice { repeats: Some(0), ..Choice::default() },
         Choice { kinds: names(&["wait"]), ..Choice::default() },
@@ -150,7 +171,10 @@ fn a_record_is_read_as_it_was_written_and_a_spoilt_one_is_refused() {
     refused(&|record| record.measurements[0].cell.runtime = "good".to_owned());
     refused(&|record| record.header.plan.inputs[0].kind = "sleep".to_owned());
     refused(&|record| record.header.plan.placements[0].clear());
+    refused(&|record| record.header.plan.apps[0].size = "x".to_owned());
     refused(&|record| record.header.plan.workers = 0);
+    refused(&|record| record.measurements.last_mut().unwrap().cell.app = "stress".to_owned());
+    refused(&|record| record.measurements.last_mut().unwrap().cell.runtime = "rayon".to_owned());
     refused(&|record| record.header.machine.processors = 0);
 }
 
@@ -177,7 +201,7 @@ mod scripts {
     fn a_run_that_was_stopped_goes_on_and_a_finished_one_is_not_redone() {
         let folder = tempfile::tempdir().unwrap();
         let mut options = options(folder.path(), GOOD);
-        let fails = format!("if [ \"$2\" = worst ]; then echo because >&2; exit 3; fi; {GOOD}");
+        let fails = format!("if [ \"$3\" = worst ]; then echo because >&2; exit 3; fi; {GOOD}");
         options.program = Program::script(&fails);
         let Err(Fault::Run(why)) = run(&options) else { panic!("a program failed") };
         assert!(why.contains("stress 900, placement worst") && why.contains("because"), "{why}");
@@ -186,7 +210,7 @@ mod scripts {
         options.program = Program::script(GOOD);
         let finished = run(&options).unwrap();
         assert!(!finished.is_old && finished.page.is_file());
-        assert_eq!(finished.record.measurements.len(), 2 * 2 * 3);
+        assert_eq!(finished.record.measurements.len(), 2 * (2 * 3 + 2));
         options.program = Program::script("exit 3");
         let again = run(&options).unwrap();
         assert!(again.is_old && again.record == finished.record);

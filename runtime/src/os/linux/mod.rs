@@ -8,6 +8,7 @@ mod fork;
 #[cfg(not(loom))]
 mod futex;
 mod load;
+mod memory;
 mod priority;
 mod quota;
 mod rseq;
@@ -32,6 +33,7 @@ pub(crate) use futex::Futex;
 pub(super) use futex::probe as probe_futex;
 pub(crate) use load::busy_time;
 pub(super) use load::probe as probe_busy_time;
+pub(crate) use memory::{ask_for_huge_pages, huge_page, page, place as place_memory};
 pub(super) use priority::probe as probe_lowered_priority;
 pub(crate) use priority::{LoweredPriority, works as lowered_priority_works};
 pub(super) use quota::quota;

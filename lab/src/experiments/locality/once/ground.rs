@@ -5,6 +5,7 @@ use locksley::{Affinity, Pool};
 
 use super::Placement;
 use crate::fault::{Fault, Outcome};
+use crate::topology;
 
 /// The places, and how much each can keep near.
 #[derive(Debug, Clone)]
@@ -17,11 +18,7 @@ impl Ground {
     /// The places of `machine` for a program that may use the `allowed` processors: those that a pool finds; or where that is one
     /// place, private caches.
     pub fn of(machine: &Topology, allowed: &ProcessorSet) -> Outcome<Ground> {
-        let found = Places::found(machine, allowed);
-        let by_level = |kind| Places::by_level(machine, allowed, kind).ok();
-        let private = [Kind::L3, Kind::L2, Kind::L1D].into_iter().filter_map(by_level);
-        let places = [found].into_iter().chain(private).find(|places| places.count() > 1);
-        let places = places.ok_or_else(|| {
+        let places = topology::several_places(machine, allowed).ok_or_else(|| {
             Fault::input("as far as is known, all processors that are allowed have the same caches")
         })?;
         // Memories have caches in front of them.
@@ -38,7 +35,7 @@ impl Ground {
 
     /// Those of this machine.
     pub fn here() -> Outcome<Ground> {
-        Ground::of(&Topology::of_this_machine(), &crate::topology::allowed())
+        Ground::of(&Topology::of_this_machine(), &topology::allowed())
     }
 
     /// The places.
@@ -60,7 +57,7 @@ impl Ground {
     pub(super) fn pool(&self, placement: Placement, workers: usize) -> Outcome<Pool> {
         let builder = Pool::builder().workers(workers);
         let builder = match placement {
-            Placement::Undivided => builder.places(Places::undivided(&crate::topology::allowed())),
+            Placement::Undivided => builder.places(Places::undivided(&topology::allowed())),
             _ => builder.places(self.places.clone()).affinity(Affinity::Place),
         };
         builder.build().map_err(|error| Fault::run(error.to_string()))

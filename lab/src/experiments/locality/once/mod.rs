@@ -1,8 +1,10 @@
 //! One measurement, made once, in this process: what the experiment starts as a child, so that workers and memory are fresh.
 
 mod ground;
+mod mailboxes;
 mod multiply;
 mod placement;
+mod shared_deques;
 mod sort;
 mod stress;
 mod subject;
@@ -15,6 +17,7 @@ use locksley::{Scope, Worker};
 use serde::{Deserialize, Serialize};
 
 use crate::fault::{Fault, Outcome};
+use shared_deques::Task;
 
 /// What a child found. The answer was right.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -31,6 +34,8 @@ pub struct Finding {
 struct Timed {
     seconds: f64,
     tasks: u64,
+    /// Those that were taken out of a place otherwise than by the pool.
+    out_of_place: u64,
 }
 
 /// How a computation places its tasks.
@@ -49,10 +54,36 @@ impl Case {
         (best, turn): (usize, usize),
         task: impl FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     ) {
-        match self.placement.place(best, turn, self.places, self.seed) {
-            Some(place) => scope.spawn_near(worker, place, task),
-            None => scope.spawn_on(worker, task),
+        match (self.placement, self.place(best, turn)) {
+            (Placement::Mailboxes, Some(place)) => mailboxes::spawn(worker, scope, place, task),
+            (_, Some(place)) => scope.spawn_near(worker, place, task),
+            (_, None) => scope.spawn_on(worker, task),
         }
+    }
+
+    /// Runs tasks that wait for nothing, each with the two numbers of [`spawn`](Self::spawn). Returns how many were taken out of a place
+    /// otherwise than by the pool.
+    fn run<'t>(
+        &self,
+        worker: &Worker,
+        tasks: impl Iterator<Item = ((usize, usize), Task<'t>)>,
+    ) -> u64 {
+        if self.placement == Placement::SharedDeques {
+            let placed = tasks.map(|((best, turn), task)| {
+                (self.place(best, turn).expect("it places all tasks"), task)
+            });
+            return shared_deques::run(worker, self.places, placed);
+        }
+        worker.scope(|worker, scope| {
+            tasks.for_each(|(where_to, task)| {
+                self.spawn(worker, scope, where_to, |_, _| task());
+            });
+        });
+        0
+    }
+
+    fn place(&self, best: usize, turn: usize) -> Option<usize> {
+        self.placement.place(best, turn, self.places, self.seed)
     }
 }
 
@@ -64,6 +95,12 @@ pub fn measure(
     workers: usize,
     seed: u64,
 ) -> Outcome<Finding> {
+    if !placement.suits(subject.kind) {
+        let (placement, kind) = (placement.name(), subject.kind.name());
+        return Err(Fault::input(format!(
+            "the tasks of {kind} wait for others, which {placement} cannot have"
+        )));
+    }
     let pool = ground.pool(placement, workers)?;
     let case = Case { placement, places: ground.places().count(), seed };
     let timed = pool.run(|worker| match subject.kind {
@@ -71,11 +108,12 @@ pub fn measure(
         Kind::Sort => sort::measure(worker, &case, subject.size),
         Kind::Multiply => multiply::measure(worker, &case, subject.size),
     });
-    let Timed { seconds, tasks } = timed.map_err(|why| {
+    let Timed { seconds, tasks, out_of_place } = timed.map_err(|why| {
         let (placement, kind) = (placement.name(), subject.kind.name());
         Fault::run(format!("{kind} {}, placement {placement}: {why}", subject.size))
     })?;
-    Ok(Finding { seconds, tasks, out_of_place: pool.stats().total().out_of_place })
+    let out_of_place = out_of_place + pool.stats().total().out_of_place;
+    Ok(Finding { seconds, tasks, out_of_place })
 }
 
 #[cfg(test)]
@@ -100,7 +138,12 @@ mod tests {
                 ] {
                     for workers in [1, places] {
                         let subject = Subject::find(kind, size).unwrap();
-                        let finding = measure(&ground, placement, subject, workers, 5).unwrap();
+                        let finding = measure(&ground, placement, subject, workers, 5);
+                        if !placement.suits(subject.kind) {
+                            assert!(matches!(finding, Err(Fault::Input(_))));
+                            continue;
+                        }
+                        let finding = finding.unwrap();
                         assert!(
                             finding.seconds > 0.0
                                 && finding.out_of_place <= 2 * finding.tasks + 300

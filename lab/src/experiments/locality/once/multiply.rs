@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use locksley::Worker;
 
-use super::{Case, Timed};
+use super::{Case, Task, Timed};
 use crate::random::Random;
 
 /// Rows and columns of a block.
@@ -37,7 +37,7 @@ pub(super) fn measure(worker: &Worker, case: &Case, size: u64) -> Result<Timed, 
     let (a, b) = (Matrix::random(size, &mut random), Matrix::random(size, &mut random));
     let blocks = size.div_ceil(BLOCK);
     let start = Instant::now();
-    let product = multiply(worker, case, &a, &b);
+    let (product, out_of_place) = multiply(worker, case, &a, &b);
     let seconds = start.elapsed().as_secs_f64();
     // Freivalds ("Probabilistic machines can use less running time", 1977): a wrong product passes for one random vector with a
     // probability of one half at the most.
@@ -47,23 +47,22 @@ pub(super) fn measure(worker: &Worker, case: &Case, size: u64) -> Result<Timed, 
             return Err("the product is wrong".to_owned());
         }
     }
-    Ok(Timed { seconds, tasks: (blocks * blocks) as u64 })
+    Ok(Timed { seconds, tasks: (blocks * blocks) as u64, out_of_place })
 }
 
-fn multiply(worker: &Worker, case: &Case, a: &Matrix, b: &Matrix) -> Matrix {
+/// Also returns how many tasks were taken out of a place otherwise than by the pool.
+fn multiply(worker: &Worker, case: &Case, a: &Matrix, b: &Matrix) -> (Matrix, u64) {
     let (size, blocks) = (a.size, a.size.div_ceil(BLOCK));
     let mut elements = vec![0; size * size];
-    worker.scope(|worker, scope| {
-        for (row, rows) in elements.chunks_mut(BLOCK * size).enumerate() {
-            let best = row * case.places / blocks;
-            for (column, mut block) in columns(rows, size).into_iter().enumerate() {
-                case.spawn(worker, scope, (best, column), move |_, _| {
-                    fill(&mut block, a, b, (row * BLOCK, column * BLOCK));
-                });
-            }
-        }
+    let tasks = elements.chunks_mut(BLOCK * size).enumerate().flat_map(|(row, rows)| {
+        let best = row * case.places / blocks;
+        columns(rows, size).into_iter().enumerate().map(move |(column, mut block)| {
+            let task = move || fill(&mut block, a, b, (row * BLOCK, column * BLOCK));
+            ((best, column), Box::new(task) as Task<'_>)
+        })
     });
-    Matrix { size, elements }
+    let out_of_place = case.run(worker, tasks);
+    (Matrix { size, elements }, out_of_place)
 }
 
 /// Rows of so many elements, as blocks: of each row one stretch.

@@ -1,5 +1,6 @@
 //! Where tasks are put.
 
+use super::Kind;
 use crate::fault::{Fault, Outcome};
 use crate::random::mix;
 
@@ -13,6 +14,10 @@ pub enum Placement {
     Worst,
     /// At places by chance.
     Random,
+    /// Where what they need is, and with the spawning worker's own tasks as well: the first to come to one runs it.
+    Mailboxes,
+    /// Where what they need is, in one deque for each place.
+    SharedDeques,
     /// Nobody says.
     Ignorant,
     /// Nobody says, and the pool has one place.
@@ -21,10 +26,12 @@ pub enum Placement {
 
 impl Placement {
     /// All of them, in the order of their turns.
-    pub const ALL: [Placement; 5] = [
+    pub const ALL: [Placement; 7] = [
         Placement::Best,
         Placement::Worst,
         Placement::Random,
+        Placement::Mailboxes,
+        Placement::SharedDeques,
         Placement::Ignorant,
         Placement::Undivided,
     ];
@@ -35,6 +42,8 @@ impl Placement {
             Placement::Best => "best",
             Placement::Worst => "worst",
             Placement::Random => "random",
+            Placement::Mailboxes => "mailboxes",
+            Placement::SharedDeques => "shared-deques",
             Placement::Ignorant => "ignorant",
             Placement::Undivided => "undivided",
         }
@@ -48,6 +57,12 @@ impl Placement {
                 "tasks that use the same data go to different places, one after the other"
             }
             Placement::Random => "tasks go to places by chance",
+            Placement::Mailboxes => {
+                "as the best, but each task is also with the own ones of the worker that spawns it, for whoever comes first (Acar, Blelloch and Blumofe 2000)"
+            }
+            Placement::SharedDeques => {
+                "as the best, but by a scheduler with one deque for each place, which its workers share (LASSI)"
+            }
             Placement::Ignorant => {
                 "no place is named; the workers are divided into places and bound all the same"
             }
@@ -55,6 +70,11 @@ impl Placement {
                 "no place is named; the pool has one place, and its workers are not bound"
             }
         }
+    }
+
+    /// Whether tasks of this kind can be put like this: shared deques have none that wait for others.
+    pub fn suits(self, kind: Kind) -> bool {
+        self != Placement::SharedDeques || kind != Kind::Sort
     }
 
     /// The placement of that name.
@@ -69,7 +89,7 @@ impl Placement {
     /// after the other. `None` where nobody says.
     pub(super) fn place(self, best: usize, turn: usize, places: usize, seed: u64) -> Option<usize> {
         match self {
-            Placement::Best => Some(best),
+            Placement::Best | Placement::Mailboxes | Placement::SharedDeques => Some(best),
             Placement::Worst => Some((best + turn) % places),
             Placement::Random => {
                 let random = mix(seed ^ mix((best as u64) << 32 | turn as u64));

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use locksley::Worker;
 
-use super::{Case, Timed};
+use super::{Case, Task, Timed};
 use crate::random::Random;
 
 /// How often each array is gone through, for each worker of a place.
@@ -26,27 +26,25 @@ pub(super) fn measure(worker: &Worker, case: &Case, size: u64) -> Result<Timed, 
     let once = arrays.iter().map(|array| go_through(array)).fold(0, u64::wrapping_add);
     go_through_all(worker, case, &arrays, 1);
     let start = Instant::now();
-    let total = go_through_all(worker, case, &arrays, each);
+    let (total, out_of_place) = go_through_all(worker, case, &arrays, each);
     let seconds = start.elapsed().as_secs_f64();
     if total != once.wrapping_mul(each as u64) {
         return Err("the sum over all arrays is wrong".to_owned());
     }
-    Ok(Timed { seconds, tasks: (each * case.places) as u64 })
+    Ok(Timed { seconds, tasks: (each * case.places) as u64, out_of_place })
 }
 
-fn go_through_all(worker: &Worker, case: &Case, arrays: &[Vec<u32>], times: usize) -> u64 {
+/// Returns the sum over all of them, and how many tasks were taken out of a place otherwise than by the pool.
+fn go_through_all(worker: &Worker, case: &Case, arrays: &[Vec<u32>], times: usize) -> (u64, u64) {
     let total = AtomicU64::new(0);
-    worker.scope(|worker, scope| {
-        for turn in 0..times {
-            for (own, array) in arrays.iter().enumerate() {
-                let total = &total;
-                case.spawn(worker, scope, (own, turn), move |_, _| {
-                    total.fetch_add(go_through(array), Ordering::Relaxed);
-                });
-            }
-        }
+    let add = |array: &Vec<u32>| _ = total.fetch_add(go_through(array), Ordering::Relaxed);
+    let add = &add;
+    let tasks = (0..times).flat_map(|turn| {
+        let all = arrays.iter().enumerate();
+        all.map(move |(own, array)| ((own, turn), Box::new(move || add(array)) as Task<'_>))
     });
-    total.into_inner()
+    let out_of_place = case.run(worker, tasks);
+    (total.into_inner(), out_of_place)
 }
 
 /// The paper's arithmetic over every element: a sum and a product.
