@@ -3,9 +3,9 @@
 mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Barrier};
 use std::thread;
 
 use common::{AlwaysAsleep, Confined, Restless, Sleepy, message};
@@ -301,26 +301,26 @@ fn a_worker_takes_first_what_was_sent_to_its_place() {
     }
 }
 
-/// Both workers always have something that was sent to their places. They come to what was sent to all, and to each of them, too.
+/// A worker comes to what was sent to all, and to itself alone, though there is always something that was sent to its place.
 #[test]
-fn places_that_send_to_each_other_keep_nobody_from_the_rest() {
-    fn send_on(worker: &Worker, stop: Arc<AtomicBool>) {
-        if !stop.load(Ordering::Acquire) {
-            worker.spawn_near(1 - worker.place(), move |worker| send_on(worker, stop));
-        }
-    }
+fn what_is_sent_to_a_place_keeps_nobody_from_the_rest() {
     for governor in governors() {
         let pool = governor(divided(&[1, 1])).build().unwrap();
-        let stop = Arc::new(AtomicBool::new(false));
-        for n in 0..100 {
-            let stop = Arc::clone(&stop);
-            pool.spawn_near(n % 2, move |worker| send_on(worker, stop));
+        let [first, _second] = [0, 1].map(|worker| hold(&pool, worker));
+        let (sender, receiver) = channel();
+        let task = |name: &'static str| {
+            let sender = sender.clone();
+            move |_: &Worker| sender.send(name).unwrap()
+        };
+        (0..500).for_each(|_| pool.spawn_near(0, task("near")));
+        pool.spawn(task("to all"));
+        pool.spawn_at(0, task("to one"));
+        first.send(()).unwrap();
+        let order: Vec<_> = (0..502).map(|_| receiver.recv().unwrap()).collect();
+        for name in ["to all", "to one"] {
+            let position = order.iter().position(|&it| it == name).unwrap();
+            assert!(position < 250, "{name}: {position}");
         }
-        for round in 0..20 {
-            assert_eq!(pool.run(|_| round), round);
-            assert_eq!(pool.broadcast(Worker::index), [0, 1]);
-        }
-        stop.store(true, Ordering::Release);
     }
 }
 
