@@ -1,6 +1,7 @@
 //! The experiments, one folder each.
 
 pub mod alternatives;
+mod cells;
 pub mod channels;
 pub mod cliff;
 pub mod corun;
@@ -9,6 +10,7 @@ pub mod forkjoin;
 pub mod intervals;
 mod journal;
 pub mod locality;
+pub mod missing;
 pub mod neighbour;
 pub mod rayon;
 pub mod scatter;

@@ -14,6 +14,7 @@ pub mod forkjoin;
 pub mod intervals;
 pub mod locality;
 mod marks;
+mod missing;
 pub mod neighbour;
 mod page;
 mod percentiles;

@@ -6,18 +6,20 @@ use locksley::{Pool, PoolBuilder};
 use super::Crew;
 use crate::topology;
 
-/// A pool of `workers` as programs get it. All of them have started when it is built.
-pub(super) fn pool(workers: usize) -> Result<Pool, String> {
-    Pool::builder().workers(workers).build().map_err(|error| error.to_string())
+/// A pool of `workers`, its builder `configured`. All of them have started when it is built.
+pub(super) fn pool(
+    workers: usize,
+    configured: impl FnOnce(PoolBuilder) -> PoolBuilder,
+) -> Result<Pool, String> {
+    configured(Pool::builder().workers(workers)).build().map_err(|error| error.to_string())
 }
 
-/// A pool of `workers`, its builder `configured`. All of them have started when it is built.
+/// The same, for fork and join.
 pub(super) fn start(
     workers: usize,
     configured: impl FnOnce(PoolBuilder) -> PoolBuilder,
 ) -> Result<Crew, String> {
-    let pool = configured(Pool::builder().workers(workers)).build();
-    pool.map(Crew::Locksley).map_err(|error| error.to_string())
+    pool(workers, configured).map(Crew::Locksley)
 }
 
 /// As [`start`], with several places, though they be private caches, where the machine has several of any kind.

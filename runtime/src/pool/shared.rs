@@ -89,6 +89,9 @@ pub(crate) struct Rules {
     pub(crate) unplaced: Unplaced,
 }
 
+/// No job: what a worker runs that has made ready what it probably runs next.
+const NEXT: *mut Job = std::ptr::dangling_mut();
+
 /// What others may touch of one worker.
 pub(crate) struct Seat {
     thief: ChaseLevThief<Job>,
@@ -105,8 +108,8 @@ pub(crate) struct Seat {
     counters: CachePadded<Counters>,
     /// What the worker does. Read by hunters, and no part of any protocol.
     activity: CachePadded<AtomicU8>,
-    /// The stolen second half of a join that the worker is in, if all that it has in its deque lies below that. No part of what
-    /// decides who runs what.
+    /// The stolen second half of a join that the worker is in, if all that it has in its deque lies below that; or that it has made ready
+    /// what it probably runs next. No part of what decides who runs what.
     running: CachePadded<AtomicPtr<Job>>,
     clock: OnceLock<ThreadClock>,
     watch: OnceLock<ThreadWatch>,
@@ -232,8 +235,27 @@ impl Seat {
 
     /// Called by the worker, with null where there is none.
     pub(crate) fn now_runs(&self, job: *mut Job) {
-        // Relaxed: what is pushed later is published by the push, and this with it.
-        self.running.store(job, Ordering::Relaxed);
+        // Looked at first: hunters read it, and mostly it is null and stays that.
+        if self.running() != job {
+            // Relaxed: what is pushed later is published by the push, and this with it.
+            self.running.store(job, Ordering::Relaxed);
+        }
+    }
+
+    /// Called by the worker before it pushes a task that comes next if the one that it runs now waits.
+    pub(crate) fn is_to_run_next(&self) {
+        self.now_runs(NEXT);
+    }
+
+    /// The marks of its deque, if there is one task in it, which was pushed like that and not long ago.
+    pub(crate) fn is_about_to_run(&self) -> Option<(i64, i64)> {
+        let marks = self.marks().filter(|(oldest, end)| end - oldest == 1)?;
+        (self.running() == NEXT).then_some(marks)
+    }
+
+    /// Whether there seems to be nothing in its deque.
+    pub(crate) fn seems_empty(&self) -> bool {
+        self.marks().is_some_and(|(oldest, end)| oldest == end)
     }
 
     pub(crate) fn running(&self) -> *mut Job {
@@ -545,6 +567,12 @@ impl Shared {
         self.sleep.wake(worker);
     }
 
+    /// The same, a task of that scope.
+    pub(crate) fn send_task_to(&self, worker: usize, scope: NonNull<()>, task: NonNull<Job>) {
+        self.seats[worker].mailbox.send_on(scope.as_ptr(), task);
+        self.sleep.wake(worker);
+    }
+
     /// Hands a ready task to one worker, from outside; others may take it too.
     pub(crate) fn send_ready(&self, worker: usize, job: NonNull<Job>) {
         self.seats[worker].inbox.send(job);
@@ -589,6 +617,26 @@ impl Shared {
         }
         let run = |worker: &Worker| worker.shared().run_detached(|| task(worker));
         // SAFETY: it will be run once, because the pool is not closed before; it borrows nothing; its panic is caught.
+        Some(unsafe { HeapJob::into_job(run) })
+    }
+
+    /// The same for a job that is told when the pool's tasks are cancelled, as they are: it keeps the pool open, but is not waited for
+    /// before they are.
+    pub(crate) fn cancellable<F>(&self, task: F) -> Option<NonNull<Job>>
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
+        if !self.begin_task() {
+            return None;
+        }
+        let run = |worker: &Worker| {
+            let shared = worker.shared();
+            if let Err(payload) = unwind::halt(|| task(worker)) {
+                shared.report_panic(payload);
+            }
+            shared.end_task();
+        };
+        // SAFETY: as in `detached`.
         Some(unsafe { HeapJob::into_job(run) })
     }
 

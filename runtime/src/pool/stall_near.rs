@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::Pool;
-use super::stall::{Confined, wait_for};
+use super::stall::Confined;
 use crate::Worker;
 use crate::hunt::{Abp, Governor};
 use crate::places::Places;
-use crate::primitive::stepped::{self, Gate};
+use crate::primitive::stepped::{self, Gate, wait_for};
 
 const PARENTS: usize = 12;
 const CHILDREN: usize = 4;
