@@ -120,11 +120,12 @@ impl Worker {
         data: Box<dyn Any>,
     ) -> Self {
         let hunt = RefCell::new(Hunt::new(number, index, &shared));
+        let summons = shared.summons_of(number);
         Self {
             deque: ends.owner,
             index,
             shared,
-            summons: Summons::default(),
+            summons,
             hunt,
             mail: ends.mail,
             polls: Cell::new(0),
@@ -289,8 +290,8 @@ impl Worker {
     fn next(&self, done: &Flag) -> Option<Found> {
         if self.has_ready_stack() {
             if self.is_others_turn() {
-                let found =
-                    self.take_local().or_else(|| self.receive_from(self.quarter()?.inbox()));
+                let found = self.take_local().or_else(|| self.take_addressed_in_turn());
+                let found = found.or_else(|| self.receive_from(self.quarter()?.inbox()));
                 return found.or_else(|| self.receive_from(self.shared.inbox()));
             }
             self.resume_one();
@@ -610,12 +611,11 @@ impl Worker {
         let others_first = inbox.is_some_and(|it| !it.looks_empty()) && self.counts_a_poll();
         let letter = || self.take_mail();
         let sent = || self.receive_from(self.shared.inbox());
-        let found = match self.polls.get() / LOOK_ELSEWHERE_AFTER {
-            _ if !others_first => None,
-            turn if turn.is_multiple_of(2) => letter().or_else(sent),
-            _ => sent().or_else(letter),
-        };
-        found.or_else(|| self.take_addressed())
+        let found = others_first.then(|| {
+            let turn = self.polls.get() / LOOK_ELSEWHERE_AFTER;
+            if turn.is_multiple_of(2) { letter().or_else(sent) } else { sent().or_else(letter) }
+        });
+        found.flatten().or_else(|| self.take_addressed())
     }
 
     /// What its place has, if the pool has several.

@@ -7,6 +7,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use common::{AlwaysAsleep, Confined, Restless, Sleepy, message};
 use locksley::hunt::{Abp, Balanced, Bws};
@@ -339,16 +340,54 @@ fn with_one_place_nothing_is_out_of_it() {
     }
 }
 
+/// A guest may never come back to the pool that it has dropped.
+#[test]
+fn a_guest_that_drops_its_pool_leaves_nothing_at_another_place() {
+    let (done, is_done) = channel();
+    thread::spawn(move || {
+        let pool = divided(&[1, 1]).with_current_thread().build().unwrap();
+        let (here, is_here) = channel();
+        let (go_on, told) = channel();
+        pool.spawn_at(1, move |_| {
+            here.send(()).unwrap();
+            told.recv().unwrap();
+            done.send(()).unwrap();
+        });
+        is_here.recv().unwrap();
+        pool.spawn_near(1, move |_| go_on.send(()).unwrap());
+        drop(pool);
+    });
+    assert_eq!(is_done.recv_timeout(Duration::from_secs(20)), Ok(()));
+}
+
+/// Who looks once finds what was sent to another place, though it has never looked there before.
+#[test]
+fn who_looks_once_finds_what_was_sent_elsewhere() {
+    let pool = divided(&[1, 1]).build().unwrap();
+    let _held = hold(&pool, 1);
+    let (sender, receiver) = channel();
+    pool.run(|w| {
+        for n in 0..10 {
+            let sender = sender.clone();
+            w.spawn_near(1, move |_| sender.send(n).unwrap());
+        }
+        while w.run_one() {}
+    });
+    assert_eq!(receiver.try_iter().collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
+}
+
 #[test]
 fn a_loop_gives_each_place_the_same_items() {
     let pool = divided(&[1, 1]).build().unwrap();
-    for _ in 0..20 {
+    for turn in 0..20 {
         // Both workers are at a first item at the same time, so each is at that of its own part: the caller begins with that, and the
-        // rest lies where the other one has not been.
+        // rest lies where the other one has not been. Each is the caller in turn: a loop that knew nothing of places would give
+        // the caller the first item.
+        let caller = turn % 2;
         let barrier = Barrier::new(2);
         let at = [AtomicUsize::new(9), AtomicUsize::new(9)];
         pool.broadcast(|w| {
-            if w.index() > 0 {
+            if w.index() != caller {
                 return;
             }
             w.for_each_by_place(0..1000_usize, |n| {

@@ -150,12 +150,18 @@ fn method(record: &Record) -> String {
 <ul>
 <li>The programs are those of LASSI's study (Weibel, \"An Advanced Scheduler for Intervals\", 2010). Each measurement is made by a \
 process of its own with {} fresh workers, and its answer is checked.</li>
-<li>Cache stress: one array for each place, of nine tenths of its cache. A task adds and multiplies all the elements of one array, \
-once; in the paper, on places of four processors, a hundred times.</li>
+<li>Cache stress: one array for each place, of nine tenths of the least cache of one. A task adds and multiplies all the elements of one \
+array, once; in the paper, on places of four processors, a hundred times. There are as many tasks for each array, also where places \
+are of unequal size. Where nobody names a place, they are spawned in an order by chance: array by array, a worker would come to one of \
+them as if it had been placed there. The blocks of the product are spawned row by row.</li>
+<li>One worker fills all data before the time begins. So on a machine with several memories the best placement is the best for caches \
+only. Only cache stress is gone through once before.</li>
+<li>What hits and misses there were in caches is not read. On a simulated machine, whose caches are none, the figures say nothing.</li>
 <li>The placements take turns, in up to {} rotations through everything; figures are medians. <i>Out of place</i> is the share of \
-tasks that were taken out of the place where they lay, by workers of another one.</li>
-<li>The applications are those of the laboratory, in their quick sizes, and name no place. With places, the workers are divided into \
-those that are named above, but run where they like.</li>
+tasks that were taken out of the place where they lay, by workers of another one, while time was taken; with mailboxes, where each placed task \
+is two, it counts empty letters, and may exceed 100%.</li>
+<li>The applications are those of the laboratory, in their quick sizes, and name no place. Without places the pool has one \
+(<i>locksley-undivided</i>); with them (<i>locksley-places</i>) the workers are divided into those that are named above, but run where they like.</li>
 <li>Where the machine has one cache that all processors share, the places are those of private caches: then a place has one \
 worker, and the figures are not those of a machine with several caches that are shared.</li>
 </ul>",

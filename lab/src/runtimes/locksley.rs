@@ -1,6 +1,6 @@
 //! Starting a Locksley pool.
 
-use locksley::places::Topology;
+use locksley::places::{Places, Topology};
 use locksley::{Pool, PoolBuilder};
 
 use super::Crew;
@@ -22,6 +22,11 @@ pub(super) fn start(
     pool(workers, configured).map(Crew::Locksley)
 }
 
+/// As [`start`], with one place, whatever the machine has.
+pub(super) fn start_undivided(workers: usize) -> Result<Crew, String> {
+    start(workers, |builder| builder.places(Places::undivided(&topology::allowed())))
+}
+
 /// As [`start`], with several places, though they be private caches, where the machine has several of any kind.
 pub(super) fn start_in_places(workers: usize) -> Result<Crew, String> {
     let places = topology::several_places(&Topology::of_this_machine(), &topology::allowed());
@@ -29,4 +34,21 @@ pub(super) fn start_in_places(workers: usize) -> Result<Crew, String> {
         Some(places) => builder.places(places),
         None => builder,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_places_is_compared_with_what_has_none() {
+        let places = |crew: Result<Crew, String>| match crew {
+            Ok(Crew::Locksley(pool)) => pool.places().count(),
+            _ => panic!("it is a pool"),
+        };
+        assert_eq!(places(start_undivided(4)), 1);
+        let several = topology::several_places(&Topology::of_this_machine(), &topology::allowed());
+        let expected = several.map_or(1, |places| places.count());
+        assert_eq!(places(start_in_places(4)), expected);
+    }
 }

@@ -7,7 +7,8 @@ use crate::worker::Worker;
 impl Pool {
     /// Accepts a detached task for a place of this pool: its workers take it before others do.
     ///
-    /// It is a hint. If a worker of the place sleeps, it is woken; but if all of them are about something else for longer than a moment, and
+    /// It is a hint. If a worker of the place sleeps, it is woken (but no more workers than the pool's [size](Self::resize) allows; nor, if a worker of the pool sends it and another one there is
+    /// awake, than the governor's [limit](crate::hunt::Limit)); but if all of them are about something else for longer than a moment, and
     /// a worker of another place has nothing to do, that one takes the task, and
     /// [counts it](crate::meter::WorkerStats::out_of_place). Where the pool has one place, or a worker of the place is the caller, this is
     /// [`spawn`](Self::spawn). What is sent to one place is taken in the order in which it was sent.
@@ -75,7 +76,8 @@ impl Worker {
 
     /// [`join`](Self::join), the second task of which is for a place, as [`Pool::spawn_near`] has it. The first runs on this worker.
     ///
-    /// It costs more than a join: the second task has to be sent there. So it is for large tasks.
+    /// It costs more than a join: the second task has to be sent there. So it is for large tasks. In a pool whose workers run
+    /// [only what lies below](crate::Waiting::Below) while they wait, the hint does not count.
     ///
     /// # Panics
     /// If the pool has no such place; and as [`join`](Self::join).

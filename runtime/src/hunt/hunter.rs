@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::alternatives::take_more;
 use super::forbearance::Forbearance;
 use super::governor::{End, Hunter, Move};
-use super::near::{self, Near};
+use super::near::{self, Around, Near};
 use super::prospect::{Activity, Prospect};
 use super::untouched::Untouched;
 use super::victims::Victims;
@@ -156,7 +156,7 @@ impl Hunt {
             *failures += 1;
             if failures.is_multiple_of(INSIST_AFTER) {
                 self.insist(worker);
-                let found = settle_doubts(worker).or_else(|| self.search_inboxes(worker));
+                let found = settle_doubts(worker).or_else(|| self.search_inboxes(worker, true));
                 if found.is_some() {
                     return found;
                 }
@@ -165,9 +165,9 @@ impl Hunt {
         None
     }
 
-    /// One attempt: what was sent to this worker or its place; the pool's inbox, first and then once for as many victims as there are;
-    /// what was sent to other places and has been left there; or else one random victim, the nearer the likelier: its deque, and
-    /// then its inbox.
+    /// One attempt: what was sent to this worker or its place; the pool's inbox, first and then once for as many victims as there are; or
+    /// else one random victim: its deque, and then its inbox. Where there are several places, the nearer the likelier; and after the attempts
+    /// at home also what was sent to another place and has been left there.
     fn attempt(&mut self, worker: &Worker, failures: u64) -> Option<Found> {
         let mail = worker.take_mail().or_else(|| worker.take_addressed());
         if mail.is_some() {
@@ -180,14 +180,19 @@ impl Hunt {
             }
         }
         if let Some(quarter) = worker.quarter() {
-            let sent = self.take_from_places(worker, quarter, true);
+            let around = Around::of(worker, quarter);
+            let sent = self
+                .near
+                .place(&around, failures)
+                .and_then(|place| self.take_if_left(worker, place, true));
             if sent.is_some() {
                 return sent;
             }
-            self.victim = near::victim(&mut self.victims, quarter, worker, failures);
-            if !near::may_try(worker, self.victim?, failures) {
-                return None;
+            if self.near.is_due() {
+                // It may have asked there the last time.
+                self.insist(worker);
             }
+            self.victim = self.choose_near(worker, &around, failures);
         } else {
             self.victim = self.victims.choose(worker.shared().seats_taken());
         }
@@ -201,24 +206,41 @@ impl Hunt {
         })
     }
 
-    /// Looks everywhere, for a worker that goes on with something else if there is nothing.
+    /// The victim of an attempt where there are several places; none if the chosen one is left alone.
+    fn choose_near(
+        &mut self,
+        worker: &Worker,
+        around: &Around<'_>,
+        failures: u64,
+    ) -> Option<usize> {
+        let (victim, in_any_case) = self.near.victim(&mut self.victims, around, failures)?;
+        if near::is_far(worker, victim) {
+            if !in_any_case && !near::has_too_much(worker, victim) {
+                return None;
+            }
+            self.near.tries_far();
+        }
+        Some(victim)
+    }
+
+    /// Looks everywhere, for a worker that goes on with something else if there is nothing, and may not come back.
     pub(crate) fn look_once(&mut self, worker: &Worker) -> Option<Found> {
-        self.sweep(worker).or_else(|| {
+        self.sweep(worker, false).or_else(|| {
             // Whoever does this again and again must in the end get what a suspended owner keeps.
             let again = self.has_asked;
             self.insist(worker);
-            let found = again.then(|| self.sweep(worker)).flatten();
+            let found = again.then(|| self.sweep(worker, false)).flatten();
             found.or_else(|| settle_doubts(worker))
         })
     }
 
     /// One attempt each: the mailbox, the inboxes that this worker looks into first, and all other workers from a random one on:
-    /// their deques, and then their inboxes.
-    fn sweep(&mut self, worker: &Worker) -> Option<Found> {
+    /// their deques, and then their inboxes. Who is patient leaves what was sent to other places to these for a moment.
+    fn sweep(&mut self, worker: &Worker, is_patient: bool) -> Option<Found> {
         let received = worker.take_mail().or_else(|| receive(worker));
         let stolen =
             received.or_else(|| self.others(worker).find_map(|victim| self.steal(worker, victim)));
-        stolen.or_else(|| self.search_inboxes(worker))
+        stolen.or_else(|| self.search_inboxes(worker, is_patient))
     }
 
     /// All other workers, from a random one on; but near ones first.
@@ -233,23 +255,24 @@ impl Hunt {
     }
 
     /// Looks into the inboxes of all other workers and places, and not only at a glance.
-    fn search_inboxes(&mut self, worker: &Worker) -> Option<Found> {
+    fn search_inboxes(&mut self, worker: &Worker, is_patient: bool) -> Option<Found> {
         let sent = self.others(worker).find_map(|victim| take_sent(worker, victim));
-        sent.or_else(|| self.take_from_places(worker, worker.quarter()?, false))
+        let mut others = worker.quarter().map_or(&[][..], Quarter::others).iter();
+        sent.or_else(|| {
+            others.find_map(|&place| {
+                if is_patient {
+                    return self.take_if_left(worker, place, false);
+                }
+                take_from_place(worker, place)
+            })
+        })
     }
 
-    /// What was sent to another place than that of this worker, the nearest first, and was left there.
-    fn take_from_places(
-        &mut self,
-        worker: &Worker,
-        quarter: &Quarter,
-        at_a_glance: bool,
-    ) -> Option<Found> {
-        quarter.others().iter().find_map(|&place| {
-            let there = &worker.shared().quarters()[place];
-            let is_left = self.near.is_left(place, there, at_a_glance);
-            if is_left { take_from_place(worker, there) } else { None }
-        })
+    /// What was sent to another place than that of this worker, and was left there.
+    fn take_if_left(&mut self, worker: &Worker, place: usize, at_a_glance: bool) -> Option<Found> {
+        let there = &worker.shared().quarters()[place];
+        let is_left = self.near.is_left(place, there, at_a_glance);
+        if is_left { take_from_place(worker, place) } else { None }
     }
 
     fn steal(&mut self, worker: &Worker, victim: usize) -> Option<Found> {
@@ -343,7 +366,7 @@ impl Hunt {
             return None;
         }
         if !worker.shared().sleep().is_one_too_many() {
-            return self.sweep(worker);
+            return self.sweep(worker, true);
         }
         let is_beyond = worker.shared().sleep().is_beyond_the_size();
         let own = || worker.receive_from(worker.seat().inbox());
@@ -371,7 +394,7 @@ impl Hunt {
             if place == worker.place() {
                 return worker.receive_from(quarter.inbox());
             }
-            take_from_place(worker, quarter)
+            take_from_place(worker, place)
         });
         if sent.is_some() {
             return sent;
@@ -465,8 +488,8 @@ fn take_sent(worker: &Worker, victim: usize) -> Option<Found> {
 }
 
 /// What was sent to a place that is not this worker's.
-fn take_from_place(worker: &Worker, quarter: &Quarter) -> Option<Found> {
-    let found = worker.receive_from(quarter.inbox());
+fn take_from_place(worker: &Worker, place: usize) -> Option<Found> {
+    let found = worker.receive_from(worker.shared().quarters()[place].inbox());
     worker.counters().out_of_place.add(u64::from(found.is_some()));
     found
 }
@@ -491,14 +514,14 @@ fn settle_doubts(worker: &Worker) -> Option<Found> {
     worker.doubts().settle().then(|| worker.take_own()).flatten()
 }
 
-/// Goes to a processor where no peer that is awake was last, if there is one.
+/// Goes to a processor where no peer that is awake was last, if there is one; to one of its place, if it can.
 fn move_away(worker: &Worker) {
-    let shared = worker.shared();
-    let may_be_free = |&&processor: &&usize| {
-        shared.may_run_on(worker.seat_index(), processor) && !is_taken(processor, worker)
-    };
-    let free = shared.processor_ids().iter().find(may_be_free);
-    if let Some(&free) = free
+    let (shared, seat) = (worker.shared(), worker.seat_index());
+    let is_free =
+        |processor: &usize| shared.may_run_on(seat, *processor) && !is_taken(*processor, worker);
+    let all = || shared.processor_ids().iter().copied();
+    let here = all().find(|it| shared.is_in_place(worker.place(), *it) && is_free(it));
+    if let Some(free) = here.or_else(|| all().find(is_free))
         && worker.seat().processor() != Some(free)
         && shared.moves_workers()
     {

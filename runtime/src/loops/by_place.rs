@@ -9,7 +9,8 @@ use crate::worker::Worker;
 /// and the first of them, if it writes what was never touched, brings it into the memory next to the place.
 ///
 /// Within a place the items are divided as ever. Workers of other places help when they have nothing to do, and leave each
-/// place what it can be expected to do itself. Where there is one place this is [`for_each`](super::for_each).
+/// place what it can be expected to do itself. Where there is one place this is [`for_each`](super::for_each); and in a pool whose workers
+/// run [only what lies below](crate::Waiting::Below) while they wait, the places do not count.
 ///
 /// # Panics
 /// As [`for_each`](super::for_each).

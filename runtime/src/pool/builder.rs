@@ -63,7 +63,11 @@ pub enum Affinity {
     /// [stand-ins](PoolBuilder::stand_ins), those of the process. A thread that joins the pool stays where it is.
     ///
     /// What is in the caches stays near then. But where other programs have all processors of a place, its workers wait for
-    /// their turns there, and do not go to another place.
+    /// their turns there, and do not go to another place; and what was sent to the place may wait with the one worker that was woken for it,
+    /// though there is an idle processor elsewhere, if all workers of other places sleep.
+    ///
+    /// What a task starts on such a worker, a thread or a process, is bound as the worker is. So is the child if the task forks: what it
+    /// may use are then the processors of one place. Whether the system has done it is not told.
     Place,
 }
 
@@ -178,16 +182,20 @@ impl PoolBuilder {
     }
 
     /// How the workers are divided into places. If not set: as [`Places::found`] divides the processors that the process may use,
-    /// by the outermost cache or memory level with parts of at least two; so on most machines there is one place.
+    /// by the outermost cache or memory level with parts of at least two, if each part gets two workers at least, or else there is one place; so on
+    /// most machines there is one.
     ///
     /// Each place gets as many workers as its share of the processors, and neighbours by [index](crate::Worker::index) are in the
-    /// same place; with fewer workers than places, some places have none. A worker looks for work in its own place first,
+    /// same place; with fewer workers than places that are given, some places have none. A worker looks for work in its own place first,
     /// then in near places, then in far ones, and leaves what there is in another place to the workers there, as long as they may be expected
-    /// to take it; for about a tenth of a millisecond at the most. How many tasks are taken out of their places:
+    /// to take it: for about a tenth of a millisecond, if it has nothing else to do; and not for ever, if it has. (As long as there is
+    /// nobody who looks, because so many are awake as the governor's limit or the pool's size allows, it stays as long as what is pushed:
+    /// see [`Limit`](crate::hunt::Limit).) How many tasks are taken out of their places:
     /// [`WorkerStats::out_of_place`](crate::meter::WorkerStats::out_of_place). What goes to a place is said by [`Pool::spawn_near`] and its kin, and
     /// by [`Worker::for_each_by_place`](crate::Worker::for_each_by_place).
     ///
-    /// Workers belong to a place, but may run anywhere, unless they are bound to its processors ([`Affinity::Place`]).
+    /// Workers belong to a place, but may run anywhere, unless they are bound to its processors ([`Affinity::Place`]): by default a place is who
+    /// works together, and near in the machine as far as the kernel keeps it so.
     ///
     /// # Examples
     /// ```

@@ -1,5 +1,6 @@
 //! The places of a pool: which worker belongs to which, what is sent to each, and who is near to whom.
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
@@ -40,7 +41,7 @@ pub enum Unplaced {
     Stays,
     /// To each place in turn, as LASSI has it (Weibel, "An Advanced Scheduler for Intervals", 2010, "Locality-Aware
     /// Intervals API"). That is said of tasks that are spawned, detached or into a scope, and not of those that are to begin in
-    /// order; nor of joins, loops and futures.
+    /// order; nor of joins, loops and futures; nor of scopes that are waited for by who runs [only what lies below](crate::Waiting::Below).
     RoundRobin,
 }
 
@@ -70,6 +71,12 @@ pub(crate) struct Quarter {
 impl Quarter {
     pub(crate) fn workers(&self) -> &[usize] {
         &self.workers
+    }
+
+    /// The same: they are neighbours.
+    fn range(&self) -> Range<usize> {
+        let (first, last) = (self.workers.first(), self.workers.last());
+        first.zip(last).map_or(0..0, |(&first, &last)| first..last + 1)
     }
 
     pub(crate) fn inbox(&self) -> &Inbox<Job> {
@@ -116,7 +123,14 @@ fn found(workers: usize, allowed: &[usize]) -> Places {
     if workers < 2 || allowed.len() < 4 {
         return Places::undivided(&allowed);
     }
-    Places::found(machine(), &allowed)
+    with_company(Places::found(machine(), &allowed), workers, &allowed)
+}
+
+/// The places, if each gets two workers at least; or else one: who is alone in a place has nobody there to share anything with.
+fn with_company(places: Places, workers: usize, allowed: &ProcessorSet) -> Places {
+    let of_worker = divide(&places, workers);
+    let has_two = |place| of_worker.iter().filter(|&&it| it == place).count() >= 2;
+    if (0..places.count()).all(has_two) { places } else { Places::undivided(allowed) }
 }
 
 /// The place of each worker: each place gets as many as its share of the processors, and neighbours are in the same place.
@@ -151,6 +165,11 @@ impl Shared {
         &self.division().places
     }
 
+    /// For another pool that is to have the same ones.
+    pub(super) fn places_to_keep(&self) -> Arc<Places> {
+        Arc::clone(&self.division().places)
+    }
+
     /// The place of the worker in that seat; of a stand-in nobody says it.
     pub(crate) fn place_of(&self, seat: usize) -> Option<usize> {
         self.division().of_worker.get(seat).copied()
@@ -179,7 +198,7 @@ impl Shared {
 
     fn send_to_quarter(&self, quarter: &Quarter, job: NonNull<Job>, summons: Option<&Summons>) {
         quarter.inbox.send(job);
-        self.sleep().work_was_addressed_to_some(&quarter.workers, summons);
+        self.sleep().work_was_addressed_to_some(quarter.range(), summons);
     }
 
     /// The place for a task for which none is named, if that goes round.
@@ -206,6 +225,17 @@ impl Shared {
         // Stand-ins are not bound.
         let is_bound = self.stand_ins().affinity() == Affinity::Place && seat < self.workers();
         !is_bound || self.processors_of(seat).contains(processor)
+    }
+
+    /// The summons of that worker: who is in its place is woken first.
+    pub(crate) fn summons_of(&self, worker: usize) -> Summons {
+        let here = self.place_of(worker).and_then(|place| self.quarters().get(place));
+        here.map_or_else(Summons::default, |here| Summons::with_neighbours(here.range()))
+    }
+
+    /// Whether the processor is one of that place.
+    pub(crate) fn is_in_place(&self, place: usize, processor: usize) -> bool {
+        self.places().sets()[place].contains(processor)
     }
 
     fn processors_of(&self, worker: usize) -> &ProcessorSet {
@@ -281,6 +311,19 @@ mod tests {
     }
 
     #[test]
+    fn places_that_were_found_have_two_workers_each() {
+        let l3 = |processors| Region::new(Kind::L3, ProcessorSet::from_iter(processors));
+        let machine = Topology::of((0..10).collect(), [l3(0..4), l3(4..8), l3(8..10)]);
+        let allowed = machine.processors();
+        let places = Places::found(&machine, allowed);
+        assert_eq!(places.count(), 3);
+        let count = |workers| with_company(places.clone(), workers, allowed).count();
+        for (workers, expected) in [(1, 1), (2, 1), (4, 1), (8, 1), (9, 1), (10, 3), (20, 3)] {
+            assert_eq!(count(workers), expected, "{workers}");
+        }
+    }
+
+    #[test]
     fn a_pool_whose_places_are_not_given_reads_no_machine_for_few_processors() {
         let division = Division::new(None, 8, &[0, 3, 5]);
         assert_eq!(division.places.sets(), ["0,3,5".parse().unwrap()]);
@@ -296,7 +339,7 @@ mod tests {
         let places = Places::given(machine.processors(), pairs).unwrap();
         let of_worker = [0, 0, 1, 2, 3, 3, 5];
         let quarter = quarter(&machine, &places, &of_worker, 3);
-        assert_eq!(*quarter.workers, [4, 5]);
+        assert_eq!((&*quarter.workers, quarter.range()), (&[4, 5][..], 4..6));
         assert_eq!(*quarter.others, [4, 5, 0, 1, 2]);
         assert_eq!(
             quarter.rings.iter().map(|ring| &**ring).collect::<Vec<_>>(),

@@ -270,7 +270,8 @@ impl Pool {
     /// Accepts a detached task: it will run, whatever becomes of the caller and of this handle.
     ///
     /// A worker of this pool puts it with its own tasks; from elsewhere, tasks are taken in the order in which they were
-    /// sent (with several workers, one that was taken later may be run sooner). If the task panics, the payload goes to the pool's [`panic_handler`](PoolBuilder::panic_handler).
+    /// sent (with several workers, one that was taken later may be run sooner). Where tasks [go round](Unplaced::RoundRobin) the pool's places, it goes to
+    /// the next place, and the order is that within a place. If the task panics, the payload goes to the pool's [`panic_handler`](PoolBuilder::panic_handler).
     ///
     /// # Examples
     /// ```

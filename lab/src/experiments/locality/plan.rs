@@ -13,7 +13,7 @@ const ROWS: (u64, u64) = (2048, 768);
 /// What stands for all applications on the command line.
 const APPS: &str = "apps";
 /// The runtimes on which they are measured: without places, and with them.
-pub const RUNTIMES: [&str; 2] = ["locksley", "locksley-places"];
+pub const RUNTIMES: [&str; 2] = ["locksley-undivided", "locksley-places"];
 
 /// What the command line may choose.
 #[derive(Debug, Clone, Default)]

@@ -20,7 +20,8 @@ pub(crate) fn huge_page() -> Option<usize> {
     };
     let are_had =
         ["[always]", "[madvise]"].iter().any(|it| of("enabled").unwrap_or_default().contains(it));
-    are_had.then(|| of("hpage_pmd_size")?.trim().parse().ok()).flatten()
+    let bytes: Option<usize> = are_had.then(|| of("hpage_pmd_size")?.trim().parse().ok()).flatten();
+    bytes.filter(|&bytes| bytes > 0)
 }
 
 /// Asks for huge pages in a range of addresses, which begins and ends with a page.

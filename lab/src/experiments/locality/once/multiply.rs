@@ -1,7 +1,5 @@
 //! Block matrix multiplication: tasks for the blocks of one row use the same rows of the first matrix.
 
-use std::time::Instant;
-
 use locksley::Worker;
 
 use super::{Case, Task, Timed};
@@ -31,14 +29,12 @@ impl Matrix {
 }
 
 /// Of matrices with `size` rows.
-pub(super) fn measure(worker: &Worker, case: &Case, size: u64) -> Result<Timed, String> {
+pub(super) fn measure(worker: &Worker, case: &Case<'_>, size: u64) -> Result<Timed, String> {
     let size = usize::try_from(size).map_err(|_| "no matrix is so large")?;
     let mut random = Random::new(case.seed);
     let (a, b) = (Matrix::random(size, &mut random), Matrix::random(size, &mut random));
     let blocks = size.div_ceil(BLOCK);
-    let start = Instant::now();
-    let (product, out_of_place) = multiply(worker, case, &a, &b);
-    let seconds = start.elapsed().as_secs_f64();
+    let ((product, taken_out), time) = case.time(|| multiply(worker, case, &a, &b));
     // Freivalds ("Probabilistic machines can use less running time", 1977): a wrong product passes for one random vector with a
     // probability of one half at the most.
     for _ in 0..20 {
@@ -47,18 +43,20 @@ pub(super) fn measure(worker: &Worker, case: &Case, size: u64) -> Result<Timed, 
             return Err("the product is wrong".to_owned());
         }
     }
-    Ok(Timed { seconds, tasks: (blocks * blocks) as u64, out_of_place })
+    Ok(Timed { tasks: (blocks * blocks) as u64, ..time }.with(taken_out))
 }
 
 /// Also returns how many tasks were taken out of a place otherwise than by the pool.
-fn multiply(worker: &Worker, case: &Case, a: &Matrix, b: &Matrix) -> (Matrix, u64) {
+fn multiply(worker: &Worker, case: &Case<'_>, a: &Matrix, b: &Matrix) -> (Matrix, u64) {
     let (size, blocks) = (a.size, a.size.div_ceil(BLOCK));
     let mut elements = vec![0; size * size];
     let tasks = elements.chunks_mut(BLOCK * size).enumerate().flat_map(|(row, rows)| {
         let best = row * case.places / blocks;
         columns(rows, size).into_iter().enumerate().map(move |(column, mut block)| {
             let task = move || fill(&mut block, a, b, (row * BLOCK, column * BLOCK));
-            ((best, column), Box::new(task) as Task<'_>)
+            // The second number is another one for each task, and goes round the places by the columns.
+            let turn = column + row * blocks * case.places;
+            ((best, turn), Box::new(task) as Task<'_>)
         })
     });
     let out_of_place = case.run(worker, tasks);

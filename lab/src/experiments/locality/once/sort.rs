@@ -1,7 +1,5 @@
 //! Merge sort, as LASSI's study has it: who merges two halves finds them in the cache if they were sorted there.
 
-use std::time::Instant;
-
 use locksley::Worker;
 
 use super::{Case, Timed};
@@ -11,23 +9,21 @@ use crate::random::{Random, mix};
 const LEAF: usize = 1 << 15;
 
 /// Of `size` integers.
-pub(super) fn measure(worker: &Worker, case: &Case, size: u64) -> Result<Timed, String> {
+pub(super) fn measure(worker: &Worker, case: &Case<'_>, size: u64) -> Result<Timed, String> {
     let mut random = Random::new(case.seed);
     let length = usize::try_from(size).map_err(|_| "nobody has so many integers")?;
     let mut data: Vec<u32> = (0..length).map(|_| random.next_u64() as u32).collect();
     let mut scratch = vec![0; length];
     let expected = content(&data);
-    let start = Instant::now();
     let root = Node { places: (0, case.places), depth: 0, index: 0 };
-    let tasks = sort(worker, case, &mut data, &mut scratch, root);
-    let seconds = start.elapsed().as_secs_f64();
+    let (tasks, time) = case.time(|| sort(worker, case, &mut data, &mut scratch, root));
     if !data.is_sorted() {
         return Err("the integers are not in order".to_owned());
     }
     if content(&data) != expected {
         return Err("the integers are in order but not those of the input".to_owned());
     }
-    Ok(Timed { seconds, tasks, out_of_place: 0 })
+    Ok(Timed { tasks, ..time })
 }
 
 /// A sum that does not depend on the order.
@@ -67,7 +63,13 @@ impl Node {
 }
 
 /// Returns how many tasks there were.
-fn sort(worker: &Worker, case: &Case, data: &mut [u32], scratch: &mut [u32], node: Node) -> u64 {
+fn sort(
+    worker: &Worker,
+    case: &Case<'_>,
+    data: &mut [u32],
+    scratch: &mut [u32],
+    node: Node,
+) -> u64 {
     if data.len() <= LEAF {
         data.sort_unstable();
         return 0;
