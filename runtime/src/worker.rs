@@ -470,10 +470,10 @@ impl Worker {
         }
     }
 
-    /// The same for a task that has become ready by the one that is run here, and comes next if that one waits: for a moment
+    /// The same for a task that has become ready through the one that is run here, and comes next if that one waits: for a moment
     /// hunters leave it, if there is nothing else.
     pub(crate) fn push_next(&self, job: NonNull<Job>) {
-        self.seat().is_to_run_next();
+        self.seat().is_to_run_next(self.deque_end());
         self.push(job);
     }
 
@@ -510,6 +510,12 @@ impl Worker {
             Err(job) => self.execute(Found { job, from: self.index }),
         }
         abort.disarm();
+    }
+
+    /// Whether nothing waits for it but what it is about, and it comes back to look for more when it is done with that.
+    pub(crate) fn is_about_to_hunt(&self) -> bool {
+        let comes_back = !self.is_guest && !self.is_away.get();
+        comes_back && self.seat().seems_empty() && !self.has_ready_stack() && !self.has_mail()
     }
 
     /// Whether its tasks are kept in another deque than the built-in one.

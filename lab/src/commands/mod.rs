@@ -14,6 +14,7 @@ mod neighbour;
 mod rayon;
 mod repeat;
 mod report;
+mod results;
 mod rounds;
 mod run;
 mod scatter;

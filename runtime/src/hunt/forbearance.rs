@@ -3,37 +3,18 @@
 use std::time::{Duration, Instant};
 
 use crate::pool::Seat;
+use crate::primitive::spin_loop;
 
-/// What an interrupted hand-over costs, and more than most polls take that wake a task: to be taken by another worker, a task waits
-/// for about as long.
+/// What it costs to hand a task over, and more than most polls take that wake one.
 const MOMENT: Duration = Duration::from_micros(2);
 
-/// Since when tasks have been left alone.
-#[derive(Debug)]
-pub(super) struct Forbearance {
-    /// The marks of each deque in which there was such a task, and when it was first seen.
-    seen: Vec<Option<((i64, i64), Instant)>>,
-}
-
-impl Forbearance {
-    pub(super) fn new(seats: usize) -> Self {
-        Self { seen: vec![None; seats] }
+/// Whether the hunter passes by. If the worker there has one task only, which became ready through the one that it runs, the
+/// hunter waits for a moment; if there is such a task again then, but another one, the worker gets on by itself.
+pub(super) fn passes_by(seat: &Seat) -> bool {
+    let Some(next) = seat.is_about_to_run() else { return false };
+    let since = Instant::now();
+    while since.elapsed() < MOMENT {
+        spin_loop();
     }
-
-    /// Whether the hunter passes by: there is one task only, which became ready by the one that the worker runs, and this was first
-    /// seen a moment ago.
-    pub(super) fn passes_by(&mut self, victim: usize, seat: &Seat) -> bool {
-        let seen = &mut self.seen[victim];
-        let Some(marks) = seat.is_about_to_run() else {
-            *seen = None;
-            return false;
-        };
-        match *seen {
-            Some((before, since)) if before == marks => since.elapsed() < MOMENT,
-            _ => {
-                *seen = Some((marks, Instant::now()));
-                true
-            }
-        }
-    }
+    seat.is_about_to_run().is_some_and(|now| now != next)
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 #[cfg(feature = "alternatives")]
 use super::alternatives::take_more;
-use super::forbearance::Forbearance;
+use super::forbearance::passes_by;
 use super::governor::{End, Hunter, Move};
 use super::near::{self, Around, Near};
 use super::prospect::{Activity, Prospect};
@@ -63,7 +63,6 @@ pub(crate) struct Hunt {
     victim: Option<usize>,
     /// What lay in the deques when this worker became the lookout.
     untouched: Untouched,
-    forbearance: Forbearance,
     /// For how long the worker has slept in this hunt.
     slept: Duration,
     /// The worker's context switches that are accounted for.
@@ -83,7 +82,6 @@ impl Hunt {
             has_asked: false,
             victim: None,
             untouched: Untouched::new(shared.seats(), shared.quarters().len()),
-            forbearance: Forbearance::new(shared.seats()),
             slept: Duration::ZERO,
             switches: 0,
         }
@@ -197,8 +195,7 @@ impl Hunt {
             self.victim = self.victims.choose(worker.shared().seats_taken());
         }
         let victim = self.victim?;
-        let seat = worker.shared().seat(victim);
-        let passes_by = self.forbearance.passes_by(victim, seat);
+        let passes_by = passes_by(worker.shared().seat(victim));
         let stolen = if passes_by { None } else { self.steal(worker, victim) };
         stolen.or_else(|| {
             let looks_empty = worker.shared().seat(victim).inbox().looks_empty();

@@ -23,7 +23,7 @@ use crate::job::{HeapJob, Job, Line};
 use crate::latch::Flag;
 use crate::meter::{Counters, PoolStats, WorkerStats};
 use crate::os::{self, Assists, Processors, Standing, ThreadClock, ThreadWatch};
-use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Ordering};
+use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, CachePadded, Ordering};
 use crate::sleep::{Sleep, Summons};
 use crate::task::{Placement, Shelves};
 use crate::unwind::{self, AbortOnUnwind, Payload};
@@ -89,9 +89,6 @@ pub(crate) struct Rules {
     pub(crate) unplaced: Unplaced,
 }
 
-/// No job: what a worker runs that has made ready what it probably runs next.
-const NEXT: *mut Job = std::ptr::dangling_mut();
-
 /// What others may touch of one worker.
 pub(crate) struct Seat {
     thief: ChaseLevThief<Job>,
@@ -108,9 +105,11 @@ pub(crate) struct Seat {
     counters: CachePadded<Counters>,
     /// What the worker does. Read by hunters, and no part of any protocol.
     activity: CachePadded<AtomicU8>,
-    /// The stolen second half of a join that the worker is in, if all that it has in its deque lies below that; or that it has made ready
-    /// what it probably runs next. No part of what decides who runs what.
+    /// The stolen second half of a join that the worker is in, if all that it has in its deque lies below that. No part of what
+    /// decides who runs what.
     running: CachePadded<AtomicPtr<Job>>,
+    /// Where the task lies, or lay, that the worker last pushed as the one that it runs next; and a number that no recent one had.
+    next: CachePadded<AtomicU64>,
     clock: OnceLock<ThreadClock>,
     watch: OnceLock<ThreadWatch>,
 }
@@ -128,6 +127,7 @@ impl Seat {
             counters: CachePadded::default(),
             activity: CachePadded::default(),
             running: CachePadded::new(AtomicPtr::new(std::ptr::null_mut())),
+            next: CachePadded::new(AtomicU64::new(0)),
             clock: OnceLock::new(),
             watch: OnceLock::new(),
         }
@@ -235,22 +235,22 @@ impl Seat {
 
     /// Called by the worker, with null where there is none.
     pub(crate) fn now_runs(&self, job: *mut Job) {
-        // Looked at first: hunters read it, and mostly it is null and stays that.
-        if self.running() != job {
-            // Relaxed: what is pushed later is published by the push, and this with it.
-            self.running.store(job, Ordering::Relaxed);
-        }
+        // Relaxed: what is pushed later is published by the push, and this with it.
+        self.running.store(job, Ordering::Relaxed);
     }
 
-    /// Called by the worker before it pushes a task that comes next if the one that it runs now waits.
-    pub(crate) fn is_to_run_next(&self) {
-        self.now_runs(NEXT);
+    /// Called by the worker before it pushes, at that index, a task that it runs next if the one waits that it runs now.
+    pub(crate) fn is_to_run_next(&self, index: i64) {
+        // Relaxed: published by the push; and nobody but the worker writes it.
+        let pushed = (self.next.load(Ordering::Relaxed) >> 32).wrapping_add(1);
+        self.next.store(pushed << 32 | u64::from(index as u32), Ordering::Relaxed);
     }
 
-    /// The marks of its deque, if there is one task in it, which was pushed like that and not long ago.
-    pub(crate) fn is_about_to_run(&self) -> Option<(i64, i64)> {
-        let marks = self.marks().filter(|(oldest, end)| end - oldest == 1)?;
-        (self.running() == NEXT).then_some(marks)
+    /// Which task it is, if there is one in its deque only, and that was pushed like that.
+    pub(crate) fn is_about_to_run(&self) -> Option<u64> {
+        let (oldest, _) = self.marks().filter(|(oldest, end)| end - oldest == 1)?;
+        // Relaxed: no part of any protocol. An old one may lie where another one did that was pushed like that.
+        Some(self.next.load(Ordering::Relaxed)).filter(|&next| next as u32 == oldest as u32)
     }
 
     /// Whether there seems to be nothing in its deque.

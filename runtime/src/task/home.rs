@@ -53,7 +53,8 @@ fn place(worker: &Worker, job: NonNull<Job>, last: usize) {
 /// Whether neither this worker nor the one where it was last has anything else to do: then it is here for a moment, and
 /// whoever comes first takes it.
 fn may_stay(worker: &Worker, last: usize) -> bool {
-    worker.seat().seems_empty() && worker.shared().seat(last).activity() != Activity::Works
+    // One that sleeps is woken: pushes may leave that to others who are awake.
+    worker.is_about_to_hunt() && worker.shared().seat(last).activity() == Activity::Hunts
 }
 
 /// A task, and its word, which the caller pushes or sends; `None` if the pool has been closed.

@@ -55,9 +55,11 @@ impl<T> Ring<T> {
         // SAFETY: just allocated, with its layout at the beginning.
         unsafe { ring.write(this) };
         if cfg!(loom) {
+            // SAFETY: just made.
+            let first = unsafe { Self::first_slot(ring) };
             for slot in 0..slots {
                 // SAFETY: there are so many slots behind it.
-                let place = unsafe { Self::first_slot(ring).add(slot) };
+                let place = unsafe { first.add(slot) };
                 // SAFETY: ours alone; what the model checker keeps of a cell has to be there. In others there is nothing but the message.
                 unsafe { place.write(UnsafeCell::new(MaybeUninit::uninit())) };
             }

@@ -11,17 +11,13 @@ use crate::sync::line::{Place, Verdict, Waiters};
 /// A line, in which so many stand; those of them that `left` names have left, and are not swept yet.
 fn line_of(count: usize, left: &[usize]) -> (Arc<Waiters>, Vec<Place<'static>>) {
     let line = Arc::new(Waiters::new());
-    let mut places: Vec<_> = (0..count).map(|_| lasting(&line).join(0, Waker::noop())).collect();
+    // SAFETY: the line outlives the places: whoever has places has a share in the line, and drops it after them.
+    let there: &'static Waiters = unsafe { &*Arc::as_ptr(&line) };
+    let mut places: Vec<_> = (0..count).map(|_| there.join(0, Waker::noop())).collect();
     for &left in left {
         assert_eq!(places[left].leave(), Ok(()));
     }
     (line, places)
-}
-
-/// The line, for places that others have.
-fn lasting(line: &Arc<Waiters>) -> &'static Waiters {
-    // SAFETY: the line outlives the places: whoever has places, or waits for who has, has a share in the line, and drops it after them.
-    unsafe { &*Arc::as_ptr(line) }
 }
 
 /// Lets all go who wait.
@@ -63,7 +59,6 @@ fn loom_line_passed_under_who_sweeps_behind() {
     swept_and_passed(4, 2);
 }
 
-/// Who joins is held up anywhere, while the place behind which it joins is passed by, and is freed for whoever joins next.
 #[test]
 fn loom_line_passed_while_one_joins() {
     model(2, || {
@@ -71,32 +66,19 @@ fn loom_line_passed_while_one_joins() {
         // So that the first place is not the one in the line itself.
         dismiss(&line);
         drop(places);
-        let there = lasting(&line);
-        let joins = thread::spawn(move || there.join(0, Waker::noop()));
-        dismiss(&line);
-        let place = there.join(0, Waker::noop());
-        let other = joins.join().unwrap();
-        dismiss(&line);
-        assert!(place.verdict().is_ready() && other.verdict().is_ready());
-        drop((place, other));
-        assert!(line.is_empty());
-    });
-}
-
-/// Each lets go whom it finds, and then nobody is left who had joined before.
-#[test]
-fn loom_line_two_join_and_let_all_go() {
-    model(2, || {
-        let (line, _) = line_of(0, &[]);
-        let joins = |line: &Waiters| {
-            let place = line.join(0, Waker::noop());
-            dismiss(line);
-            assert!(place.verdict().is_ready());
-        };
         let there = Arc::clone(&line);
-        let other = thread::spawn(move || joins(&there));
-        joins(&line);
-        other.join().unwrap();
-        assert!(line.is_empty());
+        let joins = thread::spawn(move || {
+            let place = there.join(0, Waker::noop());
+            dismiss(&there);
+            let is_ready = place.verdict().is_ready();
+            drop(place);
+            is_ready
+        });
+        dismiss(&line);
+        let place = line.join(0, Waker::noop());
+        dismiss(&line);
+        assert!(place.verdict().is_ready());
+        drop(place);
+        assert!(joins.join().unwrap());
     });
 }
