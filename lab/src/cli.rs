@@ -75,6 +75,11 @@ pub enum Command {
     /// Measure one of these networks once, in this process
     #[command(hide = true)]
     ScatterOnce(ScatterOnce),
+    /// Measure what it is worth to keep work where its data is: tasks placed best, worst, by chance and not at all
+    Locality(Locality),
+    /// Measure one of these once, in this process
+    #[command(hide = true)]
+    LocalityOnce(LocalityOnce),
     /// Make the page of an experiment again from its record
     Report(Report),
     /// Nothing was asked for that needs doing: help or the version has been printed
@@ -412,6 +417,53 @@ pub struct Scatter {
     /// What every experiment takes.
     #[command(flatten)]
     pub course: Course,
+}
+
+/// `locksley locality`
+#[derive(Debug, Args)]
+pub struct Locality {
+    /// At most a minute: smaller inputs, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these: stress, sort, multiply, apps [default: all, or all but apps if quick]
+    #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
+    pub kinds: Vec<String>,
+    /// Only these placements: best, worst, random, mailboxes, shared-deques, ignorant, undivided [default: all]
+    #[arg(long, value_name = "P,..", value_delimiter = ',')]
+    pub placements: Vec<String>,
+    /// How often each is measured, if the time suffices [default: 21, or 7 if quick]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// Where the figures and the machine are written [default: locality.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/locality, or out/locality-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley locality-once`
+#[derive(Debug, Args)]
+pub struct LocalityOnce {
+    /// Where tasks are put
+    #[arg(long, value_name = "P")]
+    pub placement: String,
+    /// stress, sort or multiply
+    pub kind: String,
+    /// The number of workers
+    #[arg(value_parser = workers)]
+    pub workers: usize,
+    /// Bytes of an array, integers, or rows of a matrix
+    pub size: String,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
 }
 
 /// `locksley report`

@@ -8,6 +8,7 @@ mod corun;
 mod cycler;
 mod forkjoin;
 mod intervals;
+mod locality;
 mod machine;
 mod neighbour;
 mod rayon;
@@ -48,6 +49,8 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::ChannelsOnce(arguments) => channels::once(&arguments),
         Command::Scatter(arguments) => scatter::execute(&arguments),
         Command::ScatterOnce(arguments) => scatter::once(&arguments),
+        Command::Locality(arguments) => locality::execute(&arguments),
+        Command::LocalityOnce(arguments) => locality::once(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }

@@ -10,6 +10,7 @@ pub mod forkjoin;
 pub mod intervals;
 mod journal;
 pub mod local;
+pub mod locality;
 mod memory;
 pub mod missing;
 pub mod neighbour;

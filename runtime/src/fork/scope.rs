@@ -352,7 +352,7 @@ impl<'scope> Scope<'scope> {
     }
 
     /// A job that counts as one task of this scope, from now on.
-    fn job<F>(&self, task: F) -> NonNull<Job>
+    pub(super) fn job<F>(&self, task: F) -> NonNull<Job>
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
@@ -375,12 +375,30 @@ impl<'scope> Scope<'scope> {
         unsafe { ScopedJob::into_job(self.tally.cast(), run) }
     }
 
-    /// With the worker's own tasks if it belongs to the pool, else to where all look.
+    /// With the worker's own tasks if it belongs to the pool, else to where all look; or to a place, where tasks go round.
     fn push_or_send(&self, worker: Option<&Worker>, job: NonNull<Job>) {
-        match worker {
-            Some(worker) if worker.belongs_to(&self.home) => self.push(worker, job),
-            _ => self.send(job),
+        let place = if self.heeds_places() { self.home.next_place() } else { None };
+        match (worker.filter(|worker| worker.belongs_to(&self.home)), place) {
+            (Some(worker), None) => self.push(worker, job),
+            (Some(worker), Some(place)) => worker.push_near(place, job),
+            (None, None) => self.send(job),
+            (None, Some(place)) => self.home.send_near(place, job),
         }
+    }
+
+    /// With the worker's own tasks if it belongs to the pool, else to where all look; or to that place, where it has others.
+    pub(super) fn push_or_send_near(&self, worker: &Worker, place: usize, job: NonNull<Job>) {
+        match (worker.belongs_to(&self.home), self.heeds_places()) {
+            (true, true) => worker.push_near(place, job),
+            (true, false) => self.push(worker, job),
+            (false, true) => self.home.send_near(place, job),
+            (false, false) => self.send(job),
+        }
+    }
+
+    /// Whether tasks may go to places. Whoever runs only what lies below would not find them there, and nobody else might look.
+    fn heeds_places(&self) -> bool {
+        self.tally().below.is_none()
     }
 
     fn push(&self, worker: &Worker, job: NonNull<Job>) {
@@ -393,6 +411,10 @@ impl<'scope> Scope<'scope> {
     fn send(&self, job: NonNull<Job>) {
         // SAFETY: the scope's, and not shown to anybody yet.
         unsafe { leave_to_others(self.tally.cast(), job, &self.home) }
+    }
+
+    pub(super) fn home(&self) -> &Shared {
+        &self.home
     }
 
     /// Where the tasks stand that this worker has spawned in order.

@@ -267,7 +267,7 @@ impl Worker {
             }
             Steal::Kept | Steal::Lost | Steal::Empty => return None,
         };
-        self.counters().steals.increment();
+        self.has_stolen_from(thief);
         // SAFETY: just taken.
         match unsafe { job::role(taken) } {
             Role::Fork => Some(Found { job: taken, from: thief }),

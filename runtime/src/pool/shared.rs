@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU8};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::division::{Division, Unplaced};
 use super::stand_ins::StandIns;
 use super::start::Makeup;
 use super::tally::{Left, Tally};
@@ -45,6 +46,9 @@ pub(crate) struct Shared {
     /// That of the process which has built the pool.
     generation: u32,
     inbox: Inbox<Job>,
+    division: Division,
+    /// Where a task goes for which no place is named.
+    unplaced: Unplaced,
     sleep: Sleep,
     governor: Arc<dyn Governor>,
     /// Processors allowed when the pool was built.
@@ -84,6 +88,8 @@ pub(crate) struct Rules {
     pub(crate) stacks: StackOptions,
     /// What is run while joins and scopes wait.
     pub(crate) waiting: Waiting,
+    /// Where a task goes for which no place is named.
+    pub(crate) unplaced: Unplaced,
 }
 
 /// What others may touch of one worker.
@@ -155,6 +161,15 @@ impl Seat {
             return None;
         }
         Some(self.thief.marks())
+    }
+
+    /// Whether there seemed to be several tasks, a moment ago. A deque that does not tell counts as having them.
+    pub(crate) fn holds_several(&self) -> bool {
+        #[cfg(feature = "alternatives")]
+        if self.instead.is_some() {
+            return true;
+        }
+        self.thief.items_seen() > 1
     }
 
     /// How many tasks there were in the built-in deque, a moment ago.
@@ -287,6 +302,7 @@ impl Seat {
             hand_overs: self.counters.hand_overs.read(),
             pulls: self.counters.pulls.read(),
             moves: self.counters.moves.read(),
+            out_of_place: self.counters.out_of_place.read(),
             switches: self.switches(),
             to_hunter: self.counters.to_hunter.read(),
             hunting: Duration::from_nanos(self.counters.hunting_nanos.read()),
@@ -329,6 +345,8 @@ impl Shared {
             stand_ins,
             generation: os::generation(),
             inbox: Inbox::new(),
+            division: Division::new(makeup.places, workers, processors.ids()),
+            unplaced: makeup.rules.unplaced,
             sleep,
             governor,
             processors,
@@ -428,6 +446,15 @@ impl Shared {
         &self.inbox
     }
 
+    pub(super) fn division(&self) -> &Division {
+        &self.division
+    }
+
+    #[inline]
+    pub(super) fn unplaced(&self) -> Unplaced {
+        self.unplaced
+    }
+
     pub(crate) fn sleep(&self) -> &Sleep {
         &self.sleep
     }
@@ -512,7 +539,9 @@ impl Shared {
     /// Whether any worker could take something now. Exact for what was pushed or sent before the caller's last fence.
     pub(crate) fn is_work_left(&self) -> bool {
         let is_left = |seat: &CachePadded<Seat>| seat.has_tasks() || !seat.inbox.is_empty();
-        self.taken().iter().any(is_left) || !self.inbox.is_empty()
+        self.taken().iter().any(is_left)
+            || !self.inbox.is_empty()
+            || self.quarters().iter().any(|quarter| !quarter.inbox().is_empty())
     }
 
     /// Has the deques opened that their owners have closed, so that what was pushed to them is seen and what will be
