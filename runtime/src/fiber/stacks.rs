@@ -128,14 +128,35 @@ impl Worker {
         if self.shared().is_lost() {
             return; // what waits is the parent's
         }
+        let abort = AbortOnUnwind("a panic came out of a task");
         let in_a_row = &self.stacks().in_a_row;
         if !self.resume_one() {
             in_a_row.set(in_a_row.get().wrapping_add(1));
         }
-        if self.is_others_turn()
-            && let Some(found) = self.take_what_waits_here()
-        {
-            self.start(found);
+        if self.is_others_turn() {
+            self.start_what_waits_here();
+        }
+        self.settle_as_guest();
+        abort.disarm();
+    }
+
+    /// Begins what waits at this worker, or was sent to the pool; but nothing that others can take on top of a frame that could go on:
+    /// it might wait for what that frame does next.
+    fn start_what_waits_here(&self) {
+        let fiber = self.may_switch().then(|| self.fiber()).flatten();
+        let may_begin = fiber.is_some() || self.shared().workers() == 1;
+        let found = if may_begin { self.take_what_waits_here() } else { None };
+        let is_any = found.is_some();
+        match (fiber, found) {
+            (Some(fiber), Some(found)) => {
+                self.prepare(fiber, found);
+                self.resume(fiber);
+            }
+            (Some(fiber), None) => self.put_away(fiber),
+            (None, Some(found)) => self.execute(found),
+            (None, None) => {}
+        }
+        if is_any {
             self.doubts().executed();
         }
     }

@@ -118,7 +118,7 @@ impl Worker {
             return self.recover_in_a_child(job, end);
         }
         let abort = AbortOnUnwind("a panic came out of a task");
-        self.payer().pay();
+        let _foreign = ForeignWait::begin(self);
         let (mut patience, mut is_back) = (Patience::default(), false);
         while !is_back && !end.is_set() {
             if end.is_begun_at_home() {

@@ -212,10 +212,11 @@ impl Hunt {
     ) -> Option<usize> {
         let (victim, in_any_case) = self.near.victim(&mut self.victims, around, failures)?;
         if near::is_far(worker, victim) {
-            if !in_any_case && !near::has_too_much(worker, victim) {
+            if in_any_case {
+                self.near.tries_far();
+            } else if !near::has_too_much(worker, victim) {
                 return None;
             }
-            self.near.tries_far();
         }
         Some(victim)
     }

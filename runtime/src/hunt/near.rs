@@ -31,7 +31,8 @@ pub(super) struct Near {
     seen: Box<[Option<Seen>]>,
     /// The other place that it looked into last: which of them.
     turn: usize,
-    /// How many attempts it has made since it tried a worker of another place, in this hunt and in those before.
+    /// How many attempts it has made since it tried a worker of another place whatever that had, in this hunt and in those before. Who always has
+    /// much there would end all hunts.
     since_far: u64,
 }
 
