@@ -30,6 +30,15 @@ pub struct Choice {
     pub repeats: Option<usize>,
 }
 
+/// The kind of that name, for who may also name the applications.
+fn find(name: &str) -> Outcome<Kind> {
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+    kind.ok_or_else(|| {
+        let known = Kind::ALL.map(Kind::name).join(", ");
+        Fault::input(format!("unknown kind '{name}'; there are {known}, {APPS}"))
+    })
+}
+
 /// The plan, for a machine with these places.
 pub fn plan(choice: &Choice, ground: &Ground) -> Outcome<Plan> {
     if choice.repeats == Some(0) {
@@ -40,7 +49,7 @@ pub fn plan(choice: &Choice, ground: &Ground) -> Outcome<Plan> {
         choice.kinds.iter().cloned().partition(|kind| kind == APPS);
     let has_apps = !apps.is_empty() || kinds.is_empty() && !quick;
     let is_apps_alone = !apps.is_empty() && kinds.is_empty();
-    let kinds = if is_apps_alone { Vec::new() } else { chosen(&kinds, Kind::find, &Kind::ALL)? };
+    let kinds = if is_apps_alone { Vec::new() } else { chosen(&kinds, find, &Kind::ALL)? };
     let placements = chosen(&choice.placements, Placement::find, &Placement::ALL)?;
     let places = ground.places();
     Ok(Plan {
