@@ -1,6 +1,5 @@
 //! How often the kernel took the processor from this process's threads, and how often they gave it up.
 
-use std::fs;
 use std::ops::Sub;
 
 use serde::{Deserialize, Serialize};
@@ -15,18 +14,19 @@ pub struct Switches {
 }
 
 impl Switches {
-    /// Those of all threads that live, since each began; `None` where the system does not tell.
+    /// Those of all threads since the process began, of ended ones too; `None` where the system does not tell.
     pub fn of_this_process() -> Option<Switches> {
-        let threads = fs::read_dir("/proc/self/task").ok()?;
-        let mut all = Switches::default();
-        for thread in threads.flatten() {
-            // A thread that has just ended is none of ours.
-            let Ok(status) = fs::read_to_string(thread.path().join("status")) else { continue };
-            let counts = parse(&status)?;
-            all.voluntary += counts.voluntary;
-            all.involuntary += counts.involuntary;
+        #[cfg(unix)]
+        {
+            use nix::sys::resource::{UsageWho, getrusage};
+            let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+            Some(Switches {
+                voluntary: usage.voluntary_context_switches().try_into().ok()?,
+                involuntary: usage.involuntary_context_switches().try_into().ok()?,
+            })
         }
-        Some(all)
+        #[cfg(not(unix))]
+        None
     }
 }
 
@@ -41,33 +41,14 @@ impl Sub for Switches {
     }
 }
 
-fn parse(status: &str) -> Option<Switches> {
-    let field = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim().parse().ok()
-    };
-    Some(Switches {
-        voluntary: field("voluntary_ctxt_switches:")?,
-        involuntary: field("nonvoluntary_ctxt_switches:")?,
-    })
-}
-
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
     #[test]
-    fn both_kinds_are_read() {
-        let status = "Name:\tx\nThreads:\t3\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t345\n";
-        assert_eq!(parse(status), Some(Switches { voluntary: 12, involuntary: 345 }));
-        assert_eq!(parse("Name:\tx\n"), None);
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn sleeping_is_a_voluntary_switch() {
+    fn sleeping_is_a_voluntary_switch_also_of_a_thread_that_has_ended() {
         let before = Switches::of_this_process().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(2));
+        std::thread::spawn(|| std::thread::sleep(std::time::Duration::from_millis(2))).join().unwrap();
         let now = Switches::of_this_process().unwrap();
         assert!((now - before).voluntary >= 1);
     }

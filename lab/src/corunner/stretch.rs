@@ -44,8 +44,7 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Begins a stretch. The threads that count are those that are there now and will be at the end, those of `crew` among
-    /// them.
+    /// Begins a stretch. All threads of the process count, those of `crew` among them.
     pub fn start(crew: Option<&'a Crew>) -> Watch<'a> {
         let switches = Switches::of_this_process();
         let split = crew.and_then(Crew::switches);
