@@ -40,6 +40,8 @@ pub enum Command {
     ForkjoinOnce(ForkjoinOnce),
     /// Measure what other implementations of work stealing make of the machine, and where their time goes
     Alternatives(Alternatives),
+    /// Measure whether work and critical path say how long a program takes, and fit the model's constants
+    Model(Model),
     /// Measure what programs side by side leave each other of the machine
     Corun(Corun),
     /// Measure programs written for rayon on its own core and on Locksley's
@@ -92,6 +94,9 @@ pub struct Run {
     /// Write the picture that the application has drawn: ray and raytracer draw one
     #[arg(long, value_name = "FILE")]
     pub png: Option<PathBuf>,
+    /// Say, too, what work and critical path the computation has, and where the workers' time went
+    #[arg(long)]
+    pub meter: bool,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,
@@ -240,6 +245,26 @@ pub struct Alternatives {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// The folder for the page [default: out/alternatives, or out/alternatives-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley model`
+#[derive(Debug, Args)]
+pub struct Model {
+    /// At most a minute: fewer and smaller inputs, fewer worker counts, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// Where the figures and the machine are written [default: model.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/model, or out/model-quick]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// What all random input follows from

@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 
 use crate::deque::Inbox;
 use crate::latch::{Flag, Latch};
+use crate::meter::Meeting;
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
@@ -34,6 +35,8 @@ pub(crate) enum Role {
     Fork,
     /// A task of a scope.
     Scoped,
+    /// Whatever stands first in a [`Line`].
+    Line,
     Other,
 }
 
@@ -196,6 +199,8 @@ pub(crate) struct StackJob<F, R, L> {
     latch: L,
     task: UnsafeCell<Option<F>>,
     result: UnsafeCell<Option<Result<R, Payload>>>,
+    /// Where its path has come to, if it is metered.
+    paths: Meeting,
 }
 
 impl<F, R, L> StackJob<F, R, L>
@@ -212,7 +217,13 @@ where
             latch,
             task: UnsafeCell::new(Some(task)),
             result: UnsafeCell::new(None),
+            paths: Meeting::new(),
         }
+    }
+
+    /// Where the path of whoever ran it arrives before the latch is set.
+    pub(crate) fn paths(&self) -> &Meeting {
+        &self.paths
     }
 
     pub(crate) fn latch(&self) -> &L {
@@ -244,6 +255,7 @@ where
             let result = unwind::halt(|| task(worker));
             // SAFETY: as above; the creator reads it only after the latch is set.
             *unsafe { &mut *this.result.get() } = Some(result);
+            worker.arrives_at(&this.paths);
         }
         // SAFETY: a pointer to a field of what is alive.
         let latch = unsafe { &raw const (*this.as_ptr()).latch };
@@ -333,7 +345,8 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new() -> Self {
-        Self { header: Job::of(const { &Kind::new(Self::execute) }), jobs: Inbox::new() }
+        let kind = const { &Kind { execute: Self::execute, role: Role::Line } };
+        Self { header: Job::of(kind), jobs: Inbox::new() }
     }
 
     /// Puts a job at the end, and returns the word to push next.

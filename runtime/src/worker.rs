@@ -14,7 +14,7 @@ use crate::hunt::{Activity, Found, Goal, Hunt};
 use crate::job::{self, Job, Line};
 use crate::kahn::Doubts;
 use crate::latch::Flag;
-use crate::meter::Counters;
+use crate::meter::{Counters, Running};
 use crate::os;
 use crate::pool::{Pool, Seat, Shared};
 use crate::sleep::{Sleep, Summons};
@@ -63,6 +63,8 @@ pub struct Worker {
     index: usize,
     shared: Arc<Shared>,
     summons: Summons,
+    /// The strand that it runs, if that is metered.
+    running: Running,
     hunt: RefCell<Hunt>,
     mail: Reader<Job>,
     /// How many times it has polled a task.
@@ -114,6 +116,7 @@ impl Worker {
             index,
             shared,
             summons: Summons::default(),
+            running: Running::nothing(),
             hunt,
             mail: ends.mail,
             polls: Cell::new(0),
@@ -310,7 +313,7 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_one(&self) -> bool {
-        if self.resume_one() {
+        if self.while_aside(|| self.resume_one()) {
             return true;
         }
         let found = self.take_local().or_else(|| self.hunt.borrow_mut().look_once(self));
@@ -330,7 +333,7 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_local(&self) -> bool {
-        if self.resume_one() {
+        if self.while_aside(|| self.resume_one()) {
             return true;
         }
         let found = self.take_local();
@@ -341,7 +344,7 @@ impl Worker {
         let abort = AbortOnUnwind("a panic came out of a task");
         let is_any = found.is_some();
         if let Some(found) = found {
-            self.execute(found);
+            self.while_aside(|| self.execute(found));
         }
         self.settle_as_guest();
         abort.disarm();
@@ -369,6 +372,8 @@ impl Worker {
     /// # Safety
     /// The line is this worker's, and is alive until all jobs in it have begun.
     pub(crate) unsafe fn push_in_line(&self, line: &Line, job: NonNull<Job>) {
+        // SAFETY: about to be pushed; whoever takes a word of the line runs it, once.
+        let job = unsafe { self.carried(job) };
         // SAFETY: as the caller promises; the word is pushed here.
         let word = unsafe { line.enqueue(job) };
         self.push(word);
@@ -378,8 +383,44 @@ impl Worker {
     pub(crate) fn push(&self, job: NonNull<Job>) {
         let (index, done) = self.fork(job);
         if !done {
+            self.push_on(job, index);
+        }
+    }
+
+    /// What [`push`](Self::push) does beside pushing.
+    #[cold]
+    fn push_on(&self, job: NonNull<Job>, index: i64) {
+        if self.is_metered() {
+            // SAFETY: what is pushed is run once by whoever takes it; and pushes are diverted, so nobody has seen this word.
+            let job = unsafe { self.carried(job) };
+            self.push_in_truth(job);
+        } else {
             self.at_the_ceiling(index);
         }
+    }
+
+    /// Makes a job available to all workers where pushes are diverted. Returns its index.
+    pub(crate) fn push_in_truth(&self, job: NonNull<Job>) -> i64 {
+        let (index, done) = self.deque.push_in_truth(job);
+        if !done {
+            self.at_the_ceiling(index);
+        }
+        index
+    }
+
+    /// A strand begins: whatever it pushes is to carry its path.
+    pub(crate) fn divert(&self) {
+        self.deque.divert();
+    }
+
+    /// It ends, or waits.
+    pub(crate) fn divert_no_more(&self) {
+        self.deque.divert_no_more();
+    }
+
+    #[inline]
+    pub(crate) fn running(&self) -> &Running {
+        &self.running
     }
 
     /// Makes a job available to all workers, at the index that is returned. Also says whether that was all: if not, the
@@ -409,7 +450,7 @@ impl Worker {
         let job = self.deque.retract().expect("it was just pushed, and no thief looks there");
         match instead.try_push_new(job) {
             Ok(()) => self.shared.sleep().work_was_pushed(&self.summons),
-            Err(job) => self.execute(Found { job, from: self.index }),
+            Err(job) => self.while_aside(|| self.execute(Found { job, from: self.index })),
         }
         abort.disarm();
     }
@@ -502,6 +543,8 @@ impl Worker {
 
     /// Sends a ready task to another worker; any may take it.
     pub(crate) fn send_ready(&self, worker: usize, job: NonNull<Job>) {
+        // SAFETY: whoever takes a word out of an inbox runs it, once; and this one is about to be sent.
+        let job = unsafe { self.carried(job) };
         self.shared.pass_on(worker, job, &self.summons);
     }
 
@@ -516,7 +559,8 @@ impl Worker {
         let polls = self.polls.get().wrapping_add(1);
         self.polls.set(polls);
         if polls.is_multiple_of(LOOK_ELSEWHERE_AFTER) {
-            self.look_elsewhere(polls / LOOK_ELSEWHERE_AFTER);
+            // What is found there does not come after what was polled.
+            self.while_aside(|| self.look_elsewhere(polls / LOOK_ELSEWHERE_AFTER));
         }
     }
 

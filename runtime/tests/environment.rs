@@ -25,6 +25,13 @@ fn text(output: &Output) -> String {
 fn child() {
     match std::env::var(CASE).as_deref() {
         Ok("count") => println!("workers={}", Pool::global().workers()),
+        Ok("meter") => {
+            assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+            let pool = Pool::builder().workers(1).build().unwrap();
+            pool.run(|w| w.join(|w| w.join(|_| (), |_| ()), |_| ()));
+            let forks = pool.report().map(|report| report.forks);
+            println!("forks={forks:?}");
+        }
         Ok("join") => {
             assert_eq!(locksley::join(|| 1, || 2), (1, 2));
             println!("joined");
@@ -167,4 +174,33 @@ fn a_governor_that_panics_while_hunting_ends_the_process() {
     let output = run_child("governor panic", None);
     assert!(!output.status.success());
     assert!(text(&output).contains("a governor panicked"), "{}", text(&output));
+}
+
+#[test]
+fn the_meter_is_asked_for_and_speaks_at_the_end() {
+    let run = |meter: Option<&str>| {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["child", "--exact", "--nocapture"]).env(CASE, "meter");
+        match meter {
+            Some(value) => child.env("LOCKSLEY_METER", value),
+            None => child.env_remove("LOCKSLEY_METER"),
+        };
+        child.output().unwrap()
+    };
+    for off in [None, Some("0")] {
+        let text = text(&run(off));
+        assert!(text.contains("forks=None") && !text.contains("critical path"), "{text}");
+    }
+    let output = run(Some("1"));
+    assert!(text(&output).contains("forks=Some(2)"), "{}", text(&output));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    // The pool's own when it is dropped; and the global one's when the process ends, where that can be learnt.
+    let reports = said.matches("critical path").count();
+    let is_told = cfg!(all(target_os = "linux", not(locksley_portable)));
+    assert!(said.contains("forks: 2") && reports >= if is_told { 2 } else { 1 }, "{said}");
+    assert!(!is_told || said.contains("forks: 1"), "{said}");
+
+    let output = run(Some("loud"));
+    assert!(!output.status.success());
+    assert!(text(&output).contains("LOCKSLEY_METER must be 0 or 1"), "{}", text(&output));
 }

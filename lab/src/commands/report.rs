@@ -1,7 +1,7 @@
 //! `locksley report`: the page again, from a record.
 
 use crate::cli;
-use crate::experiments::{alternatives, cliff, corun, forkjoin, neighbour, rayon, wait};
+use crate::experiments::{alternatives, cliff, corun, forkjoin, model, neighbour, rayon, wait};
 use crate::fault::Outcome;
 use crate::output::say;
 use crate::record::{Document, Record, files};
@@ -11,6 +11,7 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
     let page = match files::format_of(&arguments.json).as_deref() {
         Some(forkjoin::record::Record::FORMAT) => of_forkjoin(arguments),
         Some(alternatives::record::Record::FORMAT) => of_alternatives(arguments),
+        Some(model::record::Record::FORMAT) => of_model(arguments),
         Some(neighbour::record::Record::FORMAT) => of_neighbour(arguments),
         Some(corun::record::Record::FORMAT) => of_corun(arguments),
         Some(rayon::record::Record::FORMAT) => of_rayon(arguments),
@@ -42,6 +43,14 @@ fn of_alternatives(arguments: &cli::Report) -> Outcome<String> {
     let summary = cliff::summary::Summary::of(&record.as_cliff());
     report::alternatives::write(&page, &record)?;
     Ok(format!("{}\npage    {}", alternatives::table::text(&record, &summary), page.display()))
+}
+
+fn of_model(arguments: &cli::Report) -> Outcome<String> {
+    let record: model::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = model::summary::Summary::of(&record);
+    report::model::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", model::table::text(&record, &summary), page.display()))
 }
 
 fn of_neighbour(arguments: &cli::Report) -> Outcome<String> {

@@ -6,6 +6,7 @@ pub mod corun;
 mod course;
 pub mod forkjoin;
 mod journal;
+pub mod model;
 pub mod neighbour;
 pub mod rayon;
 pub mod wait;

@@ -11,10 +11,12 @@ mod dots;
 mod finding;
 pub mod forkjoin;
 mod marks;
+pub mod model;
 pub mod neighbour;
 mod page;
 mod percentiles;
 pub mod rayon;
+mod scatter;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -197,14 +197,19 @@ impl Worker {
     ///
     /// On a stack of its own the waiter leaves the work to whoever resumed it, who comes back when the event is set; on the
     /// thread's own stack, it resumes what is ready there and runs what can be found, each on a stack of its own.
+    ///
+    /// A strand that comes here learns nothing of the path to the event; those that do have been put aside before.
     pub(crate) fn wait_until(&self, event: &Flag) {
         let abort = AbortOnUnwind("a panic came out of a task");
-        while !event.is_set() {
-            match NonNull::new(self.stacks().current.get().cast_mut()) {
-                Some(fiber) if self.may_switch() => self.suspend(fiber, event),
-                _ => self.work_until(event),
+        self.has_uncarried();
+        self.while_aside(|| {
+            while !event.is_set() {
+                match NonNull::new(self.stacks().current.get().cast_mut()) {
+                    Some(fiber) if self.may_switch() => self.suspend(fiber, event),
+                    _ => self.work_until(event),
+                }
             }
-        }
+        });
         abort.disarm();
     }
 

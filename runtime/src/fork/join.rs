@@ -124,6 +124,11 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
+        if let Some(fork) = self.fork_strand() {
+            // SAFETY: pushes are diverted, so nobody has seen its word.
+            let b = unsafe { second.take_back() };
+            return self.join_metered(&fork, a, b, waiting);
+        }
         self.at_the_ceiling(index);
         self.run_both(a, second, (index, waiting))
     }
@@ -229,7 +234,7 @@ impl Worker {
     }
 
     /// Runs `job`, which was pushed here, or waits until whoever took it has.
-    fn end<B, RB>(
+    pub(super) fn end<B, RB>(
         &self,
         job: &ForkJob<B, RB>,
         index: i64,

@@ -2,6 +2,7 @@
 
 mod broadcast;
 mod join;
+mod metered;
 mod scope;
 mod scope_until;
 mod spawn;

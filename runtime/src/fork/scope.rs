@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::waiting::Waiting;
 use crate::job::{Job, Line, ScopedJob};
 use crate::latch::{CountLatch, Flag, Latch};
+use crate::meter::Meeting;
 use crate::pool::{Pool, Shared, push_or_send};
 use crate::primitive::{AtomicPtr, Ordering};
 use crate::unwind::{self, Payload};
@@ -29,6 +30,8 @@ struct Tally<'w> {
     panic: AtomicPtr<Payload>,
     /// The lines of all workers, once anybody has spawned a task in order.
     lines: AtomicPtr<Box<[Line]>>,
+    /// Where the paths of its tasks meet, if they are metered.
+    paths: Meeting,
 }
 
 // SAFETY: the tally is shared by reference only, and consists of atomics and of a latch made to be set by any thread.
@@ -190,6 +193,7 @@ fn scope_in<'scope, R>(
         running: CountLatch::new(current.map(|(worker, _)| worker), home),
         panic: AtomicPtr::new(ptr::null_mut()),
         lines: AtomicPtr::new(ptr::null_mut()),
+        paths: Meeting::new(),
     };
     let scope = Scope {
         tally: NonNull::from(&tally).cast(),
@@ -203,6 +207,7 @@ fn scope_in<'scope, R>(
     tally.running.end_and_wait(current.zip(mark).map(|((worker, waiting), mark)| {
         move |event: &Flag| worker.wait_for_scope(event, tasks, mark, waiting)
     }));
+    home.meter_comes_after(current.map(|(worker, _)| worker), &tally.paths);
     let panic = tally.take_panic();
     match (result, panic) {
         (Ok(result), None) => result,
@@ -331,6 +336,7 @@ impl<'scope> Scope<'scope> {
             if let Err(payload) = unwind::halt(|| task(worker, &scope)) {
                 scope.tally().keep_panic(payload);
             }
+            worker.arrives_at(&scope.tally().paths);
             let tally = scope.tally;
             drop(scope);
             // SAFETY: alive until all tasks have ended, of which this is one.

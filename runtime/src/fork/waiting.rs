@@ -140,13 +140,13 @@ impl Worker {
         mark: Mark,
         asked: Option<Waiting>,
     ) {
-        match self.waiting(asked) {
+        self.while_aside(|| match self.waiting(asked) {
             Waiting::Anything => {
                 self.work_above(mark, scope, event);
                 self.wait_until(event);
             }
             Waiting::Below => self.wait_below(event, mark),
-        }
+        });
     }
 
     /// Waits for a scope, and runs only those of its tasks that this worker has pushed since the mark.
@@ -160,7 +160,7 @@ impl Worker {
                 // SAFETY: just taken.
                 match unsafe { job::role(newest.job) } {
                     Role::Scoped => self.execute_below(newest),
-                    Role::Fork | Role::Other => self.clear_away(newest),
+                    Role::Fork | Role::Line | Role::Other => self.clear_away(newest),
                 }
             } else if !self.resume_one() {
                 // (A task of the scope may be on a stack of this worker.)
@@ -176,7 +176,7 @@ impl Worker {
         // SAFETY: just taken.
         match unsafe { job::role(found.job) } {
             Role::Fork => self.start(found),
-            Role::Scoped | Role::Other => self.leave_to_others(found),
+            Role::Scoped | Role::Line | Role::Other => self.leave_to_others(found),
         }
     }
 

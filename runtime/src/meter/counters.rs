@@ -39,5 +39,4 @@ pub(crate) struct Counters {
     pub(crate) pulls: Count,
     pub(crate) moves: Count,
     pub(crate) to_hunter: Count,
-    pub(crate) hunting_nanos: Count,
 }

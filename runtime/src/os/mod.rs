@@ -32,9 +32,9 @@ pub use standing::Standing;
 #[cfg(not(loom))]
 pub(crate) use system::{Futex, heavy_barrier, heavy_barrier_works};
 pub(crate) use system::{
-    LoweredPriority, ThreadClock, ThreadWatch, busy_time, generation, lowered_priority_works,
-    move_this_thread, move_to_process_affinity, process_time, runnable_threads, shorten_turns,
-    watch_for_forks,
+    LoweredPriority, ThreadClock, ThreadDelay, ThreadWatch, at_exit, busy_time, generation,
+    lowered_priority_works, move_this_thread, move_to_process_affinity, process_time,
+    runnable_threads, shorten_turns, throttled, watch_for_forks,
 };
 
 /// Lets other threads run on this processor, if any are ready.

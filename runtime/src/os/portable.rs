@@ -126,6 +126,30 @@ impl ThreadClock {
     }
 }
 
+#[derive(Debug)]
+pub(crate) struct ThreadDelay;
+
+impl ThreadDelay {
+    pub(crate) fn of_this_thread() -> Self {
+        Self
+    }
+
+    pub(crate) fn read(&self) -> Option<Duration> {
+        None
+    }
+
+    pub(crate) fn retire(&self) {}
+}
+
+pub(crate) fn throttled() -> Option<Duration> {
+    None
+}
+
+/// There is no way: `false`.
+pub(crate) fn at_exit(_call: extern "C" fn()) -> bool {
+    false
+}
+
 pub(super) fn probe_thread_clock() -> Result<(), String> {
     not_here()
 }

@@ -6,8 +6,9 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::environment::{default_assists, default_workers};
+use super::environment::{default_assists, default_workers, is_metered_by_default};
 use super::error::BuildError;
+use super::metered::Metering;
 use super::shared::Rules;
 use super::start::{self, Hooks};
 use super::thread::WorkerThread;
@@ -44,6 +45,7 @@ pub struct PoolBuilder {
     begin: start::Begin,
     makeup: start::Makeup,
     assists: Option<Assists>,
+    is_metered: Option<bool>,
     hooks: Hooks,
 }
 
@@ -71,10 +73,12 @@ impl Default for PoolBuilder {
                 assists: Assists::ALL,
                 rules: Rules::default(),
                 panic_handler: None,
+                meter: Metering::Off,
                 #[cfg(feature = "alternatives")]
                 deque: None,
             },
             assists: None,
+            is_metered: None,
             hooks: Hooks::default(),
         }
     }
@@ -291,6 +295,20 @@ impl PoolBuilder {
         self
     }
 
+    /// Whether all that the pool does is metered: then [`Pool::report`] has its work and its critical path. If not set: if the
+    /// environment variable `LOCKSLEY_METER` is `1`; and then the report is also printed to standard error when the pool is dropped, or,
+    /// where it is the global pool, when the process ends (on Linux).
+    ///
+    /// What comes from threads outside begins, for each of them, where the path ends that it has waited for. See
+    /// [`Pool::metered`] for the rest, and for what it costs.
+    ///
+    /// # Examples
+    /// See [`Pool::report`].
+    pub fn metered(mut self, is_metered: bool) -> Self {
+        self.is_metered = Some(is_metered);
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
@@ -299,7 +317,8 @@ impl PoolBuilder {
         let (workers, size) = numbers_of_workers(self.workers, self.max_workers)?;
         let names = (0..workers).map(self.thread_name).collect();
         let threads = start::Threads { names, stack_size: self.stack_size };
-        let rest = Rest { begin: self.begin, hooks: self.hooks, makeup: self.makeup };
+        let (begin, is_metered) = (self.begin, self.is_metered);
+        let rest = Rest { begin, is_metered, hooks: self.hooks, makeup: self.makeup };
         let spawn = |worker| threads.spawn(worker).map(Some);
         rest.start(workers, size, self.assists, Some(threads.clone()), spawn)
     }
@@ -333,7 +352,8 @@ impl PoolBuilder {
         mut spawn: impl FnMut(WorkerThread) -> io::Result<()>,
     ) -> Result<Pool, BuildError> {
         let begin = start::Begin { affinity: Affinity::Builder, ..self.begin };
-        let rest = Rest { begin, hooks: self.hooks, makeup: self.makeup };
+        let is_metered = self.is_metered;
+        let rest = Rest { begin, is_metered, hooks: self.hooks, makeup: self.makeup };
         let (workers, size) = numbers_of_workers(self.workers, self.max_workers)?;
         rest.start(workers, size, self.assists, None, |worker| spawn(worker).map(|()| None))
     }
@@ -362,6 +382,7 @@ impl PoolBuilder {
 /// A builder without its threads.
 struct Rest {
     begin: start::Begin,
+    is_metered: Option<bool>,
     hooks: Hooks,
     makeup: start::Makeup,
 }
@@ -376,6 +397,11 @@ impl Rest {
         spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
         self.makeup.assists = assists.map_or_else(default_assists, Ok)?;
+        self.makeup.meter = match self.is_metered {
+            None if is_metered_by_default()? => Metering::Printed,
+            None | Some(false) => Metering::Off,
+            Some(true) => Metering::On,
+        };
         let asked = self.makeup.rules.stacks.bytes;
         if !StackOptions::SIZES.contains(&asked) {
             return Err(BuildError::WaitingStackSize { asked });

@@ -4,6 +4,7 @@ mod builder;
 mod environment;
 mod error;
 mod global;
+mod metered;
 mod post;
 mod revival;
 mod shared;
@@ -225,7 +226,9 @@ impl Pool {
             Some(worker) if worker.belongs_to(shared) => task(worker),
             Some(stranger) => {
                 let latch = WorkerLatch::set_from_abroad(stranger);
-                self.run_sent(task, latch, |latch| stranger.wait_until(latch.flag()))
+                self.run_sent(task, latch, |latch| {
+                    stranger.while_aside(|| stranger.wait_until(latch.flag()));
+                })
             }
             None => self.run_sent(task, ThreadLatch::new(), ThreadLatch::wait),
         })
@@ -240,6 +243,9 @@ impl Pool {
         let job = StackJob::new(task, latch);
         self.shared().send(job.as_job());
         wait(job.latch());
+        Worker::with_current(|current| {
+            self.shared().meter_comes_after(current, job.paths());
+        });
         // SAFETY: the latch was waited for.
         unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
     }
@@ -302,6 +308,7 @@ impl Drop for Pool {
             }
             _ => join_all(threads, &self.shared),
         });
+        self.print_report();
     }
 }
 

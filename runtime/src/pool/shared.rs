@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU8};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::metered::Meter;
 use super::stand_ins::StandIns;
 use super::start::Makeup;
 use super::tally::{Left, Tally};
@@ -18,8 +19,8 @@ use crate::fork::Waiting;
 use crate::hunt::{Activity, Governor, Limit};
 use crate::job::{HeapJob, Job, Line};
 use crate::latch::Flag;
-use crate::meter::{Counters, PoolStats, WorkerStats};
-use crate::os::{self, Assists, Processors, Standing, ThreadClock, ThreadWatch};
+use crate::meter::{Counters, Ledger, Meeting, PoolStats, WorkerStats};
+use crate::os::{self, Assists, Processors, Standing, ThreadClock, ThreadDelay, ThreadWatch};
 use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use crate::sleep::{Sleep, Summons};
 use crate::task::{Placement, Shelves};
@@ -64,6 +65,8 @@ pub(crate) struct Shared {
     /// Whether tasks are dropped instead of polled: only they are left.
     closing: AtomicBool,
     closed: Flag,
+    /// If all that the pool does is metered.
+    meter: Option<Meter>,
 }
 
 /// How workers go about their tasks.
@@ -99,7 +102,10 @@ pub(crate) struct Seat {
     /// decides who runs what.
     running: CachePadded<AtomicPtr<Job>>,
     clock: OnceLock<ThreadClock>,
+    delay: OnceLock<ThreadDelay>,
     watch: OnceLock<ThreadWatch>,
+    /// Where its time went.
+    ledger: CachePadded<Ledger>,
 }
 
 impl Seat {
@@ -116,7 +122,9 @@ impl Seat {
             activity: CachePadded::default(),
             running: CachePadded::new(AtomicPtr::new(std::ptr::null_mut())),
             clock: OnceLock::new(),
+            delay: OnceLock::new(),
             watch: OnceLock::new(),
+            ledger: CachePadded::new(Ledger::new()),
         }
     }
 
@@ -179,6 +187,8 @@ impl Seat {
     /// Called by the worker on its own thread.
     pub(crate) fn start_clock(&self) {
         self.clock.get_or_init(ThreadClock::of_this_thread);
+        self.delay.get_or_init(ThreadDelay::of_this_thread);
+        self.ledger.begin();
     }
 
     /// The same, and from then on the thread is seen by others.
@@ -189,6 +199,10 @@ impl Seat {
 
     /// Called by the worker on its own thread, before that ends.
     pub(crate) fn disappear(&self) {
+        self.ledger.end();
+        if let Some(delay) = self.delay.get() {
+            delay.retire();
+        }
         if let Some(watch) = self.watch.get() {
             watch.retire();
         }
@@ -196,6 +210,13 @@ impl Seat {
 
     pub(crate) fn does(&self, activity: Activity) {
         self.activity.store(activity as u8, Ordering::Relaxed);
+        self.ledger.turn_to(activity as u8);
+    }
+
+    /// The worker, which was about to sleep, hunts on.
+    pub(crate) fn does_not_sleep(&self) {
+        self.activity.store(Activity::Hunts as u8, Ordering::Relaxed);
+        self.ledger.turn_back_to(Activity::Hunts as u8);
     }
 
     pub(crate) fn activity(&self) -> Activity {
@@ -242,6 +263,7 @@ impl Seat {
     }
 
     fn stats(&self) -> WorkerStats {
+        let spent = self.ledger.read();
         WorkerStats {
             tasks: self.counters.tasks.read(),
             steals: self.counters.steals.read(),
@@ -255,7 +277,10 @@ impl Seat {
             moves: self.counters.moves.read(),
             switches: self.switches(),
             to_hunter: self.counters.to_hunter.read(),
-            hunting: Duration::from_nanos(self.counters.hunting_nanos.read()),
+            working: spent.working,
+            hunting: spent.hunting,
+            sleeping: spent.sleeping,
+            off_processor: self.delay.get().and_then(ThreadDelay::read),
             #[cfg(feature = "alternatives")]
             lock_wait: self.instead.as_ref().map_or(Duration::ZERO, AnyThief::lock_wait),
             processor_time: self.clock.get().and_then(ThreadClock::read),
@@ -273,6 +298,7 @@ impl Shared {
         makeup: Makeup,
     ) -> Arc<Self> {
         let Makeup { governor, assists, .. } = makeup;
+        let seats_at_most = seats.len();
         let seats: Box<[_]> = seats.into_iter().map(CachePadded::new).collect();
         let processors = Processors::allowed();
         // Opens what has to be opened, so that no hunter waits for another one that does.
@@ -305,6 +331,7 @@ impl Shared {
             tally: Tally::new(),
             closing: AtomicBool::new(false),
             closed: Flag::new(),
+            meter: Meter::start(makeup.meter, seats_at_most),
         })
     }
 
@@ -442,6 +469,10 @@ impl Shared {
         self.closing.load(Ordering::Acquire)
     }
 
+    pub(super) fn meter(&self) -> Option<&Meter> {
+        self.meter.as_ref()
+    }
+
     pub(crate) fn stats(&self) -> PoolStats {
         let workers = self.taken().iter().map(|seat| seat.stats()).collect();
         PoolStats { governor: self.governor.name(), workers }
@@ -474,8 +505,33 @@ impl Shared {
         }
     }
 
+    /// The word to send instead of that of `job`, if that is sent by a strand, or if all that the pool does is metered.
+    ///
+    /// # Safety
+    /// As for [`Worker::carried`].
+    unsafe fn metered(&self, job: NonNull<Job>) -> NonNull<Job> {
+        Worker::with_current(|current| match (current, &self.meter) {
+            // SAFETY: as the caller promises.
+            (Some(worker), _) if worker.is_metered() => unsafe { worker.carried(job) },
+            // SAFETY: as the caller promises.
+            (_, Some(meter)) => unsafe { meter.carried(job) },
+            (_, None) => job,
+        })
+    }
+
+    /// The caller, which is that worker or none, has waited for what has arrived there.
+    pub(crate) fn meter_comes_after(&self, caller: Option<&Worker>, meeting: &Meeting) {
+        match (caller, &self.meter) {
+            (Some(worker), _) if worker.is_metered() => worker.comes_after(meeting),
+            (_, Some(meter)) => meter.comes_after(meeting),
+            (_, None) => {}
+        }
+    }
+
     /// Hands a job to the pool from outside.
     pub(crate) fn send(&self, job: NonNull<Job>) {
+        // SAFETY: whoever takes a word out of the inbox runs it, once; and this one is about to be sent.
+        let job = unsafe { self.metered(job) };
         self.inbox.send(job);
         self.sleep.work_was_sent();
     }
@@ -487,12 +543,16 @@ impl Shared {
 
     /// Hands a job to one worker, which alone runs it.
     pub(crate) fn send_to(&self, worker: usize, job: NonNull<Job>) {
+        // SAFETY: the worker runs what is in its mailbox, once; and this is about to be sent.
+        let job = unsafe { self.metered(job) };
         self.seats[worker].mailbox.send(job);
         self.sleep.wake(worker);
     }
 
     /// Hands a ready task to one worker, from outside; others may take it too.
     pub(crate) fn send_ready(&self, worker: usize, job: NonNull<Job>) {
+        // SAFETY: whoever takes a word out of an inbox runs it, once; and this one is about to be sent.
+        let job = unsafe { self.metered(job) };
         self.seats[worker].inbox.send(job);
         self.sleep.work_was_addressed(worker, None);
     }

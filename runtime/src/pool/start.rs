@@ -9,6 +9,7 @@ use super::Pool;
 use super::builder::Affinity;
 use super::error::BuildError;
 use super::global;
+use super::metered::Metering;
 use super::revival::{Recipe, Revival};
 use super::shared::{PanicHandler, Rules, Seat, Shared};
 use super::stand_ins::StandIns;
@@ -99,6 +100,8 @@ pub(super) struct Makeup {
     pub(super) assists: Assists,
     pub(super) rules: Rules,
     pub(super) panic_handler: Option<Arc<PanicHandler>>,
+    /// Whether all that it does is metered.
+    pub(super) meter: Metering,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,
 }

@@ -80,9 +80,12 @@ where
     unsafe { task.as_ref() }.ran_at(worker.index());
     // SAFETY: the job is the first field of the task whose type `execute` was made for.
     match unsafe { TaskCell::<F, InPool>::run(task, &AtWorker(worker)) } {
-        Ran::Waits => {}
+        Ran::Waits => worker.has_uncarried(),
         // Behind what else there is: a task that wakes itself gives way to all others.
-        Ran::Woken => worker.send_to_back(job),
+        Ran::Woken => {
+            worker.has_uncarried();
+            worker.send_to_back(job);
+        }
         Ran::Finished => {
             let shared = worker.shared();
             // SAFETY: the pool's reference, which is ours.

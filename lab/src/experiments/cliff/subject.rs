@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::apps::{self, App, Instance};
 use crate::fault::{Fault, Outcome};
 use crate::record::{Input, Plan, RoundsPlan};
-use crate::runtimes::Crew;
+use crate::runtimes::{self, Crew};
 
 use super::plan::ROUNDS;
 
@@ -99,6 +99,17 @@ impl Subject {
             speed += time?.recip();
         }
         Ok(number as f64 / speed)
+    }
+
+    /// The critical path with one worker, in seconds: then nobody is stolen from, and nobody else needs the processor.
+    pub(super) fn critical_path(&mut self) -> Outcome<f64> {
+        let Subject::App { app, instance, .. } = self else {
+            return Err(Fault::run("rounds have no critical path".to_owned()));
+        };
+        let crew = runtimes::find("locksley")?.start(1)?;
+        let report = crew.meter(instance.as_mut()).expect("it is Locksley's");
+        checked(*app, instance.as_ref())?;
+        Ok(report.critical_path.as_secs_f64())
     }
 
     /// The memory that one copy needs, in bytes.

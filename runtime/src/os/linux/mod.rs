@@ -4,6 +4,8 @@ mod affinity;
 #[cfg(not(loom))]
 mod barrier;
 mod clock;
+mod delay;
+mod exit;
 mod fork;
 #[cfg(not(loom))]
 mod futex;
@@ -25,6 +27,8 @@ pub(super) use barrier::probe as probe_heavy_barrier;
 pub(crate) use barrier::{heavy_barrier, works as heavy_barrier_works};
 pub(super) use clock::probe as probe_thread_clock;
 pub(crate) use clock::{ThreadClock, process_time};
+pub(crate) use delay::ThreadDelay;
+pub(crate) use exit::at_exit;
 pub(crate) use fork::{generation, watch_for_forks};
 #[cfg(not(loom))]
 pub(crate) use futex::Futex;
@@ -35,6 +39,7 @@ pub(super) use load::probe as probe_busy_time;
 pub(super) use priority::probe as probe_lowered_priority;
 pub(crate) use priority::{LoweredPriority, works as lowered_priority_works};
 pub(super) use quota::quota;
+pub(crate) use quota::throttled;
 pub(super) use runnable::probe as probe_runnable_threads;
 pub(crate) use runnable::runnable_threads;
 pub(super) use slice::probe as probe_slice;

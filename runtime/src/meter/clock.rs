@@ -1,0 +1,158 @@
+//! What strands are timed by: the processor's own counter where it ticks evenly, or else the system's monotonic clock.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// A clock. Its ticks are compared only with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// The time-stamp counter of x86-64: 9 ns a reading where the system's clock takes 20 or more (measured on a virtual EPYC).
+    #[cfg(target_arch = "x86_64")]
+    Counter,
+    /// The system's monotonic clock, in nanoseconds.
+    Monotonic,
+    /// Each thread's own, which stands still but for what the thread [spends](virtually::spend).
+    #[cfg(test)]
+    Virtual,
+}
+
+impl Clock {
+    /// The cheapest that is right here.
+    pub(crate) fn best() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if counter::is_invariant() {
+            return Self::Counter;
+        }
+        Self::Monotonic
+    }
+
+    #[inline]
+    pub(crate) fn now(self) -> i64 {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Counter => counter::read(),
+            Self::Monotonic => monotonic(),
+            #[cfg(test)]
+            Self::Virtual => virtually::now(),
+        }
+    }
+
+    /// How many ticks so many nanoseconds are.
+    pub(crate) fn ticks(self, nanos: i64) -> i64 {
+        (nanos as f64 * self.rate()) as i64
+    }
+
+    /// How long so many ticks are. What is less than nothing (counters of two processors that do not quite agree) is nothing.
+    pub(crate) fn duration(self, ticks: i64) -> Duration {
+        Duration::from_nanos((ticks.max(0) as f64 / self.rate()) as u64)
+    }
+
+    /// Ticks a nanosecond.
+    fn rate(self) -> f64 {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Counter => counter::rate(),
+            Self::Monotonic => 1.0,
+            #[cfg(test)]
+            Self::Virtual => 1.0,
+        }
+    }
+}
+
+/// Nanoseconds since this was first asked.
+pub(super) fn monotonic() -> i64 {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    FIRST.get_or_init(Instant::now).elapsed().as_nanos() as i64
+}
+
+/// The time-stamp counter (Intel, "Software Developer's Manual", volume 3, "Time-Stamp Counter"; AMD, "Architecture Programmer's
+/// Manual", volume 3, CPUID Fn8000_0007).
+#[cfg(target_arch = "x86_64")]
+mod counter {
+    use std::arch::x86_64::{__cpuid, _rdtsc, CpuidResult};
+    use std::sync::OnceLock;
+    use std::time::{Duration, Instant};
+
+    /// After so long a time the rate is known to a thousandth: a reading of both clocks takes some ten nanoseconds.
+    const LONG_ENOUGH: Duration = Duration::from_millis(1);
+
+    /// Whether it ticks at one rate, whatever the processor's frequency, and while it is idle.
+    pub(super) fn is_invariant() -> bool {
+        const HIGHEST: u32 = 0x8000_0000;
+        const POWER_MANAGEMENT: u32 = 0x8000_0007;
+        const INVARIANT: u32 = 1 << 8;
+        static IS_IT: OnceLock<bool> = OnceLock::new();
+        *IS_IT.get_or_init(|| {
+            cpuid(HIGHEST).eax >= POWER_MANAGEMENT && cpuid(POWER_MANAGEMENT).edx & INVARIANT != 0
+        })
+    }
+
+    #[allow(unused_unsafe, reason = "older compilers want it")]
+    fn cpuid(leaf: u32) -> CpuidResult {
+        // SAFETY: every processor of this architecture has the instruction, and this leaf, or a lower one in its place.
+        unsafe { __cpuid(leaf) }
+    }
+
+    #[inline]
+    pub(super) fn read() -> i64 {
+        // SAFETY: every processor of this architecture has the counter; where the system forbids it to be read, it also hides that
+        // the counter is invariant, and then nobody asks.
+        unsafe { _rdtsc() as i64 }
+    }
+
+    /// Ticks a nanosecond, by the monotonic clock: the better known the longer ago this was first asked.
+    pub(super) fn rate() -> f64 {
+        static FIRST: OnceLock<(Instant, i64)> = OnceLock::new();
+        let &(then, ticks_then) = FIRST.get_or_init(|| (Instant::now(), read()));
+        loop {
+            let (elapsed, ticks) = (then.elapsed(), read());
+            if elapsed >= LONG_ENOUGH {
+                return (ticks - ticks_then) as f64 / elapsed.as_nanos() as f64;
+            }
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// A clock for tests: what a strand costs is what the test says.
+#[cfg(test)]
+pub(crate) mod virtually {
+    use std::cell::Cell;
+
+    thread_local! {
+        static NOW: Cell<i64> = const { Cell::new(0) };
+    }
+
+    /// The strand that runs here takes so long.
+    pub(crate) fn spend(ticks: i64) {
+        NOW.set(NOW.get() + ticks);
+    }
+
+    pub(super) fn now() -> i64 {
+        NOW.get()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_about_as_long_as_they_are_said_to_be() {
+        for clock in [Clock::best(), Clock::Monotonic] {
+            let (begin, ticks) = (Instant::now(), clock.now());
+            std::thread::sleep(Duration::from_millis(20));
+            let by_clock = clock.duration(clock.now() - ticks);
+            let elapsed = begin.elapsed();
+            assert!(by_clock <= elapsed + Duration::from_millis(1), "{clock:?}: {by_clock:?}");
+            assert!(by_clock >= Duration::from_millis(19), "{clock:?}: {by_clock:?}");
+            let there_and_back = clock.duration(clock.ticks(1_000_000)).as_nanos();
+            assert!((990_000..1_010_000).contains(&there_and_back), "{clock:?}: {there_and_back}");
+        }
+    }
+
+    #[test]
+    fn less_than_nothing_is_nothing() {
+        assert_eq!(Clock::Monotonic.duration(-5), Duration::ZERO);
+    }
+}

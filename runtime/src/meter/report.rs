@@ -1,0 +1,255 @@
+//! What was metered, in figures and in words.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use super::grant::{Grant, GrantMeter};
+use super::region::{BURDEN, Figures};
+use super::stats::{PoolStats, WorkerStats};
+use crate::os;
+
+/// What a metered task did, and what the pool did meanwhile; or what a metered pool has done. Made by
+/// [`Pool::metered`](crate::Pool::metered) and [`Pool::report`](crate::Pool::report), and printed in words by its `Display`.
+///
+/// Work and critical path are as Hood has them ("Hood: A User-Level Threads Library for Multiprogrammed Multiprocessors", 1998,
+/// sections 3 and 5), measured on the clock of the wall: what a worker was suspended in the middle of a task is in both. Where
+/// [`WorkerStats::off_processor`] says that this was much, they are upper bounds.
+///
+/// # Examples
+/// ```
+/// let pool = locksley::Pool::new(2)?;
+/// let ((), report) = pool.metered(|worker| {
+///     worker.join(|_| (), |_| ());
+/// });
+/// assert!(report.parallelism() <= 2.1);
+/// assert!(report.to_string().contains("critical path"));
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// How long it took, on the clock of the wall: T.
+    pub wall: Duration,
+    /// How many workers the pool has: P.
+    pub workers: usize,
+    /// The time of all strands together: T1.
+    pub work: Duration,
+    /// The time of the strands along the longest path: T∞.
+    pub critical_path: Duration,
+    /// The same, where each edge to or from a task that could be stolen costs [`BURDEN`](Self::BURDEN).
+    pub burdened_critical_path: Duration,
+    /// How many times a strand forked by a join; a task that is spawned is no such fork.
+    pub forks: u64,
+    /// Waits, and polls of futures that went on to wait, whose order is not among the paths: for futures, in channels, at points of
+    /// intervals, and for what runs in other pools. If there are any, the critical path is a lower bound, and what such tasks did may be
+    /// missing from the work.
+    pub uncarried: u64,
+    /// The processors that were granted on average, and how they were measured: PA.
+    pub grant: Grant,
+    /// Whether the system could tell what others took: the time was long enough for its clock ticks. If not, PA is as if nobody took
+    /// anything.
+    pub is_grant_measured: bool,
+    /// What the pool's workers did meanwhile, and where their time went.
+    pub stats: PoolStats,
+    /// For how long a quota kept the process from running; `None` where the system does not tell.
+    pub throttled: Option<Duration>,
+}
+
+/// The system counts in ticks of some milliseconds: below this, they say nothing about what others took.
+const LONG_ENOUGH: Duration = Duration::from_millis(500);
+
+impl Report {
+    /// What an edge to or from a task that could be stolen costs in the burdened critical path: 5 µs, the 15 000 instructions of
+    /// Cilkview (He, Leiserson and Leiserson, "The Cilkview scalability analyzer", SPAA 2010) at three a nanosecond.
+    pub const BURDEN: Duration = Duration::from_nanos(BURDEN as u64);
+
+    /// T1/T∞: so many processors it can use at most.
+    #[must_use]
+    pub fn parallelism(&self) -> f64 {
+        ratio(self.work, self.critical_path)
+    }
+
+    /// The same with the burdened critical path: so many it can use if each task that could be stolen is. Where that is much
+    /// less, tasks are small.
+    #[must_use]
+    pub fn burdened_parallelism(&self) -> f64 {
+        ratio(self.work, self.burdened_critical_path)
+    }
+
+    /// T1/(PA·T): the part of the granted processors' time that was work.
+    #[must_use]
+    pub fn utilization(&self) -> f64 {
+        self.work.as_secs_f64() / (self.grant.processors * self.wall.as_secs_f64()).max(1e-12)
+    }
+
+    /// T1/PA + T∞·P/PA: with both of its constants 1, the time that Hood's model allows.
+    #[must_use]
+    pub fn bound(&self) -> Duration {
+        let (work, path) = (self.work.as_secs_f64(), self.critical_path.as_secs_f64());
+        Duration::from_secs_f64((work + path * self.workers as f64) / self.grant.processors)
+    }
+
+    /// What it took, as a part of the [bound](Self::bound): below 1 it was faster.
+    #[must_use]
+    pub fn of_bound(&self) -> f64 {
+        self.wall.as_secs_f64() / self.bound().as_secs_f64().max(1e-12)
+    }
+
+    /// What the figures mean, a sentence for each thing that stands out.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::thread::sleep;
+    /// use std::time::Duration;
+    ///
+    /// // Work that is all one strand.
+    /// let ((), report) = locksley::Pool::new(4)?.metered(|_| sleep(Duration::from_millis(1)));
+    /// assert!(report.advice()[0].starts_with("Parallelism 1.0 on 4 workers"));
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn advice(&self) -> Vec<String> {
+        let mut advice = Vec::new();
+        let (workers, total) = (self.workers as f64, self.stats.total());
+        let (parallelism, burdened) = (self.parallelism(), self.burdened_parallelism());
+        if self.uncarried > 0 {
+            advice.push(format!(
+                "{} waits were for what the meter does not follow: the critical path is at least what it says, the parallelism at most.",
+                self.uncarried
+            ));
+        }
+        if parallelism < SLACK * workers {
+            advice.push(format!(
+                "Parallelism {parallelism:.1} on {workers} workers: the critical path bounds the speedup; more of the work along it has to be forked{}.",
+                if parallelism < workers { ", or fewer workers do as well" } else { "" }
+            ));
+        } else if burdened < SLACK * workers {
+            advice.push(format!(
+                "Parallelism {parallelism:.1}, but {burdened:.1} if each task that could be stolen costs {:?}: tasks are small for so many workers.",
+                Self::BURDEN
+            ));
+        }
+        let share = |time: Duration| ratio(time, self.wall * self.workers as u32);
+        if let Some(off) = total.off_processor.map(share).filter(|&off| off > 0.05) {
+            advice.push(format!(
+                "For {:.0}% of their time workers could have run and had no processor: T1 and T∞ are upper bounds.",
+                off * 100.0
+            ));
+        }
+        if let Some(throttled) = self.throttled.filter(|&time| ratio(time, self.wall) > 0.01) {
+            advice.push(format!("A quota kept the process from running for {throttled:.1?}."));
+        }
+        if advice.is_empty() {
+            advice.push(format!("Parallelism {parallelism:.1} is enough for {workers} workers."));
+        }
+        advice
+    }
+}
+
+/// So many times as many as workers: from there on the work outweighs the critical path by far. (Cilkview's rule of thumb is 10.)
+const SLACK: f64 = 10.0;
+
+/// 1 if both are nothing.
+fn ratio(part: Duration, whole: Duration) -> f64 {
+    part.as_secs_f64().max(1e-12) / whole.as_secs_f64().max(1e-12)
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at_least = if self.uncarried > 0 { " at least" } else { "" };
+        writeln!(f, "{:.3?} on {} workers ({})", self.wall, self.workers, self.stats.governor)?;
+        writeln!(f, "  work T1            {:>12.3?}   forks: {}", self.work, self.forks)?;
+        writeln!(f, "  critical path T∞   {:>12.3?}{at_least}", self.critical_path)?;
+        writeln!(
+            f,
+            "  parallelism        {:>12.1}   burdened {:.1} ({:?} an edge)",
+            self.parallelism(),
+            self.burdened_parallelism(),
+            Self::BURDEN
+        )?;
+        writeln!(
+            f,
+            "  processors PA      {:>12.2}{}",
+            self.grant.processors,
+            if self.is_grant_measured {
+                ""
+            } else {
+                "   allowed; too short to see what others took"
+            }
+        )?;
+        writeln!(f, "  utilization        {:>12.3}   T1/(PA T)", self.utilization())?;
+        writeln!(
+            f,
+            "  bound              {:>12.3?}   T1/PA + T∞ P/PA; the run took {:.2} of it",
+            self.bound(),
+            self.of_bound()
+        )?;
+        let total = self.stats.total();
+        writeln!(
+            f,
+            "  {} tasks, {} steals, {} attempts in vain, {} yields, {} sleeps",
+            total.tasks, total.steals, total.failed_steals, total.yields, total.sleeps
+        )?;
+        write_times(f, &self.stats)?;
+        self.advice().iter().try_for_each(|sentence| writeln!(f, "  {sentence}"))
+    }
+}
+
+/// Where the workers' time went.
+fn write_times(f: &mut fmt::Formatter<'_>, stats: &PoolStats) -> fmt::Result {
+    writeln!(f, "  worker       working      hunting     sleeping  off processor")?;
+    let line = |f: &mut fmt::Formatter<'_>, name: &str, stats: &WorkerStats| {
+        let off = stats.off_processor.map_or("?".to_owned(), |time| format!("{time:.1?}"));
+        let [working, hunting, sleeping] =
+            [stats.working, stats.hunting, stats.sleeping].map(|time| format!("{time:.1?}"));
+        writeln!(f, "  {name:>6} {working:>13} {hunting:>12} {sleeping:>12}  {off:>13}")
+    };
+    for (index, worker) in stats.workers.iter().enumerate().take(SHOWN) {
+        line(f, &index.to_string(), worker)?;
+    }
+    line(f, "all", &stats.total())
+}
+
+/// So many workers are shown one by one.
+const SHOWN: usize = 16;
+
+/// What there was when a region began.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    stats: PoolStats,
+    throttled: Option<Duration>,
+    grant: GrantMeter,
+    began: Instant,
+}
+
+impl Surroundings {
+    pub(crate) fn new(stats: PoolStats) -> Self {
+        let (throttled, grant) = (os::throttled(), GrantMeter::start());
+        Self { stats, throttled, grant, began: Instant::now() }
+    }
+
+    /// What has become of it, now that the pool's workers have done that much.
+    pub(crate) fn report(&self, figures: &Figures, stats: PoolStats, workers: usize) -> Report {
+        let wall = self.began.elapsed();
+        let mut grant = self.grant.so_far(workers);
+        let is_grant_measured = grant.others.is_some() && wall >= LONG_ENOUGH;
+        if !is_grant_measured {
+            grant.processors = self.grant.allowed(workers);
+        }
+        let throttled =
+            os::throttled().map(|now| now.saturating_sub(self.throttled.unwrap_or_default()));
+        Report {
+            wall,
+            workers,
+            work: figures.clock.duration(figures.work),
+            critical_path: figures.clock.duration(figures.path.span),
+            burdened_critical_path: figures.clock.duration(figures.path.burdened),
+            forks: figures.forks,
+            uncarried: figures.uncarried,
+            grant,
+            is_grant_measured,
+            stats: stats.since(&self.stats),
+            throttled,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The strand that a worker runs: which region it belongs to, and how long the path is that it is on.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::Arc;
+
+use super::path::Path;
+use super::region::Region;
+
+/// What a worker notes of the strand that it runs.
+///
+/// A path grows with the clock while its strand runs. So what is kept is when the path *would have begun* if nothing had ever
+/// interrupted it, and nothing has to be done while it runs on.
+#[derive(Debug)]
+pub(crate) struct Running {
+    /// Null while there is none.
+    region: Cell<*const Arc<Region>>,
+    span_began: Cell<i64>,
+    burdened_began: Cell<i64>,
+    /// What was done before this is in the region's account.
+    since: Cell<i64>,
+    /// Forks since then.
+    forks: Cell<u64>,
+}
+
+impl Running {
+    pub(crate) fn nothing() -> Self {
+        Self {
+            region: Cell::new(ptr::null()),
+            span_began: Cell::new(0),
+            burdened_began: Cell::new(0),
+            since: Cell::new(0),
+            forks: Cell::new(0),
+        }
+    }
+
+    /// That of the strand; null if there is none.
+    #[inline]
+    pub(crate) fn region(&self) -> *const Arc<Region> {
+        self.region.get()
+    }
+
+    /// A strand runs from now on, at the end of that path.
+    pub(crate) fn begin(&self, region: &Arc<Region>, path: Path, now: i64) {
+        debug_assert!(self.region.get().is_null(), "a worker runs one strand");
+        self.region.set(region);
+        self.since.set(now);
+        self.go_on(path, now);
+    }
+
+    /// The strand runs no more. Adds what was done to the account of that worker, and returns the path.
+    pub(crate) fn end(&self, region: &Arc<Region>, worker: usize, now: i64) -> Path {
+        debug_assert!(ptr::eq(self.region.get(), region));
+        self.settle(region, worker, now);
+        self.region.set(ptr::null());
+        self.path(now)
+    }
+
+    /// Adds what was done to the account of that worker.
+    pub(crate) fn settle(&self, region: &Region, worker: usize, now: i64) {
+        region.add(worker, now - self.since.replace(now), self.forks.take());
+    }
+
+    /// The path to this moment.
+    #[inline]
+    pub(crate) fn path(&self, now: i64) -> Path {
+        Path { span: now - self.span_began.get(), burdened: now - self.burdened_began.get() }
+    }
+
+    /// What runs on is on another path from now on.
+    #[inline]
+    pub(crate) fn go_on(&self, path: Path, now: i64) {
+        self.span_began.set(now - path.span);
+        self.burdened_began.set(now - path.burdened);
+    }
+
+    #[inline]
+    pub(crate) fn has_forked(&self) {
+        self.forks.set(self.forks.get() + 1);
+    }
+}

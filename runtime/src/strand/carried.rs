@@ -1,0 +1,74 @@
+//! Jobs that carry the path along which they were pushed.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::job::{self, HeapJob, Job, Role, ScopedJob};
+use crate::meter::{Path, Region};
+use crate::unwind;
+use crate::worker::Worker;
+
+/// A job, and where the strand begins as which it runs.
+struct Carried {
+    job: NonNull<Job>,
+    /// The worker that pushed it.
+    by: usize,
+    region: Arc<Region>,
+    from: Path,
+}
+
+// SAFETY: a job may be run by any worker; the rest is `Send` anyhow.
+unsafe impl Send for Carried {}
+
+impl Carried {
+    fn run(self, worker: &Worker) {
+        let Self { job, by, region, from } = self;
+        let (ended, path) = worker.as_strand(&region, from, || {
+            // SAFETY: alive until it has run; it was handed to `carried`, alone, and this is run once.
+            unsafe { job::execute(job, worker, by) }
+        });
+        region.ends(path);
+        ended.unwrap_or_else(|payload| unwind::resume(payload));
+    }
+}
+
+impl Worker {
+    /// The word to push instead of that of `job`, which is about to be pushed by the strand that runs here: so that it runs as a strand
+    /// which comes after this one.
+    ///
+    /// # Safety
+    /// The job is alive and the caller's alone, and whoever takes the word that is returned runs it, once, before anything that the job
+    /// borrows ends.
+    pub(crate) unsafe fn carried(&self, job: NonNull<Job>) -> NonNull<Job> {
+        let Some((region, path)) = self.region().zip(self.path()) else { return job };
+        // SAFETY: as the caller promises.
+        unsafe { carried_from(region, path.along(region.burden()), job, self.seat_index()) }
+    }
+}
+
+/// The same for a job that is about to be handed over, at the end of any path, on behalf of the worker in that seat.
+///
+/// # Safety
+/// As for [`Worker::carried`].
+pub(crate) unsafe fn carried_from(
+    region: &Arc<Region>,
+    from: Path,
+    job: NonNull<Job>,
+    by: usize,
+) -> NonNull<Job> {
+    // SAFETY: as the caller promises.
+    let role = unsafe { job::role(job) };
+    let carried = Carried { job, by, region: Arc::clone(region), from };
+    match role {
+        // The one says by its own word who it is; the other stands for a job that may not be the one which is pushed with it.
+        Role::Fork | Role::Line => job,
+        Role::Scoped => {
+            // SAFETY: as the caller promises.
+            let scope = unsafe { job::scope(job) }.expect("it has that role");
+            // SAFETY: as the caller promises.
+            unsafe { ScopedJob::into_job(scope, move |worker, _| carried.run(worker)) }
+        }
+        // SAFETY: as the caller promises.
+        Role::Other => unsafe { HeapJob::into_job(move |worker| carried.run(worker)) },
+    }
+}
