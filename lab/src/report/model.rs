@@ -106,13 +106,10 @@ fn headline(summary: &Summary) -> String {
     }
 }
 
-fn scatter(
-    title: &str,
-    summary: &Summary,
-    is_wanted: &dyn Fn(&InputSummary) -> bool,
-) -> Scatter {
+fn scatter(title: &str, summary: &Summary, is_wanted: &dyn Fn(&InputSummary) -> bool) -> Scatter {
     let curve = |c1: f64, c_inf: f64| move |x: f64| fit::utilization(c1, c_inf, x);
-    let dashed = CURVES.into_iter().map(|(c1, c_inf)| Box::new(curve(c1, c_inf)) as Box<dyn Fn(f64) -> f64>);
+    let dashed =
+        CURVES.into_iter().map(|(c1, c_inf)| Box::new(curve(c1, c_inf)) as Box<dyn Fn(f64) -> f64>);
     let full = summary.fits[2]
         .1
         .map(|fit| Box::new(curve(fit.c1.0, fit.c_inf.0)) as Box<dyn Fn(f64) -> f64>);

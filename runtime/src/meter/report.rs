@@ -253,3 +253,78 @@ impl Surroundings {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// On 4 workers, in milliseconds.
+    fn report(work: u64, path: u64, burdened: u64) -> Report {
+        let [work, critical_path, burdened_critical_path] =
+            [work, path, burdened].map(Duration::from_millis);
+        let wall = Duration::from_millis(300);
+        let grant = Grant { wall, own: None, others: None, processors: 2.0 };
+        Report {
+            wall,
+            workers: 4,
+            work,
+            critical_path,
+            burdened_critical_path,
+            forks: 10,
+            uncarried: 0,
+            grant,
+            is_grant_measured: true,
+            stats: PoolStats { governor: "some", workers: vec![WorkerStats::default(); 4] },
+            throttled: None,
+        }
+    }
+
+    #[test]
+    fn figures_are_those_of_the_papers() {
+        let report = report(480, 60, 120);
+        assert!((report.parallelism() - 8.0).abs() < 1e-9);
+        assert!((report.burdened_parallelism() - 4.0).abs() < 1e-9);
+        // 480 / (2 * 300)
+        assert!((report.utilization() - 0.8).abs() < 1e-9);
+        // 480 / 2 + 60 * 4 / 2
+        assert_eq!(report.bound(), Duration::from_millis(360));
+        assert!((report.of_bound() - 300.0 / 360.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn advice_names_what_stands_out() {
+        let only = |report: Report| {
+            let advice = report.advice();
+            assert_eq!(advice.len(), 1, "{advice:?}");
+            advice[0].clone()
+        };
+        assert!(only(report(480, 200, 200)).starts_with("Parallelism 2.4 on 4 workers"));
+        assert!(only(report(480, 200, 200)).contains("fewer workers"));
+        assert!(!only(report(480, 60, 60)).contains("fewer workers"));
+        assert!(only(report(480, 2, 200)).contains("tasks are small"));
+        assert!(only(report(480, 2, 3)).contains("is enough for 4 workers"));
+        let off = |share: u64| {
+            let mut report = report(480, 2, 3);
+            for worker in &mut report.stats.workers {
+                worker.off_processor = Some(Duration::from_millis(300 * share / 100));
+            }
+            report
+        };
+        assert!(only(off(50)).contains("For 50% of their time"));
+        assert!(only(off(1)).contains("is enough"));
+        let throttled = Some(Duration::from_millis(100));
+        assert!(only(Report { throttled, ..report(480, 2, 3) }).contains("A quota"));
+        let both = Report { uncarried: 7, ..report(480, 200, 200) }.advice();
+        assert!(both.len() == 2 && both[0].starts_with("7 waits"), "{both:?}");
+    }
+
+    #[test]
+    fn what_is_a_lower_bound_is_said_to_be_one() {
+        let said = report(480, 60, 60).to_string();
+        assert!(said.contains("critical path T∞") && !said.contains("at least"), "{said}");
+        assert!(Report { uncarried: 1, ..report(480, 60, 60) }.to_string().contains("at least"));
+        assert!(said.contains("forks: 10") && said.contains("0.83 of it"), "{said}");
+        let unknown = Report { is_grant_measured: false, ..report(480, 60, 60) }.to_string();
+        assert!(unknown.contains("too short"), "{unknown}");
+    }
+}

@@ -35,7 +35,7 @@ enum Program {
 /// Which programs there may be.
 #[derive(Clone, Copy)]
 struct Kinds {
-    /// Those that need a worker which waits to run what does not lie below it.
+    /// Those that need a worker which waits to run what does not lie below it, a task of an outer scope for example.
     of_any_order: bool,
 }
 
@@ -63,8 +63,10 @@ impl Random {
                     self.program(0, in_scope, kinds),
                 ]),
                 3 => Program::Join(first, Box::new(self.program(0, in_scope, kinds))),
-                4..6 => Program::Scope(Box::new(self.program(depth - 1, true, kinds))),
-                6 if in_scope && kinds.of_any_order => Program::SpawnInOrder(first),
+                4..6 if kinds.of_any_order => {
+                    Program::Scope(Box::new(self.program(depth - 1, true, kinds)))
+                }
+                6 if in_scope => Program::SpawnInOrder(first),
                 6..9 if in_scope => Program::Spawn(first),
                 9 => Program::Region(Box::new(self.program(depth - 1, false, kinds))),
                 10 if kinds.of_any_order => Program::Elsewhere(first),

@@ -27,8 +27,7 @@ const NINETY_FIVE: f64 = 1.96;
 /// The constants for which the model comes closest to the points; `None` if there are too few, or they do not tell the two apart.
 pub fn fit(points: &[At]) -> Option<Fit> {
     let sum = |term: fn(f64, f64) -> f64| -> f64 { points.iter().map(|&(x, u)| term(x, u)).sum() };
-    let (uu, vv, uv) =
-        (sum(|_, u| u * u), sum(|x, u| (x * u).powi(2)), sum(|x, u| x * u * u));
+    let (uu, vv, uv) = (sum(|_, u| u * u), sum(|x, u| (x * u).powi(2)), sum(|x, u| x * u * u));
     let (u, v) = (sum(|_, u| u), sum(|x, u| x * u));
     let determinant = uu * vv - uv * uv;
     if points.len() < 3 || determinant <= 1e-12 * uu * vv {

@@ -29,8 +29,8 @@ pub const KNARY: &str = "knary";
 /// Of a tree of height h, degree d and s children in series the work grows as d^h and the critical path as (s+1)^h: these have
 /// parallelism from 2 to thousands.
 const KNARIES: [&str; 14] = [
-    "6,6,4", "7,6,4", "8,5,3", "9,5,3", "8,4,2", "10,4,2", "8,6,3", "9,3,1", "11,3,1", "7,6,2", "9,4,1",
-    "7,6,1", "10,5,1", "9,5,0",
+    "6,6,4", "7,6,4", "8,5,3", "9,5,3", "8,4,2", "10,4,2", "8,6,3", "9,3,1", "11,3,1", "7,6,2",
+    "9,4,1", "7,6,1", "10,5,1", "9,5,0",
 ];
 const QUICK_KNARIES: [&str; 8] =
     ["5,6,4", "6,6,4", "7,5,3", "8,4,2", "6,6,3", "9,3,1", "7,4,1", "7,5,0"];

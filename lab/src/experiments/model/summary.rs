@@ -77,7 +77,8 @@ impl Summary {
 
     /// The points that lie under the curve of [`TARGET`], and all.
     pub fn under_target(&self) -> (Vec<(&InputSummary, Point)>, usize) {
-        let all = || self.inputs.iter().flat_map(|input| input.points.iter().map(move |&p| (input, p)));
+        let all =
+            || self.inputs.iter().flat_map(|input| input.points.iter().map(move |&p| (input, p)));
         let is_under = |point: &Point| {
             point.utilization < fit::utilization(TARGET.0, TARGET.1, point.normalized)
         };
@@ -86,9 +87,8 @@ impl Summary {
 }
 
 fn summarize(record: &Record, app: &str, size: &str) -> Option<InputSummary> {
-    let samples = || {
-        record.samples.iter().filter(move |sample| sample.app == app && sample.size == size)
-    };
+    let samples =
+        || record.samples.iter().filter(move |sample| sample.app == app && sample.size == size);
     let time = |workers: usize| {
         let timed = samples().filter(|s| s.metered.is_none() && s.workers == workers);
         median(timed.map(|sample| sample.seconds).collect())

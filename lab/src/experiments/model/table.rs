@@ -79,7 +79,8 @@ pub fn constants(summary: &Summary) -> Vec<String> {
     let (c1, c_inf) = TARGET;
     lines.push(format!("{} of {all} points lie under the curve of ({c1}, {c_inf})", under.len()));
     if let Some((input, point)) = under.iter().min_by(|a, b| {
-        let depth = |point: &super::summary::Point| point.utilization * (c1 + c_inf * point.normalized);
+        let depth =
+            |point: &super::summary::Point| point.utilization * (c1 + c_inf * point.normalized);
         depth(&a.1).total_cmp(&depth(&b.1))
     }) {
         lines.push(format!(

@@ -33,7 +33,9 @@ fn record() -> Record {
         };
         add(1, 0, work, Some(metered));
         // With one worker there is nobody to wait for.
-        for (workers, seconds) in [(1, work), (2, (work + 4.0 * path) / 2.0), (4, (work + 8.0 * path) / 2.0)] {
+        for (workers, seconds) in
+            [(1, work), (2, (work + 4.0 * path) / 2.0), (4, (work + 8.0 * path) / 2.0)]
+        {
             (0..2).for_each(|repeat| add(workers, repeat, seconds, None));
         }
     }

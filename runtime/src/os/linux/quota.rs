@@ -131,4 +131,20 @@ mod tests {
         assert_eq!(smallest_quota(membership, &groups.0), Some(0.5));
         assert_eq!(smallest_quota("4:cpu,cpuacct:/\n", &groups.0), None);
     }
+
+    #[test]
+    fn the_longest_throttling_of_all_ancestors_counts() {
+        let files = [
+            ("cpu.stat", "usage_usec 77\n"),
+            ("outer/cpu.stat", "usage_usec 9\nnr_throttled 4\nthrottled_usec 2500\n"),
+            ("outer/inner/cpu.stat", "throttled_usec 700\n"),
+            ("odd/cpu.stat", "throttled_usec many\n"),
+        ];
+        let groups = Groups::new("throttled", &files);
+        let longest = |membership| longest_throttling(membership, &groups.0);
+        assert_eq!(longest("0::/outer/inner\n"), Some(Duration::from_micros(2500)));
+        for none in ["0::/\n", "0::/odd\n", "0::/elsewhere\n", "4:cpu:/outer\n", ""] {
+            assert_eq!(longest(none), None, "{none:?}");
+        }
+    }
 }
