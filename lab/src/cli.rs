@@ -58,6 +58,18 @@ pub enum Command {
     /// Measure one of these once, in this process
     #[command(hide = true)]
     WaitOnce(WaitOnce),
+    /// Measure what graphs of intervals make of the machine, beside fork and join, and what an interval costs
+    Intervals(Intervals),
+    /// Measure what messages and processes cost: channels, rings, pipelines, fans, and idle processes
+    Channels(Channels),
+    /// Measure one of these once, in this process
+    #[command(hide = true)]
+    ChannelsOnce(ChannelsOnce),
+    /// Measure scatter and gather with both placements of processes: the experiments of Nornir's study
+    Scatter(Scatter),
+    /// Measure one of these networks once, in this process
+    #[command(hide = true)]
+    ScatterOnce(ScatterOnce),
     /// Make the page of an experiment again from its record
     Report(Report),
     /// Nothing was asked for that needs doing: help or the version has been printed
@@ -163,9 +175,15 @@ pub struct Cliff {
     /// At most a minute: fewer worker counts, smaller inputs, as few repetitions as fit
     #[arg(long)]
     pub quick: bool,
-    /// Only these applications [default: Hood's, and rounds]
+    /// Only these applications; or all, those of the other papers too [default: Hood's, and rounds]
     #[arg(long, value_name = "APP,..", value_delimiter = ',')]
     pub apps: Vec<String>,
+    /// Compare these runtimes [default: static, locksley, locksley-awake, rayon]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    pub runtimes: Vec<String>,
+    /// With these numbers of workers, and with 1 [default: 1 to 32]
+    #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = workers)]
+    pub workers: Vec<usize>,
     /// Where the figures and the machine are written [default: cliff.json in the output folder]
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -459,6 +477,127 @@ pub struct WaitOnce {
     pub size: String,
     /// What the tasks' values follow from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+}
+
+/// `locksley intervals`
+#[derive(Debug, Args)]
+pub struct Intervals {
+    /// At most a minute: smaller inputs, fewer worker counts, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// How often each is measured, if the time suffices [default: 9, or 5 if quick]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// The folder with the programs of other runtimes, which peers/build makes
+    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    pub peers: PathBuf,
+    /// Where the figures and the machine are written [default: intervals.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/intervals, or out/intervals-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley channels`
+#[derive(Debug, Args)]
+pub struct Channels {
+    /// At most a minute: fewer messages in each measurement, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these runtimes [default: locksley, locksley-cur, tokio-current, tokio, and go if it is there]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    pub runtimes: Vec<String>,
+    /// The folder with the programs of other runtimes, which peers/build makes
+    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    pub peers: PathBuf,
+    /// So many messages, hops or idle processes in each measurement [default: as many as take some tenths of a second]
+    #[arg(long, value_name = "N")]
+    pub messages: Option<u64>,
+    /// How often each is measured, if the time suffices [default: 11, or 7 if quick]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// Where the figures and the machine are written [default: channels.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/channels, or out/channels-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What messages follow from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley channels-once`
+#[derive(Debug, Args)]
+pub struct ChannelsOnce {
+    /// The runtime
+    #[arg(long, value_name = "R")]
+    pub runtime: String,
+    /// stream, ring, pipeline, fan-out, fan-in or idle
+    pub kind: String,
+    /// How many messages or idle processes (PROCESSESxN: turns of a ring, messages through a pipeline)
+    pub size: String,
+    /// The number of workers
+    #[arg(value_parser = workers)]
+    pub workers: usize,
+    /// What messages follow from
+    #[arg(default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+}
+
+/// `locksley scatter`
+#[derive(Debug, Args)]
+pub struct Scatter {
+    /// At most a minute: a part of the networks, and a tenth of the rounds
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these experiments: 1 to 4 as the study has them, and utilization [default: all]
+    #[arg(long, value_name = "E,..", value_delimiter = ',')]
+    pub experiments: Vec<String>,
+    /// The study's rounds are divided by this [default: 125, or 1250 if quick]
+    #[arg(long, value_name = "N")]
+    pub divisor: Option<u64>,
+    /// How often each is measured, if the time suffices [default: 9]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// Where the figures and the machine are written [default: scatter.json in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/scatter, or out/scatter-quick]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What messages follow from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Measure again what an earlier run with these parameters has measured
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `locksley scatter-once`
+#[derive(Debug, Args)]
+pub struct ScatterOnce {
+    /// The runtime
+    #[arg(long, value_name = "R")]
+    pub runtime: String,
+    /// The network: PROCESSESxROUNDSxNANOSECONDS, the last for each message
+    pub size: String,
+    /// The number of workers
+    #[arg(value_parser = workers)]
+    pub workers: usize,
+    /// What messages follow from
+    #[arg(default_value_t = DEFAULT_SEED)]
     pub seed: u64,
 }
 

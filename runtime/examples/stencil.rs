@@ -1,5 +1,6 @@
 //! Heat on a rod of blocks: each step of a block waits for its neighbours' last step, and for nothing else. Beside it, the same with
-//! a join of all blocks after each step. Run with `--checked` to have each access checked, with `--dot` to draw the graph.
+//! a join of all blocks after each step. Run with `--checked` to have each access checked, with `--dot` or
+//! `--svg` to draw the graph.
 
 use std::time::Instant;
 
@@ -95,7 +96,8 @@ fn by_joins(pool: &Pool, rod: Rod) -> Vec<Vec<f64>> {
 
 fn main() -> Result<(), locksley::BuildError> {
     let has = |flag: &str| std::env::args().any(|argument| argument == flag);
-    let (is_checked, is_drawn) = (has("--checked"), has("--dot"));
+    let (is_checked, is_dot) = (has("--checked"), has("--dot"));
+    let is_drawn = is_dot || has("--svg");
     let rod = if is_checked || is_drawn {
         Rod { blocks: 8, cells: 1000, steps: 10 }
     } else {
@@ -111,7 +113,7 @@ fn main() -> Result<(), locksley::BuildError> {
     let with_joins = begun.elapsed();
     assert_eq!(edges, joins, "both are the same to the last bit");
     if is_drawn {
-        print!("{}", recording.to_dot());
+        print!("{}", if is_dot { recording.to_dot() } else { recording.to_svg() });
     } else {
         println!("{} workers: edges {with_edges:.1?}, joins {with_joins:.1?}", pool.workers());
     }

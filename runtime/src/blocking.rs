@@ -1,6 +1,7 @@
 //! Code that blocks its thread: while it does, somebody stands in for the worker.
 
 use crate::latch::Flag;
+use crate::strand::Aside;
 use crate::worker::Worker;
 
 /// Calls `call`, which may block: while it runs, another thread works in the place of the calling worker, so that as many as the
@@ -36,6 +37,8 @@ struct Absence<'w> {
     /// By which the stand-in was called. A worker that is a stand-in itself, and leaves its stack during the call, may have got
     /// another one meanwhile.
     number: usize,
+    /// What it runs, if that is metered.
+    aside: Option<Aside<'w>>,
 }
 
 impl Drop for Absence<'_> {
@@ -43,6 +46,9 @@ impl Drop for Absence<'_> {
         self.worker.is_back();
         if let Some(stand_in) = self.stand_in {
             self.worker.shared().release_stand_in(stand_in, self.number);
+        }
+        if let Some(aside) = self.aside.take() {
+            self.worker.take_up(aside);
         }
     }
 }
@@ -86,9 +92,12 @@ impl Worker {
         if !self.goes_away() {
             return call();
         }
+        // A wait for what the meter does not follow.
+        self.has_uncarried();
+        let aside = self.put_aside();
         let number = self.index();
         let stand_in = self.shared().call_stand_in(number);
-        let _absence = Absence { worker: self, stand_in, number };
+        let _absence = Absence { worker: self, stand_in, number, aside };
         call()
     }
 

@@ -35,14 +35,33 @@ pub(crate) enum Role {
     Fork,
     /// A task of a scope.
     Scoped,
-    /// Whatever stands first in a [`Line`].
-    Line,
+    /// An interval of a root.
+    Interval,
     Other,
 }
 
 impl Kind {
     pub(crate) const fn new(execute: Execute) -> Self {
         Self { execute, role: Role::Other }
+    }
+
+    /// For jobs that begin with a [`Head`].
+    pub(crate) const fn of_intervals(execute: Execute) -> Self {
+        Self { execute, role: Role::Interval }
+    }
+
+    /// For second halves of joins.
+    pub(crate) const fn of_forks(execute: Execute) -> Self {
+        Self { execute, role: Role::Fork }
+    }
+
+    /// Runs a job.
+    ///
+    /// # Safety
+    /// As for [`execute`](execute()); this is its kind, or was when it was made.
+    pub(crate) unsafe fn execute(&self, job: NonNull<Job>, worker: &Worker, from: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { (self.execute)(job, worker, from) }
     }
 }
 
@@ -75,26 +94,29 @@ pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
     unsafe { kind(job) }.role
 }
 
-/// The scope that a job is a task of, if it is one.
+/// The scope that a job is a task of, or the root that it is an interval of, if it is one.
 ///
 /// # Safety
 /// As for [`role`].
 pub(crate) unsafe fn scope(job: NonNull<Job>) -> Option<NonNull<()>> {
     // SAFETY: as the caller promises.
-    let is_scoped = unsafe { role(job) } == Role::Scoped;
-    // SAFETY: alive; and with that role it is the first field of a `ScopedJob`, and of that one's head.
-    is_scoped.then(|| unsafe { job.cast::<ScopedHead>().as_ref() }.scope)
+    let its = unsafe { role(job) };
+    let is_scoped = matches!(its, Role::Scoped | Role::Interval);
+    // SAFETY: alive; and with these roles it is the first field of a head.
+    is_scoped.then(|| unsafe { job.cast::<Head>().as_ref() }.scope)
 }
 
+/// What a job is.
+///
 /// # Safety
-/// As for [`role`].
+/// As for [`role`]; and the job has not run as long as the result is used.
 #[inline]
-unsafe fn kind(job: NonNull<Job>) -> &'static Kind {
+pub(crate) unsafe fn kind<'k>(job: NonNull<Job>) -> &'k Kind {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { job.as_ref() };
     // SAFETY: who has a job's word sets its header, if anybody does.
     let kind: *const Kind = unsafe { header.0.held() }.cast();
-    // SAFETY: `of` has put it there, and the job has not run.
+    // SAFETY: `of` has put it there, or `becomes`, and the job has not run.
     unsafe { &*kind }
 }
 
@@ -116,7 +138,7 @@ where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
-    const KIND: &'static Kind = &Kind { execute: Self::execute, role: Role::Fork };
+    pub(crate) const KIND: &'static Kind = &Kind::of_forks(Self::execute);
 
     #[inline]
     pub(crate) fn new(task: F) -> Self {
@@ -129,6 +151,14 @@ where
     #[inline]
     pub(crate) fn as_job(&self) -> NonNull<Job> {
         NonNull::from(self).cast()
+    }
+
+    /// Has whoever takes it run it as that kind says, instead of its own.
+    ///
+    /// # Safety
+    /// Nobody has its word yet. The kind is alive, and runs such jobs, until the job has ended or its word has come back.
+    pub(crate) unsafe fn becomes(&self, kind: &Kind) {
+        self.header.0.hold(std::ptr::from_ref(kind).cast_mut().cast());
     }
 
     /// Whether its word may still lie where it was pushed: if not, its own worker has begun to run it, or it has ended. (A thief may
@@ -181,6 +211,7 @@ where
             let result = ManuallyDrop::new(unwind::halt(|| task(worker)));
             // SAFETY: as above; the creator reads it only after the end is set.
             unsafe { *this.body.get() = Body { result } };
+            worker.second_half_ends();
             worker.seat().now_runs(std::ptr::null_mut());
             this.end().set_for_stacks()
         };
@@ -299,15 +330,30 @@ where
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ScopedJob<F> {
-    head: ScopedHead,
+    head: Head,
     task: F,
 }
 
+/// The beginning of a job that somebody waits for with others: a scope's, or a root interval's.
 #[derive(Debug)]
 #[repr(C)]
-struct ScopedHead {
+pub(crate) struct Head {
     header: Job,
     scope: NonNull<()>,
+}
+
+impl Head {
+    /// `scope` is an address that nobody else who waits has meanwhile.
+    #[inline]
+    pub(crate) fn new(kind: &'static Kind, scope: NonNull<()>) -> Self {
+        Self { header: Job::of(kind), scope }
+    }
+
+    /// Who waits for the job.
+    #[inline]
+    pub(crate) fn scope(&self) -> NonNull<()> {
+        self.scope
+    }
 }
 
 impl<F> ScopedJob<F>
@@ -315,13 +361,28 @@ where
     F: FnOnce(&Worker, NonNull<()>) + Send,
 {
     const KIND: &'static Kind = &Kind { execute: Self::execute, role: Role::Scoped };
+    const OF_INTERVALS: &'static Kind = &Kind::of_intervals(Self::execute);
 
     /// The word to push or send. The task is given `scope`, which is an address that no other scope has meanwhile.
     ///
     /// # Safety
     /// As for [`HeapJob::into_job`].
     pub(crate) unsafe fn into_job(scope: NonNull<()>, task: F) -> NonNull<Job> {
-        let head = ScopedHead { header: Job::of(Self::KIND), scope };
+        // SAFETY: as the caller promises.
+        unsafe { Self::into_job_of(Self::KIND, scope, task) }
+    }
+
+    /// The same for an interval of that root.
+    ///
+    /// # Safety
+    /// As for [`HeapJob::into_job`].
+    pub(crate) unsafe fn into_job_of_interval(root: NonNull<()>, task: F) -> NonNull<Job> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::into_job_of(Self::OF_INTERVALS, root, task) }
+    }
+
+    unsafe fn into_job_of(kind: &'static Kind, scope: NonNull<()>, task: F) -> NonNull<Job> {
+        let head = Head::new(kind, scope);
         NonNull::from(Box::leak(Box::new(Self { head, task }))).cast()
     }
 
@@ -345,7 +406,7 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new() -> Self {
-        let kind = const { &Kind { execute: Self::execute, role: Role::Line } };
+        let kind = const { &Kind::new(Self::execute) };
         Self { header: Job::of(kind), jobs: Inbox::new() }
     }
 
@@ -359,12 +420,47 @@ impl Line {
     }
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
-        let first = {
-            // SAFETY: the header is the first field of a `Self`, which is alive until the job that we take has begun.
-            let line = unsafe { job.cast::<Self>().as_ref() };
-            line.jobs.take().expect("there are as many jobs as words")
-        };
+        // SAFETY: the header is the first field of a `Self`, which is alive until the job that we take has begun.
+        let first = first(unsafe { &job.cast::<Self>().as_ref().jobs });
         // SAFETY: whoever put it into the line promised that it may be run, and it was taken by this worker alone.
         unsafe { execute(first, worker, from) }
     }
+}
+
+/// A [`Line`] of tasks of one scope, whose word says which.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct ScopedLine {
+    head: Head,
+    jobs: Inbox<Job>,
+}
+
+impl ScopedLine {
+    const KIND: &'static Kind = &Kind { execute: Self::execute, role: Role::Scoped };
+
+    pub(crate) fn new(scope: NonNull<()>) -> Self {
+        let head = Head::new(Self::KIND, scope);
+        Self { head, jobs: Inbox::new() }
+    }
+
+    /// Puts a task of the scope at the end, and returns the word to push next.
+    ///
+    /// # Safety
+    /// As for [`Line::enqueue`].
+    pub(crate) unsafe fn enqueue(&self, job: NonNull<Job>) -> NonNull<Job> {
+        self.jobs.send(job);
+        NonNull::from(self).cast()
+    }
+
+    unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
+        // SAFETY: its head's header is the first field of a `Self`, which is alive until the job that we take has begun.
+        let first = first(unsafe { &job.cast::<Self>().as_ref().jobs });
+        // SAFETY: as in `Line::execute`.
+        unsafe { execute(first, worker, from) }
+    }
+}
+
+/// The job that has stood in a line longest, for whoever has one of its words.
+fn first(jobs: &Inbox<Job>) -> NonNull<Job> {
+    jobs.take().expect("there are as many jobs as words")
 }

@@ -29,7 +29,7 @@
 //! A [`computation`] of such tasks ends, or says which of them wait for each other.
 //! [`kahn`] joins processes by channels to networks, whose results do not depend on the schedule.
 //! [`intervals`] are tasks that edges order, and that hold locks.
-//! [`places`] says which processors are near to each other.
+//! [`places`] says which processors are near to each other. [`held`] says where a lock is held across a join.
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
 
@@ -55,8 +55,10 @@ mod cancellation;
 pub mod computation;
 mod countdown;
 mod deque;
+mod drawing;
 mod fiber;
 mod fork;
+pub mod held;
 pub mod hunt;
 pub mod intervals;
 mod job;

@@ -145,6 +145,7 @@ impl<T> Thread<T> {
     ///
     /// # Examples
     /// See [`create`].
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn join(self) -> Result<T, TaskError> {
         self.task.join()
     }

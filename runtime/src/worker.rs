@@ -10,14 +10,17 @@ use std::sync::Arc;
 use crate::deque::alternatives::AnyOwner;
 use crate::deque::{ChaseLevOwner, Inbox, Owner, Pushed, Reader, Steal, TakeBack};
 use crate::fiber::Stacks;
+use crate::fork::Inherited;
+use crate::held::{self, Place, Wait};
 use crate::hunt::{Activity, Found, Goal, Hunt};
 use crate::job::{self, Job, Line};
-use crate::kahn::Doubts;
+use crate::kahn::{Doubts, Payer};
 use crate::latch::Flag;
 use crate::meter::{Counters, Running};
 use crate::os;
 use crate::pool::{Pool, Seat, Shared};
 use crate::sleep::{Sleep, Summons};
+use crate::strand::Half;
 use crate::unwind::AbortOnUnwind;
 
 /// After so many polls a worker takes up what waits elsewhere. A prime, as other schedulers have it, so that it does not keep step
@@ -64,7 +67,7 @@ pub struct Worker {
     shared: Arc<Shared>,
     summons: Summons,
     /// The strand that it runs, if that is metered.
-    running: Running,
+    running: Running<Half<'static>>,
     hunt: RefCell<Hunt>,
     mail: Reader<Job>,
     /// How many times it has polled a task.
@@ -75,6 +78,10 @@ pub struct Worker {
     is_away: Cell<bool>,
     /// Networks to be looked at when there is nothing to do.
     doubts: Doubts,
+    /// The process that it is in.
+    payer: Payer,
+    /// In a child of the process: what its deque held before.
+    inherited: Inherited,
     /// Whether its thread is somebody else's, and works for the pool only when it waits for something or says so.
     is_guest: bool,
     stacks: Stacks,
@@ -123,6 +130,8 @@ impl Worker {
             number: Cell::new(number),
             is_away: Cell::new(false),
             doubts: Doubts::default(),
+            payer: Payer::default(),
+            inherited: Inherited::default(),
             is_guest: false,
             stacks: Stacks::new(),
             data,
@@ -172,7 +181,34 @@ impl Worker {
 
     /// The calling thread is no worker any more: it is the only one in the child of a process. To be called there at once.
     pub(crate) fn forget_current() {
+        Self::with_current(|current| {
+            current.into_iter().for_each(|worker| worker.inherited.lies_in(&worker.deque));
+        });
         CURRENT.set(ptr::null());
+    }
+
+    /// In a child of the process in which the pool was built: the newest job that this worker has pushed there.
+    pub(crate) fn take_in_a_child(&self) -> Option<Found> {
+        self.inherit();
+        self.take_newest()
+    }
+
+    /// In such a child: what was in the deque when the process forked, which the parent runs; but in the child somebody may wait for it.
+    pub(crate) fn inherited(&self) -> &Inherited {
+        self.inherit();
+        &self.inherited
+    }
+
+    /// Brings to safety what was in the deque, before anything is written over it.
+    fn inherit(&self) {
+        self.inherited.secure(|| {
+            #[cfg(feature = "alternatives")]
+            if let Some(instead) = &self.instead {
+                return std::iter::from_fn(|| instead.pop_newest()).collect();
+            }
+            let indices = self.inherited.indices().unwrap_or_else(|| self.deque.lose_all());
+            self.deque.lost(indices).collect()
+        });
     }
 
     /// Runs this worker on the calling thread until its pool is closed.
@@ -241,6 +277,7 @@ impl Worker {
                 return found.or_else(|| self.receive_from(self.shared.inbox()));
             }
             self.resume_one();
+            self.doubts.executed();
             return None;
         }
         let found = self.take_own().or_else(|| self.take_addressed());
@@ -248,9 +285,10 @@ impl Worker {
     }
 
     /// A guest that goes on with what is its own may not come back to look at what it has noted.
-    fn settle_as_guest(&self) {
+    pub(crate) fn settle_as_guest(&self) {
         if self.is_guest {
             self.doubts.settle();
+            self.seat().spends_time_on(None);
         }
     }
 
@@ -258,7 +296,11 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn recover(&self, job: NonNull<Job>, end: &Flag) -> bool {
+        if self.shared.is_lost() {
+            return self.recover_in_a_child(job, end);
+        }
         let abort = AbortOnUnwind("a panic came out of a task");
+        self.payer.pay();
         while !end.is_set() {
             match self.take_newest() {
                 Some(newest) if newest.job == job => {
@@ -312,12 +354,25 @@ impl Worker {
     /// });
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn run_one(&self) -> bool {
-        if self.while_aside(|| self.resume_one()) {
-            return true;
+        held::tell(Some(self), Wait::RunOne, Place::here());
+        self.runs_one()
+    }
+
+    pub(crate) fn runs_one(&self) -> bool {
+        if self.shared.is_lost() {
+            return self.run_in_a_child();
         }
-        let found = self.take_local().or_else(|| self.hunt.borrow_mut().look_once(self));
-        self.execute_if_any(found)
+        self.payer.pay();
+        // What it comes upon has its own path, and so has what a look at networks makes ready.
+        self.while_aside(|| {
+            self.resume_one() || {
+                let look = || self.hunt.borrow_mut().look_once(self);
+                let found = self.take_local().or_else(look);
+                self.execute_if_any(found)
+            }
+        })
     }
 
     /// Runs one task that waits at this worker, if there is one: an own one, or one that was sent to this worker. Says
@@ -332,19 +387,26 @@ impl Worker {
     /// });
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn run_local(&self) -> bool {
-        if self.while_aside(|| self.resume_one()) {
-            return true;
+        held::tell(Some(self), Wait::RunOne, Place::here());
+        if self.shared.is_lost() {
+            return self.run_in_a_child();
         }
-        let found = self.take_local();
-        self.execute_if_any(found)
+        self.payer.pay();
+        self.while_aside(|| self.resume_one() || self.execute_if_any(self.take_local()))
+    }
+
+    #[cold]
+    fn run_in_a_child(&self) -> bool {
+        self.while_aside(|| self.execute_if_any(self.take_in_a_child()))
     }
 
     fn execute_if_any(&self, found: Option<Found>) -> bool {
         let abort = AbortOnUnwind("a panic came out of a task");
         let is_any = found.is_some();
         if let Some(found) = found {
-            self.while_aside(|| self.execute(found));
+            self.execute(found);
         }
         self.settle_as_guest();
         abort.disarm();
@@ -376,7 +438,8 @@ impl Worker {
         let job = unsafe { self.carried(job) };
         // SAFETY: as the caller promises; the word is pushed here.
         let word = unsafe { line.enqueue(job) };
-        self.push(word);
+        // It may stand for another job than this one.
+        self.push_as_is(word);
     }
 
     /// Makes a job available to all workers.
@@ -384,6 +447,15 @@ impl Worker {
         let (index, done) = self.fork(job);
         if !done {
             self.push_on(job, index);
+        }
+    }
+
+    /// The same for a job that has the path that it has, or none.
+    pub(crate) fn push_as_is(&self, job: NonNull<Job>) {
+        if self.is_metered() {
+            self.push_in_truth(job);
+        } else {
+            self.push(job);
         }
     }
 
@@ -419,7 +491,7 @@ impl Worker {
     }
 
     #[inline]
-    pub(crate) fn running(&self) -> &Running {
+    pub(crate) fn running(&self) -> &Running<Half<'static>> {
         &self.running
     }
 
@@ -431,6 +503,9 @@ impl Worker {
     }
 
     pub(crate) fn at_the_ceiling(&self, index: i64) {
+        if self.inherited.indices().is_some() {
+            self.inherit();
+        }
         #[cfg(feature = "alternatives")]
         if let Some(instead) = &self.instead {
             return self.push_instead(instead);
@@ -484,6 +559,10 @@ impl Worker {
         &self.doubts
     }
 
+    pub(crate) fn payer(&self) -> &Payer {
+        &self.payer
+    }
+
     /// The newest job pushed here that nobody has taken.
     pub(crate) fn take_newest(&self) -> Option<Found> {
         #[cfg(feature = "alternatives")]
@@ -515,6 +594,14 @@ impl Worker {
     /// What was sent to this worker and to no other.
     pub(crate) fn take_mail(&self) -> Option<Found> {
         let job = self.mail.take()?;
+        self.counters().received.increment();
+        Some(Found { job, from: self.index })
+    }
+
+    /// What was sent to this worker as a task of that scope.
+    pub(crate) fn take_mail_of(&self, scope: NonNull<()>) -> Option<Found> {
+        // SAFETY: what is in the mailbox is alive, has not run, and is this worker's to take alone.
+        let job = self.mail.take_if(|job| unsafe { job::scope(job) } == Some(scope))?;
         self.counters().received.increment();
         Some(Found { job, from: self.index })
     }
@@ -568,6 +655,9 @@ impl Worker {
     /// where there is one; and makes it the next to be run, or runs it.
     #[cold]
     fn look_elsewhere(&self, turn: u32) {
+        if self.shared.is_lost() {
+            return; // what waits is the parent's
+        }
         self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize);
         for place in (0..4).map(|n| turn.wrapping_add(n) % 4) {
             let found = match place {
@@ -604,7 +694,7 @@ impl Worker {
         let generation = os::generation();
         // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken by us alone, from
         // where `found` says.
-        unsafe { job::execute(found.job, self, found.from) }
+        held::apart(|| unsafe { job::execute(found.job, self, found.from) });
         if generation != os::generation() {
             self.shared.end_of_the_lost();
         }
@@ -614,6 +704,9 @@ impl Worker {
     pub(crate) fn goes_away(&self) -> bool {
         let goes_away = !self.is_away.replace(true);
         if goes_away {
+            // Nobody else looks at what it has noted, or pays for the process that it is in.
+            self.doubts.settle();
+            self.payer.pay();
             // For those who look there, to find it open.
             self.deque.open();
             self.seat().does(Activity::Sleeps);

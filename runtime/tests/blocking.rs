@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+use common::in_time;
 use common::{Confined, Restless, Sleepy, message};
 use locksley::{Pool, PoolBuilder, Worker, blocking};
 #[cfg(all(feature = "stacks", not(locksley_portable)))]
@@ -258,6 +260,52 @@ fn hooks_are_called_on_the_threads_of_stand_ins_and_the_pool_waits_for_them() {
     let started = started.lock().unwrap();
     assert!(started.iter().all(|(index, _)| *index == 0));
     assert_ne!(started[0].1, started[1].1);
+}
+
+/// Its last hook has begun something of another one's hook, which waits on a stack when that hook returns.
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+#[test]
+fn a_stand_in_ends_after_what_waits_on_its_stacks() {
+    for _ in 0..10 {
+        in_time(|| {
+            let threads = Arc::new(Mutex::new(Vec::new()));
+            let (at_start, at_exit) = (Arc::clone(&threads), Arc::clone(&threads));
+            let [may_return, may_end]: [Semaphore; 2] = [0, 0].map(Semaphore::new);
+            let has_begun = AtomicBool::new(false);
+            let exits = move |_| {
+                let is_me = |thread| thread == thread::current().id();
+                let place = at_exit.lock().unwrap().iter().copied().position(is_me).unwrap();
+                let waits = || {
+                    has_begun.store(true, Ordering::Release);
+                    block_on(may_end.acquire()).unwrap().forget();
+                };
+                let other = || {
+                    wait_until(&has_begun);
+                    may_return.add_permits(1);
+                    // Time for the other hook to return.
+                    thread::sleep(Duration::from_millis(50));
+                    may_end.add_permits(1);
+                };
+                match place {
+                    2 => block_on(may_return.acquire()).unwrap().forget(),
+                    3 => _ = locksley::join(other, waits),
+                    _ => {} // a worker's
+                }
+            };
+            let builder = Pool::builder().workers(2).stand_ins(2).on_exit(exits);
+            let starts = move |_| at_start.lock().unwrap().push(thread::current().id());
+            let pool = builder.on_start(starts).build().unwrap();
+            // Each stand-in is called once.
+            let blocks = |w: &Worker| {
+                w.blocking(|| {
+                    while threads.lock().unwrap().len() < 4 {
+                        thread::yield_now();
+                    }
+                });
+            };
+            pool.run(|w| w.join(blocks, blocks));
+        });
+    }
 }
 
 #[test]

@@ -210,6 +210,195 @@ fn who_waits_for_something_foreign_is_waited_for() {
     }
 }
 
+/// Something that another thread was to bring about, and which it gives up: it drops the waker, which it gets once.
+#[derive(Default)]
+struct GivenUp(StdMutex<(bool, Option<Waker>)>);
+
+impl GivenUp {
+    async fn wait(&self) {
+        poll_fn(|context| {
+            let mut state = self.0.lock().unwrap();
+            if !std::mem::replace(&mut state.0, true) {
+                state.1 = Some(context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// The waker, when it is there.
+    fn waker(&self) -> Waker {
+        loop {
+            if let Some(waker) = self.0.lock().unwrap().1.take() {
+                return waker;
+            }
+            thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn whom_somebody_outside_has_given_up_is_stuck() {
+    for pool in pools() {
+        for _ in 0..100 {
+            let foreign = &GivenUp::default();
+            thread::scope(|scope| {
+                scope.spawn(|| drop(foreign.waker()));
+                let end = pool.computation(|all| all.spawn("alone", foreign.wait()));
+                assert_eq!(stuck(end), [waits("alone", &[])]);
+            });
+        }
+    }
+}
+
+/// Somebody outside drops the last waker that is left, and others wait for the one whose it was.
+#[test]
+fn who_waits_for_one_that_somebody_outside_has_given_up_is_stuck() {
+    for pool in pools() {
+        for _ in 0..100 {
+            let foreign = &GivenUp::default();
+            thread::scope(|scope| {
+                scope.spawn(|| drop(foreign.waker()));
+                let end = pool.computation(|all| {
+                    let lock = all.own("lock", Mutex::new(()));
+                    let locked = all.own("locked", JoinCounter::new(1));
+                    let (held, signal) = (lock.clone(), locked.clone());
+                    all.spawn("holds", async move {
+                        let _guard = held.lock().await;
+                        signal.signal();
+                        foreign.wait().await;
+                    });
+                    for name in ["first", "second"] {
+                        let (lock, locked) = (lock.clone(), locked.clone());
+                        all.spawn(name, async move {
+                            locked.wait().await;
+                            drop(lock.lock().await);
+                        });
+                    }
+                });
+                let expected =
+                    [waits("holds", &[]), waits("first", &["lock"]), waits("second", &["lock"])];
+                assert_eq!(stuck(end), expected);
+            });
+        }
+    }
+}
+
+#[test]
+fn many_whom_somebody_outside_gives_up_one_after_the_other_are_stuck_together() {
+    for pool in pools() {
+        for _ in 0..100 {
+            let foreign: &[GivenUp; 4] = &Default::default();
+            thread::scope(|scope| {
+                scope.spawn(|| foreign.iter().for_each(|foreign| drop(foreign.waker())));
+                let end = pool.computation(|all| {
+                    foreign.iter().for_each(|foreign| all.spawn("one", foreign.wait()));
+                });
+                assert_eq!(stuck(end), [(); 4].map(|()| waits("one", &[])));
+            });
+        }
+    }
+}
+
+/// Whoever wakes it keeps the waker, and drops it when it waits for something else.
+#[test]
+fn a_waker_that_was_used_is_dropped_late() {
+    for pool in pools() {
+        let (foreign, woken) = (&GivenUp::default(), &AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let waker = foreign.waker();
+                woken.store(true, Ordering::Release);
+                waker.wake_by_ref();
+                thread::sleep(Duration::from_millis(10));
+            });
+            let end = pool.computation(|all| {
+                let signal = all.own("signal", Semaphore::new(0));
+                all.spawn("waits", async move {
+                    let mut foreign = pin!(foreign.wait());
+                    poll_fn(|context| {
+                        assert!(foreign.as_mut().poll(context).is_pending());
+                        if woken.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
+                    })
+                    .await;
+                    drop(signal.acquire().await);
+                });
+            });
+            assert_eq!(stuck(end), [waits("waits", &["signal"])]);
+        });
+    }
+}
+
+/// A wait is served that its task does not look at, because it waits for something foreign in between.
+#[test]
+fn a_wait_that_was_served_and_not_looked_at_does_not_count() {
+    for pool in pools() {
+        let (foreign, looked) = (&Foreign::default(), &AtomicUsize::new(0));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                // The second time because it has been served.
+                while looked.load(Ordering::Acquire) < 2 {
+                    thread::yield_now();
+                }
+                thread::sleep(Duration::from_millis(20));
+                foreign.bring_about();
+            });
+            let end = pool.computation(|all| {
+                let turn = all.own("turn", Semaphore::new(0));
+                let given = turn.clone();
+                all.spawn("takes its turn late", async move {
+                    let mut turn = pin!(turn.acquire());
+                    poll_fn(|context| {
+                        assert!(turn.as_mut().poll(context).is_pending());
+                        Poll::Ready(())
+                    })
+                    .await;
+                    poll_fn(|context| {
+                        let polled = foreign.poll(context);
+                        looked.fetch_add(1, Ordering::Release);
+                        polled
+                    })
+                    .await;
+                    turn.await.unwrap().forget();
+                });
+                all.spawn("gives", async move {
+                    while looked.load(Ordering::Acquire) == 0 {
+                        task::yield_now().await;
+                    }
+                    given.add_permits(1);
+                });
+            });
+            assert_eq!(end, Ok(()));
+        });
+    }
+}
+
+/// Both block in the middle of a poll, and their stacks take turns on one thread.
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+#[test]
+fn tasks_that_block_on_one_worker_are_not_mixed_up() {
+    let pool = Pool::new(1).unwrap();
+    let turns = &[Semaphore::new(0), Semaphore::new(0)];
+    let begun = &AtomicUsize::new(0);
+    let end = pool.computation(|all| {
+        let never = all.own("never", Semaphore::new(0));
+        for name in ["one", "other"] {
+            let never = never.clone();
+            all.spawn(name, async move {
+                if begun.fetch_add(1, Ordering::Relaxed) == 0 {
+                    locksley::block_on(turns[0].acquire()).unwrap().forget();
+                    turns[1].add_permits(1);
+                } else {
+                    turns[0].add_permits(1);
+                    locksley::block_on(turns[1].acquire()).unwrap().forget();
+                }
+                drop(never.acquire().await);
+            });
+        }
+    });
+    assert_eq!(stuck(end), [waits("one", &["never"]), waits("other", &["never"])]);
+}
+
 #[test]
 fn who_waits_for_both_at_once_is_waited_for() {
     for pool in pools() {

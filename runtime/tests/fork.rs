@@ -6,7 +6,7 @@ mod common;
 
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use common::{Restless, message};
 use locksley::task::Task;
-use locksley::{Pool, Worker};
+use locksley::{Pool, Waiting, Worker, intervals};
 
 /// Nobody builds a pool while somebody else forks.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -422,4 +422,308 @@ fn a_task_that_returns_in_the_child_ends_it_and_nothing_runs_twice() {
             }
         }
     }
+}
+
+#[test]
+fn nobody_stands_in_for_a_worker_that_was_lost() {
+    let _alone = alone();
+    let started = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&started);
+    let builder = Pool::builder().workers(1).stand_ins(1).on_start(move |_| {
+        count.fetch_add(1, Ordering::AcqRel);
+    });
+    let pool = builder.build().unwrap();
+    let end = pool.run(|w| {
+        in_a_child(|| {
+            w.blocking(|| thread::sleep(Duration::from_millis(100)));
+            started.load(Ordering::Acquire) as i32
+        })
+    });
+    assert_eq!(end, End::Exit(1));
+}
+
+/// A second half or a task of a scope that a thief had, and the frame that waits for it in the child.
+#[test]
+fn a_child_that_waits_for_what_a_thief_had_ends() {
+    let _alone = alone();
+    type Run = fn(&Worker, Waiting, &(dyn Fn() + Sync), &(dyn Fn() + Sync));
+    let runs: [Run; 2] = [
+        |w, waiting, first, second| _ = w.join_waiting(waiting, |_| first(), |_| second()),
+        |w, waiting, first, second| {
+            w.scope_waiting(waiting, |w, scope| {
+                scope.spawn_on(w, |_, _| second());
+                first();
+            });
+        },
+    ];
+    for run in runs {
+        for waiting in [Waiting::Below, Waiting::Anything] {
+            let pool = Pool::new(2).unwrap();
+            let (is_stolen, may_end) = (AtomicBool::new(false), AtomicBool::new(false));
+            let wait_until = |flag: &AtomicBool| {
+                while !flag.load(Ordering::Acquire) {
+                    thread::yield_now();
+                }
+            };
+            let ends = Mutex::new(Vec::new());
+            let forks = || {
+                wait_until(&is_stolen);
+                let child = fork_and_go_on();
+                assert!(child >= 0);
+                if child > 0 {
+                    ends.lock().unwrap().push(end_of(child));
+                    may_end.store(true, Ordering::Release);
+                }
+            };
+            let stolen = || {
+                is_stolen.store(true, Ordering::Release);
+                wait_until(&may_end);
+            };
+            pool.run(|w| run(w, waiting, &forks, &stolen));
+            assert_eq!(ends.into_inner().unwrap(), [End::Signal(libc::SIGABRT)], "{waiting:?}");
+        }
+    }
+}
+
+/// What lay in the deque when the process forked is the parent's, in whatever way the child comes upon it.
+#[test]
+fn what_was_there_before_the_fork_is_run_by_the_parent_alone() {
+    const TASKS: usize = 5;
+    let _alone = alone();
+    type Run = fn(&Worker, &dyn Fn(&Worker));
+    let runs: [Run; 7] = [
+        |w, forks| _ = w.join(forks, |_| ()),
+        |w, forks| _ = w.join_waiting(Waiting::Below, forks, |_| ()),
+        |w, forks| w.scope(|w, _| forks(w)),
+        |w, forks| w.scope(|w, scope| (scope.spawn_on(w, |_, _| ()), forks(w)).1),
+        |w, forks| {
+            w.scope_waiting(Waiting::Below, |w, scope| (scope.spawn_fifo(|_| ()), forks(w)).1);
+        },
+        |w, forks| {
+            forks(w);
+            while w.run_one() {}
+        },
+        |w, forks| {
+            forks(w);
+            while w.run_local() {}
+        },
+    ];
+    for (run, form) in runs.into_iter().zip(0..) {
+        for oldest_first in [false, true] {
+            let builder = Pool::builder().workers(1);
+            let builder = if oldest_first { builder.oldest_first() } else { builder };
+            let pool = builder.build().unwrap();
+            let (mut reader, writer) = std::io::pipe().unwrap();
+            let (sender, receiver) = channel();
+            let here = std::process::id();
+            pool.spawn(move |w| {
+                let forks = |w: &Worker| {
+                    for _ in 0..TASKS {
+                        let mut writer = writer.try_clone().unwrap();
+                        w.spawn(move |_| {
+                            let is_here = std::process::id() == here;
+                            writer.write_all(if is_here { b"p" } else { b"c" }).unwrap();
+                        });
+                    }
+                    let child = fork_and_go_on();
+                    assert!(child >= 0);
+                    if child > 0 {
+                        sender.send(end_of(child)).unwrap();
+                    }
+                };
+                run(w, &forks);
+            });
+            let end = receiver.recv().unwrap();
+            assert_eq!(end, End::Signal(libc::SIGABRT), "form {form}");
+            drop(pool);
+            let mut ran = String::new();
+            reader.read_to_string(&mut ran).unwrap();
+            assert_eq!(ran, "p".repeat(TASKS), "form {form}");
+        }
+    }
+}
+
+#[test]
+fn what_a_child_has_pushed_itself_is_run_there() {
+    let _alone = alone();
+    for waiting in [Waiting::Below, Waiting::Anything] {
+        let pool = Pool::new(1).unwrap();
+        let ran = Arc::new(AtomicUsize::new(0));
+        let add = |number: usize| {
+            let ran = Arc::clone(&ran);
+            move || _ = ran.fetch_add(number, Ordering::AcqRel)
+        };
+        let end = pool.run(|w| {
+            let (parents, in_order) = (add(1_000_000), add(1_000_000));
+            w.spawn(move |_| parents());
+            w.spawn_fifo(move |_| in_order());
+            in_a_child(|| {
+                let (inner, left) = (add(1), add(10));
+                w.join_waiting(waiting, |w| w.spawn(move |_| left()), |_| inner());
+                w.scope_waiting(waiting, |w, scope| {
+                    let (left, own, another) = (add(100), add(1000), add(10_000));
+                    scope.spawn_on(w, move |_, _| own());
+                    w.spawn(move |_| left());
+                    scope.spawn_on(w, move |_, _| another());
+                });
+                let one = add(100_000);
+                w.spawn_fifo(move |_| one());
+                assert!(w.run_one());
+                assert!(!w.run_one() && !w.run_local());
+                i32::from(ran.load(Ordering::Acquire) != 111_111)
+            })
+        });
+        assert_eq!(end, End::Exit(0), "{waiting:?}");
+        drop(pool);
+        assert_eq!(ran.load(Ordering::Acquire), 2_000_000);
+    }
+}
+
+/// Runs `what` on a worker, which forks when it calls what it is given. In both processes the worker goes on: the child ends with the
+/// number that `what` returns there.
+fn end_of_a_child_that_goes_on(what: impl Fn(&Worker, &dyn Fn()) -> i32 + Sync) -> End {
+    let pool = Pool::new(1).unwrap();
+    let child = pool.run(|w| {
+        let child = AtomicI32::new(-1);
+        let number = what(w, &|| child.store(fork_and_go_on(), Ordering::Release));
+        match child.into_inner() {
+            // SAFETY: ends the process.
+            0 => unsafe { libc::_exit(number) },
+            child => child,
+        }
+    });
+    assert!(child > 0);
+    end_of(child)
+}
+
+/// What lay in the deque counts as stolen, and is run by whoever waits for it in the child; what is pushed there lies elsewhere.
+#[test]
+fn places_in_the_deque_of_before_a_fork_do_not_recur() {
+    fn joins(w: &Worker, levels: usize, ends: &AtomicUsize, last: &dyn Fn(&Worker)) {
+        if levels == 0 {
+            return last(w);
+        }
+        let second = |_: &Worker| _ = ends.fetch_add(1, Ordering::AcqRel);
+        w.join(|w| joins(w, levels - 1, ends, last), second);
+    }
+    type Run = fn(&Worker, &dyn Fn(), &Arc<AtomicUsize>);
+    let runs: [(Run, usize); 7] = [
+        // Second halves are taken back, and a task comes where one was.
+        (
+            |w, forks, ran| {
+                joins(w, 3, ran, &|_| forks());
+                spawn_one(w, ran);
+                assert!(w.run_one() && !w.run_one());
+            },
+            13,
+        ),
+        // Many are, and a scope's task lies deeper than they did.
+        (
+            |w, forks, ran| {
+                joins(w, 10, ran, &|_| forks());
+                w.scope(|w, scope| {
+                    let spawn = |w: &Worker| {
+                        scope.spawn_on(w, |_, _| _ = ran.fetch_add(10, Ordering::AcqRel))
+                    };
+                    w.join(spawn, |_| ());
+                });
+            },
+            20,
+        ),
+        // A scope's task was there, and in the way of a second half.
+        (
+            |w, forks, ran| {
+                w.scope(|w, scope| {
+                    joins(w, 1, ran, &|w| {
+                        scope.spawn_on(w, |_, _| _ = ran.fetch_add(10, Ordering::AcqRel));
+                        forks();
+                    });
+                });
+            },
+            11,
+        ),
+        // The first half looks for something to run.
+        (
+            |w, forks, ran| {
+                joins(w, 1, ran, &|w| {
+                    forks();
+                    w.run_one();
+                });
+            },
+            1,
+        ),
+        // And then something is pushed.
+        (
+            |w, forks, ran| {
+                joins(w, 1, ran, &|w| {
+                    forks();
+                    w.run_one();
+                    spawn_one(w, ran);
+                });
+                while w.run_one() {}
+            },
+            11,
+        ),
+        // A task of before stays the parent's.
+        (
+            |w, forks, ran| {
+                spawn_one(w, ran);
+                joins(w, 1, ran, &|w| {
+                    spawn_one(w, ran);
+                    forks();
+                });
+                while w.run_local() {}
+            },
+            1,
+        ),
+        // What was there is written over.
+        (
+            |w, forks, ran| {
+                joins(w, 60, ran, &|w| {
+                    forks();
+                    (0..10).for_each(|_| spawn_one(w, ran));
+                });
+                while w.run_one() {}
+            },
+            160,
+        ),
+    ];
+    let _alone = alone();
+    for (form, (run, sum)) in runs.into_iter().enumerate() {
+        let end = end_of_a_child_that_goes_on(|w, forks| {
+            let ran = Arc::new(AtomicUsize::new(0));
+            run(w, forks, &ran);
+            ran.load(Ordering::Acquire) as i32
+        });
+        assert_eq!(end, End::Exit(sum as i32), "form {form}");
+    }
+}
+
+fn spawn_one(w: &Worker, ran: &Arc<AtomicUsize>) {
+    let ran = Arc::clone(ran);
+    w.spawn(move |_| _ = ran.fetch_add(10, Ordering::AcqRel));
+}
+
+#[test]
+fn a_root_gets_its_intervals_in_a_child() {
+    let _alone = alone();
+    let pool = Pool::new(1).unwrap();
+    let child = pool.run(|_| {
+        let (child, ran) = (AtomicI32::new(-1), Arc::new(AtomicUsize::new(0)));
+        let spawn = || Worker::with_current(|current| spawn_one(current.unwrap(), &ran));
+        let root = intervals::run("root", |root| {
+            spawn();
+            root.interval("one").spawn(|_| _ = ran.fetch_add(1, Ordering::AcqRel));
+            spawn();
+            child.store(fork_and_go_on(), Ordering::Release);
+        });
+        root.unwrap();
+        match child.into_inner() {
+            // SAFETY: ends the process.
+            0 => unsafe { libc::_exit(ran.load(Ordering::Acquire) as i32) },
+            child => child,
+        }
+    });
+    assert!(child > 0);
+    assert_eq!(end_of(child), End::Exit(1));
 }

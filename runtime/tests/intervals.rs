@@ -901,6 +901,10 @@ fn a_recording_has_all_that_was_made() {
     assert!(dot.contains("i1:e -> i3:s;"), "{dot}");
     assert!(dot.contains("the\\ \\\"root\\\""), "{dot}");
     assert!(dot.contains("did not run"), "{dot}");
+    let svg = recording.to_svg();
+    assert!(svg.contains("the \"root\""), "{svg}");
+    assert_eq!(svg.matches("<title>").count(), recording.intervals().len());
+    assert!(svg.contains("did not run</title>"), "{svg}");
 }
 
 #[test]

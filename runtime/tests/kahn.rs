@@ -11,12 +11,13 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use common::{message, pools};
+use common::{Restless, in_time, message, pools};
 use locksley::kahn::{
     Awaited, Declared, Inlet, Network, NetworkError, Outlet, Owner, Ports, Receiver, Sender,
 };
+use locksley::sync::Semaphore;
 use locksley::task::{Placement, yield_now};
-use locksley::{Pool, Worker};
+use locksley::{Pool, Waiting, Worker, block_on};
 
 fn of(names: &[(&str, &str, Awaited)]) -> Vec<(String, String, Awaited)> {
     let mut names: Vec<_> =
@@ -979,7 +980,8 @@ fn a_wait_below_a_foreign_waker_is_refused() {
 
 #[test]
 fn measured_times_and_fillings_are_there() {
-    let pool = Pool::new(2).unwrap();
+    // One worker, so that who sends goes on until there is no room left, however busy the machine is.
+    let pool = Pool::new(1).unwrap();
     let mut network = Network::new().measured();
     let (output, input) = network.channel("numbers", 4);
     let slow = Duration::from_millis(5);
@@ -1081,4 +1083,153 @@ fn what_lies_in_rings_that_were_replaced_is_dropped_once() {
 #[allow(dead_code, reason = "that it compiles")]
 fn ends_may_be_sent(sender: Sender<u8>, running: Pin<&mut locksley::kahn::Running>) -> impl Send {
     (sender, running)
+}
+
+/// In code that is not `async`, the process pauses without its poll being over.
+#[test]
+fn what_was_taken_before_a_wait_inside_of_a_poll_makes_room() {
+    type Wait = fn(&Worker, &Semaphore);
+    let waits: [Wait; 5] = [
+        |_, permits| block_on(permits.acquire()).unwrap().forget(),
+        |w, permits| {
+            w.scope(|w, scope| {
+                scope.spawn_on(w, |_, _| block_on(permits.acquire()).unwrap().forget());
+            });
+        },
+        |w, permits| {
+            let wait = |_: &Worker| block_on(permits.acquire()).unwrap().forget();
+            w.join_waiting(Waiting::Below, wait, |_| ());
+        },
+        |w, permits| {
+            while permits.try_acquire().map(|permit| permit.forget()).is_err() {
+                w.run_one();
+            }
+        },
+        |w, permits| {
+            w.blocking(|| {
+                while permits.try_acquire().map(|permit| permit.forget()).is_err() {
+                    std::thread::yield_now();
+                }
+            });
+        },
+    ];
+    for wait in waits {
+        for workers in [1, 2] {
+            for stacks in [0, 100] {
+                in_time(move || {
+                    let builder = Pool::builder().workers(workers).waiting_stacks(stacks);
+                    let pool = builder.build().unwrap();
+                    for others in [false, true] {
+                        let sent = Arc::new(AtomicUsize::new(0));
+                        let permits = Arc::new(Semaphore::new(0));
+                        let (is_sent, gives) = (Arc::clone(&sent), Arc::clone(&permits));
+                        let mut network = Network::new();
+                        // The sender is woken after two messages, or when the receiver pauses.
+                        let (output, input) = network.channel("numbers", 8);
+                        network.process("sends", output, async move |mut output| {
+                            for n in 0..20 {
+                                output.send(n).await;
+                                is_sent.store(n + 1, Ordering::Release);
+                                if n == 8 {
+                                    gives.add_permits(1);
+                                }
+                            }
+                        });
+                        network.process("receives", input, async move |mut input| {
+                            while sent.load(Ordering::Acquire) < 8 {
+                                yield_now().await;
+                            }
+                            assert_eq!(input.recv().await, Some(0));
+                            if others {
+                                // Other processes on other stacks, and on top, do not take its place.
+                                Worker::with_current(|w| other_networks(w.unwrap()));
+                            }
+                            Worker::with_current(|w| wait(w.unwrap(), &permits));
+                            while input.recv().await.is_some() {}
+                        });
+                        assert_eq!(network.run(&pool).unwrap().times_grown(), 0);
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// Polls processes of another network while the calling one is polled.
+fn other_networks(w: &Worker) {
+    let pool = Pool::new(1).unwrap();
+    let mut network = Network::new();
+    ring(&mut network, 3, 1, 5);
+    let running = network.start(&pool).unwrap();
+    w.spawn(|_| ());
+    let _ = w.run_local();
+    block_on(running).unwrap();
+}
+
+/// The doubt that a worker has noted, and would look into when it hunts.
+#[test]
+fn who_blocks_its_thread_looks_for_deadlocks_first() {
+    let pool = Pool::builder().workers(1).governor(Restless).build().unwrap();
+    let pool: &'static Pool = Box::leak(Box::new(pool));
+    let (tell, told) = std::sync::mpsc::channel();
+    let (say, said) = std::sync::mpsc::channel();
+    let (go, goes) = std::sync::mpsc::channel::<()>();
+    let (is_over, over) = std::sync::mpsc::channel();
+    pool.spawn(move |_| {
+        let mut network = Network::new();
+        ring(&mut network, 6, 0, 1);
+        let running = network.start(pool).unwrap();
+        let found = pool.spawn_future(async move { tell.send(running.await.is_err()).unwrap() });
+        drop(found);
+        say.send(()).unwrap();
+        let _ = goes.recv();
+    });
+    said.recv().unwrap();
+    // It is found when the processes wait, by a hunt that is too short for a look at all of them.
+    pool.spawn(move |w| {
+        is_over.send(w.blocking(|| told.recv_timeout(Duration::from_secs(20)))).unwrap();
+    });
+    go.send(()).unwrap();
+    assert_eq!(over.recv().unwrap(), Ok(true));
+}
+
+#[test]
+fn who_runs_only_what_lies_below_looks_for_deadlocks_too() {
+    type Run = fn(&Worker, &(dyn Fn(&Worker) + Sync), &(dyn Fn() + Sync));
+    let runs: [Run; 2] = [
+        |w, first, second| _ = w.join_waiting(Waiting::Below, first, |_| second()),
+        |w, first, second| {
+            w.scope_waiting(Waiting::Below, |w, scope| {
+                scope.spawn_on(w, |_, _| second());
+                first(w);
+            });
+        },
+    ];
+    for run in runs {
+        in_time(move || {
+            let pool = Pool::new(2).unwrap();
+            let (is_stolen, is_noted) = (AtomicBool::new(false), AtomicBool::new(false));
+            let network = Mutex::new(None);
+            let wait_until = |flag: &AtomicBool| {
+                while !flag.load(Ordering::Acquire) {
+                    std::thread::yield_now();
+                }
+            };
+            let first = |w: &Worker| {
+                wait_until(&is_stolen);
+                let mut ring_of_six = Network::new();
+                ring(&mut ring_of_six, 6, 0, 1);
+                *network.lock().unwrap() = Some(ring_of_six.start(&pool).unwrap());
+                while w.run_local() {}
+                is_noted.store(true, Ordering::Release);
+            };
+            let second = || {
+                is_stolen.store(true, Ordering::Release);
+                wait_until(&is_noted);
+                let running = network.lock().unwrap().take().unwrap();
+                assert!(matches!(block_on(running), Err(NetworkError::Deadlock(_))));
+            };
+            pool.run(|w| run(w, &first, &second));
+        });
+    }
 }

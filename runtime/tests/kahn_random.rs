@@ -7,9 +7,9 @@
 
 use std::collections::VecDeque;
 
-use locksley::Pool;
-use locksley::kahn::{Awaited, Network, NetworkError, Receiver, Sender};
+use locksley::kahn::{Awaited, Network, NetworkError, Over, Receiver, Sender};
 use locksley::task::{Placement, yield_now};
+use locksley::{Pool, block_on};
 
 /// xorshift64.
 struct Random(u64);
@@ -156,6 +156,36 @@ fn interpreted(scripts: &Scripts) -> std::result::Result<Result, Vec<(usize, usi
     }
 }
 
+/// Whether pools have stacks at all.
+const STACKS: bool = cfg!(all(feature = "stacks", not(locksley_portable)));
+
+/// The same by a process on a stack of its own. `Over` where the network has failed.
+fn carry_out_on_stack(
+    process: usize,
+    script: Vec<Step>,
+    outputs: Vec<(usize, Sender<u64>)>,
+    inputs: Vec<(usize, Receiver<u64>)>,
+) -> std::result::Result<u64, Over> {
+    let mut outputs: std::collections::HashMap<_, _> = outputs.into_iter().collect();
+    let mut inputs: std::collections::HashMap<_, _> = inputs.into_iter().collect();
+    let mut state = process as u64;
+    for step in script {
+        match step {
+            Step::Send(channel) => {
+                state = mix(state, channel as u64);
+                outputs.get_mut(&channel).unwrap().send_blocking(state)?;
+            }
+            Step::Receive(channel) => {
+                let message = inputs.get_mut(&channel).unwrap().recv_blocking()?;
+                state = mix(state, message.unwrap_or(NOTHING));
+            }
+            Step::Yield => block_on(yield_now()),
+            Step::Drop(channel) => drop(inputs.remove(&channel)),
+        }
+    }
+    Ok(state)
+}
+
 /// A script, carried out by a process.
 async fn carry_out(
     process: usize,
@@ -183,9 +213,11 @@ async fn carry_out(
     state
 }
 
+/// Those of the processes are on stacks whose bits are set.
 fn run(
     scripts: &Scripts,
     capacities: &[usize],
+    on_stacks: u64,
     pool: &Pool,
 ) -> std::result::Result<(Result, u64), NetworkError> {
     let mut network = Network::new();
@@ -202,17 +234,29 @@ fn run(
         let script = scripts.scripts[process].clone();
         let (out_numbers, outlets): (Vec<_>, Vec<_>) = outlets.into_iter().unzip();
         let (in_numbers, inlets): (Vec<_>, Vec<_>) = inlets.into_iter().unzip();
-        let product =
-            network.process(format!("{process}"), (outlets, inlets), move |(outputs, inputs)| {
-                let outputs = out_numbers.into_iter().zip(outputs).collect();
-                let inputs = in_numbers.into_iter().zip(inputs).collect();
+        let (name, ends) = (format!("{process}"), (outlets, inlets));
+        let numbered = move |(outputs, inputs): (Vec<_>, Vec<_>)| {
+            let outputs: Vec<_> = out_numbers.into_iter().zip(outputs).collect();
+            let inputs: Vec<_> = in_numbers.into_iter().zip(inputs).collect();
+            (outputs, inputs)
+        };
+        products.push(if on_stacks >> process & 1 == 1 {
+            let product = network.process_on_stack(name, ends, move |ends| {
+                let (outputs, inputs) = numbered(ends);
+                carry_out_on_stack(process, script, outputs, inputs)
+            });
+            Box::new(|| product.take().unwrap().unwrap()) as Box<dyn FnOnce() -> u64>
+        } else {
+            let product = network.process(name, ends, move |ends| {
+                let (outputs, inputs) = numbered(ends);
                 carry_out(process, script, outputs, inputs)
             });
-        products.push(product);
+            Box::new(|| product.take().unwrap())
+        });
     }
     let report = network.run(pool)?;
     let result = Result {
-        states: products.into_iter().map(|product| product.take().unwrap()).collect(),
+        states: products.into_iter().map(|product| product()).collect(),
         counts: report.channels().iter().map(|channel| (channel.sent, channel.received)).collect(),
     };
     Ok((result, report.times_grown()))
@@ -240,7 +284,9 @@ fn the_result_does_not_depend_on_the_schedule() {
             let most = [1, 3, 12][random.below(3)];
             let capacities: Vec<_> =
                 scripts.channels.iter().map(|_| 1 + random.below(most)).collect();
-            match (&expected, run(&scripts, &capacities, pool)) {
+            // None of them, some, or all.
+            let on_stacks = if STACKS { [0, random.next(), u64::MAX][random.below(3)] } else { 0 };
+            match (&expected, run(&scripts, &capacities, on_stacks, pool)) {
                 (Ok(expected), Ok((found, times))) => {
                     assert_eq!(expected, &found, "{round}");
                     ended += 1;

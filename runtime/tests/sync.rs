@@ -82,15 +82,23 @@ fn permits_are_conserved() {
 
 #[test]
 fn a_closed_semaphore_sends_all_away() {
-    let semaphore = Arc::new(Semaphore::new(0));
-    let there = Arc::clone(&semaphore);
+    let (semaphore, in_line) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
     let waiting: Vec<_> = (0..THREADS)
         .map(|_| {
-            let semaphore = Arc::clone(&there);
-            thread::spawn(move || block_on(semaphore.acquire()).is_err())
+            let (semaphore, in_line) = (Arc::clone(&semaphore), Arc::clone(&in_line));
+            thread::spawn(move || {
+                let mut acquire = pin!(semaphore.acquire());
+                let polled = acquire.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                assert!(polled.is_pending());
+                in_line.fetch_add(1, Ordering::Release);
+                block_on(acquire).is_err()
+            })
         })
         .collect();
-    thread::yield_now();
+    // All stand in line; some of them block already, others are about to.
+    while in_line.load(Ordering::Acquire) < THREADS {
+        thread::yield_now();
+    }
     semaphore.close();
     assert!(waiting.into_iter().all(|thread| thread.join().unwrap()));
 }

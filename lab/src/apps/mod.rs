@@ -73,6 +73,10 @@ pub trait App: Sync {
     fn has_static(&self) -> bool {
         false
     }
+    /// Whether a version exists that is a graph of intervals.
+    fn has_intervals(&self) -> bool {
+        false
+    }
     /// Whether its answer is a picture ([`Instance::picture`]).
     fn has_picture(&self) -> bool {
         false
@@ -105,6 +109,12 @@ pub trait Instance: Send {
     /// `None` where the application has no such version ([`App::has_static`]).
     fn static_partition(&mut self, team: &Team) -> Option<Duration> {
         let _ = team;
+        None
+    }
+    /// Computes the answer as a graph of intervals on the workers of a Locksley pool. `None` where the application has no such
+    /// version ([`App::has_intervals`]).
+    fn intervals(&mut self, pool: &locksley::Pool) -> Option<()> {
+        let _ = pool;
         None
     }
     /// Another instance with the same input, to be computed side by side with this one.

@@ -9,8 +9,9 @@ use crate::machine::Machine;
 use crate::output::say;
 
 pub(super) fn execute(arguments: &cli::Cliff) -> Outcome<()> {
-    let plan =
-        plan::plan(arguments.quick, arguments.seed, &arguments.apps, Machine::here().processors)?;
+    let processors = Machine::here().processors;
+    let plan = plan::plan(arguments.quick, arguments.seed, &arguments.apps, processors)?;
+    let plan = plan::instead(plan, &arguments.runtimes, &arguments.workers)?;
     let default = Path::new("out").join(if arguments.quick { "cliff-quick" } else { "cliff" });
     let out = arguments.out.clone().unwrap_or(default);
     let json: PathBuf = arguments.json.clone().unwrap_or_else(|| out.join("cliff.json"));

@@ -2,10 +2,12 @@
 
 mod alternatives;
 mod apps;
+mod channels;
 mod cliff;
 mod corun;
 mod cycler;
 mod forkjoin;
+mod intervals;
 mod machine;
 mod model;
 mod neighbour;
@@ -14,6 +16,7 @@ mod repeat;
 mod report;
 mod rounds;
 mod run;
+mod scatter;
 mod sleeper;
 mod wait;
 
@@ -40,6 +43,11 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Sleeper(arguments) => sleeper::execute(&arguments),
         Command::Wait(arguments) => wait::execute(&arguments),
         Command::WaitOnce(arguments) => wait::once(&arguments),
+        Command::Intervals(arguments) => intervals::execute(&arguments),
+        Command::Channels(arguments) => channels::execute(&arguments),
+        Command::ChannelsOnce(arguments) => channels::once(&arguments),
+        Command::Scatter(arguments) => scatter::execute(&arguments),
+        Command::ScatterOnce(arguments) => scatter::once(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }

@@ -1,7 +1,10 @@
 //! `locksley report`: the page again, from a record.
 
 use crate::cli;
-use crate::experiments::{alternatives, cliff, corun, forkjoin, model, neighbour, rayon, wait};
+use crate::experiments::{
+    alternatives, channels, cliff, corun, forkjoin, intervals, model, neighbour, rayon, scatter,
+    wait,
+};
 use crate::fault::Outcome;
 use crate::output::say;
 use crate::record::{Document, Record, files};
@@ -16,6 +19,9 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
         Some(corun::record::Record::FORMAT) => of_corun(arguments),
         Some(rayon::record::Record::FORMAT) => of_rayon(arguments),
         Some(wait::record::Record::FORMAT) => of_wait(arguments),
+        Some(intervals::record::Record::FORMAT) => of_intervals(arguments),
+        Some(channels::record::Record::FORMAT) => of_channels(arguments),
+        Some(scatter::record::Record::FORMAT) => of_scatter(arguments),
         _ => of_cliff(arguments),
     }?;
     say(&page)
@@ -83,4 +89,28 @@ fn of_wait(arguments: &cli::Report) -> Outcome<String> {
     let summary = wait::summary::Summary::of(&record);
     report::wait::write(&page, &record, &summary)?;
     Ok(format!("{}\npage    {}", wait::table::text(&record, &summary), page.display()))
+}
+
+fn of_intervals(arguments: &cli::Report) -> Outcome<String> {
+    let record: intervals::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = intervals::summary::Summary::of(&record);
+    report::intervals::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", intervals::table::text(&record, &summary), page.display()))
+}
+
+fn of_channels(arguments: &cli::Report) -> Outcome<String> {
+    let record: channels::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = channels::summary::Summary::of(&record);
+    report::channels::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", channels::table::text(&record, &summary), page.display()))
+}
+
+fn of_scatter(arguments: &cli::Report) -> Outcome<String> {
+    let record: scatter::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = scatter::summary::Summary::of(&record);
+    report::scatter::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", scatter::table::text(&record, &summary), page.display()))
 }

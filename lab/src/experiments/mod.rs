@@ -1,12 +1,15 @@
 //! The experiments, one folder each.
 
 pub mod alternatives;
+pub mod channels;
 pub mod cliff;
 pub mod corun;
 mod course;
 pub mod forkjoin;
+pub mod intervals;
 mod journal;
 pub mod model;
 pub mod neighbour;
 pub mod rayon;
+pub mod scatter;
 pub mod wait;

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 
@@ -117,9 +118,12 @@ pub fn replace(path: &Path, text: &str) -> Outcome<()> {
     })
 }
 
-/// A digest of the executable that is running.
+/// A digest of the executable that is running. It is read once.
 pub fn digest_of_this_program() -> String {
-    std::env::current_exe().map_or_else(|_| "unknown".to_owned(), |path| digest_of(&path))
+    static DIGEST: OnceLock<String> = OnceLock::new();
+    let digest =
+        || std::env::current_exe().map_or_else(|_| "unknown".to_owned(), |path| digest_of(&path));
+    DIGEST.get_or_init(digest).clone()
 }
 
 /// A digest of the file at `path`.

@@ -3,6 +3,7 @@
 pub mod alternatives;
 mod axis;
 mod bars;
+pub mod channels;
 mod chart;
 mod charts;
 mod circumstances;
@@ -10,13 +11,15 @@ pub mod corun;
 mod dots;
 mod finding;
 pub mod forkjoin;
+pub mod intervals;
 mod marks;
 pub mod model;
 pub mod neighbour;
 mod page;
 mod percentiles;
+mod points;
 pub mod rayon;
-mod scatter;
+pub mod scatter;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::circumstances::Circumstances;
 use super::page::{document, escape};
-use super::scatter::{Group, Scatter};
+use super::points::{Group, Points};
 use crate::experiments::cliff::table::seconds;
 use crate::experiments::model::plan::{self, KNARY};
 use crate::experiments::model::record::Record;
@@ -30,7 +30,7 @@ fn html(record: &Record, summary: &Summary) -> String {
         String::new()
     };
     let chart = |title: &str, is_wanted: &dyn Fn(&InputSummary) -> bool| {
-        let svg = scatter(title, summary, is_wanted).svg();
+        let svg = points(title, summary, is_wanted).svg();
         format!("<figure>\n<figcaption><b>{}</b></figcaption>\n{svg}</figure>\n", escape(title))
     };
     let charts = chart("knary", &|input| input.app == KNARY)
@@ -106,7 +106,7 @@ fn headline(summary: &Summary) -> String {
     }
 }
 
-fn scatter(title: &str, summary: &Summary, is_wanted: &dyn Fn(&InputSummary) -> bool) -> Scatter {
+fn points(title: &str, summary: &Summary, is_wanted: &dyn Fn(&InputSummary) -> bool) -> Points {
     let curve = |c1: f64, c_inf: f64| move |x: f64| fit::utilization(c1, c_inf, x);
     let dashed =
         CURVES.into_iter().map(|(c1, c_inf)| Box::new(curve(c1, c_inf)) as Box<dyn Fn(f64) -> f64>);
@@ -120,7 +120,7 @@ fn scatter(title: &str, summary: &Summary, is_wanted: &dyn Fn(&InputSummary) -> 
         title: format!("{} {}", input.app, input.size),
         points: points(input),
     });
-    Scatter {
+    Points {
         title: format!("utilization of {title} over the normalized number of processes"),
         across: "P/(T1/T∞)",
         unit: "utilization",

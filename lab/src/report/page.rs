@@ -135,11 +135,18 @@ pub(super) fn key(runtimes: &[&str], with_ceiling: bool) -> String {
 
 /// The entries of a legend for these runtimes alone.
 pub(super) fn looks(runtimes: &[&str]) -> String {
+    let known = theme::RUNTIMES.iter().rev().map(|look| look.name);
+    let mut names: Vec<&str> = known.filter(|name| runtimes.contains(name)).collect();
+    // Those without a look of their own all look alike.
+    for name in runtimes {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
     let mut entries = String::new();
-    for (place, look) in
-        theme::RUNTIMES.iter().enumerate().rev().filter(|(_, look)| runtimes.contains(&look.name))
-    {
-        let colour = format!("var(--runtime-{place})");
+    for name in names {
+        let (look, ink) = theme::look(name);
+        let colour = format!("var({})", ink.variable());
         let dashes = if look.dashed { " stroke-dasharray=\"6 4\"" } else { "" };
         let marker = match look.marker {
             Marker::Disc => format!("<circle cx=\"17\" cy=\"7\" r=\"4\" fill=\"{colour}\"/>"),
@@ -150,7 +157,7 @@ pub(super) fn looks(runtimes: &[&str]) -> String {
             Marker::Square => format!("<path d=\"M13 3h8v8h-8z\" fill=\"{colour}\"/>"),
         };
         entries += &entry(
-            look.name,
+            name,
             &format!(
                 "<path d=\"M0 7h34\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>{marker}"
             ),

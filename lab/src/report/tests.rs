@@ -101,3 +101,83 @@ fn the_page_of_wait_is_complete() {
     let page = wait::html(&empty, &Summary::of(&empty));
     assert!(page.contains("<h1>What tasks cost that wait</h1>"));
 }
+
+#[test]
+fn the_page_of_intervals_is_complete() {
+    use crate::experiments::intervals::{summary::Summary, tests::record};
+    let record = record();
+    let page = intervals::html(&record, &Summary::of(&record));
+    let headline = "<h1>4 workers on 2 processors: heat on edges between intervals takes 0.67 of the time with joins</h1>";
+    assert!(page.contains(headline), "{page}");
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 1);
+    for words in
+        ["<td>1.50</td>", "&lt;tiny&gt;", ">400</td><td>300</td><td>600</td><td>ns<", ">187</td>"]
+    {
+        assert!(page.contains(words), "{words}");
+    }
+    for elsewhere in ["https:", "src=", "href=", "url(", "#01FE", "NaN", ">inf"] {
+        assert!(!page.contains(elsewhere), "the page has {elsewhere}");
+    }
+    let mut empty = record;
+    empty.measurements.clear();
+    let page = intervals::html(&empty, &Summary::of(&empty));
+    assert!(page.contains("<h1>What order alone makes of the machine</h1>"));
+}
+
+#[test]
+fn the_page_of_channels_is_complete() {
+    use crate::experiments::channels::{summary::Summary, tests::record};
+    let record = record();
+    let page = channels::html(&record, &Summary::of(&record));
+    let headline = "<h1>With one worker, a message takes 9.00 ns (tokio 36.0), a hop in a ring 50.0 ns (tokio 100), an idle \
+                    process 392 bytes beyond its own (tokio 880)</h1>";
+    assert!(page.contains(headline), "{page}");
+    // Bars of each group.
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 6);
+    for words in [
+        "<td class=\"low\">50.0</td><td>40.0</td><td>missed</td>",
+        "<td>392</td><td>400</td><td>reached</td>",
+        "<td>25 %</td>",
+        "<td>96.0</td><td>392</td>",
+        "&lt;0&gt;: Locksley's process networks",
+        "not measured: not &lt;here&gt;",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    for elsewhere in ["https:", "src=", "href=", "url(", "#01FE", "NaN", ">inf"] {
+        assert!(!page.contains(elsewhere), "the page has {elsewhere}");
+    }
+    let mut empty = record;
+    empty.measurements.clear();
+    let page = channels::html(&empty, &Summary::of(&empty));
+    assert!(page.contains("<h1>What messages and processes cost</h1>"));
+}
+
+#[test]
+fn the_page_of_scatter_is_complete() {
+    use crate::experiments::scatter::{summary::Summary, tests::record};
+    let mut record = record();
+    let page = |record: &_| scatter::html(record, &Summary::of(record));
+    let whole = page(&record);
+    let headline = "<h1>The processors' time goes into the work: 98 % with 100 µs a message, 80 % with 10 µs a message</h1>";
+    assert!(whole.contains(headline), "{whole}");
+    // Speedups and steal attempts of one number of processes in experiment 1, of experiment 2, and of experiment 4.
+    assert_eq!(whole.matches("<figure>").count(), 6);
+    for words in [
+        "Experiment 1",
+        "n = 50",
+        "Experiment 4",
+        "<td class=\"low\">1.050</td><td>at most 1.02</td><td>missed</td>",
+        "<td>0.980</td><td>1.000</td>",
+        "one in 7 of its rounds",
+    ] {
+        assert!(whole.contains(words), "{words}");
+    }
+    for elsewhere in ["https:", "src=", "href=", "url(", "#01FE", "NaN", ">inf"] {
+        assert!(!whole.contains(elsewhere), "the page has {elsewhere}");
+    }
+    record.measurements.retain(|found| found.cell.size.ends_with("x1000000"));
+    assert!(page(&record).contains("<h1>WS-LAST is faster than WS-CUR in 0 of 1 networks</h1>"));
+    record.measurements.clear();
+    assert!(page(&record).contains("<h1>Scatter and gather</h1>"));
+}

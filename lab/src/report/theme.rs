@@ -38,7 +38,7 @@ pub(super) enum Marker {
 }
 
 /// The runtimes that have a look of their own; the style sheet has a colour for each, by number.
-pub(super) const RUNTIMES: [Look; 18] = [
+pub(super) const RUNTIMES: [Look; 20] = [
     Look { name: "libomp", dashed: true, marker: Marker::Square },
     Look { name: "libgomp", dashed: true, marker: Marker::Triangle },
     Look { name: "onetbb", dashed: false, marker: Marker::Ring },
@@ -57,6 +57,8 @@ pub(super) const RUNTIMES: [Look; 18] = [
     Look { name: "tokio", dashed: false, marker: Marker::Triangle },
     Look { name: "tokio-current", dashed: true, marker: Marker::Triangle },
     Look { name: "locksley-cur", dashed: true, marker: Marker::Ring },
+    Look { name: "locksley-intervals", dashed: false, marker: Marker::Square },
+    Look { name: "onetbb-flow", dashed: true, marker: Marker::Ring },
 ];
 
 /// What a sleeper with nobody beside it is called among the runtimes.
@@ -94,7 +96,7 @@ impl Ink {
     }
 
     /// The variable of the style sheet.
-    fn variable(self) -> String {
+    pub(super) fn variable(self) -> String {
         match self {
             Ink::Text => "--text".to_owned(),
             Ink::Grid => "--grid".to_owned(),

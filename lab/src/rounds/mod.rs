@@ -4,6 +4,7 @@
 //! The same unit is measured on every runtime, so its rate says what a runtime makes of the processors it is given.
 
 pub mod busy;
+mod intervals;
 mod leaf;
 mod locksley;
 mod rayon;
@@ -73,6 +74,7 @@ impl Round {
         let (sum, rate) = match crew {
             Crew::Serial => serial::repeat(self, Clock::start(time)),
             Crew::Locksley(pool) => locksley::repeat(self, pool, time),
+            Crew::Intervals(pool) => intervals::repeat(self, pool, time),
             Crew::Rayon(pool) => rayon::repeat(self, pool, time),
             Crew::Static(team) => static_partition::repeat(self, team, time),
         };

@@ -37,7 +37,7 @@ pub struct Runtime {
     start: fn(usize) -> Result<Crew, String>,
 }
 
-/// The versions of an application. Every application has all but, for some, the static one.
+/// The versions of an application. Every application has all but, for some, the static one, and for most that of intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
     /// The serial program.
@@ -46,6 +46,8 @@ pub enum Model {
     Static,
     /// Fork-join on an explicit Locksley worker.
     Locksley,
+    /// A graph of intervals on a Locksley pool.
+    Intervals,
     /// Fork-join with `rayon::join`.
     Rayon,
 }
@@ -177,6 +179,12 @@ pub static ALL: &[Runtime] = &[
         start: |workers| locksley::start(workers, |builder| builder.governor(NoYield)),
     },
     Runtime {
+        name: "locksley-intervals",
+        about: "work stealing, Locksley with a graph of intervals in the place of fork and join",
+        model: Model::Intervals,
+        start: |workers| locksley::pool(workers).map(Crew::Intervals),
+    },
+    Runtime {
         name: "rayon",
         about: "work stealing, rayon's thread pool",
         model: Model::Rayon,
@@ -229,7 +237,11 @@ pub fn find(name: &str) -> Outcome<&'static Runtime> {
 impl Runtime {
     /// Whether `app` has a version for this runtime.
     pub fn can_run(&self, app: &dyn App) -> bool {
-        self.model != Model::Static || app.has_static()
+        match self.model {
+            Model::Static => app.has_static(),
+            Model::Intervals => app.has_intervals(),
+            Model::Serial | Model::Locksley | Model::Rayon => true,
+        }
     }
 
     /// The number of workers that it really has where `asked` are asked for.
@@ -253,6 +265,8 @@ pub enum Crew {
     Static(Team),
     /// A Locksley pool.
     Locksley(::locksley::Pool),
+    /// A Locksley pool for graphs of intervals.
+    Intervals(::locksley::Pool),
     /// A rayon pool.
     Rayon(RayonPool),
 }
@@ -276,6 +290,9 @@ impl Crew {
         match self {
             Crew::Serial => instance.serial(),
             Crew::Locksley(pool) => instance.locksley(pool),
+            Crew::Intervals(pool) => {
+                instance.intervals(pool).expect("an application with a version of intervals");
+            }
             Crew::Rayon(pool) => instance.rayon(pool),
             Crew::Static(team) => {
                 return instance
@@ -297,7 +314,7 @@ impl Crew {
     /// Where the workers' context switches went since they were started; `None` where nobody records them.
     pub fn switches(&self) -> Option<Split> {
         match self {
-            Crew::Locksley(pool) => Split::of(pool),
+            Crew::Locksley(pool) | Crew::Intervals(pool) => Split::of(pool),
             Crew::Serial | Crew::Static(_) | Crew::Rayon(_) => None,
         }
     }
@@ -305,7 +322,7 @@ impl Crew {
     /// What the workers did since they were started; `None` where the runtime does not count it.
     pub fn effort(&self) -> Option<Effort> {
         match self {
-            Crew::Locksley(pool) => Some(Effort::of(pool)),
+            Crew::Locksley(pool) | Crew::Intervals(pool) => Some(Effort::of(pool)),
             Crew::Serial | Crew::Static(_) | Crew::Rayon(_) => None,
         }
     }

@@ -3,6 +3,7 @@
 mod command_line;
 mod corun;
 mod cycler;
+mod networks;
 mod rayon;
 mod records;
 mod support;

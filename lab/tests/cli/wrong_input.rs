@@ -37,10 +37,17 @@ fn applications_and_runtimes() {
     assert!(refused(&["run", "msort", "--runtime", "static"]).contains("msort"));
     assert!(refused(&["run", "knary", "--runtime", "static"]).contains("knary"));
     assert!(refused(&["run", "mm", "--runtime", "rayon", "--meter"]).contains("no meter"));
+    for app in ["knary", "mm", "bfs"] {
+        let complaint = refused(&["run", app, "--runtime", "locksley-intervals"]);
+        assert!(complaint.contains(app) && complaint.contains("'locksley-intervals'"));
+    }
     refused(&["rounds", "--runtime", "openmp"]);
     refused(&["cliff", "--quick", "--apps", "mm,nbody"]);
     assert!(refused(&["cliff", "--quick", "--apps", "mm,bfs"]).contains("bfs"));
     refused(&["cliff", "--quick", "--apps", ""]);
+    assert!(refused(&["cliff", "--quick", "--runtimes", "tbb"]).contains("rayon"));
+    assert!(refused(&["cliff", "--quick", "--runtimes", "serial"]).contains("serial"));
+    refused(&["cliff", "--quick", "--workers", "2,0"]);
     refused(&["run", "two\nlines"]);
 }
 
@@ -269,4 +276,59 @@ fn waiting() {
     once(&["--runtime", "tokio", "fork", "1", "5x"]);
     once(&["--runtime", "tokio", "spawn", "1"]);
     once(&["spawn", "1", "5"]);
+}
+
+#[test]
+fn intervals() {
+    refused(&["intervals", "--quick", "--repeats", "0"]);
+    refused(&["intervals", "--quick", "--seed", "-1"]);
+    refused(&["intervals", "heat"]);
+}
+
+#[test]
+fn channels() {
+    assert!(refused(&["channels", "--runtimes", "locksley,rayon"]).contains("tokio"));
+    let missing = ["channels", "--quick", "--runtimes", "go", "--peers", "no such folder"];
+    assert!(refused(&missing).contains("peers/build"));
+    for (option, value) in [
+        ("--messages", "0"),
+        ("--messages", "many"),
+        ("--messages", "99999999999"),
+        ("--repeats", "0"),
+        ("--runtimes", ""),
+        ("--seed", "-1"),
+    ] {
+        refused(&["channels", "--quick", option, value]);
+    }
+    let once = |arguments: &[&str]| refused(&[&["channels-once"][..], arguments].concat());
+    assert!(once(&["--runtime", "go", "stream", "5", "1"]).contains("tokio-current"));
+    assert!(once(&["--runtime", "tokio-current", "stream", "5", "2"]).contains("one worker"));
+    assert!(once(&["--runtime", "tokio", "sleep", "5", "1"]).contains("fan-out"));
+    assert!(once(&["--runtime", "tokio", "ring", "5", "1"]).contains("PROCESSESxN"));
+    once(&["--runtime", "tokio", "stream", "5", "0"]);
+    once(&["--runtime", "tokio", "stream", "0", "1"]);
+    once(&["--runtime", "tokio", "stream", "5x2", "1"]);
+    once(&["--runtime", "tokio", "stream", "5"]);
+    once(&["stream", "5", "1"]);
+}
+
+#[test]
+fn scatter() {
+    assert!(refused(&["scatter", "--experiments", "1,5"]).contains("utilization"));
+    for (option, value) in [
+        ("--divisor", "0"),
+        ("--divisor", "some"),
+        ("--repeats", "0"),
+        ("--experiments", ""),
+        ("--seed", "-1"),
+    ] {
+        refused(&["scatter", "--quick", option, value]);
+    }
+    let once = |arguments: &[&str]| refused(&[&["scatter-once"][..], arguments].concat());
+    assert!(once(&["--runtime", "rayon", "5x2x1000", "1"]).contains("locksley-cur"));
+    assert!(once(&["--runtime", "locksley", "5x2", "1"]).contains("PROCESSES"));
+    once(&["--runtime", "locksley", "0x2x1000", "1"]);
+    once(&["--runtime", "locksley", "5x2x1000", "0"]);
+    once(&["--runtime", "locksley", "5x2x1000"]);
+    once(&["5x2x1000", "1"]);
 }

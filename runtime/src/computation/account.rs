@@ -32,12 +32,11 @@ impl Able {
 /// What a member does, and how many wakers there are of it.
 #[derive(Debug)]
 pub(super) struct Doing {
-    /// How often it was polled, times eight; one of the constants below; and perhaps `WOKEN`.
+    /// One of the constants below, and perhaps `WOKEN`.
     word: AtomicUsize,
-    /// Its wakers, wherever they are. (Not that which is lent to a poll.)
+    /// Copies of its waker, wherever they are. (Not that which is lent to a poll, nor those that lie in what belongs to the
+    /// computation.) While it is not polled these only become fewer once there are none left: nobody can make one of nothing.
     wakers: AtomicUsize,
-    /// Those that lie in what belongs to the computation.
-    inner: AtomicUsize,
 }
 
 /// It was woken, and will be polled.
@@ -50,8 +49,6 @@ const RESTS: usize = 1 << 1;
 const WAITS: usize = 2 << 1;
 /// It has ended.
 const ENDED: usize = 3 << 1;
-const STATE: usize = 7;
-const POLL: usize = 8;
 
 /// What came of a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,93 +57,81 @@ pub(super) enum Paused {
     /// It was woken meanwhile, and who did that knows that it is to be polled.
     Woken,
     Waits,
-    /// Nobody can do anything now.
+    Rests,
+    /// It rests, and nobody can do anything now.
     LastOfAll,
 }
 
 impl Doing {
     /// It was counted before.
     pub(super) fn new() -> Self {
-        let none = || AtomicUsize::new(0);
-        Self { word: AtomicUsize::new(RUNS), wakers: none(), inner: none() }
+        Self { word: AtomicUsize::new(RUNS), wakers: AtomicUsize::new(0) }
     }
 
     /// There is one more waker.
     pub(super) fn waker_is_made(&self) {
-        // Relaxed: it is handed on by something that orders.
+        // Relaxed: made of one that is counted, or by who polls; and whoever hands it on does that by something that orders.
         self.wakers.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// There is one less, which was used up or not. `true` if nobody can do anything now.
+    /// There is one less, which was used up or not. `true`: the caller has the member polled, since nobody but members may be
+    /// able to wake it now. It says so itself then: whoever drops a waker is not counted, and may outlive the computation.
     #[must_use]
-    pub(super) fn waker_is_gone(&self, able: &Able) -> bool {
-        // AcqRel: who finds that there are no others but inner ones sees which these are.
-        self.wakers.fetch_sub(1, Ordering::AcqRel);
-        self.rests_now(able)
+    pub(super) fn waker_is_gone(&self) -> bool {
+        // Release pairs with the acquire in `has_wakers`: who finds that there are none sees whom these have woken.
+        if self.wakers.fetch_sub(1, Ordering::Release) > 1 {
+            return false;
+        }
+        // Pairs with the fence in `pause`: either who pauses sees that there is none, or we see that it waits.
+        fence(Ordering::SeqCst);
+        // AcqRel, as in `wake`. If it has been polled since, and waits again, it is polled once for nothing.
+        self.change(WAITS, WAITS | WOKEN)
     }
 
-    /// A waker lies in what belongs to the computation. It is there already.
-    pub(super) fn waker_is_inside(&self) {
-        self.inner.fetch_add(1, Ordering::Relaxed);
+    fn has_wakers(&self) -> bool {
+        // Acquire pairs with the release in `waker_is_gone`.
+        self.wakers.load(Ordering::Acquire) > 0
     }
 
-    /// One is about to be taken away from there.
-    pub(super) fn waker_was_inside(&self) {
-        // Relaxed: whoever counts one waker less sees this before.
-        self.inner.fetch_sub(1, Ordering::Relaxed);
+    fn change(&self, from: usize, to: usize) -> bool {
+        // Release: who wakes it, or finds that nobody can do anything, sees what it waits for. Acquire: what who woke it did is
+        // seen.
+        self.word.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// It is about to be polled.
     pub(super) fn begin(&self) {
-        // Relaxed: only who polls changes the number of polls.
-        let polls = self.word.load(Ordering::Relaxed) & !STATE;
         // Acquire pairs with the release of who woke it.
-        let before = self.word.swap(polls.wrapping_add(POLL) | RUNS, Ordering::AcqRel);
-        debug_assert!(before & STATE != RESTS && before & ENDED != ENDED, "{before}");
+        let before = self.word.swap(RUNS, Ordering::AcqRel);
+        debug_assert!(before == RUNS || before & WOKEN != 0 && before < ENDED, "{before}");
     }
 
     /// It was polled, and is pending.
     pub(super) fn pause(&self, able: &Able) -> Paused {
-        let now = self.word.load(Ordering::Relaxed);
-        // Release: who wakes it, or finds that nobody can do anything, sees what it waits for.
-        let waits = now & STATE == RUNS
-            && self
-                .word
-                .compare_exchange(now, now | WAITS, Ordering::AcqRel, Ordering::Relaxed)
-                .is_ok();
-        match waits {
-            false => Paused::Woken,
-            true if self.rests_now(able) => Paused::LastOfAll,
-            true => Paused::Waits,
+        // None is final: the poll is over.
+        if !self.has_wakers() {
+            return self.rest(RUNS, able);
         }
+        if !self.change(RUNS, WAITS) {
+            return Paused::Woken;
+        }
+        // Pairs with the fence in `waker_is_gone`.
+        fence(Ordering::SeqCst);
+        if self.has_wakers() { Paused::Waits } else { self.rest(WAITS, able) }
     }
 
-    /// Has it rest, if it waits, and all its wakers lie in what belongs to the computation.
-    fn rests_now(&self, able: &Able) -> bool {
-        // Between waiting and looking at the wakers, or between giving one up and looking whether it waits: either who pauses
-        // sees that there is one less, or who gives it up sees that it waits.
-        fence(Ordering::SeqCst);
-        // Acquire pairs with the release in `pause`: all wakers that it has left are counted.
-        let now = self.word.load(Ordering::Acquire);
-        if now & STATE != WAITS {
-            return false;
+    fn rest(&self, from: usize, able: &Able) -> Paused {
+        if !self.change(from, RESTS) {
+            return Paused::Woken;
         }
-        // Acquire, so that the inner ones are not counted that have been taken away. As long as it is not polled, and has no
-        // other wakers, nobody makes one; if it is polled meanwhile, the word is another.
-        if self.wakers.load(Ordering::Acquire) > self.inner.load(Ordering::Relaxed) {
-            return false;
-        }
-        let rests = now & !STATE | RESTS;
-        // AcqRel, as in `pause`.
-        self.word.compare_exchange(now, rests, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-            && able.take_one()
+        if able.take_one() { Paused::LastOfAll } else { Paused::Rests }
     }
 
     /// Somebody wakes it, who is counted if it rests. Says whether the caller has it polled, which it does after this.
     #[must_use]
     pub(super) fn wake(&self, able: &Able) -> bool {
         // AcqRel: what the waker did is seen by the poll that follows.
-        let before = self.word.fetch_or(WOKEN, Ordering::AcqRel) & STATE;
+        let before = self.word.fetch_or(WOKEN, Ordering::AcqRel);
         if before == RESTS {
             // Before the caller itself is not counted any more.
             able.add_one();
@@ -155,12 +140,12 @@ impl Doing {
     }
 
     pub(super) fn rests(&self) -> bool {
-        self.word.load(Ordering::Acquire) & STATE == RESTS
+        self.word.load(Ordering::Acquire) == RESTS
     }
 
     /// It has ended. `true` if nobody can do anything now.
     #[must_use]
     pub(super) fn end(&self, able: &Able) -> bool {
-        self.word.swap(ENDED, Ordering::AcqRel) & STATE != RESTS && able.take_one()
+        self.word.swap(ENDED, Ordering::AcqRel) != RESTS && able.take_one()
     }
 }

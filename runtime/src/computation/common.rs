@@ -82,6 +82,9 @@ impl Common {
     }
 
     /// Neither the body nor any member can do anything any more. If some have not ended, they never will: they are given up.
+    ///
+    /// The caller is the body, or a member whose poll or end is not over, so that the computation is not: its members are there
+    /// until this returns.
     #[cold]
     pub(super) fn nobody_can_go_on(&self) {
         if self.is_stuck() || self.was_cancelled.load(Ordering::Relaxed) {

@@ -23,7 +23,7 @@ impl Waiting {
         &self.task
     }
 
-    /// The names of what it waits for. None, if it has left its waker nowhere.
+    /// The names of what it waits for. None, if nobody has its waker, or has it any more.
     #[must_use]
     pub fn waits_for(&self) -> &[String] {
         &self.waits_for

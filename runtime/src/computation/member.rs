@@ -1,6 +1,5 @@
 //! A member of a computation: a future, and what is known of it.
 
-use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::ptr::{self, NonNull};
@@ -24,11 +23,6 @@ pub(super) struct Record {
     waits_for: Mutex<Vec<Arc<str>>>,
     /// What it panicked with. Belongs to who runs it, and to who waits for all when it has ended.
     panic: Mutex<Option<Payload>>,
-}
-
-thread_local! {
-    /// The member that is being polled on this thread.
-    static CURRENT: RefCell<Option<Arc<Record>>> = const { RefCell::new(None) };
 }
 
 impl Record {
@@ -82,17 +76,24 @@ impl Record {
 
     /// Wakes it; by a member, or by whoever was given its waker.
     pub(super) fn wake(&self) {
-        if self.doing.wake(self.common.able())
-            && let Some(task) = self.task.get()
-        {
-            task.wake_by_ref();
+        if self.doing.wake(self.common.able()) {
+            self.have_polled();
         }
     }
 
     /// There is one waker less.
+    ///
+    /// Whoever drops it may be outside, where the computation may end meanwhile: so it looks at nothing but this record, of
+    /// which it has a share. If nobody is left outside, the member finds that in its next poll.
     pub(super) fn waker_is_gone(&self) {
-        if self.doing.waker_is_gone(self.common.able()) {
-            self.common.nobody_can_go_on();
+        if self.doing.waker_is_gone() {
+            self.have_polled();
+        }
+    }
+
+    fn have_polled(&self) {
+        if let Some(task) = self.task.get() {
+            task.wake_by_ref();
         }
     }
 
@@ -104,45 +105,28 @@ impl Record {
     }
 }
 
-/// A note that a member waits for something that belongs to its computation, and that its waker lies there.
+/// A note of what a member waits for, to name it.
 pub(super) struct Note<'n> {
     name: &'n Arc<str>,
-    /// Whose that is.
-    common: *const Common,
     of: Option<Arc<Record>>,
 }
 
-// SAFETY: the address is only compared.
-unsafe impl Send for Note<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for Note<'_> {}
-
 impl<'n> Note<'n> {
-    pub(super) fn new(name: &'n Arc<str>, common: *const Common) -> Self {
-        Self { name, common, of: None }
+    pub(super) fn new(name: &'n Arc<str>) -> Self {
+        Self { name, of: None }
     }
 
-    /// To be called when a poll has left the context's waker, once, in something that belongs to the computation.
-    pub(super) fn make(&mut self, context: &Context<'_>) {
-        let current = CURRENT.with_borrow(Clone::clone);
-        let Some(record) = current else { return };
-        // Some other waker, of whoever polls several futures inside of the member, is nothing that we know; nor is what belongs
-        // to another computation.
-        if !waker::is_of(context.waker(), &record) || !record.is_of(self.common) {
-            return;
-        }
+    pub(super) fn make(&mut self, record: Arc<Record>) {
         if let Ok(mut names) = record.waits_for.try_lock() {
             names.push(Arc::clone(self.name));
         }
-        record.doing.waker_is_inside();
         self.of = Some(record);
     }
 
-    /// To be called before the wait is polled again or ends.
+    /// To be called before the wait is polled again.
     pub(super) fn take_back(&mut self) {
-        let Some(record) = self.of.take() else { return };
-        record.doing.waker_was_inside();
-        if let Ok(mut names) = record.waits_for.try_lock()
+        if let Some(record) = self.of.take()
+            && let Ok(mut names) = record.waits_for.try_lock()
             && let Some(at) = names.iter().position(|name| Arc::ptr_eq(name, self.name))
         {
             names.swap_remove(at);
@@ -207,12 +191,8 @@ impl Member {
 
     fn poll_body(&mut self) -> Poll<()> {
         let Some(body) = &mut self.body else { return Poll::Ready(()) };
-        let polled = {
-            let _current = Current::replace(&self.record);
-            let waker = waker::lent(&self.record);
-            unwind::halt(|| body.as_mut().poll(&mut Context::from_waker(&waker)))
-        };
-        match polled {
+        let waker = waker::lent(&self.record);
+        match unwind::halt(|| body.as_mut().poll(&mut Context::from_waker(&waker))) {
             Ok(polled) => polled,
             Err(payload) => {
                 self.record.keep_panic(payload);
@@ -226,21 +206,6 @@ impl Member {
         if let Err(payload) = unwind::halt(|| drop(body)) {
             self.record.keep_panic(payload);
         }
-    }
-}
-
-/// While a member is polled.
-struct Current(Option<Arc<Record>>);
-
-impl Current {
-    fn replace(record: &Arc<Record>) -> Self {
-        Self(CURRENT.replace(Some(Arc::clone(record))))
-    }
-}
-
-impl Drop for Current {
-    fn drop(&mut self) {
-        drop(CURRENT.replace(self.0.take()));
     }
 }
 

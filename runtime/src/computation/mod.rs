@@ -15,6 +15,8 @@ mod member;
 #[cfg(all(test, loom))]
 mod models;
 mod own;
+#[cfg(all(test, not(loom)))]
+mod stall;
 mod thread;
 mod waker;
 
@@ -27,6 +29,7 @@ pub use error::{Incomplete, Waiting};
 pub use own::{Guard, Own};
 pub use thread::{Current, Signaller};
 
+use crate::held::{self, Place, Wait};
 use crate::latch::{CountLatch, Flag};
 use crate::pool::{Pool, Shared};
 use crate::task;
@@ -57,6 +60,12 @@ pub struct Computation<'c, 'env: 'c> {
 /// # Errors
 /// [`Incomplete`], if all tasks that have not ended wait for each other; or if the pool was closed meanwhile, as can only be where
 /// a task calls this that is being cancelled itself.
+///
+/// A task waits when its future is pending. One that blocks in the middle of a poll, by [`block_on`](crate::block_on) or a lock of
+/// std's, counts as running: if the others wait for it, and it for them, this hangs and says nothing.
+///
+/// When the last copy of a waiting task's waker is dropped unused, the task is polled once more. A future that gives away such a copy in each of
+/// its polls is polled for ever.
 ///
 /// # Panics
 /// If the body or a task panics, with its payload, after all tasks have ended; if several do, with the body's or else that of
@@ -106,13 +115,15 @@ pub struct Computation<'c, 'env: 'c> {
 ///     })
 /// });
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn run<'env, F, R>(body: F) -> Result<R, Incomplete>
 where
     F: for<'c> FnOnce(&'c Computation<'c, 'env>) -> R,
 {
+    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => run_in(worker.shared(), current, body),
-        None => run_in(Pool::global().shared(), current, body),
+        Some(worker) => run_in(worker.shared(), current, place, body),
+        None => run_in(Pool::global().shared(), current, place, body),
     })
 }
 
@@ -144,17 +155,20 @@ impl Pool {
     /// );
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn computation<'env, F, R>(&self, body: F) -> Result<R, Incomplete>
     where
         F: for<'c> FnOnce(&'c Computation<'c, 'env>) -> R,
     {
-        Worker::with_current(|current| run_in(self.shared(), current, body))
+        let place = Place::here();
+        Worker::with_current(|current| run_in(self.shared(), current, place, body))
     }
 }
 
 fn run_in<'env, F, R>(
     home: &Arc<Shared>,
     current: Option<&Worker>,
+    place: Place,
     body: F,
 ) -> Result<R, Incomplete>
 where
@@ -169,7 +183,8 @@ where
         computation: PhantomData,
         env: PhantomData,
     };
-    let result = unwind::halt(|| body(&computation));
+    let result =
+        unwind::halt(|| held::then_wait(current, Wait::Computation, place, || body(&computation)));
     if common.able().take_one() {
         common.nobody_can_go_on();
     }

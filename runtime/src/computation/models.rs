@@ -73,7 +73,7 @@ impl Table {
     fn rest(&self, at: usize) -> bool {
         match self.seats[at].doing.pause(&self.able) {
             Paused::Woken => false,
-            Paused::Waits => true,
+            Paused::Waits | Paused::Rests => true,
             Paused::LastOfAll => {
                 self.nobody_can_go_on();
                 true
@@ -202,7 +202,8 @@ fn loom_computation_two_take_turns() {
     });
 }
 
-/// Somebody outside has a waker, and drops it: after that nobody is left who could wake the one that waits.
+/// Somebody outside has a waker, and drops it: after that nobody is left who could wake the one that waits. It is that one who
+/// says so, in a poll of its own.
 #[test]
 fn loom_computation_is_stuck_when_the_last_waker_outside_is_gone() {
     model(|| {
@@ -211,14 +212,46 @@ fn loom_computation_is_stuck_when_the_last_waker_outside_is_gone() {
         assert!(table.poll(0).is_pending());
         table.seats[0].doing.waker_is_made();
         let outside = table.clone();
-        let outside = thread::spawn(move || {
-            if outside.seats[0].doing.waker_is_gone(&outside.able) {
-                outside.nobody_can_go_on();
-            }
-        });
-        assert!(table.rest(0));
-        outside.join().unwrap();
+        let outside = thread::spawn(move || outside.seats[0].doing.waker_is_gone());
+        let rests = table.rest(0);
+        if outside.join().unwrap() {
+            assert_eq!(table.stuck.load(Ordering::Acquire), 0);
+            assert!(table.poll(0).is_pending());
+            assert!(table.rest(0));
+        } else {
+            assert!(rests);
+        }
         assert_eq!(table.stuck.load(Ordering::Acquire), 1);
+    });
+}
+
+/// Somebody outside has the last wakers of two, and drops them while they begin to wait. Each may be polled once more for that;
+/// then both are stuck, which is found once.
+#[test]
+fn loom_computation_two_are_stuck_when_the_last_wakers_outside_are_gone() {
+    model(|| {
+        let table = Table::of(2);
+        table.begin();
+        for at in [0, 1] {
+            assert!(table.poll(at).is_pending());
+            table.seats[at].doing.waker_is_made();
+        }
+        let outside = table.clone();
+        let outside =
+            thread::spawn(move || [0, 1].map(|at| outside.seats[at].doing.waker_is_gone()));
+        let other = table.clone();
+        let other = thread::spawn(move || other.rest(1));
+        let rest = [table.rest(0), other.join().unwrap()];
+        for (at, is_polled) in outside.join().unwrap().into_iter().enumerate() {
+            if is_polled {
+                assert_eq!(table.stuck.load(Ordering::Acquire), 0);
+                assert!(table.poll(at).is_pending());
+                assert!(table.rest(at));
+            } else {
+                assert!(rest[at]);
+            }
+        }
+        assert_eq!(table.stuck.load(Ordering::Acquire), 2);
     });
 }
 
@@ -234,71 +267,55 @@ fn loom_computation_is_not_stuck_while_there_is_a_waker_outside() {
         let outside = table.clone();
         let outside = thread::spawn(move || {
             let doing = &outside.seats[0].doing;
-            assert!(!doing.waker_is_gone(&outside.able));
+            assert!(!doing.waker_is_gone(), "there is another");
             let polls = outside.give(0);
-            assert!(!doing.waker_is_gone(&outside.able));
+            assert!(!doing.waker_is_gone(), "it has been woken, and has left no other");
             polls
         });
         let is_over = !table.rest(0) && table.poll(0).is_ready();
         let was_told = outside.join().unwrap();
+        assert!(was_told);
         if !is_over {
-            assert!(was_told);
             assert!(table.poll(0).is_ready());
         }
+        assert_eq!(table.stuck.load(Ordering::Acquire), 0);
         table.end(0);
         assert_eq!(table.stuck.load(Ordering::Acquire), 0);
     });
 }
 
-/// A wait inside changes its task while that looks whether it can rest: its waker there goes, and one outside is left.
+/// A waker that was used goes late, when the member has been polled again, and a waker is left outside or none: who has the
+/// late one may have it polled once more, and nobody is stuck while there is the other.
 #[test]
-fn loom_computation_is_not_stuck_when_an_inner_wait_goes() {
-    model(|| {
-        let table = Table::of(2);
-        table.begin();
-        assert!(table.poll(0).is_pending());
-        let doing = &table.seats[0].doing;
-        doing.waker_is_made();
-        doing.waker_is_inside();
-        doing.waker_is_made(); // outside
-        let other = table.clone();
-        let other = thread::spawn(move || {
-            let doing = &other.seats[0].doing;
-            doing.waker_was_inside();
-            let is_last = doing.waker_is_gone(&other.able);
-            assert!(!is_last);
-            other.end(1);
-        });
-        assert!(table.rest(0));
-        other.join().unwrap();
-        assert_eq!(table.stuck.load(Ordering::Acquire), 0);
-    });
-}
-
-/// A waker goes late, when the task has been polled again and has left another one outside.
-#[test]
-fn loom_computation_a_late_look_does_not_count_for_a_later_poll() {
+fn loom_computation_a_used_waker_goes_late() {
     model(|| {
         let table = Table::of(1);
         table.begin();
         assert!(table.poll(0).is_pending());
-        let doing = &table.seats[0].doing;
-        doing.waker_is_made();
-        let other = table.clone();
-        let other = thread::spawn(move || {
-            // Used up: it is woken first.
-            let polls = other.seats[0].doing.wake(&other.able);
-            let is_last = other.seats[0].doing.waker_is_gone(&other.able);
-            (polls, is_last)
+        table.seats[0].doing.waker_is_made();
+        let late = table.clone();
+        let late = thread::spawn(move || {
+            let doing = &late.seats[0].doing;
+            let polls = doing.wake(&late.able);
+            (polls, doing.waker_is_gone())
         });
-        if !table.rest(0) {
-            // Polled again, and now somebody outside has one.
+        let is_polled_at_once = !table.rest(0);
+        if is_polled_at_once {
             assert!(table.poll(0).is_pending());
-            doing.waker_is_made();
+            table.seats[0].doing.waker_is_made();
             assert!(table.rest(0));
         }
-        let (_, is_last) = other.join().unwrap();
-        assert!(!is_last);
+        let (polls, polls_again) = late.join().unwrap();
+        assert!(polls, "nobody else has woken it");
         assert_eq!(table.stuck.load(Ordering::Acquire), 0);
+        if is_polled_at_once {
+            let is_polled = table.seats[0].doing.waker_is_gone();
+            assert!(is_polled || polls_again, "now there is none left");
+        } else {
+            assert!(!polls_again, "it waited, and was woken already");
+        }
+        assert!(table.poll(0).is_pending());
+        assert!(table.rest(0));
+        assert_eq!(table.stuck.load(Ordering::Acquire), 1);
     });
 }

@@ -6,9 +6,12 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Context;
 
 use super::common::Common;
 use super::member::Note;
+use super::waker;
+use crate::held::Place;
 use crate::sync::{
     Barrier, BarrierWaitResult, Closed, Condvar, JoinCounter, Mutex, MutexGuard, Permit, Semaphore,
 };
@@ -40,17 +43,22 @@ impl<'c, P> Own<'c, P> {
         Self { primitive, name, common: Arc::as_ptr(common), brand: PhantomData }
     }
 
-    /// Awaits something that leaves its waker in this, once, while it is pending, and nowhere else but in what belongs to the
-    /// same computation.
+    /// Awaits something that leaves its waker nowhere but in this, or in what else belongs to the same computation.
     async fn noted<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
-        // Dropped before the future is.
-        let mut note = Note::new(&self.name, self.common);
+        let mut note = Note::new(&self.name);
         poll_fn(|context| {
             note.take_back();
-            let polled = future.as_mut().poll(context);
+            // Some other waker, of whoever polls several futures inside of the member, is nothing that we know; nor does this
+            // belong to the computation of one that is a member of another.
+            let member = waker::member_of(context.waker());
+            let Some(member) = member.filter(|member| member.is_of(self.common)) else {
+                return future.as_mut().poll(context);
+            };
+            let inside = waker::lent_inside(&member);
+            let polled = future.as_mut().poll(&mut Context::from_waker(&inside));
             if polled.is_pending() {
-                note.make(context);
+                note.make(member);
             }
             polled
         })
@@ -102,9 +110,13 @@ impl Own<'_, Semaphore> {
 
 impl<'c, T> Own<'c, Mutex<T>> {
     /// See [`Mutex::lock`].
-    pub async fn lock(&self) -> Guard<'_, 'c, T> {
-        let guard = self.noted(self.primitive.lock()).await;
-        Guard { guard, brand: PhantomData }
+    #[cfg_attr(feature = "held-locks", track_caller)]
+    pub fn lock(&self) -> impl Future<Output = Guard<'_, 'c, T>> {
+        let place = Place::here();
+        async move {
+            let guard = self.noted(self.primitive.lock_at(place)).await;
+            Guard { guard, brand: PhantomData }
+        }
     }
 }
 

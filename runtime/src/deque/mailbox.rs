@@ -65,7 +65,7 @@ impl<T> Reader<T> {
     /// Takes the oldest item.
     pub(crate) fn take(&self) -> Option<NonNull<T>> {
         if self.oldest.get().is_null() {
-            self.fetch();
+            self.fetch_behind(ptr::null_mut());
         }
         let oldest = NonNull::new(self.oldest.get())?;
         // SAFETY: made by `send`, fetched by us, and taken once: `oldest` moves on below, before anything else is called.
@@ -74,16 +74,38 @@ impl<T> Reader<T> {
         Some(letter.item)
     }
 
+    /// Takes the oldest item of those that are wanted, and leaves the others in their order.
+    pub(crate) fn take_if(&self, is_wanted: impl Fn(NonNull<T>) -> bool) -> Option<NonNull<T>> {
+        let mut before = ptr::null_mut();
+        let mut this = self.oldest.get();
+        loop {
+            if this.is_null() {
+                this = self.fetch_behind(before);
+            }
+            let letter = NonNull::new(this)?;
+            // SAFETY: made by `send`, fetched by us, and not taken; nothing else is called with it while this is used.
+            let Letter { item, next } = unsafe { letter.read() };
+            if is_wanted(item) {
+                self.link(before, next);
+                // SAFETY: as above; nothing leads to it any more.
+                drop(unsafe { Box::from_raw(letter.as_ptr()) });
+                return Some(item);
+            }
+            (before, this) = (this, next);
+        }
+    }
+
     /// Whether there is no item. Exact for what was sent before the caller's last fence.
     pub(crate) fn is_empty(&self) -> bool {
         self.oldest.get().is_null() && self.mailbox.newest.load(Ordering::Relaxed).is_null()
     }
 
-    /// Takes all letters that have been sent, and puts the oldest first. There are none fetched before.
-    fn fetch(&self) {
+    /// Takes all letters that have been sent, and puts them, the oldest first, behind the last one that was fetched before, or null.
+    /// Returns the oldest.
+    fn fetch_behind(&self, last: *mut Letter<T>) -> *mut Letter<T> {
         // Whoever looks in vain, which is the common case, changes nothing.
         if self.mailbox.newest.load(Ordering::Relaxed).is_null() {
-            return;
+            return ptr::null_mut();
         }
         // Acquire pairs with the release in `send`.
         let mut letter = self.mailbox.newest.swap(ptr::null_mut(), Ordering::Acquire);
@@ -95,7 +117,17 @@ impl<T> Reader<T> {
             turned = letter;
             letter = before;
         }
-        self.oldest.set(turned);
+        self.link(last, turned);
+        turned
+    }
+
+    /// Puts a letter, or null, behind one that was fetched, or in front where there is null.
+    fn link(&self, before: *mut Letter<T>, next: *mut Letter<T>) {
+        match NonNull::new(before) {
+            // SAFETY: made by `send`, fetched by us, and not taken; no reference to it is there.
+            Some(before) => unsafe { (*before.as_ptr()).next = next },
+            None => self.oldest.set(next),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::inbox::Inbox;
 use super::kinds::{AbpArray, AbpBarrier, ChaseLev};
 use super::mailbox::mailbox;
 use super::{ChaseLevOwner, chase_lev};
+use crate::primitive::{AtomicBool, Ordering};
 
 /// Items point to numbers that their pusher writes without synchronization of its own: reading one that was not
 /// published is a data race that loom reports.
@@ -285,6 +286,33 @@ fn inbox_model(check: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(check);
+}
+
+/// Leapfrogging: the owner says what it is about, and changes that after it has taken back what it pushed meanwhile. Who wants only what
+/// was pushed before the change gets nothing else, though it reads the word without any ordering.
+#[test]
+fn loom_deque_what_is_stolen_is_what_was_wanted() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(4);
+    model.check(|| {
+        let (owner, thief) = chase_lev::<Number>(false);
+        let is_about_it = loom::sync::Arc::new(AtomicBool::new(true));
+        let about = is_about_it.clone();
+        let thief = thread::spawn(move || {
+            let is_wanted = || about.load(Ordering::Relaxed);
+            match thief.steal_oldest_if(is_wanted) {
+                Steal::Taken(item) => Some(number(item)),
+                Steal::Empty | Steal::Lost | Steal::Kept => None,
+            }
+        });
+        owner.push_new(item(0));
+        let taken_back = owner.pop_newest().map(number);
+        is_about_it.store(false, Ordering::Relaxed);
+        owner.push_new(item(1));
+        let stolen = thief.join().unwrap();
+        assert_eq!(owner.pop_newest().map(number), Some(1));
+        assert_each_once(taken_back.into_iter().chain(stolen).collect(), 1);
+    });
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use super::chase_lev::chase_lev;
 use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
 use super::kinds::{AbpArray, AbpBarrier, Blocking, ChaseLev, ClosedChaseLev, Spinning, WithLock};
@@ -382,6 +383,26 @@ fn a_held_sender_or_taker_hides_nothing_in_the_inbox() {
     }
 }
 
+/// What is not wanted stays, and what the owner did before it pushed the item is seen by whoever decides.
+#[test]
+fn a_thief_takes_what_it_wants() {
+    let (owner, thief) = chase_lev(false);
+    let never = || -> bool { unreachable!("there is nothing") };
+    assert_eq!(thief.steal_oldest_if(never), Steal::Empty);
+    (0..3).for_each(|n| owner.push_new(item(n)));
+    assert_eq!(thief.steal_oldest_if(|| false), Steal::Lost);
+    assert_eq!(thief.steal_oldest_if(|| true), Steal::Taken(item(0)));
+    // While it decides, the oldest goes, and something else comes to lie there.
+    let changes = || {
+        assert_eq!(owner.pop_newest(), Some(item(2)));
+        assert_eq!(owner.pop_newest(), Some(item(1)));
+        (3..6).for_each(|n| owner.push_new(item(n)));
+        true
+    };
+    assert_eq!(thief.steal_oldest_if(changes), Steal::Lost);
+    assert_eq!(thief.steal_oldest(), Steal::Taken(item(3)));
+}
+
 fn read_all(mail: &Reader<u64>) -> Vec<usize> {
     std::iter::from_fn(|| mail.take()).map(number).collect()
 }
@@ -407,6 +428,40 @@ fn the_mailbox_is_first_in_first_out() {
     mailbox.send(item(3));
     drop(mail);
     mailbox.send(item(4));
+}
+
+/// Against a list, with what is fetched and what is not in all proportions.
+#[test]
+fn what_is_wanted_of_the_mailbox_is_taken_and_the_rest_keeps_its_order() {
+    let mut random = 1_u64;
+    let mut choose = |among: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) as usize % among
+    };
+    for _ in 0..200 {
+        let ((mailbox, mail), mut list) = (mailbox(), Vec::new());
+        for n in 0..60 {
+            match choose(3) {
+                0 => {
+                    mailbox.send(item(n));
+                    list.push(n);
+                }
+                1 => {
+                    let first = (!list.is_empty()).then(|| list.remove(0));
+                    assert_eq!(mail.take().map(number), first);
+                }
+                _ => {
+                    let rest = choose(4);
+                    let place = list.iter().position(|n| n % 4 == rest);
+                    let wanted = place.map(|place| list.remove(place));
+                    assert_eq!(mail.take_if(|n| number(n) % 4 == rest).map(number), wanted);
+                }
+            }
+            assert_eq!(mail.is_empty(), list.is_empty());
+        }
+        assert_eq!(mail.take_if(|_| false), None);
+        assert_eq!(read_all(&mail), list);
+    }
 }
 
 #[test]

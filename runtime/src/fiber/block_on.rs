@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
+use crate::held::{self, Place, Wait};
 use crate::latch::Flag;
 use crate::pool::Shared;
 use crate::worker::Worker;
@@ -44,13 +45,19 @@ use crate::worker::Worker;
 /// assert!(answer);
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    Worker::with_current(|current| match current {
-        Some(worker) => wait(future, Signal::of(worker), |signal| {
-            worker.wait_until(&signal.flag);
-            signal.flag.clear();
-        }),
-        None => wait(future, ThreadSignal::of_this_thread(), ThreadSignal::wait),
+    let place = Place::here();
+    Worker::with_current(|current| {
+        held::tell(current, Wait::BlockOn, place);
+        match current {
+            Some(worker) => {
+                // Whether it will have to wait or not.
+                worker.has_uncarried();
+                wait(future, Signal::of(worker), |signal| signal.wait(worker))
+            }
+            None => wait(future, ThreadSignal::of_this_thread(), ThreadSignal::wait),
+        }
     })
 }
 
@@ -72,15 +79,27 @@ where
 }
 
 /// Woken again and again, by anybody, and also when nobody waits any more.
-struct Signal {
+pub(crate) struct Signal {
     flag: Flag,
     waiter: usize,
     home: Arc<Shared>,
 }
 
 impl Signal {
-    fn of(waiter: &Worker) -> Self {
+    /// One for which that worker waits, always on the same stack.
+    pub(crate) fn of(waiter: &Worker) -> Self {
         Self { flag: Flag::new(), waiter: waiter.seat_index(), home: Arc::clone(waiter.shared()) }
+    }
+
+    /// Whether it would not have to wait.
+    pub(crate) fn is_given(&self) -> bool {
+        self.flag.is_set()
+    }
+
+    /// Waits until it is given, and takes it back. The caller is the waiter.
+    pub(crate) fn wait(&self, waiter: &Worker) {
+        waiter.wait_until(&self.flag);
+        self.flag.clear();
     }
 }
 

@@ -28,6 +28,7 @@ mod tests;
 )]
 mod switch;
 
+pub(crate) use block_on::Signal;
 pub use block_on::block_on;
 #[cfg(all(test, loom))]
 pub(crate) use node::Ready;

@@ -106,6 +106,29 @@ fn loom_stack_waits_for_a_fork_that_a_thief_runs() {
     });
 }
 
+/// Whoever looks, instead of leaving a stack there, sees what was done too; in whichever way the flag was set.
+#[test]
+fn loom_flag_that_is_seen_to_be_set_shows_what_was_done() {
+    for for_stacks in [false, true] {
+        loom::model(move || {
+            let shared = Arc::new((Flag::new(), Note::new()));
+            let setter = shared.clone();
+            let setter = thread::spawn(move || {
+                setter.1.write(7);
+                if for_stacks {
+                    assert!(setter.0.set_for_stacks().is_none());
+                } else {
+                    setter.0.set();
+                }
+            });
+            if shared.0.is_set() {
+                assert_eq!(shared.1.read(), 7);
+            }
+            setter.join().unwrap();
+        });
+    }
+}
+
 /// Two stacks of one worker, given back by two threads.
 #[test]
 fn loom_stacks_come_back_once_each() {

@@ -189,3 +189,29 @@ impl Ready {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_came_first_is_served_first() {
+        let nodes: Vec<_> = (0..5).map(|_| Box::new(Node::new())).collect();
+        let node = |n: usize| NonNull::from(&*nodes[n]);
+        let (returns, ready) = (Returns::new(), Ready::new());
+        // SAFETY: here, and below: nobody else has them, and they are alive.
+        let send = |n| unsafe { returns.send(node(n)) };
+        [0, 1].into_iter().for_each(send);
+        ready.fetch(&returns);
+        // Behind those that are there already.
+        [2, 3].into_iter().for_each(send);
+        ready.fetch(&returns);
+        ready.fetch(&returns);
+        // SAFETY: as above.
+        unsafe { ready.put_last(node(4)) };
+        for n in 0..5 {
+            assert_eq!(ready.take(&returns), Some(node(n)));
+        }
+        assert!(ready.is_empty() && ready.take(&returns).is_none());
+    }
+}

@@ -2,11 +2,13 @@
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::ptr::{self, NonNull};
 use std::thread;
 
 use super::node::{Node, Ready};
 use super::switch::{Routine, Stack, Way, go_back};
+use crate::held;
 use crate::hunt::Found;
 use crate::job;
 use crate::latch::Flag;
@@ -43,6 +45,8 @@ struct Fiber {
     routine: UnsafeCell<Option<Routine>>,
     /// While nothing runs.
     stack: Cell<Option<Stack>>,
+    /// The locks that what runs there holds.
+    held: held::Context,
 }
 
 /// The time at which a frame began: see `take_above`.
@@ -51,13 +55,6 @@ pub(crate) struct Mark {
     /// The end of the worker's deque.
     end: i64,
     switches: u64,
-}
-
-impl Mark {
-    /// The end of the worker's deque, then.
-    pub(crate) fn end(self) -> i64 {
-        self.end
-    }
 }
 
 impl Stacks {
@@ -91,6 +88,39 @@ impl Worker {
         }
     }
 
+    /// Begins a detached task on a stack of its own; returns when it has ended, or waits. Gives it back where no stack can be had.
+    pub(crate) fn spawn_apart<F>(&self, task: F) -> Result<(), F>
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
+        let Some(fiber) = self.may_switch().then(|| self.fiber()).flatten() else {
+            return Err(task);
+        };
+        match self.shared().detached(task) {
+            Some(job) => {
+                self.prepare(fiber, Found { job, from: self.seat_index() });
+                self.resume(fiber);
+            }
+            None => self.put_away(fiber), // the pool is closed, and the task dropped, as in `spawn`
+        }
+        Ok(())
+    }
+
+    /// Which stack it is on, as a number that no other one has at the same time; `None` on its thread's own.
+    pub(crate) fn stack(&self) -> Option<NonZeroUsize> {
+        NonZeroUsize::new(self.stacks().current.get().addr())
+    }
+
+    /// Leaves the stack that it is on for others that are ready and, from time to time, for something else, and comes back. On the
+    /// thread's own stack it stays.
+    pub(crate) fn let_others_go_first(&self) {
+        if let Some(fiber) = NonNull::new(self.stacks().current.get().cast_mut())
+            && self.may_switch()
+        {
+            self.leave_for_those_ready(fiber);
+        }
+    }
+
     /// A stack that nothing runs on.
     fn fiber(&self) -> Option<NonNull<Fiber>> {
         if let Some(fiber) = self.stacks().kept.borrow_mut().pop() {
@@ -102,6 +132,7 @@ impl Worker {
             way: Cell::new(ptr::null()),
             routine: UnsafeCell::new(None),
             stack: Cell::new(Some(stack)),
+            held: held::Context::new(),
         };
         Some(NonNull::from(Box::leak(Box::new(fiber))))
     }
@@ -130,13 +161,16 @@ impl Worker {
         let stacks = self.stacks();
         stacks.switches.set(stacks.switches.get().wrapping_add(1));
         self.seat().now_runs(ptr::null_mut());
+        let payer = self.payer().take();
         let before = stacks.current.replace(fiber.as_ptr());
         // SAFETY: alive until it is freed by this worker.
         let this = unsafe { fiber.as_ref() };
         // SAFETY: who resumes is alone with it: what runs there touches the other fields only.
         let routine = unsafe { &mut *this.routine.get() };
-        let has_ended = routine.as_mut().expect("something runs there").resume();
+        let running = routine.as_mut().expect("something runs there");
+        let has_ended = self.while_aside(|| this.held.within(|| running.resume()));
         stacks.current.set(before);
+        self.payer().set(payer);
         self.seat().now_runs(ptr::null_mut());
         if has_ended {
             this.stack.set(routine.take().map(Routine::into_stack));
@@ -201,9 +235,15 @@ impl Worker {
     /// A strand that comes here learns nothing of the path to the event; those that do have been put aside before.
     pub(crate) fn wait_until(&self, event: &Flag) {
         let abort = AbortOnUnwind("a panic came out of a task");
+        if !event.is_set() {
+            self.payer().pay();
+        }
         self.has_uncarried();
         self.while_aside(|| {
             while !event.is_set() {
+                if self.shared().is_lost() {
+                    self.shared().end_of_the_lost();
+                }
                 match NonNull::new(self.stacks().current.get().cast_mut()) {
                     Some(fiber) if self.may_switch() => self.suspend(fiber, event),
                     _ => self.work_until(event),
@@ -227,8 +267,10 @@ impl Worker {
         waiting.set(waiting.get() + 1);
         // SAFETY: this worker is on that stack, so it is alive.
         let way = unsafe { fiber.as_ref() }.way.get();
+        let payer = self.payer().take();
         // SAFETY: set when that stack was begun, at whose beginning it lies.
-        go_back(unsafe { &*way });
+        self.while_aside(|| go_back(unsafe { &*way }));
+        self.payer().set(payer);
     }
 
     /// Between two tasks that run on top of a waiting frame: stacks that are ready come first.
@@ -238,14 +280,17 @@ impl Worker {
         }
         match NonNull::new(self.stacks().current.get().cast_mut()) {
             None => drop(self.resume_one()),
-            Some(fiber) => {
-                // Those that have come back, before this one.
-                self.stacks().ready.fetch(self.seat().returns());
-                // SAFETY: this worker is on that stack, so the node is its own.
-                unsafe { self.stacks().ready.put_last(fiber.cast()) };
-                self.leave(fiber);
-            }
+            Some(fiber) => self.leave_for_those_ready(fiber),
         }
+    }
+
+    /// Leaves the stack that it is on, which is the last of those that are ready then.
+    fn leave_for_those_ready(&self, fiber: NonNull<Fiber>) {
+        // Those that have come back, before this one.
+        self.stacks().ready.fetch(self.seat().returns());
+        // SAFETY: this worker is on that stack, so the node is its own.
+        unsafe { self.stacks().ready.put_last(fiber.cast()) };
+        self.leave(fiber);
     }
 
     /// For a worker that is about to end, when its last hook has been called: that may have waited, and begun something of another one's
@@ -263,16 +308,25 @@ impl Worker {
         Mark { end: self.deque_end(), switches: self.stacks().switches.get() }
     }
 
+    /// Whether it has been on another stack since.
+    pub(crate) fn has_switched_since(&self, mark: Mark) -> bool {
+        self.stacks().switches.get() != mark.switches
+    }
+
+    /// Whether any of its stacks waits, or is ready.
+    pub(crate) fn has_waiting_stacks(&self) -> bool {
+        self.stacks().waiting.get() > 0
+    }
+
     /// The newest job that was pushed here since, if it is certain that nothing but what was called since, or ran on top of that,
     /// can have pushed it: as soon as the worker has been on another stack, it is not.
     fn take_above(&self, mark: Mark) -> Option<Found> {
-        let is_undisturbed = self.stacks().switches.get() == mark.switches;
-        let is_any = is_undisturbed && self.deque_end() > mark.end;
+        let is_any = !self.has_switched_since(mark) && self.deque_end() > mark.end;
         if is_any && !self.shared().oldest_first() { self.take_newest() } else { None }
     }
 
     /// Runs what was pushed here since the mark: on top of the frame that waits for `event` what that waits for, the tasks of
-    /// that scope. A stranger gets a stack, since what comes after the scope may have to come before its end.
+    /// that scope, or the intervals of that root. A stranger gets a stack, since what comes after the scope may have to come before its end.
     pub(crate) fn work_above(&self, mark: Mark, scope: NonNull<()>, event: &Flag) {
         let abort = AbortOnUnwind("a panic came out of a task");
         while !event.is_set()

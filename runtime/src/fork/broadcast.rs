@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::held::{self, Place, Wait};
 use crate::job::StackJob;
 use crate::latch::{CountLatch, Flag};
 use crate::pool::{Pool, Shared};
@@ -23,12 +24,13 @@ impl Pool {
     /// assert_eq!(pool.broadcast(|worker| worker.index() * 10), [0, 10, 20]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn broadcast<F, R>(&self, task: F) -> Vec<R>
     where
         F: Fn(&Worker) -> R + Sync,
         R: Send,
     {
-        broadcast(self.shared(), &task)
+        broadcast(self.shared(), Place::here(), &task)
     }
 
     /// Accepts a detached task that each worker runs once.
@@ -64,12 +66,13 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Pool::broadcast`].
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn broadcast<F, R>(&self, task: F) -> Vec<R>
     where
         F: Fn(&Worker) -> R + Sync,
         R: Send,
     {
-        broadcast(self.shared(), &task)
+        broadcast(self.shared(), Place::here(), &task)
     }
 
     /// Accepts a detached task that each worker of this worker's pool runs once: [`Pool::spawn_broadcast`] on a known
@@ -85,13 +88,14 @@ impl Worker {
     }
 }
 
-fn broadcast<F, R>(shared: &Arc<Shared>, task: &F) -> Vec<R>
+fn broadcast<F, R>(shared: &Arc<Shared>, place: Place, task: &F) -> Vec<R>
 where
     F: Fn(&Worker) -> R + Sync,
     R: Send,
 {
     shared.must_be_open();
     let results = Worker::with_current(|current| {
+        held::tell(current, Wait::Broadcast, place);
         let running = CountLatch::new(current, shared);
         let job = |_| StackJob::new(task, &running);
         let jobs: Vec<_> = (0..shared.workers()).map(job).collect();

@@ -2,8 +2,10 @@
 
 use super::waiting::Waiting;
 use crate::deque::TakeBack;
+use crate::held::{self, Place, Wait};
 use crate::job::ForkJob;
 use crate::pool::Pool;
+use crate::strand::{Half, Halves, Joins};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
@@ -34,6 +36,7 @@ use crate::worker::Worker;
 /// assert_eq!(sum(&numbers), 50_005_000);
 /// ```
 #[inline]
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -41,14 +44,15 @@ where
     RA: Send,
     RB: Send,
 {
+    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.join_by(None, |_| a(), |_| b()),
+        Some(worker) => worker.join_by(None, place, |_| a(), |_| b()),
         None => Pool::global().run(|worker| worker.join(|_| a(), |_| b())),
     })
 }
 
-/// Where the second task was pushed, and what is run while it is waited for: `None`, as the pool has it.
-type How = (i64, Option<Waiting>);
+/// Where the second task was pushed; what is run while it is waited for: `None`, as the pool has it; and where the join is.
+type How = (i64, Option<Waiting>, Place);
 
 impl Worker {
     /// Runs two tasks, possibly at the same time, and returns both results: [`join`] on a known worker.
@@ -70,13 +74,14 @@ impl Worker {
     // So that the compiler puts what is joined into the join, and not the join into what calls it: then a recursion's test for its
     // end needs no call. A fork of fib takes 51 instructions instead of 63.
     #[inline(never)]
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        self.join_by(None, a, b)
+        self.join_by(None, Place::here(), a, b)
     }
 
     /// [`join`](Self::join), and what this worker runs while it waits for the second task.
@@ -86,17 +91,18 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Waiting`].
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn join_waiting<A, B, RA, RB>(&self, waiting: Waiting, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        self.join_by(Some(waiting), a, b)
+        self.join_by(Some(waiting), Place::here(), a, b)
     }
 
     #[inline(always)]
-    fn join_by<A, B, RA, RB>(&self, waiting: Option<Waiting>, a: A, b: B) -> (RA, RB)
+    fn join_by<A, B, RA, RB>(&self, waiting: Option<Waiting>, place: Place, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
@@ -105,9 +111,9 @@ impl Worker {
         let second = ForkJob::new(b);
         let (index, done) = self.fork(second.as_job());
         if !done {
-            return self.join_at_the_ceiling(a, &second, (index, waiting));
+            return self.join_at_the_ceiling(a, &second, (index, waiting, place));
         }
-        self.run_both(a, &second, (index, waiting))
+        self.run_both(a, &second, (index, waiting, place), None)
     }
 
     /// Apart, so that it takes no registers from the common case.
@@ -117,20 +123,24 @@ impl Worker {
         &self,
         a: A,
         second: &ForkJob<B, RB>,
-        (index, waiting): How,
+        (index, waiting, place): How,
     ) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        if let Some(fork) = self.fork_strand() {
-            // SAFETY: pushes are diverted, so nobody has seen its word.
-            let b = unsafe { second.take_back() };
-            return self.join_metered(&fork, a, b, waiting);
-        }
-        self.at_the_ceiling(index);
-        self.run_both(a, second, (index, waiting))
+        let half;
+        let (index, halves) = if let Some(region) = self.region() {
+            half = Half::new(self, region, ForkJob::<B, RB>::KIND);
+            // SAFETY: pushes are diverted, so nobody has seen its word; and this frame is not left before the job has ended or come back.
+            unsafe { second.becomes(half.kind()) };
+            (self.push_in_truth(second.as_job()), Some(&half))
+        } else {
+            self.at_the_ceiling(index);
+            (index, None)
+        };
+        self.run_both(a, second, (index, waiting, place), halves)
     }
 
     /// Runs the first task, and the second, if it comes back from where it was pushed.
@@ -139,7 +149,8 @@ impl Worker {
         &self,
         a: A,
         second: &ForkJob<B, RB>,
-        (index, waiting): How,
+        (index, waiting, place): How,
+        halves: Halves<'_>,
     ) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
@@ -147,22 +158,24 @@ impl Worker {
         RB: Send,
     {
         // Whatever becomes of the first task: the second has a place in the caller's frame, so it ends before we leave.
-        match unwind::halt(|| a(self)) {
+        match unwind::halt(|| held::then_wait(Some(self), Wait::Join, place, || a(self))) {
             Ok(first) => {
+                self.first_half_ends(halves);
                 if !second.may_be_there() {
-                    return self.finish(first, second, index, waiting);
+                    return self.finish(first, second, index, waiting, halves);
                 }
                 match self.take_back(index) {
                     TakeBack::Taken => {
                         // SAFETY: the word has come back.
                         let task = unsafe { second.take_back() };
-                        (first, task(self))
+                        let _joins = Joins(self, halves);
+                        (first, held::apart(|| task(self)))
                     }
-                    TakeBack::Buried => self.finish(first, second, index, waiting),
-                    TakeBack::Lowered => self.finish_lowered(first, second, index, waiting),
+                    TakeBack::Buried => self.finish(first, second, index, waiting, halves),
+                    TakeBack::Lowered => self.finish_lowered(first, second, index, waiting, halves),
                 }
             }
-            Err(payload) => self.first_panicked(payload, second, index, waiting),
+            Err(payload) => self.first_panicked(payload, second, index, waiting, halves),
         }
     }
 
@@ -175,6 +188,7 @@ impl Worker {
         second: &ForkJob<B, RB>,
         index: i64,
         waiting: Option<Waiting>,
+        halves: Halves<'_>,
     ) -> (RA, RB)
     where
         B: FnOnce(&Worker) -> RB + Send,
@@ -183,9 +197,10 @@ impl Worker {
         if self.take_lowered(index) {
             // SAFETY: the word has come back.
             let task = unsafe { second.take_back() };
-            return (first, task(self));
+            let _joins = Joins(self, halves);
+            return (first, held::apart(|| task(self)));
         }
-        self.finish(first, second, index, waiting)
+        self.finish(first, second, index, waiting, halves)
     }
 
     /// The first task has ended, and the second cannot simply be taken back.
@@ -197,12 +212,13 @@ impl Worker {
         second: &ForkJob<B, RB>,
         index: i64,
         waiting: Option<Waiting>,
+        halves: Halves<'_>,
     ) -> (RA, RB)
     where
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        match self.end(second, index, waiting) {
+        match self.end(second, index, waiting, halves) {
             Ok(second) => (first, second),
             Err(payload) => unwind::resume(payload),
         }
@@ -216,13 +232,15 @@ impl Worker {
         second: &ForkJob<B, RB>,
         index: i64,
         waiting: Option<Waiting>,
+        halves: Halves<'_>,
     ) -> !
     where
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
+        self.first_half_ends(halves);
         // Neither the second one's panic nor that of its result's destructor takes the place of the first one's.
-        match self.end(second, index, waiting) {
+        match self.end(second, index, waiting, halves) {
             Ok(result) => {
                 if let Err(again) = unwind::halt(|| drop(result)) {
                     unwind::discard(again);
@@ -234,24 +252,30 @@ impl Worker {
     }
 
     /// Runs `job`, which was pushed here, or waits until whoever took it has.
-    pub(super) fn end<B, RB>(
+    fn end<B, RB>(
         &self,
         job: &ForkJob<B, RB>,
         index: i64,
         waiting: Option<Waiting>,
+        halves: Halves<'_>,
     ) -> Result<RB, Payload>
     where
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
+        let aside = self.put_aside();
         let is_back = match self.waiting(waiting) {
             Waiting::Anything => self.recover(job.as_job(), job.end()),
             Waiting::Below => self.recover_below(job.as_job(), job.end(), index),
         };
+        if let Some((aside, half)) = aside.zip(halves) {
+            self.takes_up_join(half, aside, is_back);
+        }
         if is_back {
             // SAFETY: its word has come back.
             let task = unsafe { job.take_back() };
-            unwind::halt(|| task(self))
+            let _joins = Joins(self, halves);
+            unwind::halt(|| held::apart(|| task(self)))
         } else {
             // SAFETY: its end is set.
             unsafe { job.take_result() }

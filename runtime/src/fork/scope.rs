@@ -5,12 +5,15 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use super::lazy::Lazy;
+use super::strays::Below;
 use super::waiting::Waiting;
-use crate::job::{Job, Line, ScopedJob};
+use crate::held::{self, Place, Wait};
+use crate::job::{Job, ScopedJob, ScopedLine};
 use crate::latch::{CountLatch, Flag, Latch};
-use crate::meter::Meeting;
-use crate::pool::{Pool, Shared, push_or_send};
+use crate::pool::{Pool, Shared};
 use crate::primitive::{AtomicPtr, Ordering};
+use crate::strand::{self, Rendezvous};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
@@ -29,12 +32,15 @@ struct Tally<'w> {
     /// The first task to panic leaves its payload here.
     panic: AtomicPtr<Payload>,
     /// The lines of all workers, once anybody has spawned a task in order.
-    lines: AtomicPtr<Box<[Line]>>,
-    /// Where the paths of its tasks meet, if they are metered.
-    paths: Meeting,
+    lines: Lazy<Box<[ScopedLine]>>,
+    /// If the waiter runs only what lies below it.
+    below: Option<Below>,
+    /// Where the paths of its tasks meet, if who opened it is metered.
+    paths: Option<Box<Rendezvous>>,
 }
 
-// SAFETY: the tally is shared by reference only, and consists of atomics and of a latch made to be set by any thread.
+// SAFETY: the tally is shared by reference only, and consists of atomics, of what is made to be used by any thread (lines, inboxes), and of
+// a latch made to be set by any thread.
 unsafe impl Send for Scope<'_> {}
 // SAFETY: as above; spawning takes `&self` from any thread.
 unsafe impl Sync for Scope<'_> {}
@@ -68,13 +74,15 @@ unsafe impl Sync for Scope<'_> {}
 ///     scope.spawn(|_| println!("{inside}"));
 /// });
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
+    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.scope(|_, scope| body(scope)),
+        Some(worker) => scope_in(worker.shared(), Some((worker, None)), place, body),
         None => Pool::global().run(|worker| worker.scope(|_, scope| body(scope))),
     })
 }
@@ -99,12 +107,14 @@ where
 /// });
 /// assert_eq!(there, 21);
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn in_place_scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R,
 {
+    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.scope(|_, scope| body(scope)),
+        Some(worker) => scope_in(worker.shared(), Some((worker, None)), place, body),
         None => Pool::global().in_place_scope(body),
     })
 }
@@ -129,12 +139,14 @@ impl Pool {
     /// });
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn in_place_scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Scope<'scope>) -> R,
     {
+        let place = Place::here();
         Worker::with_current(|current| {
-            scope_in(self.shared(), current.map(|worker| (worker, None)), body)
+            scope_in(self.shared(), current.map(|worker| (worker, None)), place, body)
         })
     }
 }
@@ -160,11 +172,12 @@ impl Worker {
     /// assert_eq!(words, ["robin!", "marian!"]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        scope_in(self.shared(), Some((self, None)), |scope| body(self, scope))
+        scope_in(self.shared(), Some((self, None)), Place::here(), |scope| body(self, scope))
     }
 
     /// [`scope`](Self::scope), and what this worker runs while it waits in it.
@@ -174,40 +187,51 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Waiting`].
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn scope_waiting<'scope, F, R>(&self, waiting: Waiting, body: F) -> R
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        scope_in(self.shared(), Some((self, Some(waiting))), |scope| body(self, scope))
+        let how = Some((self, Some(waiting)));
+        scope_in(self.shared(), how, Place::here(), |scope| body(self, scope))
     }
 }
 
 /// Runs `body` on the calling thread, which may be a worker of whatever pool, and waits for the tasks that it spawns into
 /// `home`.
-fn scope_in<'scope, R>(
+pub(super) fn scope_in<'scope, R>(
     home: &Arc<Shared>,
     current: Option<(&Worker, Option<Waiting>)>,
+    place: Place,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
+    // A worker of another pool runs none of the tasks.
+    let waiter = current.filter(|(worker, _)| worker.belongs_to(home));
+    let waits_below = |&(worker, asked): &(&Worker, _)| worker.waiting(asked) == Waiting::Below;
     let tally = Tally {
         running: CountLatch::new(current.map(|(worker, _)| worker), home),
         panic: AtomicPtr::new(ptr::null_mut()),
-        lines: AtomicPtr::new(ptr::null_mut()),
-        paths: Meeting::new(),
+        lines: Lazy::new(),
+        below: waiter.filter(waits_below).map(|(worker, _)| Below::new(worker)),
+        paths: home.rendezvous(current.map(|(worker, _)| worker)),
     };
     let scope = Scope {
         tally: NonNull::from(&tally).cast(),
         home: Arc::clone(home),
         lifetime: PhantomData,
     };
-    let tasks = scope.tally.cast();
+    let (tasks, below) = (scope.tally.cast(), tally.below.as_ref());
     let mark = current.map(|(worker, _)| worker.mark());
-    let result = unwind::halt(|| body(&scope));
+    let result = unwind::halt(|| {
+        held::then_wait(current.map(|(worker, _)| worker), Wait::Scope, place, || body(&scope))
+    });
     // The body counted as the first task.
     tally.running.end_and_wait(current.zip(mark).map(|((worker, waiting), mark)| {
-        move |event: &Flag| worker.wait_for_scope(event, tasks, mark, waiting)
+        move |event: &Flag| worker.wait_for_scope(event, (tasks, below), mark, waiting)
     }));
-    home.meter_comes_after(current.map(|(worker, _)| worker), &tally.paths);
+    if let Some(paths) = &tally.paths {
+        home.meter_comes_after(current.map(|(worker, _)| worker), paths.meeting());
+    }
     let panic = tally.take_panic();
     match (result, panic) {
         (Ok(result), None) => result,
@@ -244,7 +268,7 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
         let job = self.job(|_, scope| task(scope));
-        push_or_send(&self.home, job);
+        Worker::with_current(|current| self.push_or_send(current, job));
     }
 
     /// Adds a task to the scope from a known worker: [`spawn`](Self::spawn) without looking up who calls.
@@ -256,11 +280,7 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
         let job = self.job(task);
-        if worker.belongs_to(&self.home) {
-            worker.push(job);
-        } else {
-            self.home.send(job);
-        }
+        self.push_or_send(Some(worker), job);
     }
 
     /// Adds a task that begins after those that the calling worker has added like this before: see
@@ -289,15 +309,19 @@ impl<'scope> Scope<'scope> {
         let job = self.job(|_, scope| task(scope));
         Worker::with_current(|current| match current {
             Some(worker) if worker.belongs_to(&self.home) => {
-                let line = &self.tally().lines(self.home.workers())[worker.index()];
-                // SAFETY: this worker's line of this scope, which does not end before the tasks that stand there.
-                unsafe { worker.push_in_line(line, job) };
+                let job = self.carried(Some(worker), job);
+                // SAFETY: this worker's line of this scope, which does not end before the tasks that stand there; the word is
+                // pushed below.
+                let word = unsafe { self.line(worker).enqueue(job) };
+                self.is_pushed_by(worker);
+                worker.push_as_is(word);
             }
-            _ => self.home.send(job), // where there is but one order
+            _ => self.send(current, job), // where there is but one order
         });
     }
 
-    /// Adds a task for each worker of the pool, to be run by that worker when it has no tasks of its own.
+    /// Adds a task for each worker of the pool, to be run by that worker when it has no tasks of its own. From then on the scope waits for
+    /// [`Anything`](Waiting::Anything).
     ///
     /// # Examples
     /// ```
@@ -317,11 +341,17 @@ impl<'scope> Scope<'scope> {
         F: Fn(&Worker, &Scope<'scope>) + Send + Sync + 'scope,
     {
         self.home.must_be_open();
-        let task = Arc::new(task);
-        for worker in 0..self.home.workers() {
-            let task = Arc::clone(&task);
-            self.home.send_to(worker, self.job(move |worker, scope| task(worker, scope)));
+        if let Some(below) = &self.tally().below {
+            below.is_broadcast();
         }
+        let task = Arc::new(task);
+        Worker::with_current(|current| {
+            for worker in 0..self.home.workers() {
+                let task = Arc::clone(&task);
+                let job = self.job(move |worker, scope| task(worker, scope));
+                self.home.send_to_as_is(worker, self.carried(current, job));
+            }
+        });
     }
 
     /// A job that counts as one task of this scope, from now on.
@@ -336,7 +366,10 @@ impl<'scope> Scope<'scope> {
             if let Err(payload) = unwind::halt(|| task(worker, &scope)) {
                 scope.tally().keep_panic(payload);
             }
-            worker.arrives_at(&scope.tally().paths);
+            match &scope.tally().paths {
+                Some(paths) => paths.is_reached_by(worker),
+                None => worker.arrives(),
+            }
             let tally = scope.tally;
             drop(scope);
             // SAFETY: alive until all tasks have ended, of which this is one.
@@ -349,36 +382,67 @@ impl<'scope> Scope<'scope> {
         unsafe { ScopedJob::into_job(self.tally.cast(), run) }
     }
 
+    /// With the worker's own tasks if it belongs to the pool, else to where all look.
+    fn push_or_send(&self, worker: Option<&Worker>, job: NonNull<Job>) {
+        match worker {
+            Some(worker) if worker.belongs_to(&self.home) => {
+                self.is_pushed_by(worker);
+                match &self.tally().paths {
+                    None => worker.push(job),
+                    Some(_) => worker.push_as_is(self.carried(Some(worker), job)),
+                }
+            }
+            _ => self.send(worker, job),
+        }
+    }
+
+    /// That worker is about to push a task, for the waiter to know.
+    fn is_pushed_by(&self, worker: &Worker) {
+        if let Some(below) = &self.tally().below {
+            below.is_pushed_by(worker);
+        }
+    }
+
+    fn send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
+        let job = self.carried(caller, job);
+        // SAFETY: the scope's, and not shown to anybody yet.
+        unsafe { leave_to_others(self.tally.cast(), job, &self.home) }
+    }
+
+    /// The word to push or send instead of that of `job`, a task that `caller` has made, if either is metered.
+    fn carried(&self, caller: Option<&Worker>, job: NonNull<Job>) -> NonNull<Job> {
+        // SAFETY: not shown to anybody yet; whoever takes the word runs it, once, before the scope ends.
+        unsafe { strand::carried_to(self.tally().paths.as_deref(), caller, job) }
+    }
+
+    /// Where the tasks stand that this worker has spawned in order.
+    fn line(&self, worker: &Worker) -> &ScopedLine {
+        let line = |_| ScopedLine::new(self.tally.cast());
+        let made = || (0..self.home.workers()).map(line).collect();
+        &self.tally().lines.get_or_make(made)[worker.index()]
+    }
+
     fn tally(&self) -> &Tally<'_> {
         // SAFETY: alive until all tasks have ended; who has a `&Scope` is the body or a task that has not.
         unsafe { self.tally.cast().as_ref() }
     }
 }
 
-impl Tally<'_> {
-    /// A line for each worker.
-    fn lines(&self, workers: usize) -> &[Line] {
-        // Acquire pairs with the release below: the lines are seen as they were made.
-        let mut lines = self.lines.load(Ordering::Acquire);
-        if lines.is_null() {
-            let made: Box<[Line]> = (0..workers).map(|_| Line::new()).collect();
-            let made = Box::into_raw(Box::new(made));
-            // Nobody waits for whoever makes them: of several, one prevails.
-            lines =
-                match self.lines.compare_exchange(lines, made, Ordering::AcqRel, Ordering::Acquire)
-                {
-                    Ok(_) => made,
-                    Err(other) => {
-                        // SAFETY: made above, and not shown to anybody.
-                        drop(unsafe { Box::from_raw(made) });
-                        other
-                    }
-                };
-        }
-        // SAFETY: made as above, and freed with the tally only.
-        unsafe { &*lines }
+/// Puts a task of a scope of that pool where whoever comes finds it, and the scope's waiter.
+///
+/// # Safety
+/// A task of that scope, which has not begun, and is the caller's alone.
+pub(super) unsafe fn leave_to_others(scope: NonNull<()>, task: NonNull<Job>, pool: &Shared) {
+    // SAFETY: alive until all tasks have ended, of which this is one.
+    let below = unsafe { &scope.cast::<Tally<'_>>().as_ref().below };
+    // From here on the scope may end at any time.
+    match below.as_ref().map(Below::strays) {
+        Some(strays) => strays.send(task, pool),
+        None => pool.send_as_is(task),
     }
+}
 
+impl Tally<'_> {
     fn keep_panic(&self, payload: Payload) {
         let payload = Box::into_raw(Box::new(payload));
         // Release pairs with the acquire in `take_panic`, though the counter would do as well.
@@ -403,11 +467,6 @@ impl Tally<'_> {
 
 impl Drop for Tally<'_> {
     fn drop(&mut self) {
-        let lines = self.lines.load(Ordering::Acquire);
-        if !lines.is_null() {
-            // SAFETY: made by `lines`; all tasks have ended, so nobody else is here.
-            drop(unsafe { Box::from_raw(lines) });
-        }
         drop(self.take_panic());
     }
 }

@@ -5,8 +5,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::scope::Scope;
+use super::scope::{Scope, scope_in};
 use crate::cancellation::{Cancellation, Cancelled};
+use crate::held::Place;
 use crate::pool::Pool;
 use crate::primitive::{AtomicBool, Ordering};
 use crate::worker::Worker;
@@ -71,13 +72,15 @@ impl State {
 /// assert_eq!(result, Err(Cancelled));
 /// assert!(!token.is_cancelled());
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn scope_until<'scope, F, R>(token: &Cancellation, body: F) -> Result<R, Cancelled>
 where
     F: FnOnce(&CancellableScope<'_, 'scope>) -> R + Send,
     R: Send,
 {
+    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.scope_until(token, |_, scope| body(scope)),
+        Some(worker) => worker.scope_until_at(place, token, |_, scope| body(scope)),
         None => Pool::global().run(|worker| worker.scope_until(token, |_, scope| body(scope))),
     })
 }
@@ -107,17 +110,28 @@ impl Worker {
     /// assert_eq!(words, ["robin!", "marian!"]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn scope_until<'scope, F, R>(&self, token: &Cancellation, body: F) -> Result<R, Cancelled>
+    where
+        F: FnOnce(&Worker, &CancellableScope<'_, 'scope>) -> R,
+    {
+        self.scope_until_at(Place::here(), token, body)
+    }
+
+    fn scope_until_at<'scope, F, R>(
+        &self,
+        place: Place,
+        token: &Cancellation,
+        body: F,
+    ) -> Result<R, Cancelled>
     where
         F: FnOnce(&Worker, &CancellableScope<'_, 'scope>) -> R,
     {
         token.check()?;
         let is_incomplete = AtomicBool::new(false);
         let state = Arc::new(State { token: token.child(), is_incomplete });
-        let body = |worker: &Worker, scope: &Scope<'scope>| {
-            body(worker, &CancellableScope { scope, state: &state })
-        };
-        let result = self.scope(body);
+        let body = |scope: &Scope<'scope>| body(self, &CancellableScope { scope, state: &state });
+        let result = scope_in(self.shared(), Some((self, None)), place, body);
         // Relaxed: as where it is set.
         if state.is_incomplete.load(Ordering::Relaxed) { Err(Cancelled) } else { Ok(result) }
     }

@@ -92,6 +92,9 @@ impl Worker {
         F: FnOnce(&Worker) + Send + 'static,
     {
         let Some(job) = self.shared().detached(task) else { return };
+        if self.shared().is_lost() {
+            return self.push(job); // in the line the parent's would come first
+        }
         let line = self.seat().line();
         // SAFETY: the line is this worker's, and as alive as the pool, which is not closed before the task has ended.
         unsafe { self.push_in_line(line, job) };

@@ -4,10 +4,12 @@ use std::ptr::NonNull;
 use std::thread;
 use std::time::Duration;
 
+use super::scope;
+use super::strays::Below;
 use crate::deque::Steal;
 use crate::fiber::Mark;
 use crate::hunt::Found;
-use crate::job::{self, HeapJob, Job, Role};
+use crate::job::{self, Job, Role};
 use crate::latch::Flag;
 use crate::os;
 use crate::primitive::spin_loop;
@@ -49,13 +51,24 @@ pub enum Waiting {
     Anything,
     /// Only what lies below the waiting task, on top of it: for a join what it steals back from whoever took its second half
     /// (Wagner and Calder, "Leapfrogging: a portable technique for implementing efficient futures", PPoPP 1993), for a scope
-    /// what the worker has spawned into scopes since this one began, and still has. When there is none of that, it does nothing but look again, at first all the time and
-    /// later every 100 µs. What it finds in its way is left to others, and stacks of this worker that are ready wait, unless they may have
-    /// to do with what is waited for.
+    /// those of its tasks that nobody has begun, but for what other workers have spawned and still have. When there is none of that, it does nothing but look
+    /// again, at first all the time and later every 100 µs. What it finds in its way is left to others.
     ///
     /// So none of what it runs there can want a lock that the waiting task holds, unless that task's own children do. This does not
-    /// hold for tasks that went to a stack of their own while the waiting one was in [`block_on`](crate::block_on) before; and what
-    /// lies below waits in its turn as its pool has it.
+    /// hold if the waiting task, or a task of its scope that ran on top of it, has been in [`block_on`](crate::block_on), or has waited for
+    /// [`Anything`](Self::Anything), since the join or scope began: then other tasks went to stacks of their own on this worker, maybe what is
+    /// waited for, too; while there are such, the join or scope may wait for anything. And what lies below waits in its turn as its pool has it.
+    ///
+    /// Nor does it hold for a scope in which [a broadcast](crate::Scope::spawn_broadcast) was spawned. That needs every worker, and others
+    /// may need this one for theirs: from then on the scope waits for anything.
+    ///
+    /// All that only this worker can do waits as long as the join or scope does: what was sent to it and nobody else
+    /// ([`Pool::spawn_at`](crate::Pool::spawn_at), its part of a broadcast), and its stacks of before that are
+    /// ready. So what lies below must not wait for any of these, which would never end; nor, in
+    /// a loop of its own, for a task that its own worker has spawned, if no worker is left to take that.
+    ///
+    /// A [future](crate::task) that what lies below waits for is not known as a part of it: it is left to other workers. So a
+    /// pool whose workers all wait like this, as the only one of a pool may, does not go on then.
     Below,
 }
 
@@ -83,25 +96,15 @@ impl Patience {
     }
 }
 
-/// A task that was in somebody's way, as it goes to whoever comes.
-struct Stray(Found);
-
-// SAFETY: a job may be run by any worker.
-unsafe impl Send for Stray {}
-
-impl Stray {
-    fn run(self, worker: &Worker) {
-        let Self(Found { job, from }) = self;
-        // SAFETY: alive until it has run; whoever made this took it, alone, from the deque of worker `from`; and this is run once.
-        unsafe { job::execute(job, worker, from) }
-    }
-}
+/// A scope that is waited for, and where its tasks are found if its waiter runs nothing but them.
+pub(super) type Awaited<'t> = (NonNull<()>, Option<&'t Below>);
 
 impl Worker {
     /// What is run while a call waits that says so, or does not.
     pub(super) fn waiting(&self, asked: Option<Waiting>) -> Waiting {
-        // Of a deque that is only there to be compared with it is not known what lies below what.
-        if self.has_other_deque() {
+        // Of what is only there to be compared with it is not known what lies below what: another deque, or one into which tasks come that
+        // were stolen.
+        if self.has_other_deque() || self.shared().takes_half() {
             return Waiting::Anything;
         }
         asked.unwrap_or_else(|| self.shared().waiting())
@@ -110,11 +113,18 @@ impl Worker {
     /// Waits for `job`, which was pushed to that index here, or takes it back, and runs only what lies below it. Says whether it was
     /// taken back.
     pub(super) fn recover_below(&self, job: NonNull<Job>, end: &Flag, index: i64) -> bool {
+        if self.shared().is_lost() {
+            return self.recover_in_a_child(job, end);
+        }
         let abort = AbortOnUnwind("a panic came out of a task");
+        self.payer().pay();
         let (mut patience, mut is_back) = (Patience::default(), false);
         while !is_back && !end.is_set() {
-            // What lies deeper is not the first task's.
-            if self.deque_end() > index
+            if end.is_begun_at_home() {
+                // On another stack of this worker; it may wait for whatever this worker has, wherever that lies.
+                self.wait_until(end);
+            } else if self.deque_end() > index
+                // What lies deeper is not the first task's.
                 && let Some(newest) = self.take_newest()
             {
                 is_back = newest.job == job;
@@ -124,10 +134,11 @@ impl Worker {
             } else if let Some(found) = self.steal_back(job, patience.is_short()) {
                 self.execute_below(found);
                 patience = Patience::default();
-            } else if !(end.is_begun_at_home() && self.resume_one()) {
-                patience.wait();
+            } else {
+                self.look_again_later(&mut patience);
             }
         }
+        self.settle_as_guest();
         abort.disarm();
         is_back
     }
@@ -136,38 +147,89 @@ impl Worker {
     pub(super) fn wait_for_scope(
         &self,
         event: &Flag,
-        scope: NonNull<()>,
+        awaited: Awaited<'_>,
         mark: Mark,
         asked: Option<Waiting>,
     ) {
-        self.while_aside(|| match self.waiting(asked) {
-            Waiting::Anything => {
-                self.work_above(mark, scope, event);
-                self.wait_until(event);
+        self.while_aside(|| {
+            if self.shared().is_lost() {
+                return self.wait_in_a_child(event, awaited);
             }
-            Waiting::Below => self.wait_below(event, mark),
+            self.payer().pay();
+            match self.waiting(asked) {
+                Waiting::Anything => {
+                    self.work_above(mark, awaited.0, event);
+                    self.wait_until(event);
+                    self.settle_as_guest();
+                }
+                Waiting::Below => self.wait_below(event, awaited, mark),
+            }
         });
     }
 
-    /// Waits for a scope, and runs only those of its tasks that this worker has pushed since the mark.
-    fn wait_below(&self, event: &Flag, mark: Mark) {
+    /// Waits for the intervals of a root, which began at the mark.
+    pub(crate) fn wait_for_root(&self, event: &Flag, root: NonNull<()>, mark: Mark) {
+        self.while_aside(|| {
+            if self.shared().is_lost() {
+                return self.wait_in_a_child(event, (root, None));
+            }
+            self.payer().pay();
+            self.work_above(mark, root, event);
+            self.wait_until(event);
+            self.settle_as_guest();
+        });
+    }
+
+    /// Waits for a scope that began at the mark, and runs only its tasks.
+    fn wait_below(&self, event: &Flag, awaited: Awaited<'_>, mark: Mark) {
         let abort = AbortOnUnwind("a panic came out of a task");
         let mut patience = Patience::default();
         while !event.is_set() {
-            if self.deque_end() > mark.end()
-                && let Some(newest) = self.take_newest()
-            {
-                // SAFETY: just taken.
-                match unsafe { job::role(newest.job) } {
-                    Role::Scoped => self.execute_below(newest),
-                    Role::Fork | Role::Line | Role::Other => self.clear_away(newest),
-                }
-            } else if !self.resume_one() {
-                // (A task of the scope may be on a stack of this worker.)
-                patience.wait();
+            if self.must_wait_for_anything(awaited, mark) {
+                self.wait_until(event);
+            } else if let Some(found) = self.take_of_scope(event, awaited) {
+                self.execute_below(found);
+                patience = Patience::default();
+            } else {
+                self.look_again_later(&mut patience);
             }
         }
+        self.settle_as_guest();
         abort.disarm();
+    }
+
+    /// Whether others wait for this worker, or may, that the scope waits for. Tasks of the scope may have begun on other stacks of this
+    /// worker, where they wait for whatever it has, wherever that lies; only if it has been on another one since the mark. And who waits for
+    /// the parts of a broadcast needs all workers, of whom others may wait for this one's part of theirs.
+    fn must_wait_for_anything(&self, (_, below): Awaited<'_>, mark: Mark) -> bool {
+        // The thread's own stack is not counted among those that wait.
+        let may_have_left = self.has_waiting_stacks() || self.stack().is_some();
+        (self.has_switched_since(mark) && may_have_left) || below.is_none_or(Below::has_broadcast)
+    }
+
+    /// A task of the scope, out of all places where this worker may find one before others do.
+    fn take_of_scope(&self, event: &Flag, (scope, below): Awaited<'_>) -> Option<Found> {
+        let below = below?;
+        while !event.is_set()
+            && self.deque_end() > below.floor()
+            && let Some(newest) = self.take_newest()
+        {
+            // SAFETY: just taken.
+            if unsafe { job::scope(newest.job) } == Some(scope) {
+                return Some(newest);
+            }
+            self.clear_away(newest);
+        }
+        below.take().map(|job| Found { job, from: self.seat_index() })
+    }
+
+    /// Waits before it looks again.
+    fn look_again_later(&self, patience: &mut Patience) {
+        if patience.is_short() {
+            // It may never come to hunt.
+            self.doubts().settle();
+        }
+        patience.wait();
     }
 
     /// Does away with a task that lies in the way: others run it. But not the second half of a join, whose own worker goes by its
@@ -176,22 +238,30 @@ impl Worker {
         // SAFETY: just taken.
         match unsafe { job::role(found.job) } {
             Role::Fork => self.start(found),
-            Role::Scoped | Role::Line | Role::Other => self.leave_to_others(found),
+            Role::Scoped | Role::Interval | Role::Other => self.leave_to_others(found.job),
         }
     }
 
-    fn leave_to_others(&self, found: Found) {
-        let stray = Stray(found);
-        // SAFETY: whoever takes a word out of an inbox runs it, once; nothing is borrowed; and jobs do not unwind.
-        let word = unsafe { HeapJob::into_job(move |worker| stray.run(worker)) };
-        self.shared().send(word);
+    /// Not the second half of a join: its own worker may look for it where it cannot be found any more.
+    fn leave_to_others(&self, task: NonNull<Job>) {
+        let pool = self.shared();
+        // SAFETY: just taken.
+        let is_scoped = unsafe { job::role(task) } == Role::Scoped;
+        // An interval has a root, and no scope. SAFETY: just taken.
+        match is_scoped.then(|| unsafe { job::scope(task) }).flatten() {
+            // SAFETY: a task of that scope, just taken; who pushes one is a worker of the scope's pool.
+            Some(scope) => unsafe { scope::leave_to_others(scope, task, pool) },
+            None => pool.send_as_is(task),
+        }
     }
 
     /// A second half of a join that whoever runs `job` has forked below it.
     fn steal_back(&self, job: NonNull<Job>, insists: bool) -> Option<Found> {
         let shared = self.shared();
-        let thief = (0..self.workers()).find(|&worker| shared.seat(worker).runs(job))?;
-        let taken = match shared.seat(thief).steal_oldest() {
+        let thief = (0..shared.seats_taken()).find(|&seat| shared.seat(seat).runs(job))?;
+        // Again, when what is the oldest is seen: what the thief pushed when it had gone on to something else is seen with that (the
+        // acquire of the steal pairs with the release of the push). And a job's address is its own while somebody waits for it.
+        let taken = match shared.seat(thief).steal_oldest_if(|seat| seat.runs(job)) {
             Steal::Taken(taken) => taken,
             Steal::Kept if insists => {
                 // The thief has been asked to open its deque, and may be stuck.
@@ -200,16 +270,15 @@ impl Worker {
             }
             Steal::Kept | Steal::Lost | Steal::Empty => return None,
         };
-        let found = Found { job: taken, from: thief };
         self.counters().steals.increment();
-        // Again: what the thief pushed when it had gone on to something else is seen with that (the acquire of the steal pairs with
-        // the release of the push). And a job's address is its own while somebody waits for it.
         // SAFETY: just taken.
-        if shared.seat(thief).runs(job) && unsafe { job::role(taken) } == Role::Fork {
-            return Some(found);
+        match unsafe { job::role(taken) } {
+            Role::Fork => Some(Found { job: taken, from: thief }),
+            Role::Scoped | Role::Interval | Role::Other => {
+                self.leave_to_others(taken);
+                None
+            }
         }
-        self.leave_to_others(found);
-        None
     }
 
     /// Runs what lies below the task that this worker is in: so whoever waits for that one may go on to steal it back.

@@ -37,16 +37,23 @@ struct WantedLocks {
 /// An edge from a point into the new interval.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
-    from: At,
+    /// Where it comes from. Not as one [`At`], for which there would be more padding: builders are moved.
+    interval: NonNull<Header>,
+    side: Side,
     into: Side,
     /// Whether it comes from outside of the parent, and has not occurred.
     is_across: bool,
 }
 
+impl Wanted {
+    fn from(self) -> At {
+        At { interval: self.interval, side: self.side }
+    }
+}
+
 /// Two edges, and then more: most intervals have few.
 #[derive(Debug, Default)]
 struct WantedEdges {
-    number: usize,
     /// How many go to the start, and to the end.
     into: [usize; 2],
     first: [Option<Wanted>; 2],
@@ -56,13 +63,18 @@ struct WantedEdges {
 impl WantedEdges {
     #[inline]
     fn push(&mut self, from: At, into: Side) {
-        let wanted = Wanted { from, into, is_across: false };
-        match self.first.get_mut(self.number) {
+        let At { interval, side } = from;
+        let wanted = Wanted { interval, side, into, is_across: false };
+        let number = self.number();
+        match self.first.get_mut(number) {
             Some(place) => *place = Some(wanted),
             None => self.more.push(wanted),
         }
-        self.number += 1;
         self.into[into as usize] += 1;
+    }
+
+    fn number(&self) -> usize {
+        self.into[0] + self.into[1]
     }
 
     fn get(&self, number: usize) -> Wanted {
@@ -83,11 +95,12 @@ impl WantedEdges {
     }
 
     fn iter(&self) -> impl Iterator<Item = Wanted> {
-        (0..self.number).map(|number| self.get(number))
+        (0..self.number()).map(|number| self.get(number))
     }
 }
 
 impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
+    #[inline]
     pub(super) fn new(parent: &'c Context<'g, 'env>, name: Cow<'static, str>) -> Self {
         Self { parent, name, edges: WantedEdges::default(), locks: None }
     }
@@ -196,7 +209,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         };
         let has_locks = own_holding.is_some();
         let record = parent.record().map(|record| {
-            let sources = self.edges.iter().map(|wanted| (wanted.from, wanted.into)).collect();
+            let sources = self.edges.iter().map(|wanted| (wanted.from(), wanted.into)).collect();
             Box::new(Record::new(record.new_child(), sources))
         });
         let parts = Parts {
@@ -215,13 +228,8 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
             // SAFETY: made above, for this interval.
             unsafe { Holding::belong_to(holding, interval) };
         }
-        // SAFETY: just made, and freed with its root.
+        // SAFETY: just made, and alive as long as its root.
         let header = unsafe { interval.as_ref() };
-        // SAFETY: just made, and freed with the root, as the parent is.
-        unsafe { parent.adopt(interval) };
-        if std::mem::needs_drop::<T>() {
-            parent.core().expect_destructors();
-        }
         parent.end().expect_one(); // our end
         let mut new = New {
             interval,
@@ -286,8 +294,9 @@ impl<'a> New<'a> {
     /// The root is alive, and the parent's body runs.
     unsafe fn link(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
         let mut is_any_across = false;
-        for number in 0..self.edges.number {
-            let Wanted { from, into, .. } = self.edges.get(number);
+        for number in 0..self.edges.number() {
+            let wanted = self.edges.get(number);
+            let (from, into) = (wanted.from(), wanted.into);
             // SAFETY: alive, as the root is.
             if unsafe { from.state() }.outcome().is_some() {
                 continue;
@@ -306,8 +315,12 @@ impl<'a> New<'a> {
         if is_any_across {
             // SAFETY: as the caller promises.
             unsafe { self.link_across(parent) }?;
+        } else if self.edges.into[Side::End as usize] == 0 {
+            // From here on it is not refused, and nothing is left to be done when it has started: it need not wait for us.
+            self.header.start().expect_unknown(self.edges.into[Side::Start as usize]);
+            self.arrived[Side::Start as usize] = 0;
         }
-        for number in 0..self.edges.number {
+        for number in 0..self.edges.number() {
             let wanted = self.edges.get(number);
             if !wanted.is_across {
                 // SAFETY: the edge is new, and alive as long as the root.
@@ -324,7 +337,7 @@ impl<'a> New<'a> {
     /// As for [`link`](Self::link).
     unsafe fn link_across(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
         let mut linked: Vec<(Wanted, &'a Edge)> = Vec::new();
-        for number in 0..self.edges.number {
+        for number in 0..self.edges.number() {
             let wanted = self.edges.get(number);
             if !wanted.is_across {
                 continue;
@@ -337,7 +350,7 @@ impl<'a> New<'a> {
         }
         let closes_a_cycle = |(wanted, _): &(Wanted, &Edge)| {
             // SAFETY: the root is alive, and the parent's end does not occur before its body has ended.
-            unsafe { order::reaches(At::end(parent), &[wanted.from], Edges::All) }
+            unsafe { order::reaches(At::end(parent), &[wanted.from()], Edges::All) }
         };
         match linked.iter().find(|linked| closes_a_cycle(linked)) {
             None => {
@@ -350,7 +363,7 @@ impl<'a> New<'a> {
                     let _ = edge.withdraw();
                 }
                 // SAFETY: alive, as the root is.
-                let from = unsafe { PointName::of(wanted.from) };
+                let from = unsafe { PointName::of(wanted.from()) };
                 Err(Refusal::Cycle { from, to: PointName::to(self.header, wanted.into) })
             }
         }
@@ -363,7 +376,7 @@ impl<'a> New<'a> {
     unsafe fn link_one(&mut self, edge: &Edge, wanted: Wanted, is_tentative: bool) -> bool {
         let target = At { interval: self.interval, side: wanted.into }.into_word();
         // SAFETY: alive, as the root is.
-        let from = unsafe { wanted.from.state() };
+        let from = unsafe { wanted.from().state() };
         // SAFETY: as the caller promises.
         let linked = unsafe { from.link(edge, target, is_tentative) };
         match linked {
@@ -396,7 +409,7 @@ impl<'a> New<'a> {
             let was_last = self.header.end().arrive(end, end_outcome);
             debug_assert!(was_last.is_none(), "the body has not run");
         }
-        // SAFETY: it waits for us; its root waits for its parent, whose body runs.
+        // SAFETY: it waits for what we bring; its root waits for its parent, whose body runs.
         let release = |worker: Option<&Worker>| unsafe {
             Occurrence::arrive(At::start(self.interval), start, start_outcome, worker);
         };
@@ -404,10 +417,11 @@ impl<'a> New<'a> {
         let start_at_once = |worker: Option<&Worker>| unsafe {
             Occurrence::start_new(self.interval, start_outcome, worker);
         };
-        if self.is_awaiting {
-            Worker::with_current(release)
-        } else {
-            Worker::with_current(start_at_once)
+        match (self.is_awaiting, start) {
+            // It may have started, and ended.
+            (true, 0) => {}
+            (true, _) => Worker::with_current(release),
+            (false, _) => Worker::with_current(start_at_once),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! An interval in memory: one allocation, which lives until its root has ended.
+//! An interval in memory: one piece of its root's arena, where it lies until the root has ended.
 
 use std::borrow::Cow;
 use std::mem;
@@ -10,7 +10,7 @@ use super::occurrence::Occurrence;
 use super::point::{Edge, Outcome, PointState};
 use super::record::Record;
 use super::root::Core;
-use crate::job::{Job, Kind};
+use crate::job::{Head, Job, Kind};
 use crate::primitive::{AtomicPtr, Ordering, UnsafeCell};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
@@ -83,23 +83,21 @@ pub(super) struct Methods {
     abandon: unsafe fn(NonNull<Header>) -> Result<(), Payload>,
     /// Where the result is, if there is one.
     result: unsafe fn(NonNull<Header>) -> Option<NonNull<()>>,
-    /// Frees the interval, whose result was dropped.
-    free: unsafe fn(NonNull<Header>),
+    /// Drops what the interval owns, whose result was dropped.
+    drop: unsafe fn(NonNull<Header>),
 }
 
 /// What all intervals have.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Header {
-    job: Job,
+    /// The job, and the core of its root.
+    head: Head,
     start: PointState,
     end: PointState,
     parent: Option<NonNull<Header>>,
-    core: NonNull<Core<'static>>,
     methods: &'static Methods,
-    /// The youngest child.
-    children: AtomicPtr<Header>,
-    /// The next older child of the parent.
+    /// The next older child of the parent; in other roots, the next older one that has something to be dropped.
     sibling: AtomicPtr<Header>,
     /// The locks under which it is: those of an ancestor, or its own.
     holding: Option<NonNull<Holding>>,
@@ -148,6 +146,7 @@ pub(super) struct Parts {
 }
 
 impl Header {
+    #[inline]
     fn new(
         kind: &'static Kind,
         methods: &'static Methods,
@@ -156,13 +155,11 @@ impl Header {
     ) -> Self {
         let [start, end] = points;
         Self {
-            job: Job::of(kind),
+            head: Head::new(kind, parts.core.cast()),
             start,
             end,
             parent: parts.parent,
-            core: parts.core,
             methods,
-            children: AtomicPtr::new(ptr::null_mut()),
             sibling: AtomicPtr::new(ptr::null_mut()),
             holding: parts.holding,
             has_locks: parts.has_locks,
@@ -198,11 +195,11 @@ impl Header {
 
     pub(super) fn core(&self) -> &Core<'static> {
         // SAFETY: it outlives all intervals of the root.
-        unsafe { self.core.as_ref() }
+        unsafe { self.core_address().as_ref() }
     }
 
     pub(super) fn core_address(&self) -> NonNull<Core<'static>> {
-        self.core
+        self.head.scope().cast()
     }
 
     pub(super) fn record(&self) -> Option<&Record> {
@@ -234,11 +231,13 @@ impl Header {
 
     /// Room for one more edge into this interval.
     pub(super) fn extra(&self, late: Option<(At, Side)>) -> &Edge {
+        let place = self.core().arena().room();
         let extra = Extra { edge: Edge::new(), late, next: AtomicPtr::new(ptr::null_mut()) };
-        let this = Box::into_raw(Box::new(extra));
-        // SAFETY: just made, and freed with the header.
-        let extra = unsafe { &*this };
-        push(&self.extras, this, &extra.next);
+        // SAFETY: it is room for this.
+        unsafe { place.write(extra) };
+        // SAFETY: just made; it needs no destructor, and lies there as long as the root lives.
+        let extra = unsafe { place.as_ref() };
+        push(&self.extras, place.as_ptr(), &extra.next);
         &extra.edge
     }
 
@@ -246,26 +245,38 @@ impl Header {
         // Acquire pairs with the release in `push`.
         let mut next = self.extras.load(Ordering::Acquire);
         std::iter::from_fn(move || {
-            // SAFETY: null, or made by `extra`, and freed with the header.
+            // SAFETY: null, or made by `extra`; it lies there as long as the root lives.
             let extra = unsafe { next.as_ref() }?;
             next = extra.next.load(Ordering::Relaxed);
             Some(extra)
         })
     }
 
-    /// Notes a child, which is freed with its root.
+    /// Notes an interval where it will be looked for: in a recorded root with its parent, else only if something in it is to be
+    /// dropped at the end.
     ///
     /// # Safety
-    /// It was just made, and is alive as long as this one.
-    pub(super) unsafe fn adopt(&self, child: NonNull<Header>) {
+    /// It was just made, and its root is alive.
+    #[inline]
+    unsafe fn note(this: NonNull<Header>, has_destructor: bool) {
         // SAFETY: as the caller promises.
-        push(&self.children, child.as_ptr(), unsafe { &child.as_ref().sibling });
+        let header = unsafe { this.as_ref() };
+        if header.record.is_some() {
+            // SAFETY: the parent lives as long as the root.
+            let parent = header.parent.map(|parent| unsafe { parent.as_ref() });
+            if let Some(record) = parent.and_then(Header::record) {
+                push(record.youngest(), this.as_ptr(), &header.sibling);
+            }
+        } else if has_destructor || header.has_locks || matches!(header.name, Cow::Owned(_)) {
+            push(header.core().owners(), this.as_ptr(), &header.sibling);
+        }
     }
 
-    /// The children, the youngest first.
+    /// The children, the youngest first; of a recorded root.
     pub(super) fn children(&self) -> impl Iterator<Item = NonNull<Header>> {
         // Acquire pairs with the release in `push`.
-        let mut next = self.children.load(Ordering::Acquire);
+        let youngest = self.record().map(|record| record.youngest().load(Ordering::Acquire));
+        let mut next = youngest.unwrap_or(ptr::null_mut());
         std::iter::from_fn(move || {
             let child = NonNull::new(next)?;
             // SAFETY: children live as long as the root.
@@ -306,12 +317,6 @@ fn push<N>(list: &AtomicPtr<N>, node: *mut N, next: &AtomicPtr<N>) {
 
 impl Drop for Header {
     fn drop(&mut self) {
-        let mut next = self.extras.load(Ordering::Acquire);
-        while !next.is_null() {
-            // SAFETY: made by `extra`, and freed here only.
-            let extra = unsafe { Box::from_raw(next) };
-            next = extra.next.load(Ordering::Relaxed);
-        }
         if let Some(holding) = self.holding.filter(|_| self.has_locks) {
             // SAFETY: a box that was made for this interval; the root has ended, so nobody looks at it.
             drop(unsafe { Box::from_raw(holding.as_ptr()) });
@@ -321,7 +326,7 @@ impl Drop for Header {
 
 impl<F, T> Interval<F, T> {
     const METHODS: &'static Methods =
-        &Methods { abandon: Self::abandon, result: Self::result, free: Self::free };
+        &Methods { abandon: Self::abandon, result: Self::result, drop: Self::drop };
 
     /// # Safety
     /// As the caller of [`Header::abandon`] promises; it is the header of a `Self`.
@@ -348,9 +353,29 @@ impl<F, T> Interval<F, T> {
 
     /// # Safety
     /// It is the header of a `Self`, whose root has ended; it is not used again.
-    unsafe fn free(header: NonNull<Header>) {
-        // SAFETY: made of a box, as the caller promises; freed once.
-        drop(unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) });
+    unsafe fn drop(header: NonNull<Header>) {
+        // SAFETY: as the caller promises; nobody looks at it any more.
+        unsafe { header.cast::<Self>().drop_in_place() };
+    }
+
+    /// Puts it where it lies as long as its root lives.
+    #[inline]
+    fn placed(
+        kind: &'static Kind,
+        parts: Parts,
+        points: [PointState; 2],
+        body: Body<F, T>,
+    ) -> NonNull<Header> {
+        // The place first: then all is written where it is to lie, and not moved there.
+        // SAFETY: the core outlives all intervals of the root.
+        let place = unsafe { parts.core.as_ref() }.arena().room::<Self>();
+        let header = Header::new(kind, Self::METHODS, parts, points);
+        // SAFETY: it is room for this.
+        unsafe { place.write(Self { header, body: UnsafeCell::new(body) }) };
+        let header: NonNull<Header> = place.cast();
+        // SAFETY: just made.
+        unsafe { Header::note(header, mem::needs_drop::<T>()) };
+        header
     }
 }
 
@@ -358,9 +383,7 @@ impl Interval<(), ()> {
     /// The root's own, whose body runs elsewhere.
     pub(super) fn make_root(parts: Parts) -> NonNull<Header> {
         let points = [PointState::occurred(), PointState::new(1)];
-        let header = Header::new(const { &Kind::new(never) }, Self::METHODS, parts, points);
-        let body = UnsafeCell::new(Body::Nothing);
-        NonNull::from(Box::leak(Box::new(Self { header, body }))).cast()
+        Self::placed(const { &Kind::of_intervals(never) }, parts, points, Body::Nothing)
     }
 }
 
@@ -370,15 +393,14 @@ unsafe fn never(_: NonNull<Job>, _: &Worker, _: usize) {
 
 impl<F, T> Interval<F, T> {
     /// The start waits for `waits[0]` things, the end for `waits[1]`.
+    #[inline]
     pub(super) fn make<'g, 'env: 'g>(parts: Parts, waits: [usize; 2], body: F) -> NonNull<Header>
     where
         F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
         T: Send + 'g,
     {
-        let kind = const { &Kind::new(Self::execute) };
-        let header = Header::new(kind, Self::METHODS, parts, waits.map(PointState::new));
-        let body = UnsafeCell::new(Body::Closure(body));
-        NonNull::from(Box::leak(Box::new(Self { header, body }))).cast()
+        let kind = const { &Kind::of_intervals(Self::execute) };
+        Self::placed(kind, parts, waits.map(PointState::new), Body::Closure(body))
     }
 
     /// # Safety
@@ -388,7 +410,7 @@ impl<F, T> Interval<F, T> {
         F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
         T: Send + 'g,
     {
-        // SAFETY: the job is the first field of the header, which is the first of a `Self`. It lives until the root has ended,
+        // SAFETY: the job is the first field of the head, that of the header, which is the first of a `Self`. It lives until the root has ended,
         // which waits for the end of this interval, which waits for the body.
         let interval = unsafe { job.cast::<Self>().as_ref() };
         let header = &interval.header;
@@ -405,6 +427,7 @@ impl<F, T> Interval<F, T> {
         if let Some(holding) = header.own_holding() {
             // SAFETY: who has the job has the right to that.
             if !unsafe { Holding::take(NonNull::from(holding)) } {
+                worker.has_uncarried();
                 return; // whoever gives the lock back sends the job again
             }
         }
@@ -428,6 +451,7 @@ impl<F, T> Interval<F, T> {
                 Outcome::Failed
             }
         };
+        header.core().paths().into_iter().for_each(|paths| paths.is_reached_by(worker));
         // SAFETY: the body has ended, and nothing here is touched any more.
         unsafe { Occurrence::body_has_ended(job.cast(), outcome, Some(worker)) };
     }
@@ -446,15 +470,20 @@ pub(super) unsafe fn result_of<'a, T>(interval: NonNull<Header>) -> Option<&'a T
     Some(unsafe { result.cast::<T>().as_ref() })
 }
 
-/// Frees an interval and all that were made inside: first all results, if any has a destructor, since that may still ask for
-/// points and names; and then the rest. What a destructor has panicked with first.
+/// Drops what intervals of a root have left: first all results, since their destructors may still ask for points and names; and
+/// then the rest. What a destructor has panicked with first.
 ///
 /// # Safety
 /// The root has ended, and nobody uses anything of it any more, but the destructors.
-pub(super) unsafe fn free_all(
-    root: NonNull<Header>,
-    have_destructors: bool,
-) -> Result<(), Payload> {
+pub(super) unsafe fn drop_all(root: NonNull<Header>) -> Result<(), Payload> {
+    // SAFETY: as the caller promises.
+    let header = unsafe { root.as_ref() };
+    let first = if header.record.is_some() {
+        Some(root)
+    } else {
+        // Acquire pairs with the release in `push`.
+        NonNull::new(header.core().owners().load(Ordering::Acquire))
+    };
     let mut outcome = Ok(());
     let drop_result = |interval: NonNull<Header>| {
         // SAFETY: alive, and nobody else has a right to what the body has left.
@@ -464,35 +493,34 @@ pub(super) unsafe fn free_all(
             (Err(payload), Err(_)) => unwind::discard(payload),
         }
     };
-    if have_destructors {
-        // SAFETY: as the caller promises; nothing is freed yet.
-        unsafe { for_each(root, drop_result) };
-    }
-    let free = |interval: NonNull<Header>| {
-        // SAFETY: not freed yet.
-        let free = unsafe { interval.as_ref() }.methods.free;
+    // SAFETY: as the caller promises; nothing else is dropped yet.
+    unsafe { for_each(first, drop_result) };
+    let drop_rest = |interval: NonNull<Header>| {
+        // SAFETY: not dropped yet.
+        let drop = unsafe { interval.as_ref() }.methods.drop;
         // SAFETY: the methods of this interval; as the caller promises, and it is not looked at again.
-        unsafe { free(interval) };
+        unsafe { drop(interval) };
     };
-    // SAFETY: as the caller promises; each is freed after it was looked at.
-    unsafe { for_each(root, free) };
+    // SAFETY: as the caller promises; each is dropped after it was looked at.
+    unsafe { for_each(first, drop_rest) };
     outcome
 }
 
-/// Calls `visit` with an interval and all that were made inside. It may free them.
+/// Calls `visit` with an interval, with all that stand behind it in its list, and with all that were noted as made inside of these. It
+/// may drop them.
 ///
 /// # Safety
 /// They are alive, and have ended.
-unsafe fn for_each(root: NonNull<Header>, mut visit: impl FnMut(NonNull<Header>)) {
+unsafe fn for_each(first: Option<NonNull<Header>>, mut visit: impl FnMut(NonNull<Header>)) {
     // The first of some siblings, of one list for each generation.
-    let mut lists = vec![root];
+    let mut lists: Vec<_> = first.into_iter().collect();
     while let Some(interval) = lists.pop() {
         // SAFETY: not visited yet.
         let header = unsafe { interval.as_ref() };
+        let children = header.record().map(Record::youngest);
         // Acquire pairs with the release in `push`.
-        let lists_to_do =
-            [&header.sibling, &header.children].map(|list| list.load(Ordering::Acquire));
-        lists.extend(lists_to_do.into_iter().filter_map(NonNull::new));
+        let heads = [Some(&header.sibling), children].into_iter().flatten();
+        lists.extend(heads.filter_map(|list| NonNull::new(list.load(Ordering::Acquire))));
         visit(interval);
     }
 }

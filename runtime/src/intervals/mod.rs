@@ -12,7 +12,7 @@
 //! - **Locks** are held from start to end: [`Lock`]. Data that edges alone protect may be checked: [`Guarded`].
 //! - **Results** flow along edges: [`Builder::after_with`]. So do panics and [cancellations](Context::cancel): what depends on
 //!   them does not run, and they arrive at the root.
-//! - **Recordings** of a graph are drawn by Graphviz: [`Recording`].
+//! - **Recordings** of a graph are drawn as a picture over time, or by Graphviz: [`Recording`].
 //!
 //! # Examples
 //! Rows of a table that wait for their neighbours in the row before, and for nothing else:
@@ -46,8 +46,10 @@
 //! # Ok::<(), intervals::Cancelled>(())
 //! ```
 
+mod arena;
 mod builder;
 mod context;
+mod drawing;
 mod guarded;
 mod handle;
 mod interval;

@@ -208,6 +208,36 @@ fn loom_point_two_edges_are_added_while_it_occurs() {
     });
 }
 
+/// Its maker adds two edges into a start that does not wait for the maker, and brings what had come before.
+#[test]
+fn loom_point_a_start_occurs_once_though_its_maker_does_not_count() {
+    model(|| {
+        let world = World::new(1, 3);
+        let other = Arc::clone(&world);
+        let occurs = thread::spawn(move || {
+            other.write(0);
+            other.arrive_at_source(1, Outcome::Well)
+        });
+        world.target.point.expect_unknown(2);
+        let link = |edge| {
+            // SAFETY: each is added once, and lives as long as the world.
+            unsafe { world.source.point.link(edge, world.target.word(), false) }
+        };
+        let come = [&world.forth, &world.back].map(link).iter().filter(|it| it.is_err()).count();
+        let by_maker = match come {
+            0 => None,
+            // Nobody else knows of it.
+            2 => Some(Outcome::Well),
+            some => world.arrive_at_target(some, Outcome::Well),
+        };
+        let seen = by_maker.map(|outcome| (outcome, world.read(0)));
+        let by_other = occurs.join().unwrap();
+        let ended: Vec<_> = seen.into_iter().map(|(outcome, _)| outcome).chain(by_other).collect();
+        assert_eq!(ended, [Outcome::Well]);
+        assert!(seen.is_none_or(|(_, written)| written == 1), "it comes after its source");
+    });
+}
+
 #[test]
 fn loom_point_a_tentative_edge_is_withdrawn_or_followed() {
     model(|| {

@@ -56,6 +56,12 @@ impl PointState {
         outcome_of(self.successors.load(Ordering::Acquire))
     }
 
+    /// So many things are to come in all. Nobody else has ever known of it.
+    pub(super) fn expect_unknown(&self, things: usize) {
+        // Relaxed: whoever brings one learns of it by an edge, which is published after this.
+        self.waits.store(things * ONE, Ordering::Relaxed);
+    }
+
     /// One thing more is to come. The caller knows that the point cannot occur meanwhile.
     pub(super) fn expect_one(&self) {
         // Relaxed: it comes after it was announced to whoever brings it, which comes after this.

@@ -2,21 +2,22 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::time::Duration;
 
 use super::interval::{At, Header, Side};
 use super::point::Outcome;
 use super::root::Core;
-use crate::primitive::{AtomicU64, AtomicUsize, Ordering};
+use crate::primitive::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// What is remembered of an interval. The numbers are read when it has ended.
 #[derive(Debug)]
 pub(super) struct Record {
     /// How many children its parent had before.
     number: usize,
-    /// How many it has.
+    /// How many it has, and the youngest of them.
     children: AtomicUsize,
+    youngest: AtomicPtr<Header>,
     /// The edges that it was made with.
     sources: Vec<(At, Side)>,
     /// Nanoseconds from when the root began, and 1; 0 if it has not happened.
@@ -29,11 +30,17 @@ impl Record {
     pub(super) fn new(number: usize, sources: Vec<(At, Side)>) -> Self {
         let (begun, ended) = (AtomicU64::new(0), AtomicU64::new(0));
         let (children, worker) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { number, children, sources, begun, ended, worker }
+        let youngest = AtomicPtr::new(ptr::null_mut());
+        Self { number, children, youngest, sources, begun, ended, worker }
     }
 
     pub(super) fn number(&self) -> usize {
         self.number
+    }
+
+    /// The list of children.
+    pub(super) fn youngest(&self) -> &AtomicPtr<Header> {
+        &self.youngest
     }
 
     /// The number of a child that is about to be made.
@@ -94,8 +101,8 @@ pub(super) fn sources(header: &Header, side: Side) -> impl Iterator<Item = At> {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
-    intervals: Vec<Recorded>,
-    edges: Vec<RecordedEdge>,
+    pub(super) intervals: Vec<Recorded>,
+    pub(super) edges: Vec<RecordedEdge>,
 }
 
 /// An interval of a [`Recording`].

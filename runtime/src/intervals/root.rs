@@ -7,15 +7,18 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::arena::Arena;
 use super::context::Context;
-use super::interval::{self, At, Interval, Parts};
+use super::interval::{self, At, Header, Interval, Parts};
 use super::lock;
 use super::occurrence::Occurrence;
 use super::point::Outcome;
 use super::record::{Record, Recording};
+use crate::held::{self, Place, Wait};
 use crate::latch::{Latch, WorkerLatch};
 use crate::pool::{Pool, Shared};
-use crate::primitive::{AtomicBool, AtomicPtr, Ordering};
+use crate::primitive::{AtomicPtr, Ordering};
+use crate::strand::Rendezvous;
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
 
@@ -29,11 +32,14 @@ pub(super) struct Core<'w> {
     /// The name of the first to be cancelled.
     cancelled: AtomicPtr<String>,
     is_checked: bool,
-    /// Whether any result has a destructor.
-    has_destructors: AtomicBool,
+    /// Intervals that have something to be dropped at the end; in a recorded root, where each is known to its parent, none.
+    owners: AtomicPtr<Header>,
+    arena: Arena,
     began: Instant,
     /// No other root's.
     serial: u64,
+    /// Where the paths of its intervals meet, if who waits is metered.
+    paths: Option<Box<Rendezvous>>,
 }
 
 impl Core<'_> {
@@ -53,16 +59,18 @@ impl Core<'_> {
         self.began
     }
 
-    /// An interval is made whose result has a destructor.
-    pub(super) fn expect_destructors(&self) {
-        // Relaxed: it is asked when all have ended.
-        if !self.has_destructors() {
-            self.has_destructors.store(true, Ordering::Relaxed);
-        }
+    /// Intervals that have something to be dropped at the end.
+    pub(super) fn owners(&self) -> &AtomicPtr<Header> {
+        &self.owners
     }
 
-    fn has_destructors(&self) -> bool {
-        self.has_destructors.load(Ordering::Relaxed)
+    pub(super) fn paths(&self) -> Option<&Rendezvous> {
+        self.paths.as_deref()
+    }
+
+    /// Where intervals lie, and the edges for which they have no room.
+    pub(super) fn arena(&self) -> &Arena {
+        &self.arena
     }
 
     pub(super) fn keep_panic(&self, payload: Payload) {
@@ -139,6 +147,7 @@ impl Drop for Core<'_> {
 /// assert_eq!(squares, [0, 1, 4, 9]);
 /// # Ok::<(), intervals::Cancelled>(())
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn run<'env, F, R>(name: impl Into<Cow<'static, str>>, body: F) -> Result<R, Cancelled>
 where
     F: for<'g> FnOnce(&Context<'g, 'env>) -> R + Send,
@@ -212,16 +221,18 @@ impl<'r> Root<'r> {
     ///
     /// # Examples
     /// See [`Root`].
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn run<'env, F, R>(self, body: F) -> Result<R, Cancelled>
     where
         F: for<'g> FnOnce(&Context<'g, 'env>) -> R + Send,
         R: Send,
     {
+        let place = Place::here();
         match self.pool {
-            Some(pool) => pool.run(|worker| self.run_on(worker, body)),
+            Some(pool) => pool.run(|worker| self.run_on(worker, place, body)),
             None => Worker::with_current(|current| match current {
-                Some(worker) => self.run_on(worker, body),
-                None => Pool::global().run(|worker| self.run_on(worker, body)),
+                Some(worker) => self.run_on(worker, place, body),
+                None => Pool::global().run(|worker| self.run_on(worker, place, body)),
             }),
         }
     }
@@ -229,6 +240,7 @@ impl<'r> Root<'r> {
     fn run_on<'env, R>(
         self,
         worker: &Worker,
+        place: Place,
         body: impl for<'g> FnOnce(&Context<'g, 'env>) -> R,
     ) -> Result<R, Cancelled> {
         let core = Core {
@@ -238,9 +250,11 @@ impl<'r> Root<'r> {
             panic: AtomicPtr::new(ptr::null_mut()),
             cancelled: AtomicPtr::new(ptr::null_mut()),
             is_checked: self.is_checked,
-            has_destructors: AtomicBool::new(false),
+            owners: AtomicPtr::new(ptr::null_mut()),
+            arena: Arena::new(),
             began: Instant::now(),
             serial: lock::new_serial(),
+            paths: Rendezvous::of(worker),
         };
         let is_recorded = self.is_checked || self.recording.is_some();
         let record = is_recorded.then(|| Box::new(Record::new(0, Vec::new())));
@@ -257,19 +271,24 @@ impl<'r> Root<'r> {
         if let Some(record) = context.header().record() {
             record.begins(&core, worker.index());
         }
-        let result = unwind::halt(|| body(&context));
+        let mark = worker.mark();
+        let result = unwind::halt(|| {
+            held::then_wait(Some(worker), Wait::Intervals, place, || body(&context))
+        });
         let outcome = if result.is_ok() { Outcome::Well } else { Outcome::Failed };
         // Intervals point into this frame, and borrow from those above.
         let abort = AbortOnUnwind("a root interval could not be waited for");
         // SAFETY: the body has ended. The end is the last to occur, and frees nothing.
         unsafe { Occurrence::arrive(At::end(root), 1, outcome, Some(worker)) };
-        worker.wait_until(core.ended.flag());
+        // What this worker has pushed itself is taken back without a hunt, and runs here: we wait for it.
+        worker.wait_for_root(core.ended.flag(), NonNull::from(&core).cast(), mark);
+        core.paths().into_iter().for_each(|paths| worker.comes_after(paths.meeting()));
         if let Some(recording) = self.recording {
             // SAFETY: alive, and all has ended.
             *recording = unsafe { Recording::of(root, &core) };
         }
         // SAFETY: all has ended.
-        if let Err(payload) = unsafe { interval::free_all(root, core.has_destructors()) } {
+        if let Err(payload) = unsafe { interval::drop_all(root) } {
             core.keep_panic(payload);
         }
         abort.disarm();

@@ -2,7 +2,7 @@
 //! that it has in hand, and what depends on them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,11 +24,17 @@ struct World {
     steps: usize,
     ended: AtomicUsize,
     lock: Lock<usize>,
+    is_cancelled: AtomicBool,
 }
 
 impl World {
     fn arm(&self) {
         stepped::arm(self.steps, &self.gate);
+    }
+
+    fn cancel(&self, cx: &Context<'_, '_>) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+        cx.cancel();
     }
 
     fn one_has_ended(&self) {
@@ -49,13 +55,15 @@ fn hold_after(
     let governor = Abp { attempts: 2, lower_after: None, sleep_after };
     let pool = Pool::builder().workers(3).governor(governor).build().unwrap();
     let (gate, ended) = (Arc::default(), AtomicUsize::new(0));
-    let world = World { gate, steps, ended, lock: Lock::new(0) };
+    let (lock, is_cancelled) = (Lock::new(0), AtomicBool::new(false));
+    let world = World { gate, steps, ended, lock, is_cancelled };
     let (ended, held) = thread::scope(|scope| {
         let root = scope.spawn(|| Root::new("root").on(&pool).run(|root| body(root, &world)));
         let ended = wait_for(&world.ended, least);
         let held = world.gate.is_held();
         world.gate.open();
-        root.join().unwrap().unwrap();
+        let end = root.join().unwrap();
+        assert_eq!(end.is_err(), world.is_cancelled.load(Ordering::Relaxed));
         (ended, held)
     });
     assert!(ended >= least, "held after {steps} steps: {ended} of {least}");
@@ -119,6 +127,44 @@ fn makers<'env>(root: &Context<'_, 'env>, world: &'env World) {
 #[test]
 fn other_makers_go_on_while_one_is_held_at_any_step() {
     hold_at_each_step([(CHAINS - 2) * LENGTH, CHAINS * LENGTH, 0], makers);
+}
+
+/// Counts as ended when it is dropped: with its body, whether that has run or not.
+struct Counted<'env>(&'env World);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.one_has_ended();
+    }
+}
+
+/// Chains, of which every other one is cancelled at its beginning: what follows there fails at its start. The first of one arms its
+/// worker, and cancels.
+fn failing_chains<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for chain in 0..CHAINS {
+        let (is_cancelled, counted) = (chain % 2 == 0, Counted(world));
+        let mut last = root.interval("first").spawn(move |cx| {
+            if chain == 0 {
+                world.arm();
+            }
+            if is_cancelled {
+                world.cancel(cx);
+            }
+            drop(counted);
+        });
+        for _ in 1..LENGTH {
+            let counted = Counted(world);
+            last = root.interval("next").after(last).spawn(move |_| {
+                assert!(!is_cancelled, "it has failed at its start");
+                drop(counted);
+            });
+        }
+    }
+}
+
+#[test]
+fn what_fails_in_other_chains_ends_while_a_worker_is_held_at_any_step() {
+    hold_at_each_step([(CHAINS - 2) * LENGTH, CHAINS * LENGTH, 0], failing_chains);
 }
 
 const LOCK_USERS: usize = 6;

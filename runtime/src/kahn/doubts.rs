@@ -1,7 +1,7 @@
 //! Networks in which chains of waits were left before their ends.
 //!
 //! A process that begins to wait does not follow a long chain: its worker notes the network, and looks at all of it when it has found
-//! nothing else to do for a while, at the latest before it sleeps; or after so many tasks, polls or hunts that the look costs little beside
+//! nothing else to do for a while, at the latest before it sleeps or blocks; or after so many tasks, polls or hunts that the look costs little beside
 //! them. A guest, whose thread is somebody else's, looks before it goes on with what is its own.
 
 use std::cell::{Cell, RefCell};

@@ -16,6 +16,7 @@ pub(super) enum Failure {
     Limit { smallest: Stuck, cycle: Vec<Stuck> },
     Panicked { process: u32, payload: Payload },
     Kept { process: u32, channel: u32 },
+    NoStack { process: u32 },
     Cancelled,
 }
 
@@ -55,6 +56,9 @@ impl Failure {
                 process: graph.process(process).name().to_owned(),
                 channel: graph.core(channel).name().to_owned(),
             },
+            Self::NoStack { process } => {
+                NetworkError::NoStack { process: graph.process(process).name().to_owned() }
+            }
             Self::Cancelled => NetworkError::Cancelled,
         }
     }
@@ -137,6 +141,11 @@ pub enum NetworkError {
         /// The channel.
         channel: String,
     },
+    /// There was no stack for a process that needs one of its own: see [`Network::process_on_stack`](super::Network::process_on_stack).
+    NoStack {
+        /// The process.
+        process: String,
+    },
     /// An end of this channel belongs to no process, and was not dropped: who is at the other end would wait for ever.
     Unowned {
         /// The channel.
@@ -190,6 +199,9 @@ impl fmt::Display for NetworkError {
                     f,
                     "process '{process}' has ended, and its end of channel '{channel}' has not"
                 )
+            }
+            Self::NoStack { process } => {
+                write!(f, "there is no stack for process '{process}'")
             }
             Self::Unowned { channel } => {
                 write!(f, "an end of channel '{channel}' belongs to no process")

@@ -7,6 +7,7 @@ use super::channel::{AnyChannel, Core};
 use super::cycle::Chain;
 use super::error::Failure;
 use super::process::Process;
+use super::stack::Homes;
 use super::wait::Need;
 use crate::primitive::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::sync::JoinCounter;
@@ -80,6 +81,7 @@ pub(super) struct Graph {
     channels: Box<[Arc<dyn AnyChannel>]>,
     links: Box<[Link]>,
     ends: Ends,
+    homes: Homes,
     /// The most that a channel may grow to.
     limit: u64,
     is_measured: bool,
@@ -98,6 +100,7 @@ impl Graph {
         processes: Box<[Process]>,
         channels: Box<[Arc<dyn AnyChannel>]>,
         links: Box<[Link]>,
+        homes: Homes,
         limit: u64,
         is_measured: bool,
     ) -> Arc<Self> {
@@ -112,6 +115,7 @@ impl Graph {
             channels,
             links,
             ends,
+            homes,
             limit,
             is_measured,
             begun: Instant::now(),
@@ -267,6 +271,20 @@ impl Graph {
                 self.fail(Failure::Panicked { process: NOBODY, payload });
             }
         }
+    }
+
+    /// A process has returned, and dropped what it had; if it has not dropped an end of a channel, that is an error.
+    pub(super) fn has_returned(&self, process: u32) {
+        self.process(process).pay_at_a_pause(self);
+        if let Some(channel) = self.look_after_ends(process) {
+            self.fail(Failure::Kept { process, channel });
+        }
+        self.one_has_ended();
+    }
+
+    /// Those of the processes that have stacks of their own.
+    pub(super) fn homes(&self) -> &Homes {
+        &self.homes
     }
 
     /// A process has ended, and dropped all that it had.

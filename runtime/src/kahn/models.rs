@@ -13,6 +13,7 @@ use super::channel::{AnyChannel, Channel, Receiver, Sender};
 use super::error::Failure;
 use super::graph::{Graph, Link};
 use super::process::{Process, Run};
+use super::stack::Homes;
 
 /// A thread's own waker. A wake that is lost is a deadlock, which loom reports.
 struct Bell {
@@ -67,7 +68,7 @@ impl Model {
         let links = channels.iter().map(|&(producer, consumer, _)| Link { producer, consumer });
         let all = made.iter().map(|channel| Arc::clone(channel) as Arc<dyn AnyChannel>).collect();
         let names = (0..processes).map(|_| Process::new("".into())).collect();
-        let graph = Graph::new(names, all, links.collect(), limit, false);
+        let graph = Graph::new(names, all, links.collect(), Homes::of(Vec::new()), limit, false);
         let bells: Vec<_> = (0..processes).map(|_| Bell::new()).collect();
         for (number, bell) in bells.iter().enumerate() {
             assert!(graph.process(number as u32).is_woken_by(&Waker::from(Arc::clone(bell))));
@@ -297,8 +298,8 @@ fn loom_kahn_a_token_that_goes_round_is_no_deadlock() {
 #[test]
 fn loom_kahn_a_network_ends_while_a_process_begins() {
     check(4, || {
-        let graph =
-            Graph::new(Box::new([Process::new("".into())]), Box::new([]), Box::new([]), 1, false);
+        let (one, none) = (Box::new([Process::new("".into())]), Homes::of(Vec::new()));
+        let graph = Graph::new(one, Box::new([]), Box::new([]), none, 1, false);
         let run = Run::new(pending::<()>(), Arc::default(), Arc::clone(&graph), 0);
         let ended = thread::spawn(move || {
             let bell = Bell::new();

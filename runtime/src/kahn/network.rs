@@ -11,6 +11,7 @@ use super::graph::{Graph, Link, NOBODY};
 use super::ports::{Declared, Inlet, Outlet, Owner, Ports};
 use super::process::{Process, Run};
 use super::report::Report;
+use super::stack::{Homes, Start};
 use super::wait::MOST_CHANNELS;
 use crate::pool::{Pool, Shared};
 use crate::task::{Task, TaskError};
@@ -19,7 +20,7 @@ use crate::worker::Worker;
 
 /// A network of processes and channels: made first, and then [run](Self::run).
 ///
-/// The processes are asynchronous closures, which run as tasks; the channels are the only thing that they should have in common.
+/// The processes are asynchronous closures, which run as tasks, or [ordinary ones](Self::process_on_stack); the channels are the only thing that they should have in common.
 /// Then what each of them computes, and what goes through each channel, does not depend on the schedule, nor on capacities
 /// (Kahn, "The semantics of a simple language for parallel programming", 1974).
 ///
@@ -66,6 +67,8 @@ pub struct Network {
     begin: Vec<Begin>,
     channels: Vec<Arc<dyn AnyChannel>>,
     links: Vec<Link>,
+    /// The processes that are to have stacks of their own.
+    on_stacks: Vec<u32>,
     limit: u64,
     is_measured: bool,
 }
@@ -86,8 +89,8 @@ impl Network {
     /// See [`Network`].
     #[must_use]
     pub fn new() -> Self {
-        let (names, begin, channels, links) = Default::default();
-        Self { names, begin, channels, links, limit: u64::MAX, is_measured: false }
+        let (names, begin, channels, links, on_stacks) = Default::default();
+        Self { names, begin, channels, links, on_stacks, limit: u64::MAX, is_measured: false }
     }
 
     /// Has channels grow to `messages` at most. Those that are larger from the start do not grow.
@@ -196,11 +199,7 @@ impl Network {
         R: Future + Send + 'static,
         R::Output: Send + Sync + 'static,
     {
-        let number = u32::try_from(self.names.len()).ok().filter(|&number| number != NOBODY);
-        let number = number.expect("fewer than 2^32 processes");
-        let (channels, links) = (&self.channels, &mut self.links);
-        ports.declare(&mut Declared { channels, links, process: number });
-        self.names.push(name.into().into_boxed_str());
+        let number = self.declare(name.into(), &ports);
         let product = Arc::new(OnceLock::new());
         let place = Arc::clone(&product);
         self.begin.push(Box::new(move |graph, worker| {
@@ -220,6 +219,91 @@ impl Network {
         Product(product)
     }
 
+    /// A process on a stack of its own: ordinary code, which sends by [`Sender::send_blocking`](super::Sender::send_blocking), receives by
+    /// [`Receiver::recv_blocking`](super::Receiver::recv_blocking), and may wait deep inside of functions that are not `async`.
+    ///
+    /// It begins on any worker of the pool, and stays there. While it waits, the worker goes on with other tasks; when it can go on, its worker
+    /// comes back to it first. It counts in [deadlocks](Self#deadlocks) as any other process does. When the network has failed, its waits
+    /// return [`Over`](super::Over), and it is expected to return; its stack is not unwound. A pool that is dropped waits for it:
+    /// who does not want the network any more [cancels](super::Running::cancel) it first. It must not send or receive while it unwinds, in a
+    /// destructor: its worker cannot leave the stack then, and what it waits for may need that worker.
+    ///
+    /// What it is given, and what it returns, is as with [`process`](Self::process). It may wait for what does not belong to the network by
+    /// [`block_on`](crate::block_on).
+    ///
+    /// If there is no stack for it, because the pool may have [none](crate::PoolBuilder::waiting_stacks) or no more of them, or the feature
+    /// `stacks` is off, the network ends with [`NetworkError::NoStack`].
+    ///
+    /// # Panics
+    /// As [`process`](Self::process).
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::kahn::{Network, NetworkError, Over};
+    /// use locksley::Pool;
+    ///
+    /// /// A walk over a tree, which is not `async`.
+    /// fn walk(tree: &[u32], node: usize, visit: &mut impl FnMut(u32) -> Result<(), Over>) -> Result<(), Over> {
+    ///     if let Some(&value) = tree.get(node) {
+    ///         walk(tree, 2 * node + 1, visit)?;
+    ///         visit(value)?;
+    ///         walk(tree, 2 * node + 2, visit)?;
+    ///     }
+    ///     Ok(())
+    /// }
+    ///
+    /// let mut network = Network::new();
+    /// let (values, all) = network.channel("values", 2);
+    /// network.process_on_stack("walk", values, |mut values| {
+    ///     walk(&[4, 2, 6, 1, 3, 5, 7], 0, &mut |value| values.send_blocking(value))
+    /// });
+    /// let all = network.process("all", all, async |mut all| {
+    ///     let mut found = Vec::new();
+    ///     while let Some(value) = all.recv().await {
+    ///         found.push(value);
+    ///     }
+    ///     found
+    /// });
+    /// match network.run(&Pool::new(2)?) {
+    ///     Ok(_) => assert_eq!(all.take().unwrap(), [1, 2, 3, 4, 5, 6, 7]),
+    ///     Err(NetworkError::NoStack { .. }) => {} // on systems that have none
+    ///     Err(error) => return Err(error.into()),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn process_on_stack<P, F, R>(
+        &mut self,
+        name: impl Into<String>,
+        ports: P,
+        body: F,
+    ) -> Product<R>
+    where
+        P: Ports,
+        F: FnOnce(P::Owned) -> R + Send + 'static,
+        R: Send + Sync + 'static,
+    {
+        let number = self.declare(name.into(), &ports);
+        self.on_stacks.push(number);
+        let product = Arc::new(OnceLock::new());
+        let place = Arc::clone(&product);
+        self.begin.push(Box::new(move |graph, worker| {
+            let graph = Arc::clone(graph);
+            let start = Start { graph, number, ports, body, place };
+            worker.spawn(|worker| start.begin(worker));
+        }));
+        Product(product)
+    }
+
+    /// One more process, with these ends of channels.
+    fn declare(&mut self, name: String, ports: &impl Ports) -> u32 {
+        let number = u32::try_from(self.names.len()).ok().filter(|&number| number != NOBODY);
+        let number = number.expect("fewer than 2^32 processes");
+        let (channels, links) = (&self.channels, &mut self.links);
+        ports.declare(&mut Declared { channels, links, process: number });
+        self.names.push(name.into_boxed_str());
+        number
+    }
+
     /// Runs the network on a pool, and waits until all its processes have ended.
     ///
     /// A worker, of whatever pool, runs other tasks meanwhile; any other thread blocks.
@@ -230,6 +314,7 @@ impl Network {
     ///
     /// # Examples
     /// See [`Network`].
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn run(self, pool: &Pool) -> Result<Report, NetworkError> {
         self.start(pool)?.join()
     }
@@ -262,7 +347,8 @@ impl Network {
         }
         let processes = self.names.into_iter().map(Process::new).collect();
         let (channels, links) = (self.channels.into(), self.links.into());
-        let graph = Graph::new(processes, channels, links, self.limit, self.is_measured);
+        let homes = Homes::of(self.on_stacks);
+        let graph = Graph::new(processes, channels, links, homes, self.limit, self.is_measured);
         let task = pool.spawn_future(conclude(Arc::clone(&graph), self.begin));
         Ok(Running { graph, task })
     }
@@ -349,6 +435,7 @@ impl Running {
     /// assert!(Network::new().start(&pool)?.join().is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn join(self) -> Result<Report, NetworkError> {
         told(self.task.join())
     }

@@ -10,6 +10,7 @@ use super::graph::Graph;
 use super::wait::{Need, WaitWord};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::unwind;
+use crate::worker::Worker;
 
 /// What others know of a process.
 pub(super) struct Process {
@@ -37,8 +38,14 @@ impl Process {
         Duration::from_nanos(self.busy.load(Ordering::Relaxed))
     }
 
-    fn was_busy(&self, time: Duration) {
-        let nanos = self.busy.load(Ordering::Relaxed) + time.as_nanos() as u64;
+    pub(super) fn was_busy(&self, time: Duration) {
+        let nanos = self.busy.load(Ordering::Relaxed).wrapping_add(time.as_nanos() as u64);
+        self.busy.store(nanos, Ordering::Relaxed);
+    }
+
+    /// Of a time that will be counted as busy, so much was not.
+    pub(super) fn was_idle(&self, time: Duration) {
+        let nanos = self.busy.load(Ordering::Relaxed).wrapping_sub(time.as_nanos() as u64);
         self.busy.store(nanos, Ordering::Relaxed);
     }
 
@@ -103,7 +110,7 @@ impl Process {
 
     /// The same, where no fence was made.
     #[inline]
-    fn pay_at_a_pause(&self, graph: &Graph) {
+    pub(super) fn pay_at_a_pause(&self, graph: &Graph) {
         if self.owes.load(Ordering::Relaxed) != 0 {
             // Pairs with the fence in `Sender::wait`.
             fence(Ordering::SeqCst);
@@ -156,11 +163,7 @@ impl<F: Future> Run<F> {
         if let Err(payload) = unwind::halt(|| future.set(None)) {
             graph.fail(Failure::Panicked { process: number, payload });
         }
-        graph.process(number).pay_at_a_pause(graph);
-        if let Some(channel) = graph.look_after_ends(number) {
-            graph.fail(Failure::Kept { process: number, channel });
-        }
-        graph.one_has_ended();
+        graph.has_returned(number);
     }
 
     fn poll_process(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -168,7 +171,11 @@ impl<F: Future> Run<F> {
         let process = graph.process(number);
         let Some(future) = future.as_pin_mut() else { return Poll::Ready(()) };
         let since = graph.is_measured().then(Instant::now);
-        let polled = unwind::halt(|| future.poll(context));
+        let poll = || unwind::halt(|| future.poll(context));
+        let polled = Worker::with_current(|current| match current {
+            Some(worker) => worker.payer().while_polled(graph, number, poll),
+            None => poll(),
+        });
         if let Some(since) = since {
             process.was_busy(since.elapsed());
         }

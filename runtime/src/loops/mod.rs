@@ -17,6 +17,7 @@ mod until;
 pub use parts::{ChunksMut, Parts, chunks_mut};
 pub use until::{for_each_until, map_until, reduce_in_shape_until, reduce_until};
 
+use crate::held::{self, Place, Wait};
 use crate::pool::Pool;
 use crate::worker::Worker;
 use filled::{Filled, Output};
@@ -35,9 +36,10 @@ use grain::Grain;
 /// locksley::loops::for_each(numbered, |square| *square += 1);
 /// assert_eq!(squares.iter().sum::<i32>(), 1000);
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn for_each<P: Parts>(parts: P, body: impl Fn(P::Item) + Sync) {
     let body = &body;
-    on_a_worker(move |worker| worker.for_each(parts, body));
+    on_a_worker(Place::here(), move |worker| worker.for_each(parts, body));
 }
 
 /// What `body` returns for each item, in the order of the items.
@@ -50,9 +52,10 @@ pub fn for_each<P: Parts>(parts: P, body: impl Fn(P::Item) + Sync) {
 /// let lengths = locksley::loops::map(&["robin", "of", "locksley"][..], |word| word.len());
 /// assert_eq!(lengths, [5, 2, 8]);
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn map<P: Parts, R: Send>(parts: P, body: impl Fn(P::Item) -> R + Sync) -> Vec<R> {
     let body = &body;
-    on_a_worker(move |worker| worker.map(parts, body))
+    on_a_worker(Place::here(), move |worker| worker.map(parts, body))
 }
 
 /// Folds all items into one value: each leaf begins with `identity` and folds its items in order, and
@@ -70,6 +73,7 @@ pub fn map<P: Parts, R: Send>(parts: P, body: impl Fn(P::Item) -> R + Sync) -> V
 /// let sum = locksley::loops::reduce(0..1_000_000_u64, || 0, |sum, n| sum + n, |a, b| a + b);
 /// assert_eq!(sum, 499_999_500_000);
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn reduce<P: Parts, R: Send>(
     parts: P,
     identity: impl Fn() -> R + Sync,
@@ -77,7 +81,7 @@ pub fn reduce<P: Parts, R: Send>(
     combine: impl Fn(R, R) -> R + Sync,
 ) -> R {
     let (identity, fold, combine) = (&identity, &fold, &combine);
-    on_a_worker(move |worker| worker.reduce(parts, identity, fold, combine))
+    on_a_worker(Place::here(), move |worker| worker.reduce(parts, identity, fold, combine))
 }
 
 /// [`reduce`], divided always in the same way: by halves, down to leaves of at most `leaf` items. So the result is the same in
@@ -96,6 +100,7 @@ pub fn reduce<P: Parts, R: Send>(
 /// let sum = || reduce_in_shape(&numbers[..], 256, || 0.0, |sum, n| sum + n, |a, b| a + b);
 /// assert_eq!(sum().to_bits(), sum().to_bits());
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn reduce_in_shape<P: Parts, R: Send>(
     parts: P,
     leaf: usize,
@@ -104,14 +109,23 @@ pub fn reduce_in_shape<P: Parts, R: Send>(
     combine: impl Fn(R, R) -> R + Sync,
 ) -> R {
     let (identity, fold, combine) = (&identity, &fold, &combine);
-    on_a_worker(move |worker| worker.reduce_in_shape(parts, leaf, identity, fold, combine))
+    on_a_worker(Place::here(), move |worker| {
+        worker.reduce_in_shape(parts, leaf, identity, fold, combine)
+    })
 }
 
-fn on_a_worker<R: Send>(task: impl FnOnce(&Worker) -> R + Send) -> R {
+fn on_a_worker<R: Send>(place: Place, task: impl FnOnce(&Worker) -> R + Send) -> R {
     Worker::with_current(|current| match current {
-        Some(worker) => task(worker),
+        Some(worker) => told(worker, place, || task(worker)),
         None => Pool::global().run(task),
     })
+}
+
+/// Says what the caller holds, and runs the loop as a task of its own, whose joins are no business of the caller's.
+#[inline(always)]
+fn told<R>(worker: &Worker, place: Place, all: impl FnOnce() -> R) -> R {
+    held::tell(Some(worker), Wait::Loop, place);
+    held::apart(all)
 }
 
 impl Worker {
@@ -128,9 +142,12 @@ impl Worker {
     /// assert_eq!(items, [2; 100]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn for_each<P: Parts>(&self, parts: P, body: impl Fn(P::Item) + Sync) {
         let leaf = |parts: P| parts.into_items().for_each(&body);
-        divide(self, parts, &Grain::unknown(self), &leaf, &|(), ()| ());
+        told(self, Place::here(), || {
+            divide(self, parts, &Grain::unknown(self), &leaf, &|(), ()| ());
+        });
     }
 
     /// [`map`] on a known worker.
@@ -144,12 +161,15 @@ impl Worker {
     /// assert_eq!(pool.run(|worker| worker.map(0..4_u32, |n| n * n)), [0, 1, 4, 9]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn map<P: Parts, R: Send>(&self, parts: P, body: impl Fn(P::Item) -> R + Sync) -> Vec<R> {
         let count = parts.len();
         let mut results = Vec::with_capacity(count);
         let output = Output::new(parts, &mut results.spare_capacity_mut()[..count]);
         let leaf = |output| Output::fill(output, &body);
-        let filled = divide(self, output, &Grain::unknown(self), &leaf, &Filled::join);
+        let filled = told(self, Place::here(), || {
+            divide(self, output, &Grain::unknown(self), &leaf, &Filled::join)
+        });
         let filled = filled.keep();
         // SAFETY: so many places from the first one on have been written: `Filled` begins there and has no gaps.
         unsafe { results.set_len(filled) };
@@ -168,6 +188,7 @@ impl Worker {
     /// assert_eq!(most, 9);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn reduce<P: Parts, R: Send>(
         &self,
         parts: P,
@@ -176,7 +197,7 @@ impl Worker {
         combine: impl Fn(R, R) -> R + Sync,
     ) -> R {
         let leaf = |parts: P| parts.into_items().fold(identity(), &fold);
-        divide(self, parts, &Grain::unknown(self), &leaf, &combine)
+        told(self, Place::here(), || divide(self, parts, &Grain::unknown(self), &leaf, &combine))
     }
 
     /// [`reduce_in_shape`] on a known worker.
@@ -193,6 +214,7 @@ impl Worker {
     /// assert_eq!(pool.run(sum), pool.run(sum));
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn reduce_in_shape<P: Parts, R: Send>(
         &self,
         parts: P,
@@ -202,13 +224,8 @@ impl Worker {
         combine: impl Fn(R, R) -> R + Sync,
     ) -> R {
         assert!(leaf > 0, "leaves of no items");
-        divide_in_shape(
-            self,
-            parts,
-            leaf,
-            &|parts| parts.into_items().fold(identity(), &fold),
-            &combine,
-        )
+        let fold = |parts: P| parts.into_items().fold(identity(), &fold);
+        told(self, Place::here(), || divide_in_shape(self, parts, leaf, &fold, &combine))
     }
 }
 

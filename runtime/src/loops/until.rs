@@ -2,8 +2,9 @@
 
 use super::filled::{Filled, Output};
 use super::grain::Grain;
-use super::{Parts, on_a_worker};
+use super::{Parts, on_a_worker, told};
 use crate::cancellation::{Cancellation, Cancelled};
+use crate::held::Place;
 use crate::worker::Worker;
 
 /// [`for_each`](super::for_each) that begins no leaf, and divides no more, once `token` is cancelled. Leaves that have begun are
@@ -17,13 +18,14 @@ use crate::worker::Worker;
 ///
 /// # Examples
 /// See [`Cancellation`].
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn for_each_until<P: Parts>(
     token: &Cancellation,
     parts: P,
     body: impl Fn(P::Item) + Sync,
 ) -> Result<(), Cancelled> {
     let body = &body;
-    on_a_worker(move |worker| worker.for_each_until(token, parts, body))
+    on_a_worker(Place::here(), move |worker| worker.for_each_until(token, parts, body))
 }
 
 /// [`map`](super::map) that stops as [`for_each_until`] does. What was returned before is dropped then.
@@ -43,13 +45,14 @@ pub fn for_each_until<P: Parts>(
 /// token.cancel();
 /// assert_eq!(map_until(&token, 0..4_u32, |n| n * n), Err(Cancelled));
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn map_until<P: Parts, R: Send>(
     token: &Cancellation,
     parts: P,
     body: impl Fn(P::Item) -> R + Sync,
 ) -> Result<Vec<R>, Cancelled> {
     let body = &body;
-    on_a_worker(move |worker| worker.map_until(token, parts, body))
+    on_a_worker(Place::here(), move |worker| worker.map_until(token, parts, body))
 }
 
 /// [`reduce`](super::reduce) that stops as [`for_each_until`] does.
@@ -68,6 +71,7 @@ pub fn map_until<P: Parts, R: Send>(
 /// let sum = reduce_until(&token, 0..1_000_u64, || 0, |sum, n| sum + n, |a, b| a + b);
 /// assert_eq!(sum, Ok(499_500));
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn reduce_until<P: Parts, R: Send>(
     token: &Cancellation,
     parts: P,
@@ -76,7 +80,9 @@ pub fn reduce_until<P: Parts, R: Send>(
     combine: impl Fn(R, R) -> R + Sync,
 ) -> Result<R, Cancelled> {
     let (identity, fold, combine) = (&identity, &fold, &combine);
-    on_a_worker(move |worker| worker.reduce_until(token, parts, identity, fold, combine))
+    on_a_worker(Place::here(), move |worker| {
+        worker.reduce_until(token, parts, identity, fold, combine)
+    })
 }
 
 /// [`reduce_in_shape`](super::reduce_in_shape) that stops as [`for_each_until`] does; a result that is there is the same as
@@ -96,6 +102,7 @@ pub fn reduce_until<P: Parts, R: Send>(
 /// let sum = reduce_in_shape_until(&token, 0..999_u16, 64, || 0, |a, n| a + n % 2, |a, b| a + b);
 /// assert_eq!(sum, Ok(499));
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn reduce_in_shape_until<P: Parts, R: Send>(
     token: &Cancellation,
     parts: P,
@@ -105,7 +112,9 @@ pub fn reduce_in_shape_until<P: Parts, R: Send>(
     combine: impl Fn(R, R) -> R + Sync,
 ) -> Result<R, Cancelled> {
     let (identity, fold, combine) = (&identity, &fold, &combine);
-    on_a_worker(move |w| w.reduce_in_shape_until(token, parts, leaf, identity, fold, combine))
+    on_a_worker(Place::here(), move |w| {
+        w.reduce_in_shape_until(token, parts, leaf, identity, fold, combine)
+    })
 }
 
 impl Worker {
@@ -126,6 +135,7 @@ impl Worker {
     /// assert_eq!(items, [2; 100]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn for_each_until<P: Parts>(
         &self,
         token: &Cancellation,
@@ -133,7 +143,9 @@ impl Worker {
         body: impl Fn(P::Item) + Sync,
     ) -> Result<(), Cancelled> {
         let leaf = |parts: P| parts.into_items().for_each(&body);
-        divide(self, token, parts, &Grain::unknown(self), &leaf, &|(), ()| ())
+        told(self, Place::here(), || {
+            divide(self, token, parts, &Grain::unknown(self), &leaf, &|(), ()| ())
+        })
     }
 
     /// [`map_until`] on a known worker.
@@ -150,6 +162,7 @@ impl Worker {
     /// assert_eq!(pool.run(|w| w.map_until(&token, 0..4_u32, |n| n * n)), Ok(vec![0, 1, 4, 9]));
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn map_until<P: Parts, R: Send>(
         &self,
         token: &Cancellation,
@@ -160,7 +173,9 @@ impl Worker {
         let mut results = Vec::with_capacity(count);
         let output = Output::new(parts, &mut results.spare_capacity_mut()[..count]);
         let leaf = |output| Output::fill(output, &body);
-        let filled = divide(self, token, output, &Grain::unknown(self), &leaf, &Filled::join)?;
+        let filled = told(self, Place::here(), || {
+            divide(self, token, output, &Grain::unknown(self), &leaf, &Filled::join)
+        })?;
         let filled = filled.keep();
         // SAFETY: so many places from the first one on have been written: `Filled` begins there and has no gaps.
         unsafe { results.set_len(filled) };
@@ -183,6 +198,7 @@ impl Worker {
     /// assert_eq!(most, Ok(9));
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn reduce_until<P: Parts, R: Send>(
         &self,
         token: &Cancellation,
@@ -192,7 +208,9 @@ impl Worker {
         combine: impl Fn(R, R) -> R + Sync,
     ) -> Result<R, Cancelled> {
         let leaf = |parts: P| parts.into_items().fold(identity(), &fold);
-        divide(self, token, parts, &Grain::unknown(self), &leaf, &combine)
+        told(self, Place::here(), || {
+            divide(self, token, parts, &Grain::unknown(self), &leaf, &combine)
+        })
     }
 
     /// [`reduce_in_shape_until`] on a known worker.
@@ -212,6 +230,7 @@ impl Worker {
     /// assert_eq!(sum, Ok(4950));
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn reduce_in_shape_until<P: Parts, R: Send>(
         &self,
         token: &Cancellation,
@@ -222,14 +241,8 @@ impl Worker {
         combine: impl Fn(R, R) -> R + Sync,
     ) -> Result<R, Cancelled> {
         assert!(leaf > 0, "leaves of no items");
-        divide_in_shape(
-            self,
-            token,
-            parts,
-            leaf,
-            &|parts| parts.into_items().fold(identity(), &fold),
-            &combine,
-        )
+        let fold = |parts: P| parts.into_items().fold(identity(), &fold);
+        told(self, Place::here(), || divide_in_shape(self, token, parts, leaf, &fold, &combine))
     }
 }
 

@@ -20,7 +20,7 @@ impl Clock {
     /// The cheapest that is right here.
     pub(crate) fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if counter::is_invariant() {
+        if counter::is_fit() {
             return Self::Counter;
         }
         Self::Monotonic
@@ -35,6 +35,11 @@ impl Clock {
             #[cfg(test)]
             Self::Virtual => virtually::now(),
         }
+    }
+
+    /// Sees to it that what follows takes no time for finding out how fast it ticks.
+    pub(crate) fn get_ready(self) {
+        let _ = self.rate();
     }
 
     /// How many ticks so many nanoseconds are.
@@ -73,17 +78,22 @@ mod counter {
     use std::sync::OnceLock;
     use std::time::{Duration, Instant};
 
+    use crate::os;
+
     /// After so long a time the rate is known to a thousandth: a reading of both clocks takes some ten nanoseconds.
     const LONG_ENOUGH: Duration = Duration::from_millis(1);
 
-    /// Whether it ticks at one rate, whatever the processor's frequency, and while it is idle.
-    pub(super) fn is_invariant() -> bool {
+    /// Whether it ticks at one rate, whatever the processor's frequency, and while it is idle; and may be read, and agrees with those of the other
+    /// processors.
+    pub(super) fn is_fit() -> bool {
         const HIGHEST: u32 = 0x8000_0000;
         const POWER_MANAGEMENT: u32 = 0x8000_0007;
         const INVARIANT: u32 = 1 << 8;
         static IS_IT: OnceLock<bool> = OnceLock::new();
         *IS_IT.get_or_init(|| {
-            cpuid(HIGHEST).eax >= POWER_MANAGEMENT && cpuid(POWER_MANAGEMENT).edx & INVARIANT != 0
+            os::trusts_counter()
+                && cpuid(HIGHEST).eax >= POWER_MANAGEMENT
+                && cpuid(POWER_MANAGEMENT).edx & INVARIANT != 0
         })
     }
 
@@ -95,8 +105,7 @@ mod counter {
 
     #[inline]
     pub(super) fn read() -> i64 {
-        // SAFETY: every processor of this architecture has the counter; where the system forbids it to be read, it also hides that
-        // the counter is invariant, and then nobody asks.
+        // SAFETY: every processor of this architecture has the counter; and where the system forbids it to be read, nobody asks.
         unsafe { _rdtsc() as i64 }
     }
 

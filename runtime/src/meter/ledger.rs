@@ -23,11 +23,13 @@ pub(crate) struct Spent {
     pub(crate) sleeping: Duration,
 }
 
-/// What a worker does. The numbers are those of [`Activity`](crate::hunt::Activity).
-const ACTIVITIES: [u8; 3] = [WORKS, HUNTS, SLEEPS];
+/// What a worker does. The first numbers are those of [`Activity`](crate::hunt::Activity).
+const ACTIVITIES: [u8; 4] = [WORKS, HUNTS, SLEEPS, ELSEWHERE];
 const WORKS: u8 = 0;
 const HUNTS: u8 = 1;
 const SLEEPS: u8 = 2;
+/// A thread that joined the pool is about something of its own.
+const ELSEWHERE: u8 = 3;
 
 /// It has not begun.
 const NOT_YET: i64 = -1;
@@ -60,7 +62,12 @@ impl Ledger {
         self.turn(before, activity);
     }
 
-    /// The same; and that is what it has done since the last turn, too.
+    /// The worker does something from now on that is none of the pool's.
+    pub(crate) fn turn_away(&self) {
+        self.turn_to(ELSEWHERE);
+    }
+
+    /// As [`turn_to`](Self::turn_to); and that is what it has done since the last turn, too.
     pub(crate) fn turn_back_to(&self, activity: u8) {
         self.turn(activity, activity);
     }
@@ -84,7 +91,7 @@ impl Ledger {
         if since != NOT_YET {
             nanos[activity] += (monotonic() - since).max(0) as u64;
         }
-        let [working, hunting, sleeping] = nanos.map(Duration::from_nanos);
+        let [working, hunting, sleeping, _] = nanos.map(Duration::from_nanos);
         Spent { working, hunting, sleeping }
     }
 }
@@ -124,6 +131,20 @@ mod tests {
         ledger.turn_back_to(HUNTS);
         assert_eq!(ledger.read().sleeping, Duration::ZERO);
         assert!(ledger.read().hunting >= Duration::from_millis(2));
+    }
+
+    #[test]
+    fn what_is_none_of_the_pools_is_not_counted() {
+        let ledger = Ledger::new();
+        ledger.begin();
+        ledger.turn_away();
+        let spent = ledger.read();
+        std::thread::sleep(Duration::from_millis(2));
+        assert_eq!(ledger.read(), spent);
+        ledger.turn_to(HUNTS);
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(ledger.read().hunting >= Duration::from_millis(2));
+        assert_eq!(ledger.read().working, spent.working);
     }
 
     /// What goes on is counted, too.

@@ -39,9 +39,8 @@ impl Meeting {
     }
 
     pub(crate) fn arrive(&self, path: Path) {
-        // Relaxed: whoever asks for the latest has learnt by something that orders that those it waits for have arrived.
-        self.span.fetch_max(path.span, Ordering::Relaxed);
-        self.burdened.fetch_max(path.burdened, Ordering::Relaxed);
+        raise(&self.span, path.span);
+        raise(&self.burdened, path.burdened);
     }
 
     /// The longest path of those that have arrived; `None` if there is none.
@@ -51,5 +50,13 @@ impl Meeting {
             burdened: self.burdened.load(Ordering::Relaxed),
         };
         (path.span != NEVER).then_some(path)
+    }
+}
+
+fn raise(latest: &AtomicI64, to: i64) {
+    // Looked at first, since most paths are not the longest.
+    // Relaxed: whoever asks for the latest has learnt by something that orders that those it waits for have arrived.
+    if latest.load(Ordering::Relaxed) < to {
+        latest.fetch_max(to, Ordering::Relaxed);
     }
 }

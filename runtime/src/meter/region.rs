@@ -1,5 +1,7 @@
 //! A region: what is metered together.
 
+use std::iter;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::clock::Clock;
@@ -15,6 +17,10 @@ pub(super) const BURDEN: i64 = 5_000;
 /// What strands of a region have done so far. A strand keeps a reference to its region, and adds to it when it ends or waits.
 #[derive(Debug)]
 pub(crate) struct Region {
+    /// No other region's in this process, but that of those inside of this one.
+    number: u64,
+    /// The one that this one lies in. What happens here happens there, too.
+    outer: Option<Arc<Region>>,
     clock: Clock,
     /// [`BURDEN`] in ticks.
     burden: i64,
@@ -45,9 +51,29 @@ pub(crate) struct Figures {
 }
 
 impl Region {
-    /// A region that begins at the end of a path, timed by `clock`, on so many workers.
-    pub(crate) fn new(clock: Clock, from: Path, workers: usize) -> Self {
+    /// A region timed by `clock`, on so many workers.
+    pub(crate) fn new(clock: Clock, workers: usize) -> Self {
+        // Not its address, which the next one may have.
+        static REGIONS: AtomicU64 = AtomicU64::new(0);
+        let number = REGIONS.fetch_add(1, Ordering::Relaxed);
+        Self::beginning_at(number, None, clock, Path::default(), workers)
+    }
+
+    /// A region inside of another one, which begins at the end of one of its paths: the paths of both have one beginning.
+    pub(crate) fn within(outer: &Arc<Self>, from: Path, workers: usize) -> Self {
+        Self::beginning_at(outer.number, Some(Arc::clone(outer)), outer.clock, from, workers)
+    }
+
+    fn beginning_at(
+        number: u64,
+        outer: Option<Arc<Self>>,
+        clock: Clock,
+        from: Path,
+        workers: usize,
+    ) -> Self {
         Self {
+            number,
+            outer,
             clock,
             burden: clock.ticks(BURDEN),
             from,
@@ -57,6 +83,7 @@ impl Region {
         }
     }
 
+    #[inline]
     pub(crate) fn clock(&self) -> Clock {
         self.clock
     }
@@ -75,29 +102,42 @@ impl Region {
         self.from
     }
 
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether paths of both have one beginning, and may meet.
+    pub(crate) fn is_one_with(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+
+    /// This one, and those that it lies in.
+    fn all(&self) -> impl Iterator<Item = &Self> {
+        iter::successors(Some(self), |region| region.outer.as_deref())
+    }
+
     /// A worker adds what it has done.
     pub(super) fn add(&self, worker: usize, work: i64, forks: u64) {
-        let account = &self.accounts[worker % self.accounts.len()];
-        // Relaxed, both: who sums them up has waited for the strands that matter. Negative only where two processors' counters do not
-        // quite agree.
-        account.work.fetch_add(work.max(0) as u64, Ordering::Relaxed);
-        account.forks.fetch_add(forks, Ordering::Relaxed);
+        // Negative only where two processors' counters do not quite agree.
+        let work = work.max(0) as u64;
+        self.all().for_each(|region| {
+            let account = &region.accounts[worker % region.accounts.len()];
+            // Relaxed, both: who sums them up has waited for the strands that matter.
+            account.work.fetch_add(work, Ordering::Relaxed);
+            account.forks.fetch_add(forks, Ordering::Relaxed);
+        });
     }
 
-    /// A region that lay inside of this one, and is over, adds what it has done.
-    pub(crate) fn add_inner(&self, worker: usize, inner: &Figures) {
-        self.add(worker, inner.work, inner.forks);
-        self.uncarried.fetch_add(inner.uncarried, Ordering::Relaxed);
-    }
-
-    /// A strand ends that nobody may wait for.
+    /// A strand has come to that path, and is about to say that it has ended, or nobody waits for it.
     pub(crate) fn ends(&self, path: Path) {
-        self.end.arrive(path);
+        self.all().for_each(|region| region.end.arrive(path));
     }
 
     /// A strand waits for something, or is polled, and what came before that is not known.
     pub(crate) fn has_uncarried(&self) {
-        self.uncarried.fetch_add(1, Ordering::Relaxed);
+        self.all().for_each(|region| {
+            region.uncarried.fetch_add(1, Ordering::Relaxed);
+        });
     }
 
     /// What it has come to.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use super::clock::Clock;
 use super::grant::{Grant, GrantMeter};
 use super::region::{BURDEN, Figures};
 use super::stats::{PoolStats, WorkerStats};
@@ -114,7 +115,7 @@ impl Report {
         let (parallelism, burdened) = (self.parallelism(), self.burdened_parallelism());
         if self.uncarried > 0 {
             advice.push(format!(
-                "{} waits were for what the meter does not follow: the critical path is at least what it says, the parallelism at most.",
+                "{} waits and polls were for what the meter does not follow: the critical path is at least what it says, the parallelism at most.",
                 self.uncarried
             ));
         }
@@ -223,14 +224,26 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    pub(crate) fn new(stats: PoolStats) -> Self {
+    /// For a region that is timed by `clock`. It begins when this returns.
+    pub(crate) fn new(clock: Clock, stats: PoolStats) -> Self {
+        clock.get_ready();
         let (throttled, grant) = (os::throttled(), GrantMeter::start());
         Self { stats, throttled, grant, began: Instant::now() }
     }
 
-    /// What has become of it, now that the pool's workers have done that much.
-    pub(crate) fn report(&self, figures: &Figures, stats: PoolStats, workers: usize) -> Report {
-        let wall = self.began.elapsed();
+    /// How long ago that was.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// What has become of it after so long a time, when the pool's workers have done that much.
+    pub(crate) fn report(
+        &self,
+        wall: Duration,
+        figures: &Figures,
+        stats: PoolStats,
+        workers: usize,
+    ) -> Report {
         let mut grant = self.grant.so_far(workers);
         let is_grant_measured = grant.others.is_some() && wall >= LONG_ENOUGH;
         if !is_grant_measured {
@@ -315,7 +328,7 @@ mod tests {
         let throttled = Some(Duration::from_millis(100));
         assert!(only(Report { throttled, ..report(480, 2, 3) }).contains("A quota"));
         let both = Report { uncarried: 7, ..report(480, 200, 200) }.advice();
-        assert!(both.len() == 2 && both[0].starts_with("7 waits"), "{both:?}");
+        assert!(both.len() == 2 && both[0].starts_with("7 waits and polls"), "{both:?}");
     }
 
     #[test]

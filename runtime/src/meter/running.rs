@@ -4,33 +4,40 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::Arc;
 
+use super::clock::Clock;
 use super::path::Path;
 use super::region::Region;
 
-/// What a worker notes of the strand that it runs.
+/// What a worker notes of the strand that it runs. `H` is what the strand may be the second half of.
 ///
 /// A path grows with the clock while its strand runs. So what is kept is when the path *would have begun* if nothing had ever
 /// interrupted it, and nothing has to be done while it runs on.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct Running<H> {
     /// Null while there is none.
     region: Cell<*const Arc<Region>>,
+    /// The region's, at hand.
+    clock: Cell<Clock>,
     span_began: Cell<i64>,
     burdened_began: Cell<i64>,
+    /// Forks that are not in the region's account.
+    forks: Cell<u64>,
     /// What was done before this is in the region's account.
     since: Cell<i64>,
-    /// Forks since then.
-    forks: Cell<u64>,
+    /// Null if it is none.
+    half: Cell<*const H>,
 }
 
-impl Running {
+impl<H> Running<H> {
     pub(crate) fn nothing() -> Self {
         Self {
             region: Cell::new(ptr::null()),
+            clock: Cell::new(Clock::Monotonic),
             span_began: Cell::new(0),
             burdened_began: Cell::new(0),
-            since: Cell::new(0),
             forks: Cell::new(0),
+            since: Cell::new(0),
+            half: Cell::new(ptr::null()),
         }
     }
 
@@ -40,19 +47,35 @@ impl Running {
         self.region.get()
     }
 
+    /// The second half that the strand is; null if it is none.
+    pub(crate) fn half(&self) -> *const H {
+        self.half.get()
+    }
+
+    /// This moment on the clock of the strand's region.
+    #[inline]
+    pub(crate) fn now(&self) -> i64 {
+        self.clock.get().now()
+    }
+
     /// A strand runs from now on, at the end of that path.
-    pub(crate) fn begin(&self, region: &Arc<Region>, path: Path, now: i64) {
+    pub(crate) fn begin(&self, region: &Arc<Region>, half: *const H, path: Path) {
         debug_assert!(self.region.get().is_null(), "a worker runs one strand");
+        let now = region.now();
         self.region.set(region);
+        self.half.set(half);
+        self.clock.set(region.clock());
         self.since.set(now);
         self.go_on(path, now);
     }
 
     /// The strand runs no more. Adds what was done to the account of that worker, and returns the path.
-    pub(crate) fn end(&self, region: &Arc<Region>, worker: usize, now: i64) -> Path {
+    pub(crate) fn end(&self, region: &Arc<Region>, worker: usize) -> Path {
         debug_assert!(ptr::eq(self.region.get(), region));
+        let now = self.now();
         self.settle(region, worker, now);
         self.region.set(ptr::null());
+        self.half.set(ptr::null());
         self.path(now)
     }
 

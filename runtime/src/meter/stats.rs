@@ -38,13 +38,15 @@ pub struct WorkerStats {
     /// run. All the rest took the processor from a worker with work, unless a task waited for something.
     pub to_hunter: u64,
     /// Time spent on tasks, on the clock of the wall, or between them. What a worker was suspended meanwhile is in it, here and in the
-    /// next two, and so is what goes on at the moment.
+    /// next two, and so is what goes on at the moment. Of a thread that joined the pool, only what it had to hunt for is in it, as far as
+    /// it waited for something in the pool.
     pub working: Duration,
     /// Time spent looking for work: attempts and yields, but not sleep.
     pub hunting: Duration,
-    /// Time spent asleep, or in a [blocking call](crate::Worker::blocking).
+    /// Time spent asleep, as a stand-in that nobody wants, or in a [blocking call](crate::Worker::blocking).
     pub sleeping: Duration,
-    /// Time in which the thread could have run and had no processor, because others had it or a quota was used up; `None` where the
+    /// Time in which the thread could have run and had no processor, because others had it or a quota was used up. Only in a
+    /// [`Report`](crate::meter::Report), since to learn it a file is read for each worker; and `None` where the
     /// system does not tell (Linux does, in `schedstat`; it includes what a worker yielded).
     pub off_processor: Option<Duration>,
     /// Time that workers waited for the lock of this worker's deque.

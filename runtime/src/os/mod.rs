@@ -29,6 +29,8 @@ pub use processors::Processors;
 #[cfg(loom)]
 pub(crate) use self::loom::{Futex, heavy_barrier, heavy_barrier_works, light_barrier};
 pub use standing::Standing;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use system::trusts_counter;
 #[cfg(not(loom))]
 pub(crate) use system::{Futex, heavy_barrier, heavy_barrier_works};
 pub(crate) use system::{

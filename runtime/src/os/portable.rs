@@ -145,6 +145,12 @@ pub(crate) fn throttled() -> Option<Duration> {
     None
 }
 
+/// Nobody says that processors' counters agree: `false`.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn trusts_counter() -> bool {
+    false
+}
+
 /// There is no way: `false`.
 pub(crate) fn at_exit(_call: extern "C" fn()) -> bool {
     false

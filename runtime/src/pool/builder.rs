@@ -17,6 +17,7 @@ use super::{Pool, global};
 use crate::deque::alternatives::DequeKind;
 use crate::fiber::StackOptions;
 use crate::fork::Waiting;
+use crate::held::HeldLock;
 use crate::hunt::{Balanced, Governor};
 use crate::os::Assists;
 use crate::sleep::MAX_WORKERS;
@@ -74,6 +75,8 @@ impl Default for PoolBuilder {
                 rules: Rules::default(),
                 panic_handler: None,
                 meter: Metering::Off,
+                #[cfg(feature = "held-locks")]
+                held_lock_handler: None,
                 #[cfg(feature = "alternatives")]
                 deque: None,
             },
@@ -216,6 +219,41 @@ impl PoolBuilder {
     ) -> Self {
         self.makeup.panic_handler = Some(Arc::new(handler));
         self
+    }
+
+    /// Called with each lock that a worker holds where it may have to wait, if this was built with the feature `held-locks`; else
+    /// never: see [`held`](crate::held).
+    ///
+    /// If it panics, so does what would have waited, a join or scope after all its tasks have ended. If not set, what it would be called
+    /// with is printed.
+    ///
+    /// # Examples
+    /// In a test it may be an error:
+    /// ```
+    /// use std::panic::{AssertUnwindSafe, catch_unwind};
+    ///
+    /// use locksley::held::{self, Mark};
+    ///
+    /// let pool = locksley::Pool::builder()
+    ///     .workers(2)
+    ///     .held_lock_handler(|held| panic!("{held}"))
+    ///     .build()?;
+    /// let joined = catch_unwind(AssertUnwindSafe(|| {
+    ///     pool.run(|worker| {
+    ///         let _mark = Mark::new("printer");
+    ///         worker.join(|_| 1, |_| 2)
+    ///     })
+    /// }));
+    /// assert_eq!(joined.is_err(), held::WATCHED);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn held_lock_handler(self, handler: impl Fn(&HeldLock) + Send + Sync + 'static) -> Self {
+        let makeup = self.makeup;
+        #[cfg(feature = "held-locks")]
+        let makeup = start::Makeup { held_lock_handler: Some(Arc::new(handler)), ..makeup };
+        #[cfg(not(feature = "held-locks"))]
+        drop(handler);
+        Self { makeup, ..self }
     }
 
     /// Data of your own for each worker, made on its thread before its first task and dropped there after its last:

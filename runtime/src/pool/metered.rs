@@ -5,12 +5,13 @@ use std::fmt;
 use std::io::Write;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::Pool;
+use super::{Pool, Shared};
 use crate::job::Job;
 use crate::meter::{Clock, Figures, Meeting, Path, PoolStats, Region, Report, Surroundings};
 use crate::os;
-use crate::strand;
+use crate::strand::{self, Rendezvous};
 use crate::unwind;
 use crate::worker::Worker;
 
@@ -20,7 +21,7 @@ impl Pool {
     /// What belongs to the task are its own strands and those of all that it joins, spawns into scopes, sends to other workers, or
     /// spawns detached, as far as that has ended when the task has. The report says what is not carried along
     /// ([`Report::uncarried`]). Counters and times of workers are those of the whole pool. While a task is
-    /// metered each of its forks costs some more (about 140 ns where it was measured), which is in the figures: see the README of `meter`. Who is
+    /// metered each of its forks costs some more, which is in the figures: see the README of `meter`. Who is
     /// not metered pays nothing.
     ///
     /// Inside of another metered task, the inner one's work and path are a part of the outer one's.
@@ -54,10 +55,11 @@ impl Pool {
         F: FnOnce(&Worker) -> R + Send,
         R: Send,
     {
-        let shared = self.shared();
-        let before = Surroundings::new(shared.stats());
-        let (result, figures) = self.metered_by(Clock::best(), task);
-        let report = before.report(&figures, shared.stats(), shared.workers());
+        let (shared, clock) = (self.shared(), Clock::best());
+        let before = Surroundings::new(clock, shared.stats_with_waits());
+        let (result, figures) = self.metered_by(clock, task);
+        let wall = before.elapsed();
+        let report = before.report(wall, &figures, shared.stats_with_waits(), shared.workers());
         (result, report)
     }
 
@@ -82,21 +84,28 @@ impl Pool {
     /// ```
     #[must_use]
     pub fn report(&self) -> Option<Report> {
-        let shared = self.shared_now();
-        let meter = shared.meter()?;
-        let figures = meter.region.figures();
-        Some(meter.before.report(&figures, shared.stats(), shared.workers()))
+        self.shared_now().report()
     }
 
     /// Whether the report is to be printed when the pool ends.
     pub(super) fn prints_report(&self) -> bool {
         self.shared_now().meter().is_some_and(|meter| meter.is_printed)
     }
+}
 
-    /// Prints the report to standard error, if it is to be.
+impl Shared {
+    fn report(&self) -> Option<Report> {
+        let meter = self.meter()?;
+        let (wall, figures) = (meter.before.elapsed(), meter.region.figures());
+        Some(meter.before.report(wall, &figures, self.stats_with_waits(), self.workers()))
+    }
+
+    /// Prints the report to standard error, if it is to be: when all that the pool has accepted has ended.
     pub(super) fn print_report(&self) {
-        let report = self.report().filter(|_| self.prints_report());
-        if let Some(report) = report.filter(|report| !report.work.is_zero()) {
+        if !self.meter().is_some_and(|meter| meter.is_printed) {
+            return;
+        }
+        if let Some(report) = self.report().filter(|report| !report.work.is_zero()) {
             // Who cannot be told need not stop.
             let _ = write!(std::io::stderr(), "{report}");
         }
@@ -122,7 +131,7 @@ pub(super) enum Metering {
 
 thread_local! {
     /// On a thread that is no worker: the region of the pool that it used last, and the path to where it went on after that.
-    static OUTSIDE: Cell<(usize, Path)> = const { Cell::new((0, Path { span: 0, burdened: 0 })) };
+    static OUTSIDE: Cell<Option<(u64, Path)>> = const { Cell::new(None) };
 }
 
 impl Meter {
@@ -133,12 +142,20 @@ impl Meter {
             Metering::On => false,
             Metering::Printed => true,
         };
-        let region = Arc::new(Region::new(Clock::best(), Path::default(), seats));
-        Some(Self { region, before: Surroundings::new(PoolStats::none()), is_printed })
+        let clock = Clock::best();
+        let before = Surroundings::new(clock, PoolStats::none());
+        Some(Self { region: Arc::new(Region::new(clock, seats)), before, is_printed })
     }
 
-    fn number(&self) -> usize {
-        Arc::as_ptr(&self.region).addr()
+    /// Where the calling thread, which is no worker of a region, has come to: it goes on after what it has waited for.
+    fn outside(&self) -> Path {
+        let here = OUTSIDE.get().filter(|(number, _)| *number == self.region.number());
+        here.map(|(_, path)| path).unwrap_or_default()
+    }
+
+    /// A place where the paths of tasks meet for which the calling thread is going to wait.
+    pub(super) fn rendezvous(&self) -> Box<Rendezvous> {
+        Rendezvous::new(&self.region, self.outside())
     }
 
     /// The word to send instead of that of `job`, which comes from outside: so that it runs as a strand, after what the calling thread
@@ -147,9 +164,7 @@ impl Meter {
     /// # Safety
     /// As for [`Worker::carried`].
     pub(super) unsafe fn carried(&self, job: NonNull<Job>) -> NonNull<Job> {
-        let (number, path) = OUTSIDE.get();
-        let path = if number == self.number() { path } else { Path::default() };
-        let path = path.along(self.region.burden());
+        let path = self.outside().along(self.region.burden());
         // Nobody has pushed it, so nobody's seat will be asked for.
         // SAFETY: as the caller promises.
         unsafe { strand::carried_from(&self.region, path, job, 0) }
@@ -158,9 +173,7 @@ impl Meter {
     /// The calling thread, which is no worker, has waited for those that have arrived.
     pub(super) fn comes_after(&self, meeting: &Meeting) {
         if let Some(latest) = meeting.latest() {
-            let (number, path) = OUTSIDE.get();
-            let path = if number == self.number() { path } else { Path::default() };
-            OUTSIDE.set((self.number(), path.meet(latest)));
+            OUTSIDE.set(Some((self.region.number(), self.outside().meet(latest))));
         }
     }
 }
@@ -171,11 +184,17 @@ impl fmt::Debug for Meter {
     }
 }
 
-/// Prints the global pool's report when the process ends. Without a way to learn of that, it does not.
+/// Prints the global pool's report when the process ends. Without a way to learn of that, it does not; nor in a child of the process, where
+/// what it would say is the parent's.
 pub(super) fn report_global_at_exit() {
+    static GENERATION: AtomicU32 = AtomicU32::new(0);
     extern "C" fn report() {
-        // Nothing may unwind out of here.
-        let _ = unwind::halt(|| Pool::global().print_report());
+        // Relaxed: written before this was registered.
+        if GENERATION.load(Ordering::Relaxed) == os::generation() {
+            // Nothing may unwind out of here.
+            let _ = unwind::halt(|| Pool::global().shared_now().print_report());
+        }
     }
+    GENERATION.store(os::generation(), Ordering::Relaxed);
     let _ = os::at_exit(report);
 }

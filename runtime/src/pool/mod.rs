@@ -26,6 +26,7 @@ use revival::Revival;
 pub(crate) use shared::{Seat, Shared};
 pub use thread::WorkerThread;
 
+use crate::held::{self, Place, Wait};
 use crate::job::StackJob;
 use crate::latch::{Latch, ThreadLatch, WorkerLatch};
 use crate::meter::PoolStats;
@@ -166,7 +167,7 @@ impl Pool {
     /// it waits for has happened. While there is work and nobody does any
     /// for half a second, because those that are awake are blocked, one of those that sleep helps; and it takes what has been
     /// waiting for ten seconds, since somebody may wait for it in their own code (how a governor's limit is kept: [`Limit`](crate::hunt::Limit)). If they become more, they are woken
-    /// to look for work. A thread that [joined](PoolBuilder::with_current_thread) the pool counts among them, even when it is about
+    /// to look for work. A thread that [joined](PoolBuilder::with_current_thread) the pool does not count among them: mostly it is about
     /// something else.
     ///
     /// # Errors
@@ -216,15 +217,17 @@ impl Pool {
     /// assert_eq!(text, "borrowed by one of two");
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn run<F, R>(&self, task: F) -> R
     where
         F: FnOnce(&Worker) -> R + Send,
         R: Send,
     {
-        let shared = self.shared();
+        let (shared, place) = (self.shared(), Place::here());
         Worker::with_current(|current| match current {
             Some(worker) if worker.belongs_to(shared) => task(worker),
             Some(stranger) => {
+                held::tell(current, Wait::Run, place);
                 let latch = WorkerLatch::set_from_abroad(stranger);
                 self.run_sent(task, latch, |latch| {
                     stranger.while_aside(|| stranger.wait_until(latch.flag()));
@@ -299,7 +302,7 @@ impl Drop for Pool {
         Worker::with_current(|current| match current {
             Some(guest) if guest.belongs_to(&self.shared) && guest.is_guest() => {
                 // Some of what was accepted may wait here, and this thread may never come back to it.
-                while !std::thread::panicking() && guest.run_one() {}
+                while !std::thread::panicking() && guest.runs_one() {}
             }
             Some(worker) if worker.belongs_to(&self.shared) => drop(threads),
             _ if threads.is_empty() => {}
@@ -308,7 +311,6 @@ impl Drop for Pool {
             }
             _ => join_all(threads, &self.shared),
         });
-        self.print_report();
     }
 }
 

@@ -290,6 +290,23 @@ mod models {
         });
     }
 
+    /// It ends though the worker that has called it never comes back; and if that one does, late, it lets go of its own stand-in alone.
+    #[test]
+    fn loom_post_closing_ends_it_though_it_is_not_let_go_of() {
+        check(3, || {
+            let place = Place::new();
+            place.want(0);
+            assert_eq!(place.post.call(0), Some(Called::NeedsThread));
+            let server = place.clone();
+            let server = thread::spawn(move || server.serve());
+            place.close();
+            server.join().unwrap();
+            assert_eq!(place.post.call(1), Some(Called::Comes));
+            assert!(!place.post.release(0));
+            assert_eq!(place.post.caller(), Some(1));
+        });
+    }
+
     /// A stack of the stand-in's comes back while nobody wants it, and it is about to rest.
     #[test]
     fn loom_post_a_stack_comes_back_to_who_rests() {

@@ -16,6 +16,8 @@ use crate::deque::alternatives::AnyThief;
 use crate::deque::{ChaseLevThief, Closed, Inbox, Mailbox, Steal, Thief};
 use crate::fiber::{Node, Returns, StackOptions, Supply};
 use crate::fork::Waiting;
+#[cfg(feature = "held-locks")]
+use crate::held;
 use crate::hunt::{Activity, Governor, Limit};
 use crate::job::{HeapJob, Job, Line};
 use crate::latch::Flag;
@@ -23,6 +25,7 @@ use crate::meter::{Counters, Ledger, Meeting, PoolStats, WorkerStats};
 use crate::os::{self, Assists, Processors, Standing, ThreadClock, ThreadDelay, ThreadWatch};
 use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use crate::sleep::{Sleep, Summons};
+use crate::strand::Rendezvous;
 use crate::task::{Placement, Shelves};
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
@@ -52,6 +55,8 @@ pub(crate) struct Shared {
     /// Whether workers take their own tasks oldest first.
     oldest_first: bool,
     panic_handler: Option<Arc<PanicHandler>>,
+    #[cfg(feature = "held-locks")]
+    held_lock_handler: Option<Arc<held::Handler>>,
     /// Where a task goes that has become ready.
     placement: Placement,
     /// Where tasks are noted that wait.
@@ -141,6 +146,11 @@ impl Seat {
         self.thief.steal_oldest()
     }
 
+    /// As [`steal_oldest`](Self::steal_oldest) on the built-in deque, if that is wanted when it has been seen what the oldest is.
+    pub(crate) fn steal_oldest_if(&self, is_wanted: impl FnOnce(&Self) -> bool) -> Steal<Job> {
+        self.thief.steal_oldest_if(|| is_wanted(self))
+    }
+
     /// Two numbers that change together with what is in the deque; `None` if it has none.
     pub(crate) fn marks(&self) -> Option<(i64, i64)> {
         #[cfg(feature = "alternatives")]
@@ -213,6 +223,14 @@ impl Seat {
         self.ledger.turn_to(activity as u8);
     }
 
+    /// The worker's time goes into that, or into something that is none of the pool's.
+    pub(crate) fn spends_time_on(&self, activity: Option<Activity>) {
+        match activity {
+            Some(activity) => self.ledger.turn_to(activity as u8),
+            None => self.ledger.turn_away(),
+        }
+    }
+
     /// The worker, which was about to sleep, hunts on.
     pub(crate) fn does_not_sleep(&self) {
         self.activity.store(Activity::Hunts as u8, Ordering::Relaxed);
@@ -280,7 +298,7 @@ impl Seat {
             working: spent.working,
             hunting: spent.hunting,
             sleeping: spent.sleeping,
-            off_processor: self.delay.get().and_then(ThreadDelay::read),
+            off_processor: None,
             #[cfg(feature = "alternatives")]
             lock_wait: self.instead.as_ref().map_or(Duration::ZERO, AnyThief::lock_wait),
             processor_time: self.clock.get().and_then(ThreadClock::read),
@@ -306,7 +324,7 @@ impl Shared {
         let limit = governor.limit(processors.count());
         // A guest counts as awake, though mostly it is about something else.
         let limit = Limit { awake: limit.awake.saturating_add(guests), ..limit };
-        let sleep = Sleep::with_seats(workers, seats.len(), limit);
+        let sleep = Sleep::with_seats(workers, seats.len(), limit).with_guests(guests);
         #[cfg(feature = "alternatives")]
         let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
         Arc::new(Self {
@@ -328,6 +346,8 @@ impl Shared {
                 && os::lowered_priority_works(),
             oldest_first: makeup.rules.oldest_first,
             panic_handler: makeup.panic_handler,
+            #[cfg(feature = "held-locks")]
+            held_lock_handler: makeup.held_lock_handler,
             tally: Tally::new(),
             closing: AtomicBool::new(false),
             closed: Flag::new(),
@@ -337,6 +357,14 @@ impl Shared {
 
     pub(crate) fn workers(&self) -> usize {
         self.workers
+    }
+
+    /// Whether its thieves push what they have stolen into their own deques.
+    pub(crate) fn takes_half(&self) -> bool {
+        #[cfg(feature = "alternatives")]
+        return self.governor().takes_half();
+        #[cfg(not(feature = "alternatives"))]
+        false
     }
 
     /// Whether its threads are lost: it was built before a fork, and this is the child.
@@ -459,6 +487,11 @@ impl Shared {
         self.waiting
     }
 
+    #[cfg(feature = "held-locks")]
+    pub(crate) fn held_lock_handler(&self) -> Option<&held::Handler> {
+        self.held_lock_handler.as_deref()
+    }
+
     pub(crate) fn shelves(&self) -> &Shelves {
         &self.shelves
     }
@@ -478,10 +511,21 @@ impl Shared {
         PoolStats { governor: self.governor.name(), workers }
     }
 
+    /// The same, and how long workers waited for a processor. It reads a file for each of them.
+    pub(super) fn stats_with_waits(&self) -> PoolStats {
+        let stats = |seat: &CachePadded<Seat>| {
+            let off_processor = seat.delay.get().and_then(ThreadDelay::read);
+            WorkerStats { off_processor, ..seat.stats() }
+        };
+        let workers = self.taken().iter().map(stats).collect();
+        PoolStats { governor: self.governor.name(), workers }
+    }
+
     /// What all workers have used together, those that have not ended; `None` where the system does not tell.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
-        let clocks = self.taken().iter().filter_map(|seat| seat.clock.get());
-        clocks.map(ThreadClock::read).sum()
+        // A guest's thread may have ended.
+        let clocks = self.taken().iter().filter_map(|seat| seat.clock.get()?.read());
+        clocks.reduce(|all, one| all + one)
     }
 
     /// Whether any worker could take something now. Exact for what was pushed or sent before the caller's last fence.
@@ -519,6 +563,15 @@ impl Shared {
         })
     }
 
+    /// A place where the paths of tasks meet for which the caller is going to wait, which is that worker or none; if it is metered.
+    pub(crate) fn rendezvous(&self, caller: Option<&Worker>) -> Option<Box<Rendezvous>> {
+        match (caller, &self.meter) {
+            (Some(worker), _) if worker.is_metered() => Rendezvous::of(worker),
+            (_, Some(meter)) => Some(meter.rendezvous()),
+            (_, None) => None,
+        }
+    }
+
     /// The caller, which is that worker or none, has waited for what has arrived there.
     pub(crate) fn meter_comes_after(&self, caller: Option<&Worker>, meeting: &Meeting) {
         match (caller, &self.meter) {
@@ -531,7 +584,11 @@ impl Shared {
     /// Hands a job to the pool from outside.
     pub(crate) fn send(&self, job: NonNull<Job>) {
         // SAFETY: whoever takes a word out of the inbox runs it, once; and this one is about to be sent.
-        let job = unsafe { self.metered(job) };
+        self.send_as_is(unsafe { self.metered(job) });
+    }
+
+    /// The same for a job that has the path that it has, or none.
+    pub(crate) fn send_as_is(&self, job: NonNull<Job>) {
         self.inbox.send(job);
         self.sleep.work_was_sent();
     }
@@ -544,7 +601,11 @@ impl Shared {
     /// Hands a job to one worker, which alone runs it.
     pub(crate) fn send_to(&self, worker: usize, job: NonNull<Job>) {
         // SAFETY: the worker runs what is in its mailbox, once; and this is about to be sent.
-        let job = unsafe { self.metered(job) };
+        self.send_to_as_is(worker, unsafe { self.metered(job) });
+    }
+
+    /// The same for a job that has the path that it has, or none.
+    pub(crate) fn send_to_as_is(&self, worker: usize, job: NonNull<Job>) {
         self.seats[worker].mailbox.send(job);
         self.sleep.wake(worker);
     }
@@ -593,7 +654,7 @@ impl Shared {
         if !self.begin_detached() {
             return None;
         }
-        let run = |worker: &Worker| worker.shared().run_detached(|| task(worker));
+        let run = |worker: &Worker| worker.shared().run_detached(worker, || task(worker));
         // SAFETY: it will be run once, because the pool is not closed before; it borrows nothing; its panic is caught.
         Some(unsafe { HeapJob::into_job(run) })
     }
@@ -620,6 +681,7 @@ impl Shared {
             Left::Some => {}
             Left::Tasks => self.cancel_tasks(),
             Left::Nothing => {
+                self.print_report();
                 self.closed.set();
                 self.stand_ins.close();
                 self.sleep.wake_all();
@@ -647,10 +709,11 @@ impl Shared {
     }
 
     /// Runs a detached task: its panic goes to the handler, and to nobody else.
-    pub(crate) fn run_detached(&self, task: impl FnOnce()) {
+    pub(crate) fn run_detached(&self, worker: &Worker, task: impl FnOnce()) {
         if let Err(payload) = unwind::halt(task) {
             self.report_panic(payload);
         }
+        worker.arrives();
         self.end_detached();
     }
 

@@ -17,6 +17,8 @@ use super::thread::{Starting, WorkerThread};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::{DequeKind, any};
 use crate::deque::{chase_lev, mailbox};
+#[cfg(feature = "held-locks")]
+use crate::held;
 use crate::hunt::Governor;
 use crate::os::{self, Assists};
 use crate::primitive::{AtomicUsize, Ordering};
@@ -102,6 +104,8 @@ pub(super) struct Makeup {
     pub(super) panic_handler: Option<Arc<PanicHandler>>,
     /// Whether all that it does is metered.
     pub(super) meter: Metering,
+    #[cfg(feature = "held-locks")]
+    pub(super) held_lock_handler: Option<Arc<held::Handler>>,
     #[cfg(feature = "alternatives")]
     pub(super) deque: Option<DequeKind>,
 }
@@ -216,6 +220,7 @@ fn settle(
         Ok(worker) => {
             // It is not watched: its thread does not say when it ends.
             shared.seat(index).start_clock();
+            shared.seat(index).spends_time_on(None);
             worker.settle();
             Ok(())
         }

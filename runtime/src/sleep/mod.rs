@@ -30,7 +30,9 @@ pub(crate) struct Sleep {
     parkers: Box<[CachePadded<Parker>]>,
     limit: Limit,
     workers: usize,
-    /// How many of the workers are beyond the limit or the size, in the lower half; and beyond the size, in the upper one.
+    /// So many of the workers count as awake whatever they are about, and not towards the size.
+    guests: usize,
+    /// What has become of the limit and the size: see [`beyond`].
     beyond: AtomicU64,
     /// How many sleepers every push wakes.
     #[cfg(feature = "alternatives")]
@@ -64,10 +66,12 @@ impl Limit {
     pub const NONE: Self = Self { awake: usize::MAX, nap: Duration::MAX };
 }
 
-/// Of so many workers: how many are beyond the limit or the size, and how many beyond the size.
-fn beyond(workers: usize, limit: Limit, size: usize) -> u64 {
+/// Of so many workers, in one word: how many are beyond the limit or the size (bits 0–31); how many beyond the size (32–47), which is for those
+/// that are no guests; and the size (48–63).
+fn beyond(workers: usize, guests: usize, limit: Limit, size: usize) -> u64 {
     let beyond = |awake: usize| workers.saturating_sub(awake.max(1)) as u64;
-    beyond(limit.awake.min(size)) | beyond(size) << 32
+    let awake = size.saturating_add(guests);
+    beyond(limit.awake.min(awake)) | beyond(awake) << 32 | (size.min(workers) as u64) << 48
 }
 
 /// For how long a lookout sleeps if the governor sets no limit, and so says nothing about naps.
@@ -118,11 +122,17 @@ impl Sleep {
             #[cfg(feature = "alternatives")]
             wakes_with_every_push: 0,
             workers,
-            beyond: AtomicU64::new(beyond(workers, limit, workers)),
+            guests: 0,
+            beyond: AtomicU64::new(beyond(workers, 0, limit, workers)),
             counters: Counters::new(),
             sleepers: Sleepers::new(seats),
             parkers: (0..seats).map(|_| CachePadded::new(Parker::new())).collect(),
         }
+    }
+
+    /// The same, but that so many of the workers are guests. The limit is for all.
+    pub(crate) fn with_guests(self, guests: usize) -> Self {
+        Self { guests, ..self }
     }
 
     /// The same, but that every push wakes so many.
@@ -142,15 +152,20 @@ impl Sleep {
         if self.limit.nap == Limit::NONE.nap { USUAL_NAP } else { self.limit.nap }
     }
 
-    /// How many workers may be awake: as many as there are, if nobody has said otherwise.
+    /// How many workers may be awake, beside the guests: as many as there are, if nobody has said otherwise.
     pub(crate) fn size(&self) -> usize {
-        self.workers - (self.beyond.load(Ordering::Relaxed) >> 32) as usize
+        (self.beyond.load(Ordering::Relaxed) >> 48) as usize
     }
 
-    /// From now on so many workers may be awake, or as many as the limit says if that is less. Those who are too many go to sleep when
+    fn beyond_the_size(&self) -> usize {
+        (self.beyond.load(Ordering::Relaxed) >> 32 & 0xFFFF) as usize
+    }
+
+    /// From now on so many workers may be awake, beside the guests, or as many as the limit says if that is less. Those who are too many go to sleep when
     /// they have nothing to do.
     pub(crate) fn resize(&self, size: usize) {
-        self.beyond.store(beyond(self.workers, self.limit, size), Ordering::Relaxed);
+        let beyond = beyond(self.workers, self.guests, self.limit, size);
+        self.beyond.store(beyond, Ordering::Relaxed);
         // Release pairs with the acquire of all who change the counters: who goes by a census that is newer than this sees
         // the new size, and who goes by an older one is seen here (see the README).
         self.counters.touch();
@@ -161,8 +176,8 @@ impl Sleep {
     /// Whether as many are awake as the size allows, and one of those asleep is the lookout: then who sends something wakes
     /// nobody, and who falls asleep leaves it to them.
     fn is_made_up(&self, census: Census) -> bool {
-        let beyond = self.beyond.load(Ordering::Relaxed) >> 32;
-        beyond > 0 && census.has_lookout() && census.asleep() as u64 <= beyond
+        let beyond = self.beyond_the_size();
+        beyond > 0 && census.has_lookout() && census.asleep() <= beyond
     }
 
     /// For who falls asleep, and is counted already: whether it leaves what is sent to those who are awake, and to the lookout.
@@ -172,8 +187,8 @@ impl Sleep {
 
     /// Whether as many workers as the size allows are awake though the calling one, which hunts, is not counted.
     pub(crate) fn is_beyond_the_size(&self) -> bool {
-        let beyond = self.beyond.load(Ordering::Relaxed) >> 32;
-        beyond > 0 && (self.census().asleep() as u64) < beyond
+        let beyond = self.beyond_the_size();
+        beyond > 0 && self.census().asleep() < beyond
     }
 
     /// How many workers do what, a moment ago.

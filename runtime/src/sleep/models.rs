@@ -574,6 +574,40 @@ fn sent_to_fewer(send: impl Fn(&Sleep) + Copy + Send + Sync + 'static) {
     });
 }
 
+/// Of three workers one may be awake, and is stuck. Two things are sent; whoever does the first is stuck in it. If that was the
+/// lookout, the other one, which has left all to it, is woken for the second.
+#[test]
+fn loom_sleep_what_is_sent_when_the_lookout_is_stuck_is_done() {
+    check(2, || {
+        let shared = Arc::new((limited(3, 3), Tasks::new(0)));
+        shared.0.resize(1);
+        let workers = [1, 2].map(|worker| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (sleep, tasks) = &*shared;
+                let mut untouched = false;
+                sleep.begins_to_hunt();
+                while !((untouched || !sleep.is_beyond_the_size()) && tasks.take_one()) {
+                    let slept = sleep.sleep(worker, |rest| {
+                        untouched = tasks.are_left();
+                        let leaves = rest != Rest::Full && sleep.leaves_what_is_sent();
+                        !leaves && tasks.are_left()
+                    });
+                    untouched &= slept == Slept::AsLookout;
+                    thread::yield_now();
+                }
+                sleep.stops_hunting(&Summons::default(), || tasks.are_left());
+            })
+        });
+        let (sleep, tasks) = &*shared;
+        for _ in 0..2 {
+            tasks.add_one();
+            sleep.work_was_sent();
+        }
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}
+
 #[test]
 fn loom_sleep_what_is_sent_to_fewer_is_done() {
     sent_to_fewer(Sleep::work_was_sent);

@@ -60,13 +60,19 @@ pub(crate) unsafe fn carried_from(
     let role = unsafe { job::role(job) };
     let carried = Carried { job, by, region: Arc::clone(region), from };
     match role {
-        // The one says by its own word who it is; the other stands for a job that may not be the one which is pushed with it.
-        Role::Fork | Role::Line => job,
-        Role::Scoped => {
+        // It says by its own word who it is, and has a path of its own if it is metered.
+        Role::Fork => job,
+        Role::Scoped | Role::Interval => {
             // SAFETY: as the caller promises.
             let scope = unsafe { job::scope(job) }.expect("it has that role");
-            // SAFETY: as the caller promises.
-            unsafe { ScopedJob::into_job(scope, move |worker, _| carried.run(worker)) }
+            let run = move |worker: &Worker, _: NonNull<()>| carried.run(worker);
+            if role == Role::Scoped {
+                // SAFETY: as the caller promises.
+                unsafe { ScopedJob::into_job(scope, run) }
+            } else {
+                // SAFETY: as the caller promises.
+                unsafe { ScopedJob::into_job_of_interval(scope, run) }
+            }
         }
         // SAFETY: as the caller promises.
         Role::Other => unsafe { HeapJob::into_job(move |worker| carried.run(worker)) },

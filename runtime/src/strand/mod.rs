@@ -5,17 +5,30 @@
 //! `meter/`.
 
 mod carried;
+mod half;
+mod rendezvous;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 pub(crate) use carried::carried_from;
+pub(crate) use half::{Half, Halves, Joins};
+pub(crate) use rendezvous::{Rendezvous, carried_to};
 
+use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::meter::{Clock, Figures, Meeting, Path, Region};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
+
+/// A strand that was put aside: it waits, or its worker is about something else. Neither its path nor its work grow meanwhile.
+#[derive(Debug)]
+#[must_use = "who puts a strand aside takes it up again"]
+pub(crate) struct Aside<'w> {
+    region: &'w Arc<Region>,
+    half: *const Half<'w>,
+    path: Path,
+}
 
 impl Worker {
     /// Whether it runs a strand.
@@ -25,66 +38,101 @@ impl Worker {
     }
 
     /// The region of the strand that it runs.
+    #[inline]
     pub(crate) fn region(&self) -> Option<&Arc<Region>> {
-        // SAFETY: null, or borrowed by `as_strand` in a frame below the caller's, which sets it to null before it ends; and what is put
-        // aside is not here. (Whoever keeps the reference longer than the strand runs does so in a frame above that one.)
+        // SAFETY: null, or borrowed by a frame below the caller's, or, of a second half, by that of its join, who sets it to null before
+        // it ends; and what is put aside is not here. (Whoever keeps the reference longer than the strand runs does so in a frame above that one.)
         unsafe { self.running().region().as_ref() }
     }
 
     /// The path to this moment of the strand that it runs.
     pub(crate) fn path(&self) -> Option<Path> {
-        self.region().map(|region| self.running().path(region.now()))
+        self.is_metered().then(|| self.running().path(self.running().now()))
     }
 
-    /// Runs `what` as a strand, at the end of a path; returns the path to its own end, too. Whatever this worker runs has been put
-    /// aside.
+    /// Runs `what` as a strand, at the end of a path; returns the path to its own end, too. Whatever this worker runs waits meanwhile.
     pub(crate) fn as_strand<R>(
         &self,
         region: &Arc<Region>,
         from: Path,
         what: impl FnOnce() -> R,
     ) -> (Result<R, Payload>, Path) {
-        self.running().begin(region, from, region.now());
-        self.divert();
-        let result = unwind::halt(what);
-        (result, self.ends_strand(region, region.now()))
+        self.while_aside(|| {
+            self.begins_strand(region, ptr::null(), from);
+            let result = unwind::halt(what);
+            (result, self.ends_strand(region))
+        })
     }
 
-    fn ends_strand(&self, region: &Arc<Region>, now: i64) -> Path {
+    fn begins_strand(&self, region: &Arc<Region>, half: *const Half<'_>, from: Path) {
+        self.running().begin(region, half.cast(), from);
+        self.divert();
+    }
+
+    fn ends_strand(&self, region: &Arc<Region>) -> Path {
         self.divert_no_more();
-        self.running().end(region, self.seat_index(), now)
+        self.running().end(region, self.seat_index())
+    }
+
+    /// Puts the strand aside that it runs, if it does.
+    #[inline]
+    pub(crate) fn put_aside(&self) -> Option<Aside<'_>> {
+        self.region().map(|region| self.put_aside_of(region))
+    }
+
+    #[cold]
+    fn put_aside_of<'w>(&self, region: &'w Arc<Region>) -> Aside<'w> {
+        // What that makes ready comes after the strand.
+        self.payer().pay();
+        let half = self.running().half().cast();
+        Aside { region, half, path: self.ends_strand(region) }
+    }
+
+    /// Goes on with it.
+    #[cold]
+    pub(crate) fn take_up(&self, Aside { region, half, path }: Aside<'_>) {
+        self.begins_strand(region, half, path);
     }
 
     /// Runs `what`, which may run anything and does not unwind, while the strand waits. Its path does not grow meanwhile.
+    #[inline]
     pub(crate) fn while_aside<R>(&self, what: impl FnOnce() -> R) -> R {
-        match self.region() {
-            None => what(),
-            Some(region) => self.while_aside_since(region, region.now(), what),
+        let aside = self.put_aside();
+        let result = what();
+        if let Some(aside) = aside {
+            self.take_up(aside);
         }
+        result
     }
 
-    /// The same; it has waited since then.
-    fn while_aside_since<R>(&self, region: &Arc<Region>, then: i64, what: impl FnOnce() -> R) -> R {
-        let path = self.ends_strand(region, then);
-        let result = what();
-        self.running().begin(region, path, region.now());
-        self.divert();
-        result
+    /// A task has come to its end, if it is the strand that this worker runs, and there may be nobody who waits for it. To be said before
+    /// anybody may learn of it. Returns the path.
+    fn settles(&self, region: &Arc<Region>) -> Path {
+        let now = self.running().now();
+        self.running().settle(region, self.seat_index(), now);
+        let path = self.running().path(now);
+        region.ends(path);
+        path
+    }
+
+    /// A detached task has come to its end. To be said before anybody may learn of it.
+    pub(crate) fn arrives(&self) {
+        if let Some(region) = self.region() {
+            self.settles(region);
+        }
     }
 
     /// A task ends for which others wait at that meeting. To be said before they may learn of it.
     pub(crate) fn arrives_at(&self, meeting: &Meeting) {
         if let Some(region) = self.region() {
-            let now = region.now();
-            self.running().settle(region, self.seat_index(), now);
-            meeting.arrive(self.running().path(now).along(region.burden()));
+            meeting.arrive(self.settles(region).along(region.burden()));
         }
     }
 
     /// The strand has waited for those that have arrived there.
     pub(crate) fn comes_after(&self, meeting: &Meeting) {
-        if let Some((region, latest)) = self.region().zip(meeting.latest()) {
-            let now = region.now();
+        if let Some(latest) = meeting.latest().filter(|_| self.is_metered()) {
+            let now = self.running().now();
             self.running().go_on(self.running().path(now).meet(latest), now);
         }
     }
@@ -97,99 +145,23 @@ impl Worker {
     }
 
     /// Meters `task` as a region of its own, timed by `clock`; or, inside of another one, by that one's clock and from its path on:
-    /// then the other goes on where this one ends.
+    /// then the other goes on where this task has come to.
     pub(crate) fn in_region<R>(
         &self,
         clock: Clock,
         task: impl FnOnce(&Worker) -> R,
     ) -> (Result<R, Payload>, Figures) {
         let seats = self.shared().seats();
-        let Some((outer, from)) = self.region().zip(self.path()) else {
-            return self.run_region(&Arc::new(Region::new(clock, Path::default(), seats)), task);
-        };
-        let region = Arc::new(Region::new(outer.clock(), from, seats));
-        let (result, figures) = self.while_aside(|| self.run_region(&region, task));
-        outer.add_inner(self.seat_index(), &figures);
-        let now = outer.now();
-        let end = Path {
-            span: from.span + figures.path.span,
-            burdened: from.burdened + figures.path.burdened,
-        };
-        self.running().go_on(end, now);
-        (result, figures)
-    }
-
-    fn run_region<R>(
-        &self,
-        region: &Arc<Region>,
-        task: impl FnOnce(&Worker) -> R,
-    ) -> (Result<R, Payload>, Figures) {
-        let (result, path) = self.as_strand(region, region.from(), || task(self));
+        let region = Arc::new(match self.region().zip(self.path()) {
+            None => Region::new(clock, seats),
+            Some((outer, from)) => Region::within(outer, from, seats),
+        });
+        let (result, path) = self.as_strand(&region, region.from(), || task(self));
         region.ends(path);
+        if self.is_metered() {
+            // Not at the region's end: what it has spawned may go on longer, and was not waited for.
+            self.running().go_on(path, self.running().now());
+        }
         (result, region.figures())
-    }
-
-    /// Runs both halves of a join: the first by `first`, the second by `second` if `take_back` finds that nobody has begun it, or else
-    /// by `wait`. The strand forks at the call, and joins at the end.
-    pub(crate) fn fork_and_join<RA, RB>(
-        &self,
-        fork: &Fork<'_>,
-        first: impl FnOnce() -> RA,
-        take_back: impl FnOnce() -> bool,
-        second: impl FnOnce() -> RB,
-        wait: impl FnOnce() -> RB,
-    ) -> (RA, RB) {
-        let first = first();
-        let now = fork.region.now();
-        if !take_back() {
-            let second = self.while_aside_since(fork.region, now, wait);
-            self.comes_after(&fork.end);
-            return (first, second);
-        }
-        let running = self.running();
-        let end_of_first = running.path(now);
-        fork.is_taken_back.store(true, Ordering::Relaxed);
-        running.go_on(fork.second(), now);
-        let second = second();
-        let now = fork.region.now();
-        let end_of_second = running.path(now).along(fork.region.burden());
-        running.go_on(end_of_first.meet(end_of_second), now);
-        (first, second)
-    }
-
-    /// A fork of the strand that runs.
-    pub(crate) fn fork_strand(&self) -> Option<Fork<'_>> {
-        let region = self.region()?;
-        let running = self.running();
-        running.has_forked();
-        let (at, end) = (running.path(region.now()), Meeting::new());
-        Some(Fork { region, at, end, is_taken_back: AtomicBool::new(false) })
-    }
-
-    /// Runs the second half of a join, wherever that is.
-    pub(crate) fn run_second<R>(&self, fork: &Fork<'_>, task: impl FnOnce(&Worker) -> R) -> R {
-        // Relaxed: it is true only for whoever has set it.
-        if fork.is_taken_back.load(Ordering::Relaxed) {
-            return task(self);
-        }
-        let (result, path) = self.as_strand(fork.region, fork.second(), || task(self));
-        fork.end.arrive(path.along(fork.region.burden()));
-        result.unwrap_or_else(|payload| unwind::resume(payload))
-    }
-}
-
-/// A fork of a strand: where its second half begins, and where that has ended.
-#[derive(Debug)]
-pub(crate) struct Fork<'r> {
-    region: &'r Arc<Region>,
-    at: Path,
-    end: Meeting,
-    /// Whether the strand itself runs the second half, as it would run a call.
-    is_taken_back: AtomicBool,
-}
-
-impl Fork<'_> {
-    fn second(&self) -> Path {
-        self.at.along(self.region.burden())
     }
 }

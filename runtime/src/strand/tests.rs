@@ -182,7 +182,7 @@ impl Interpreter<'_> {
 }
 
 fn expected(program: &Program, here: usize, pools: &[Pool; 2]) -> Figures {
-    let burden = Region::new(Clock::Virtual, Path::default(), 1).burden();
+    let burden = Region::new(Clock::Virtual, 1).burden();
     let mut oracle = Interpreter { pools, burden, work: 0, forks: 0, scopes: Vec::new() };
     let path = oracle.go(program, Path::default(), here);
     let (work, forks) = (oracle.work, oracle.forks);

@@ -196,7 +196,6 @@ impl Arrival<'_> {
             std::mem::replace(&mut self.stage, Stage::Over)
             && place.leave().is_ok()
         {
-            drop(place);
             self.barrier.dismiss();
         }
     }

@@ -67,11 +67,11 @@ impl Condvar {
     /// # Examples
     /// See [`Condvar`], and [`notify_all`](Self::notify_all).
     pub async fn wait<'m, T: ?Sized>(&self, guard: MutexGuard<'m, T>) -> MutexGuard<'m, T> {
-        let mutex = guard.mutex();
+        let (mutex, place) = (guard.mutex(), guard.place());
         let mut wait = Wait { condvar: self, stage: Stage::New };
         let mut guard = Some(guard);
         poll_fn(|context| wait.poll(context, || drop(guard.take()))).await;
-        let guard = mutex.lock().await;
+        let guard = mutex.lock_at(place).await;
         wait.stage = Stage::Over;
         guard
     }

@@ -3,10 +3,11 @@
 use std::ptr::NonNull;
 use std::task::Waker;
 
-use super::line::{Oldest, Place, Taking, Verdict, Waiter, Waiters};
+use super::line::{Hold, Oldest, Place, Taking, Verdict, Waiter, Waiters};
 use super::semaphore::{Closed, TryAcquireError};
 use super::word::Word;
 use crate::primitive::{AtomicUsize, Ordering, fence};
+use crate::unwind;
 
 /// The README beside this file has the argument.
 #[derive(Debug)]
@@ -78,9 +79,11 @@ impl Crowd {
     #[must_use]
     pub(super) fn give(&self, permits: usize) -> bool {
         let mut before = self.supply.load(Ordering::Relaxed);
+        // Kept until the end: wakers that panicked while somebody looked go on when the permits are there.
+        let mut hazards = None;
         loop {
             let after = before.wrapping_add(permits * PERMIT);
-            if !self.is_below_the_ceiling(after) {
+            if !self.is_below_the_ceiling(after, &mut hazards) {
                 return false;
             }
             // Release pairs with the acquires of `supply`: what was done under these permits is seen by who takes them.
@@ -96,13 +99,13 @@ impl Crowd {
     }
 
     /// Whether the supply may grow to that: then there are at most `MAX_PERMITS` that nobody has.
-    fn is_below_the_ceiling(&self, supply: usize) -> bool {
+    fn is_below_the_ceiling<'l>(&'l self, supply: usize, hazards: &mut Option<Hold<'l>>) -> bool {
         let is_below = |ceiling: usize| ceiling.wrapping_sub(supply & !CLOSED).cast_signed() >= 0;
         // Relaxed: what has been taken only grows, so an old ceiling is too low if anything.
         if is_below(self.ceiling.load(Ordering::Relaxed)) {
             return true;
         }
-        let taken = self.line.taken(&mut self.line.hold());
+        let taken = self.line.taken(hazards.get_or_insert_with(|| self.line.hold()));
         let ceiling = taken.wrapping_add(Word::MOST_FREE).wrapping_mul(PERMIT);
         self.ceiling.store(ceiling, Ordering::Relaxed);
         is_below(ceiling)
@@ -170,8 +173,12 @@ impl Crowd {
                 Taking::Full => {
                     // One who asks for nothing stands in line, and is served, to make a new place.
                     let mut place = self.line.join(0, Waker::noop());
-                    self.serve();
+                    let served = unwind::halt(|| self.serve());
                     let _ = place.leave();
+                    drop(place);
+                    if let Err(payload) = served {
+                        unwind::resume(payload);
+                    }
                 }
             }
         }

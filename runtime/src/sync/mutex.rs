@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::semaphore::{Acquire, Permit, Semaphore};
+use crate::held::{Hold, Place};
 use crate::primitive::const_unless_loom;
 
 /// A value that one task at a time may use, across `await` if need be.
@@ -87,8 +88,13 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Examples
     /// See [`Mutex`].
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn lock(&self) -> Lock<'_, T> {
-        Lock { mutex: self, permit: self.permit.acquire() }
+        self.lock_at(Place::here())
+    }
+
+    pub(crate) fn lock_at(&self, place: Place) -> Lock<'_, T> {
+        Lock { mutex: self, permit: self.permit.acquire(), place }
     }
 
     /// Takes the lock, if nobody has it or waits for it.
@@ -101,8 +107,10 @@ impl<T: ?Sized> Mutex<T> {
     /// drop(guard);
     /// assert!(number.try_lock().is_some());
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        self.permit.try_acquire().ok().map(|permit| MutexGuard::new(self, permit))
+        let place = Place::here();
+        self.permit.try_acquire().ok().map(|permit| MutexGuard::new(self, permit, place))
     }
 
     /// The value of a mutex that nobody else knows.
@@ -146,16 +154,17 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
 pub struct Lock<'m, T: ?Sized> {
     mutex: &'m Mutex<T>,
     permit: Acquire<'m>,
+    place: Place,
 }
 
 impl<'m, T: ?Sized> Future for Lock<'m, T> {
     type Output = MutexGuard<'m, T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mutex = self.mutex;
+        let (mutex, place) = (self.mutex, self.place);
         Pin::new(&mut self.permit).poll(context).map(|permit| {
             let permit = permit.expect("a mutex does not close its semaphore");
-            MutexGuard::new(mutex, permit)
+            MutexGuard::new(mutex, permit, place)
         })
     }
 }
@@ -190,13 +199,21 @@ pub struct MutexGuard<'m, T: ?Sized> {
     mutex: &'m Mutex<T>,
     /// Unlocks.
     _permit: Permit<'m>,
+    /// For who looks whether a lock is held where it should not be.
+    hold: Hold,
     /// It gives access as a mutable reference does, and is sent and shared as one.
     access: PhantomData<&'m mut T>,
 }
 
 impl<'m, T: ?Sized> MutexGuard<'m, T> {
-    fn new(mutex: &'m Mutex<T>, permit: Permit<'m>) -> Self {
-        Self { mutex, _permit: permit, access: PhantomData }
+    fn new(mutex: &'m Mutex<T>, permit: Permit<'m>, place: Place) -> Self {
+        let hold = Hold::ours("locksley::sync::Mutex", place);
+        Self { mutex, _permit: permit, hold, access: PhantomData }
+    }
+
+    /// Where it was locked.
+    pub(super) fn place(&self) -> Place {
+        self.hold.place()
     }
 
     /// Whose it is.

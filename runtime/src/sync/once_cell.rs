@@ -7,6 +7,7 @@ use std::fmt;
 use std::future::Future;
 
 use super::semaphore::{Permit, Semaphore};
+use crate::held::{Hold, Place};
 use crate::primitive::const_unless_loom;
 
 /// A value that the first task which asks for it makes, while all others wait for that one.
@@ -124,15 +125,19 @@ impl<T> OnceCell<T> {
     ///
     /// # Examples
     /// See [`OnceCell`].
-    pub async fn get_or_init<F, Fut>(&self, make: F) -> &T
+    #[cfg_attr(feature = "held-locks", track_caller)]
+    pub fn get_or_init<F, Fut>(&self, make: F) -> impl Future<Output = &T>
     where
         F: FnOnce() -> Fut,
         Fut: Future<Output = T>,
     {
-        let made = self.get_or_try_init(async || Ok::<_, Infallible>(make().await)).await;
-        match made {
-            Ok(value) => value,
-            Err(never) => match never {},
+        let place = Place::here();
+        async move {
+            let made = self.made_at(place, async || Ok::<_, Infallible>(make().await)).await;
+            match made {
+                Ok(value) => value,
+                Err(never) => match never {},
+            }
         }
     }
 
@@ -155,7 +160,16 @@ impl<T> OnceCell<T> {
     ///     assert_eq!(cell.get_or_try_init(async || "8".parse::<u8>()).await, Ok(&7));
     /// });
     /// ```
-    pub async fn get_or_try_init<E, F, Fut>(&self, make: F) -> Result<&T, E>
+    #[cfg_attr(feature = "held-locks", track_caller)]
+    pub fn get_or_try_init<E, F, Fut>(&self, make: F) -> impl Future<Output = Result<&T, E>>
+    where
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        self.made_at(Place::here(), make)
+    }
+
+    async fn made_at<E, F, Fut>(&self, place: Place, make: F) -> Result<&T, E>
     where
         F: FnOnce() -> Fut,
         Fut: Future<Output = Result<T, E>>,
@@ -166,6 +180,7 @@ impl<T> OnceCell<T> {
         match self.turn.acquire().await {
             // Given back if it fails, panics, or is dropped.
             Ok(turn) => {
+                let _hold = Hold::ours("locksley::sync::OnceCell", place);
                 let value = make().await?;
                 Ok(self.put(value, turn))
             }

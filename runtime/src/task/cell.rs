@@ -12,6 +12,7 @@ use super::header::{Header, Table};
 use super::outcome::{Outcome, Unseen};
 use super::state::State;
 use super::waker;
+use crate::held;
 use crate::job::Job;
 use crate::pool::Shared;
 use crate::unwind::{self, Payload};
@@ -52,6 +53,8 @@ pub(super) enum Ran {
 pub(super) struct TaskCell<F: Future, H> {
     header: Header,
     stage: UnsafeCell<Stage<F>>,
+    /// The locks that the future holds while it waits. Of who runs the task, as the future is.
+    held: held::Context,
     home: PhantomData<fn(H)>,
 }
 
@@ -85,7 +88,8 @@ where
     }
 
     fn allocated(header: Header, stage: Stage<F>) -> NonNull<Header> {
-        let cell = Self { header, stage: UnsafeCell::new(stage), home: PhantomData };
+        let (stage, held) = (UnsafeCell::new(stage), held::Context::new());
+        let cell = Self { header, stage, held, home: PhantomData };
         NonNull::from(Box::leak(Box::new(cell))).cast()
     }
 
@@ -163,7 +167,9 @@ where
         let future = unsafe { Pin::new_unchecked(future) };
         // SAFETY: whoever runs a task has the pool's reference.
         let waker = unsafe { waker::lent(task) };
-        let polled = unwind::halt(|| future.poll(&mut Context::from_waker(&waker)));
+        // SAFETY: the header is the first field of a `Self` that is alive; and whoever runs a task has this, too.
+        let held = unsafe { &(*task.cast::<Self>().as_ptr()).held };
+        let polled = unwind::halt(|| held.within(|| future.poll(&mut Context::from_waker(&waker))));
         if matches!(polled, Ok(Poll::Pending)) {
             return None;
         }

@@ -12,6 +12,7 @@ use super::error::TaskError;
 use super::header::{self, Header};
 use super::outcome::Outcome;
 use super::state::Finished;
+use crate::held::{self, Place, Wait};
 use crate::latch::{AnyLatch, Latch};
 use crate::worker::Worker;
 
@@ -134,7 +135,13 @@ impl<T> Task<T> {
     /// let task = locksley::task::spawn(async { "done" });
     /// assert_eq!(task.join().unwrap(), "done");
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn join(mut self) -> Result<T, TaskError> {
+        let place = Place::here();
+        Worker::with_current(|current| {
+            held::tell(current, Wait::Task, place);
+            current.into_iter().for_each(Worker::has_uncarried);
+        });
         let header = self.header().expect(TAKEN);
         if !header.state.is_finished() {
             header.must_be_of_this_process();

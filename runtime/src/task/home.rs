@@ -78,18 +78,18 @@ where
     let task: NonNull<Header> = job.cast();
     // SAFETY: whoever has its word may run it, and then it has not finished: it has the pool's reference.
     unsafe { task.as_ref() }.ran_at(worker.index());
+    // Whatever it waits for, or does not have to.
+    worker.has_uncarried();
     // SAFETY: the job is the first field of the task whose type `execute` was made for.
     match unsafe { TaskCell::<F, InPool>::run(task, &AtWorker(worker)) } {
-        Ran::Waits => worker.has_uncarried(),
+        Ran::Waits => {}
         // Behind what else there is: a task that wakes itself gives way to all others.
-        Ran::Woken => {
-            worker.has_uncarried();
-            worker.send_to_back(job);
-        }
+        Ran::Woken => worker.send_to_back(job),
         Ran::Finished => {
             let shared = worker.shared();
             // SAFETY: the pool's reference, which is ours.
             unsafe { shared.shelves().take_down(task) };
+            worker.arrives();
             shared.end_task();
         }
     }

@@ -25,16 +25,19 @@ fn a_task_is_one_small_allocation() {
         size_of::<TaskCell<F, InPool>>()
     }
     let word = size_of::<usize>();
+    // Nothing, if nobody looks for locks.
+    let held = size_of::<crate::held::Context>();
     assert_eq!(size_of::<Header>(), WORDS * word);
     let large = [1_u8; 1000];
     let waiting = async move {
         pending::<()>().await;
         large.len() as u8
     };
-    assert_eq!(size(&waiting), WORDS * word + size_of_val(&waiting).next_multiple_of(word));
+    let future = size_of_val(&waiting).next_multiple_of(word);
+    assert_eq!(size(&waiting), WORDS * word + future + held);
     const { assert!(WORDS * 8 <= 200, "the most that a waiting task may take") };
     // One without any state: its outcome takes the place.
-    assert_eq!(size(&async {}), (WORDS + 2) * word);
+    assert_eq!(size(&async {}), (WORDS + 2) * word + held);
     assert_eq!(size_of::<Task<[u8; 1000]>>(), word);
 }
 

@@ -5,8 +5,10 @@
 pub(crate) mod seen;
 
 use std::any::Any;
+use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::Duration;
@@ -121,6 +123,19 @@ pub(crate) fn pools() -> impl Iterator<Item = Pool> {
 pub(crate) fn message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)")
+}
+
+/// What `what` returns, on a thread of its own. If that hangs, the test fails, and the thread is left behind.
+pub(crate) fn in_time<R: Send + 'static>(what: impl FnOnce() -> R + Send + 'static) -> R {
+    let (sender, receiver) = channel();
+    let thread = std::thread::spawn(move || drop(sender.send(what())));
+    match receiver.recv_timeout(Duration::from_secs(20)) {
+        Ok(result) => result,
+        Err(RecvTimeoutError::Timeout) => panic!("it hangs"),
+        Err(RecvTimeoutError::Disconnected) => {
+            resume_unwind(thread.join().expect_err("it panicked"))
+        }
+    }
 }
 
 struct Unpark(Thread);

@@ -28,6 +28,27 @@ pub(super) fn relax_rows(now: &[f64], next: &mut [f64], first: usize, plate: &Pl
     }
 }
 
+/// Computes `next` from `now` and from the rows above and below the strip; where there is none, the strip ends at the
+/// plate's edge.
+pub(super) fn relax_strip(
+    now: &[f64],
+    next: &mut [f64],
+    above: Option<&[f64]>,
+    below: Option<&[f64]>,
+    columns: usize,
+) {
+    let rows = now.len() / columns;
+    let row = |index: usize| &now[index * columns..][..columns];
+    for (index, out) in next.chunks_exact_mut(columns).enumerate() {
+        let up = if index > 0 { Some(row(index - 1)) } else { above };
+        let down = if index + 1 < rows { Some(row(index + 1)) } else { below };
+        match (up, down) {
+            (Some(up), Some(down)) => relax_row(up, row(index), down, out),
+            _ => out.copy_from_slice(row(index)),
+        }
+    }
+}
+
 /// Computes the row `out` from the rows above, at and below it; its two ends are edge.
 ///
 /// Never inlined, so that all versions execute the same code.

@@ -3,6 +3,7 @@
 //! everything, so a step is one phase: short phases punish whoever balances badly, large grids test the memory.
 
 mod check;
+mod intervals;
 mod kernel;
 mod locksley;
 mod rayon;
@@ -10,6 +11,8 @@ mod serial;
 mod static_partition;
 
 use std::time::Duration;
+
+use ::locksley::intervals::Root;
 
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
@@ -40,6 +43,10 @@ impl App for Heat {
     }
 
     fn has_static(&self) -> bool {
+        true
+    }
+
+    fn has_intervals(&self) -> bool {
         true
     }
 
@@ -112,6 +119,11 @@ impl Instance for Heating {
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
         pool.run(|worker| locksley::spread(worker, &mut self.grids, &self.plate));
+    }
+
+    fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {
+        intervals::spread(|| Root::new("heat").on(pool), &mut self.grids, &self.plate);
+        Some(())
     }
 
     fn rayon(&mut self, pool: &::rayon::ThreadPool) {

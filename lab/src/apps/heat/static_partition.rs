@@ -9,7 +9,7 @@ use std::mem;
 use std::sync::{Barrier, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::kernel::relax_row;
+use super::kernel::relax_strip;
 use super::{Grids, Plate};
 use crate::runtimes::Team;
 
@@ -89,26 +89,5 @@ fn steps(strip: Strip<'_>, published: &Published, plate: &Plate, barrier: &Barri
             columns,
         );
         mem::swap(&mut now, &mut next);
-    }
-}
-
-/// Computes `next` from `now` and from the rows above and below the strip; where there is none, the strip ends at the
-/// plate's edge.
-fn relax_strip(
-    now: &[f64],
-    next: &mut [f64],
-    above: Option<&[f64]>,
-    below: Option<&[f64]>,
-    columns: usize,
-) {
-    let rows = now.len() / columns;
-    let row = |index: usize| &now[index * columns..][..columns];
-    for (index, out) in next.chunks_exact_mut(columns).enumerate() {
-        let up = if index > 0 { Some(row(index - 1)) } else { above };
-        let down = if index + 1 < rows { Some(row(index + 1)) } else { below };
-        match (up, down) {
-            (Some(up), Some(down)) => relax_row(up, row(index), down, out),
-            _ => out.copy_from_slice(row(index)),
-        }
     }
 }

@@ -10,6 +10,7 @@
 //! ```
 
 mod check;
+mod intervals;
 mod kernel;
 mod locksley;
 mod rayon;
@@ -17,6 +18,8 @@ mod serial;
 mod static_partition;
 
 use std::time::Duration;
+
+use ::locksley::intervals::Root;
 
 use super::blocks::{self, Block, SIDE, layout};
 use super::{App, Instance, Problem, size};
@@ -48,6 +51,10 @@ impl App for Lu {
     }
 
     fn has_static(&self) -> bool {
+        true
+    }
+
+    fn has_intervals(&self) -> bool {
         true
     }
 
@@ -113,6 +120,11 @@ impl Instance for Factoring {
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
         pool.run(|worker| locksley::factor(worker, &mut self.factors));
+    }
+
+    fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {
+        intervals::factor(|| Root::new("lu").on(pool), &mut self.factors);
+        Some(())
     }
 
     fn rayon(&mut self, pool: &::rayon::ThreadPool) {

@@ -2,6 +2,7 @@
 //! merging are divided, so the critical path is short.
 
 mod check;
+mod intervals;
 mod kernel;
 mod locksley;
 mod rayon;
@@ -33,6 +34,10 @@ impl App for Msort {
 
     fn quick_size(&self) -> &'static str {
         "1M"
+    }
+
+    fn has_intervals(&self) -> bool {
+        true
     }
 
     fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
@@ -99,6 +104,11 @@ impl Instance for Sorting {
         pool.run(|worker| {
             locksley::sort(worker, &mut self.data, &mut self.scratch, split::Into::Data)
         });
+    }
+
+    fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {
+        pool.run(|_| intervals::sort(&mut self.data, &mut self.scratch, split::Into::Data));
+        Some(())
     }
 
     fn rayon(&mut self, pool: &::rayon::ThreadPool) {

@@ -4,9 +4,13 @@ use crate::apps;
 use crate::fault::{Fault, Outcome};
 use crate::record::{Input, Plan, RoundsPlan};
 use crate::rounds::Round;
+use crate::runtimes::{self, Model};
 
 /// The name of the co-run unit among the applications of this experiment.
 pub const ROUNDS: &str = "rounds";
+
+/// Stands for all applications of the laboratory, and rounds: those that have no input here are taken at sizes of their own.
+pub const ALL: &str = "all";
 
 /// The runtimes in the order in which they take their turns.
 const RUNTIMES: [&str; 4] = ["static", "locksley", "locksley-awake", "rayon"];
@@ -67,14 +71,15 @@ const QUICK_WORKERS: [usize; 6] = [1, 2, 3, 4, 8, 32];
 
 /// The plan for a machine with `processors`, for the applications named, or for all where none is.
 pub fn plan(quick: bool, seed: u64, only: &[String], processors: usize) -> Outcome<Plan> {
-    for name in only.iter().filter(|name| *name != ROUNDS) {
+    let all = only.iter().any(|name| name == ALL);
+    for name in only.iter().filter(|name| ![ROUNDS, ALL].contains(&name.as_str())) {
         apps::find(name)?;
-        if !CHOICES.iter().any(|choice| choice.app == name) {
-            return Err(Fault::input(format!("cliff has no input for {name}")));
+        if !has_input(name) {
+            return Err(Fault::input(format!("cliff has no input for {name}, but in '{ALL}'")));
         }
     }
-    let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
-    let inputs = CHOICES
+    let wanted = |name: &str| all || only.is_empty() || only.iter().any(|only| only == name);
+    let mut inputs = CHOICES
         .iter()
         .filter(|choice| wanted(choice.app))
         .filter_map(|choice| {
@@ -86,6 +91,11 @@ pub fn plan(quick: bool, seed: u64, only: &[String], processors: usize) -> Outco
             })
         })
         .collect::<Vec<_>>();
+    for app in apps::ALL.iter().filter(|app| all && !has_input(app.name())) {
+        let size = if quick { app.quick_size() } else { app.paper_size() };
+        let (app, shows) = (app.name().to_owned(), app.about().to_owned());
+        inputs.push(Input { app, size: size.to_owned(), shows });
+    }
     for input in &inputs {
         apps::problem(apps::find(&input.app)?, &input.size)?;
     }
@@ -101,6 +111,33 @@ pub fn plan(quick: bool, seed: u64, only: &[String], processors: usize) -> Outco
         rounds: wanted(ROUNDS)
             .then_some(RoundsPlan { round: ROUND, seconds: if quick { 0.1 } else { 1.0 } }),
     })
+}
+
+fn has_input(app: &str) -> bool {
+    CHOICES.iter().any(|choice| choice.app == app)
+}
+
+/// The plan with other runtimes, where any are named, and with other numbers of workers, where there are any; 1 is always among
+/// them, since all ratios are to that.
+pub fn instead(mut plan: Plan, names: &[String], workers: &[usize]) -> Outcome<Plan> {
+    if !names.is_empty() {
+        plan.runtimes.clear();
+    }
+    for name in names {
+        if runtimes::find(name)?.model == Model::Serial {
+            return Err(Fault::input(format!("cliff measures '{name}' in any case")));
+        }
+        if !plan.runtimes.contains(name) {
+            plan.runtimes.push(name.clone());
+        }
+    }
+    if !workers.is_empty() {
+        plan.workers = vec![1];
+        plan.workers.extend(workers);
+        plan.workers.sort_unstable();
+        plan.workers.dedup();
+    }
+    Ok(plan)
 }
 
 /// The papers' numbers, and on a machine for which these say nothing, its own: as many workers as processors, one more,

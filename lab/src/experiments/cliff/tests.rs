@@ -196,6 +196,27 @@ fn plans_name_what_they_measure() {
     assert!(plan::plan(true, 1, &["nothing".to_owned()], 2).is_err());
 }
 
+#[test]
+fn plans_can_be_of_all_applications_and_of_other_runtimes() {
+    let all = |quick| plan::plan(quick, 1, &[plan::ALL.to_owned()], 2).unwrap();
+    for plan in [all(true), all(false)] {
+        for app in apps::ALL {
+            assert!(plan.inputs.iter().any(|input| input.app == app.name()), "{}", app.name());
+        }
+        assert!(plan.rounds.is_some());
+    }
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    let below = names(&["locksley", "locksley-below", "locksley"]);
+    let plan = plan::instead(all(true), &below, &[8, 2, 8]).unwrap();
+    assert_eq!(plan.runtimes, below[..2]);
+    assert_eq!(plan.workers, [1, 2, 8]);
+    let same = plan::instead(all(true), &[], &[]).unwrap();
+    assert_eq!((same.runtimes, same.workers), (all(true).runtimes, all(true).workers));
+    for wrong in ["serial", "nothing"] {
+        assert!(plan::instead(all(true), &names(&[wrong]), &[]).is_err(), "{wrong}");
+    }
+}
+
 /// An application that comes to the laboratory does not come to this experiment, and is not left out silently either.
 #[test]
 fn plans_have_hoods_applications_and_no_others() {

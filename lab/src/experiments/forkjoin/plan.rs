@@ -13,7 +13,7 @@ pub const PLAIN: &str = "serial-plain";
 /// The workers of a stuck owner's pool: it, and one that could help.
 pub const STUCK_WORKERS: usize = 2;
 
-/// Between these sizes of fib, instructions are counted: they differ by 346,000 forks, and starting up cancels.
+/// Between these sizes of fib, instructions are counted: they differ by 289,000 forks, and starting up cancels.
 const INSTRUCTIONS: [u32; 2] = [22, 27];
 
 /// What the command line may choose.

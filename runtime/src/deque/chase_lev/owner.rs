@@ -1,6 +1,7 @@
 //! The owner's side of the deque: open or closed.
 
 use std::cell::{Cell, OnceCell};
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -213,7 +214,7 @@ impl<T> ChaseLevOwner<T> {
             }
             self.open();
         }
-        // Pairs with the fence in `steal_oldest`: either the thief sees that `bottom` was lowered, or we see the age
+        // Pairs with the fence in `steal_oldest_if`: either the thief sees that `bottom` was lowered, or we see the age
         // that it changed.
         fence(Ordering::SeqCst);
         let age = shared.age();
@@ -238,6 +239,24 @@ impl<T> ChaseLevOwner<T> {
         let newest = self.owners().bottom.load(Ordering::Relaxed) - 1;
         self.owners().bottom.store(newest, Ordering::Relaxed);
         self.item(newest)
+    }
+
+    /// Has all items count as stolen, though no thief has them, and opens the deque. Returns where they were. The caller is the only thread.
+    pub(crate) fn lose_all(&self) -> Range<i64> {
+        self.open();
+        let bottom = self.end();
+        let age = self.shared.age();
+        let items = age.items_below(bottom).max(0);
+        if items > 0 {
+            let lost = self.shared.exchange_age(age, age.with_all_taken(bottom));
+            debug_assert!(lost, "there is no thief");
+        }
+        bottom - items..bottom
+    }
+
+    /// What [`lose_all`](Self::lose_all) has found. Where it was it lies until the second push after that.
+    pub(crate) fn lost(&self, indices: Range<i64>) -> impl Iterator<Item = NonNull<T>> {
+        indices.filter_map(|index| self.item(index))
     }
 
     fn see_oldest(&self, oldest: i64) {

@@ -49,22 +49,9 @@ impl<T> ChaseLevThief<T> {
         })
     }
 
-    /// Opens a deque whose owner was asked and has not answered. A heavy barrier has been made since
-    /// [`ask`](Self::ask), and that worked: otherwise what the owner does next is not safe from thieves.
-    pub(crate) fn open(&self, closed: Closed) {
-        // If it fails, somebody else has opened it.
-        let _ = self.shared.exchange_age(closed.0, closed.0.turned());
-    }
-}
-
-impl<T> Clone for ChaseLevThief<T> {
-    fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared) }
-    }
-}
-
-impl<T> Thief<T> for ChaseLevThief<T> {
-    fn steal_oldest(&self) -> Steal<T> {
+    /// As [`steal_oldest`](Thief::steal_oldest), if the item is wanted when it has been seen to be the oldest: whatever the owner
+    /// did before it pushed the item is seen then. One that is not wanted counts as lost.
+    pub(crate) fn steal_oldest_if(&self, is_wanted: impl FnOnce() -> bool) -> Steal<T> {
         let shared = &*self.shared;
         let age = shared.age();
         if age.is_closed() {
@@ -86,16 +73,37 @@ impl<T> Thief<T> for ChaseLevThief<T> {
         let Some(item) = shared.buffer().get(age.oldest_index()) else {
             return Steal::Lost; // a slot of a ring that was replaced before it was ever used: others have moved on
         };
-        if shared.exchange_age(age, age.with_oldest_taken()) {
+        // If the age has not changed, this item has been the oldest all the time.
+        if is_wanted() && shared.exchange_age(age, age.with_oldest_taken()) {
             Steal::Taken(item)
         } else {
             Steal::Lost
         }
     }
 
+    /// Opens a deque whose owner was asked and has not answered. A heavy barrier has been made since
+    /// [`ask`](Self::ask), and that worked: otherwise what the owner does next is not safe from thieves.
+    pub(crate) fn open(&self, closed: Closed) {
+        // If it fails, somebody else has opened it.
+        let _ = self.shared.exchange_age(closed.0, closed.0.turned());
+    }
+}
+
+impl<T> Clone for ChaseLevThief<T> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<T> Thief<T> for ChaseLevThief<T> {
+    #[inline]
+    fn steal_oldest(&self) -> Steal<T> {
+        self.steal_oldest_if(|| true)
+    }
+
     fn is_empty(&self) -> bool {
         let age = self.shared.age();
-        fence(Ordering::SeqCst); // as in `steal_oldest`
+        fence(Ordering::SeqCst); // as in `steal_oldest_if`
         age.items_below(self.shared.owners.bottom.load(Ordering::Acquire)) <= 0
     }
 

@@ -11,6 +11,7 @@ use super::ring::Ring;
 use super::{Channel, Core, follow};
 use crate::kahn::error::Failure;
 use crate::kahn::graph::Graph;
+use crate::kahn::stack::{self, Over};
 use crate::kahn::wait::Need;
 use crate::primitive::{Ordering, fence};
 
@@ -82,6 +83,52 @@ impl<T> Receiver<T> {
     /// See [`Sender::send`](super::Sender::send).
     pub fn recv(&mut self) -> Recv<'_, T> {
         Recv { receiver: self, since: None }
+    }
+
+    /// Receives the next message in a process on a [stack of its own](crate::kahn::Network::process_on_stack). Waits as long as there is none.
+    /// `None` once the sender has been dropped, and all was received.
+    ///
+    /// # Errors
+    /// [`Over`], if it has to wait and the network has failed.
+    ///
+    /// # Panics
+    /// As [`Sender::send_blocking`](super::Sender::send_blocking).
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, kahn::{Network, NetworkError}};
+    ///
+    /// let mut network = Network::new();
+    /// let (numbers, all) = network.channel("numbers", 4);
+    /// network.process("count", numbers, async |mut numbers| {
+    ///     for n in 1..=100_u32 {
+    ///         numbers.send(n).await;
+    ///     }
+    /// });
+    /// let sum = network.process_on_stack("sum", all, |mut all| {
+    ///     let mut sum = 0;
+    ///     while let Some(n) = all.recv_blocking()? {
+    ///         sum += n;
+    ///     }
+    ///     Ok::<_, locksley::kahn::Over>(sum)
+    /// });
+    /// match network.run(&Pool::new(2)?) {
+    ///     Ok(_) => assert_eq!(sum.take(), Some(Ok(5050))),
+    ///     Err(NetworkError::NoStack { .. }) => {} // on systems that have none
+    ///     Err(error) => return Err(error.into()),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn recv_blocking(&mut self) -> Result<Option<T>, Over> {
+        let found = if self.head == self.seen {
+            let graph = Arc::clone(&self.graph);
+            stack::wait(&graph, self.owner, self.recv())?
+        } else {
+            Some(self.take())
+        };
+        // What the process waits for next may be nothing of the network's, and nobody would look after the sender then.
+        self.graph.process(self.owner).pay_at_a_pause(&self.graph);
+        Ok(found)
     }
 
     fn core(&self) -> &Core {

@@ -10,6 +10,7 @@ use std::time::Instant;
 use super::ring::Ring;
 use super::{Channel, Core};
 use crate::kahn::graph::Graph;
+use crate::kahn::stack::{self, Over};
 use crate::kahn::wait::Need;
 use crate::primitive::{Ordering, fence};
 
@@ -88,6 +89,26 @@ impl<T> Sender<T> {
     /// ```
     pub fn send(&mut self, message: T) -> Send<'_, T> {
         Send { sender: self, message: Some(message), since: None, has_given_way: false }
+    }
+
+    /// Sends a message from a process on a [stack of its own](crate::kahn::Network::process_on_stack). Waits as long as the channel is full, and
+    /// is otherwise as [`send`](Self::send).
+    ///
+    /// # Errors
+    /// [`Over`], if it has to wait and the network has failed. Then the message is dropped.
+    ///
+    /// # Panics
+    /// If it would have to wait and is not called by the process that it belongs to, on its own stack.
+    ///
+    /// # Examples
+    /// See [`Network::process_on_stack`](crate::kahn::Network::process_on_stack).
+    pub fn send_blocking(&mut self, message: T) -> Result<(), Over> {
+        if self.tail != self.most {
+            self.put(message);
+            return Ok(());
+        }
+        let graph = Arc::clone(&self.graph);
+        stack::wait(&graph, self.owner, self.send(message))
     }
 
     fn core(&self) -> &Core {

@@ -4,9 +4,8 @@ mod dot;
 mod layers;
 mod svg;
 
-use std::time::Duration;
-
 use super::report::{ChannelReport, ProcessReport, Report};
+use crate::drawing::time;
 
 impl Report {
     /// The network as a graph in the language of Graphviz: an edge for each channel, with its traffic, and what was
@@ -74,24 +73,6 @@ fn channel_lines(channel: &ChannelReport) -> Vec<String> {
         lines.push(format!("waited: {} full, {} empty", time(sender), time(receiver)));
     }
     lines
-}
-
-/// A time with three digits.
-fn time(time: Duration) -> String {
-    let seconds = time.as_secs_f64();
-    let (number, unit) = match seconds {
-        s if s >= 1.0 => (s, "s"),
-        s if s >= 1e-3 => (s * 1e3, "ms"),
-        s => (s * 1e6, "µs"),
-    };
-    let digits = if number >= 100.0 {
-        0
-    } else if number >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{number:.digits$} {unit}")
 }
 
 #[cfg(all(test, not(loom)))]

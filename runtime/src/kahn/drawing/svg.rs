@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::{channel_lines, layers, process_lines};
+use crate::drawing::{escaped, svg_head};
 use crate::kahn::report::{ChannelReport, Report};
 
 /// In pixels.
@@ -24,10 +25,7 @@ pub(super) fn of(report: &Report) -> String {
         last(|place| place.0) * ACROSS + WIDTH + 2.0 * MARGIN,
         last(|place| place.1) * DOWN + HEIGHT + 2.0 * MARGIN + 40.0,
     );
-    let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"11\">\n"
-    );
+    let mut text = svg_head(width, height, 11);
     let corner = |process: usize| {
         let (layer, place) = places[process];
         (MARGIN + layer as f64 * ACROSS, MARGIN + place as f64 * DOWN)
@@ -97,19 +95,4 @@ fn draw_lines(text: &mut String, lines: &[String], x: f64, y: f64) {
             escaped(line)
         );
     }
-}
-
-fn escaped(line: &str) -> String {
-    let mut escaped = String::with_capacity(line.len());
-    for letter in line.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            // XML has no other control characters.
-            letter if letter.is_control() => escaped.push(' '),
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
 }

@@ -1,9 +1,6 @@
 //! Layers, labels, and names that need escaping.
 
-use std::time::Duration;
-
 use super::layers::places;
-use super::time;
 use crate::Pool;
 use crate::kahn::Network;
 
@@ -31,19 +28,6 @@ fn a_ring_and_one_that_sends_to_itself_have_layers() {
     assert_eq!(places(3, &[(0, 1), (1, 2), (2, 0)]), [(0, 0), (1, 0), (2, 0)]);
     assert_eq!(places(2, &[(0, 0), (1, 1)]), [(0, 0), (0, 1)]);
     assert_eq!(places(0, &[]), []);
-}
-
-#[test]
-fn times_have_three_digits() {
-    let cases = [
-        (1_500, "1.50 µs"),
-        (12_345_678, "12.3 ms"),
-        (999_000_000, "999 ms"),
-        (2_000_000_000, "2.00 s"),
-    ];
-    for (nanos, text) in cases {
-        assert_eq!(time(Duration::from_nanos(nanos)), text);
-    }
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod affinity;
 #[cfg(not(loom))]
 mod barrier;
 mod clock;
+#[cfg(target_arch = "x86_64")]
+mod counter;
 mod delay;
 mod exit;
 mod fork;
@@ -27,6 +29,8 @@ pub(super) use barrier::probe as probe_heavy_barrier;
 pub(crate) use barrier::{heavy_barrier, works as heavy_barrier_works};
 pub(super) use clock::probe as probe_thread_clock;
 pub(crate) use clock::{ThreadClock, process_time};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use counter::trusts_counter;
 pub(crate) use delay::ThreadDelay;
 pub(crate) use exit::at_exit;
 pub(crate) use fork::{generation, watch_for_forks};

@@ -190,10 +190,17 @@ mod tests {
         }
         std::thread::spawn(|| {
             let ring = SwitchRing::of_this_thread().unwrap();
+            let began = Instant::now();
             for least in 1..100 {
-                std::thread::sleep(Duration::from_micros(10));
-                // More, where somebody else wanted the processor.
-                assert!(ring.completed() >= least, "{} of {least}", ring.completed());
+                // More, where somebody else wanted the processor; none, where a sleep was over before it had begun.
+                while ring.completed() < least {
+                    assert!(
+                        began.elapsed() < Duration::from_secs(10),
+                        "{} of {least}",
+                        ring.completed()
+                    );
+                    std::thread::sleep(Duration::from_micros(10));
+                }
             }
         })
         .join()

@@ -15,9 +15,9 @@ use std::fmt;
 use std::ptr::{self, NonNull};
 
 use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, const_unless_loom};
-use hold::Hold;
 use waiter::{Next, Phase};
 
+pub(super) use hold::Hold;
 pub(super) use place::Place;
 pub(super) use waiter::{Verdict, Waiter};
 

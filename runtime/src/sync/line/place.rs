@@ -75,13 +75,14 @@ impl Drop for Place<'_> {
         // Whoever uses a line leaves it before this, to pass on what it was given.
         debug_assert!(waiter.phase() != Phase::Waiting);
         let _ = waiter.leave();
-        waiter.discard_waker();
+        let waker = waiter.take_last_waker();
         let left = matches!(waiter.phase(), Phase::Left | Phase::Swept);
         // SAFETY: this was an owner, and is gone.
         unsafe { Waiter::let_go(self.waiter) };
         if left {
             self.line.note_left();
         }
+        drop(waker);
     }
 }
 

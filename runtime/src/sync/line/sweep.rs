@@ -24,7 +24,8 @@ impl Waiters {
         self.sweep_at.store(stay.max(LEAST), Ordering::Relaxed);
     }
 
-    /// Takes out those who have left, except for the newest place. Returns how many it saw stay.
+    /// Takes out those who have left, except for the newest place, and the first if something was taken at the one before without
+    /// waiting. Returns how many it saw stay.
     fn sweep(&self) -> usize {
         let mut hazards = self.hold();
         'from_the_head: loop {
@@ -49,7 +50,12 @@ impl Waiters {
                 }
                 // SAFETY: announced before it could leave: `before`, which comes first, was not leaving then.
                 let waiter = unsafe { &*next };
-                if waiter.phase() == Phase::Left && waiter.has_successor() {
+                // The oldest may have left since we looked at it. If it alone knows what was taken at the head, it is left to
+                // those who pass by.
+                if waiter.phase() == Phase::Left
+                    && waiter.has_successor()
+                    && waiter.passed_before() == 0
+                {
                     waiter.claim(Phase::Swept);
                 }
                 if waiter.phase() == Phase::Swept {

@@ -182,11 +182,12 @@ impl Waiter {
     /// The caller is both owners, and does not touch it afterwards.
     pub(in crate::sync) unsafe fn withdraw_alone(this: NonNull<Self>) {
         // SAFETY: alive, since the caller is an owner of it.
-        unsafe { this.as_ref() }.discard_waker();
+        let waker = unsafe { this.as_ref() }.take_last_waker();
         // SAFETY: as the caller promises.
         unsafe { Self::let_go(this) };
         // SAFETY: as the caller promises: that was the other share.
         unsafe { Self::let_go(this) };
+        drop(waker);
     }
 
     /// Lets go of one that was alone, for the future that has got what it waited for, or has left the line.
@@ -195,9 +196,10 @@ impl Waiter {
     /// The caller is the future's owner, and does not touch it afterwards.
     pub(in crate::sync) unsafe fn done_alone(this: NonNull<Self>) {
         // SAFETY: alive, since the caller is an owner of it.
-        unsafe { this.as_ref() }.discard_waker();
+        let waker = unsafe { this.as_ref() }.take_last_waker();
         // SAFETY: as the caller promises.
         unsafe { Self::let_go(this) };
+        drop(waker);
     }
 
     /// One owner lets go.
@@ -249,9 +251,16 @@ impl Waiter {
         self.passed_before.store(passed, Ordering::Relaxed);
     }
 
+    /// What was taken at the place before without waiting. Other than 0 it is only where that was the line's head when this was
+    /// linked; so this comes next to be passed.
+    pub(super) fn passed_before(&self) -> usize {
+        // Relaxed: published by linking, which whoever has come here along the line has seen.
+        self.passed_before.load(Ordering::Relaxed)
+    }
+
     /// All that has been taken before `self`, if `before` is the place before it, and the line's head.
     pub(super) fn taken_after(&self, before: &Waiter) -> usize {
-        before.taken_up_to().wrapping_add(self.passed_before.load(Ordering::Relaxed))
+        before.taken_up_to().wrapping_add(self.passed_before())
     }
 
     /// Notes it. Whoever does notes the same.
@@ -278,14 +287,10 @@ impl Waiter {
         self.stop_waiting(|state| decided | state & WAKER).is_ok()
     }
 
-    /// Does not wait any longer, unless it was decided before.
+    /// Does not wait any longer, unless it was decided before. The waker stays where it is, for nobody but the future to touch,
+    /// until [`take_last_waker`](Self::take_last_waker): its destructor may panic, and what is to be done comes first.
     pub(super) fn leave(&self) -> Result<(), Verdict> {
-        let state = self.stop_waiting(|_| LEFT)?;
-        if state & WAKER != 0 {
-            // SAFETY: we took the flag out.
-            drop(unsafe { self.take_waker() });
-        }
-        Ok(())
+        self.stop_waiting(|_| LEFT).map(drop)
     }
 
     fn stop_waiting(&self, then: impl Fn(usize) -> usize) -> Result<usize, Verdict> {
@@ -386,11 +391,16 @@ impl Waiter {
         }
     }
 
-    /// For the future, when it goes: a waker that nobody took is of no use any more.
-    pub(super) fn discard_waker(&self) {
+    /// For the future, when it goes: a waker that nobody took, which is of no use any more. To be dropped when all else is done,
+    /// since its destructor may panic.
+    #[must_use]
+    pub(super) fn take_last_waker(&self) -> Option<Waker> {
         let state = self.state.load(Ordering::Acquire);
-        if state & WAKER != 0 {
-            drop(self.withdraw(state));
+        match phase(state) {
+            // SAFETY: who left took the flag out, if it was there, and was the future.
+            Phase::Left | Phase::Passed | Phase::Swept => unsafe { self.take_waker() },
+            Phase::Waiting | Phase::Decided(_) if state & WAKER != 0 => self.withdraw(state),
+            Phase::Waiting | Phase::Decided(_) => None,
         }
     }
 

@@ -8,6 +8,7 @@ mod once_cell;
 mod polled;
 mod semaphore;
 mod stall;
+mod wakers;
 
 /// A small generator for choices (splitmix64, Steele, Lea and Flood 2014).
 struct Choices(u64);

@@ -11,7 +11,7 @@ use crate::sync::{Barrier, Condvar, JoinCounter, Mutex, OnceCell, Permit, Semaph
 
 /// Holds a thread in `operation` at its first, second, ... step, with a new world each time. `others` do their part
 /// meanwhile, and `after` checks the end. `operation` gives back what it has made, so that it is not dropped on the way.
-fn hold_at_each_step<W, M>(
+pub(super) fn hold_at_each_step<W, M>(
     least: usize,
     world: impl Fn() -> W,
     operation: impl Fn(&W) -> M + Sync,

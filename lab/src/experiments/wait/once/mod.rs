@@ -7,7 +7,7 @@
 mod fork;
 mod local;
 mod locksley;
-pub(super) mod memory;
+pub(in crate::experiments) mod memory;
 mod ping_pong;
 mod runtime;
 mod smol;
@@ -17,6 +17,7 @@ mod tokio;
 mod waiting;
 
 pub use local::{LOCAL, Local};
+pub(in crate::experiments) use ping_pong::place;
 pub use subject::{Kind, Subject};
 
 use serde::{Deserialize, Serialize};

@@ -76,7 +76,7 @@ async fn receive<P: Permits>(table: Arc<Table<P>>, rounds: u64) {
 }
 
 /// A number that this thread has for itself.
-fn place() -> usize {
+pub(in crate::experiments) fn place() -> usize {
     thread_local! {
         static PLACE: u8 = const { 0 };
     }

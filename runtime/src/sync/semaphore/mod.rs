@@ -1,16 +1,20 @@
 //! A semaphore whose queue nobody can block.
 
-use std::error::Error;
+mod acquire;
+mod error;
+mod permit;
+
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::ptr::NonNull;
-use std::task::{Context, Poll, Waker};
 
 use super::crowd::Crowd;
-use super::line::{Place, Verdict, Waiter};
+use super::line::Waiter;
 use super::word::Word;
 use crate::primitive::{AtomicPtr, Ordering, const_unless_loom};
+
+pub use acquire::Acquire;
+pub use error::{Closed, TryAcquireError};
+pub use permit::Permit;
 
 /// Permits that are taken and given back; who finds too few waits in line.
 ///
@@ -115,7 +119,7 @@ impl Semaphore {
     /// ```
     pub fn acquire_many(&self, permits: usize) -> Acquire<'_> {
         assert!(permits <= Self::MAX_PERMITS, "{TOO_MANY}");
-        Acquire { semaphore: self, permits, stage: Stage::New }
+        Acquire::new(self, permits)
     }
 
     /// Takes a permit, if there is one and nobody waits.
@@ -158,7 +162,7 @@ impl Semaphore {
     pub fn try_acquire_many(&self, permits: usize) -> Result<Permit<'_>, TryAcquireError> {
         assert!(permits <= Self::MAX_PERMITS, "{TOO_MANY}");
         self.try_take(permits)?;
-        Ok(Permit { semaphore: self, permits })
+        Ok(Permit::new(self, permits))
     }
 
     /// Adds permits, which need not have been taken before.
@@ -280,42 +284,6 @@ impl Semaphore {
         }
     }
 
-    /// Takes so many permits, or stands in line for them.
-    fn take_or_join(&self, permits: usize, waker: &Waker) -> Stage<'_> {
-        let mut now = self.load();
-        let mut made = Unused(None);
-        loop {
-            let then = match Word::of(now) {
-                Word::Free { is_closed: true, .. } => return Stage::Decided(Verdict::Dismissed),
-                Word::Free { permits: there, .. } if permits <= there => {
-                    Word::Free { permits: there - permits, is_closed: false }
-                }
-                Word::Free { permits: there, .. } if permits - there <= Word::MOST_MISSING => {
-                    let waiter = made.get_or_make(permits, waker);
-                    Word::Alone { waiter, missing: permits - there, has_some: there > 0 }
-                }
-                _ => {
-                    let crowd = self.crowd();
-                    return match crowd.try_take(permits) {
-                        Ok(()) => Stage::Decided(Verdict::Granted),
-                        Err(TryAcquireError::Closed) => Stage::Decided(Verdict::Dismissed),
-                        Err(TryAcquireError::NoPermits) => {
-                            Stage::InLine { crowd, place: crowd.join(permits, waker) }
-                        }
-                    };
-                }
-            };
-            match (self.change(now, then), then) {
-                (Ok(()), Word::Alone { waiter, .. }) => {
-                    made.0 = None; // one share is the word's, the other the caller's
-                    return Stage::Alone(waiter);
-                }
-                (Ok(()), _) => return Stage::Decided(Verdict::Granted),
-                (Err(newer), _) => now = newer,
-            }
-        }
-    }
-
     fn load(&self) -> *mut () {
         // Acquire pairs with the releases of all who have changed it.
         self.word.load(Ordering::Acquire)
@@ -401,243 +369,3 @@ impl fmt::Debug for Semaphore {
         shown.finish()
     }
 }
-
-/// A waiter that is not in a word yet.
-struct Unused(Option<NonNull<Waiter>>);
-
-impl Unused {
-    fn get_or_make(&mut self, permits: usize, waker: &Waker) -> NonNull<Waiter> {
-        *self.0.get_or_insert_with(|| Waiter::alone(permits, waker.clone()))
-    }
-}
-
-impl Drop for Unused {
-    fn drop(&mut self) {
-        if let Some(waiter) = self.0 {
-            // SAFETY: just made, and in no word: both shares are ours.
-            unsafe { Waiter::withdraw_alone(waiter) };
-        }
-    }
-}
-
-/// So many permits of a semaphore, given back when this is dropped.
-///
-/// It may go to another thread. See [`Semaphore`] for an example.
-#[derive(Debug)]
-#[must_use = "the permits are given back when this is dropped"]
-pub struct Permit<'s> {
-    semaphore: &'s Semaphore,
-    permits: usize,
-}
-
-impl Permit<'_> {
-    /// How many they are.
-    ///
-    /// # Examples
-    /// See [`Semaphore::try_acquire_many`].
-    pub fn permits(&self) -> usize {
-        self.permits
-    }
-
-    /// Keeps the semaphore from getting them back, other than by [`Semaphore::add_permits`].
-    ///
-    /// # Examples
-    /// ```
-    /// let semaphore = locksley::sync::Semaphore::new(3);
-    /// semaphore.try_acquire()?.forget();
-    /// assert_eq!(semaphore.available_permits(), 2);
-    /// # Ok::<(), locksley::sync::TryAcquireError>(())
-    /// ```
-    pub fn forget(mut self) {
-        self.permits = 0;
-    }
-}
-
-impl Drop for Permit<'_> {
-    fn drop(&mut self) {
-        if self.permits > 0 {
-            self.semaphore.give(self.permits);
-        }
-    }
-}
-
-/// Waits for permits: see [`Semaphore::acquire`]. It stands in line from when it is first polled until it is dropped.
-#[must_use = "futures do nothing unless they are polled"]
-pub struct Acquire<'s> {
-    semaphore: &'s Semaphore,
-    permits: usize,
-    stage: Stage<'s>,
-}
-
-enum Stage<'s> {
-    New,
-    /// One of the two shares in this waiter is ours. Whether it still is alone, the semaphore's word says.
-    Alone(NonNull<Waiter>),
-    InLine {
-        crowd: &'s Crowd,
-        place: Place<'s>,
-    },
-    /// It has what it waited for, or was sent away, and takes that now.
-    Decided(Verdict),
-    Done,
-}
-
-// SAFETY: a waiter may be shared and sent, and so may all else.
-unsafe impl Send for Acquire<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for Acquire<'_> {}
-
-impl<'s> Acquire<'s> {
-    /// Goes to where it stands now.
-    fn catch_up(&mut self) {
-        let Stage::Alone(waiter) = self.stage else { return };
-        self.stage = match self.semaphore.word() {
-            Word::Alone { waiter: alone, .. } if alone == waiter => return,
-            Word::Crowd(crowd) if self.semaphore.there(crowd).was_first(waiter) => {
-                let crowd = self.semaphore.there(crowd);
-                // SAFETY: our share in it.
-                Stage::InLine { crowd, place: unsafe { crowd.place_of_first(waiter) } }
-            }
-            // No longer there: only who served it has taken it out, since nobody sends one away who is alone.
-            _ => {
-                // SAFETY: our share in it.
-                unsafe { Waiter::done_alone(waiter) };
-                Stage::Decided(Verdict::Granted)
-            }
-        };
-    }
-
-    /// Does not wait any longer.
-    fn leave(&mut self) {
-        self.catch_up();
-        while let Stage::Alone(waiter) = self.stage {
-            let now = self.semaphore.load();
-            if let Word::Alone { waiter: alone, missing, .. } = Word::of(now)
-                && alone == waiter
-            {
-                // What it had been given lies open again.
-                let then = Word::Free { permits: self.permits - missing, is_closed: false };
-                if self.semaphore.change(now, then).is_ok() {
-                    self.stage = Stage::Done;
-                    // SAFETY: our share, and the word's, which is ours since we have taken it out.
-                    unsafe { Waiter::withdraw_alone(waiter) };
-                    return;
-                }
-            }
-            self.catch_up();
-        }
-        match std::mem::replace(&mut self.stage, Stage::Done) {
-            Stage::InLine { crowd, mut place } => match place.leave() {
-                Err(Verdict::Granted) => self.semaphore.give(self.permits),
-                Err(Verdict::Dismissed) => {}
-                // Who comes next may need fewer.
-                Ok(()) => {
-                    crowd.serve();
-                }
-            },
-            Stage::Decided(Verdict::Granted) => self.semaphore.give(self.permits),
-            Stage::New | Stage::Alone(_) | Stage::Decided(Verdict::Dismissed) | Stage::Done => {}
-        }
-    }
-}
-
-impl<'s> Future for Acquire<'s> {
-    type Output = Result<Permit<'s>, Closed>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        if let Stage::New = this.stage {
-            this.stage = this.semaphore.take_or_join(this.permits, context.waker());
-            match &this.stage {
-                Stage::Alone(_) => return Poll::Pending,
-                // It stands in line before others are served, whose wakers may panic: what it gets meanwhile it passes on.
-                Stage::InLine { crowd, .. } => {
-                    crowd.serve();
-                }
-                _ => {}
-            }
-            if let Stage::InLine { place, .. } = &this.stage
-                && place.verdict().is_pending()
-            {
-                return Poll::Pending;
-            }
-        }
-        this.catch_up();
-        let verdict = match &mut this.stage {
-            // SAFETY: our share in it.
-            Stage::Alone(waiter) => unsafe { waiter.as_ref() }.poll(context.waker()),
-            Stage::InLine { place, .. } => place.poll(context.waker()),
-            Stage::Decided(verdict) => Poll::Ready(*verdict),
-            Stage::New | Stage::Done => unreachable!("polled after it was ready"),
-        };
-        let Poll::Ready(verdict) = verdict else { return Poll::Pending };
-        if let Stage::Alone(waiter) = std::mem::replace(&mut this.stage, Stage::Done) {
-            // SAFETY: our share in it.
-            unsafe { Waiter::done_alone(waiter) };
-        }
-        Poll::Ready(match verdict {
-            Verdict::Granted => Ok(Permit { semaphore: this.semaphore, permits: this.permits }),
-            Verdict::Dismissed => Err(Closed),
-        })
-    }
-}
-
-impl Drop for Acquire<'_> {
-    fn drop(&mut self) {
-        self.leave();
-    }
-}
-
-impl fmt::Debug for Acquire<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stage = match &self.stage {
-            Stage::New => "new",
-            Stage::Alone(_) | Stage::InLine { .. } => "in line",
-            Stage::Decided(_) => "decided",
-            Stage::Done => "done",
-        };
-        let mut shown = f.debug_struct("Acquire");
-        shown.field("permits", &self.permits).field("stage", &stage).finish_non_exhaustive()
-    }
-}
-
-/// The semaphore is closed.
-///
-/// # Examples
-/// ```
-/// let semaphore = locksley::sync::Semaphore::new(1);
-/// semaphore.close();
-/// let error = pollster::block_on(semaphore.acquire()).unwrap_err();
-/// assert_eq!(error.to_string(), "the semaphore is closed");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Closed;
-
-impl fmt::Display for Closed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the semaphore is closed")
-    }
-}
-
-impl Error for Closed {}
-
-/// Why permits could not be taken at once. See [`Semaphore::try_acquire`] for an example.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TryAcquireError {
-    /// The semaphore is closed.
-    Closed,
-    /// There are too few, or others wait for them.
-    NoPermits,
-}
-
-impl fmt::Display for TryAcquireError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed => Closed.fmt(f),
-            Self::NoPermits => f.write_str("the semaphore has too few permits"),
-        }
-    }
-}
-
-impl Error for TryAcquireError {}

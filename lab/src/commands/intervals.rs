@@ -1,0 +1,31 @@
+//! `locksley intervals`: what order alone makes of the machine, and what an interval costs.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli;
+use crate::experiments::intervals::peer::{FLOW, Peer};
+use crate::experiments::intervals::{self, plan, table};
+use crate::fault::Outcome;
+use crate::machine::Machine;
+use crate::output::{note, say};
+
+pub(super) fn execute(arguments: &cli::Intervals) -> Outcome<()> {
+    let processors = Machine::here().processors;
+    let (found, seed) = (Peer::find(&arguments.peers), arguments.seed);
+    let peer = found.as_ref().ok();
+    let plan = plan::plan(arguments.quick, seed, arguments.repeats, processors, peer)?;
+    if let Err(why) = &found {
+        note(&format!("intervals: without {FLOW}: {why}"));
+    }
+    let name = if arguments.quick { "intervals-quick" } else { "intervals" };
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(name));
+    let json: PathBuf = arguments.json.clone().unwrap_or_else(|| out.join("intervals.json"));
+    let options = intervals::Options { plan, json, out, fresh: arguments.fresh, peer: found.ok() };
+    let finished = intervals::run(&options)?;
+    if finished.is_old {
+        let date = &finished.record.finished;
+        say(&format!("measured already, on {date} by this build; --fresh measures again\n"))?;
+    }
+    say(&table::text(&finished.record, &finished.summary))?;
+    say(&format!("record  {}\npage    {}", options.json.display(), finished.page.display()))
+}

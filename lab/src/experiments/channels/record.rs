@@ -1,0 +1,127 @@
+//! What this experiment writes down.
+
+use serde::{Deserialize, Serialize};
+
+use super::Header;
+use super::once::{Kind, Subject};
+use crate::experiments::forkjoin::record::{LeftOut, Runtime};
+use crate::experiments::wait::record::Reading;
+use crate::fault::{Fault, Outcome};
+use crate::record::{Cell, Document};
+
+/// The record of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`Record::FORMAT`].
+    pub format: String,
+    /// What was measured, where, and of what.
+    #[serde(flatten)]
+    pub header: Header,
+    /// When the run that completed the record began (UTC).
+    pub started: String,
+    /// When it ended (UTC).
+    pub finished: String,
+    /// The measurements, in the order in which they were taken.
+    pub measurements: Vec<Measurement>,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The experiment's name.
+    pub experiment: String,
+    /// Whether it is the quick subset.
+    pub quick: bool,
+    /// What messages follow from.
+    pub seed: u64,
+    /// How often each is measured, if the time suffices.
+    pub repeats: usize,
+    /// After how many seconds no further measurement is begun, except to measure each once.
+    pub budget_seconds: f64,
+    /// After how many seconds one measurement has failed.
+    pub limit_seconds: f64,
+    /// What is measured of each runtime.
+    pub inputs: Vec<Input>,
+    /// The runtimes, in the order of their turns.
+    pub runtimes: Vec<Runtime>,
+    /// Those that were not measured.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What is measured of each runtime.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// The kind, by name.
+    pub kind: String,
+    /// How much of it: see [`Subject::find`].
+    pub size: String,
+    /// The number of workers.
+    pub workers: usize,
+}
+
+/// One measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Of what: `app` is the kind.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// The how-manieth time, from 0.
+    pub repeat: usize,
+    /// What was read. Every answer has been checked.
+    pub reading: Reading,
+}
+
+impl Input {
+    /// What it names.
+    pub fn subject(&self) -> Outcome<Subject> {
+        Subject::find(&self.kind, &self.size)
+    }
+
+    /// It, on a runtime.
+    pub fn on(&self, runtime: &str) -> Cell {
+        Cell {
+            app: self.kind.clone(),
+            size: self.size.clone(),
+            runtime: runtime.to_owned(),
+            workers: self.workers,
+        }
+    }
+}
+
+impl Measurement {
+    /// Whether this is something that can be read of its kind.
+    fn is_sound(&self) -> bool {
+        let Ok(subject) = Subject::find(&self.cell.app, &self.cell.size) else { return false };
+        match self.reading {
+            Reading::Time { seconds, apart } => {
+                subject.kind != Kind::Idle
+                    && seconds.is_finite()
+                    && seconds > 0.0
+                    && apart.is_none_or(|share| (0.0..=1.0).contains(&share))
+            }
+            Reading::Memory { .. } => subject.kind == Kind::Idle,
+        }
+    }
+}
+
+impl Document for Record {
+    const FORMAT: &'static str = "locksley-channels/1";
+
+    fn format(&self) -> &str {
+        &self.format
+    }
+
+    fn flaw(&self) -> Option<String> {
+        let Header { plan, machine, .. } = &self.header;
+        if machine.processors == 0 || plan.inputs.iter().any(|input| input.workers == 0) {
+            return Some("it speaks of no workers or no processors".to_owned());
+        }
+        if let Some(Fault::Input(flaw) | Fault::Run(flaw)) =
+            plan.inputs.iter().find_map(|input| input.subject().err())
+        {
+            return Some(flaw);
+        }
+        let all_are_sound = self.measurements.iter().all(Measurement::is_sound);
+        (!all_are_sound).then(|| "it has a measurement that is none".to_owned())
+    }
+}

@@ -1,0 +1,130 @@
+//! What an interval costs: graphs whose intervals do next to nothing, on one worker.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use locksley::Pool;
+use locksley::intervals::{Handle, Root};
+
+use super::record::{Plan, Reading};
+use crate::experiments::wait::once::memory;
+use crate::fault::{Fault, Outcome};
+use crate::record::Cell;
+
+/// A graph of which something is read. Each interval comes after the one before and the one before that: two edges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cost {
+    /// How long it takes, from before the first is made until the last has ended.
+    Chain,
+    /// How much memory it takes while none has ended.
+    Graph,
+}
+
+/// Intervals of one root: their memory is in the cache, as that of a program is that has not many at a time.
+const OF_A_ROOT: usize = 1000;
+
+impl Cost {
+    pub(super) const ALL: [Cost; 2] = [Cost::Chain, Cost::Graph];
+
+    /// The one that is recorded under this name.
+    pub(super) fn find(name: &str) -> Option<Cost> {
+        Cost::ALL.into_iter().find(|cost| cost.name() == name)
+    }
+
+    /// Its name among the applications.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Cost::Chain => "chain",
+            Cost::Graph => "graph",
+        }
+    }
+
+    /// What its measurements are recorded under.
+    pub(super) fn cell(self, plan: &Plan, runtime: &str) -> Cell {
+        let number = match self {
+            Cost::Chain => plan.chain,
+            Cost::Graph => plan.graph,
+        };
+        let (app, runtime) = (self.name().to_owned(), runtime.to_owned());
+        Cell { app, size: number.to_string(), runtime, workers: 1 }
+    }
+
+    /// The unit of a figure for each interval.
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            Cost::Chain => "ns",
+            Cost::Graph => "bytes",
+        }
+    }
+
+    /// What a figure for each interval is the figure of.
+    pub(super) fn about(self) -> &'static str {
+        match self {
+            Cost::Chain => "an interval with two edges, from creation to end, P = 1",
+            Cost::Graph => "an interval in a large graph",
+        }
+    }
+
+    /// Reads it of so many intervals.
+    pub(super) fn read(self, number: usize) -> Outcome<Reading> {
+        let pool = Pool::new(1).map_err(|error| Fault::run(error.to_string()))?;
+        match self {
+            Cost::Chain => pool.run(|_| time(number)),
+            Cost::Graph => pool.run(|_| bytes(number)),
+        }
+    }
+}
+
+/// Runs a graph of so many on the calling worker, and calls `made` when all were made.
+fn run(number: usize, made: impl FnOnce() + Send) -> Outcome<()> {
+    let ended = AtomicUsize::new(0);
+    let one_more = || {
+        // No addition: edges let one run at a time, and what it sees is what the one before has left.
+        ended.store(ended.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    };
+    let root = Root::new("root").run(|root| {
+        let mut last: [Option<Handle<'_, ()>>; 2] = [None; 2];
+        for _ in 0..number {
+            let next = root.interval("next").after_all(last.into_iter().flatten());
+            last = [last[1], Some(next.spawn(|_| one_more()))];
+        }
+        made();
+    });
+    root.map_err(|cancelled| Fault::run(cancelled.to_string()))?;
+    match ended.into_inner() {
+        ended if ended == number => Ok(()),
+        ended => Err(Fault::run(format!("{ended} intervals have ended instead of {number}"))),
+    }
+}
+
+fn time(number: usize) -> Outcome<Reading> {
+    run(OF_A_ROOT, || ())?;
+    let start = Instant::now();
+    for first in (0..number).step_by(OF_A_ROOT) {
+        run(OF_A_ROOT.min(number - first), || ())?;
+    }
+    Ok(Reading::Time { seconds: start.elapsed().as_secs_f64() })
+}
+
+fn bytes(number: usize) -> Outcome<Reading> {
+    let before = memory::resident().map_err(Fault::run)?;
+    let mut after = Ok(before);
+    run(number, || after = memory::resident())?;
+    Ok(Reading::Memory { bytes: after.map_err(Fault::run)?.saturating_sub(before) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_take_time_and_graphs_take_memory() {
+        let Ok(Reading::Time { seconds }) = Cost::Chain.read(2500) else { panic!("a time") };
+        assert!(seconds > 0.0);
+        if memory::can_be_told() {
+            assert!(matches!(Cost::Graph.read(1000), Ok(Reading::Memory { .. })));
+        }
+        assert_eq!(Cost::find("graph"), Some(Cost::Graph));
+        assert_eq!(Cost::find("heat"), None);
+    }
+}

@@ -1,0 +1,25 @@
+//! Each round is an interval, and each chunk one inside of it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use locksley::Pool;
+use locksley::intervals::Root;
+
+use super::{Clock, Rate, Round, leaf};
+
+pub(super) fn repeat(round: Round, pool: &Pool, time: Duration) -> (u64, Rate) {
+    pool.run(|_| {
+        Clock::start(time).repeat(|| {
+            let sum = AtomicU64::new(leaf::in_a_row(round, round.serial));
+            let add = |leaf| _ = sum.fetch_add(leaf, Ordering::Relaxed);
+            let ended = Root::new("round").run(|root| {
+                for _ in 0..round.chunks {
+                    root.interval("chunk").spawn(|_| add(leaf::in_a_row(round, 1)));
+                }
+            });
+            ended.expect("nobody cancels");
+            sum.into_inner()
+        })
+    })
+}

@@ -1,0 +1,272 @@
+//! A recorded graph as a picture: who ran what and when, and what came after what.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::interval::Side;
+use super::record::{Recorded, RecordedPoint, Recording};
+use crate::drawing::{escaped, svg_head, time};
+
+/// In pixels.
+const LEFT: f64 = 90.0;
+const WIDTH: f64 = 1000.0;
+const RIGHT: f64 = 40.0;
+const HEAD: f64 = 30.0;
+const ROW: f64 = 24.0;
+const BAR: f64 = 18.0;
+/// Between the rows of one worker and those of the next.
+const GAP: f64 = 10.0;
+/// What a bar has at least, and a letter of its name about.
+const LEAST: f64 = 1.5;
+const LETTER: f64 = 6.0;
+
+/// The rows of one worker.
+struct Lane {
+    worker: Option<usize>,
+    top: f64,
+    rows: usize,
+}
+
+/// Where everything is drawn.
+struct Layout {
+    whole: Duration,
+    lanes: Vec<Lane>,
+    /// Of each interval, where its bar begins and ends, and its upper edge.
+    bars: Vec<(f64, f64, f64)>,
+    bottom: f64,
+}
+
+impl Recording {
+    /// The graph as a picture (SVG). Time goes from left to right. Each worker has as many rows as it has had intervals at a
+    /// time, and each interval is a bar from the beginning of its body to its end, which may come after that of its body: after its
+    /// children's ends, and others that it waits for. A line for each edge leads from point to point. What has failed is
+    /// red; what did not run has rows of its own.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::intervals::{Recording, Root};
+    ///
+    /// let mut recording = Recording::default();
+    /// Root::new("root").recorded(&mut recording).run(|root| {
+    ///     let first = root.interval("first").spawn(|_| ());
+    ///     root.interval("second").after(first).spawn(|_| ());
+    /// })?;
+    /// let svg = recording.to_svg();
+    /// assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+    /// assert!(svg.contains("<title>second, worker"));
+    /// # Ok::<(), locksley::intervals::Cancelled>(())
+    /// ```
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        let layout = Layout::of(self.intervals());
+        let mut svg = svg_head(LEFT + WIDTH + RIGHT, layout.bottom + GAP, 11);
+        layout.draw_axis(&mut svg);
+        for lane in &layout.lanes {
+            let worker =
+                lane.worker.map_or("did not run".into(), |worker| format!("worker {worker}"));
+            let _ = writeln!(svg, "<text x=\"4\" y=\"{:.1}\">{worker}</text>", lane.top + 13.0);
+        }
+        for (interval, &bar) in self.intervals().iter().zip(&layout.bars) {
+            draw_bar(&mut svg, interval, bar);
+        }
+        for edge in self.edges() {
+            let (from, to) = (layout.place(edge.from), layout.place(edge.to));
+            draw_edge(&mut svg, from, to);
+        }
+        svg.push_str("</svg>\n");
+        svg
+    }
+}
+
+impl Layout {
+    fn of(intervals: &[Recorded]) -> Self {
+        let last = intervals.iter().map(|interval| interval.ended).max();
+        let whole = last.unwrap_or_default().max(Duration::from_nanos(1));
+        let mut by_worker: BTreeMap<(bool, Option<usize>), Vec<usize>> = BTreeMap::new();
+        for (number, interval) in intervals.iter().enumerate() {
+            // Those that did not run come last.
+            let worker = interval.worker;
+            by_worker.entry((worker.is_none(), worker)).or_default().push(number);
+        }
+        let mut layout = Self {
+            whole,
+            lanes: Vec::new(),
+            bars: vec![(0.0, 0.0, 0.0); intervals.len()],
+            bottom: HEAD,
+        };
+        for ((_, worker), members) in by_worker {
+            layout.add_lane(worker, members, intervals);
+        }
+        layout
+    }
+
+    /// Each in the first row that is free when it begins: so whatever begins inside of another is below it.
+    fn add_lane(&mut self, worker: Option<usize>, mut members: Vec<usize>, intervals: &[Recorded]) {
+        members.sort_by_key(|&number| (began(&intervals[number]), number));
+        let top = self.bottom;
+        // When what is in each row ends.
+        let mut rows: Vec<Duration> = Vec::new();
+        for number in members {
+            let interval = &intervals[number];
+            let free = rows.iter().position(|&ended| ended <= began(interval));
+            let row = free.unwrap_or(rows.len());
+            rows.resize(rows.len().max(row + 1), Duration::ZERO);
+            rows[row] = interval.ended;
+            let (from, to) = (self.across(began(interval)), self.across(interval.ended));
+            self.bars[number] = (from, to.max(from + LEAST), top + row as f64 * ROW);
+        }
+        self.bottom = top + rows.len() as f64 * ROW + GAP;
+        self.lanes.push(Lane { worker, top, rows: rows.len() });
+    }
+
+    fn across(&self, at: Duration) -> f64 {
+        LEFT + WIDTH * at.as_secs_f64() / self.whole.as_secs_f64()
+    }
+
+    fn place(&self, point: RecordedPoint) -> (f64, f64) {
+        let (from, to, top) = self.bars[point.interval];
+        let across = match point.side {
+            Side::Start => from,
+            Side::End => to,
+        };
+        (across, top + BAR / 2.0)
+    }
+
+    fn draw_axis(&self, svg: &mut String) {
+        const TICKS: u32 = 4;
+        for tick in 0..=TICKS {
+            let at = self.whole * tick / TICKS;
+            let (x, bottom) = (self.across(at), self.bottom);
+            let _ = writeln!(
+                svg,
+                "<path d=\"M {x:.1} {:.1} V {bottom:.1}\" stroke=\"#ccd\"/>\
+                 <text x=\"{x:.1}\" y=\"16\" text-anchor=\"middle\">{}</text>",
+                HEAD - 8.0,
+                time(at)
+            );
+        }
+        for lane in &self.lanes {
+            let height = lane.rows as f64 * ROW - (ROW - BAR);
+            let top = lane.top;
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{LEFT}\" y=\"{top:.1}\" width=\"{WIDTH}\" height=\"{height:.1}\" fill=\"#f4f6fa\"/>"
+            );
+        }
+    }
+}
+
+/// When its body began; when it ended, if it did not run.
+fn began(interval: &Recorded) -> Duration {
+    interval.begun.unwrap_or(interval.ended)
+}
+
+fn draw_bar(svg: &mut String, interval: &Recorded, (from, to, top): (f64, f64, f64)) {
+    let name = escaped(&interval.name);
+    let about = match (interval.begun, interval.worker) {
+        (Some(begun), Some(worker)) => format!(
+            "{name}, worker {worker}, {} to {}, {}",
+            time(begun),
+            time(interval.ended),
+            time(interval.ended.saturating_sub(begun))
+        ),
+        _ => format!("{name} did not run"),
+    };
+    let (fill, stroke) =
+        if interval.has_failed { ("#f7dcdc", "#c03030") } else { ("#cfe3d8", "#345") };
+    let width = to - from;
+    let _ = writeln!(
+        svg,
+        "<g><title>{about}</title><rect x=\"{from:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{BAR}\" fill=\"{fill}\" \
+         stroke=\"{stroke}\" stroke-width=\"0.6\"/>"
+    );
+    // A name that does not fit is in the title.
+    if interval.name.chars().count() as f64 * LETTER < width {
+        let (x, y) = (from + 3.0, top + 13.0);
+        let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\">{name}</text>");
+    }
+    svg.push_str("</g>\n");
+}
+
+fn draw_edge(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+    let bend = ((x2 - x1).abs() / 2.0).clamp(8.0, 60.0);
+    let (out, into) = (x1 + bend, x2 - bend);
+    let _ = writeln!(
+        svg,
+        "<path d=\"M {x1:.1} {y1:.1} C {out:.1} {y1:.1}, {into:.1} {y2:.1}, {x2:.1} {y2:.1}\" fill=\"none\" stroke=\"#789\" \
+         stroke-width=\"0.7\"/>"
+    );
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::record::RecordedEdge;
+    use super::*;
+
+    fn interval(name: &str, run: Option<(usize, u64)>, ended: u64) -> Recorded {
+        Recorded {
+            name: name.into(),
+            parent: None,
+            begun: run.map(|(_, begun)| Duration::from_micros(begun)),
+            ended: Duration::from_micros(ended),
+            worker: run.map(|(worker, _)| worker),
+            has_failed: run.is_none(),
+        }
+    }
+
+    fn recording() -> Recording {
+        let intervals = vec![
+            interval("<root>", Some((0, 0)), 100),
+            interval("inside", Some((0, 10)), 30),
+            interval("next inside", Some((0, 30)), 60),
+            interval("elsewhere", Some((1, 20)), 60),
+            interval("never", None, 60),
+        ];
+        let point = |interval, side| RecordedPoint { interval, side };
+        let edges = vec![RecordedEdge { from: point(3, Side::End), to: point(4, Side::Start) }];
+        Recording { intervals, edges }
+    }
+
+    #[test]
+    fn what_overlaps_on_a_worker_has_rows_of_its_own_and_what_does_not_has_one() {
+        let layout = Layout::of(recording().intervals());
+        let lanes: Vec<_> = layout.lanes.iter().map(|lane| (lane.worker, lane.rows)).collect();
+        assert_eq!(lanes, [(Some(0), 2), (Some(1), 1), (None, 1)]);
+        let [root, inside, next, elsewhere, never] = layout.bars[..] else { panic!("five") };
+        assert_eq!((root.0, root.1, root.2), (LEFT, LEFT + WIDTH, HEAD));
+        assert_eq!((inside.2, next.2), (HEAD + ROW, HEAD + ROW));
+        assert!((inside.1 - next.0).abs() < 1e-9, "the one ends where the next begins");
+        assert!((elsewhere.0 - (LEFT + WIDTH / 5.0)).abs() < 1e-9);
+        assert!(elsewhere.2 > next.2 + BAR && never.2 > elsewhere.2 + BAR);
+        // No two bars of one row lie upon each other.
+        assert!((never.1 - never.0 - LEAST).abs() < 1e-9);
+    }
+
+    #[test]
+    fn all_is_drawn_and_names_are_escaped() {
+        let svg = recording().to_svg();
+        // Bars, and what lies behind the rows of two workers and of what did not run.
+        assert_eq!(svg.matches("<rect").count(), 5 + 3);
+        for words in [
+            "<title>&lt;root&gt;, worker 0, 0.00 µs to 100 µs, 100 µs</title>",
+            "<title>never did not run</title>",
+            ">worker 1</text>",
+            ">did not run</text>",
+            ">75.0 µs</text>",
+            ">&lt;root&gt;</text>",
+        ] {
+            assert!(svg.contains(words), "{words} is missing in\n{svg}");
+        }
+        assert_eq!(svg.matches("#c03030").count(), 1);
+        let from = LEFT + WIDTH * 0.6;
+        assert!(svg.contains(&format!("<path d=\"M {from:.1} ")), "the edge begins at an end");
+        assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());
+    }
+
+    #[test]
+    fn nothing_makes_a_picture_too() {
+        let svg = Recording::default().to_svg();
+        assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && !svg.contains("NaN"));
+    }
+}
