@@ -80,7 +80,9 @@ impl Job {
 #[inline]
 pub(crate) unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     // SAFETY: as the caller promises.
-    let execute = unsafe { kind(job) }.execute;
+    let kind = unsafe { kind(job) };
+    // SAFETY: `of` has put it there, or `becomes`, and the job has not run.
+    let execute = unsafe { (*kind).execute };
     // SAFETY: as the caller promises; and the header was put there by the type that `execute` belongs to.
     unsafe { execute(job, worker, from) }
 }
@@ -91,7 +93,9 @@ pub(crate) unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
 /// The job is alive, was taken from a deque or an inbox by the caller alone, and has not run.
 pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
     // SAFETY: as the caller promises.
-    unsafe { kind(job) }.role
+    let kind = unsafe { kind(job) };
+    // SAFETY: as in `execute`.
+    unsafe { (*kind).role }
 }
 
 /// The scope that a job is a task of, or the root that it is an interval of, if it is one.
@@ -106,18 +110,16 @@ pub(crate) unsafe fn scope(job: NonNull<Job>) -> Option<NonNull<()>> {
     is_scoped.then(|| unsafe { job.cast::<Head>().as_ref() }.scope)
 }
 
-/// What a job is.
+/// What a job is: the pointer that was put into its header.
 ///
 /// # Safety
-/// As for [`role`]; and the job has not run as long as the result is used.
+/// As for [`role`].
 #[inline]
-pub(crate) unsafe fn kind<'k>(job: NonNull<Job>) -> &'k Kind {
+pub(crate) unsafe fn kind(job: NonNull<Job>) -> *const Kind {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { job.as_ref() };
     // SAFETY: who has a job's word sets its header, if anybody does.
-    let kind: *const Kind = unsafe { header.0.held() }.cast();
-    // SAFETY: `of` has put it there, or `becomes`, and the job has not run.
-    unsafe { &*kind }
+    unsafe { header.0.held() }.cast()
 }
 
 /// The second half of a join, in its creator's frame. It has no latch but its header, which whoever runs it sets, and wakes
@@ -157,8 +159,9 @@ where
     ///
     /// # Safety
     /// Nobody has its word yet. The kind is alive, and runs such jobs, until the job has ended or its word has come back.
-    pub(crate) unsafe fn becomes(&self, kind: &Kind) {
-        self.header.0.hold(std::ptr::from_ref(kind).cast_mut().cast());
+    #[inline]
+    pub(crate) unsafe fn becomes(&self, kind: *const Kind) {
+        self.header.0.hold(kind.cast_mut().cast());
     }
 
     /// Whether its word may still lie where it was pushed: if not, its own worker has begun to run it, or it has ended. (A thief may

@@ -55,6 +55,7 @@ impl Flag {
     }
 
     /// Keeps another pointer there. Nobody else knows of the flag yet.
+    #[inline]
     pub(crate) fn hold(&self, pointer: *mut ()) {
         self.0.store(pointer, Ordering::Relaxed);
     }

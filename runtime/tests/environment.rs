@@ -32,6 +32,42 @@ fn child() {
             let forks = pool.report().map(|report| report.forks);
             println!("forks={forks:?}");
         }
+        #[cfg(target_os = "linux")]
+        Ok("meter and fork") => {
+            assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+            let own = Pool::builder().workers(1).build().unwrap();
+            own.run(|w| w.join(|_| (), |_| ()));
+            // SAFETY: the child does nothing but end, as any process does.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                drop(own);
+                std::process::exit(0);
+            }
+            let mut status = 0;
+            // SAFETY: the child is ours, and a status is written to where there is room.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            assert_eq!(status, 0);
+            eprintln!("the child has ended");
+        }
+        Ok("first region") => {
+            let ((), report) = Pool::new(1).unwrap().metered(|_| ());
+            println!("nanoseconds={} of them", report.wall.as_nanos());
+        }
+        Ok("meter and drop within") => {
+            // Dropped by a worker when that ends, which is after the pool has.
+            struct Ends(#[expect(dead_code)] std::sync::mpsc::Sender<()>);
+            let (sender, ended) = std::sync::mpsc::channel();
+            let sender = std::sync::Mutex::new(sender);
+            let data = move |_| Ends(sender.lock().unwrap().clone());
+            let pool = Pool::builder().workers(2).worker_data(data).build().unwrap();
+            let pool = std::sync::Arc::new(std::sync::Mutex::new(Some(pool)));
+            let its = std::sync::Arc::clone(&pool);
+            pool.lock().unwrap().as_ref().unwrap().spawn(move |worker| {
+                drop(its.lock().unwrap().take());
+                (0..7).for_each(|_| drop(worker.join(|_| (), |_| ())));
+            });
+            while ended.recv().is_ok() {}
+        }
         Ok("join") => {
             assert_eq!(locksley::join(|| 1, || 2), (1, 2));
             println!("joined");
@@ -203,4 +239,41 @@ fn the_meter_is_asked_for_and_speaks_at_the_end() {
     let output = run(Some("loud"));
     assert!(!output.status.success());
     assert!(text(&output).contains("LOCKSLEY_METER must be 0 or 1"), "{}", text(&output));
+}
+
+/// What runs in a child of the process is not the parent's, and the child has nothing to say of that.
+#[cfg(all(target_os = "linux", not(locksley_portable)))]
+#[test]
+fn a_forked_child_does_not_speak_for_its_parent() {
+    let output = run_metered("meter and fork");
+    let said = text(&output);
+    assert!(output.status.success() && !said.contains("panicked"), "{said}");
+    let (before, after) = said.split_once("the child has ended").expect("it has");
+    assert!(!before.contains("critical path"), "{said}");
+    assert_eq!(after.matches("critical path T").count(), 2, "{said}");
+}
+
+/// A pool that one of its workers drops speaks when all has ended.
+#[test]
+fn a_pool_that_is_dropped_in_a_task_speaks_at_its_end() {
+    let said = text(&run_metered("meter and drop within"));
+    assert_eq!(said.matches("critical path T").count(), 1, "{said}");
+    assert!(said.contains("forks: 7"), "{said}");
+}
+
+fn run_metered(case: &str) -> Output {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["child", "--exact", "--nocapture"]).env(CASE, case).env("LOCKSLEY_METER", "1");
+    child.env("LOCKSLEY_WORKERS", "2").output().unwrap()
+}
+
+/// To find out how fast the processor's counter ticks takes a millisecond, which is none of the region's.
+#[test]
+fn the_first_region_does_not_wait_for_the_clock() {
+    let nanos = |said: String| -> u64 {
+        let (_, number) = said.split_once("nanoseconds=").expect("it says so");
+        number.split_once(' ').expect("and goes on").0.parse().expect("in whole ones")
+    };
+    let times = (0..20).map(|_| nanos(text(&run_metered("first region"))));
+    assert!(times.min().expect("there are twenty") < 1_000_000);
 }

@@ -98,6 +98,8 @@ impl Worker {
         };
         match self.shared().detached(task) {
             Some(job) => {
+                // SAFETY: just made, and run once, below.
+                let job = unsafe { self.carried(job) };
                 self.prepare(fiber, Found { job, from: self.seat_index() });
                 self.resume(fiber);
             }

@@ -5,7 +5,7 @@ use crate::deque::TakeBack;
 use crate::held::{self, Place, Wait};
 use crate::job::ForkJob;
 use crate::pool::Pool;
-use crate::strand::{Half, Halves, Joins};
+use crate::strand::{Half, Halves};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
@@ -113,7 +113,7 @@ impl Worker {
         if !done {
             return self.join_at_the_ceiling(a, &second, (index, waiting, place));
         }
-        self.run_both(a, &second, (index, waiting, place), None)
+        self.run_both(a, &second, (index, waiting, place))
     }
 
     /// Apart, so that it takes no registers from the common case.
@@ -130,17 +130,35 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        let half;
-        let (index, halves) = if let Some(region) = self.region() {
-            half = Half::new(self, region, ForkJob::<B, RB>::KIND);
-            // SAFETY: pushes are diverted, so nobody has seen its word; and this frame is not left before the job has ended or come back.
-            unsafe { second.becomes(half.kind()) };
-            (self.push_in_truth(second.as_job()), Some(&half))
-        } else {
-            self.at_the_ceiling(index);
-            (index, None)
-        };
-        self.run_both(a, second, (index, waiting, place), halves)
+        if self.is_metered() {
+            return self.join_metered(a, second, (waiting, place));
+        }
+        self.at_the_ceiling(index);
+        self.run_both(a, second, (index, waiting, place))
+    }
+
+    /// The same at a fork of a strand: pushes are diverted, so nobody has seen the word of the second task.
+    #[cold]
+    #[inline(never)]
+    fn join_metered<A, B, RA, RB>(
+        &self,
+        a: A,
+        second: &ForkJob<B, RB>,
+        (waiting, place): (Option<Waiting>, Place),
+    ) -> (RA, RB)
+    where
+        A: FnOnce(&Worker) -> RA,
+        B: FnOnce(&Worker) -> RB + Send,
+        RB: Send,
+    {
+        let half = Half::new(self, ForkJob::<B, RB>::KIND);
+        // SAFETY: nobody has seen its word; and this frame is not left before the job has ended or come back.
+        unsafe { second.becomes(half.as_kind()) };
+        let index = self.push_in_truth(second.as_job());
+        match unwind::halt(|| held::then_wait(Some(self), Wait::Join, place, || a(self))) {
+            Ok(first) => self.finish(first, second, index, waiting, Some(&half)),
+            Err(payload) => self.first_panicked(payload, second, index, waiting, Some(&half)),
+        }
     }
 
     /// Runs the first task, and the second, if it comes back from where it was pushed.
@@ -150,7 +168,6 @@ impl Worker {
         a: A,
         second: &ForkJob<B, RB>,
         (index, waiting, place): How,
-        halves: Halves<'_>,
     ) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
@@ -160,22 +177,20 @@ impl Worker {
         // Whatever becomes of the first task: the second has a place in the caller's frame, so it ends before we leave.
         match unwind::halt(|| held::then_wait(Some(self), Wait::Join, place, || a(self))) {
             Ok(first) => {
-                self.first_half_ends(halves);
                 if !second.may_be_there() {
-                    return self.finish(first, second, index, waiting, halves);
+                    return self.finish(first, second, index, waiting, None);
                 }
                 match self.take_back(index) {
                     TakeBack::Taken => {
                         // SAFETY: the word has come back.
                         let task = unsafe { second.take_back() };
-                        let _joins = Joins(self, halves);
                         (first, held::apart(|| task(self)))
                     }
-                    TakeBack::Buried => self.finish(first, second, index, waiting, halves),
-                    TakeBack::Lowered => self.finish_lowered(first, second, index, waiting, halves),
+                    TakeBack::Buried => self.finish(first, second, index, waiting, None),
+                    TakeBack::Lowered => self.finish_lowered(first, second, index, waiting),
                 }
             }
-            Err(payload) => self.first_panicked(payload, second, index, waiting, halves),
+            Err(payload) => self.first_panicked(payload, second, index, waiting, None),
         }
     }
 
@@ -188,7 +203,6 @@ impl Worker {
         second: &ForkJob<B, RB>,
         index: i64,
         waiting: Option<Waiting>,
-        halves: Halves<'_>,
     ) -> (RA, RB)
     where
         B: FnOnce(&Worker) -> RB + Send,
@@ -197,10 +211,9 @@ impl Worker {
         if self.take_lowered(index) {
             // SAFETY: the word has come back.
             let task = unsafe { second.take_back() };
-            let _joins = Joins(self, halves);
             return (first, held::apart(|| task(self)));
         }
-        self.finish(first, second, index, waiting, halves)
+        self.finish(first, second, index, waiting, None)
     }
 
     /// The first task has ended, and the second cannot simply be taken back.
@@ -238,7 +251,6 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        self.first_half_ends(halves);
         // Neither the second one's panic nor that of its result's destructor takes the place of the first one's.
         match self.end(second, index, waiting, halves) {
             Ok(result) => {
@@ -249,6 +261,15 @@ impl Worker {
             Err(second) => unwind::discard(second),
         }
         unwind::resume(payload)
+    }
+
+    /// Takes back what was pushed to `index`, if nobody has it, and it is the newest job here.
+    fn takes_back(&self, index: i64) -> bool {
+        match self.take_back(index) {
+            TakeBack::Taken => true,
+            TakeBack::Buried => false,
+            TakeBack::Lowered => self.take_lowered(index),
+        }
     }
 
     /// Runs `job`, which was pushed here, or waits until whoever took it has.
@@ -263,19 +284,23 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        let aside = self.put_aside();
-        let is_back = match self.waiting(waiting) {
+        let recover = || match self.waiting(waiting) {
             Waiting::Anything => self.recover(job.as_job(), job.end()),
             Waiting::Below => self.recover_below(job.as_job(), job.end(), index),
         };
-        if let Some((aside, half)) = aside.zip(halves) {
-            self.takes_up_join(half, aside, is_back);
-        }
+        let is_back = match halves {
+            None => recover(),
+            Some(half) => {
+                self.turns_to_second(half);
+                (job.may_be_there() && self.takes_back(index)) || self.waits_for_half(half, recover)
+            }
+        };
         if is_back {
             // SAFETY: its word has come back.
             let task = unsafe { job.take_back() };
-            let _joins = Joins(self, halves);
-            unwind::halt(|| held::apart(|| task(self)))
+            let result = unwind::halt(|| held::apart(|| task(self)));
+            halves.into_iter().for_each(|half| self.joins_halves(half));
+            result
         } else {
             // SAFETY: its end is set.
             unsafe { job.take_result() }

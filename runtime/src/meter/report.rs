@@ -41,9 +41,9 @@ pub struct Report {
     pub burdened_critical_path: Duration,
     /// How many times a strand forked by a join; a task that is spawned is no such fork.
     pub forks: u64,
-    /// Waits, and polls of futures that went on to wait, whose order is not among the paths: for futures, in channels, at points of
-    /// intervals, and for what runs in other pools. If there are any, the critical path is a lower bound, and what such tasks did may be
-    /// missing from the work.
+    /// Waits and polls whose order is not among the paths, whether anybody had to wait or not: for futures and handles, in channels, at edges
+    /// and locks of intervals, and in calls that block; and tasks that a plain thread has spawned into a metered scope. If there are any, the
+    /// critical path is a lower bound, and so is the work, since what such tasks did later may be missing.
     pub uncarried: u64,
     /// The processors that were granted on average, and how they were measured: PA.
     pub grant: Grant,
@@ -115,7 +115,7 @@ impl Report {
         let (parallelism, burdened) = (self.parallelism(), self.burdened_parallelism());
         if self.uncarried > 0 {
             advice.push(format!(
-                "{} waits and polls were for what the meter does not follow: the critical path is at least what it says, the parallelism at most.",
+                "{} waits and polls were for what the meter does not follow: work and critical path are at least what it says.",
                 self.uncarried
             ));
         }
@@ -159,7 +159,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at_least = if self.uncarried > 0 { " at least" } else { "" };
         writeln!(f, "{:.3?} on {} workers ({})", self.wall, self.workers, self.stats.governor)?;
-        writeln!(f, "  work T1            {:>12.3?}   forks: {}", self.work, self.forks)?;
+        writeln!(f, "  work T1            {:>12.3?}{at_least}   forks: {}", self.work, self.forks)?;
         writeln!(f, "  critical path T∞   {:>12.3?}{at_least}", self.critical_path)?;
         writeln!(
             f,

@@ -18,6 +18,7 @@ pub(crate) struct Running<H> {
     region: Cell<*const Arc<Region>>,
     /// The region's, at hand.
     clock: Cell<Clock>,
+    burden: Cell<i64>,
     span_began: Cell<i64>,
     burdened_began: Cell<i64>,
     /// Forks that are not in the region's account.
@@ -33,6 +34,7 @@ impl<H> Running<H> {
         Self {
             region: Cell::new(ptr::null()),
             clock: Cell::new(Clock::Monotonic),
+            burden: Cell::new(0),
             span_began: Cell::new(0),
             burdened_began: Cell::new(0),
             forks: Cell::new(0),
@@ -52,6 +54,12 @@ impl<H> Running<H> {
         self.half.get()
     }
 
+    /// What an edge costs in burdened paths of the strand's region.
+    #[inline]
+    pub(crate) fn burden(&self) -> i64 {
+        self.burden.get()
+    }
+
     /// This moment on the clock of the strand's region.
     #[inline]
     pub(crate) fn now(&self) -> i64 {
@@ -65,6 +73,7 @@ impl<H> Running<H> {
         self.region.set(region);
         self.half.set(half);
         self.clock.set(region.clock());
+        self.burden.set(region.burden());
         self.since.set(now);
         self.go_on(path, now);
     }

@@ -46,7 +46,7 @@ pub struct PoolBuilder {
     begin: start::Begin,
     makeup: start::Makeup,
     assists: Option<Assists>,
-    is_metered: Option<bool>,
+    meter: Option<Metering>,
     hooks: Hooks,
 }
 
@@ -81,7 +81,7 @@ impl Default for PoolBuilder {
                 deque: None,
             },
             assists: None,
-            is_metered: None,
+            meter: None,
             hooks: Hooks::default(),
         }
     }
@@ -343,7 +343,14 @@ impl PoolBuilder {
     /// # Examples
     /// See [`Pool::report`].
     pub fn metered(mut self, is_metered: bool) -> Self {
-        self.is_metered = Some(is_metered);
+        self.meter = Some(if is_metered { Metering::On } else { Metering::Off });
+        self
+    }
+
+    /// The same, on a clock for tests.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn metered_virtually(mut self) -> Self {
+        self.meter = Some(Metering::Virtual);
         self
     }
 
@@ -355,8 +362,8 @@ impl PoolBuilder {
         let (workers, size) = numbers_of_workers(self.workers, self.max_workers)?;
         let names = (0..workers).map(self.thread_name).collect();
         let threads = start::Threads { names, stack_size: self.stack_size };
-        let (begin, is_metered) = (self.begin, self.is_metered);
-        let rest = Rest { begin, is_metered, hooks: self.hooks, makeup: self.makeup };
+        let (begin, meter) = (self.begin, self.meter);
+        let rest = Rest { begin, meter, hooks: self.hooks, makeup: self.makeup };
         let spawn = |worker| threads.spawn(worker).map(Some);
         rest.start(workers, size, self.assists, Some(threads.clone()), spawn)
     }
@@ -390,8 +397,8 @@ impl PoolBuilder {
         mut spawn: impl FnMut(WorkerThread) -> io::Result<()>,
     ) -> Result<Pool, BuildError> {
         let begin = start::Begin { affinity: Affinity::Builder, ..self.begin };
-        let is_metered = self.is_metered;
-        let rest = Rest { begin, is_metered, hooks: self.hooks, makeup: self.makeup };
+        let meter = self.meter;
+        let rest = Rest { begin, meter, hooks: self.hooks, makeup: self.makeup };
         let (workers, size) = numbers_of_workers(self.workers, self.max_workers)?;
         rest.start(workers, size, self.assists, None, |worker| spawn(worker).map(|()| None))
     }
@@ -420,7 +427,7 @@ impl PoolBuilder {
 /// A builder without its threads.
 struct Rest {
     begin: start::Begin,
-    is_metered: Option<bool>,
+    meter: Option<Metering>,
     hooks: Hooks,
     makeup: start::Makeup,
 }
@@ -435,10 +442,9 @@ impl Rest {
         spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
         self.makeup.assists = assists.map_or_else(default_assists, Ok)?;
-        self.makeup.meter = match self.is_metered {
+        self.makeup.meter = match self.meter {
             None if is_metered_by_default()? => Metering::Printed,
-            None | Some(false) => Metering::Off,
-            Some(true) => Metering::On,
+            asked => asked.unwrap_or(Metering::Off),
         };
         let asked = self.makeup.rules.stacks.bytes;
         if !StackOptions::SIZES.contains(&asked) {

@@ -87,6 +87,12 @@ impl Pool {
         self.shared_now().report()
     }
 
+    /// What that would be made of.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn figures(&self) -> Figures {
+        self.shared_now().meter().expect("it is metered").region.figures()
+    }
+
     /// Whether the report is to be printed when the pool ends.
     pub(super) fn prints_report(&self) -> bool {
         self.shared_now().meter().is_some_and(|meter| meter.is_printed)
@@ -102,7 +108,8 @@ impl Shared {
 
     /// Prints the report to standard error, if it is to be: when all that the pool has accepted has ended.
     pub(super) fn print_report(&self) {
-        if !self.meter().is_some_and(|meter| meter.is_printed) {
+        // What a child of the process has of it is the parent's to say.
+        if self.is_lost() || !self.meter().is_some_and(|meter| meter.is_printed) {
             return;
         }
         if let Some(report) = self.report().filter(|report| !report.work.is_zero()) {
@@ -127,6 +134,9 @@ pub(super) enum Metering {
     On,
     /// And printed.
     Printed,
+    /// On a clock for tests.
+    #[cfg(all(test, not(loom)))]
+    Virtual,
 }
 
 thread_local! {
@@ -137,12 +147,13 @@ thread_local! {
 impl Meter {
     /// For a pool with so many seats.
     pub(super) fn start(metering: Metering, seats: usize) -> Option<Self> {
-        let is_printed = match metering {
+        let (is_printed, clock) = match metering {
             Metering::Off => return None,
-            Metering::On => false,
-            Metering::Printed => true,
+            Metering::On => (false, Clock::best()),
+            Metering::Printed => (true, Clock::best()),
+            #[cfg(all(test, not(loom)))]
+            Metering::Virtual => (false, Clock::Virtual),
         };
-        let clock = Clock::best();
         let before = Surroundings::new(clock, PoolStats::none());
         Some(Self { region: Arc::new(Region::new(clock, seats)), before, is_printed })
     }

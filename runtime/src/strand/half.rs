@@ -4,7 +4,7 @@
 //! takes the job run it as a strand of its own. So a metered join has no code that depends on what is joined.
 
 use std::cell::Cell;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::Aside;
@@ -29,23 +29,25 @@ pub(crate) struct Half<'r> {
 }
 
 impl<'r> Half<'r> {
-    /// For a fork of the strand that `worker` runs, in that region. `own` is the kind of its job.
-    pub(crate) fn new(worker: &Worker, region: &'r Arc<Region>, own: &'static Kind) -> Self {
+    /// For a fork of the strand that `worker` runs. `own` is the kind of its job.
+    #[inline]
+    pub(crate) fn new(worker: &'r Worker, own: &'static Kind) -> Self {
         let running = worker.running();
         running.has_forked();
         Self {
             kind: Kind::of_forks(execute),
             own,
-            region,
-            from: running.path(running.now()).along(region.burden()),
+            region: worker.region().expect("it runs a strand"),
+            from: running.path(running.now()).along(running.burden()),
             first: Cell::new(Path::default()),
             end: Meeting::new(),
         }
     }
 
-    /// What the job of the second half is to have for its kind.
-    pub(crate) fn kind(&self) -> &Kind {
-        &self.kind
+    /// What the job of the second half is to have for its kind: by that, the rest is found, too.
+    #[inline]
+    pub(crate) fn as_kind(&self) -> *const Kind {
+        ptr::from_ref(self).cast()
     }
 }
 
@@ -55,7 +57,7 @@ unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     let kind = unsafe { job::kind(job) };
     // SAFETY: the kind is that of a `Half`, whose first field it is, and which is alive as long as the job: until that says that it has
     // ended. Who forked touches nothing of it meanwhile but what is its own.
-    let half = unsafe { NonNull::from(kind).cast::<Half<'_>>().as_ref() };
+    let half = unsafe { &*kind.cast::<Half<'_>>() };
     let own = half.own;
     worker.while_aside(|| {
         worker.begins_strand(half.region, half, half.from);
@@ -88,45 +90,29 @@ impl Worker {
     }
 
     /// The first half has ended, and the second is about to begin here, if nobody has taken it.
-    #[inline(always)]
-    pub(crate) fn first_half_ends(&self, halves: Halves<'_>) {
-        if let Some(half) = halves {
-            self.turns_to_second(half);
-        }
-    }
-
-    #[inline(never)]
-    fn turns_to_second(&self, half: &Half<'_>) {
-        let (running, now) = (self.running(), self.running().now());
+    pub(crate) fn turns_to_second(&self, half: &Half<'_>) {
+        let running = self.running();
+        let now = running.now();
         half.first.set(running.path(now));
         running.go_on(half.from, now);
     }
 
-    /// This worker has run both halves itself.
-    #[inline(never)]
+    /// This worker has run both halves itself, and the strand goes on after the later one.
     pub(crate) fn joins_halves(&self, half: &Half<'_>) {
-        let (running, now) = (self.running(), self.running().now());
-        let second = running.path(now).along(half.region.burden());
+        let running = self.running();
+        let now = running.now();
+        let second = running.path(now).along(running.burden());
         running.go_on(half.first.get().meet(second), now);
     }
 
-    /// The strand has waited for the second half, or has it back.
+    /// Waits by `recover` for the second half, which others may have, or gets it back: if it says so.
     #[cold]
-    pub(crate) fn takes_up_join(&self, half: &Half<'_>, aside: Aside<'_>, is_back: bool) {
+    pub(crate) fn waits_for_half(&self, half: &Half<'_>, recover: impl FnOnce() -> bool) -> bool {
+        let aside = self.put_aside().expect("a half is one of a strand");
+        let is_back = recover();
         let first = half.first.get();
         let met = || half.end.latest().map_or(first, |second| first.meet(second));
         self.take_up(Aside { path: if is_back { half.from } else { met() }, ..aside });
-    }
-}
-
-/// Has the halves of a metered join meet when it is dropped: also where the second one, run by who has forked, panics.
-pub(crate) struct Joins<'w>(pub(crate) &'w Worker, pub(crate) Halves<'w>);
-
-impl Drop for Joins<'_> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if let Self(worker, Some(half)) = self {
-            worker.joins_halves(half);
-        }
+        is_back
     }
 }

@@ -11,7 +11,7 @@ mod rendezvous;
 mod tests;
 
 pub(crate) use carried::carried_from;
-pub(crate) use half::{Half, Halves, Joins};
+pub(crate) use half::{Half, Halves};
 pub(crate) use rendezvous::{Rendezvous, carried_to};
 
 use std::ptr;

@@ -2,8 +2,10 @@
 //! against an interpreter of the same tree.
 
 use std::hint::spin_loop;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::fork::{Scope, Waiting};
 use crate::meter::virtually::spend;
@@ -11,10 +13,10 @@ use crate::meter::{Clock, Figures, Meeting, Path, Region};
 use crate::pool::Pool;
 use crate::unwind;
 use crate::worker::Worker;
-use crate::{PoolBuilder, block_on};
+use crate::{PoolBuilder, block_on, intervals};
 
 /// What a strand, or several, do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 enum Program {
     /// Takes so long.
     Work(i64),
@@ -30,13 +32,37 @@ enum Program {
     Elsewhere(Box<Program>),
     /// On each worker of the pool.
     Everywhere(i64),
+    /// Detached.
+    Leave(Box<Program>),
+}
+
+impl Program {
+    /// Without its detached tasks.
+    fn without_what_it_leaves(&self) -> Self {
+        let part = |part: &Self| Box::new(part.without_what_it_leaves());
+        match self {
+            Self::Leave(_) => Self::Sequence(Vec::new()),
+            Self::Work(_) | Self::Everywhere(_) => self.clone(),
+            Self::Sequence(parts) => {
+                Self::Sequence(parts.iter().map(Self::without_what_it_leaves).collect())
+            }
+            Self::Join(first, second) => Self::Join(part(first), part(second)),
+            Self::Scope(body) => Self::Scope(part(body)),
+            Self::Spawn(task) => Self::Spawn(part(task)),
+            Self::SpawnInOrder(task) => Self::SpawnInOrder(part(task)),
+            Self::Region(inner) => Self::Region(part(inner)),
+            Self::Elsewhere(task) => Self::Elsewhere(part(task)),
+        }
+    }
 }
 
 /// Which programs there may be.
 #[derive(Clone, Copy)]
 struct Kinds {
-    /// Those that need a worker which waits to run what does not lie below it, a task of an outer scope for example.
+    scopes: bool,
+    /// Those that need a worker which waits to run what does not lie below it.
     of_any_order: bool,
+    detached: bool,
 }
 
 struct Random(u64);
@@ -56,14 +82,14 @@ impl Random {
         let mut part = |in_scope| Box::new(self.program(depth - 1, in_scope, kinds));
         match part(in_scope) {
             first if depth % 2 == 1 => Program::Join(first, part(in_scope)),
-            first => match self.below(12) {
+            first => match self.below(13) {
                 0..3 => Program::Sequence(vec![
                     *first,
                     self.program(depth - 1, in_scope, kinds),
                     self.program(0, in_scope, kinds),
                 ]),
                 3 => Program::Join(first, Box::new(self.program(0, in_scope, kinds))),
-                4..6 if kinds.of_any_order => {
+                4..6 if kinds.scopes => {
                     Program::Scope(Box::new(self.program(depth - 1, true, kinds)))
                 }
                 6 if in_scope => Program::SpawnInOrder(first),
@@ -71,6 +97,9 @@ impl Random {
                 9 => Program::Region(Box::new(self.program(depth - 1, false, kinds))),
                 10 if kinds.of_any_order => Program::Elsewhere(first),
                 11 if kinds.of_any_order => Program::Everywhere(self.below(50_000) as i64),
+                12 if kinds.detached => {
+                    Program::Leave(Box::new(self.program(depth - 1, false, kinds)))
+                }
                 _ => Program::Sequence(vec![self.program(0, in_scope, kinds), *first]),
             },
         }
@@ -78,8 +107,12 @@ impl Random {
 }
 
 /// Runs it, on one of two pools.
-fn run<'s>(program: &'s Program, worker: &Worker, scope: Option<&Scope<'s>>, pools: &'s [Pool; 2]) {
+fn run<'s>(program: &'s Program, worker: &Worker, scope: Option<&Scope<'s>>, pools: &'s Arc<[Pool; 2]>) {
     match program {
+        Program::Leave(task) => {
+            let (task, pools) = (Arc::new(Program::clone(task)), Arc::clone(pools));
+            worker.spawn(move |worker| run(&task, worker, None, &pools));
+        }
         Program::Work(ticks) => {
             // For others to come and steal.
             (0..ticks % 64).for_each(|_| spin_loop());
@@ -114,7 +147,15 @@ fn run<'s>(program: &'s Program, worker: &Worker, scope: Option<&Scope<'s>>, poo
                 worker.in_region(Clock::Virtual, |worker| run(inner, worker, None, pools));
             result.unwrap_or_else(|payload| unwind::resume(payload));
             let here = usize::from(!worker.is_of(&pools[0]));
-            assert_eq!(figures, expected(inner, here, pools));
+            let at_once = inner.without_what_it_leaves();
+            if at_once == **inner {
+                assert_eq!(figures, expected(inner, here, pools));
+            } else {
+                // As far as that has ended.
+                let least = expected(&at_once, here, pools);
+                assert!(figures.work >= least.work && figures.forks >= least.forks);
+                assert!(figures.path.span >= least.path.span);
+            }
         }
         Program::Elsewhere(task) => {
             let elsewhere = usize::from(worker.is_of(&pools[0]));
@@ -134,6 +175,8 @@ struct Interpreter<'s> {
     forks: u64,
     /// The scopes that are open: where their tasks run, and where the longest path has come to.
     scopes: Vec<(usize, Path)>,
+    /// The longest path to the end of a detached task.
+    left: Path,
 }
 
 impl Interpreter<'_> {
@@ -164,6 +207,11 @@ impl Interpreter<'_> {
                 at
             }
             Program::Region(inner) => self.go(inner, at, here),
+            Program::Leave(task) => {
+                let end = self.go(task, at.along(self.burden), here);
+                self.left = self.left.meet(end);
+                at
+            }
             Program::Elsewhere(task) => self.there_and_back(task, at, 1 - here),
             Program::Everywhere(ticks) => {
                 let work = Program::Work(*ticks);
@@ -182,24 +230,60 @@ impl Interpreter<'_> {
 }
 
 fn expected(program: &Program, here: usize, pools: &[Pool; 2]) -> Figures {
-    let burden = Region::new(Clock::Virtual, 1).burden();
-    let mut oracle = Interpreter { pools, burden, work: 0, forks: 0, scopes: Vec::new() };
-    let path = oracle.go(program, Path::default(), here);
-    let (work, forks) = (oracle.work, oracle.forks);
-    Figures { clock: Clock::Virtual, work, path, forks, uncarried: 0 }
+    let mut oracle = Interpreter::of(pools);
+    let end = oracle.go(program, Path::default(), here);
+    oracle.figures(end)
 }
 
+impl<'s> Interpreter<'s> {
+    fn of(pools: &'s [Pool; 2]) -> Self {
+        let burden = Region::new(Clock::Virtual, 1).burden();
+        let left = Path::default();
+        Interpreter { pools, burden, work: 0, forks: 0, scopes: Vec::new(), left }
+    }
+
+    fn figures(&self, end: Path) -> Figures {
+        let (work, forks, path) = (self.work, self.forks, end.meet(self.left));
+        Figures { clock: Clock::Virtual, work, path, forks, uncarried: 0 }
+    }
+}
+
+const PROGRAMS: u64 = 60;
+
+/// One region for each program.
 fn check(seed: u64, depth: u64, kinds: Kinds, build: impl Fn() -> PoolBuilder) {
-    let pools = [(); 2].map(|()| build().build().unwrap());
+    let pools = Arc::new([(); 2].map(|()| build().build().unwrap()));
     let mut random = Random(seed);
-    for number in 0..60 {
+    for number in 0..PROGRAMS {
         let program = random.program(depth, false, kinds);
         let ((), figures) = pools[0].metered_by(Clock::Virtual, |w| run(&program, w, None, &pools));
         assert_eq!(figures, expected(&program, 0, &pools), "program {number}: {program:?}");
     }
 }
 
-const ANY: Kinds = Kinds { of_any_order: true };
+/// Two pools that are metered as long as they live, and one thread that asks one of them for a program after the other.
+fn check_metered_pools(seed: u64, depth: u64, kinds: Kinds, build: impl Fn() -> PoolBuilder) {
+    let pools = Arc::new([(); 2].map(|()| build().metered_virtually().build().unwrap()));
+    let (mut random, mut oracle) = (Random(seed), Interpreter::of(&pools));
+    let mut outside = Path::default();
+    for number in 0..PROGRAMS {
+        let program = random.program(depth, false, kinds);
+        pools[0].run(|worker| run(&program, worker, None, &pools));
+        let end = oracle.go(&program, outside.along(oracle.burden), 0);
+        outside = end.along(oracle.burden);
+        let expected = oracle.figures(end);
+        // Detached tasks may still run.
+        let patience = Instant::now() + Duration::from_secs(20);
+        while kinds.detached && pools[0].figures() != expected && Instant::now() < patience {
+            thread::yield_now();
+        }
+        assert_eq!(pools[0].figures(), expected, "program {number}: {program:?}");
+    }
+    let nothing = Figures { work: 0, ..Interpreter::of(&pools).figures(Path::default()) };
+    assert_eq!(pools[1].figures(), nothing, "all was the first one's");
+}
+
+const ANY: Kinds = Kinds { scopes: true, of_any_order: true, detached: false };
 
 #[test]
 fn random_programs_on_any_number_of_workers() {
@@ -217,12 +301,40 @@ fn random_programs_without_stacks_that_wait() {
 
 #[test]
 fn random_programs_whose_waiters_run_only_what_lies_below() {
-    let kinds = Kinds { of_any_order: false };
+    let kinds = Kinds { of_any_order: false, ..ANY };
     for workers in [1, 3] {
         check(23 + workers as u64, 6, kinds, || {
             Pool::builder().workers(workers).waiting(Waiting::Below)
         });
     }
+}
+
+#[test]
+fn random_programs_on_pools_that_are_always_metered() {
+    for workers in [1, 2, 4] {
+        let kinds = Kinds { detached: true, ..ANY };
+        check_metered_pools(37 * workers as u64, 6, kinds, || Pool::builder().workers(workers));
+    }
+}
+
+#[test]
+fn random_programs_on_such_pools_whose_waiters_run_only_what_lies_below() {
+    for workers in [1, 2, 3] {
+        let kinds = Kinds { scopes: true, of_any_order: false, detached: true };
+        check_metered_pools(41 * workers as u64, 6, kinds, || {
+            Pool::builder().workers(workers).waiting(Waiting::Below)
+        });
+    }
+}
+
+#[cfg(feature = "alternatives")]
+#[test]
+fn random_programs_whose_thieves_take_half() {
+    use crate::alternatives::StealHalf;
+    use crate::hunt::Balanced;
+    let build = || Pool::builder().workers(3).governor(StealHalf(Balanced::default()));
+    check(43, 6, ANY, build);
+    check_metered_pools(47, 6, ANY, build);
 }
 
 #[test]
@@ -370,4 +482,145 @@ fn the_latest_of_those_that_meet() {
     meeting.arrive(Path { span: 3, burdened: 9 });
     meeting.arrive(Path { span: 5, burdened: 7 });
     assert_eq!(meeting.latest(), Some(Path { span: 5, burdened: 9 }));
+}
+
+/// Both regions have one beginning; the outer one goes on where the inner one's own code has come to, and has what that leaves behind.
+#[test]
+fn a_region_inside_leaves_something_behind() {
+    let pool = Pool::new(1).unwrap();
+    let ((), outer) = pool.metered_by(Clock::Virtual, |worker| {
+        spend(1);
+        let (result, inner) = worker.in_region(Clock::Virtual, |worker| {
+            spend(10);
+            worker.spawn(|_| spend(1000));
+            assert!(worker.run_one(), "the only worker runs it");
+            worker.spawn(|_| spend(100));
+        });
+        result.unwrap_or_else(|payload| unwind::resume(payload));
+        assert_eq!((inner.work, inner.path.span), (1010, 1010));
+        spend(5);
+        // It belongs to the inner region, which is over, and so to the outer one.
+        assert!(worker.run_one());
+    });
+    assert_eq!((outer.work, outer.path.span, outer.uncarried), (1116, 1011, 0));
+}
+
+/// As soon as a thread learns that its task has ended, the pool knows it, too.
+#[test]
+fn a_pool_knows_at_once_what_it_has_done() {
+    let pool = Pool::builder().workers(2).metered_virtually().build().unwrap();
+    for n in 1..=2000 {
+        pool.run(|worker| worker.join(|_| spend(1), |_| spend(3)));
+        let figures = pool.figures();
+        assert_eq!((figures.work, figures.path.span, figures.forks), (4 * n, 3 * n, n as u64));
+    }
+}
+
+/// A pool that lies where another one lay does not go on where that one's callers have come to.
+#[test]
+fn a_thread_has_waited_for_one_pool_and_not_for_another() {
+    for _ in 0..50 {
+        let pools = [(); 2].map(|()| Pool::builder().workers(1).metered_virtually().build().unwrap());
+        for pool in &pools {
+            pool.run(|_| spend(7));
+            assert_eq!(pool.figures().path.span, 7);
+        }
+    }
+}
+
+/// It comes after the scope's beginning, and of the rest nothing is known.
+#[test]
+fn a_plain_thread_spawns_into_a_metered_scope() {
+    for waiting in [Waiting::Anything, Waiting::Below] {
+        let pool = Pool::builder().workers(2).waiting(waiting).build().unwrap();
+        let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+            spend(5);
+            worker.scope(|_, scope| {
+                let spawn = || {
+                    scope.spawn(|_| spend(100));
+                    scope.spawn_fifo(|_| spend(20));
+                    scope.spawn_broadcast(|_, _| spend(3));
+                };
+                thread::scope(|threads| drop(threads.spawn(spawn)));
+            });
+            spend(2);
+        });
+        assert_eq!((figures.work, figures.path.span), (5 + 100 + 20 + 2 * 3 + 2, 107));
+        assert_eq!(figures.uncarried, 4);
+    }
+}
+
+/// Without edges it is known what an interval comes after.
+#[test]
+fn intervals_are_followed_but_for_their_edges() {
+    for workers in [1, 3] {
+        let pool = Pool::new(workers).unwrap();
+        let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+            spend(1);
+            let ended = intervals::Root::new("root").run(|root| {
+                spend(2);
+                root.interval("parent").spawn(|parent| {
+                    spend(10);
+                    parent.interval("child").spawn(|_| spend(50));
+                });
+                root.interval("other").spawn(|_| spend(30));
+                spend(4);
+            });
+            ended.unwrap();
+            spend(3);
+        });
+        assert_eq!((figures.work, figures.path.span, figures.uncarried), (100, 66, 0));
+        let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+            let ended = intervals::Root::new("root").run(|root| {
+                let first = root.interval("first").spawn(|_| spend(50));
+                root.interval("second").after(first).spawn(|_| spend(30));
+            });
+            ended.unwrap();
+        });
+        assert_eq!(figures.work, 80);
+        assert!(figures.uncarried > 0 && (50..=80).contains(&figures.path.span), "{figures:?}");
+    }
+}
+
+/// What was over before anybody waited is no edge that is known.
+#[test]
+fn a_wait_for_what_is_over_is_said() {
+    let pool = Pool::new(1).unwrap();
+    let tasks = [(); 2].map(|()| pool.spawn_future(async { spend(10) }));
+    pool.run(|worker| while worker.run_one() {});
+    assert!(tasks.iter().all(crate::task::Task::is_finished));
+    let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+        let [one, other] = tasks;
+        block_on(one).unwrap();
+        other.join().unwrap();
+    });
+    assert_eq!((figures.work, figures.uncarried), (0, 2));
+}
+
+/// The time of the call is nobody's, and the worker goes on with its strand.
+#[test]
+fn a_call_that_blocks_is_a_wait() {
+    let pool = Pool::new(1).unwrap();
+    let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+        spend(1);
+        worker.blocking(|| spend(1000));
+        spend(2);
+        worker.join(|_| spend(10), |_| spend(20));
+    });
+    assert_eq!((figures.work, figures.path.span, figures.forks), (33, 23, 1));
+    assert_eq!(figures.uncarried, 1);
+}
+
+/// A job that carries its path begins a strand of its own whatever it is run on.
+#[test]
+fn a_strand_upon_a_strand() {
+    let pool = Pool::new(1).unwrap();
+    let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+        spend(1);
+        let region = Arc::clone(worker.region().unwrap());
+        let (_, path) = worker.as_strand(&region, Path { span: 50, burdened: 50 }, || spend(5));
+        assert_eq!(path.span, 55);
+        spend(2);
+    });
+    assert_eq!((figures.work, figures.path.span), (8, 3));
 }

@@ -56,6 +56,8 @@ mod tests {
     fn it_does_not_shrink() {
         let delay = ThreadDelay::of_this_thread();
         let (before, after) = (delay.read(), delay.read());
+        let is_counted = fs::exists("/proc/self/schedstat").unwrap();
+        assert_eq!((before.is_some(), after.is_some()), (is_counted, is_counted));
         assert!(before <= after, "{before:?} {after:?}");
     }
 
