@@ -64,7 +64,9 @@ fn child() {
             let its = std::sync::Arc::clone(&pool);
             pool.lock().unwrap().as_ref().unwrap().spawn(move |worker| {
                 drop(its.lock().unwrap().take());
-                (0..7).for_each(|_| drop(worker.join(|_| (), |_| ())));
+                for _ in 0..7 {
+                    worker.join(|_| (), |_| ());
+                }
             });
             while ended.recv().is_ok() {}
         }

@@ -30,7 +30,8 @@ pub(crate) struct Half<'r> {
 
 impl<'r> Half<'r> {
     /// For a fork of the strand that `worker` runs. `own` is the kind of its job.
-    #[inline]
+    // So that it is there once, and not in each join.
+    #[inline(never)]
     pub(crate) fn new(worker: &'r Worker, own: &'static Kind) -> Self {
         let running = worker.running();
         running.has_forked();

@@ -107,7 +107,12 @@ impl Random {
 }
 
 /// Runs it, on one of two pools.
-fn run<'s>(program: &'s Program, worker: &Worker, scope: Option<&Scope<'s>>, pools: &'s Arc<[Pool; 2]>) {
+fn run<'s>(
+    program: &'s Program,
+    worker: &Worker,
+    scope: Option<&Scope<'s>>,
+    pools: &'s Arc<[Pool; 2]>,
+) {
     match program {
         Program::Leave(task) => {
             let (task, pools) = (Arc::new(Program::clone(task)), Arc::clone(pools));
@@ -520,7 +525,8 @@ fn a_pool_knows_at_once_what_it_has_done() {
 #[test]
 fn a_thread_has_waited_for_one_pool_and_not_for_another() {
     for _ in 0..50 {
-        let pools = [(); 2].map(|()| Pool::builder().workers(1).metered_virtually().build().unwrap());
+        let pools =
+            [(); 2].map(|()| Pool::builder().workers(1).metered_virtually().build().unwrap());
         for pool in &pools {
             pool.run(|_| spend(7));
             assert_eq!(pool.figures().path.span, 7);
