@@ -12,7 +12,7 @@ pub(crate) enum Clock {
     /// The system's monotonic clock, in nanoseconds.
     Monotonic,
     /// Each thread's own, which stands still but for what the thread [spends](virtually::spend).
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     Virtual,
 }
 
@@ -32,7 +32,7 @@ impl Clock {
             #[cfg(target_arch = "x86_64")]
             Self::Counter => counter::read(),
             Self::Monotonic => monotonic(),
-            #[cfg(test)]
+            #[cfg(all(test, not(loom)))]
             Self::Virtual => virtually::now(),
         }
     }
@@ -58,7 +58,7 @@ impl Clock {
             #[cfg(target_arch = "x86_64")]
             Self::Counter => counter::rate(),
             Self::Monotonic => 1.0,
-            #[cfg(test)]
+            #[cfg(all(test, not(loom)))]
             Self::Virtual => 1.0,
         }
     }
@@ -124,7 +124,7 @@ mod counter {
 }
 
 /// A clock for tests: what a strand costs is what the test says.
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 pub(crate) mod virtually {
     use std::cell::Cell;
 
