@@ -62,11 +62,12 @@ func (l *ledger) say() {
 	fmt.Printf("{\"runtime\":\"go\",\"seconds\":%.9f,\"answer\":%d}\n", l.ended.Sub(l.begun).Seconds(), l.sum)
 }
 
-// The sum of what comes after the first so many, each number times its position.
-func sumOf(input <-chan uint64, skipped uint64) uint64 {
+// The sum of what comes after the first so many, each number times its position; says when those have come.
+func sumOf(input <-chan uint64, skipped uint64, skippedAll func()) uint64 {
 	for range skipped {
 		<-input
 	}
+	skippedAll()
 	var sum, position uint64
 	for number := range input {
 		position++
@@ -77,11 +78,12 @@ func sumOf(input <-chan uint64, skipped uint64) uint64 {
 
 func stream(processes, numbers, seed uint64) {
 	var notes ledger
-	first := make(chan uint64, streamCapacity)
+	first, warm := make(chan uint64, streamCapacity), make(chan struct{})
 	go func() {
 		for number := range warmUp(numbers) {
 			first <- number
 		}
+		<-warm
 		notes.begins(time.Now())
 		for number := range numbers {
 			first <- seed + number
@@ -101,7 +103,7 @@ func stream(processes, numbers, seed uint64) {
 	}
 	last := make(chan struct{})
 	go func() {
-		sum := sumOf(next, warmUp(numbers))
+		sum := sumOf(next, warmUp(numbers), func() { close(warm) })
 		notes.ends(time.Now(), sum)
 		close(last)
 	}()
@@ -142,7 +144,8 @@ func ring(processes, turns, seed uint64) {
 
 func fanOut(numbers, seed uint64) {
 	var notes ledger
-	var all sync.WaitGroup
+	var all, warm sync.WaitGroup
+	warm.Add(fan)
 	var outputs [fan]chan uint64
 	for to := range outputs {
 		input := make(chan uint64, streamCapacity)
@@ -150,7 +153,7 @@ func fanOut(numbers, seed uint64) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			sum := sumOf(input, warmUp(numbers))
+			sum := sumOf(input, warmUp(numbers), warm.Done)
 			notes.ends(time.Now(), sum)
 		}()
 	}
@@ -160,6 +163,7 @@ func fanOut(numbers, seed uint64) {
 				output <- 0
 			}
 		}
+		warm.Wait()
 		notes.begins(time.Now())
 		number := seed
 		for range numbers {
@@ -179,6 +183,7 @@ func fanOut(numbers, seed uint64) {
 func fanIn(numbers, seed uint64) {
 	var notes ledger
 	var inputs [fan]chan uint64
+	warm := make(chan struct{})
 	for from := range inputs {
 		output := make(chan uint64, streamCapacity)
 		inputs[from] = output
@@ -187,6 +192,7 @@ func fanIn(numbers, seed uint64) {
 			for range warmUp(numbers) {
 				output <- 0
 			}
+			<-warm
 			notes.begins(time.Now())
 			for number := range numbers {
 				output <- first + number
@@ -200,6 +206,7 @@ func fanIn(numbers, seed uint64) {
 				<-input
 			}
 		}
+		close(warm)
 		var sum, position uint64
 		for range numbers {
 			for _, input := range inputs {

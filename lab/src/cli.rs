@@ -60,6 +60,9 @@ pub enum Command {
     WaitOnce(WaitOnce),
     /// Measure what graphs of intervals make of the machine, beside fork and join, and what an interval costs
     Intervals(Intervals),
+    /// Measure what an interval costs, once, in this process
+    #[command(hide = true)]
+    IntervalsOnce(IntervalsOnce),
     /// Measure what messages and processes cost: channels, rings, pipelines, fans, and idle processes
     Channels(Channels),
     /// Measure one of these once, in this process
@@ -504,6 +507,15 @@ pub struct Intervals {
     /// Measure again what an earlier run with these parameters has measured
     #[arg(long)]
     pub fresh: bool,
+}
+
+/// `locksley intervals-once`
+#[derive(Debug, Args)]
+pub struct IntervalsOnce {
+    /// chain: the time of intervals; graph: their memory
+    pub cost: String,
+    /// How many intervals
+    pub size: String,
 }
 
 /// `locksley channels`

@@ -1,6 +1,7 @@
 //! Working on while one waits for something in one's own way.
 
 use locksley::Worker;
+use locksley::held::Caller;
 
 /// What came of [`yield_now`] or [`yield_local`].
 ///
@@ -29,24 +30,28 @@ pub enum Yield {
 /// });
 /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
 /// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn yield_now() -> Option<Yield> {
-    Worker::with_current(|current| current.map(run_one))
+    let caller = Caller::here();
+    Worker::with_current(|current| current.map(|worker| run_one(caller, worker)))
 }
 
 /// Runs one task that waits at the calling worker, if there is one; none where the thread belongs to no pool.
 ///
 /// # Examples
 /// See [`yield_now`]; tasks of other workers are left to them.
+#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn yield_local() -> Option<Yield> {
-    Worker::with_current(|current| current.map(run_local))
+    let caller = Caller::here();
+    Worker::with_current(|current| current.map(|worker| run_local(caller, worker)))
 }
 
-pub(crate) fn run_one(worker: &Worker) -> Yield {
-    as_yield(worker.run_one())
+pub(crate) fn run_one(caller: Caller, worker: &Worker) -> Yield {
+    as_yield(caller.run_one(worker))
 }
 
-pub(crate) fn run_local(worker: &Worker) -> Yield {
-    as_yield(worker.run_local())
+pub(crate) fn run_local(caller: Caller, worker: &Worker) -> Yield {
+    as_yield(caller.run_local(worker))
 }
 
 fn as_yield(has_run: bool) -> Yield {

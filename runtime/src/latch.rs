@@ -118,7 +118,8 @@ impl Flag {
     /// Changes the word, if it is `from`. Returns what it was.
     pub(crate) fn exchange(&self, from: *mut (), to: *mut ()) -> Result<*mut (), *mut ()> {
         // Release pairs with the acquire in `seen` and in `is_set`: whoever sees the word sees what was done before.
-        self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+        // Whoever changes it goes by nothing that was done before; but who is told what it is now may.
+        self.0.compare_exchange(from, to, Ordering::Release, Ordering::Acquire)
     }
 
     /// Sets it. The stack that waits for it, if there is one, is the caller's to give back; the flag may be gone.

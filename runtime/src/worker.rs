@@ -29,6 +29,9 @@ const LOOK_ELSEWHERE_AFTER: u32 = 61;
 
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+    /// The one that the thread became last, of those whose frames it has: the current one, or, in a child of the process, maybe one that it
+    /// was before.
+    static INNERMOST: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
 
 /// A worker of a pool, as its tasks see it: Hood's "serial machine" ("Hood: A User-Level Threads Library for
@@ -82,6 +85,8 @@ pub struct Worker {
     payer: Payer,
     /// In a child of the process: what its deque held before.
     inherited: Inherited,
+    /// What was the innermost one when the thread became this one.
+    outer: Cell<*const Worker>,
     /// Whether its thread is somebody else's, and works for the pool only when it waits for something or says so.
     is_guest: bool,
     stacks: Stacks,
@@ -132,6 +137,7 @@ impl Worker {
             doubts: Doubts::default(),
             payer: Payer::default(),
             inherited: Inherited::default(),
+            outer: Cell::new(ptr::null()),
             is_guest: false,
             stacks: Stacks::new(),
             data,
@@ -145,6 +151,7 @@ impl Worker {
         // Never freed: whoever is further up on this thread's stack may hold a reference at any time.
         let worker: &'static Self = Box::leak(Box::new(Self { is_guest: true, ..self }));
         CURRENT.set(worker);
+        worker.outer.set(INNERMOST.replace(worker));
     }
 
     pub(crate) fn is_guest(&self) -> bool {
@@ -179,12 +186,24 @@ impl Worker {
         use_it(unsafe { current.as_ref() })
     }
 
+    /// The address of the worker that the calling thread is; 0 if it is none.
+    #[inline]
+    #[cfg_attr(all(test, loom), allow(dead_code, reason = "models have no workers"))]
+    pub(crate) fn current_address() -> usize {
+        CURRENT.with(Cell::get).addr()
+    }
+
     /// The calling thread is no worker any more: it is the only one in the child of a process. To be called there at once.
     pub(crate) fn forget_current() {
-        Self::with_current(|current| {
-            current.into_iter().for_each(|worker| worker.inherited.lies_in(&worker.deque));
-        });
         CURRENT.set(ptr::null());
+        // Also those whom it is for another pool's sake, and whom it was before an earlier fork, and pushed to since.
+        let mut worker = INNERMOST.get();
+        // SAFETY: null, or one whose frames this thread has: set by `as_current`, which resets it before the worker is gone, or by
+        // `settle`, whose worker is never gone.
+        while let Some(this) = unsafe { worker.as_ref() } {
+            this.inherited.lies_in(&this.deque);
+            worker = this.outer.get();
+        }
     }
 
     /// In a child of the process in which the pool was built: the newest job that this worker has pushed there.
@@ -201,12 +220,11 @@ impl Worker {
 
     /// Brings to safety what was in the deque, before anything is written over it.
     fn inherit(&self) {
-        self.inherited.secure(|| {
+        self.inherited.secure(|indices| {
             #[cfg(feature = "alternatives")]
             if let Some(instead) = &self.instead {
-                return std::iter::from_fn(|| instead.pop_newest()).collect();
+                return Inherited::words_of(std::iter::from_fn(|| instead.pop_newest()));
             }
-            let indices = self.inherited.indices().unwrap_or_else(|| self.deque.lose_all());
             self.deque.lost(indices).collect()
         });
     }
@@ -218,14 +236,16 @@ impl Worker {
 
     /// Makes this the worker that the calling thread is, while `what` runs.
     pub(crate) fn as_current(&self, what: impl FnOnce()) {
-        struct Restore(*const Worker);
-        impl Drop for Restore {
+        struct Restore<'w>(*const Worker, &'w Worker);
+        impl Drop for Restore<'_> {
             fn drop(&mut self) {
                 CURRENT.set(self.0);
+                INNERMOST.set(self.1.outer.get());
             }
         }
         // A thread that is a worker already can serve another pool in between.
-        let _restore = Restore(CURRENT.replace(self));
+        let _restore = Restore(CURRENT.replace(self), self);
+        self.outer.set(INNERMOST.replace(self));
         what();
     }
 
@@ -390,6 +410,10 @@ impl Worker {
     #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn run_local(&self) -> bool {
         held::tell(Some(self), Wait::RunOne, Place::here());
+        self.runs_local()
+    }
+
+    pub(crate) fn runs_local(&self) -> bool {
         if self.shared.is_lost() {
             return self.run_in_a_child();
         }
@@ -495,6 +519,13 @@ impl Worker {
         &self.running
     }
 
+    /// The same for a task that has become ready through the one that is run here, and comes next if that one waits: for a moment
+    /// hunters leave it, if there is nothing else.
+    pub(crate) fn push_next(&self, job: NonNull<Job>) {
+        self.seat().is_to_run_next(self.deque_end());
+        self.push(job);
+    }
+
     /// Makes a job available to all workers, at the index that is returned. Also says whether that was all: if not, the
     /// caller calls [`at_the_ceiling`](Self::at_the_ceiling) next.
     #[inline]
@@ -503,7 +534,7 @@ impl Worker {
     }
 
     pub(crate) fn at_the_ceiling(&self, index: i64) {
-        if self.inherited.indices().is_some() {
+        if self.inherited.lies_there() {
             self.inherit();
         }
         #[cfg(feature = "alternatives")]
@@ -528,6 +559,12 @@ impl Worker {
             Err(job) => self.while_aside(|| self.execute(Found { job, from: self.index })),
         }
         abort.disarm();
+    }
+
+    /// Whether nothing waits for it but what it is about, and it comes back to look for more when it is done with that.
+    pub(crate) fn is_about_to_hunt(&self) -> bool {
+        let comes_back = !self.is_guest && !self.is_away.get();
+        comes_back && self.seat().seems_empty() && !self.has_ready_stack() && !self.has_mail()
     }
 
     /// Whether its tasks are kept in another deque than the built-in one.
@@ -600,8 +637,7 @@ impl Worker {
 
     /// What was sent to this worker as a task of that scope.
     pub(crate) fn take_mail_of(&self, scope: NonNull<()>) -> Option<Found> {
-        // SAFETY: what is in the mailbox is alive, has not run, and is this worker's to take alone.
-        let job = self.mail.take_if(|job| unsafe { job::scope(job) } == Some(scope))?;
+        let job = self.mail.take_on(scope.as_ptr())?;
         self.counters().received.increment();
         Some(Found { job, from: self.index })
     }

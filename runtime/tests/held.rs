@@ -11,6 +11,7 @@ use std::thread;
 
 use common::message;
 use locksley::held::{self, HeldLock, Mark, Marked, Wait};
+use locksley::kahn::{Network, NetworkError, Over};
 use locksley::loops::{chunks_mut, for_each};
 use locksley::sync::{Condvar, OnceCell, Semaphore};
 use locksley::task::{self, Placement};
@@ -575,12 +576,57 @@ fn random_programs_are_told_what_a_simulation_says() {
     assert!(all > 1000, "the programs hold locks: {all}");
 }
 
+/// It may hold one of ours where it waits for a channel, which is no fault; and it is told whether it has to wait or not.
+#[test]
+fn a_process_on_a_stack_is_told_at_its_channels() {
+    let (pool, told) = Told::by(Pool::builder().workers(2));
+    let mut network = Network::new();
+    let (output, input) = network.channel("numbers", 1);
+    network.process_on_stack("sends", output, |mut output| {
+        let ours = sync::Mutex::new(());
+        let _guard = ours.try_lock().unwrap();
+        let _mark = Mark::new("sender's");
+        for number in 0..3 {
+            output.send_blocking(number)?;
+        }
+        Ok::<_, Over>(())
+    });
+    let sum = network.process_on_stack("receives", input, |mut input| {
+        let mut sum = 0;
+        while let Some(number) = input.recv_blocking()? {
+            sum += number;
+        }
+        let _mark = Mark::new("receiver's");
+        assert_eq!(input.recv_blocking(), Ok(None));
+        Ok::<_, Over>(sum)
+    });
+    match network.run(&pool) {
+        Ok(_) => assert_eq!(sum.take(), Some(Ok(3))),
+        Err(NetworkError::NoStack { .. }) if !STACKS => return,
+        Err(error) => panic!("{error}"),
+    }
+    let told = told.take();
+    assert!(told.iter().all(|held| held.waits_at().file() == file!()), "{told:?}");
+    let mut names: Vec<_> = told.iter().map(|held| (held.lock(), held.wait())).collect();
+    names.sort_by_key(|(name, _)| *name);
+    let all = ["receiver's", "sender's", "sender's", "sender's"].map(|name| (name, Wait::Channel));
+    assert_eq!(names, expected(all));
+}
+
 const CASE: &str = "LOCKSLEY_TEST_CASE";
 
-/// Not a test of its own: what the next one runs in another process.
+/// Not a test of its own: what the next ones run in other processes.
 #[test]
 fn child() {
-    if std::env::var(CASE).is_ok() {
+    if std::env::var(CASE).is_ok_and(|case| case == "from outside") {
+        let handler = |held: &HeldLock| println!("told of {}: {}", held.lock(), held.waits_at());
+        Pool::builder().workers(2).held_lock_handler(handler).build_global().unwrap();
+        // The first half, or the body, runs on a worker, and holds what it returns.
+        let _join = locksley::join(|| Mark::new("join"), || ());
+        let _scope = locksley::scope(|_| Mark::new("scope"));
+        let _until = scope_until(&Cancellation::new(), |_| Mark::new("scope_until")).unwrap();
+        let _root = intervals::run("root", |_| Mark::new("intervals")).unwrap();
+    } else if std::env::var(CASE).is_ok() {
         let joined_under = |w: &Worker, _: &Mark| _ = w.join(|_| (), |_| ());
         Pool::new(2).unwrap().run(|w| {
             for _ in 0..3 {
@@ -588,6 +634,19 @@ fn child() {
                 joined_under(w, &Mark::new("second"));
             }
         });
+    }
+}
+
+#[test]
+fn a_caller_that_is_no_worker_is_named_too() {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["child", "--exact", "--nocapture"]).env(CASE, "from outside");
+    let output = child.output().unwrap();
+    assert!(output.status.success());
+    let says = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(says.matches("told of ").count(), if held::WATCHED { 4 } else { 0 }, "{says}");
+    for lock in expected(["join", "scope", "scope_until", "intervals"]) {
+        assert!(says.contains(&format!("told of {lock}: {}:", file!())), "{says}");
     }
 }
 

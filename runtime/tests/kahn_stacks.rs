@@ -5,7 +5,7 @@
 mod common;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::{in_time, message, pools};
 use locksley::kahn::{Awaited, Network, NetworkError, Over, Receiver, Sender};
@@ -137,6 +137,49 @@ fn a_worker_that_is_a_guest_hands_processes_on() {
         assert_eq!(pipeline(&pool, 1, 1, 1).unwrap(), (1..=300).sum());
     }
     drop(pool);
+}
+
+/// The guest begins nothing itself, and one of the two other workers is stuck: the processes are open to the third.
+#[test]
+fn what_a_guest_hands_on_does_not_wait_for_a_worker_that_is_stuck() {
+    if !STACKS {
+        return;
+    }
+    for stuck in [1, 2] {
+        in_time(move || {
+            let pool = Pool::builder().workers(3).with_current_thread().build().unwrap();
+            let (say, said) = std::sync::mpsc::channel();
+            let [first, second] = [1, 2].map(|index| {
+                let (open, opened) = std::sync::mpsc::channel::<()>();
+                let say = say.clone();
+                pool.spawn_at(index, move |_| {
+                    say.send(()).unwrap();
+                    let _ = opened.recv();
+                });
+                open
+            });
+            (0..2).for_each(|_| said.recv().unwrap());
+            let mut network = Network::new();
+            let ended: Vec<_> =
+                (0..6).map(|n| network.process_on_stack(format!("{n}"), (), move |()| n)).collect();
+            let running = network.start(&pool).unwrap();
+            Worker::with_current(|guest| {
+                let guest = guest.expect("the thread has joined the pool");
+                assert_eq!(guest.index(), 0);
+                // The task that begins them, each of them, and some that have come back.
+                for _ in 0..20 {
+                    guest.run_one();
+                }
+            });
+            assert!(ended.iter().all(|ended| ended.get().is_none()), "nobody had time");
+            let (free, held) = if stuck == 1 { (second, first) } else { (first, second) };
+            drop(free);
+            block_on(running).unwrap();
+            let numbers: Vec<_> = ended.into_iter().map(|ended| ended.take().unwrap()).collect();
+            assert_eq!(numbers, Vec::from_iter(0..6));
+            drop(held);
+        });
+    }
 }
 
 #[test]
@@ -348,6 +391,310 @@ fn a_process_that_waits_elsewhere_has_looked_after_its_sender() {
             assert_eq!(input.recv_blocking(), Ok(Some(1)));
         });
         network.run(&pool).unwrap();
+    }
+}
+
+/// Whatever it waits for, and however it has received: a message that is there may also be had as a future has it.
+#[test]
+fn a_process_that_waits_in_any_other_way_has_looked_after_its_sender() {
+    if !STACKS {
+        return;
+    }
+    type Wait = fn(&Worker, &Semaphore);
+    let waits: [Wait; 5] = [
+        |_, gate| block_on(gate.acquire()).unwrap().forget(),
+        |w, gate| {
+            w.join(|_| block_on(gate.acquire()).unwrap().forget(), |_| ());
+        },
+        |w, gate| {
+            w.scope(|w, scope| {
+                scope.spawn_on(w, |_, _| block_on(gate.acquire()).unwrap().forget());
+            });
+        },
+        |w, gate| {
+            while gate.try_acquire().map(|permit| permit.forget()).is_err() {
+                w.run_one();
+            }
+        },
+        |w, gate| {
+            w.blocking(|| {
+                while gate.try_acquire().map(|permit| permit.forget()).is_err() {
+                    std::thread::yield_now();
+                }
+            });
+        },
+    ];
+    for wait in waits {
+        for (workers, blocks) in [(1, true), (1, false), (2, true), (2, false)] {
+            in_time(move || {
+                let pool = Pool::new(workers).unwrap();
+                let gate = Arc::new(Semaphore::new(0));
+                let sent = Arc::new(Semaphore::new(0));
+                let mut network = Network::new();
+                let (output, input) = network.channel::<u32>("numbers", 16);
+                let (own, says) = (Arc::clone(&gate), Arc::clone(&sent));
+                network.process("count", output, async move |mut output| {
+                    output.send(0).await;
+                    says.add_permits(1);
+                    for n in 1..17 {
+                        output.send(n).await;
+                    }
+                    own.add_permits(1);
+                });
+                network.process_on_stack("takes one", input, move |mut input| {
+                    block_on(sent.acquire()).unwrap().forget();
+                    // Its worker leaves the stack, if there is no other one, and comes back before it owes anything.
+                    block_on(locksley::task::spawn(async {})).unwrap();
+                    let first = if blocks {
+                        input.recv_blocking().unwrap()
+                    } else {
+                        block_on(input.recv())
+                    };
+                    assert_eq!(first, Some(0));
+                    // The sender comes to this only if it learns of the one that is free.
+                    Worker::with_current(|w| wait(w.unwrap(), &gate));
+                    assert_eq!(input.recv_blocking(), Ok(Some(1)));
+                });
+                network.run(&pool).unwrap();
+            });
+        }
+    }
+}
+
+/// It never waits: it gives way from time to time.
+#[test]
+fn a_process_that_gives_way_has_looked_after_its_sender() {
+    if !STACKS {
+        return;
+    }
+    in_time(|| {
+        let is_sent = Arc::new(AtomicBool::new(false));
+        let mut network = Network::new();
+        let (output, input) = network.channel::<u32>("numbers", 16);
+        let (unwanted, nobody) = network.channel::<u32>("unwanted", 1);
+        drop(nobody);
+        let says = Arc::clone(&is_sent);
+        network.process("count", output, async move |mut output| {
+            for n in 0..17 {
+                output.send(n).await;
+            }
+            says.store(true, Ordering::Release);
+        });
+        network.process_on_stack(
+            "gives way",
+            (input, unwanted),
+            move |(mut input, mut unwanted)| {
+                assert_eq!(input.recv_blocking()?, Some(0));
+                while !is_sent.load(Ordering::Acquire) {
+                    unwanted.send_blocking(0)?;
+                }
+                Ok::<_, Over>(())
+            },
+        );
+        network.run(&Pool::new(1).unwrap()).unwrap();
+    });
+}
+
+/// Sends when it is dropped, and says how often it could.
+struct Polite(Sender<u8>, Arc<AtomicUsize>, usize);
+
+impl Drop for Polite {
+    fn drop(&mut self) {
+        for _ in 0..self.2 {
+            match self.0.send_blocking(7) {
+                Ok(()) => drop(self.1.fetch_add(1, Ordering::Relaxed)),
+                Err(Over) => return,
+            }
+        }
+    }
+}
+
+/// Receives when it is dropped.
+struct Curious(Receiver<u8>, Arc<AtomicUsize>);
+
+impl Drop for Curious {
+    fn drop(&mut self) {
+        while let Ok(Some(_)) = self.0.recv_blocking() {
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[test]
+fn who_would_wait_while_it_unwinds_ends_the_network() {
+    if !STACKS {
+        return;
+    }
+    let careless = |inside: Box<dyn std::any::Any>| {
+        let _inside = inside;
+        panic!("no more arrows")
+    };
+    // Whether it is caught, how much it sends, and how much of that there is room for on a worker that goes nowhere else.
+    for (is_caught, sends, is_over) in [(false, 9, true), (true, 9, true), (true, 2, false)] {
+        for receives in [false, true] {
+            in_time(move || {
+                let done = Arc::new(AtomicUsize::new(0));
+                let own = Arc::clone(&done);
+                let mut network = Network::new();
+                let (output, input) = network.channel::<u8>("bytes", 2);
+                let body = move |inside: Box<dyn std::any::Any>| {
+                    let unwound = std::panic::AssertUnwindSafe(|| careless(inside));
+                    let caught = std::panic::catch_unwind(unwound);
+                    if let (Err(payload), false) = (caught, is_caught) {
+                        std::panic::resume_unwind(payload);
+                    }
+                };
+                if receives {
+                    // As many come as it sends in the other case; and no more, unless that was all.
+                    let (are_sent, sent) = tokio::sync::oneshot::channel();
+                    network.process("other", output, async move |mut output| {
+                        for n in 0..2 {
+                            output.send(n).await;
+                        }
+                        let kept = is_over.then_some(output);
+                        are_sent.send(()).unwrap();
+                        if kept.is_some() {
+                            std::future::pending::<()>().await;
+                        }
+                    });
+                    network.process_on_stack("unwinds", input, move |input| {
+                        block_on(sent).unwrap();
+                        body(Box::new(Curious(input, own)));
+                    });
+                } else {
+                    network.process(
+                        "other",
+                        input,
+                        async |mut input| {
+                            while input.recv().await.is_some() {}
+                        },
+                    );
+                    network.process_on_stack("unwinds", output, move |output| {
+                        body(Box::new(Polite(output, own, sends)));
+                    });
+                }
+                let ended = network.run(&Pool::new(1).unwrap());
+                assert_eq!(done.load(Ordering::Relaxed), 2);
+                match ended {
+                    Ok(_) => assert!(!is_over),
+                    Err(NetworkError::Unwinding { process }) => {
+                        assert!(is_over && is_caught);
+                        assert_eq!(process, "unwinds");
+                    }
+                    Err(error @ NetworkError::Panicked { .. }) => {
+                        assert!(!is_caught, "{error}");
+                        assert!(error.to_string().contains("'unwinds'"), "{error}");
+                        assert_eq!(message(&*error.try_into_panic().unwrap()), "no more arrows");
+                    }
+                    other => panic!("{other:?}"),
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn a_dropped_pool_cancels_what_waits_at_channels_on_stacks() {
+    if !STACKS {
+        return;
+    }
+    for workers in [1, 3] {
+        in_time(move || {
+            let pool = Pool::new(workers).unwrap();
+            let mut network = Network::new();
+            let (output, input) = network.channel::<u8>("nothing", 2);
+            network.process("holds", output, async |_output| std::future::pending::<()>().await);
+            let told = network.process_on_stack("waits", input, |mut input| input.recv_blocking());
+            let running = network.start(&pool).unwrap();
+            drop(pool);
+            assert!(matches!(running.join(), Err(NetworkError::Cancelled)));
+            // It may not have begun.
+            assert!(matches!(told.take(), Some(Err(Over)) | None));
+        });
+    }
+}
+
+/// No future of the network's is there to be cancelled; and what is waited for by `block_on` is waited for.
+#[test]
+fn a_dropped_pool_cancels_a_network_of_stacks_and_waits_for_what_is_not_its_own() {
+    if !STACKS {
+        return;
+    }
+    for workers in [1, 3] {
+        in_time(move || {
+            let pool = Pool::new(workers).unwrap();
+            let gate = Arc::new(Semaphore::new(0));
+            let (say, said) = std::sync::mpsc::channel();
+            let (own, begun) = (Arc::clone(&gate), say.clone());
+            let mut network = Network::new();
+            let (output, input) = network.channel::<u8>("nothing", 2);
+            let waited = network.process_on_stack("waits elsewhere", output, move |_output| {
+                begun.send("begun").unwrap();
+                block_on(own.acquire()).unwrap().forget();
+            });
+            network.process_on_stack("waits", input, move |mut input| {
+                say.send("begun").unwrap();
+                assert_eq!(input.recv_blocking(), Err(Over));
+                say.send("over").unwrap();
+            });
+            let running = network.start(&pool).unwrap();
+            assert_eq!([said.recv().unwrap(), said.recv().unwrap()], ["begun", "begun"]);
+            let dropper = std::thread::spawn(move || drop(pool));
+            assert_eq!(said.recv().unwrap(), "over");
+            assert!(!dropper.is_finished() && waited.get().is_none());
+            gate.add_permits(1);
+            dropper.join().unwrap();
+            assert_eq!(waited.get(), Some(&()));
+            assert!(matches!(running.join(), Err(NetworkError::Cancelled)));
+        });
+    }
+}
+
+/// What is owed an end gets it first, and a network that it waits for.
+#[test]
+fn a_dropped_pool_finishes_the_network_that_a_closure_waits_for() {
+    if !STACKS {
+        return;
+    }
+    for workers in [1, 3] {
+        in_time(move || {
+            let pool = Pool::new(workers).unwrap();
+            let mut network = Network::new();
+            let (output, input) = network.channel::<u32>("numbers", 1);
+            network.process_on_stack("count", output, |mut output| {
+                (0..100).try_for_each(|n| output.send_blocking(n))
+            });
+            let sum = network.process_on_stack("sum", input, |mut input| {
+                let mut sum = 0;
+                while let Some(n) = input.recv_blocking()? {
+                    sum += n;
+                }
+                Ok::<_, Over>(sum)
+            });
+            let running = network.start(&pool).unwrap();
+            pool.spawn(move |_| drop(running.join().unwrap()));
+            drop(pool);
+            assert_eq!(sum.take(), Some(Ok(4950)));
+        });
+    }
+}
+
+/// Fewer than half of the stacks that there may be are in use: then there is always one.
+#[test]
+fn stacks_that_are_kept_elsewhere_leave_enough() {
+    if !STACKS {
+        return;
+    }
+    for workers in [1, 2, 4] {
+        let pool = Pool::builder().workers(workers).waiting_stacks(16).build().unwrap();
+        for _ in 0..100 {
+            assert_eq!(pipeline(&pool, 5, 1, 1).unwrap(), (0..300).sum::<u64>() + 300 * 5);
+        }
+        // And where more are wanted at the same time than there may be, never.
+        for _ in 0..5 {
+            let error = pipeline(&pool, 15, 1, 1).unwrap_err();
+            assert!(matches!(error, NetworkError::NoStack { .. }), "{error}");
+        }
     }
 }
 

@@ -188,6 +188,47 @@ fn a_task_in_the_inbox_of_a_stuck_worker_runs_though_its_waker_is_stuck_too() {
     }
 }
 
+/// Law 2: what hunters leave for a moment, because it probably comes next, runs though it does not come next.
+#[test]
+fn what_was_spawned_last_runs_though_its_parent_does_not_wait_for_it() {
+    for pool in pools_of(2) {
+        for _ in 0..100 {
+            let parent = pool.spawn_future(async {
+                let has_run = Arc::new(AtomicBool::new(false));
+                let says = Arc::clone(&has_run);
+                let child = task::spawn(async move { says.store(true, Ordering::Release) });
+                wait_until(|| has_run.load(Ordering::Acquire));
+                child.await.unwrap();
+            });
+            parent.join().unwrap();
+        }
+    }
+}
+
+/// The same for one that was woken, wherever it ran before, by one that forks all the time until then.
+#[test]
+fn what_was_woken_runs_though_its_waker_goes_on() {
+    for pool in pools_of(2) {
+        let called = Arc::new(Called::default());
+        let task = called.task(&pool);
+        for run in 1..200 {
+            called.wait_for_run(run);
+            let caller = Arc::clone(&called);
+            let waker = pool.spawn_future(async move {
+                caller.call();
+                wait_until(|| {
+                    if run % 2 == 0 {
+                        Worker::with_current(|w| w.unwrap().join(|_| (), |_| ()));
+                    }
+                    caller.runs.load(Ordering::Acquire) > run
+                });
+            });
+            waker.join().unwrap();
+        }
+        drop(task);
+    }
+}
+
 /// Two tasks on one worker that wake each other for ever.
 fn ping_pong(pool: &Pool) -> Vec<Task<()>> {
     let balls = [0, 1].map(|_| Arc::new(Mutex::new(None::<Waker>)));

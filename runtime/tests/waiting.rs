@@ -110,6 +110,46 @@ fn what_a_thief_forks_is_stolen_back() {
     }
 }
 
+/// The same, though the thief has spawned a future before, and called the waker of one that waits.
+#[test]
+fn what_a_thief_forks_is_stolen_back_though_it_has_made_futures_ready() {
+    let pool = Pool::new(2).unwrap();
+    for wakes in [false, true] {
+        for _ in 0..100 {
+            let (stolen, stolen_back) = (AtomicBool::new(false), AtomicBool::new(false));
+            let semaphore = Arc::new(Semaphore::new(0));
+            let waits = wakes.then(|| {
+                let semaphore = Arc::clone(&semaphore);
+                pool.spawn_future(async move { semaphore.acquire().await.unwrap().forget() })
+            });
+            let (home, other) = pool.run(|w| {
+                w.join_waiting(
+                    Waiting::Below,
+                    |w| {
+                        wait_until(&stolen);
+                        w.index()
+                    },
+                    |w| {
+                        stolen.store(true, Ordering::Release);
+                        if wakes {
+                            semaphore.add_permits(1);
+                        } else {
+                            w.spawn_future(async {}).detach();
+                        }
+                        let fork = |w: &Worker| {
+                            stolen_back.store(true, Ordering::Release);
+                            w.index()
+                        };
+                        w.join(|_| wait_until(&stolen_back), fork).1
+                    },
+                )
+            });
+            assert_eq!(home, other);
+            waits.into_iter().for_each(|task| task.join().unwrap());
+        }
+    }
+}
+
 /// A task of somebody else's lies ready, in the waiter's own deque too, and is not touched before the wait is over.
 #[test]
 fn strangers_are_left_alone() {

@@ -44,6 +44,7 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Wait(arguments) => wait::execute(&arguments),
         Command::WaitOnce(arguments) => wait::once(&arguments),
         Command::Intervals(arguments) => intervals::execute(&arguments),
+        Command::IntervalsOnce(arguments) => intervals::once(&arguments),
         Command::Channels(arguments) => channels::execute(&arguments),
         Command::ChannelsOnce(arguments) => channels::once(&arguments),
         Command::Scatter(arguments) => scatter::execute(&arguments),

@@ -119,6 +119,18 @@ impl Rotations {
         journal: &mut Journal<E>,
         mut take: impl FnMut(&T, usize) -> Outcome<E>,
     ) -> Outcome<()> {
+        self.attempt(turns, journal, |turn, rotation| take(turn, rotation).map(Ok)).map(drop)
+    }
+
+    /// The same, where a measurement may fail without the run: then its turn has failed, and is not tried again. Returns what has.
+    /// That nothing could be measured at all is a fault.
+    pub(super) fn attempt<T: Turn<E>, E: Serialize + DeserializeOwned>(
+        &self,
+        turns: &[T],
+        journal: &mut Journal<E>,
+        mut take: impl FnMut(&T, usize) -> Outcome<Result<E, String>>,
+    ) -> Outcome<Vec<Failure>> {
+        let mut failures: Vec<Failure> = Vec::new();
         let steps: usize = turns.iter().map(Turn::repeats).sum();
         let rotations = turns.iter().map(Turn::repeats).max().unwrap_or(0);
         let progress = Progress::start(self.name, steps, journal.entries().len());
@@ -133,7 +145,8 @@ impl Rotations {
         for rotation in 0..rotations {
             let before = journal.entries().len();
             for (number, turn) in turns.iter().enumerate() {
-                if rotation >= turn.repeats() {
+                if rotation >= turn.repeats() || failures.iter().any(|failed| failed.turn == number)
+                {
                     continue;
                 }
                 if journal.entries().iter().any(|entry| turn.has_made(entry, rotation)) {
@@ -143,14 +156,23 @@ impl Rotations {
                 if rotation > 0 && progress.seconds() >= self.budget_seconds {
                     let measured = journal.entries().len();
                     progress.news(&format!("the time is over: {measured} of {steps} measured"));
-                    return Ok(());
+                    return unless_all_failed(turns, journal, failures);
                 }
                 progress.next(|| turn.name());
                 let begun = Instant::now();
-                let entry = take(turn, rotation)
+                let taken = take(turn, rotation)
                     .map_err(|fault| Fault::run(format!("{}: {fault}", turn.name())))?;
-                journal.add(entry)?;
-                estimate.learn(number, begun.elapsed().as_secs_f64());
+                match taken {
+                    Ok(entry) => {
+                        journal.add(entry)?;
+                        estimate.learn(number, begun.elapsed().as_secs_f64());
+                    }
+                    Err(why) => {
+                        progress.news(&format!("{} is missing: {why}", turn.name()));
+                        failures.push(Failure { turn: number, rotation, why });
+                        estimate.learn(number, 0.0);
+                    }
+                }
                 progress.step();
             }
             if journal.entries().len() > before {
@@ -164,7 +186,32 @@ impl Rotations {
                 progress.news(&news);
             }
         }
-        Ok(())
+        unless_all_failed(turns, journal, failures)
+    }
+}
+
+/// A turn that has failed, and is not tried again.
+pub(super) struct Failure {
+    /// Its place among all.
+    pub(super) turn: usize,
+    /// In which rotation.
+    pub(super) rotation: usize,
+    /// Why.
+    pub(super) why: String,
+}
+
+/// What has failed, if anything has not.
+fn unless_all_failed<T: Turn<E>, E: Serialize + DeserializeOwned>(
+    turns: &[T],
+    journal: &Journal<E>,
+    failures: Vec<Failure>,
+) -> Outcome<Vec<Failure>> {
+    match failures.first() {
+        Some(Failure { turn, why, .. }) if journal.entries().is_empty() => {
+            let name = turns[*turn].name();
+            Err(Fault::run(format!("nothing could be measured; {name}: {why}")))
+        }
+        _ => Ok(failures),
     }
 }
 
@@ -255,6 +302,37 @@ mod tests {
             })
             .unwrap();
         assert_eq!(taken, [('a', 1), ('b', 1)]);
+    }
+
+    #[test]
+    fn a_turn_that_has_failed_is_not_tried_again_and_the_others_go_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = journal(folder.path());
+        let turns = [Letter('a', 3), Letter('b', 3)];
+        let mut tried = Vec::new();
+        let failures = rotations(1e9)
+            .attempt(&turns, &mut journal, |turn, rotation| {
+                tried.push((turn.0, rotation));
+                let fails = turn.0 == 'b' && rotation == 1;
+                Ok(if fails { Err("because".to_owned()) } else { Ok((turn.0, rotation)) })
+            })
+            .unwrap();
+        assert_eq!(tried, [('a', 0), ('b', 0), ('a', 1), ('b', 1), ('a', 2)]);
+        let [Failure { turn: 1, rotation: 1, why }] = &failures[..] else { panic!("one failed") };
+        assert_eq!(why, "because");
+        assert_eq!(journal.entries(), &[('a', 0), ('b', 0), ('a', 1), ('a', 2)][..]);
+    }
+
+    #[test]
+    fn a_run_in_which_all_fails_has_failed() {
+        for budget in [0.0, 1e9] {
+            let folder = tempfile::tempdir().unwrap();
+            let turns = [Letter('a', 2), Letter('b', 2)];
+            let fails = |turn: &Letter, _| Ok(Err(format!("{} is lost", turn.0)));
+            let ended = rotations(budget).attempt(&turns, &mut journal(folder.path()), fails);
+            let Err(Fault::Run(why)) = ended else { panic!("nothing was measured") };
+            assert!(why.contains("nothing could be measured; a: a is lost"), "{why}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The experiments, one folder each.
 
 pub mod alternatives;
+mod cells;
 pub mod channels;
 pub mod cliff;
 pub mod corun;
@@ -8,6 +9,7 @@ mod course;
 pub mod forkjoin;
 pub mod intervals;
 mod journal;
+pub mod missing;
 pub mod model;
 pub mod neighbour;
 pub mod rayon;

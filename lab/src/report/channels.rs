@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::bars;
 use super::circumstances::Circumstances;
+use super::missing;
 use super::page::{document, escape};
 use crate::experiments::channels::once::{FAN, Kind, RING_CAPACITY, STREAM_CAPACITY};
 use crate::experiments::channels::plan::{self, OURS};
@@ -31,6 +32,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     } else {
         String::new()
     };
+    let missing = missing::html(&record.missing);
     let targets = targets(summary);
     let sections: String =
         Kind::ALL.map(|kind| section(summary, kind, title(kind), &text(kind))).concat();
@@ -49,7 +51,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
 <h1>{headline}</h1>
 {targets}
 {extent}
-</header>
+{missing}</header>
 {sections}
 <section>
 <h2>Machine and method</h2>
@@ -225,8 +227,8 @@ fn method(record: &Record) -> String {
     format!(
         "<h3>How it was measured</h3>
 <ul>
-<li>Each measurement is made by a process of its own, with fresh workers, after some of the same has gone through to warm up. \
-The processes of the network take the time. The code is the same for all runtimes of this program, and Go's does the same.</li>
+<li>Each measurement is made by a process of its own, with fresh workers, after some of the same has gone through to warm up: \
+who sends goes on when all of that has been received. The processes of the network take the time. The code is the same for all runtimes of this program, and Go's does the same.</li>
 <li>Every answer is checked: what is received is added up, each number times its position, and compared with what a \
 program without processes comes to; so is the token, and how often it was passed on.</li>
 <li>The runtimes take turns, in up to {} rotations through everything; figures are medians.</li>

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::charts;
 use super::circumstances::Circumstances;
+use super::missing;
 use super::page::{document, escape, figure, key};
 use super::tables;
 use crate::experiments::cliff::table::seconds;
@@ -28,6 +29,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     } else {
         String::new()
     };
+    let missing = missing::html(&record.missing);
     let runtimes: Vec<&str> = plan.times.runtimes.iter().map(String::as_str).collect();
     let legend = key(&runtimes, false);
     let figures: String = summary
@@ -53,7 +55,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
 <p class=\"kicker\">Locksley · intervals · {processors} processors</p>
 <h1>{headline}</h1>
 {extent}
-</header>
+{missing}</header>
 <section>
 <h2>Speedup over the number of workers</h2>
 <p>T1/TP, each relative to its own T1.</p>
@@ -82,14 +84,17 @@ of intervals, on the same scheduler: above 1, the graph is faster.</p>
 <ul>
 <li>The runtimes take turns, for each number of workers, in up to {repeats} rotations through everything; figures are \
 medians. Every answer is checked: heat bit for bit against the serial program, lu by residual, msort by order and content.</li>
-<li>All versions of an application have the same kernels and the same leaves. The graph of heat has an edge from each block of rows \
+<li>All versions of this program have the same kernels; those on graphs divide an application as those with joins do, and static \
+partitioning gives each worker one share. The graph of heat has an edge from each block of rows \
 to itself and its neighbours in the next step, and nothing else waits; that of lu has tiles of 64 by 64 numbers; the merge sort on \
 intervals has them inside of each other, and a root for each sort and each merge, so it is fork and join by other means.</li>
 <li>Making the graph is a part of the time. One worker makes it, and the others compute meanwhile what may begin.</li>
 <li>The time of an interval is that of graphs of 1000 at a time, each interval after the one before and the one before that, which \
-count and do nothing else. oneTBB's flow graph ({peer}) has graphs of the same shape, and the same division of heat; each of its \
-measurements is a process of its own, which checks its answer. It makes its graph before anything of it runs.</li>
-<li>The memory is what the process has grown by when all were made and none had ended, by their number.</li>
+count and do nothing else. It is taken by a process of its own, after one such graph to warm up.</li>
+<li>oneTBB's flow graph ({peer}) has graphs of the same shape, and the same division of heat, whose kernel is written in C++ there and \
+compiled to vector code of the same width. Each of its measurements is a process of its own, which does the same once before, and checks \
+its answers bit for bit against a loop. It makes its graph before anything of it runs.</li>
+<li>The memory is what a process that has done nothing else has grown by when all were made and none had ended, by their number.</li>
 </ul>
 </section>"
     );

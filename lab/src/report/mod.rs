@@ -13,6 +13,7 @@ mod finding;
 pub mod forkjoin;
 pub mod intervals;
 mod marks;
+mod missing;
 pub mod model;
 pub mod neighbour;
 mod page;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::chart::Chart;
 use super::circumstances::Circumstances;
+use super::missing;
 use super::page::{document, escape, looks};
 use crate::experiments::scatter::once::{CURRENT, LAST, LOCAL};
 use crate::experiments::scatter::plan::{self, Experiment};
@@ -26,6 +27,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     let processors = header.machine.capacity();
     let headline = escape(&headline(summary));
     let extent = escape(&plan::extent(&header.plan));
+    let missing = missing::html(&record.missing);
     let targets = targets(summary);
     let sections: String = Experiment::ALL.map(|experiment| section(summary, experiment)).concat();
     let utilization = utilization(summary);
@@ -44,7 +46,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
 <h1>{headline}</h1>
 {targets}
 <p class=\"note\">{extent}.</p>
-</header>
+{missing}</header>
 {sections}
 {utilization}
 <section>
@@ -104,7 +106,7 @@ fn about(experiment: Experiment) -> (&'static str, &'static str, &'static str) {
     match experiment {
         Experiment::Division => (
             "Experiment 1: the same work in ever smaller messages",
-            "Figure 3 of the study. The work of a message is 1/d seconds, and the work of all rounds is the same. There WS-CUR fell off from \
+            "Figure 3 of the study. The work of a message is 1/d seconds, and the work of all rounds is the same, give or take a tenth. There WS-CUR fell off from \
              d = 10,000 on.",
             "d, work division",
         ),
@@ -311,7 +313,7 @@ fn method(record: &Record) -> String {
         "<h3>How it was measured</h3>
 <ul>
 <li>A central process sends each of n others a message, which has them divide 64-bit integers for w, and waits for all answers: a \
-round. There are m rounds. All channels hold one message. The time is that of the rounds, after one with a hundredth of the work.</li>
+round. There are m rounds. All channels hold one message. The time is that of the rounds, after one more to warm up.</li>
 <li>Each measurement is made by a process of its own, with fresh workers. It first finds out how many divisions take w here; by how much that \
 differs from the median of all processes is taken out of its time.</li>
 <li>Every answer is checked: the central process adds up what it receives, each answer times its place, which must be what \

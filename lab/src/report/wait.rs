@@ -5,6 +5,7 @@ use std::path::Path;
 use super::bars;
 use super::chart::Chart;
 use super::circumstances::Circumstances;
+use super::missing;
 use super::page::{document, escape, looks};
 use crate::experiments::wait::once::{Kind, Local};
 use crate::experiments::wait::plan::{self, TOKIO};
@@ -29,6 +30,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     } else {
         String::new()
     };
+    let missing = missing::html(&record.missing);
     let sections: String = [
         (
             Kind::Spawn,
@@ -70,7 +72,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
 <p class=\"kicker\">Locksley · tasks that wait · {processors} processors</p>
 <h1>{headline}</h1>
 {extent}
-</header>
+{missing}</header>
 {sections}
 <section>
 <h2>Machine and method</h2>

@@ -12,13 +12,13 @@ pub use team::Team;
 
 use std::time::{Duration, Instant};
 
-use ::locksley::Waiting;
 use ::locksley::alternatives::{
     BusyWakes, DelayedYield, DequeKind, GlobalInformation, NoYield, SelectiveYield, StealHalf,
 };
 use ::locksley::hunt::{Abp, Balanced, Bws};
 use ::locksley::meter::Report;
 use ::locksley::os::Assists;
+use ::locksley::{PoolBuilder, Waiting};
 
 use crate::apps::{App, Instance};
 use crate::fault::{Fault, Outcome};
@@ -182,7 +182,13 @@ pub static ALL: &[Runtime] = &[
         name: "locksley-intervals",
         about: "work stealing, Locksley with a graph of intervals in the place of fork and join",
         model: Model::Intervals,
-        start: |workers| locksley::pool(workers).map(Crew::Intervals),
+        start: |workers| locksley::pool(workers, |builder| builder).map(Crew::Intervals),
+    },
+    Runtime {
+        name: "locksley-intervals-oldest",
+        about: "the same, with workers that take what they have had longest first, and not the newest",
+        model: Model::Intervals,
+        start: |workers| locksley::pool(workers, PoolBuilder::oldest_first).map(Crew::Intervals),
     },
     Runtime {
         name: "rayon",

@@ -3,6 +3,7 @@
 mod command_line;
 mod corun;
 mod cycler;
+mod intervals;
 mod networks;
 mod rayon;
 mod records;

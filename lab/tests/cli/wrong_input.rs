@@ -283,6 +283,10 @@ fn intervals() {
     refused(&["intervals", "--quick", "--repeats", "0"]);
     refused(&["intervals", "--quick", "--seed", "-1"]);
     refused(&["intervals", "heat"]);
+    assert!(refused(&["intervals-once", "heat", "5"]).contains("chain, graph"));
+    refused(&["intervals-once", "chain", "0"]);
+    refused(&["intervals-once", "graph", "some"]);
+    refused(&["intervals-once", "graph"]);
 }
 
 #[test]

@@ -4,21 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Computation, Incomplete};
 use crate::Pool;
 use crate::hunt::Abp;
-use crate::primitive::stepped::{self, Gate};
+use crate::primitive::stepped::{self, Gate, wait_for};
 use crate::sync::Semaphore;
-
-fn wait_for(count: &AtomicUsize, least: usize) -> usize {
-    let patience = Instant::now() + Duration::from_secs(20);
-    while count.load(Ordering::Acquire) < least && Instant::now() < patience {
-        thread::sleep(Duration::from_micros(100));
-    }
-    count.load(Ordering::Acquire)
-}
 
 struct World {
     gate: Arc<Gate>,

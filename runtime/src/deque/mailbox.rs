@@ -14,6 +14,8 @@ use crate::primitive::{AtomicPtr, CachePadded, Ordering};
 #[derive(Debug)]
 struct Letter<T> {
     item: NonNull<T>,
+    /// What the sender says of the item, so that nobody has to look at that itself; or null.
+    topic: *mut (),
     /// The one that was sent before; once it has been read, the one that was sent after.
     next: *mut Letter<T>,
 }
@@ -44,7 +46,12 @@ pub(crate) fn mailbox<T>() -> (Arc<Mailbox<T>>, Reader<T>) {
 impl<T> Mailbox<T> {
     /// Adds an item behind all others.
     pub(crate) fn send(&self, item: NonNull<T>) {
-        let letter = Box::into_raw(Box::new(Letter { item, next: ptr::null_mut() }));
+        self.send_on(ptr::null_mut(), item);
+    }
+
+    /// The same, on a topic.
+    pub(crate) fn send_on(&self, topic: *mut (), item: NonNull<T>) {
+        let letter = Box::into_raw(Box::new(Letter { item, topic, next: ptr::null_mut() }));
         let mut before = self.newest.load(Ordering::Relaxed);
         loop {
             // SAFETY: made above, and not shown to anybody yet.
@@ -74,8 +81,8 @@ impl<T> Reader<T> {
         Some(letter.item)
     }
 
-    /// Takes the oldest item of those that are wanted, and leaves the others in their order.
-    pub(crate) fn take_if(&self, is_wanted: impl Fn(NonNull<T>) -> bool) -> Option<NonNull<T>> {
+    /// Takes the oldest item that was sent on that topic, and leaves the others in their order.
+    pub(crate) fn take_on(&self, wanted: *mut ()) -> Option<NonNull<T>> {
         let mut before = ptr::null_mut();
         let mut this = self.oldest.get();
         loop {
@@ -84,8 +91,8 @@ impl<T> Reader<T> {
             }
             let letter = NonNull::new(this)?;
             // SAFETY: made by `send`, fetched by us, and not taken; nothing else is called with it while this is used.
-            let Letter { item, next } = unsafe { letter.read() };
-            if is_wanted(item) {
+            let Letter { item, topic, next } = unsafe { letter.read() };
+            if topic == wanted {
                 self.link(before, next);
                 // SAFETY: as above; nothing leads to it any more.
                 drop(unsafe { Box::from_raw(letter.as_ptr()) });

@@ -88,7 +88,8 @@ impl Worker {
         }
     }
 
-    /// Begins a detached task on a stack of its own; returns when it has ended, or waits. Gives it back where no stack can be had.
+    /// Begins a task on a stack of its own; returns when it has ended, or waits. Gives it back where no stack can be had. It keeps the pool
+    /// open, but when that is dropped, it is not waited for before tasks are cancelled: by then it is to learn of that.
     pub(crate) fn spawn_apart<F>(&self, task: F) -> Result<(), F>
     where
         F: FnOnce(&Worker) + Send + 'static,
@@ -96,7 +97,7 @@ impl Worker {
         let Some(fiber) = self.may_switch().then(|| self.fiber()).flatten() else {
             return Err(task);
         };
-        match self.shared().detached(task) {
+        match self.shared().cancellable(task) {
             Some(job) => {
                 // SAFETY: just made, and run once, below.
                 let job = unsafe { self.carried(job) };
@@ -148,7 +149,9 @@ impl Worker {
             unsafe { fiber.as_ref() }.way.set(way);
             // SAFETY: a worker outlives what runs on its stacks: it serves until its pool is closed, and by then all jobs have
             // ended.
-            unsafe { worker.as_ref() }.execute(found);
+            let worker = unsafe { worker.as_ref() };
+            debug_assert!(!worker.payer().is_any(), "what begins is in no process");
+            worker.execute(found);
             abort.disarm();
         };
         // SAFETY: alive until it is freed by this worker.

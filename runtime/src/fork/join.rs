@@ -47,7 +47,7 @@ where
     let place = Place::here();
     Worker::with_current(|current| match current {
         Some(worker) => worker.join_by(None, place, |_| a(), |_| b()),
-        None => Pool::global().run(|worker| worker.join(|_| a(), |_| b())),
+        None => Pool::global().run(|worker| worker.join_at(place, |_| a(), |_| b())),
     })
 }
 
@@ -82,6 +82,17 @@ impl Worker {
         RB: Send,
     {
         self.join_by(None, Place::here(), a, b)
+    }
+
+    /// [`join`](Self::join), in the name of who is there.
+    #[inline(never)] // as above
+    pub(crate) fn join_at<A, B, RA, RB>(&self, place: Place, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&Worker) -> RA,
+        B: FnOnce(&Worker) -> RB + Send,
+        RB: Send,
+    {
+        self.join_by(None, place, a, b)
     }
 
     /// [`join`](Self::join), and what this worker runs while it waits for the second task.

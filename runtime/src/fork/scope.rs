@@ -83,7 +83,7 @@ where
     let place = Place::here();
     Worker::with_current(|current| match current {
         Some(worker) => scope_in(worker.shared(), Some((worker, None)), place, body),
-        None => Pool::global().run(|worker| worker.scope(|_, scope| body(scope))),
+        None => Pool::global().run(|worker| worker.scope_at(place, |_, scope| body(scope))),
     })
 }
 
@@ -177,7 +177,15 @@ impl Worker {
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        scope_in(self.shared(), Some((self, None)), Place::here(), |scope| body(self, scope))
+        self.scope_at(Place::here(), body)
+    }
+
+    /// [`scope`](Self::scope), in the name of who is there.
+    pub(crate) fn scope_at<'scope, F, R>(&self, place: Place, body: F) -> R
+    where
+        F: FnOnce(&Worker, &Scope<'scope>) -> R,
+    {
+        scope_in(self.shared(), Some((self, None)), place, |scope| body(self, scope))
     }
 
     /// [`scope`](Self::scope), and what this worker runs while it waits in it.
@@ -349,7 +357,8 @@ impl<'scope> Scope<'scope> {
             for worker in 0..self.home.workers() {
                 let task = Arc::clone(&task);
                 let job = self.job(move |worker, scope| task(worker, scope));
-                self.home.send_to_as_is(worker, self.carried(current, job));
+                let job = self.carried(current, job);
+                self.home.send_task_to(worker, self.tally.cast(), job);
             }
         });
     }

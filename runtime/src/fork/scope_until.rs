@@ -81,7 +81,9 @@ where
     let place = Place::here();
     Worker::with_current(|current| match current {
         Some(worker) => worker.scope_until_at(place, token, |_, scope| body(scope)),
-        None => Pool::global().run(|worker| worker.scope_until(token, |_, scope| body(scope))),
+        None => {
+            Pool::global().run(|worker| worker.scope_until_at(place, token, |_, scope| body(scope)))
+        }
     })
 }
 

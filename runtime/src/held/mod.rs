@@ -51,8 +51,8 @@
 //!
 //! On workers only, before they wait for what they may have to wait for: at the end of the first half of a join, or of a scope's body, and in
 //! other cases at once ([`Wait`] has them all). So a lock that the first half lets go of is not held across the join, and one that it returns
-//! is. Across [`block_on`](crate::block_on) it is no fault to hold a lock of [`sync`](crate::sync), which is made for that; marked ones
-//! are reported there too. [Locks of intervals](crate::intervals::Lock) are held while children run, and that is
+//! is. Across [`block_on`](crate::block_on), or in a process on a stack of its own, it is no fault to hold a lock of [`sync`](crate::sync), which
+//! is made for that; marked ones are reported there too. [Locks of intervals](crate::intervals::Lock) are held while children run, and that is
 //! what they are for; they are not looked at, nor is the end of a pool.
 //!
 //! # What it costs
@@ -64,12 +64,15 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 
+mod caller;
 #[cfg_attr(not(feature = "held-locks"), path = "unwatched.rs")]
 mod watched;
 
+pub use caller::Caller;
+
 #[cfg(feature = "held-locks")]
 pub(crate) use watched::Handler;
-pub(crate) use watched::{Context, Hold, Place, apart, tell, then_wait};
+pub(crate) use watched::{Context, Hold, Place, apart, tell, tell_here, then_wait};
 
 /// Whether this was built with the feature `held-locks`: else nobody looks.
 pub const WATCHED: bool = cfg!(feature = "held-locks");
@@ -149,6 +152,9 @@ pub enum Wait {
     Intervals,
     /// [`block_on`](crate::block_on).
     BlockOn,
+    /// [`Sender::send_blocking`](crate::kahn::Sender::send_blocking) or [`Receiver::recv_blocking`](crate::kahn::Receiver::recv_blocking), even if
+    /// there is room, or a message.
+    Channel,
     /// [`Worker::run_one`](crate::Worker::run_one) or [`run_local`](crate::Worker::run_local), by which code waits in its own way.
     RunOne,
 }
@@ -165,6 +171,7 @@ impl fmt::Display for Wait {
             Self::Computation => "a computation",
             Self::Intervals => "intervals",
             Self::BlockOn => "`block_on`",
+            Self::Channel => "a channel",
             Self::RunOne => "`run_one`",
         })
     }

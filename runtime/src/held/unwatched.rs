@@ -66,6 +66,9 @@ pub(crate) fn then_wait<R>(
 #[inline(always)]
 pub(crate) fn tell(_waiter: Option<&Worker>, _wait: Wait, _place: Place) {}
 
+#[inline(always)]
+pub(crate) fn tell_here(_wait: Wait, _place: Place) {}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use std::sync::Mutex;

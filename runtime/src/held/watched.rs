@@ -34,7 +34,7 @@ impl Place {
 struct Lock {
     name: &'static str,
     taken_at: Place,
-    /// Whether it may be held across [`block_on`](crate::block_on).
+    /// Whether it may be held by who waits on a stack of its own, since others who want it wait without their thread.
     is_ours: bool,
     /// Whether it has been let go of, by whoever had the guard. Relaxed: what another thread does at the same time may be seen or not.
     /// (No part of a protocol, so not one of `crate::primitive`.)
@@ -47,7 +47,7 @@ impl Lock {
     }
 
     fn matters_to(&self, wait: Wait) -> bool {
-        let may_be_held = self.is_ours && wait == Wait::BlockOn;
+        let may_be_held = self.is_ours && matches!(wait, Wait::BlockOn | Wait::Channel);
         !may_be_held && !self.is_free()
     }
 }
@@ -167,6 +167,14 @@ pub(crate) fn tell(waiter: Option<&Worker>, wait: Wait, place: Place) {
             None => print(&report),
         });
     }
+}
+
+/// The same, of whatever worker the calling thread is.
+///
+/// # Panics
+/// If the handler does.
+pub(crate) fn tell_here(wait: Wait, place: Place) {
+    Worker::with_current(|current| tell(current, wait, place));
 }
 
 /// Those that have been printed, by where the lock was taken and where it was held across something.

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 
 #[cfg(feature = "alternatives")]
 use super::alternatives::take_more;
+use super::forbearance::passes_by;
 use super::governor::{End, Hunter, Move};
 use super::prospect::{Activity, Prospect};
 use super::untouched::Untouched;
@@ -166,7 +167,9 @@ impl Hunt {
         }
         self.victim = self.victims.choose(worker.shared().seats_taken());
         let victim = self.victim?;
-        self.steal(worker, victim).or_else(|| {
+        let passes_by = passes_by(worker.shared().seat(victim));
+        let stolen = if passes_by { None } else { self.steal(worker, victim) };
+        stolen.or_else(|| {
             let looks_empty = worker.shared().seat(victim).inbox().looks_empty();
             if looks_empty { None } else { take_sent(worker, victim) }
         })

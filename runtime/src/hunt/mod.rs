@@ -7,6 +7,7 @@ mod abp;
 pub(crate) mod alternatives;
 mod balanced;
 mod bws;
+mod forbearance;
 mod governor;
 mod hunter;
 mod neighbours;

@@ -20,8 +20,24 @@ const UNIT: usize = 16;
 const FEWEST: usize = if cfg!(loom) { 2 } else { 64 };
 const MOST: usize = if cfg!(loom) { 2 } else { 2048 };
 
-/// Workers take from different lanes as far as there are any. That is for speed alone: each lane may be anybody's.
-const LANES: usize = 8;
+/// Workers use different lanes as far as there are any. That is for speed alone: each lane may be anybody's.
+pub(super) const LANES: usize = 8;
+
+/// One of the lanes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lane(usize);
+
+impl Lane {
+    /// That of the calling thread.
+    #[inline]
+    pub(super) fn here() -> Self {
+        Self(Worker::with_current(|worker| worker.map_or(0, Worker::seat_index)) % LANES)
+    }
+
+    pub(super) fn of<T>(self, all: &[T; LANES]) -> &T {
+        &all[self.0]
+    }
+}
 
 /// Memory, of which nothing is given back before all is.
 #[derive(Debug)]
@@ -49,19 +65,19 @@ impl Arena {
 
     /// Room for a value, which is nobody else's as long as the arena lives.
     #[inline]
-    pub(super) fn room<T>(&self) -> NonNull<T> {
+    pub(super) fn room<T>(&self, lane: Lane) -> NonNull<T> {
         let layout = Layout::new::<T>();
         // Where units are not aligned enough, there is room for the next place that is.
         let missing = layout.align().saturating_sub(UNIT);
-        let piece = self.take((layout.size() + missing).div_ceil(UNIT));
+        let piece = self.take(lane, (layout.size() + missing).div_ceil(UNIT));
         let aligned = piece.addr().get().next_multiple_of(layout.align());
         let aligned = piece.as_ptr().with_addr(aligned);
         NonNull::new(aligned).expect("it is not below the piece").cast()
     }
 
-    fn take(&self, units: usize) -> NonNull<Unit> {
-        let lane = Worker::with_current(|worker| worker.map_or(0, Worker::seat_index));
-        let newest = &self.lanes[lane % LANES];
+    #[inline]
+    fn take(&self, lane: Lane, units: usize) -> NonNull<Unit> {
+        let newest = lane.of(&self.lanes);
         // Acquire pairs with the release below: the block is seen whole.
         let mut block = newest.load(Ordering::Acquire);
         loop {
@@ -144,7 +160,7 @@ mod tests {
 
     /// Where a value was put, from where to where.
     fn placed<T>(arena: &Arena) -> (usize, usize) {
-        let room = arena.room::<T>();
+        let room = arena.room::<T>(Lane::here());
         // SAFETY: it is room for a `T`.
         unsafe { room.cast::<u8>().write_bytes(0xA5, size_of::<T>()) };
         let from = room.addr().get();
@@ -203,7 +219,7 @@ mod models {
         model.preemption_bound = Some(4);
         model.check(|| {
             let arena = Arc::new(Arena::new());
-            let take = |arena: &Arena| arena.take(1).addr().get();
+            let take = |arena: &Arena| arena.take(Lane::here(), 1).addr().get();
             let first = take(&arena);
             let others: Vec<_> = (0..2)
                 .map(|_| {

@@ -28,19 +28,30 @@ struct Lane {
     rows: usize,
 }
 
+/// Where an interval is drawn.
+#[derive(Clone, Copy, Default)]
+struct Bar {
+    /// When its start occurred.
+    start: f64,
+    /// From the beginning of its body to its end.
+    from: f64,
+    to: f64,
+    top: f64,
+}
+
 /// Where everything is drawn.
 struct Layout {
     whole: Duration,
     lanes: Vec<Lane>,
-    /// Of each interval, where its bar begins and ends, and its upper edge.
-    bars: Vec<(f64, f64, f64)>,
+    bars: Vec<Bar>,
     bottom: f64,
 }
 
 impl Recording {
     /// The graph as a picture (SVG). Time goes from left to right. Each worker has as many rows as it has had intervals at a
     /// time, and each interval is a bar from the beginning of its body to its end, which may come after that of its body: after its
-    /// children's ends, and others that it waits for. A line for each edge leads from point to point. What has failed is
+    /// children's ends, and others that it waits for. Its start occurs before its body begins: from there a line leads to the bar, at its
+    /// lower edge, while the interval waits for its locks, and for a worker. A line for each edge leads from point to point. What has failed is
     /// red; what did not run has rows of its own.
     ///
     /// # Examples
@@ -92,7 +103,7 @@ impl Layout {
         let mut layout = Self {
             whole,
             lanes: Vec::new(),
-            bars: vec![(0.0, 0.0, 0.0); intervals.len()],
+            bars: vec![Bar::default(); intervals.len()],
             bottom: HEAD,
         };
         for ((_, worker), members) in by_worker {
@@ -114,7 +125,8 @@ impl Layout {
             rows.resize(rows.len().max(row + 1), Duration::ZERO);
             rows[row] = interval.ended;
             let (from, to) = (self.across(began(interval)), self.across(interval.ended));
-            self.bars[number] = (from, to.max(from + LEAST), top + row as f64 * ROW);
+            let (start, to) = (self.across(interval.started), to.max(from + LEAST));
+            self.bars[number] = Bar { start, from, to, top: top + row as f64 * ROW };
         }
         self.bottom = top + rows.len() as f64 * ROW + GAP;
         self.lanes.push(Lane { worker, top, rows: rows.len() });
@@ -125,12 +137,11 @@ impl Layout {
     }
 
     fn place(&self, point: RecordedPoint) -> (f64, f64) {
-        let (from, to, top) = self.bars[point.interval];
-        let across = match point.side {
-            Side::Start => from,
-            Side::End => to,
-        };
-        (across, top + BAR / 2.0)
+        let bar = self.bars[point.interval];
+        match point.side {
+            Side::Start => (bar.start, bar.top + BAR),
+            Side::End => (bar.to, bar.top + BAR / 2.0),
+        }
     }
 
     fn draw_axis(&self, svg: &mut String) {
@@ -162,23 +173,25 @@ fn began(interval: &Recorded) -> Duration {
     interval.begun.unwrap_or(interval.ended)
 }
 
-fn draw_bar(svg: &mut String, interval: &Recorded, (from, to, top): (f64, f64, f64)) {
+fn draw_bar(svg: &mut String, interval: &Recorded, bar: Bar) {
+    let Bar { start, from, to, top } = bar;
     let name = escaped(&interval.name);
     let about = match (interval.begun, interval.worker) {
         (Some(begun), Some(worker)) => format!(
-            "{name}, worker {worker}, {} to {}, {}",
+            "{name}, worker {worker}, {} to {}, {}; started at {}",
             time(begun),
             time(interval.ended),
-            time(interval.ended.saturating_sub(begun))
+            time(interval.ended.saturating_sub(begun)),
+            time(interval.started)
         ),
         _ => format!("{name} did not run"),
     };
     let (fill, stroke) =
         if interval.has_failed { ("#f7dcdc", "#c03030") } else { ("#cfe3d8", "#345") };
-    let width = to - from;
+    let (width, foot) = (to - from, top + BAR);
     let _ = writeln!(
         svg,
-        "<g><title>{about}</title><rect x=\"{from:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{BAR}\" fill=\"{fill}\" \
+        "<g><title>{about}</title><path d=\"M {start:.1} {foot:.1} H {from:.1}\" stroke=\"{stroke}\" stroke-width=\"1.4\"/><rect x=\"{from:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{BAR}\" fill=\"{fill}\" \
          stroke=\"{stroke}\" stroke-width=\"0.6\"/>"
     );
     // A name that does not fit is in the title.
@@ -208,6 +221,7 @@ mod tests {
         Recorded {
             name: name.into(),
             parent: None,
+            started: Duration::from_micros(run.map_or(ended, |(_, begun)| begun / 2)),
             begun: run.map(|(_, begun)| Duration::from_micros(begun)),
             ended: Duration::from_micros(ended),
             worker: run.map(|(worker, _)| worker),
@@ -224,7 +238,10 @@ mod tests {
             interval("never", None, 60),
         ];
         let point = |interval, side| RecordedPoint { interval, side };
-        let edges = vec![RecordedEdge { from: point(3, Side::End), to: point(4, Side::Start) }];
+        let edges = vec![
+            RecordedEdge { from: point(3, Side::End), to: point(4, Side::Start) },
+            RecordedEdge { from: point(1, Side::End), to: point(3, Side::Start) },
+        ];
         Recording { intervals, edges }
     }
 
@@ -234,13 +251,14 @@ mod tests {
         let lanes: Vec<_> = layout.lanes.iter().map(|lane| (lane.worker, lane.rows)).collect();
         assert_eq!(lanes, [(Some(0), 2), (Some(1), 1), (None, 1)]);
         let [root, inside, next, elsewhere, never] = layout.bars[..] else { panic!("five") };
-        assert_eq!((root.0, root.1, root.2), (LEFT, LEFT + WIDTH, HEAD));
-        assert_eq!((inside.2, next.2), (HEAD + ROW, HEAD + ROW));
-        assert!((inside.1 - next.0).abs() < 1e-9, "the one ends where the next begins");
-        assert!((elsewhere.0 - (LEFT + WIDTH / 5.0)).abs() < 1e-9);
-        assert!(elsewhere.2 > next.2 + BAR && never.2 > elsewhere.2 + BAR);
+        assert_eq!((root.from, root.to, root.top), (LEFT, LEFT + WIDTH, HEAD));
+        assert_eq!((inside.top, next.top), (HEAD + ROW, HEAD + ROW));
+        assert!((inside.to - next.from).abs() < 1e-9, "the one ends where the next begins");
+        assert!((elsewhere.from - (LEFT + WIDTH / 5.0)).abs() < 1e-9);
+        assert!((elsewhere.start - (LEFT + WIDTH / 10.0)).abs() < 1e-9, "it waits for a worker");
+        assert!(elsewhere.top > next.top + BAR && never.top > elsewhere.top + BAR);
         // No two bars of one row lie upon each other.
-        assert!((never.1 - never.0 - LEAST).abs() < 1e-9);
+        assert!((never.to - never.from - LEAST).abs() < 1e-9);
     }
 
     #[test]
@@ -249,7 +267,7 @@ mod tests {
         // Bars, and what lies behind the rows of two workers and of what did not run.
         assert_eq!(svg.matches("<rect").count(), 5 + 3);
         for words in [
-            "<title>&lt;root&gt;, worker 0, 0.00 µs to 100 µs, 100 µs</title>",
+            "<title>&lt;root&gt;, worker 0, 0.00 µs to 100 µs, 100 µs; started at 0.00 µs</title>",
             "<title>never did not run</title>",
             ">worker 1</text>",
             ">did not run</text>",
@@ -258,9 +276,15 @@ mod tests {
         ] {
             assert!(svg.contains(words), "{words} is missing in\n{svg}");
         }
-        assert_eq!(svg.matches("#c03030").count(), 1);
+        assert_eq!(svg.matches("fill=\"#f7dcdc\"").count(), 1, "one has failed");
         let from = LEFT + WIDTH * 0.6;
         assert!(svg.contains(&format!("<path d=\"M {from:.1} ")), "the edge begins at an end");
+        // Edges go to where a start occurred, and a line leads from there to the bar.
+        let (start, begun) = (LEFT + WIDTH * 0.1, LEFT + WIDTH * 0.2);
+        let layout = Layout::of(recording().intervals());
+        let foot = layout.bars[3].top + BAR;
+        assert!(svg.contains(&format!(", {start:.1} {foot:.1}\" fill=\"none\"")), "{svg}");
+        assert!(svg.contains(&format!("<path d=\"M {start:.1} {foot:.1} H {begun:.1}\"")), "{svg}");
         assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());
     }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::mem;
 use std::ptr::{self, NonNull};
 
+use super::arena::Lane;
 use super::context::Context;
 use super::lock::Holding;
 use super::occurrence::Occurrence;
@@ -231,7 +232,7 @@ impl Header {
 
     /// Room for one more edge into this interval.
     pub(super) fn extra(&self, late: Option<(At, Side)>) -> &Edge {
-        let place = self.core().arena().room();
+        let place = self.core().arena().room(Lane::here());
         let extra = Extra { edge: Edge::new(), late, next: AtomicPtr::new(ptr::null_mut()) };
         // SAFETY: it is room for this.
         unsafe { place.write(extra) };
@@ -258,7 +259,7 @@ impl Header {
     /// # Safety
     /// It was just made, and its root is alive.
     #[inline]
-    unsafe fn note(this: NonNull<Header>, has_destructor: bool) {
+    unsafe fn note(this: NonNull<Header>, has_destructor: bool, lane: Lane) {
         // SAFETY: as the caller promises.
         let header = unsafe { this.as_ref() };
         if header.record.is_some() {
@@ -268,7 +269,7 @@ impl Header {
                 push(record.youngest(), this.as_ptr(), &header.sibling);
             }
         } else if has_destructor || header.has_locks || matches!(header.name, Cow::Owned(_)) {
-            push(header.core().owners(), this.as_ptr(), &header.sibling);
+            push(header.core().owners(lane), this.as_ptr(), &header.sibling);
         }
     }
 
@@ -367,14 +368,15 @@ impl<F, T> Interval<F, T> {
         body: Body<F, T>,
     ) -> NonNull<Header> {
         // The place first: then all is written where it is to lie, and not moved there.
+        let lane = Lane::here();
         // SAFETY: the core outlives all intervals of the root.
-        let place = unsafe { parts.core.as_ref() }.arena().room::<Self>();
+        let place = unsafe { parts.core.as_ref() }.arena().room::<Self>(lane);
         let header = Header::new(kind, Self::METHODS, parts, points);
         // SAFETY: it is room for this.
         unsafe { place.write(Self { header, body: UnsafeCell::new(body) }) };
         let header: NonNull<Header> = place.cast();
         // SAFETY: just made.
-        unsafe { Header::note(header, mem::needs_drop::<T>()) };
+        unsafe { Header::note(header, mem::needs_drop::<T>(), lane) };
         header
     }
 }
@@ -478,12 +480,8 @@ pub(super) unsafe fn result_of<'a, T>(interval: NonNull<Header>) -> Option<&'a T
 pub(super) unsafe fn drop_all(root: NonNull<Header>) -> Result<(), Payload> {
     // SAFETY: as the caller promises.
     let header = unsafe { root.as_ref() };
-    let first = if header.record.is_some() {
-        Some(root)
-    } else {
-        // Acquire pairs with the release in `push`.
-        NonNull::new(header.core().owners().load(Ordering::Acquire))
-    };
+    let firsts: Vec<_> =
+        if header.record.is_some() { vec![root] } else { header.core().newest_owners().collect() };
     let mut outcome = Ok(());
     let drop_result = |interval: NonNull<Header>| {
         // SAFETY: alive, and nobody else has a right to what the body has left.
@@ -494,7 +492,7 @@ pub(super) unsafe fn drop_all(root: NonNull<Header>) -> Result<(), Payload> {
         }
     };
     // SAFETY: as the caller promises; nothing else is dropped yet.
-    unsafe { for_each(first, drop_result) };
+    unsafe { for_each(&firsts, drop_result) };
     let drop_rest = |interval: NonNull<Header>| {
         // SAFETY: not dropped yet.
         let drop = unsafe { interval.as_ref() }.methods.drop;
@@ -502,18 +500,18 @@ pub(super) unsafe fn drop_all(root: NonNull<Header>) -> Result<(), Payload> {
         unsafe { drop(interval) };
     };
     // SAFETY: as the caller promises; each is dropped after it was looked at.
-    unsafe { for_each(first, drop_rest) };
+    unsafe { for_each(&firsts, drop_rest) };
     outcome
 }
 
-/// Calls `visit` with an interval, with all that stand behind it in its list, and with all that were noted as made inside of these. It
+/// Calls `visit` with some intervals, with all that stand behind them in their lists, and with all that were noted as made inside of these. It
 /// may drop them.
 ///
 /// # Safety
-/// They are alive, and have ended.
-unsafe fn for_each(first: Option<NonNull<Header>>, mut visit: impl FnMut(NonNull<Header>)) {
+/// They are alive, and have ended; none is found from two of them.
+unsafe fn for_each(firsts: &[NonNull<Header>], mut visit: impl FnMut(NonNull<Header>)) {
     // The first of some siblings, of one list for each generation.
-    let mut lists: Vec<_> = first.into_iter().collect();
+    let mut lists = firsts.to_vec();
     while let Some(interval) = lists.pop() {
         // SAFETY: not visited yet.
         let header = unsafe { interval.as_ref() };

@@ -48,7 +48,11 @@ impl<'w> Occurrence<'w> {
     ) {
         let abort = AbortOnUnwind("an interval could not be started");
         // SAFETY: as the caller promises.
-        unsafe { interval.as_ref() }.start().occur_unknown(outcome);
+        let header = unsafe { interval.as_ref() };
+        if let Some(record) = header.record() {
+            record.starts(header.core());
+        }
+        header.start().occur_unknown(outcome);
         let this = Self::new(worker);
         this.has_started(interval, outcome);
         abort.disarm();
@@ -103,6 +107,9 @@ impl<'w> Occurrence<'w> {
         self.worker.into_iter().for_each(Worker::has_uncarried);
         // SAFETY: alive, as above.
         let header = unsafe { interval.as_ref() };
+        if let Some(record) = header.record() {
+            record.starts(header.core());
+        }
         // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
         for target in unsafe { header.start().occur(outcome) } {
             self.let_go(At::from_word(target), outcome);

@@ -82,8 +82,13 @@ impl PointState {
         if outcome == Outcome::Failed {
             self.fail();
         }
-        // AcqRel: the last one has seen what all others did, and hands it on.
-        let before = self.waits.fetch_sub(things * ONE, Ordering::AcqRel);
+        // If these are all that is missing, nobody else changes the number any more: it needs no count of its own, which costs more than a look.
+        // Acquire pairs with the release below, of those who came before.
+        let mut before = self.waits.load(Ordering::Acquire);
+        if before / ONE != things {
+            // AcqRel: the last one has seen what all others did, and hands it on.
+            before = self.waits.fetch_sub(things * ONE, Ordering::AcqRel);
+        }
         debug_assert!(before / ONE >= things, "more has come than it waits for");
         let was_last = before / ONE == things;
         let outcome = if before & FAILED == 0 { Outcome::Well } else { Outcome::Failed };
@@ -105,8 +110,8 @@ impl PointState {
 
     /// It occurs, and nobody else has ever known of it.
     pub(super) fn occur_unknown(&self, outcome: Outcome) {
-        // Release: as in `occur`, for those who will know of it.
-        self.successors.store(closed(outcome), Ordering::Release);
+        // Relaxed: who comes to know of it does so by something that orders: its job is pushed, or its handle handed on, after this.
+        self.successors.store(closed(outcome), Ordering::Relaxed);
     }
 
     /// Adds an edge from here, which stands for one thing that `target` waits for already. If this point has occurred, nothing

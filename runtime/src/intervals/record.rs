@@ -21,6 +21,7 @@ pub(super) struct Record {
     /// The edges that it was made with.
     sources: Vec<(At, Side)>,
     /// Nanoseconds from when the root began, and 1; 0 if it has not happened.
+    started: AtomicU64,
     begun: AtomicU64,
     ended: AtomicU64,
     worker: AtomicUsize,
@@ -28,10 +29,10 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) fn new(number: usize, sources: Vec<(At, Side)>) -> Self {
-        let (begun, ended) = (AtomicU64::new(0), AtomicU64::new(0));
+        let [started, begun, ended] = [(); 3].map(|()| AtomicU64::new(0));
         let (children, worker) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let youngest = AtomicPtr::new(ptr::null_mut());
-        Self { number, children, youngest, sources, begun, ended, worker }
+        Self { number, children, youngest, sources, started, begun, ended, worker }
     }
 
     pub(super) fn number(&self) -> usize {
@@ -51,6 +52,11 @@ impl Record {
     /// How many children were made.
     pub(super) fn children(&self) -> usize {
         self.children.load(Ordering::Relaxed)
+    }
+
+    /// The start occurs.
+    pub(super) fn starts(&self, core: &Core<'_>) {
+        self.started.store(since(core), Ordering::Relaxed);
     }
 
     /// A worker begins with the body.
@@ -95,7 +101,8 @@ pub(super) fn sources(header: &Header, side: Side) -> impl Iterator<Item = At> {
 /// assert_eq!(names, ["root", "first", "second"]);
 /// let [edge] = recording.edges() else { panic!("one edge") };
 /// assert_eq!((edge.from.interval, edge.to.interval), (1, 2));
-/// assert!(recording.intervals()[1].ended <= recording.intervals()[2].begun.unwrap());
+/// let [_, first, second] = recording.intervals() else { panic!("three intervals") };
+/// assert!(first.ended <= second.started && second.started <= second.begun.unwrap());
 /// assert!(recording.to_dot().starts_with("digraph"));
 /// # Ok::<(), locksley::intervals::Cancelled>(())
 /// ```
@@ -113,9 +120,11 @@ pub struct Recorded {
     pub name: String,
     /// The number of the interval inside of which it was made; the root has none.
     pub parent: Option<usize>,
-    /// When its body began, from when the root did; `None` if it did not run.
+    /// When its start occurred, from when the root's body began: when all had come that it waited for, but for locks.
+    pub started: Duration,
+    /// When its body began, on the same clock: when it had its locks, and a worker took it. `None` if it did not run.
     pub begun: Option<Duration>,
-    /// When its end occurred.
+    /// When its end occurred, on the same clock.
     pub ended: Duration,
     /// The worker that ran its body.
     pub worker: Option<usize>,
@@ -162,6 +171,7 @@ impl Recording {
             recording.intervals.push(Recorded {
                 name: header.name().into(),
                 parent,
+                started: time(&record.started).unwrap_or_default(),
                 begun,
                 ended: time(&record.ended).unwrap_or_else(|| core.began().elapsed()),
                 worker: begun.map(|_| record.worker.load(Ordering::Relaxed)),
@@ -201,7 +211,7 @@ impl Recording {
     }
 
     /// The graph in the language of Graphviz, for `dot -Tsvg`. Each interval is a box in the box of its parent, between its start
-    /// and its end; with the worker that ran it, and the times of the beginning of its body and of its end.
+    /// and its end; with the worker that ran it, and the times of the beginning of its body (not of its start: [`Recorded`]) and of its end.
     ///
     /// # Examples
     /// See [`Recording`].

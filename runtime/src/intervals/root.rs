@@ -7,7 +7,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::arena::Arena;
+use super::arena::{Arena, LANES, Lane};
 use super::context::Context;
 use super::interval::{self, At, Header, Interval, Parts};
 use super::lock;
@@ -17,7 +17,7 @@ use super::record::{Record, Recording};
 use crate::held::{self, Place, Wait};
 use crate::latch::{Latch, WorkerLatch};
 use crate::pool::{Pool, Shared};
-use crate::primitive::{AtomicPtr, Ordering};
+use crate::primitive::{AtomicPtr, CachePadded, Ordering};
 use crate::strand::Rendezvous;
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
@@ -32,8 +32,8 @@ pub(super) struct Core<'w> {
     /// The name of the first to be cancelled.
     cancelled: AtomicPtr<String>,
     is_checked: bool,
-    /// Intervals that have something to be dropped at the end; in a recorded root, where each is known to its parent, none.
-    owners: AtomicPtr<Header>,
+    /// For each lane, intervals that have something to be dropped at the end; in a recorded root, where each is known to its parent, none.
+    owners: [CachePadded<AtomicPtr<Header>>; LANES],
     arena: Arena,
     began: Instant,
     /// No other root's.
@@ -59,9 +59,15 @@ impl Core<'_> {
         self.began
     }
 
-    /// Intervals that have something to be dropped at the end.
-    pub(super) fn owners(&self) -> &AtomicPtr<Header> {
-        &self.owners
+    /// Where to note an interval that has something to be dropped at the end.
+    pub(super) fn owners(&self, lane: Lane) -> &AtomicPtr<Header> {
+        lane.of::<CachePadded<_>>(&self.owners)
+    }
+
+    /// Those that were noted: the newest of each lane.
+    pub(super) fn newest_owners(&self) -> impl Iterator<Item = NonNull<Header>> {
+        // Acquire pairs with the release of who has noted one.
+        self.owners.iter().filter_map(|newest| NonNull::new(newest.load(Ordering::Acquire)))
     }
 
     pub(super) fn paths(&self) -> Option<&Rendezvous> {
@@ -250,7 +256,7 @@ impl<'r> Root<'r> {
             panic: AtomicPtr::new(ptr::null_mut()),
             cancelled: AtomicPtr::new(ptr::null_mut()),
             is_checked: self.is_checked,
-            owners: AtomicPtr::new(ptr::null_mut()),
+            owners: std::array::from_fn(|_| CachePadded::new(AtomicPtr::new(ptr::null_mut()))),
             arena: Arena::new(),
             began: Instant::now(),
             serial: lock::new_serial(),
@@ -269,6 +275,7 @@ impl<'r> Root<'r> {
         // SAFETY: just made; all contexts and handles end with the time that `body` cannot name.
         let context = unsafe { Context::new(root) };
         if let Some(record) = context.header().record() {
+            record.starts(&core);
             record.begins(&core, worker.index());
         }
         let mark = worker.mark();

@@ -4,20 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use super::{Context, Lock, Root};
 use crate::Pool;
 use crate::hunt::Abp;
-use crate::primitive::stepped::{self, Gate};
-
-fn wait_for(count: &AtomicUsize, least: usize) -> usize {
-    let patience = Instant::now() + Duration::from_secs(20);
-    while count.load(Ordering::Acquire) < least && Instant::now() < patience {
-        thread::sleep(Duration::from_micros(100));
-    }
-    count.load(Ordering::Acquire)
-}
+use crate::primitive::stepped::{self, Gate, wait_for};
 
 struct World {
     gate: Arc<Gate>,

@@ -7,7 +7,6 @@
 use super::error::Failure;
 use super::graph::{Graph, NOBODY};
 use super::wait::{Need, Wait};
-use crate::primitive::{Ordering, fence};
 
 /// Where a chain leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +63,8 @@ impl Graph {
 
     /// Looks at all processes, for cycles that nobody has seen.
     pub(super) fn sweep(&self) {
-        // Pairs with the fences of those who have begun to wait: what was said before the last of them was made is seen.
-        fence(Ordering::SeqCst);
+        // Pairs with the barriers of those who have begun to wait: what was said before the last of them was made is seen.
+        self.barrier();
         let mut seen_in = vec![0_u32; self.processes().len()];
         for from in 0..self.processes().len() as u32 {
             let mut at = from;

@@ -5,14 +5,16 @@
 //! them. A guest, whose thread is somebody else's, looks before it goes on with what is its own.
 
 use std::cell::{Cell, RefCell};
+use std::ptr;
 use std::sync::Arc;
 
 use super::graph::Graph;
 
 /// The networks that a worker has noted.
-#[derive(Default)]
 pub(crate) struct Doubts {
     noted: RefCell<Vec<Doubt>>,
+    /// The one that was noted last, if none has been looked at since: that one is still there.
+    newest: Cell<*const Graph>,
     /// Whether there are any.
     is_any: Cell<bool>,
     /// How many tasks were executed while there were.
@@ -28,7 +30,20 @@ struct Doubt {
     polls: usize,
 }
 
+impl Default for Doubts {
+    fn default() -> Self {
+        let (noted, is_any, executed) = Default::default();
+        Self { noted, newest: Cell::new(ptr::null()), is_any, executed }
+    }
+}
+
 impl Doubts {
+    /// Whether it will be looked at that network in any case. At a glance: it may be, though this says no.
+    #[inline]
+    pub(super) fn has(&self, graph: &Arc<Graph>) -> bool {
+        ptr::eq(self.newest.get(), Arc::as_ptr(graph))
+    }
+
     /// Notes a network.
     pub(super) fn note(&self, graph: &Arc<Graph>) {
         let mut noted = self.noted.borrow_mut();
@@ -36,6 +51,7 @@ impl Doubts {
             noted.push(Doubt { graph: Arc::clone(graph), polls: 0 });
             self.is_any.set(true);
         }
+        self.newest.set(Arc::as_ptr(graph));
     }
 
     /// Looks at all that are noted. Says whether there were any: then tasks may have become ready.
@@ -44,6 +60,7 @@ impl Doubts {
             return false;
         }
         self.is_any.set(false);
+        self.newest.set(ptr::null());
         self.noted.take().iter().for_each(|doubt| doubt.graph.sweep());
         true
     }
@@ -73,6 +90,9 @@ impl Doubts {
         });
         self.is_any.set(!noted.is_empty());
         drop(noted);
+        if !due.is_empty() {
+            self.newest.set(ptr::null());
+        }
         due.iter().for_each(|graph| graph.sweep());
         !due.is_empty()
     }

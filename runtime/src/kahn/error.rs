@@ -17,6 +17,7 @@ pub(super) enum Failure {
     Panicked { process: u32, payload: Payload },
     Kept { process: u32, channel: u32 },
     NoStack { process: u32 },
+    Unwinding { process: u32 },
     Cancelled,
 }
 
@@ -59,7 +60,18 @@ impl Failure {
             Self::NoStack { process } => {
                 NetworkError::NoStack { process: graph.process(process).name().to_owned() }
             }
+            Self::Unwinding { process } => {
+                NetworkError::Unwinding { process: graph.process(process).name().to_owned() }
+            }
             Self::Cancelled => NetworkError::Cancelled,
+        }
+    }
+
+    /// Whether this is told instead of `first`, which came before: the panic that made a process unwind, instead of what came of that.
+    pub(super) fn is_why(&self, first: &Self) -> bool {
+        match (self, first) {
+            (Self::Panicked { process, .. }, Self::Unwinding { process: of }) => process == of,
+            _ => false,
         }
     }
 }
@@ -146,6 +158,42 @@ pub enum NetworkError {
         /// The process.
         process: String,
     },
+    /// A process on a stack of its own would have had to wait for a channel while it unwound, in a destructor. Its worker cannot leave the
+    /// stack then, so nothing that the worker has could go on. If the process ends by that panic, the error is [`Panicked`](Self::Panicked)
+    /// instead; it is this one if the process has caught it.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, kahn::{Network, NetworkError, Over, Sender}};
+    ///
+    /// /// Says goodbye.
+    /// struct Polite(Sender<&'static str>);
+    /// impl Drop for Polite {
+    ///     fn drop(&mut self) {
+    ///         for word in ["good", "bye"] {
+    ///             let _ = self.0.send_blocking(word); // there is room for one
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let mut network = Network::new();
+    /// let (words, all) = network.channel("words", 1);
+    /// network.process_on_stack("catches", words, |words| {
+    ///     let polite = Polite(words);
+    ///     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+    ///         let _polite = polite;
+    ///         panic!("no more arrows")
+    ///     }));
+    /// });
+    /// network.process("waits", all, async |mut all| while all.recv().await.is_some() {});
+    /// let ended = network.run(&Pool::new(1)?);
+    /// assert!(matches!(ended, Err(NetworkError::Unwinding { .. } | NetworkError::NoStack { .. })));
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    Unwinding {
+        /// The process.
+        process: String,
+    },
     /// An end of this channel belongs to no process, and was not dropped: who is at the other end would wait for ever.
     Unowned {
         /// The channel.
@@ -202,6 +250,9 @@ impl fmt::Display for NetworkError {
             }
             Self::NoStack { process } => {
                 write!(f, "there is no stack for process '{process}'")
+            }
+            Self::Unwinding { process } => {
+                write!(f, "process '{process}' would have had to wait while it unwound")
             }
             Self::Unowned { channel } => {
                 write!(f, "an end of channel '{channel}' belongs to no process")

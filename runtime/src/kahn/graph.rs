@@ -7,11 +7,21 @@ use super::channel::{AnyChannel, Core};
 use super::cycle::Chain;
 use super::error::Failure;
 use super::process::Process;
+use super::solitude::{NotMade, Solitude};
 use super::stack::Homes;
 use super::wait::Need;
 use crate::primitive::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::sync::JoinCounter;
 use crate::worker::Worker;
+
+/// The address of the calling thread's worker, or 0.
+#[inline]
+fn here() -> usize {
+    #[cfg(all(test, loom))]
+    return super::models::here();
+    #[cfg(not(all(test, loom)))]
+    Worker::current_address()
+}
 
 /// No process: an end of a channel that nobody has, and that is closed.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -77,6 +87,7 @@ impl Ends {
 }
 
 pub(super) struct Graph {
+    solitude: Solitude,
     processes: Box<[Process]>,
     channels: Box<[Arc<dyn AnyChannel>]>,
     links: Box<[Link]>,
@@ -111,6 +122,7 @@ impl Graph {
         let unfinished = JoinCounter::new(processes.len());
         let ends = Ends::of(processes.len(), &links);
         Arc::new(Self {
+            solitude: Solitude::new(),
             processes,
             channels,
             links,
@@ -124,6 +136,27 @@ impl Graph {
             grown: AtomicU64::new(0),
             unfinished,
         })
+    }
+
+    /// It begins here, and nobody else knows of its processes.
+    pub(super) fn begin(&self) {
+        self.solitude.begin(here());
+    }
+
+    /// A fence among all who have to do with the network. Nothing is to be paid for it where that is but one worker.
+    #[inline]
+    pub(super) fn barrier(&self) {
+        if !self.solitude.is_of(here()) {
+            self.barrier_among_all();
+        }
+    }
+
+    #[inline(never)]
+    fn barrier_among_all(&self) {
+        if let Err(NotMade) = self.solitude.barrier() {
+            // Who has said something that we may not see looks again.
+            self.processes.iter().for_each(Process::wake);
+        }
     }
 
     #[inline]
@@ -199,8 +232,8 @@ impl Graph {
 
     /// Wakes who waits at channels whose other end this process has dropped, in whatever form. Says at which it still has one.
     pub(super) fn look_after_ends(&self, process: u32) -> Option<u32> {
-        // Pairs with the fences in `Sender::wait` and `Receiver::wait`: either they see that the end is gone, or we see that they wait.
-        fence(Ordering::SeqCst);
+        // Pairs with the barrier in `Waits::begin`: either they see that the end is gone, or we see that they wait.
+        self.barrier();
         let mut kept = None;
         for &channel in self.ends.of_process(process) {
             let (core, link) = (self.core(channel), self.link(channel));
@@ -222,13 +255,22 @@ impl Graph {
     /// To be called by a process that has said what it waits for, has made a fence, and has found that it must wait.
     pub(super) fn has_begun_to_wait(this: &Arc<Self>, process: u32) {
         this.process(process).pay(this);
-        match this.follow(process, FIRST_STEPS) {
-            Chain::Open => {}
-            Chain::Cycle(member) => this.see_to_cycle(member),
-            Chain::Long => Worker::with_current(|current| match current {
-                Some(worker) => worker.doubts().note(this),
-                None => this.sweep(),
-            }),
+        Worker::with_current(|current| {
+            // Whoever looks at the whole network sees this wait, too.
+            if !current.is_some_and(|worker| worker.doubts().has(this)) {
+                this.look_round(process, current);
+            }
+        });
+    }
+
+    /// Looks whether that process has closed a cycle. If that takes long, it is put off.
+    #[inline(never)]
+    fn look_round(self: &Arc<Self>, process: u32, current: Option<&Worker>) {
+        match (self.follow(process, FIRST_STEPS), current) {
+            (Chain::Open, _) => {}
+            (Chain::Cycle(member), _) => self.see_to_cycle(member),
+            (Chain::Long, Some(worker)) => worker.doubts().note(self),
+            (Chain::Long, None) => self.sweep(),
         }
     }
 
@@ -250,14 +292,17 @@ impl Graph {
         self.processes.iter().for_each(Process::wake);
     }
 
-    /// Gives it back if it is not the first.
+    /// Gives it back if it is not the first; or the first, if this one is why.
     fn note_failure(&self, failure: Failure) -> Option<Failure> {
         let mut noted = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        if noted.is_some() {
-            return Some(failure);
+        match &mut *noted {
+            Some(first) if failure.is_why(first) => Some(std::mem::replace(first, failure)),
+            Some(_) => Some(failure),
+            None => {
+                *noted = Some(failure);
+                None
+            }
         }
-        *noted = Some(failure);
-        None
     }
 
     pub(super) fn take_failure(&self) -> Option<Failure> {

@@ -19,6 +19,7 @@ mod payer;
 mod ports;
 mod process;
 mod report;
+mod solitude;
 mod stack;
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -45,6 +45,15 @@ impl Wake for Bell {
     }
 }
 
+loom::thread_local! {
+    /// The address of the worker that the thread passes for, or 0.
+    static HERE: std::cell::Cell<usize> = std::cell::Cell::new(0);
+}
+
+pub(super) fn here() -> usize {
+    HERE.with(std::cell::Cell::get)
+}
+
 type Ends = (Option<Sender<u32>>, Option<Receiver<u32>>);
 
 /// Channels between numbered processes: from, to, capacity.
@@ -165,6 +174,29 @@ fn loom_kahn_no_wake_is_lost_where_room_is_made_in_portions() {
         assert_eq!(model.block(1, receive_all(receiver)), Some(3));
         producer.join().unwrap();
     });
+}
+
+/// One process stays on the worker on which the network has begun, and the other one leaves it.
+#[test]
+fn loom_kahn_no_wake_is_lost_when_a_process_leaves_its_worker() {
+    for stays in [0, 1] {
+        check(2, move || {
+            let mut model = Model::new(2, &[(0, 1, 1)]);
+            HERE.with(|here| here.set(16));
+            model.graph.begin();
+            let (sender, receiver) = (model.sender(0), model.receiver(0));
+            if stays == 1 {
+                let producer = model.begin(0, send_all(sender, 2));
+                assert_eq!(model.block(1, receive_all(receiver)), Some(2));
+                producer.join().unwrap();
+            } else {
+                let consumer = model.begin(1, receive_all(receiver));
+                model.block(0, send_all(sender, 2));
+                assert_eq!(consumer.join().unwrap(), Some(2));
+            }
+            assert!(!model.has_failed(|_| true));
+        });
+    }
 }
 
 /// The receiver takes one message, which is not a portion, and waits for what is sent after the third.
@@ -300,7 +332,7 @@ fn loom_kahn_a_network_ends_while_a_process_begins() {
     check(4, || {
         let (one, none) = (Box::new([Process::new("".into())]), Homes::of(Vec::new()));
         let graph = Graph::new(one, Box::new([]), Box::new([]), none, 1, false);
-        let run = Run::new(pending::<()>(), Arc::default(), Arc::clone(&graph), 0);
+        let run = Run::new(pending::<()>(), None, Arc::clone(&graph), 0);
         let ended = thread::spawn(move || {
             let bell = Bell::new();
             let waker = Waker::from(Arc::clone(&bell));

@@ -206,6 +206,8 @@ impl Network {
             let made = unwind::halt(|| body(ports.own(&Owner { graph, process: number })));
             // Ports of a program's own may have dropped some of what they were.
             graph.look_after_ends(number);
+            // Where nobody wants what it returns, there need be no place for that.
+            let place = (Arc::strong_count(&place) > 1).then_some(place);
             match made {
                 Ok(future) => {
                     drop(worker.spawn_future(Run::new(future, place, Arc::clone(graph), number)));
@@ -224,15 +226,16 @@ impl Network {
     ///
     /// It begins on any worker of the pool, and stays there. While it waits, the worker goes on with other tasks; when it can go on, its worker
     /// comes back to it first. It counts in [deadlocks](Self#deadlocks) as any other process does. When the network has failed, its waits
-    /// return [`Over`](super::Over), and it is expected to return; its stack is not unwound. A pool that is dropped waits for it:
-    /// who does not want the network any more [cancels](super::Running::cancel) it first. It must not send or receive while it unwinds, in a
-    /// destructor: its worker cannot leave the stack then, and what it waits for may need that worker.
+    /// return [`Over`](super::Over), and it is expected to return; its stack is not unwound. A destructor that would have to wait for a
+    /// channel while the process unwinds makes it fail: see [`NetworkError::Unwinding`].
     ///
     /// What it is given, and what it returns, is as with [`process`](Self::process). It may wait for what does not belong to the network by
-    /// [`block_on`](crate::block_on).
+    /// [`block_on`](crate::block_on). Such a wait does not end with the network, nor with the pool: when a pool is dropped, its networks are
+    /// cancelled, like all futures, and it waits for processes on stacks to return.
     ///
     /// If there is no stack for it, because the pool may have [none](crate::PoolBuilder::waiting_stacks) or no more of them, or the feature
-    /// `stacks` is off, the network ends with [`NetworkError::NoStack`].
+    /// `stacks` is off, the network ends with [`NetworkError::NoStack`]. Stacks that are kept to be used again count, too, so whether there
+    /// is one may depend on the schedule; but not while fewer than half of those that there may be are in use.
     ///
     /// # Panics
     /// As [`process`](Self::process).
@@ -288,7 +291,7 @@ impl Network {
         let place = Arc::clone(&product);
         self.begin.push(Box::new(move |graph, worker| {
             let graph = Arc::clone(graph);
-            let start = Start { graph, number, ports, body, place };
+            let start = Start { graph, number, ports, body, place, handed_on: 0 };
             worker.spawn(|worker| start.begin(worker));
         }));
         Product(product)
@@ -358,10 +361,13 @@ impl Network {
 async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Outcome {
     let home = Worker::with_current(|current| {
         let worker = current.expect("tasks run on workers");
+        graph.begin();
         begin.into_iter().for_each(|begin| begin(&graph, worker));
         Arc::clone(worker.shared())
     });
+    let unfinished = Unfinished(&graph);
     graph.end().await;
+    std::mem::forget(unfinished);
     graph.purge();
     match graph.take_failure() {
         Some(failure) => {
@@ -370,6 +376,16 @@ async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Outcome {
             Outcome { result: Some(Err(error)), home }
         }
         None => Outcome { result: Some(Ok(Report::of(&graph))), home: None },
+    }
+}
+
+/// A network that somebody waits for. If they are dropped before it has ended, its pool gives it up.
+struct Unfinished<'g>(&'g Graph);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        // Those that are futures are dropped as this is. Those on stacks are told by this.
+        self.0.fail(Failure::Cancelled);
     }
 }
 

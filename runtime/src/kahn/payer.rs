@@ -42,6 +42,11 @@ impl Payer {
         }
     }
 
+    /// Whether it is in a process.
+    pub(crate) fn is_any(&self) -> bool {
+        self.0.get().is_some()
+    }
+
     /// The worker leaves a stack, or is on its way to another one.
     pub(crate) fn take(&self) -> Option<Polled> {
         self.0.take()

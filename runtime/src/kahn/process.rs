@@ -64,7 +64,9 @@ impl Process {
 
     /// Says what it waits for.
     pub(super) fn begin_to_wait(&self, context: &Context<'_>, channel: u32, need: Need) {
-        let is_own = |waker: &Waker| waker.will_wake(context.waker());
+        // By what it wakes, and not by `will_wake`: that may say no where both wake the same, as two copies of a table of functions have
+        // different addresses. Here the address is that of the process's task or signal, which is nobody else's while the process is there.
+        let is_own = |waker: &Waker| waker.data() == context.waker().data();
         assert!(
             self.waker.get().is_some_and(is_own),
             "an end of a channel waits only in the process that it belongs to, which is '{}', and not below a future that \
@@ -89,12 +91,17 @@ impl Process {
         // Relaxed: written by the process itself.
         let before = self.owes.load(Ordering::Relaxed);
         if before != channel + 1 {
-            self.owes.store(channel + 1, Ordering::Relaxed);
-            if before != 0 {
-                // Pairs with the fence in `Sender::wait`.
-                fence(Ordering::SeqCst);
-                graph.look_after_producer(before - 1);
-            }
+            self.owes_another(graph, channel, before);
+        }
+    }
+
+    #[inline(never)]
+    fn owes_another(&self, graph: &Graph, channel: u32, before: u32) {
+        self.owes.store(channel + 1, Ordering::Relaxed);
+        if before != 0 {
+            // Pairs with the barrier in `Waits::begin`.
+            graph.barrier();
+            graph.look_after_producer(before - 1);
         }
     }
 
@@ -112,8 +119,8 @@ impl Process {
     #[inline]
     pub(super) fn pay_at_a_pause(&self, graph: &Graph) {
         if self.owes.load(Ordering::Relaxed) != 0 {
-            // Pairs with the fence in `Sender::wait`.
-            fence(Ordering::SeqCst);
+            // Pairs with the barrier in `Waits::begin`.
+            graph.barrier();
             self.pay(graph);
         }
     }
@@ -132,11 +139,11 @@ pub(super) struct Run<F: Future> {
 impl<F: Future> Run<F> {
     pub(super) fn new(
         future: F,
-        product: Arc<OnceLock<F::Output>>,
+        product: Option<Arc<OnceLock<F::Output>>>,
         graph: Arc<Graph>,
         number: u32,
     ) -> Self {
-        Self { future: Some(future), product: Some(product), graph, number }
+        Self { future: Some(future), product, graph, number }
     }
 
     /// The future, which is not moved, and the rest.
@@ -186,7 +193,7 @@ impl<F: Future> Run<F> {
             }
             Ok(Poll::Ready(product)) => {
                 let place = self.as_mut().product();
-                // Where nobody wants it, it is dropped with its place.
+                // Where nobody wants it, it is dropped, with its place if there is one.
                 let kept = unwind::halt(|| place.map(|place| place.set(product).is_ok()));
                 if let Err(payload) = kept {
                     let (_, graph, _) = self.as_mut().parts();

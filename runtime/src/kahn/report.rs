@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use super::graph::{Graph, NOBODY};
+use super::wait::Need;
 use crate::primitive::{AtomicU64, Ordering};
 
 /// What is measured of a channel when that is asked for. Each number is written by one of its two processes.
 pub(super) struct Measures {
     high_water: AtomicU64,
+    /// How long they waited. While one waits, that less the time at which it began to, as the network counts it (modulo 2⁶⁴).
     sender_waited: AtomicU64,
     receiver_waited: AtomicU64,
 }
@@ -27,18 +29,26 @@ impl Measures {
         }
     }
 
-    pub(super) fn sender_waited(&self, time: Duration) {
-        add(&self.sender_waited, time);
+    fn waited(&self, need: Need) -> &AtomicU64 {
+        match need {
+            Need::Message => &self.receiver_waited,
+            Need::Room => &self.sender_waited,
+        }
     }
 
-    pub(super) fn receiver_waited(&self, time: Duration) {
-        add(&self.receiver_waited, time);
+    /// By whoever waits, so long after the network has begun.
+    pub(super) fn begins_to_wait(&self, need: Need, now: Duration) {
+        let waited = self.waited(need);
+        let begun = waited.load(Ordering::Relaxed).wrapping_sub(now.as_nanos() as u64);
+        waited.store(begun, Ordering::Relaxed);
     }
-}
 
-/// By the one who writes it.
-fn add(sum: &AtomicU64, time: Duration) {
-    sum.store(sum.load(Ordering::Relaxed) + time.as_nanos() as u64, Ordering::Relaxed);
+    /// The same, when it does not wait any more.
+    pub(super) fn ends_to_wait(&self, need: Need, now: Duration) {
+        let waited = self.waited(need);
+        let ended = waited.load(Ordering::Relaxed).wrapping_add(now.as_nanos() as u64);
+        waited.store(ended, Ordering::Relaxed);
+    }
 }
 
 /// What a network has done: returned by [`Network::run`](super::Network::run).

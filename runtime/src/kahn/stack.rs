@@ -1,6 +1,5 @@
 //! Processes on stacks of their own: how they begin, and how they wait.
 
-use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -13,11 +12,13 @@ use super::error::Failure;
 use super::graph::Graph;
 use super::ports::{Owner, Ports};
 use crate::fiber::Signal;
+use crate::os;
 use crate::primitive::{Ordering, fence};
 use crate::unwind;
 use crate::worker::Worker;
 
-/// The network is over: it has failed or was given up, and what a process waited for will not come.
+/// The network is over: it has failed or was given up, and what a process waited for will not come. Or the process cannot wait, since it
+/// unwinds, and the network is over by that ([`NetworkError::Unwinding`](super::NetworkError::Unwinding)).
 ///
 /// # Examples
 /// ```
@@ -45,8 +46,11 @@ impl fmt::Display for Over {
 
 impl Error for Over {}
 
-/// The processes of a network that have stacks of their own.
-pub(super) struct Homes(HashMap<u32, OnceLock<Home>>);
+/// The processes of a network that have stacks of their own: their numbers, which rise, and where each runs once it has begun.
+pub(super) struct Homes {
+    processes: Box<[u32]>,
+    homes: Box<[OnceLock<Home>]>,
+}
 
 /// Where such a process runs.
 struct Home {
@@ -59,12 +63,18 @@ struct Home {
 
 impl Homes {
     pub(super) fn of(processes: Vec<u32>) -> Self {
-        Self(processes.into_iter().map(|process| (process, OnceLock::new())).collect())
+        debug_assert!(processes.is_sorted());
+        let homes = processes.iter().map(|_| OnceLock::new()).collect();
+        Self { processes: processes.into(), homes }
+    }
+
+    fn place(&self, process: u32) -> Option<&OnceLock<Home>> {
+        self.processes.binary_search(&process).ok().map(|place| &self.homes[place])
     }
 
     /// A process begins on the stack that the worker is on.
     fn settle(&self, process: u32, worker: &Worker) -> &Home {
-        self.0[&process].get_or_init(|| {
+        self.place(process).expect("it is to have a stack").get_or_init(|| {
             let stack = worker.stack().expect("it has been given a stack");
             let signal = Arc::new(Signal::of(worker));
             Home { waker: Waker::from(Arc::clone(&signal)), signal, stack }
@@ -73,7 +83,7 @@ impl Homes {
 
     /// Where it runs, if it has begun.
     fn home(&self, process: u32) -> Option<&Home> {
-        self.0.get(&process)?.get()
+        self.place(process)?.get()
     }
 }
 
@@ -81,10 +91,17 @@ impl Home {
     /// Waits to be woken. The caller is on the process's stack.
     fn wait(&self, worker: &Worker) {
         if self.signal.is_given() {
-            // It was woken before it waits, perhaps by itself, to give way.
+            // It was woken before it waits, perhaps by itself, to give way: then what it owes was not paid by a wait.
+            worker.payer().pay();
             worker.let_others_go_first();
         }
         self.signal.wait(worker);
+    }
+
+    /// Whether it could wait now: a worker whose thread unwinds does not leave the stack that it is on, and would never come to what
+    /// this one waits for.
+    fn may_wait(&self, worker: &Worker) -> bool {
+        worker.may_switch() || self.signal.is_given()
     }
 }
 
@@ -96,6 +113,8 @@ pub(super) struct Start<P, F, R> {
     pub(super) body: F,
     /// Where what it returns goes.
     pub(super) place: Arc<OnceLock<R>>,
+    /// How often a guest has handed it on.
+    pub(super) handed_on: usize,
 }
 
 impl<P, F, R> Start<P, F, R>
@@ -106,11 +125,8 @@ where
 {
     /// Begins it, on a stack of its own: on no other, where it might lie on top of what waits for it.
     pub(super) fn begin(self, worker: &Worker) {
-        let workers = worker.shared().workers();
-        if worker.is_guest() && workers > 1 {
-            // A guest has no stacks, and there is one guest at most.
-            let next = (worker.index() + 1) % workers;
-            return worker.spawn_at(next, move |worker| self.begin(worker));
+        if worker.is_guest() && worker.shared().workers() > 1 {
+            return self.hand_on(worker);
         }
         let (graph, number) = (Arc::clone(&self.graph), self.number);
         if let Err(refused) = worker.spawn_apart(move |worker| self.run(worker)) {
@@ -122,15 +138,31 @@ where
         }
     }
 
+    /// A guest, of whom there is one at most, has no stacks. It sends the process to the others in turn, where each of them may take it:
+    /// the one that it is sent to may be stuck. If it comes across it again, none of them had time.
+    fn hand_on(mut self, guest: &Worker) {
+        let shared = guest.shared();
+        let others = shared.workers() - 1;
+        let turn = (self.number as usize).wrapping_add(self.handed_on) % others;
+        if self.handed_on > 0 {
+            os::yield_now();
+        }
+        self.handed_on = self.handed_on.wrapping_add(1);
+        let next = (guest.index() + 1 + turn) % shared.workers();
+        if let Some(job) = shared.detached(move |worker| self.begin(worker)) {
+            shared.send_ready(next, job);
+        }
+    }
+
     /// Runs it to its end, on its stack.
     fn run(self, worker: &Worker) {
-        let Self { graph, number, ports, body, place } = self;
+        let Self { graph, number, ports, body, place, .. } = self;
         let process = graph.process(number);
         process.is_woken_by(&graph.homes().settle(number, worker).waker);
         // Pairs with the fence in `Graph::fail`: either that wakes us, or we see that it is over.
         fence(Ordering::SeqCst);
         let since = graph.is_measured().then(Instant::now);
-        let ended = unwind::halt(|| {
+        let body = || {
             if graph.is_over() {
                 return drop((ports, body, place));
             }
@@ -140,7 +172,9 @@ where
             let product = body(ends);
             // Where nobody wants it, it is dropped with its place, which is given up before the process has ended.
             drop(place.set(product));
-        });
+        };
+        // Whatever it waits for, it pays what it owes first.
+        let ended = worker.payer().while_polled(&graph, number, || unwind::halt(body));
         if let Some(since) = since {
             process.was_busy(since.elapsed());
         }
@@ -173,6 +207,9 @@ pub(super) fn wait<F: Future + Unpin>(
         loop {
             if let Poll::Ready(found) = Pin::new(&mut future).poll(&mut context) {
                 return Ok(found);
+            }
+            if !home.may_wait(worker) {
+                graph.fail(Failure::Unwinding { process: owner });
             }
             // Who ends the network wakes all processes afterwards.
             if graph.is_over() {

@@ -3,19 +3,64 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Network;
 use super::process::Process;
+use super::wait::Need;
 use crate::Pool;
 use crate::hunt::Abp;
 use crate::primitive::stepped::{self, Gate};
 use crate::task::Placement;
+use crate::unwind;
 
 #[test]
 fn what_is_known_of_a_process_is_small() {
     assert!(size_of::<Process>() <= 72, "{}", size_of::<Process>());
+}
+
+/// A waker of nothing, of which others have another copy of the same table.
+mod tables {
+    use std::task::{RawWaker, RawWakerVTable, Waker};
+
+    fn clone_one(data: *const ()) -> RawWaker {
+        RawWaker::new(data, &ONE)
+    }
+    fn clone_other(data: *const ()) -> RawWaker {
+        RawWaker::new(data, &OTHER)
+    }
+    fn nothing(_: *const ()) {}
+
+    static ONE: RawWakerVTable = RawWakerVTable::new(clone_one, nothing, nothing, nothing);
+    static OTHER: RawWakerVTable = RawWakerVTable::new(clone_other, nothing, nothing, nothing);
+
+    pub(super) fn waker(data: &u64, is_one: bool) -> Waker {
+        let table = if is_one { &ONE } else { &OTHER };
+        // SAFETY: the functions do nothing, from any thread.
+        unsafe { Waker::from_raw(RawWaker::new(std::ptr::from_ref(data).cast(), table)) }
+    }
+}
+
+/// `will_wake` may say no of two wakers that wake the same.
+#[test]
+fn a_process_knows_its_waker_by_what_it_wakes() {
+    let (own, others) = (1, 2);
+    let wait = |waker: Waker| {
+        let process = Process::new("waits".into());
+        assert!(process.is_woken_by(&tables::waker(&own, true)));
+        process.begin_to_wait(&Context::from_waker(&waker), 3, Need::Room);
+        assert_eq!(process.wait.read().target(), Some((3, Need::Room)));
+    };
+    assert!(!tables::waker(&own, true).will_wake(&tables::waker(&own, false)));
+    wait(tables::waker(&own, true));
+    wait(tables::waker(&own, false));
+    for is_one in [true, false] {
+        let refused = unwind::halt(|| wait(tables::waker(&others, is_one))).unwrap_err();
+        let said = refused.downcast_ref::<String>().unwrap();
+        assert!(said.contains("waits only in the process that it belongs to, which is 'waits'"));
+    }
 }
 
 fn wait_for(count: &AtomicUsize, least: usize) -> usize {

@@ -24,8 +24,8 @@ impl Door {
 
     /// Begins a visit, unless the door is closed.
     pub(crate) fn enter(&self) -> Option<Visit<'_>> {
-        // Acquire pairs with nothing that is read under the door, which was there before it. It keeps the visit behind it.
-        let before = self.0.fetch_add(1, Ordering::Acquire);
+        // Relaxed: what is read under the door was there before it; and what is done there ends before the release in `drop`.
+        let before = self.0.fetch_add(1, Ordering::Relaxed);
         let visit = Visit(self);
         (before & CLOSED == 0).then_some(visit)
     }

@@ -46,8 +46,8 @@ use crate::worker::Worker;
 /// (As in any program, what lies in the frames of other threads is not to be relied on in the child: new threads may be given their
 /// stacks.) A fork should not come while another thread builds its first pool.
 ///
-/// Dropping a pool waits until all detached closures have ended; then futures that are still [tasks](crate::task) are cancelled
-/// and dropped by the workers; and then it waits for its threads. A worker of another pool goes on
+/// Dropping a pool waits until all detached closures have ended; then futures that are still [tasks](crate::task), and
+/// [networks](crate::kahn), are cancelled and dropped by the workers; and then it waits for its threads. A worker of another pool goes on
 /// with its own pool's tasks meanwhile (so do not hold a lock that these may want). Dropped by one of its own workers it cannot wait for itself, so it returns at
 /// once and the threads end when the tasks have. Threads of your own ([`PoolBuilder::build_with`]) are yours to wait for.
 ///

@@ -23,7 +23,7 @@ use crate::job::{HeapJob, Job, Line};
 use crate::latch::Flag;
 use crate::meter::{Counters, Ledger, Meeting, PoolStats, WorkerStats};
 use crate::os::{self, Assists, Processors, Standing, ThreadClock, ThreadDelay, ThreadWatch};
-use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Ordering};
+use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, CachePadded, Ordering};
 use crate::sleep::{Sleep, Summons};
 use crate::strand::Rendezvous;
 use crate::task::{Placement, Shelves};
@@ -106,6 +106,8 @@ pub(crate) struct Seat {
     /// The stolen second half of a join that the worker is in, if all that it has in its deque lies below that. No part of what
     /// decides who runs what.
     running: CachePadded<AtomicPtr<Job>>,
+    /// Where the task lies, or lay, that the worker last pushed as the one that it runs next; and a number that no recent one had.
+    next: CachePadded<AtomicU64>,
     clock: OnceLock<ThreadClock>,
     delay: OnceLock<ThreadDelay>,
     watch: OnceLock<ThreadWatch>,
@@ -126,6 +128,7 @@ impl Seat {
             counters: CachePadded::default(),
             activity: CachePadded::default(),
             running: CachePadded::new(AtomicPtr::new(std::ptr::null_mut())),
+            next: CachePadded::new(AtomicU64::new(0)),
             clock: OnceLock::new(),
             delay: OnceLock::new(),
             watch: OnceLock::new(),
@@ -249,6 +252,25 @@ impl Seat {
     pub(crate) fn now_runs(&self, job: *mut Job) {
         // Relaxed: what is pushed later is published by the push, and this with it.
         self.running.store(job, Ordering::Relaxed);
+    }
+
+    /// Called by the worker before it pushes, at that index, a task that it runs next if the one waits that it runs now.
+    pub(crate) fn is_to_run_next(&self, index: i64) {
+        // Relaxed: published by the push; and nobody but the worker writes it.
+        let pushed = (self.next.load(Ordering::Relaxed) >> 32).wrapping_add(1);
+        self.next.store(pushed << 32 | u64::from(index as u32), Ordering::Relaxed);
+    }
+
+    /// Which task it is, if there is one in its deque only, and that was pushed like that.
+    pub(crate) fn is_about_to_run(&self) -> Option<u64> {
+        let (oldest, _) = self.marks().filter(|(oldest, end)| end - oldest == 1)?;
+        // Relaxed: no part of any protocol. An old one may lie where another one did that was pushed like that.
+        Some(self.next.load(Ordering::Relaxed)).filter(|&next| next as u32 == oldest as u32)
+    }
+
+    /// Whether there seems to be nothing in its deque.
+    pub(crate) fn seems_empty(&self) -> bool {
+        self.marks().is_some_and(|(oldest, end)| oldest == end)
     }
 
     pub(crate) fn running(&self) -> *mut Job {
@@ -610,6 +632,12 @@ impl Shared {
         self.sleep.wake(worker);
     }
 
+    /// The same, a task of that scope.
+    pub(crate) fn send_task_to(&self, worker: usize, scope: NonNull<()>, task: NonNull<Job>) {
+        self.seats[worker].mailbox.send_on(scope.as_ptr(), task);
+        self.sleep.wake(worker);
+    }
+
     /// Hands a ready task to one worker, from outside; others may take it too.
     pub(crate) fn send_ready(&self, worker: usize, job: NonNull<Job>) {
         // SAFETY: whoever takes a word out of an inbox runs it, once; and this one is about to be sent.
@@ -656,6 +684,26 @@ impl Shared {
         }
         let run = |worker: &Worker| worker.shared().run_detached(worker, || task(worker));
         // SAFETY: it will be run once, because the pool is not closed before; it borrows nothing; its panic is caught.
+        Some(unsafe { HeapJob::into_job(run) })
+    }
+
+    /// The same for a job that is told when the pool's tasks are cancelled, as they are: it keeps the pool open, but is not waited for
+    /// before they are.
+    pub(crate) fn cancellable<F>(&self, task: F) -> Option<NonNull<Job>>
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
+        if !self.begin_task() {
+            return None;
+        }
+        let run = |worker: &Worker| {
+            let shared = worker.shared();
+            if let Err(payload) = unwind::halt(|| task(worker)) {
+                shared.report_panic(payload);
+            }
+            shared.end_task();
+        };
+        // SAFETY: as in `detached`.
         Some(unsafe { HeapJob::into_job(run) })
     }
 

@@ -4,24 +4,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Pool;
 use crate::hunt::{Abp, Governor, Hunter, Limit, Move, Prospect};
-use crate::primitive::stepped::{self, Gate};
+use crate::primitive::stepped::{self, Gate, wait_for};
 
 const PARENTS: usize = 12;
 const CHILDREN: usize = 4;
 /// What the held worker may have in hand: the children that it has not pushed yet, and one task that it has taken.
 const IN_HAND: usize = CHILDREN + 1;
-
-fn wait_for(count: &AtomicUsize, least: usize) -> usize {
-    let patience = Instant::now() + Duration::from_secs(20);
-    while count.load(Ordering::Acquire) < least && Instant::now() < patience {
-        thread::sleep(Duration::from_micros(100));
-    }
-    count.load(Ordering::Acquire)
-}
 
 /// Pushes keep one worker awake, and that one is held.
 #[derive(Debug)]

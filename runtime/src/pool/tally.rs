@@ -3,7 +3,7 @@
 //! | bits  | field    | counts                                                                        |
 //! |-------|----------|-------------------------------------------------------------------------------|
 //! | 0–31  | `owed`   | detached closures that have not ended, and 1 for the pool's handle            |
-//! | 32–63 | `tasks`  | futures that are tasks and have not finished, and 1 while they are being cancelled |
+//! | 32–63 | `tasks`  | futures that are tasks, and processes on stacks, that have not finished; and 1 while they are being cancelled |
 //!
 //! When nothing is owed any more, the tasks are cancelled; when there is nothing at all, the pool is closed. The word comes to
 //! 0 once: whoever adds to it is counted.
@@ -96,6 +96,7 @@ fn must_have_room(word: u64) {
 
 #[cfg(all(test, loom))]
 mod models {
+    use loom::cell::UnsafeCell;
     use loom::sync::Arc;
     use loom::thread;
 
@@ -140,6 +141,29 @@ mod models {
             });
             let ends = usize::from(see_to(&tally.0, tally.0.end_owed(), &tally.1));
             assert_eq!(ends + closure.join().unwrap() + task.join().unwrap(), 1);
+        });
+    }
+
+    /// Whoever ends the last has seen what all did before they ended.
+    #[test]
+    fn loom_tally_who_closes_has_seen_the_end_of_all() {
+        loom::model(|| {
+            let shared = Arc::new((Tally::new(), [UnsafeCell::new(0), UnsafeCell::new(0)]));
+            assert!(shared.0.begin_owed());
+            let end = |(tally, notes): &(Tally, [UnsafeCell<u32>; 2]), own: usize| {
+                // SAFETY: loom checks that nobody else uses it.
+                notes[own].with_mut(|note| unsafe { *note = 1 });
+                let is_end = matches!(tally.end_owed(), Left::Nothing);
+                if is_end {
+                    // SAFETY: loom checks that nobody writes at the same time.
+                    let read = |note: &UnsafeCell<u32>| note.with(|note| unsafe { *note });
+                    assert_eq!(notes.each_ref().map(read), [1, 1]);
+                }
+                usize::from(is_end)
+            };
+            let there = shared.clone();
+            let other = thread::spawn(move || end(&there, 1));
+            assert_eq!(end(&shared, 0) + other.join().unwrap(), 1);
         });
     }
 }

@@ -7,6 +7,8 @@
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Where held threads wait, and where a test learns that a thread is held.
 #[derive(Debug, Default)]
@@ -68,6 +70,15 @@ pub(crate) fn disarm() {
     if let Some((_, gate)) = ARMED.with(|a| a.borrow_mut().take()) {
         gate.pass();
     }
+}
+
+/// What the others have got through with while a thread is held: waits until it is at least so much, or for as long as any test can take.
+pub(crate) fn wait_for(count: &std::sync::atomic::AtomicUsize, least: usize) -> usize {
+    let patience = Instant::now() + Duration::from_secs(20);
+    while count.load(Ordering::Acquire) < least && Instant::now() < patience {
+        thread::sleep(Duration::from_micros(100));
+    }
+    count.load(Ordering::Acquire)
 }
 
 /// One step of a protocol. Public to the crate so that a system call can be a step too.

@@ -94,7 +94,8 @@ impl Barrier {
     }
 
     fn arrivals(&self) -> Arrivals {
-        // Acquire pairs with the release of the one who came last: what all did before they arrived is seen.
+        // Acquire pairs with the release of the one who came last: what all did before they arrived is seen. (Whoever waits sees it by the fences
+        // of the line, too, so no model fails without this.)
         Arrivals::of(self.arrivals.load(Ordering::Acquire))
     }
 
@@ -102,7 +103,8 @@ impl Barrier {
     fn change(&self, new: impl Fn(Arrivals) -> Option<Arrivals>) -> Option<Arrivals> {
         let mut now = self.arrivals();
         loop {
-            // AcqRel: who comes last has seen what all others did before they arrived, and hands it to all.
+            // AcqRel: who comes last has seen what all others did before they arrived, and hands it to all. (No model fails without the acquire, of this or of
+            // the failure: the fence in `arrive` comes after it, and what failed is read again by what does not.)
             let changed = self.arrivals.compare_exchange(
                 now.word(),
                 new(now)?.word(),
@@ -184,7 +186,8 @@ impl Arrival<'_> {
             return false;
         }
         self.stage = Stage::Over;
-        // Pairs with the fence in `join`: either who joins sees that the round is over, or we see it.
+        // Pairs with the fence in `join`: either who joins sees that the round is over, or we see it. (No model fails without this one: each look at
+        // the line begins with a fence.)
         fence(Ordering::SeqCst);
         barrier.dismiss();
         true

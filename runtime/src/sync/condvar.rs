@@ -129,9 +129,10 @@ impl Condvar {
     /// });
     /// ```
     pub fn notify_all(&self) {
-        // Release pairs with the acquire in `round`.
-        self.round.fetch_add(1, Ordering::AcqRel);
-        // Pairs with the fence in `join`: either who joins sees that its round is over, or we see it.
+        // Release pairs with the acquire in `round`. (No model fails without these two: what is waited for is under the mutex, which orders it.)
+        self.round.fetch_add(1, Ordering::Release);
+        // Pairs with the fence in `join`: either who joins sees that its round is over, or we see it. (No model fails without this one: each look
+        // at the line begins with a fence.)
         fence(Ordering::SeqCst);
         self.dismiss();
     }

@@ -28,7 +28,7 @@ pub(super) enum Word {
     Crowd(NonNull<Crowd>),
 }
 
-// Bits 0 and 1 tell which it is; the addresses of waiters have six free bits, and that of a crowd has two.
+// Bits 0 and 1 tell which it is; the addresses of waiters have four free bits, and that of a crowd has two.
 const FREE: usize = 1;
 const CROWD: usize = 2;
 const KIND: usize = 3;
@@ -37,12 +37,12 @@ const FREE_PERMITS: u32 = 2;
 const HAS_SOME: usize = 1 << 2;
 const MISSING: u32 = 3;
 const ALONE_FACTS: usize = align_of::<Waiter>() - 1;
-const _: () = assert!(Word::MOST_MISSING << MISSING <= ALONE_FACTS);
+const _: () = assert!((Word::MOST_MISSING - 1) << MISSING <= ALONE_FACTS);
 const _: () = assert!(align_of::<Crowd>() > KIND);
 
 impl Word {
-    /// As many as may be missing for one who is alone.
-    pub(super) const MOST_MISSING: usize = 7;
+    /// As many as may be missing for one who is alone: more do not fit into an address that the allocator gives without waste.
+    pub(super) const MOST_MISSING: usize = 2;
     /// As many permits as can be free.
     pub(super) const MOST_FREE: usize = usize::MAX >> 3;
 
@@ -57,7 +57,7 @@ impl Word {
             Word::Free { permits, is_closed } => Self::free(permits, is_closed),
             Word::Alone { waiter, missing, has_some } => {
                 debug_assert!((1..=Self::MOST_MISSING).contains(&missing));
-                let facts = missing << MISSING | if has_some { HAS_SOME } else { 0 };
+                let facts = (missing - 1) << MISSING | if has_some { HAS_SOME } else { 0 };
                 waiter.as_ptr().wrapping_byte_add(facts).cast()
             }
             Word::Crowd(crowd) => crowd.as_ptr().wrapping_byte_add(CROWD).cast(),
@@ -76,7 +76,7 @@ impl Word {
         if address & CROWD != 0 {
             return Word::Crowd(pointer(KIND).cast());
         }
-        let missing = (address & ALONE_FACTS) >> MISSING;
+        let missing = ((address & ALONE_FACTS) >> MISSING) + 1;
         let has_some = address & HAS_SOME != 0;
         Word::Alone { waiter: pointer(ALONE_FACTS).cast(), missing, has_some }
     }

@@ -16,7 +16,8 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Placement {
-    /// To the worker that last ran it: Nornir's WS-LAST.
+    /// To the worker that last ran it: Nornir's WS-LAST. But if that one is looking for work, and the worker that made it ready has nothing
+    /// else to do, it stays with the latter; whoever looks for work leaves it there for two microseconds, in which that one may begin with it.
     #[default]
     Last,
     /// To the worker that made it ready: WS-CUR. From a thread that is no worker of the pool: to whichever comes first.

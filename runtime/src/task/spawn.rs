@@ -140,7 +140,7 @@ impl Worker {
         // A guest may outlive its pool, and a worker's start hook in the background may run when that is over.
         let task = match new_task(self.shared(), future) {
             Some(task) => {
-                self.push(task.cast());
+                self.push_next(task.cast());
                 task
             }
             None => stillborn_task::<F>(),

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use super::cell::TaskCell;
 use super::header::Header;
@@ -14,7 +13,7 @@ use super::home::InPool;
 use super::{Placement, Task, yield_now};
 use crate::Pool;
 use crate::hunt::Abp;
-use crate::primitive::stepped::{self, Gate};
+use crate::primitive::stepped::{self, Gate, wait_for};
 
 /// What a task takes beside its future or its outcome, whichever is larger, in words.
 const WORDS: usize = 11;
@@ -39,14 +38,6 @@ fn a_task_is_one_small_allocation() {
     // One without any state: its outcome takes the place.
     assert_eq!(size(&async {}), (WORDS + 2) * word + held);
     assert_eq!(size_of::<Task<[u8; 1000]>>(), word);
-}
-
-fn wait_for(count: &AtomicUsize, least: usize) -> usize {
-    let patience = Instant::now() + Duration::from_secs(20);
-    while count.load(Ordering::Acquire) < least && Instant::now() < patience {
-        thread::sleep(Duration::from_micros(100));
-    }
-    count.load(Ordering::Acquire)
 }
 
 const TASKS: usize = 24;

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Header;
 use super::once::{Kind, Subject};
+use crate::experiments::cells::OfCell;
 use crate::experiments::forkjoin::record::{LeftOut, Runtime};
+use crate::experiments::missing::Missing;
 use crate::experiments::wait::record::Reading;
 use crate::fault::{Fault, Outcome};
 use crate::record::{Cell, Document};
@@ -23,6 +25,9 @@ pub struct Record {
     pub finished: String,
     /// The measurements, in the order in which they were taken.
     pub measurements: Vec<Measurement>,
+    /// Those that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
 }
 
 /// What is measured.
@@ -101,6 +106,16 @@ impl Measurement {
             }
             Reading::Memory { .. } => subject.kind == Kind::Idle,
         }
+    }
+}
+
+impl OfCell for Measurement {
+    fn cell(&self) -> &Cell {
+        &self.cell
+    }
+
+    fn repeat(&self) -> usize {
+        self.repeat
     }
 }
 

@@ -6,6 +6,7 @@ use super::once::Kind;
 use super::plan;
 use super::record::Record;
 use super::summary::{Figure, Group, Summary, Target};
+use crate::experiments::missing;
 use crate::experiments::wait::table::{number, percent};
 
 /// A table for people: each subject, with what each runtime makes of it; and what is wanted.
@@ -28,6 +29,7 @@ pub fn text(record: &Record, summary: &Summary) -> String {
     for missing in &plan.left_out {
         let _ = writeln!(text, "without {}: {}", missing.runtime, missing.reason);
     }
+    text += &missing::lines(&record.missing);
     let _ = writeln!(text, "medians, the least and the most of what was measured");
     for group in &summary.groups {
         text += &of_group(group);

@@ -1,4 +1,5 @@
-//! What an interval costs: graphs whose intervals do next to nothing, on one worker.
+//! What an interval costs: graphs whose intervals do next to nothing, on one worker. The experiment has each read by a process of
+//! its own, whose memory holds nothing else: what others have freed would be used again without being seen to be.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -13,7 +14,7 @@ use crate::record::Cell;
 
 /// A graph of which something is read. Each interval comes after the one before and the one before that: two edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cost {
+pub enum Cost {
     /// How long it takes, from before the first is made until the last has ended.
     Chain,
     /// How much memory it takes while none has ended.
@@ -24,15 +25,16 @@ pub(super) enum Cost {
 const OF_A_ROOT: usize = 1000;
 
 impl Cost {
-    pub(super) const ALL: [Cost; 2] = [Cost::Chain, Cost::Graph];
+    /// Both.
+    pub const ALL: [Cost; 2] = [Cost::Chain, Cost::Graph];
 
     /// The one that is recorded under this name.
-    pub(super) fn find(name: &str) -> Option<Cost> {
+    pub fn find(name: &str) -> Option<Cost> {
         Cost::ALL.into_iter().find(|cost| cost.name() == name)
     }
 
     /// Its name among the applications.
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Cost::Chain => "chain",
             Cost::Graph => "graph",
@@ -65,14 +67,20 @@ impl Cost {
         }
     }
 
-    /// Reads it of so many intervals.
-    pub(super) fn read(self, number: usize) -> Outcome<Reading> {
+    /// Reads it of so many intervals, in this process.
+    pub fn read(self, number: usize) -> Outcome<Reading> {
         let pool = Pool::new(1).map_err(|error| Fault::run(error.to_string()))?;
         match self {
             Cost::Chain => pool.run(|_| time(number)),
             Cost::Graph => pool.run(|_| bytes(number)),
         }
     }
+}
+
+/// How many intervals a cost is that of.
+pub fn number(size: &str) -> Outcome<usize> {
+    let number = size.parse().ok().filter(|&number: &usize| number > 0);
+    number.ok_or_else(|| Fault::input(format!("'{size}' is no number of intervals")))
 }
 
 /// Runs a graph of so many on the calling worker, and calls `made` when all were made.

@@ -1,71 +1,49 @@
 //! Going through the plan. Within a rotation the runtimes take turns.
 
+use std::time::Duration;
+
 use super::Header;
 use super::cost::Cost;
 use super::peer::{FLOW, Peer};
 use super::plan;
+use super::program::Program;
 use super::record::{Measurement, Plan, Reading};
+use crate::experiments::cells;
 use crate::experiments::cliff::subject::Subject;
-use crate::experiments::course::{Rotations, Turn};
+use crate::experiments::course::Rotations;
 use crate::experiments::journal::Journal;
-use crate::fault::{Fault, Outcome};
+use crate::experiments::missing::Missing;
+use crate::fault::Outcome;
 use crate::record::{Cell, Input};
 use crate::runtimes;
 
-/// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over.
+/// After so long, whatever a process of its own measures has failed.
+pub(super) const LIMIT: Duration = Duration::from_secs(60);
+
+/// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over. Returns what failed.
 pub(super) fn all(
     header: &Header,
+    program: &Program,
     peer: Option<&Peer>,
     journal: &mut Journal<Measurement>,
-) -> Outcome<()> {
+) -> Outcome<Vec<Missing>> {
     let plan = &header.plan;
-    let repeats = plan.times.repeats;
-    let turns: Vec<OfCell> =
-        plan.cells()?.into_iter().map(|cell| OfCell { cell, repeats }).collect();
     let rotations = Rotations {
         name: "intervals",
         news: plan.times.quick.then(|| plan::subset(plan)).into_iter().collect(),
         budget_seconds: plan.times.budget_seconds,
     };
     let mut prepared = Prepared::default();
-    rotations.go(&turns, journal, |turn, repeat| {
-        let cell = &turn.cell;
-        let reading = match (Cost::find(&cell.app), peer) {
-            (_, Some(peer)) if cell.runtime == FLOW => {
-                Reading::Time { seconds: peer.time(cell, plan.times.seed)? }
-            }
-            (Some(cost), _) => cost.read(number(&cell.size)?)?,
-            (None, _) => prepared.time(plan, cell)?,
+    cells::measure(&rotations, plan.cells()?, plan.times.repeats, journal, |cell, repeat| {
+        let reading = match peer {
+            Some(peer) if cell.runtime == FLOW => peer.time(cell, plan.times.seed),
+            _ if Cost::find(&cell.app).is_some() => program.read(cell, LIMIT),
+            _ => Ok(prepared.time(plan, cell)?),
         };
-        Ok(Measurement { cell: cell.clone(), repeat, reading })
+        let measurement =
+            reading.map(|reading| Measurement { cell: cell.clone(), repeat, reading });
+        Ok(measurement.and_then(Measurement::if_sound))
     })
-}
-
-/// How many intervals a cost is that of.
-pub(super) fn number(size: &str) -> Outcome<usize> {
-    let number = size.parse().ok().filter(|&number: &usize| number > 0);
-    number.ok_or_else(|| Fault::input(format!("'{size}' is no number of intervals")))
-}
-
-/// What is measured in each rotation, and how often.
-struct OfCell {
-    cell: Cell,
-    repeats: usize,
-}
-
-impl Turn<Measurement> for OfCell {
-    fn name(&self) -> String {
-        let Cell { app, size, runtime, workers } = &self.cell;
-        format!("{app} {size} on {runtime}, P = {workers}")
-    }
-
-    fn repeats(&self) -> usize {
-        self.repeats
-    }
-
-    fn has_made(&self, measurement: &Measurement, rotation: usize) -> bool {
-        measurement.cell == self.cell && measurement.repeat == rotation
-    }
 }
 
 /// The input that was measured last: the next runtime computes with the same.

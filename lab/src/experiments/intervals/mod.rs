@@ -2,25 +2,30 @@
 //! all of its tasks at once, and beside another runtime's graphs; and what an interval costs.
 //!
 //! [`plan`] says what is measured; `measure` goes through it, runtimes in turn, and can be stopped and resumed at any point;
-//! `cost` has the graphs that do nothing, [`peer`] the other runtime. [`summary`] makes medians and ratios of it, [`table`] prints them.
+//! [`cost`] has the graphs that do nothing: each is measured by a child process, this program's hidden command `intervals-once`, which
+//! a [`program`] is started for; [`peer`] is the other runtime. [`summary`] makes medians and ratios of it, [`table`] prints them.
 
-mod cost;
+pub mod cost;
 mod measure;
 pub mod peer;
 pub mod plan;
+pub mod program;
 pub mod record;
 pub mod summary;
 pub mod table;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use super::course::{self, Destination};
+use super::missing::Missing;
 use crate::fault::Outcome;
 use crate::record::{Document, time};
 use crate::report;
 use peer::Peer;
+use program::Program;
 use record::{Measurement, Plan, Record};
 use summary::Summary;
 
@@ -35,6 +40,8 @@ pub struct Options {
     pub out: PathBuf,
     /// Whether to measure again what has been measured.
     pub fresh: bool,
+    /// What reads what an interval costs.
+    pub program: Program,
     /// Another runtime's graphs, if the plan has them.
     pub peer: Option<Peer>,
 }
@@ -57,22 +64,30 @@ type Header = course::Header<Plan>;
 
 /// Measures what is not measured yet and writes the record and the page.
 pub fn run(options: &Options) -> Outcome<Finished> {
-    let Options { plan, json, out, fresh, peer } = options;
+    let Options { plan, json, out, fresh, program, peer } = options;
     let destination = Destination { json, out, fresh: *fresh };
     let page = destination.page()?;
     let header = Header::here(plan.clone());
+    let missing = Cell::default();
     let (record, is_old) = destination.record(
         &header,
         |earlier: &Record| earlier.header == header,
-        |journal| measure::all(&header, peer.as_ref(), journal),
-        |started, measurements| record_of(header.clone(), started, measurements),
+        |journal| {
+            measure::all(&header, program, peer.as_ref(), journal).map(|found| missing.set(found))
+        },
+        |started, measurements| record_of(header.clone(), started, measurements, missing.take()),
     )?;
     let summary = Summary::of(&record);
     report::intervals::write(&page, &record, &summary)?;
     Ok(Finished { record, summary, page, is_old })
 }
 
-fn record_of(header: Header, started: String, measurements: Vec<Measurement>) -> Record {
+fn record_of(
+    header: Header,
+    started: String,
+    measurements: Vec<Measurement>,
+    missing: Vec<Missing>,
+) -> Record {
     let (format, finished) = (Record::FORMAT.to_owned(), time::now());
-    Record { format, header, started, finished, measurements }
+    Record { format, header, started, finished, measurements, missing }
 }

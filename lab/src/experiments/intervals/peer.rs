@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::measure::LIMIT;
+use super::record::Reading;
 use crate::experiments::forkjoin::child::{self, Ended};
 use crate::experiments::forkjoin::program::{settings_removed, version_of_peer};
-use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 
 /// Its name among the runtimes.
@@ -17,9 +17,6 @@ pub const FLOW: &str = "onetbb-flow";
 pub(super) const APP: &str = "heat";
 /// Its file.
 const FILE: &str = "flow-onetbb";
-
-/// One measurement has failed after so long.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// The program.
 #[derive(Debug, Clone)]
@@ -43,18 +40,20 @@ impl Peer {
         Ok(Peer { file, version })
     }
 
-    /// Measures `cell` once, in seconds.
-    pub(super) fn time(&self, cell: &Cell, seed: u64) -> Outcome<f64> {
+    /// Measures `cell` once; else why it did not.
+    pub(super) fn time(&self, cell: &Cell, seed: u64) -> Result<Reading, String> {
         let mut command = Command::new(&self.file);
         command.args([&cell.app, &cell.size, &cell.workers.to_string(), &seed.to_string()]);
         settings_removed(&mut command);
         match child::run(&mut command, LIMIT) {
-            Ended::Well(out, _) => match serde_json::from_str::<Line>(&out) {
-                Ok(line) => Ok(line.seconds),
-                Err(_) => Err(Fault::run(format!("it printed '{}'", out.trim()))),
+            Ended::Well(out, _) => match serde_json::from_str(&out) {
+                Ok(Line { seconds }) if seconds.is_finite() && seconds > 0.0 => {
+                    Ok(Reading::Time { seconds })
+                }
+                _ => Err(format!("it printed '{}'", out.trim().lines().next().unwrap_or(""))),
             },
-            Ended::Badly(why) => Err(Fault::run(why)),
-            Ended::Never => Err(Fault::run(format!("it did not end in {} s", LIMIT.as_secs()))),
+            Ended::Badly(why) => Err(why),
+            Ended::Never => Err(format!("it did not end in {} s", LIMIT.as_secs())),
         }
     }
 }

@@ -11,13 +11,15 @@ use crate::runtimes;
 
 /// The graph of intervals.
 pub const INTERVALS: &str = "locksley-intervals";
+/// The same graph, by workers that take their oldest task first: no part of it gets far ahead.
+const OLDEST: &str = "locksley-intervals-oldest";
 /// What ratios are relative to: the same scheduler with fork and join.
 pub const FORK_JOIN: &str = "locksley";
 /// The serial program's name among the runtimes.
 pub(super) const SERIAL: &str = "serial";
 
 /// The runtimes, in the order of their turns.
-pub const RUNTIMES: [&str; 4] = [INTERVALS, FORK_JOIN, "rayon", "static"];
+pub const RUNTIMES: [&str; 5] = [INTERVALS, OLDEST, FORK_JOIN, "rayon", "static"];
 
 /// The applications, with their sizes in a full run and in a quick one, and what each is there to show.
 const APPS: [(&str, &str, &str, &str); 4] = [

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Header;
-use super::cost::Cost;
-use super::measure::number;
+use super::cost::{Cost, number};
+use crate::experiments::cells::OfCell;
+use crate::experiments::missing::Missing;
 use crate::record::{self, Cell, Document, Sample};
 
 /// The record of a run.
@@ -21,6 +22,9 @@ pub struct Record {
     pub finished: String,
     /// The measurements, in the order in which they were taken.
     pub measurements: Vec<Measurement>,
+    /// Those that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
 }
 
 /// What is measured.
@@ -65,6 +69,11 @@ pub enum Reading {
 }
 
 impl Measurement {
+    /// This, if it is something that can be read of its kind.
+    pub(super) fn if_sound(self) -> Result<Measurement, String> {
+        if self.is_sound() { Ok(self) } else { Err("it answered something else".to_owned()) }
+    }
+
     /// Whether this is something that can be read of its kind.
     fn is_sound(&self) -> bool {
         let cost = Cost::find(&self.cell.app);
@@ -99,6 +108,16 @@ impl Record {
             samples: self.measurements.iter().filter_map(sample).collect(),
             grants: Vec::new(),
         }
+    }
+}
+
+impl OfCell for Measurement {
+    fn cell(&self) -> &Cell {
+        &self.cell
+    }
+
+    fn repeat(&self) -> usize {
+        self.repeat
     }
 }
 

@@ -1,7 +1,6 @@
 //! Medians and ratios of what was measured.
 
-use super::cost::Cost;
-use super::measure::number;
+use super::cost::{Cost, number};
 use super::plan::{FORK_JOIN, INTERVALS};
 use super::record::{Reading, Record};
 use crate::experiments::cliff;

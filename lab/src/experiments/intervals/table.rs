@@ -8,6 +8,7 @@ use super::record::Record;
 use super::summary::{Figure, Summary, ratios};
 use crate::experiments::cliff::summary::InputSummary;
 use crate::experiments::cliff::table::seconds;
+use crate::experiments::missing;
 
 /// Tables for people: the time over the number of workers, and what an interval costs.
 pub fn text(record: &Record, summary: &Summary) -> String {
@@ -22,6 +23,7 @@ pub fn text(record: &Record, summary: &Summary) -> String {
     if plan.times.quick {
         let _ = writeln!(text, "{}", plan::subset(plan));
     }
+    text += &missing::lines(&record.missing);
     let _ = writeln!(text, "medians, in seconds");
     for input in &summary.times.inputs {
         let _ = write!(text, "\n{}", of_input(input, &plan.times.workers));

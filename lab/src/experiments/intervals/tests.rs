@@ -48,7 +48,7 @@ pub(crate) fn record() -> Record {
             add("heat", "40x600x4", runtime, workers, time(seconds));
         }
     }
-    record_of(header, "then".to_owned(), measurements)
+    record_of(header, "then".to_owned(), measurements, Vec::new())
 }
 
 #[test]
@@ -82,6 +82,14 @@ fn the_table_has_it_all() {
     assert_eq!(line("locksley-intervals"), ["2.200", "2.100", "4.200"]);
 }
 
+/// Says what an interval might cost.
+#[cfg(unix)]
+const COSTS: &str = r#"case "$1" in
+    chain) echo '{"time":{"seconds":0.25}}';;
+    graph) echo '{"memory":{"bytes":4096}}';;
+esac"#;
+
+#[cfg(unix)]
 #[test]
 fn a_tiny_run_measures_all_and_a_finished_one_is_not_redone() {
     let folder = tempfile::tempdir().unwrap();
@@ -90,15 +98,16 @@ fn a_tiny_run_measures_all_and_a_finished_one_is_not_redone() {
         json: folder.path().join("intervals.json"),
         out: folder.path().join("out"),
         fresh: false,
+        program: Program::script(COSTS),
         peer: None,
     };
     let finished = run(&options).unwrap();
-    assert!(!finished.is_old);
+    assert!(!finished.is_old && finished.record.missing.is_empty());
     let cells = options.plan.cells().unwrap();
     assert_eq!(finished.record.measurements.len(), cells.len());
     let of = |app: &str| cells.iter().filter(|cell| cell.app == app).count();
     // Of the serial program once; there is no static merge sort.
-    assert_eq!(["heat", "lu", "msort"].map(of), [1 + 3 * 4, 1 + 3 * 4, 1 + 3 * 3]);
+    assert_eq!(["heat", "lu", "msort"].map(of), [1 + 3 * 5, 1 + 3 * 5, 1 + 3 * 4]);
     assert_eq!(summary::ratios(&finished.summary.times.inputs[1]).len(), 3);
     let page = std::fs::read_to_string(&finished.page).unwrap();
     let again = run(&options).unwrap();
@@ -132,6 +141,8 @@ fn a_peer_that_is_not_there_is_left_out_and_one_that_is_has_graphs_of_its_own() 
     {
         use std::os::unix::fs::PermissionsExt;
 
+        use crate::experiments::wait::once::memory;
+
         let file = folder.path().join("flow-onetbb");
         let script = "#!/bin/sh\ncase \"$1\" in\n\
             version) echo '{\"version\":\"<9>\"}';;\n\
@@ -145,9 +156,36 @@ fn a_peer_that_is_not_there_is_left_out_and_one_that_is_has_graphs_of_its_own() 
         let cells = with.cells().unwrap();
         let its: Vec<&Cell> = cells.iter().filter(|cell| cell.runtime == "onetbb-flow").collect();
         assert_eq!(its.len(), 1 + 2 * with.times.workers.len());
-        assert_eq!(peer.time(its[1], 1), Ok(0.5));
-        let Err(Fault::Run(why)) = peer.time(its[0], 1) else { panic!("it cannot do chains") };
+        assert_eq!(peer.time(its[1], 1), Ok(Reading::Time { seconds: 0.5 }));
+        let Err(why) = peer.time(its[0], 1) else { panic!("it cannot do chains") };
         assert!(why.contains("because"), "{why}");
+
+        // What it cannot do is missing, as are costs that nobody tells; the rest is measured.
+        let mut plan = Plan { peer: with.peer, ..tiny_plan() };
+        plan.times.inputs.truncate(1);
+        plan.times.runtimes = vec!["locksley".to_owned(), "onetbb-flow".to_owned()];
+        let options = Options {
+            plan,
+            json: folder.path().join("intervals.json"),
+            out: folder.path().join("out"),
+            fresh: false,
+            program: Program::script(&COSTS.replace("memory", "time")),
+            peer: Some(peer),
+        };
+        let finished = run(&options).unwrap();
+        let record = &finished.record;
+        let missing: Vec<_> =
+            record.missing.iter().map(|missing| missing.cell.app.as_str()).collect();
+        // The time that is told of a graph has no seconds.
+        let untold = if memory::can_be_told() { &["chain", "graph"][..] } else { &["chain"] };
+        assert_eq!(missing, untold);
+        assert!(record.missing[0].why.contains("because"), "{:?}", record.missing);
+        assert_eq!(record.measurements.len(), 1 + 1 + 2 * 3);
+        assert_eq!(files::read::<Record>(&options.json).unwrap(), *record);
+        let page = std::fs::read_to_string(&finished.page).unwrap();
+        for said in [table::text(record, &finished.summary), page] {
+            assert!(said.contains("missing: chain 1500 on onetbb-flow, P = 1: "), "{said}");
+        }
     }
 }
 

@@ -7,62 +7,44 @@ use super::once::{Finding, Subject};
 use super::plan;
 use super::program::Program;
 use super::record::{Measurement, Plan};
-use crate::experiments::course::{Rotations, Turn};
+use crate::experiments::cells;
+use crate::experiments::course::Rotations;
 use crate::experiments::journal::Journal;
+use crate::experiments::missing::Missing;
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 
-/// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over.
+/// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over. Returns what failed.
 pub(super) fn all(
     program: &Program,
     header: &Header,
     journal: &mut Journal<Measurement>,
-) -> Outcome<()> {
+) -> Outcome<Vec<Missing>> {
     let plan = &header.plan;
-    let turn = |cell| OfCell { cell, repeats: plan.repeats };
-    let turns: Vec<OfCell> = plan.cells()?.into_iter().map(turn).collect();
     let rotations = Rotations {
         name: "scatter",
         news: vec![plan::extent(plan)],
         budget_seconds: plan.budget_seconds,
     };
-    rotations.go(&turns, journal, |turn, repeat| {
-        let finding = find(program, plan, &turn.cell)?;
-        Ok(Measurement { cell: turn.cell.clone(), repeat, finding })
+    cells::measure(&rotations, plan.cells()?, plan.repeats, journal, |cell, repeat| {
+        let finding = find(program, plan, cell)?;
+        Ok(finding.map(|finding| Measurement { cell: cell.clone(), repeat, finding }))
     })
 }
 
-/// What is measured in each rotation, and how often.
-struct OfCell {
-    cell: Cell,
-    repeats: usize,
-}
-
-impl Turn<Measurement> for OfCell {
-    fn name(&self) -> String {
-        let Cell { size, runtime, workers, .. } = &self.cell;
-        format!("{size} on {runtime}, P = {workers}")
-    }
-
-    fn repeats(&self) -> usize {
-        self.repeats
-    }
-
-    fn has_made(&self, measurement: &Measurement, rotation: usize) -> bool {
-        measurement.cell == self.cell && measurement.repeat == rotation
-    }
-}
-
-fn find(program: &Program, plan: &Plan, cell: &Cell) -> Outcome<Finding> {
+/// What the program found, or why it failed. A wrong answer is a fault.
+fn find(program: &Program, plan: &Plan, cell: &Cell) -> Outcome<Result<Finding, String>> {
     let subject = Subject::find(&cell.size)?;
     let limit = Duration::from_secs_f64(plan.limit_seconds);
-    let finding = program.measure(cell, plan.seed, limit).map_err(Fault::Run)?;
+    let finding = match program.measure(cell, plan.seed, limit) {
+        Ok(finding) => finding,
+        Err(why) => return Ok(Err(why)),
+    };
     let (answer, right) = (finding.answer, subject.answer(finding.divisions, plan.seed));
     if answer != right {
         return Err(Fault::run(format!("the answer {answer} is wrong; it is {right}")));
     }
-    if !finding.is_sound() {
-        return Err(Fault::run("it answered something that nobody can measure"));
-    }
-    Ok(finding)
+    let is_sound = finding.is_sound();
+    let nonsense = || "it answered something that nobody can measure".to_owned();
+    Ok(is_sound.then_some(finding).ok_or_else(nonsense))
 }

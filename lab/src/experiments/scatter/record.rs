@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::Header;
 use super::once::{Finding, Subject};
 use super::plan::Experiment;
+use crate::experiments::cells::OfCell;
+use crate::experiments::missing::Missing;
 use crate::fault::Fault;
 use crate::record::{Cell, Document};
 
@@ -22,6 +24,9 @@ pub struct Record {
     pub finished: String,
     /// The measurements, in the order in which they were taken.
     pub measurements: Vec<Measurement>,
+    /// Those that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
 }
 
 /// What is measured.
@@ -74,6 +79,16 @@ impl Finding {
     pub(super) fn is_sound(&self) -> bool {
         let is_time = |seconds: f64| seconds.is_finite() && seconds > 0.0;
         is_time(self.seconds) && is_time(self.running_seconds) && self.divisions > 0
+    }
+}
+
+impl OfCell for Measurement {
+    fn cell(&self) -> &Cell {
+        &self.cell
+    }
+
+    fn repeat(&self) -> usize {
+        self.repeat
     }
 }
 

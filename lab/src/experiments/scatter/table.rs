@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::plan;
 use super::record::Record;
 use super::summary::{ExperimentSummary, NetworkSummary, Point, Summary, Target, Utilization};
+use crate::experiments::missing;
 
 /// Tables for people: the networks of each experiment, and what is wanted.
 pub fn text(record: &Record, summary: &Summary) -> String {
@@ -21,6 +22,7 @@ pub fn text(record: &Record, summary: &Summary) -> String {
         record.finished
     );
     let _ = writeln!(text, "{}", plan::extent(plan));
+    text += &missing::lines(&record.missing);
     for experiment in &summary.experiments {
         text += &of_experiment(summary, experiment);
     }

@@ -76,7 +76,7 @@ pub(crate) fn record() -> Record {
     found(hundred, CURRENT, 2, &[0.0625]);
     found(ten, SERIAL, 1, &[0.1]);
     found(ten, LAST, 2, &[0.0625]);
-    record_of(header, "then".to_owned(), measurements)
+    record_of(header, "then".to_owned(), measurements, Vec::new())
 }
 
 #[test]
@@ -179,16 +179,17 @@ fn plans_are_the_studys_scaled_down() {
         let sizes = plan.parts[place].networks.iter();
         sizes.map(|size| Subject::find(size).unwrap()).collect()
     };
-    // Experiment 1: m = 50 d/n, here a 125th; 0.4 s of work in total, where a round has no more than that.
+    // Experiment 1: m = 50 d/n, here a 50th: a second of work in total. Where that is no whole number of rounds, it is not the same work.
     let first = networks(&full, 0);
-    assert_eq!(first.len(), 5 * 12);
-    assert_eq!(first[0], Subject { processes: 50, rounds: 1, nanos: 10_000_000 });
-    assert_eq!(first[2], Subject { processes: 50, rounds: 80, nanos: 100_000 });
-    assert_eq!(first[59], Subject { processes: 1000, rounds: 40, nanos: 10_000 });
-    for subject in first.iter().filter(|subject| subject.rounds > 10) {
-        let work = (subject.messages() * subject.nanos) as f64 / 1e9;
-        assert!((0.36..=0.41).contains(&work), "{subject:?}: {work} s");
-    }
+    assert_eq!(first[0], Subject { processes: 50, rounds: 2, nanos: 10_000_000 });
+    assert_eq!(first[2], Subject { processes: 50, rounds: 200, nanos: 100_000 });
+    assert_eq!(first[54], Subject { processes: 1000, rounds: 100, nanos: 10_000 });
+    let work = |subject: &Subject| (subject.messages() * subject.nanos) as f64 / 1e9;
+    assert!(first.iter().all(|subject| (0.9..=1.1).contains(&work(subject))), "{first:?}");
+    // Of 5 times 12, a round of the longest messages is more, but for 50 processes; 1.33 rounds of the second longest are neither
+    // one nor two.
+    assert_eq!(first.len(), 5 * 12 - 4 - 1);
+    assert!(!first.iter().any(|found| found.processes == 750 && found.nanos == 1_000_000));
     assert_eq!(networks(&full, 1).len(), 7);
     assert!(networks(&full, 1).iter().all(|found| found.rounds == 100 && found.nanos == 100_000));
     assert_eq!(networks(&full, 2).len(), 3 * 6);
@@ -217,6 +218,7 @@ fn plans_are_the_studys_scaled_down() {
         assert!(kinds(&quick, place).iter().all(|found| all.contains(found)), "{place}");
     }
     assert!(extent(&quick).contains("one in 1250") && extent(&quick).contains("quick subset"));
+    assert!(extent(&full).contains("one in 125 ") && extent(&full).contains("one in 50,"));
     assert!(!extent(&full).contains("quick"));
 }
 
@@ -245,6 +247,8 @@ fn plans_are_what_was_chosen() {
         Choice { divisor: Some(0), ..Choice::default() },
         Choice { repeats: Some(0), ..Choice::default() },
         Choice { experiments: vec!["5".to_owned()], ..Choice::default() },
+        // Not even a round of the finest messages is as little work.
+        Choice { experiments: vec!["1".to_owned()], divisor: Some(1_000_000), ..Choice::default() },
         Choice { experiments: vec![String::new()], ..Choice::default() },
     ] {
         assert!(matches!(plan(&wrong, 2), Err(Fault::Input(_))), "{wrong:?}");
@@ -308,18 +312,19 @@ mod scripts {
     fn a_run_that_was_stopped_goes_on_and_a_finished_one_is_not_redone() {
         let folder = tempfile::tempdir().unwrap();
         let mut options = options(folder.path(), "");
-        // What WS-CUR was to measure fails.
-        let is_current = "[ \"$2\" = locksley-cur ]";
-        let fails = format!("if {is_current}; then echo because >&2; exit 3; fi; {}", good());
-        options.program = Program::script(&fails);
-        let Err(Fault::Run(why)) = run(&options) else { panic!("a program failed") };
+        // What WS-CUR was to measure is wrong.
+        let wrong = good().replace("\"divisions\":1", "\"divisions\":2");
+        let cheats = format!("if [ \"$2\" = locksley-cur ]; then {wrong}; else {}; fi", good());
+        options.program = Program::script(&cheats);
+        let Err(Fault::Run(why)) = run(&options) else { panic!("an answer was wrong") };
         assert!(why.contains("2x3x1000 on locksley-cur, P = 2"), "{why}");
-        assert!(why.contains("because") && !options.json.exists(), "{why}");
+        assert!(why.contains("is wrong") && !options.json.exists(), "{why}");
 
         options.program = Program::script(&good());
         let finished = run(&options).unwrap();
         assert!(!finished.is_old && finished.page.is_file());
         assert_eq!(finished.record.measurements.len(), 2 * 3);
+        assert!(finished.record.missing.is_empty());
         options.program = Program::script("exit 3");
         let again = run(&options).unwrap();
         assert!(again.is_old && again.record == finished.record);
@@ -328,13 +333,41 @@ mod scripts {
     }
 
     #[test]
-    fn a_wrong_answer_and_a_broken_program_are_faults_of_the_run() {
-        let wrong = good().replace("\"divisions\":1", "\"divisions\":2");
+    fn what_fails_or_hangs_is_missing_and_the_rest_is_measured() {
         let timeless = good().replace("0.5", "0.0");
+        for (fails, expected) in [
+            ("echo because >&2; exit 3", "because"),
+            ("echo nonsense", "nonsense"),
+            (timeless.as_str(), "nobody can measure"),
+            ("exec sleep 1000", "did not end in 2 s"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let script = format!("if [ \"$2\" = locksley-cur ]; then {fails}; else {}; fi", good());
+            let mut options = options(folder.path(), &script);
+            options.plan.limit_seconds = 2.0;
+            let finished = run(&options).unwrap();
+            assert_eq!(finished.record.measurements.len(), 2 * 2);
+            let [missing] = &finished.record.missing[..] else { panic!("{:?}", finished.record) };
+            assert_eq!((missing.cell.runtime.as_str(), missing.repeat), (CURRENT, 0));
+            assert!(missing.why.contains(expected), "{missing:?}");
+            assert_eq!(files::read::<Record>(&options.json).unwrap(), finished.record);
+            let text = table::text(&finished.record, &finished.summary);
+            let page = std::fs::read_to_string(&finished.page).unwrap();
+            for said in [text, page] {
+                assert!(said.contains("missing: 2 2x3x1000 on locksley-cur, P = 2: "), "{said}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_answer_is_a_fault_of_the_run_and_so_is_a_program_that_measures_nothing() {
+        let wrong = good().replace("\"divisions\":1", "\"divisions\":2");
         for (script, expected) in [
             (wrong.as_str(), "is wrong"),
-            (timeless.as_str(), "nobody can measure"),
-            ("echo because >&2; exit 3", "because"),
+            (
+                "echo because >&2; exit 3",
+                "nothing could be measured; 2 2x3x1000 on locksley, P = 1",
+            ),
             ("echo nonsense", "nonsense"),
         ] {
             let folder = tempfile::tempdir().unwrap();
@@ -345,14 +378,5 @@ mod scripts {
             }
             assert!(!options.json.exists());
         }
-    }
-
-    #[test]
-    fn what_hangs_is_a_fault_of_the_run() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut options = options(folder.path(), "exec sleep 1000");
-        options.plan.limit_seconds = 0.2;
-        let Err(Fault::Run(why)) = run(&options) else { panic!("it hangs") };
-        assert!(why.contains("did not end in 0.2 s"), "{why}");
     }
 }

@@ -14,9 +14,11 @@ pub mod table;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use super::course::{self, Destination};
+use super::missing::Missing;
 use crate::fault::Outcome;
 use crate::record::{Document, time};
 use crate::report;
@@ -61,18 +63,24 @@ pub fn run(options: &Options) -> Outcome<Finished> {
     let destination = Destination { json, out, fresh: *fresh };
     let page = destination.page()?;
     let header = Header::here(plan.clone());
+    let missing = Cell::default();
     let (record, is_old) = destination.record(
         &header,
         |earlier: &Record| earlier.header == header,
-        |journal| measure::all(program, &header, journal),
-        |started, measurements| record_of(header.clone(), started, measurements),
+        |journal| measure::all(program, &header, journal).map(|found| missing.set(found)),
+        |started, measurements| record_of(header.clone(), started, measurements, missing.take()),
     )?;
     let summary = Summary::of(&record);
     report::wait::write(&page, &record, &summary)?;
     Ok(Finished { record, summary, page, is_old })
 }
 
-fn record_of(header: Header, started: String, measurements: Vec<Measurement>) -> Record {
+fn record_of(
+    header: Header,
+    started: String,
+    measurements: Vec<Measurement>,
+    missing: Vec<Missing>,
+) -> Record {
     let (format, finished) = (Record::FORMAT.to_owned(), time::now());
-    Record { format, header, started, finished, measurements }
+    Record { format, header, started, finished, measurements, missing }
 }

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Header;
 use super::once::{Kind, Subject};
+use crate::experiments::cells::OfCell;
+use crate::experiments::missing::Missing;
 use crate::fault::{Fault, Outcome};
 use crate::record::{Cell, Document};
 
@@ -21,6 +23,9 @@ pub struct Record {
     pub finished: String,
     /// The measurements, in the order in which they were taken.
     pub measurements: Vec<Measurement>,
+    /// Those that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
 }
 
 /// What is measured.
@@ -127,6 +132,16 @@ impl Measurement {
             }
             Reading::Memory { .. } => subject.kind == Kind::Waiting,
         }
+    }
+}
+
+impl OfCell for Measurement {
+    fn cell(&self) -> &Cell {
+        &self.cell
+    }
+
+    fn repeat(&self) -> usize {
+        self.repeat
     }
 }
 

@@ -6,6 +6,7 @@ use super::once::Kind;
 use super::plan;
 use super::record::Record;
 use super::summary::{Figure, Group, Summary};
+use crate::experiments::missing;
 
 /// A table for people: each subject, with what each runtime makes of it.
 pub fn text(record: &Record, summary: &Summary) -> String {
@@ -24,6 +25,7 @@ pub fn text(record: &Record, summary: &Summary) -> String {
     if plan.quick {
         let _ = writeln!(text, "{}", plan::subset(plan));
     }
+    text += &missing::lines(&record.missing);
     let _ = writeln!(text, "medians, the least and the most of what was measured");
     for group in &summary.groups {
         text += &of_group(group);

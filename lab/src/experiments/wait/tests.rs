@@ -61,7 +61,7 @@ pub(crate) fn record() -> Record {
     read(input("waiting", "10", 1), "tokio", &[bytes(4000, 112)]);
     read(input("fork", "2x5", 2), "locksley", &[nanos(33.0)]);
     read(input("fork", "20", 2), "locksley", &[nanos(44.0)]);
-    record_of(header, "then".to_owned(), measurements)
+    record_of(header, "then".to_owned(), measurements, Vec::new())
 }
 
 #[test]
@@ -236,11 +236,12 @@ mod scripts {
         assert_eq!(Subject::find("spawn", "4").unwrap().answer(3), 18);
         let folder = tempfile::tempdir().unwrap();
         let mut options = options(folder.path(), GOOD);
-        // What it was to measure with two workers fails.
-        let fails = format!("if [ \"$4\" = 2 ]; then echo because >&2; exit 3; fi; {GOOD}");
-        options.program = Program::script(&fails);
-        let Err(Fault::Run(why)) = run(&options) else { panic!("a program failed") };
-        assert!(why.contains("spawn 4 on smol, P = 2") && why.contains("because"), "{why}");
+        // What it was to measure with two workers is wrong.
+        let wrong = GOOD.replace("\"answer\":18", "\"answer\":17");
+        let cheats = format!("if [ \"$4\" = 2 ]; then {wrong}\nelse {GOOD}\nfi");
+        options.program = Program::script(&cheats);
+        let Err(Fault::Run(why)) = run(&options) else { panic!("an answer was wrong") };
+        assert!(why.contains("spawn 4 on smol, P = 2") && why.contains("17 is wrong"), "{why}");
         assert!(!options.json.exists());
 
         options.program = Program::script(GOOD);
@@ -248,6 +249,7 @@ mod scripts {
         assert!(!finished.is_old && finished.page.is_file());
         // Twice each: two runtimes on one worker, one of them on two.
         assert_eq!(finished.record.measurements.len(), 2 * (2 + 1 + 2));
+        assert!(finished.record.missing.is_empty());
         options.program = Program::script("exit 3");
         let again = run(&options).unwrap();
         assert!(again.is_old && again.record == finished.record);
@@ -256,15 +258,44 @@ mod scripts {
     }
 
     #[test]
-    fn a_wrong_answer_and_a_broken_program_are_faults_of_the_run() {
+    fn what_fails_or_hangs_is_missing_and_the_rest_is_measured() {
+        for (fails, expected) in [
+            ("echo because >&2; exit 3", "because"),
+            ("echo nonsense", "nonsense"),
+            (r#"echo '{"bytes":1,"future":1,"answer":18}'"#, "something else"),
+            ("exec sleep 1000", "did not end in 2 s"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let script = format!("if [ \"$4\" = 2 ]; then {fails}; else {GOOD}\nfi");
+            let mut options = options(folder.path(), &script);
+            options.plan.limit_seconds = 2.0;
+            let finished = run(&options).unwrap();
+            // Twice each, on one worker.
+            assert_eq!(finished.record.measurements.len(), 2 * (2 + 2));
+            let [missing] = &finished.record.missing[..] else { panic!("{:?}", finished.record) };
+            assert_eq!((missing.cell.runtime.as_str(), missing.repeat), ("smol", 0));
+            assert!(missing.why.contains(expected), "{missing:?}");
+            assert_eq!(files::read::<Record>(&options.json).unwrap(), finished.record);
+            let text = table::text(&finished.record, &finished.summary);
+            let page = std::fs::read_to_string(&finished.page).unwrap();
+            for said in [text, page] {
+                assert!(said.contains("missing: spawn 4 on smol, P = 2: "), "{said}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_answer_is_a_fault_of_the_run_and_so_is_a_program_that_measures_nothing() {
         let wrong = GOOD.replace("\"answer\":18", "\"answer\":17");
         let too_few = GOOD.replace("\"answer\":4}", "\"answer\":3}");
         for (script, expected) in [
             (wrong.as_str(), "17 is wrong; it is 18"),
             (too_few.as_str(), "3 is wrong; it is 4"),
-            ("echo because >&2; exit 3", "because"),
+            (
+                "echo because >&2; exit 3",
+                "nothing could be measured; spawn 4 on tokio-current, P = 1",
+            ),
             ("echo nonsense", "nonsense"),
-            (r#"echo '{"bytes":1,"future":1,"answer":18}'"#, "something else"),
         ] {
             let folder = tempfile::tempdir().unwrap();
             let options = options(folder.path(), script);
@@ -274,14 +305,5 @@ mod scripts {
             }
             assert!(!options.json.exists());
         }
-    }
-
-    #[test]
-    fn what_hangs_is_a_fault_of_the_run() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut options = options(folder.path(), "exec sleep 1000");
-        options.plan.limit_seconds = 0.2;
-        let Err(Fault::Run(why)) = run(&options) else { panic!("it hangs") };
-        assert!(why.contains("did not end in 0.2 s"), "{why}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, OnceCell};
 use std::ops::Range;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::buffer::Buffer;
@@ -254,7 +254,20 @@ impl<T> ChaseLevOwner<T> {
         bottom - items..bottom
     }
 
-    /// What [`lose_all`](Self::lose_all) has found. Where it was it lies until the second push after that.
+    /// Puts something else, or nothing, in the place of each item that [`lose_all`](Self::lose_all) has found.
+    pub(crate) fn replace_lost(
+        &self,
+        indices: Range<i64>,
+        other: impl Fn(NonNull<T>) -> Option<NonNull<T>>,
+    ) {
+        for index in indices {
+            let other = self.item(index).and_then(&other).map_or(ptr::null_mut(), NonNull::as_ptr);
+            // Relaxed: there is no thief.
+            self.slot(index).store(other, Ordering::Relaxed);
+        }
+    }
+
+    /// What [`lose_all`](Self::lose_all) has found, or what was put in its place. Where it was it lies until the second push after that.
     pub(crate) fn lost(&self, indices: Range<i64>) -> impl Iterator<Item = NonNull<T>> {
         indices.filter_map(|index| self.item(index))
     }

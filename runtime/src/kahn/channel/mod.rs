@@ -5,6 +5,7 @@
 mod receiver;
 mod ring;
 mod sender;
+mod waits;
 
 use std::ptr::NonNull;
 use std::sync::OnceLock;
@@ -14,65 +15,73 @@ pub use sender::{Send, Sender};
 
 use super::report::Measures;
 use super::wait::Need;
-use crate::primitive::{AtomicBool, AtomicU64, Ordering, UnsafeCell};
+use crate::primitive::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use crate::unwind::{self, Payload};
 use ring::Ring;
 
-/// So many bytes that what lies on both sides of them is on different cache lines, wherever it begins.
-type Apart = [u64; 7];
-const APART: Apart = [0; 7];
-
 /// What of a channel does not depend on its messages.
+///
+/// On two cache lines, wherever it begins: what the producer writes or looks at with each message, and as far as a line behind that the
+/// same of the consumer. In between lies what neither needs then. A mark of waiting lies with what its reader writes: so that finds it
+/// at hand, and only who waits goes to the other's line.
 #[repr(C)]
 pub(super) struct Core {
     /// How many messages were put into it. Written by the producer.
     tail: AtomicU64,
-    /// How many more were sent, and went nowhere. Written by the producer.
-    discarded: AtomicU64,
-    _producers: Apart,
-    /// How many were taken out. Written by the consumer.
-    head: AtomicU64,
-    /// How many of these nobody has received: they were left when the consumer was done. Written by the consumer.
-    unread: AtomicU64,
-    _consumers: Apart,
-    /// At most so many may be in it. Only grows, by whoever finds that it must.
-    capacity: AtomicU64,
-    /// Whether the producer waits for room, or may be about to. Set by it, and taken back by whoever wakes it.
-    producer_waits: AtomicBool,
-    /// Whether the consumer waits for a message, or may be about to. As above.
+    /// Whether the consumer waits for a message, or may be about to. Set by it, and taken back by whoever wakes it.
     consumer_waits: AtomicBool,
-    /// Whether no more messages come.
-    is_producer_gone: AtomicBool,
     /// Whether no more messages are wanted.
     is_consumer_gone: AtomicBool,
     /// Whether nobody takes messages out any more: the consumer has also dropped what was left.
     is_drained: AtomicBool,
     number: u32,
-    first_capacity: u64,
+    /// At most so many may be in it. Only grows, by whoever finds that it must.
+    capacity: AtomicU64,
+    /// How many more were sent, and went nowhere. Written by the producer.
+    discarded: AtomicU64,
     name: Box<str>,
     measures: OnceLock<Box<Measures>>,
+    /// How many were taken out. Written by the consumer.
+    head: AtomicU64,
+    /// Whether the producer waits for room, or may be about to. As with the consumer.
+    producer_waits: AtomicBool,
+    /// Whether no more messages come.
+    is_producer_gone: AtomicBool,
+    /// How many of those taken out nobody has received: they were left when the consumer was done. Written by the consumer.
+    unread: AtomicU64,
+    first_capacity: u64,
 }
+
+#[cfg(all(not(loom), not(test), target_pointer_width = "64"))]
+const _: () = assert!(std::mem::offset_of!(Core, head) - std::mem::offset_of!(Core, tail) == 64);
 
 impl Core {
     fn new(number: u32, name: Box<str>, capacity: u64) -> Self {
-        let gone = || AtomicBool::new(false);
+        let nothing = || AtomicU64::new(0);
+        let not_yet = || AtomicBool::new(false);
         Self {
-            tail: AtomicU64::new(0),
-            discarded: AtomicU64::new(0),
-            _producers: APART,
-            head: AtomicU64::new(0),
-            unread: AtomicU64::new(0),
-            _consumers: APART,
-            capacity: AtomicU64::new(capacity),
-            producer_waits: AtomicBool::new(false),
-            consumer_waits: AtomicBool::new(false),
-            is_producer_gone: gone(),
-            is_consumer_gone: gone(),
-            is_drained: gone(),
+            tail: nothing(),
+            consumer_waits: not_yet(),
+            is_consumer_gone: not_yet(),
+            is_drained: not_yet(),
             number,
-            first_capacity: capacity,
+            capacity: AtomicU64::new(capacity),
+            discarded: nothing(),
             name,
             measures: OnceLock::new(),
+            head: nothing(),
+            producer_waits: not_yet(),
+            is_producer_gone: not_yet(),
+            unread: nothing(),
+            first_capacity: capacity,
+        }
+    }
+
+    /// The mark of who waits for that.
+    fn mark_of(&self, need: Need) -> &AtomicBool {
+        match need {
+            Need::Message => &self.consumer_waits,
+            Need::Room => &self.producer_waits,
         }
     }
 
@@ -199,8 +208,9 @@ impl Core {
 #[repr(C)]
 pub(super) struct Channel<T> {
     core: Core,
-    /// The ring that the consumer reads, or would. Belongs to the consumer, and to nobody once that is gone.
-    oldest: UnsafeCell<NonNull<Ring<T>>>,
+    /// The ring that the consumer reads, or would; null until the producer has made the first one. Belongs to the consumer from the first
+    /// message on, and to nobody once that is gone.
+    oldest: AtomicPtr<Ring<T>>,
 }
 
 // SAFETY: messages change threads, and are never shared; the rings are the producer's and the consumer's, one each, slot by slot.
@@ -232,8 +242,11 @@ impl<T: std::marker::Send> AnyChannel for Channel<T> {
 }
 
 impl<T> Channel<T> {
+    /// # Panics
+    /// If no memory holds so many messages.
     pub(super) fn new(number: u32, name: Box<str>, capacity: u64) -> Self {
-        let oldest = UnsafeCell::new(Ring::allocated(capacity));
+        assert!(Ring::<T>::is_possible(capacity), "a channel's capacity fits into memory");
+        let oldest = AtomicPtr::new(std::ptr::null_mut());
         Self { core: Core::new(number, name, capacity), oldest }
     }
 
@@ -248,13 +261,16 @@ impl<T> Channel<T> {
         self.core.drained();
     }
 
-    /// The ring that it begins with, for both ends.
-    ///
-    /// # Safety
-    /// Nothing was received yet, and the consumer is not just doing so.
-    unsafe fn first_ring(&self) -> NonNull<Ring<T>> {
-        // SAFETY: nobody else uses the cell now, as the caller promises.
-        self.oldest.with_mut(|ring| unsafe { *ring })
+    /// The producer has made the first ring. It publishes the first message after this.
+    fn begins_with(&self, ring: NonNull<Ring<T>>) {
+        // Relaxed: whoever has acquired a tail above 0 sees it.
+        self.oldest.store(ring.as_ptr(), Ordering::Relaxed);
+    }
+
+    /// The ring that the consumer reads. The caller has seen that there was a message, and is the consumer, or has the channel to itself.
+    fn oldest(&self) -> NonNull<Ring<T>> {
+        // Relaxed: see `begins_with`; afterwards it is the consumer's own.
+        NonNull::new(self.oldest.load(Ordering::Relaxed)).expect("made before the first message")
     }
 }
 
@@ -283,14 +299,12 @@ impl<T> Channel<T> {
     /// The caller is the consumer, or has the channel to itself.
     unsafe fn drop_messages(&self) {
         let core = &self.core;
-        // SAFETY: the cell is the consumer's.
-        let mut ring = self.oldest.with_mut(|ring| unsafe { *ring });
         let (head, tail) = (core.head.load(Ordering::Relaxed), core.tail.load(Ordering::Acquire));
         for index in head..tail {
+            let mut ring = self.oldest();
             // SAFETY: the caller is the consumer, and takes each message once: `drop_unread` says that it has.
             let message = unsafe { take_following(&mut ring, index) };
-            // SAFETY: as above.
-            self.oldest.with_mut(|oldest| unsafe { *oldest = ring });
+            self.oldest.store(ring.as_ptr(), Ordering::Relaxed);
             core.drop_unread(index + 1, message);
         }
     }
@@ -300,8 +314,7 @@ impl<T> Drop for Channel<T> {
     fn drop(&mut self) {
         // SAFETY: `&mut self`.
         let panicked = unsafe { self.drop_all() };
-        // SAFETY: as above.
-        let mut last = Some(self.oldest.with_mut(|ring| unsafe { *ring }));
+        let mut last = NonNull::new(self.oldest.load(Ordering::Relaxed));
         while let Some(ring) = last {
             // SAFETY: alive until it is freed, just below.
             last = unsafe { ring.as_ref() }.next();
@@ -323,10 +336,8 @@ impl<T> Drop for Channel<T> {
 unsafe fn take_following<T>(ring: &mut NonNull<Ring<T>>, index: u64) -> T {
     // SAFETY: alive: the consumer frees it, which is the caller.
     unsafe { follow(ring, index) };
-    // SAFETY: as above.
-    let ring = unsafe { ring.as_ref() };
     // SAFETY: as the caller promises.
-    unsafe { ring.take(index) }
+    unsafe { Ring::take(*ring, index) }
 }
 
 /// Goes on to the ring in which that index lies, and frees those before.

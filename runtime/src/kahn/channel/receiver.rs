@@ -5,15 +5,16 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 use super::ring::Ring;
+use super::waits::{End, Waits};
 use super::{Channel, Core, follow};
+use crate::held::{self, Place, Wait};
 use crate::kahn::error::Failure;
 use crate::kahn::graph::Graph;
 use crate::kahn::stack::{self, Over};
 use crate::kahn::wait::Need;
-use crate::primitive::{Ordering, fence};
+use crate::primitive::Ordering;
 
 /// The end of a channel at which a process receives.
 ///
@@ -24,8 +25,7 @@ pub struct Receiver<T> {
     graph: Arc<Graph>,
     /// The process that it belongs to.
     owner: u32,
-    is_measured: bool,
-    is_waiting: bool,
+    waits: Waits,
     /// How often it has looked for messages, in the smallest of numbers: at nothing it gives way.
     looks: u8,
     /// How many messages were taken out.
@@ -34,8 +34,8 @@ pub struct Receiver<T> {
     seen: u64,
     /// At how many taken out the producer is looked after, if it waits.
     look_after: u64,
-    /// The ring in which the next one lies.
-    ring: NonNull<Ring<T>>,
+    /// The ring in which the next one lies. Known from the first one on.
+    ring: Option<NonNull<Ring<T>>>,
 }
 
 // SAFETY: the ring is a part of the channel, which may be sent and is kept alive.
@@ -62,12 +62,9 @@ impl<T> Receiver<T> {
         graph: Arc<Graph>,
         owner: u32,
     ) -> Self {
-        // SAFETY: as the caller promises, so nothing was received yet.
-        let ring = unsafe { channel.first_ring() };
-        let is_measured = channel.core.measures().is_some();
         let look_after = portion(channel.core.first_capacity);
-        let (head, seen, is_waiting, looks) = (0, 0, false, 0);
-        Self { channel, graph, owner, is_measured, is_waiting, looks, head, seen, look_after, ring }
+        let (head, seen, waits, looks, ring) = (0, 0, Waits::default(), 0, None);
+        Self { channel, graph, owner, waits, looks, head, seen, look_after, ring }
     }
 
     /// Receives the next message. Waits as long as there is none. `None` once the sender has been dropped, and all was received.
@@ -82,14 +79,14 @@ impl<T> Receiver<T> {
     /// # Examples
     /// See [`Sender::send`](super::Sender::send).
     pub fn recv(&mut self) -> Recv<'_, T> {
-        Recv { receiver: self, since: None }
+        Recv { receiver: self }
     }
 
     /// Receives the next message in a process on a [stack of its own](crate::kahn::Network::process_on_stack). Waits as long as there is none.
     /// `None` once the sender has been dropped, and all was received.
     ///
     /// # Errors
-    /// [`Over`], if it has to wait and the network has failed.
+    /// [`Over`], if it has to wait and the network has failed, or fails since the process [unwinds](crate::kahn::NetworkError::Unwinding).
     ///
     /// # Panics
     /// As [`Sender::send_blocking`](super::Sender::send_blocking).
@@ -119,16 +116,14 @@ impl<T> Receiver<T> {
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn recv_blocking(&mut self) -> Result<Option<T>, Over> {
-        let found = if self.head == self.seen {
-            let graph = Arc::clone(&self.graph);
-            stack::wait(&graph, self.owner, self.recv())?
-        } else {
-            Some(self.take())
-        };
-        // What the process waits for next may be nothing of the network's, and nobody would look after the sender then.
-        self.graph.process(self.owner).pay_at_a_pause(&self.graph);
-        Ok(found)
+        held::tell_here(Wait::Channel, Place::here());
+        if self.head != self.seen {
+            return Ok(Some(self.take()));
+        }
+        let graph = Arc::clone(&self.graph);
+        stack::wait(&graph, self.owner, self.recv())
     }
 
     fn core(&self) -> &Core {
@@ -137,28 +132,36 @@ impl<T> Receiver<T> {
 
     #[inline]
     fn take(&mut self) -> T {
-        // SAFETY: the consumer's ring is alive until it leaves it.
-        let ring = unsafe { self.ring.as_ref() };
-        // SAFETY: this is the consumer, `&mut`; `head < seen`, which `look` has acquired, and which lies in this ring.
-        let message = unsafe { ring.take(self.head) };
+        debug_assert!(self.ring.is_some() && self.head < self.seen);
+        // SAFETY: `head < seen`, so `look` has found a message, and its ring.
+        let ring = unsafe { self.ring.unwrap_unchecked() };
+        // SAFETY: the consumer's ring is alive until it leaves it. This is the consumer, `&mut`; `look` has acquired what is below `seen`, which
+        // lies in this ring.
+        let message = unsafe { Ring::take(ring, self.head) };
         self.head += 1;
         let core = &self.channel.core;
         // Release pairs with the acquire in `Sender::look`: the message is out of its slot.
         core.head.store(self.head, Ordering::Release);
         if self.head == self.look_after {
-            self.look_after += portion(core.first_capacity);
-            // Pairs with the fence in `Sender::wait`: either it sees that there is room, or we see that it waits.
-            fence(Ordering::SeqCst);
-            if core.take_waiting_producer() {
-                self.graph.wake_producer(core.number);
-            }
+            self.look_after_sender();
         } else {
             self.graph.process(self.owner).owes_a_look(&self.graph, core.number);
         }
         message
     }
 
+    /// A portion has been taken.
+    #[inline(never)]
+    fn look_after_sender(&mut self) {
+        let core = &self.channel.core;
+        self.look_after += portion(core.first_capacity);
+        // Pairs with the barrier in `Waits::begin`: either the sender sees that there is room, or we see that it waits.
+        self.graph.barrier();
+        self.graph.look_after_producer(core.number);
+    }
+
     /// Whether there is a message now.
+    #[inline]
     fn look(&mut self) -> Look {
         let core = &self.channel.core;
         // Before we see how many there are: if it is closed, there will not be more.
@@ -168,30 +171,26 @@ impl<T> Receiver<T> {
         if tail == self.head {
             return if is_closed { Look::Ended } else { Look::Empty };
         }
-        let before = self.ring;
+        let before = self.ring.unwrap_or_else(|| self.channel.oldest());
+        let mut ring = before;
         // SAFETY: this is the consumer, and it has taken all before `head`.
-        unsafe { follow(&mut self.ring, self.head) };
-        if self.ring != before {
-            // SAFETY: the cell is the consumer's.
-            self.channel.oldest.with_mut(|oldest| unsafe { *oldest = self.ring });
+        unsafe { follow(&mut ring, self.head) };
+        if ring != before {
+            // Relaxed: the consumer's own.
+            self.channel.oldest.store(ring.as_ptr(), Ordering::Relaxed);
         }
+        self.ring = Some(ring);
         // SAFETY: as in `take`.
-        self.seen = tail.min(unsafe { self.ring.as_ref() }.end());
+        self.seen = tail.min(unsafe { ring.as_ref() }.end());
         Look::Message
     }
 
     /// Says that it waits, unless it does. Afterwards looks again, and for a deadlock.
     #[cold]
     fn wait(&mut self, context: &Context<'_>) -> Look {
-        let (core, owner) = (&self.channel.core, self.graph.process(self.owner));
-        if !self.is_waiting {
-            owner.begin_to_wait(context, core.number, Need::Message);
-            self.is_waiting = true;
-        }
-        core.consumer_waits.store(true, Ordering::Relaxed);
-        // Pairs with the fence in `Sender::put` and in its `drop`: either it sees that we wait, or we see what it has done. And with
-        // the one of whoever waits too: of those who close a cycle one sees it.
-        fence(Ordering::SeqCst);
+        let Self { channel, graph, owner, .. } = self;
+        let end = End { core: &channel.core, graph, owner: *owner, need: Need::Message };
+        self.waits.begin(end, context);
         let found = self.look();
         if found == Look::Empty {
             Graph::has_begun_to_wait(&self.graph, self.owner);
@@ -199,10 +198,11 @@ impl<T> Receiver<T> {
         found
     }
 
-    fn wait_no_more(&mut self) {
-        self.is_waiting = false;
-        self.core().consumer_waits.store(false, Ordering::Relaxed);
-        self.graph.process(self.owner).wait_is_over();
+    #[inline]
+    fn wait_is_over(&mut self) {
+        let Self { channel, graph, owner, .. } = self;
+        let end = End { core: &channel.core, graph, owner: *owner, need: Need::Message };
+        self.waits.end(end);
     }
 }
 
@@ -217,7 +217,7 @@ impl<T> Drop for Receiver<T> {
         let core = &self.channel.core;
         core.abandon();
         // As in `take`.
-        fence(Ordering::SeqCst);
+        self.graph.barrier();
         if core.take_waiting_producer() {
             self.graph.wake_producer(core.number);
         }
@@ -245,8 +245,6 @@ impl<T> fmt::Debug for Receiver<T> {
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Recv<'r, T> {
     receiver: &'r mut Receiver<T>,
-    /// Since when it waits, if that is measured.
-    since: Option<Instant>,
 }
 
 impl<T> Unpin for Recv<'_, T> {}
@@ -258,64 +256,48 @@ impl<T> Future for Recv<'_, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let this = self.get_mut();
         if this.receiver.head == this.receiver.seen {
-            match this.find(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(false) => return Poll::Ready(None),
-                Poll::Ready(true) => {}
-            }
+            return this.poll_for_message(context);
         }
         Poll::Ready(Some(this.receiver.take()))
     }
 }
 
 impl<T> Recv<'_, T> {
+    #[inline(never)]
+    fn poll_for_message(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
+        self.find(context).map(|is_there| is_there.then(|| self.receiver.take()))
+    }
+
     /// Whether there is a message.
+    #[inline]
     fn find(&mut self, context: &Context<'_>) -> Poll<bool> {
         self.receiver.looks = self.receiver.looks.wrapping_add(1);
         if self.receiver.looks == 0 {
             // A process that is its own partner never waits, and would keep its worker for ever.
-            self.over();
+            self.receiver.wait_is_over();
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
         let mut found = self.receiver.look();
         if found == Look::Empty {
-            if self.receiver.is_measured && self.since.is_none() {
-                self.since = Some(Instant::now());
-            }
             found = self.receiver.wait(context);
             if found == Look::Empty {
                 return Poll::Pending;
             }
         }
-        self.over();
+        self.receiver.wait_is_over();
         if found == Look::Ended && self.receiver.graph.is_over() {
             // It was closed by the end of the network, which drops this process too: who ends it wakes all afterwards.
             return Poll::Pending;
         }
         Poll::Ready(found == Look::Message)
     }
-
-    #[inline]
-    fn over(&mut self) {
-        if self.receiver.is_waiting {
-            self.wait_is_over();
-        }
-    }
-
-    fn wait_is_over(&mut self) {
-        self.receiver.wait_no_more();
-        if let (Some(since), Some(measures)) = (self.since.take(), self.receiver.core().measures())
-        {
-            measures.receiver_waited(since.elapsed());
-        }
-    }
 }
 
 impl<T> Drop for Recv<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.over();
+        self.receiver.wait_is_over();
     }
 }
 

@@ -5,14 +5,15 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 use super::ring::Ring;
+use super::waits::{End, Waits};
 use super::{Channel, Core};
+use crate::held::{self, Place, Wait};
 use crate::kahn::graph::Graph;
 use crate::kahn::stack::{self, Over};
 use crate::kahn::wait::Need;
-use crate::primitive::{Ordering, fence};
+use crate::primitive::Ordering;
 
 /// The end of a channel at which a process sends.
 ///
@@ -24,13 +25,13 @@ pub struct Sender<T> {
     /// The process that it belongs to.
     owner: u32,
     is_measured: bool,
-    is_waiting: bool,
+    waits: Waits,
     /// How many messages were put into the channel.
     tail: u64,
     /// How many there may be until we look again.
     most: u64,
-    /// The ring in which the next one will lie.
-    ring: NonNull<Ring<T>>,
+    /// The ring in which the next one will lie. Made when that is there.
+    ring: Option<NonNull<Ring<T>>>,
 }
 
 // SAFETY: the ring is a part of the channel, which may be sent and is kept alive.
@@ -42,16 +43,15 @@ impl<T> Unpin for Sender<T> {}
 
 impl<T> Sender<T> {
     /// # Safety
-    /// The one sender of its channel, from which nothing was received yet.
+    /// The one sender of its channel.
     pub(in crate::kahn) unsafe fn new(
         channel: Arc<Channel<T>>,
         graph: Arc<Graph>,
         owner: u32,
     ) -> Self {
-        // SAFETY: as the caller promises.
-        let ring = unsafe { channel.first_ring() };
         let is_measured = channel.core.measures().is_some();
-        Self { channel, graph, owner, is_measured, is_waiting: false, tail: 0, most: 0, ring }
+        let (waits, ring) = (Waits::default(), None);
+        Self { channel, graph, owner, is_measured, waits, tail: 0, most: 0, ring }
     }
 
     /// Sends a message. Waits as long as the channel is full.
@@ -88,21 +88,24 @@ impl<T> Sender<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn send(&mut self, message: T) -> Send<'_, T> {
-        Send { sender: self, message: Some(message), since: None, has_given_way: false }
+        Send { sender: self, message: Some(message), has_given_way: false }
     }
 
     /// Sends a message from a process on a [stack of its own](crate::kahn::Network::process_on_stack). Waits as long as the channel is full, and
     /// is otherwise as [`send`](Self::send).
     ///
     /// # Errors
-    /// [`Over`], if it has to wait and the network has failed. Then the message is dropped.
+    /// [`Over`], if it has to wait and the network has failed, or fails since the process [unwinds](crate::kahn::NetworkError::Unwinding). Then
+    /// the message is dropped.
     ///
     /// # Panics
     /// If it would have to wait and is not called by the process that it belongs to, on its own stack.
     ///
     /// # Examples
     /// See [`Network::process_on_stack`](crate::kahn::Network::process_on_stack).
+    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn send_blocking(&mut self, message: T) -> Result<(), Over> {
+        held::tell_here(Wait::Channel, Place::here());
         if self.tail != self.most {
             self.put(message);
             return Ok(());
@@ -117,10 +120,12 @@ impl<T> Sender<T> {
 
     #[inline]
     fn put(&mut self, message: T) {
-        // SAFETY: the ring in which the producer writes is alive: the consumer does not leave it before we do.
-        let ring = unsafe { self.ring.as_ref() };
-        // SAFETY: this is the producer, `&mut`; `tail < most`, so what was there is taken, which `look` has acquired.
-        unsafe { ring.put(self.tail, message) };
+        debug_assert!(self.ring.is_some() && self.tail < self.most);
+        // SAFETY: `tail < most`, so `look` has made room, and a ring.
+        let ring = unsafe { self.ring.unwrap_unchecked() };
+        // SAFETY: the ring in which the producer writes is alive: the consumer does not leave it before we do. This is the producer, `&mut`;
+        // what was there is taken, which `look` has acquired.
+        unsafe { Ring::put(ring, self.tail, message) };
         self.tail += 1;
         let core = &self.channel.core;
         if self.is_measured {
@@ -128,11 +133,16 @@ impl<T> Sender<T> {
         }
         // Release pairs with the acquire in `Receiver::look`: who sees the number sees the message.
         core.tail.store(self.tail, Ordering::Release);
-        // Pairs with the fence in `Receiver::wait`: either it sees the message, or we see that it waits.
-        fence(Ordering::SeqCst);
+        // Pairs with the barrier in `Waits::begin`: either the receiver sees the message, or we see that it waits.
+        self.graph.barrier();
         if core.take_waiting_consumer() {
-            self.graph.wake_consumer(core.number);
+            self.wake_receiver();
         }
+    }
+
+    #[inline(never)]
+    fn wake_receiver(&self) {
+        self.graph.wake_consumer(self.core().number);
     }
 
     /// Whether there is room for a message now. If not, or if it is not wanted, says which.
@@ -148,14 +158,27 @@ impl<T> Sender<T> {
             return Look::Full;
         }
         // SAFETY: as in `put`.
-        let ring = unsafe { self.ring.as_ref() };
-        if self.tail - head >= ring.slots() {
-            self.ring = ring.replace(self.tail, capacity);
-            self.most = head + capacity;
-        } else {
-            self.most = head + capacity.min(ring.slots());
+        let slots = self.ring.map_or(0, |ring| unsafe { ring.as_ref() }.slots());
+        let has_room = self.tail - head < slots;
+        if !has_room {
+            self.change_rings(capacity);
         }
+        self.most = head + if has_room { capacity.min(slots) } else { capacity };
         Look::Room
+    }
+
+    /// Goes on in a ring for so many, or begins with it.
+    #[cold]
+    fn change_rings(&mut self, capacity: u64) {
+        self.ring = Some(match self.ring {
+            // SAFETY: as in `put`.
+            Some(ring) => unsafe { ring.as_ref() }.replace(self.tail, capacity),
+            None => {
+                let first = Ring::allocated(capacity);
+                self.channel.begins_with(first);
+                first
+            }
+        });
     }
 
     fn discard(&mut self, message: T) {
@@ -176,15 +199,9 @@ impl<T> Sender<T> {
     /// Says that it waits, unless it does. Afterwards looks again, and for a deadlock.
     #[cold]
     fn wait(&mut self, context: &Context<'_>) -> Look {
-        let (core, owner) = (&self.channel.core, self.graph.process(self.owner));
-        if !self.is_waiting {
-            owner.begin_to_wait(context, core.number, Need::Room);
-            self.is_waiting = true;
-        }
-        core.producer_waits.store(true, Ordering::Relaxed);
-        // Pairs with the fences of the consumer, in `Receiver::take` and `drop`: either it sees that we wait, or we see what it has done. And with
-        // the one of whoever waits too: of those who close a cycle one sees it.
-        fence(Ordering::SeqCst);
+        let Self { channel, graph, owner, .. } = self;
+        let end = End { core: &channel.core, graph, owner: *owner, need: Need::Room };
+        self.waits.begin(end, context);
         let found = self.look();
         if found == Look::Full {
             Graph::has_begun_to_wait(&self.graph, self.owner);
@@ -192,10 +209,11 @@ impl<T> Sender<T> {
         found
     }
 
-    fn wait_no_more(&mut self) {
-        self.is_waiting = false;
-        self.core().producer_waits.store(false, Ordering::Relaxed);
-        self.graph.process(self.owner).wait_is_over();
+    #[inline]
+    fn wait_is_over(&mut self) {
+        let Self { channel, graph, owner, .. } = self;
+        let end = End { core: &channel.core, graph, owner: *owner, need: Need::Room };
+        self.waits.end(end);
     }
 }
 
@@ -216,7 +234,7 @@ impl<T> Drop for Sender<T> {
         let core = self.core();
         core.close();
         // As in `put`.
-        fence(Ordering::SeqCst);
+        self.graph.barrier();
         if core.take_waiting_consumer() {
             self.graph.wake_consumer(core.number);
         }
@@ -238,8 +256,6 @@ pub struct Send<'s, T> {
     sender: &'s mut Sender<T>,
     /// Until it is sent.
     message: Option<T>,
-    /// Since when it waits, if that is measured.
-    since: Option<Instant>,
     /// Whether it has let others go first.
     has_given_way: bool,
 }
@@ -253,16 +269,7 @@ impl<T> Future for Send<'_, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         if this.sender.tail == this.sender.most {
-            match this.make_room(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Look::Room) => {}
-                Poll::Ready(_) => {
-                    if let Some(message) = this.message.take() {
-                        this.sender.discard(message);
-                    }
-                    return Poll::Ready(());
-                }
-            }
+            return this.poll_for_room(context);
         }
         if let Some(message) = this.message.take() {
             this.sender.put(message);
@@ -272,18 +279,28 @@ impl<T> Future for Send<'_, T> {
 }
 
 impl<T> Send<'_, T> {
+    #[inline(never)]
+    fn poll_for_room(&mut self, context: &Context<'_>) -> Poll<()> {
+        let Poll::Ready(found) = self.make_room(context) else { return Poll::Pending };
+        if let Some(message) = self.message.take() {
+            match found {
+                Look::Room => self.sender.put(message),
+                _ => self.sender.discard(message),
+            }
+        }
+        Poll::Ready(())
+    }
+
+    #[inline]
     fn make_room(&mut self, context: &Context<'_>) -> Poll<Look> {
         let mut found = self.sender.look();
         if found == Look::Full {
-            if self.sender.is_measured && self.since.is_none() {
-                self.since = Some(Instant::now());
-            }
             found = self.sender.wait(context);
             if found == Look::Full {
                 return Poll::Pending;
             }
         }
-        self.over();
+        self.sender.wait_is_over();
         if found == Look::Unwanted && self.gives_way(context) {
             return Poll::Pending;
         }
@@ -304,26 +321,12 @@ impl<T> Send<'_, T> {
         }
         gives_way
     }
-
-    #[inline]
-    fn over(&mut self) {
-        if self.sender.is_waiting {
-            self.wait_is_over();
-        }
-    }
-
-    fn wait_is_over(&mut self) {
-        self.sender.wait_no_more();
-        if let (Some(since), Some(measures)) = (self.since.take(), self.sender.core().measures()) {
-            measures.sender_waited(since.elapsed());
-        }
-    }
 }
 
 impl<T> Drop for Send<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.over();
+        self.sender.wait_is_over();
     }
 }
 

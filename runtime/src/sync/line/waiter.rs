@@ -11,7 +11,7 @@ use crate::primitive::{AtomicPtr, AtomicUsize, Ordering, UnsafeCell, const_unles
 ///
 /// A semaphore where only one waits has no line: then it belongs to the semaphore instead, which keeps some facts in the lowest
 /// bits of its address.
-#[repr(align(64))]
+#[repr(align(16))]
 pub(in crate::sync) struct Waiter {
     /// See [`Next`].
     next: AtomicPtr<Waiter>,

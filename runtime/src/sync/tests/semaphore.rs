@@ -221,7 +221,7 @@ fn a_semaphore_is_one_word() {
     assert_eq!(size_of::<Semaphore>(), word);
     assert_eq!(size_of::<Mutex<usize>>(), 2 * word);
     #[cfg(target_pointer_width = "64")]
-    assert_eq!(size_of::<crate::sync::crowd::Crowd>(), 24 * word);
+    assert_eq!(size_of::<crate::sync::crowd::Crowd>(), 16 * word);
 }
 
 #[test]

@@ -3,21 +3,23 @@
 use std::array;
 use std::time::Instant;
 
+use super::gate::Gate;
 use super::ledger::Ledger;
 use super::network::{Input, Network, Output, Runtime};
 use super::{FAN, STREAM_CAPACITY, Timed, warm_up};
 
 /// So many numbers to each of the others.
 pub(super) fn out(runtime: &impl Runtime, numbers: u64, seed: u64) -> Result<Timed, String> {
-    let ledger = Ledger::open();
+    let (ledger, gate) = (Ledger::open(), Gate::after(FAN));
     let mut network = runtime.network();
     let outlets = array::from_fn::<_, FAN, _>(|_| {
         let (outlet, inlet) = network.channel(STREAM_CAPACITY);
-        let own = ledger.clone();
+        let (own, gate) = (ledger.clone(), gate.clone());
         network.process([], [inlet], move |[], [mut input]| async move {
             for _ in 0..warm_up(numbers) {
                 input.receive().await;
             }
+            gate.arrive();
             let (mut sum, mut position) = (0u64, 0u64);
             while let Some(number) = input.receive().await {
                 position += 1;
@@ -34,6 +36,7 @@ pub(super) fn out(runtime: &impl Runtime, numbers: u64, seed: u64) -> Result<Tim
                 output.send(0).await;
             }
         }
+        gate.pass().await;
         own.begun(Instant::now());
         let mut number = seed;
         for _ in 0..numbers {
@@ -49,18 +52,19 @@ pub(super) fn out(runtime: &impl Runtime, numbers: u64, seed: u64) -> Result<Tim
 
 /// So many numbers from each of the others.
 pub(super) fn into_one(runtime: &impl Runtime, numbers: u64, seed: u64) -> Result<Timed, String> {
-    let ledger = Ledger::open();
+    let (ledger, gate) = (Ledger::open(), Gate::after(1));
     let mut network = runtime.network();
     let mut producer = 0u64;
     let inlets = array::from_fn::<_, FAN, _>(|_| {
         let (outlet, inlet) = network.channel(STREAM_CAPACITY);
-        let own = ledger.clone();
+        let (own, gate) = (ledger.clone(), gate.clone());
         let first = seed.wrapping_add(producer.wrapping_mul(numbers));
         producer += 1;
         network.process([outlet], [], move |[mut output], []| async move {
             for _ in 0..warm_up(numbers) {
                 output.send(0).await;
             }
+            gate.pass().await;
             own.begun(Instant::now());
             for number in 0..numbers {
                 output.send(first.wrapping_add(number)).await;
@@ -75,6 +79,7 @@ pub(super) fn into_one(runtime: &impl Runtime, numbers: u64, seed: u64) -> Resul
                 input.receive().await;
             }
         }
+        gate.arrive();
         let (mut sum, mut position) = (0u64, 0u64);
         for _ in 0..numbers {
             for input in &mut inputs {

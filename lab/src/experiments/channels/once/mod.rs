@@ -8,9 +8,11 @@
 //! ```
 //!
 //! Each kind is written once, in terms of what all runtimes have (`network.rs`), and so it is the same for all of them. Time is
-//! taken by the processes themselves, after some of the same has gone through to warm up.
+//! taken by the processes themselves, after some of the same has gone through to warm up: who sends begins when all of that has been
+//! received (`gate.rs`).
 
 mod fan;
+mod gate;
 mod idle;
 mod ledger;
 mod local;

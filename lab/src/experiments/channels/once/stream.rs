@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
+use super::gate::Gate;
 use super::ledger::Ledger;
 use super::network::{Input, Network, Output, Runtime};
 use super::{STREAM_CAPACITY, Timed, warm_up};
@@ -28,14 +29,16 @@ pub(super) fn measure(
     seed: u64,
 ) -> Result<Timed, String> {
     let (ledger, whereabouts) = (Ledger::open(), Arc::new(Whereabouts::default()));
+    let gate = Gate::after(1);
     let mut network = runtime.network();
     let is_single = processes == 2;
     let (output, mut next) = network.channel(STREAM_CAPACITY);
-    let (own, seen) = (ledger.clone(), whereabouts.clone());
+    let (own, seen, opened) = (ledger.clone(), whereabouts.clone(), gate.clone());
     network.process([output], [], move |[mut output], []| async move {
         for number in 0..warm_up(numbers) {
             output.send(number).await;
         }
+        opened.pass().await;
         own.begun(Instant::now());
         for number in 0..numbers {
             if is_single && number % LOOK == 0 {
@@ -58,6 +61,7 @@ pub(super) fn measure(
         for _ in 0..warm_up(numbers) {
             input.receive().await;
         }
+        gate.arrive();
         let (mut sum, mut position) = (0u64, 0u64);
         while let Some(number) = input.receive().await {
             if is_single && position % LOOK == 0 && seen.sender.load(Ordering::Relaxed) != place() {

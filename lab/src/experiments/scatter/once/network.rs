@@ -8,9 +8,6 @@ use locksley::kahn::{Network, Receiver, Sender};
 use super::work::divide;
 use super::{Finding, Subject, Task};
 
-/// So much less work is in each message of the first round, which nobody times: with it all processes begin.
-const WARM_UP: u64 = 100;
-
 /// A message.
 struct Message {
     number: u64,
@@ -35,9 +32,9 @@ pub(super) fn run(pool: &Pool, task: &Task) -> Result<Finding, String> {
     }
     let center = network.process("center", (messages, answers), async move |ends| {
         let (mut messages, mut answers): (Vec<Sender<Message>>, Vec<Receiver<u64>>) = ends;
-        let divisions_first = divisions / WARM_UP + 1;
+        // A round that nobody times: with it all processes begin.
         for message in &mut messages {
-            message.send(Message { number: 0, divisions: divisions_first }).await;
+            message.send(Message { number: 0, divisions }).await;
         }
         for answer in &mut answers {
             answer.recv().await;

@@ -1,5 +1,6 @@
 //! The same work without processes and messages: in a row, and in equal shares.
 
+use std::hint::black_box;
 use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
@@ -8,10 +9,9 @@ use super::work::divide;
 use super::{Finding, Subject, Task};
 
 pub(super) fn serial(task: &Task) -> Finding {
-    // As long as the first round of a network.
-    divide(task.divisions);
+    warm_up(task, 0, 1);
     let begun = Instant::now();
-    let answer = every(task, 0, 1);
+    let answer = every(task, 0, 1, task.subject.messages());
     finding(task, begun.elapsed().as_secs_f64(), answer)
 }
 
@@ -21,10 +21,11 @@ pub(super) fn divided(task: &Task) -> Finding {
     let share = |first: usize| {
         let barrier = &barrier;
         move || {
-            divide(task.divisions);
+            let (first, threads) = (first as u64, threads as u64);
+            warm_up(task, first, threads);
             barrier.wait();
             let begun = Instant::now();
-            let sum = every(task, first as u64, threads as u64);
+            let sum = every(task, first, threads, task.subject.messages());
             (begun, Instant::now(), sum)
         }
     };
@@ -39,11 +40,16 @@ pub(super) fn divided(task: &Task) -> Finding {
     finding(task, time, answer)
 }
 
-/// What every so-manieth message comes to.
-fn every(task: &Task, first: u64, step: u64) -> u64 {
+/// A share of a round, as networks have one before they take the time.
+fn warm_up(task: &Task, first: u64, step: u64) {
+    black_box(every(task, first, step, task.subject.processes));
+}
+
+/// What every so-manieth of the messages before the last place comes to.
+fn every(task: &Task, first: u64, step: u64, last: u64) -> u64 {
     let mut sum = 0u64;
     let mut place = first;
-    while place < task.subject.messages() {
+    while place < last {
         let answer = Subject::number(task.seed, place).wrapping_add(divide(task.divisions));
         sum = sum.wrapping_add(Subject::weighed(answer, place));
         place += step;

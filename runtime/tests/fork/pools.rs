@@ -1,0 +1,168 @@
+//! Pools that the child uses.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use locksley::{Pool, Worker};
+
+use crate::children::{End, alone, in_a_child};
+
+pub(crate) fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+pub(crate) fn fib_on(w: &Worker, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = w.join(|w| fib_on(w, n - 1), |w| fib_on(w, n - 2));
+    a + b
+}
+
+/// The second half of a join runs though the first one waits for it, and though the worker had forked undisturbed.
+fn is_helped(w: &Worker) -> bool {
+    for _ in 0..200 {
+        w.join(|_| (), |_| ());
+    }
+    let flag = AtomicBool::new(false);
+    let wait = || {
+        while !flag.load(Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+    };
+    w.join(|_| wait(), |_| flag.store(true, Ordering::Release));
+    true
+}
+
+#[test]
+fn the_global_pool_works_in_the_child_and_on_in_the_parent() {
+    let _alone = alone();
+    let before = Pool::global();
+    assert_eq!(fib(12), 144);
+    let workers = before.workers();
+    let end = in_a_child(|| {
+        assert_eq!(fib(15), 610);
+        assert_eq!(Pool::global().workers(), workers);
+        assert_eq!(before.run(|w| fib_on(w, 15)), 610, "by the reference from before");
+        assert_eq!(locksley::scope(|scope| scope.spawn(|_| ())), ());
+        assert_eq!(before.broadcast(Worker::index), Vec::from_iter(0..workers));
+        9
+    });
+    assert_eq!(end, End::Exit(9));
+    assert_eq!(fib(15), 610);
+}
+
+#[test]
+fn a_child_of_a_child_has_pools_too() {
+    let _alone = alone();
+    assert_eq!(fib(10), 55);
+    let pool = Pool::new(3).unwrap();
+    let end = in_a_child(|| {
+        assert_eq!((fib(10), pool.run(|w| fib_on(w, 10))), (55, 55));
+        let end = in_a_child(|| {
+            assert_eq!((fib(11), pool.run(|w| fib_on(w, 11))), (89, 89));
+            drop(pool);
+            5
+        });
+        assert_eq!(end, End::Exit(5));
+        6
+    });
+    assert_eq!(end, End::Exit(6));
+}
+
+#[test]
+fn a_pool_is_built_again_as_it_was() {
+    let _alone = alone();
+    let started = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&started);
+    let pool = Pool::builder()
+        .workers(3)
+        .thread_name(|index| format!("again {index}"))
+        .on_start(move |_| {
+            count.fetch_add(1, Ordering::AcqRel);
+        })
+        .worker_data(|index| index * 10)
+        .build()
+        .unwrap();
+    assert!(pool.run(is_helped));
+    let end = in_a_child(|| {
+        assert_eq!((pool.workers(), started.load(Ordering::Acquire)), (3, 3), "nothing yet");
+        assert!(pool.run(is_helped));
+        assert_eq!(started.load(Ordering::Acquire), 6);
+        assert_eq!(pool.broadcast(|w| *w.data::<usize>().unwrap()), [0, 10, 20]);
+        let name = |_: &Worker| thread::current().name().unwrap().to_owned();
+        assert_eq!(pool.broadcast(name), ["again 0", "again 1", "again 2"]);
+        assert_eq!(pool.stats().workers.len(), 3);
+        drop(pool);
+        4
+    });
+    assert_eq!(end, End::Exit(4));
+    assert_eq!(started.load(Ordering::Acquire), 3, "in the parent");
+}
+
+#[test]
+fn dropping_and_detaching_in_the_child_waits_for_nobody() {
+    let _alone = alone();
+    for used in [false, true] {
+        for detached in [false, true] {
+            let pool = Pool::new(4).unwrap();
+            pool.run(|w| fib_on(w, 10));
+            let end = in_a_child(|| {
+                if used {
+                    assert_eq!(pool.run(|w| fib_on(w, 10)), 55);
+                }
+                if detached {
+                    pool.detach()
+                } else {
+                    drop(pool)
+                }
+                3
+            });
+            assert_eq!(end, End::Exit(3), "used: {used}, detached: {detached}");
+        }
+    }
+}
+
+#[test]
+fn statistics_of_a_pool_from_before_can_be_read() {
+    let _alone = alone();
+    let pool = Pool::new(2).unwrap();
+    pool.run(|w| fib_on(w, 15));
+    let end = in_a_child(|| {
+        assert_eq!(pool.stats().workers.len(), 2);
+        assert!(format!("{pool:?}").contains("workers"));
+        1
+    });
+    assert_eq!(end, End::Exit(1));
+}
+
+#[test]
+fn a_pool_that_is_at_work_when_somebody_forks_is_built_again_too() {
+    let _alone = alone();
+    let (pool, stop) = (Pool::new(4).unwrap(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Acquire) {
+                pool.run(|w| {
+                    fib_on(w, 12);
+                    w.blocking(|| thread::sleep(Duration::from_micros(50)));
+                });
+            }
+        });
+        for round in 0..20 {
+            let end = in_a_child(|| {
+                assert_eq!(pool.run(|w| fib_on(w, 12)), 144);
+                assert_eq!(pool.run(|w| w.blocking(|| fib(8))), 21);
+                round
+            });
+            assert_eq!(end, End::Exit(round));
+        }
+        stop.store(true, Ordering::Release);
+    });
+}

@@ -1,0 +1,13 @@
+//! Intervals: order, results, locks, refusals, and what becomes of panics and cancellations.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod failures;
+mod guarded;
+mod locks;
+mod order;
+mod recording;
+mod refusals;
+mod results;
+mod roots;
