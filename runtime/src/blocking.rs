@@ -39,11 +39,13 @@ struct Absence<'w> {
     number: usize,
     /// What it runs, if that is metered.
     aside: Option<Aside<'w>>,
+    /// Whether its time was none of the pool's before.
+    is_elsewhere: bool,
 }
 
 impl Drop for Absence<'_> {
     fn drop(&mut self) {
-        self.worker.is_back();
+        self.worker.is_back(self.is_elsewhere);
         if let Some(stand_in) = self.stand_in {
             self.worker.shared().release_stand_in(stand_in, self.number);
         }
@@ -89,7 +91,8 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn blocking<R>(&self, call: impl FnOnce() -> R) -> R {
-        if !self.goes_away() {
+        let is_elsewhere = self.seat().is_elsewhere();
+        if !self.goes_away(is_elsewhere) {
             return call();
         }
         // A wait for what the meter does not follow.
@@ -97,7 +100,7 @@ impl Worker {
         let aside = self.put_aside();
         let number = self.index();
         let stand_in = self.shared().call_stand_in(number);
-        let _absence = Absence { worker: self, stand_in, number, aside };
+        let _absence = Absence { worker: self, stand_in, number, aside, is_elsewhere };
         call()
     }
 

@@ -736,8 +736,8 @@ impl Worker {
         }
     }
 
-    /// Is about to call something that blocks; `false` if it has been already.
-    pub(crate) fn goes_away(&self) -> bool {
+    /// Is about to call something that blocks; `false` if it has been already. If its time was none of the pool's, it is not meanwhile.
+    pub(crate) fn goes_away(&self, is_elsewhere: bool) -> bool {
         let goes_away = !self.is_away.replace(true);
         if goes_away {
             // Nobody else looks at what it has noted, or pays for the process that it is in.
@@ -745,15 +745,22 @@ impl Worker {
             self.payer.pay();
             // For those who look there, to find it open.
             self.deque.open();
-            self.seat().does(Activity::Sleeps);
+            self.is_seen_to(Activity::Sleeps, is_elsewhere);
         }
         goes_away
     }
 
+    fn is_seen_to(&self, activity: Activity, is_elsewhere: bool) {
+        self.seat().does(activity);
+        if is_elsewhere {
+            self.seat().spends_time_on(None);
+        }
+    }
+
     /// The call that blocks is over.
-    pub(crate) fn is_back(&self) {
+    pub(crate) fn is_back(&self, is_elsewhere: bool) {
         self.is_away.set(false);
-        self.seat().does(Activity::Works);
+        self.is_seen_to(Activity::Works, is_elsewhere);
     }
 
     pub(crate) fn takes_number(&self, number: usize) {

@@ -58,7 +58,6 @@ fn the_work_of_one_worker_is_the_time_that_it_took() {
     let pool = Pool::new(1).unwrap();
     let ((), report) = pool.metered(|worker| tree(worker, 4));
     assert!(report.work <= report.wall, "{report}");
-    assert!(report.wall - report.work < 8 * BIT, "{report}");
     assert!(report.stats.total().working >= report.work, "{report}");
 }
 
@@ -145,7 +144,7 @@ fn what_is_not_followed_is_told() {
     assert_eq!(sum, 42);
     assert!(report.uncarried > 0);
     assert!(report.to_string().contains("at least"), "{report}");
-    assert!(report.advice()[0].contains("does not follow"), "{report}");
+    assert!(report.advice().iter().any(|said| said.contains("does not follow")), "{report}");
 }
 
 /// Whether there comes a time in which nobody works; there is nothing to be done.
@@ -178,6 +177,9 @@ fn a_stand_in_that_nobody_wants_does_not_work() {
 fn a_guest_that_waits_for_nothing_does_not_work() {
     std::thread::spawn(|| {
         let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();
+        assert!(quiet(&pool), "{:?}", pool.stats());
+        // Nor after a call that blocks.
+        locksley::blocking(|| ());
         assert!(quiet(&pool), "{:?}", pool.stats());
         pool.run(|worker| tree(worker, 4));
         assert!(quiet(&pool), "{:?}", pool.stats());

@@ -71,8 +71,8 @@ all points.</p>
 </section>
 <section>
 <h2>In figures</h2>
-<p>T1 is the time with one worker, T∞ the critical path as the meter has it there, both in seconds; \
-<i>metered</i> is the work with the meter, relative to T1. Then the utilization for each P.</p>
+<p>T1 is the time with one worker, T∞ the critical path as the meter has it there, both in seconds; <i>metered</i> is the work as the meter \
+has it, relative to T1, and T1/T∞ is the ratio of what the meter has of both, since metering makes both longer. Then the utilization for each P.</p>
 {inputs}
 </section>
 <section>
@@ -86,7 +86,7 @@ its caches. Every answer is checked.</li>
 suspended in the middle of a strand would be in both.</li>
 <li>PA is taken as min(P, processors), as if the machine were ours.</li>
 <li>The constants are fitted to 1 = c1·U + c∞·x·U by least squares: the errors are those of the predicted time, relative to the \
-measured one. Their intervals take the errors to be independent and normal.</li>
+measured one. One worker's points, whose utilization is 1 by definition, are left out. The intervals are those of the jackknife over inputs.</li>
 </ul>
 </section>"
     );
@@ -98,8 +98,8 @@ fn headline(summary: &Summary) -> String {
         Some(fit) => format!(
             "On up to {} workers programs take {:.2}·T1/PA + {:.2}·T∞·P/PA, give or take {:.0}%",
             summary.inputs.iter().flat_map(|i| &i.points).map(|p| p.workers).max().unwrap_or(1),
-            fit.c1.0,
-            fit.c_inf.0,
+            fit.c1,
+            fit.c_inf,
             100.0 * fit.mean_error
         ),
         None => "Utilization over the normalized number of processes".to_owned(),
@@ -110,9 +110,8 @@ fn points(title: &str, summary: &Summary, is_wanted: &dyn Fn(&InputSummary) -> b
     let curve = |c1: f64, c_inf: f64| move |x: f64| fit::utilization(c1, c_inf, x);
     let dashed =
         CURVES.into_iter().map(|(c1, c_inf)| Box::new(curve(c1, c_inf)) as Box<dyn Fn(f64) -> f64>);
-    let full = summary.fits[2]
-        .1
-        .map(|fit| Box::new(curve(fit.c1.0, fit.c_inf.0)) as Box<dyn Fn(f64) -> f64>);
+    let full =
+        summary.fits[2].1.map(|fit| Box::new(curve(fit.c1, fit.c_inf)) as Box<dyn Fn(f64) -> f64>);
     let points = |input: &InputSummary| -> Vec<(f64, f64)> {
         input.points.iter().map(|point| (point.normalized, point.utilization)).collect()
     };

@@ -96,9 +96,9 @@ impl Signal {
         self.flag.is_set()
     }
 
-    /// Waits until it is given, and takes it back. The caller is the waiter.
+    /// Waits until it is given, and takes it back. The caller is the waiter, and has said that nobody knows of its path to what it waits for.
     pub(crate) fn wait(&self, waiter: &Worker) {
-        waiter.wait_until(&self.flag);
+        waiter.while_aside(|| waiter.wait_until(&self.flag));
         self.flag.clear();
     }
 }

@@ -1,9 +1,12 @@
 //! `join`: two tasks that may run at the same time, and their results.
 
+use std::ptr::NonNull;
+
 use super::waiting::Waiting;
 use crate::deque::TakeBack;
 use crate::held::{self, Place, Wait};
-use crate::job::ForkJob;
+use crate::job::{ForkJob, Job};
+use crate::latch::Flag;
 use crate::pool::Pool;
 use crate::strand::{Half, Halves};
 use crate::unwind::{self, Payload};
@@ -283,6 +286,21 @@ impl Worker {
         }
     }
 
+    /// Waits for a job that was pushed to that index here, or takes it back. Says whether it did that.
+    // So that it is there once, and not in each join.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn recover_as(
+        &self,
+        (job, end): (NonNull<Job>, &Flag),
+        (index, waiting): (i64, Option<Waiting>),
+    ) -> bool {
+        match self.waiting(waiting) {
+            Waiting::Anything => self.recover(job, end),
+            Waiting::Below => self.recover_below(job, end, index),
+        }
+    }
+
     /// Runs `job`, which was pushed here, or waits until whoever took it has.
     fn end<B, RB>(
         &self,
@@ -295,15 +313,13 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        let recover = || match self.waiting(waiting) {
-            Waiting::Anything => self.recover(job.as_job(), job.end()),
-            Waiting::Below => self.recover_below(job.as_job(), job.end(), index),
-        };
+        let (awaited, how) = ((job.as_job(), job.end()), (index, waiting));
         let is_back = match halves {
-            None => recover(),
+            None => self.recover_as(awaited, how),
             Some(half) => {
                 self.turns_to_second(half);
-                (job.may_be_there() && self.takes_back(index)) || self.waits_for_half(half, recover)
+                (job.may_be_there() && self.takes_back(index))
+                    || self.waits_for_half(half, awaited, how)
             }
         };
         if is_back {

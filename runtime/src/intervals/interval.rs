@@ -421,6 +421,7 @@ impl<F, T> Interval<F, T> {
             if let Err(payload) = unsafe { abandon(job.cast()) } {
                 header.core().keep_panic(payload);
             }
+            header.core().paths().into_iter().for_each(|paths| paths.is_reached_by(worker));
             // SAFETY: the body has ended, and nothing here is touched any more.
             return unsafe {
                 Occurrence::body_has_ended(job.cast(), Outcome::Failed, Some(worker))
@@ -429,7 +430,6 @@ impl<F, T> Interval<F, T> {
         if let Some(holding) = header.own_holding() {
             // SAFETY: who has the job has the right to that.
             if !unsafe { Holding::take(NonNull::from(holding)) } {
-                worker.has_uncarried();
                 return; // whoever gives the lock back sends the job again
             }
         }

@@ -7,7 +7,7 @@ use super::interval::{self, At, Header, Side};
 use super::lock::Holding;
 use super::point::Outcome;
 use super::root::Core;
-use crate::strand::carried_to;
+use crate::strand::{Rendezvous, carried_to};
 use crate::unwind::AbortOnUnwind;
 use crate::worker::Worker;
 
@@ -123,6 +123,10 @@ impl<'w> Occurrence<'w> {
         // A body that will not run is sent too: its destructor is the program's, may take long, and may wait for those that we
         // have not let go. It needs no locks.
         let wanted = header.own_holding().filter(|_| outcome == Outcome::Well).map(NonNull::from);
+        if wanted.is_some() {
+            // It comes after those that had its locks before, whether it has to wait or not.
+            header.core().paths().into_iter().for_each(Rendezvous::has_uncarried);
+        }
         // SAFETY: the right to them is ours.
         if wanted.is_none_or(|holding| unsafe { Holding::take(holding) }) {
             // SAFETY: its start has occurred, it has its locks if it did so well, and it is sent once for that.

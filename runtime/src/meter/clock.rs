@@ -47,9 +47,10 @@ impl Clock {
         (nanos as f64 * self.rate()) as i64
     }
 
-    /// How long so many ticks are. What is less than nothing (counters of two processors that do not quite agree) is nothing.
-    pub(crate) fn duration(self, ticks: i64) -> Duration {
-        Duration::from_nanos((ticks.max(0) as f64 / self.rate()) as u64)
+    /// How long each of these is, at one rate. What is less than nothing (counters of two processors that do not quite agree) is nothing.
+    pub(crate) fn durations<const N: usize>(self, ticks: [i64; N]) -> [Duration; N] {
+        let rate = self.rate();
+        ticks.map(|ticks| Duration::from_nanos((ticks.max(0) as f64 / rate) as u64))
     }
 
     /// Ticks a nanosecond.
@@ -112,14 +113,26 @@ mod counter {
     /// Ticks a nanosecond, by the monotonic clock: the better known the longer ago this was first asked.
     pub(super) fn rate() -> f64 {
         static FIRST: OnceLock<(Instant, i64)> = OnceLock::new();
-        let &(then, ticks_then) = FIRST.get_or_init(|| (Instant::now(), read()));
-        loop {
-            let (elapsed, ticks) = (then.elapsed(), read());
-            if elapsed >= LONG_ENOUGH {
-                return (ticks - ticks_then) as f64 / elapsed.as_nanos() as f64;
-            }
+        let &(then, ticks_then) = FIRST.get_or_init(both);
+        while then.elapsed() < LONG_ENOUGH {
             std::hint::spin_loop();
         }
+        let (now, ticks) = both();
+        (ticks - ticks_then) as f64 / (now - then).as_nanos() as f64
+    }
+
+    /// A moment on both clocks: of a few readings that for which the thread was interrupted least.
+    fn both() -> (Instant, i64) {
+        const READINGS: usize = 5;
+        let reading = || {
+            let (before, now, after) = (read(), Instant::now(), read());
+            let took = after - before;
+            (took, now, before + took / 2)
+        };
+        let mut readings = [(); READINGS].map(|()| reading());
+        readings.sort_unstable_by_key(|&(took, ..)| took.unsigned_abs());
+        let (_, now, ticks) = readings[0];
+        (now, ticks)
     }
 }
 
@@ -151,17 +164,17 @@ mod tests {
         for clock in [Clock::best(), Clock::Monotonic] {
             let (begin, ticks) = (Instant::now(), clock.now());
             std::thread::sleep(Duration::from_millis(20));
-            let by_clock = clock.duration(clock.now() - ticks);
+            let [by_clock] = clock.durations([clock.now() - ticks]);
             let elapsed = begin.elapsed();
             assert!(by_clock <= elapsed + Duration::from_millis(1), "{clock:?}: {by_clock:?}");
             assert!(by_clock >= Duration::from_millis(19), "{clock:?}: {by_clock:?}");
-            let there_and_back = clock.duration(clock.ticks(1_000_000)).as_nanos();
+            let there_and_back = clock.durations([clock.ticks(1_000_000)])[0].as_nanos();
             assert!((990_000..1_010_000).contains(&there_and_back), "{clock:?}: {there_and_back}");
         }
     }
 
     #[test]
     fn less_than_nothing_is_nothing() {
-        assert_eq!(Clock::Monotonic.duration(-5), Duration::ZERO);
+        assert_eq!(Clock::Monotonic.durations([-5]), [Duration::ZERO]);
     }
 }

@@ -52,19 +52,27 @@ impl Ledger {
 
     /// The worker's time is over.
     pub(crate) fn end(&self) {
-        self.turn_to(WORKS);
+        let before = self.activity.load(Ordering::Relaxed);
+        self.turn(before, WORKS);
         self.since.store(NOT_YET, Ordering::Relaxed);
     }
 
     /// The worker does something else from now on.
     pub(crate) fn turn_to(&self, activity: u8) {
         let before = self.activity.load(Ordering::Relaxed);
-        self.turn(before, activity);
+        if before != activity {
+            self.turn(before, activity);
+        }
     }
 
     /// The worker does something from now on that is none of the pool's.
     pub(crate) fn turn_away(&self) {
         self.turn_to(ELSEWHERE);
+    }
+
+    /// Whether it does.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.activity.load(Ordering::Relaxed) == ELSEWHERE
     }
 
     /// As [`turn_to`](Self::turn_to); and that is what it has done since the last turn, too.

@@ -2,7 +2,7 @@
 
 use std::iter;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 use super::clock::Clock;
 use super::path::{Meeting, Path};
@@ -28,16 +28,22 @@ pub(crate) struct Region {
     from: Path,
     /// One for each worker, and more: no two write the same one often.
     accounts: Box<[CachePadded<Account>]>,
-    /// Where strands ended that nobody waited for, and the first one.
+    /// How far strands have come that have ended, waited, or were asked.
     end: Meeting,
     /// Waits, and polls of futures, whose order is not among the paths.
     uncarried: AtomicU64,
+    /// The address of the pool that the first strand ran in; 0 before.
+    home: AtomicUsize,
+    /// Whether any has run in another one.
+    is_mixed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Account {
     work: AtomicU64,
     forks: AtomicU64,
+    /// Tasks that were handed over there, less those that have ended there.
+    under_way: AtomicI64,
 }
 
 /// What came out of a region, in ticks.
@@ -48,6 +54,10 @@ pub(crate) struct Figures {
     pub(crate) path: Path,
     pub(crate) forks: u64,
     pub(crate) uncarried: u64,
+    /// Tasks that have not ended.
+    pub(crate) under_way: u64,
+    /// Whether strands have run in more than one pool.
+    pub(crate) is_mixed: bool,
 }
 
 impl Region {
@@ -80,6 +90,8 @@ impl Region {
             accounts: (0..workers.max(1)).map(|_| CachePadded::default()).collect(),
             end: Meeting::new(),
             uncarried: AtomicU64::new(0),
+            home: AtomicUsize::new(0),
+            is_mixed: AtomicBool::new(false),
         }
     }
 
@@ -100,10 +112,6 @@ impl Region {
     /// Where it began.
     pub(crate) fn from(&self) -> Path {
         self.from
-    }
-
-    pub(crate) fn number(&self) -> u64 {
-        self.number
     }
 
     /// Whether paths of both have one beginning, and may meet.
@@ -128,9 +136,36 @@ impl Region {
         });
     }
 
-    /// A strand has come to that path, and is about to say that it has ended, or nobody waits for it.
+    /// A strand has come to that path: the longest is no shorter.
     pub(crate) fn ends(&self, path: Path) {
         self.all().for_each(|region| region.end.arrive(path));
+    }
+
+    /// A task is handed over by a worker, and carries a path of this region.
+    pub(crate) fn hands_over(&self, worker: usize) {
+        self.is_under_way(worker, 1);
+    }
+
+    /// It has ended.
+    pub(crate) fn has_ended(&self, worker: usize) {
+        self.is_under_way(worker, -1);
+    }
+
+    fn is_under_way(&self, worker: usize, change: i64) {
+        self.all().for_each(|region| {
+            let account = &region.accounts[worker % region.accounts.len()];
+            // Relaxed, as the work.
+            account.under_way.fetch_add(change, Ordering::Relaxed);
+        });
+    }
+
+    /// A strand begins in the pool with that address. The first does so in the pool that the region is of, which outlives it.
+    pub(crate) fn runs_in(&self, pool: usize) {
+        self.all().for_each(|region| match region.home.load(Ordering::Relaxed) {
+            0 => region.home.store(pool, Ordering::Relaxed),
+            home if home == pool => {}
+            _ => region.is_mixed.store(true, Ordering::Relaxed),
+        });
     }
 
     /// A strand waits for something, or is polled, and what came before that is not known.
@@ -145,6 +180,7 @@ impl Region {
         let sum = |part: fn(&Account) -> &AtomicU64| -> u64 {
             self.accounts.iter().map(|account| part(account).load(Ordering::Relaxed)).sum()
         };
+        let under_way = self.accounts.iter().map(|a| a.under_way.load(Ordering::Relaxed));
         let end = self.end.latest().unwrap_or(self.from);
         Figures {
             clock: self.clock,
@@ -155,6 +191,9 @@ impl Region {
             },
             forks: sum(|account| &account.forks),
             uncarried: self.uncarried.load(Ordering::Relaxed),
+            // Less than none where one was seen to end that was not seen to begin.
+            under_way: under_way.sum::<i64>().max(0) as u64,
+            is_mixed: self.is_mixed.load(Ordering::Relaxed),
         }
     }
 }

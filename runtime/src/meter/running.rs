@@ -27,6 +27,8 @@ pub(crate) struct Running<H> {
     since: Cell<i64>,
     /// Null if it is none.
     half: Cell<*const H>,
+    /// Whether the region counts it among the tasks that have not ended.
+    is_counted: Cell<bool>,
 }
 
 impl<H> Running<H> {
@@ -40,6 +42,7 @@ impl<H> Running<H> {
             forks: Cell::new(0),
             since: Cell::new(0),
             half: Cell::new(ptr::null()),
+            is_counted: Cell::new(false),
         }
     }
 
@@ -52,6 +55,11 @@ impl<H> Running<H> {
     /// The second half that the strand is; null if it is none.
     pub(crate) fn half(&self) -> *const H {
         self.half.get()
+    }
+
+    /// Whether the region counts it among the tasks that have not ended.
+    pub(crate) fn is_counted(&self) -> &Cell<bool> {
+        &self.is_counted
     }
 
     /// What an edge costs in burdened paths of the strand's region.
@@ -72,6 +80,7 @@ impl<H> Running<H> {
         let now = region.now();
         self.region.set(region);
         self.half.set(half);
+        self.is_counted.set(false);
         self.clock.set(region.clock());
         self.burden.set(region.burden());
         self.since.set(now);

@@ -334,11 +334,12 @@ impl PoolBuilder {
     }
 
     /// Whether all that the pool does is metered: then [`Pool::report`] has its work and its critical path. If not set: if the
-    /// environment variable `LOCKSLEY_METER` is `1`; and then the report is also printed to standard error when the pool is dropped, or,
-    /// where it is the global pool, when the process ends (on Linux).
+    /// environment variable `LOCKSLEY_METER` is `1`; and then the report is also printed to standard error when the pool has been dropped or
+    /// [let go of](Pool::detach) and all that it has accepted has ended, or, where it is the global pool, when the process ends (on Linux).
     ///
-    /// What comes from threads outside begins, for each of them, where the path ends that it has waited for. See
-    /// [`Pool::metered`] for the rest, and for what it costs.
+    /// What comes from threads outside begins, for each of them, where the path ends that it has waited for in this pool. Of a thread that
+    /// [is a worker](Self::with_current_thread) itself only what it runs by [`Pool::run`] is metered. What a strand of another metered pool calls for
+    /// here is in that pool's report. See [`Pool::metered`] for the rest, and for what it costs.
     ///
     /// # Examples
     /// See [`Pool::report`].

@@ -225,7 +225,7 @@ impl Pool {
     {
         let (shared, place) = (self.shared(), Place::here());
         Worker::with_current(|current| match current {
-            Some(worker) if worker.belongs_to(shared) => task(worker),
+            Some(worker) if worker.belongs_to(shared) => shared.run_here(worker, task),
             Some(stranger) => {
                 held::tell(current, Wait::Run, place);
                 let latch = WorkerLatch::set_from_abroad(stranger);

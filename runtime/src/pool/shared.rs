@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU8};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::metered::Meter;
+use super::metered::{self, Meter};
 use super::stand_ins::StandIns;
 use super::start::Makeup;
 use super::tally::{Left, Tally};
@@ -210,10 +210,10 @@ impl Seat {
         self.watch.get_or_init(|| ThreadWatch::of_this_thread(assists));
     }
 
-    /// Called by the worker on its own thread, before that ends.
-    pub(crate) fn disappear(&self) {
+    /// Called by the worker on its own thread, before that ends; and what it waited for may be asked for later, if that is metered.
+    pub(crate) fn disappear(&self, is_metered: bool) {
         self.ledger.end();
-        if let Some(delay) = self.delay.get() {
+        if is_metered && let Some(delay) = self.delay.get() {
             delay.retire();
         }
         if let Some(watch) = self.watch.get() {
@@ -232,6 +232,11 @@ impl Seat {
             Some(activity) => self.ledger.turn_to(activity as u8),
             None => self.ledger.turn_away(),
         }
+    }
+
+    /// Whether it goes into something that is none of the pool's.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.ledger.is_elsewhere()
     }
 
     /// The worker, which was about to sleep, hunts on.
@@ -524,6 +529,10 @@ impl Shared {
         self.closing.load(Ordering::Acquire)
     }
 
+    pub(super) fn has_meter(&self) -> bool {
+        self.meter.is_some()
+    }
+
     pub(super) fn meter(&self) -> Option<&Meter> {
         self.meter.as_ref()
     }
@@ -580,7 +589,7 @@ impl Shared {
             // SAFETY: as the caller promises.
             (Some(worker), _) if worker.is_metered() => unsafe { worker.carried(job) },
             // SAFETY: as the caller promises.
-            (_, Some(meter)) => unsafe { meter.carried(job) },
+            (_, Some(meter)) => unsafe { meter.carried(current, job) },
             (_, None) => job,
         })
     }
@@ -589,7 +598,7 @@ impl Shared {
     pub(crate) fn rendezvous(&self, caller: Option<&Worker>) -> Option<Box<Rendezvous>> {
         match (caller, &self.meter) {
             (Some(worker), _) if worker.is_metered() => Rendezvous::of(worker),
-            (_, Some(meter)) => Some(meter.rendezvous()),
+            (_, Some(meter)) => Some(meter.rendezvous(caller)),
             (_, None) => None,
         }
     }
@@ -598,7 +607,7 @@ impl Shared {
     pub(crate) fn meter_comes_after(&self, caller: Option<&Worker>, meeting: &Meeting) {
         match (caller, &self.meter) {
             (Some(worker), _) if worker.is_metered() => worker.comes_after(meeting),
-            (_, Some(meter)) => meter.comes_after(meeting),
+            (_, Some(meter)) => meter.comes_after(caller, meeting),
             (_, None) => {}
         }
     }
@@ -701,6 +710,7 @@ impl Shared {
             if let Err(payload) = unwind::halt(|| task(worker)) {
                 shared.report_panic(payload);
             }
+            worker.arrives();
             shared.end_task();
         };
         // SAFETY: as in `detached`.
@@ -729,10 +739,13 @@ impl Shared {
             Left::Some => {}
             Left::Tasks => self.cancel_tasks(),
             Left::Nothing => {
-                self.print_report();
+                // While its threads are there to be asked.
+                let report = self.last_words();
                 self.closed.set();
                 self.stand_ins.close();
                 self.sleep.wake_all();
+                // Nobody need wait until it has been read.
+                report.iter().for_each(metered::print);
             }
         }
     }
@@ -749,6 +762,7 @@ impl Shared {
         }
         let cancel = |worker: &Worker| {
             worker.shared().shelves.cancel_all();
+            worker.arrives();
             worker.shared().end_task();
         };
         // SAFETY: it will be run once, because it counts as a task; it borrows nothing, and does not unwind.

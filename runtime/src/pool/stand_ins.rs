@@ -165,7 +165,7 @@ fn serve(shared: &Arc<Shared>, stand_in: usize, number: usize) {
                 Duty::Returns => worker.resume_all(),
             }
         }
-        seat.disappear();
+        seat.disappear(shared.has_meter());
         call(&hooks.on_exit);
         worker.see_stacks_off();
     });

@@ -221,6 +221,7 @@ fn settle(
             // It is not watched: its thread does not say when it ends.
             shared.seat(index).start_clock();
             shared.seat(index).spends_time_on(None);
+            shared.has_guest();
             worker.settle();
             Ok(())
         }

@@ -23,11 +23,16 @@ unsafe impl Send for Carried {}
 impl Carried {
     fn run(self, worker: &Worker) {
         let Self { job, by, region, from } = self;
-        let (ended, path) = worker.as_strand(&region, from, || {
+        region.runs_in(worker.shared().address());
+        worker.shared().works_for(&region);
+        let (ended, _) = worker.as_strand(&region, from, || {
+            worker.running().is_counted().set(true);
             // SAFETY: alive until it has run; it was handed to `carried`, alone, and this is run once.
-            unsafe { job::execute(job, worker, by) }
+            let ended = unwind::halt(|| unsafe { job::execute(job, worker, by) });
+            // If it has not said so itself.
+            worker.is_over(&region);
+            ended.unwrap_or_else(|payload| unwind::resume(payload));
         });
-        region.ends(path);
         ended.unwrap_or_else(|payload| unwind::resume(payload));
     }
 }
@@ -40,7 +45,9 @@ impl Worker {
     /// The job is alive and the caller's alone, and whoever takes the word that is returned runs it, once, before anything that the job
     /// borrows ends.
     pub(crate) unsafe fn carried(&self, job: NonNull<Job>) -> NonNull<Job> {
-        let Some((region, path)) = self.region().zip(self.path()) else { return job };
+        let Some(region) = self.region() else { return job };
+        // What comes before it is known from now on, however long this strand goes on.
+        let path = self.settles(region);
         // SAFETY: as the caller promises.
         unsafe { carried_from(region, path.along(region.burden()), job, self.seat_index()) }
     }
@@ -58,10 +65,13 @@ pub(crate) unsafe fn carried_from(
 ) -> NonNull<Job> {
     // SAFETY: as the caller promises.
     let role = unsafe { job::role(job) };
+    // It says by its own word who it is, and has a path of its own if it is metered.
+    if role == Role::Fork {
+        return job;
+    }
+    region.hands_over(by);
     let carried = Carried { job, by, region: Arc::clone(region), from };
     match role {
-        // It says by its own word who it is, and has a path of its own if it is metered.
-        Role::Fork => job,
         Role::Scoped | Role::Interval => {
             // SAFETY: as the caller promises.
             let scope = unsafe { job::scope(job) }.expect("it has that role");
@@ -75,6 +85,6 @@ pub(crate) unsafe fn carried_from(
             }
         }
         // SAFETY: as the caller promises.
-        Role::Other => unsafe { HeapJob::into_job(move |worker| carried.run(worker)) },
+        Role::Fork | Role::Other => unsafe { HeapJob::into_job(move |worker| carried.run(worker)) },
     }
 }

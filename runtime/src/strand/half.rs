@@ -1,14 +1,16 @@
 //! Joins of strands: the first half runs on, and the second carries the path of the fork to whoever takes it.
 //!
 //! The job in the join's frame is the same as of any join. But it is given another kind, which lies in the same frame, and has whoever
-//! takes the job run it as a strand of its own. So a metered join has no code that depends on what is joined.
+//! takes the job run it as a strand of its own. So all but a little of a metered join (`join_metered`) does not depend on what is joined.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::Aside;
+use crate::fork::Waiting;
 use crate::job::{self, Job, Kind};
+use crate::latch::Flag;
 use crate::meter::{Meeting, Path, Region};
 use crate::worker::Worker;
 
@@ -106,11 +108,17 @@ impl Worker {
         running.go_on(half.first.get().meet(second), now);
     }
 
-    /// Waits by `recover` for the second half, which others may have, or gets it back: if it says so.
+    /// Waits for the second half, which others may have, or gets it back. Says whether it did that.
     #[cold]
-    pub(crate) fn waits_for_half(&self, half: &Half<'_>, recover: impl FnOnce() -> bool) -> bool {
+    #[inline(never)]
+    pub(crate) fn waits_for_half(
+        &self,
+        half: &Half<'_>,
+        recover: (NonNull<Job>, &Flag),
+        how: (i64, Option<Waiting>),
+    ) -> bool {
         let aside = self.put_aside().expect("a half is one of a strand");
-        let is_back = recover();
+        let is_back = self.recover_as(recover, how);
         let first = half.first.get();
         let met = || half.end.latest().map_or(first, |second| first.meet(second));
         self.take_up(Aside { path: if is_back { half.from } else { met() }, ..aside });

@@ -28,6 +28,7 @@ pub(crate) struct Aside<'w> {
     region: &'w Arc<Region>,
     half: *const Half<'w>,
     path: Path,
+    is_counted: bool,
 }
 
 impl Worker {
@@ -69,9 +70,12 @@ impl Worker {
         self.divert();
     }
 
+    /// A strand ends, or waits: however long the rest takes, the longest path is no shorter than what it has come to.
     fn ends_strand(&self, region: &Arc<Region>) -> Path {
         self.divert_no_more();
-        self.running().end(region, self.seat_index())
+        let path = self.running().end(region, self.seat_index());
+        region.ends(path);
+        path
     }
 
     /// Puts the strand aside that it runs, if it does.
@@ -84,14 +88,15 @@ impl Worker {
     fn put_aside_of<'w>(&self, region: &'w Arc<Region>) -> Aside<'w> {
         // What that makes ready comes after the strand.
         self.payer().pay();
-        let half = self.running().half().cast();
-        Aside { region, half, path: self.ends_strand(region) }
+        let (half, is_counted) = (self.running().half().cast(), self.running().is_counted().get());
+        Aside { region, half, path: self.ends_strand(region), is_counted }
     }
 
     /// Goes on with it.
     #[cold]
-    pub(crate) fn take_up(&self, Aside { region, half, path }: Aside<'_>) {
+    pub(crate) fn take_up(&self, Aside { region, half, path, is_counted }: Aside<'_>) {
         self.begins_strand(region, half, path);
+        self.running().is_counted().set(is_counted);
     }
 
     /// Runs `what`, which may run anything and does not unwind, while the strand waits. Its path does not grow meanwhile.
@@ -105,8 +110,8 @@ impl Worker {
         result
     }
 
-    /// A task has come to its end, if it is the strand that this worker runs, and there may be nobody who waits for it. To be said before
-    /// anybody may learn of it. Returns the path.
+    /// What the strand that this worker runs has done is in the account of its region from now on, and so is the path that it has come to,
+    /// which is returned.
     fn settles(&self, region: &Arc<Region>) -> Path {
         let now = self.running().now();
         self.running().settle(region, self.seat_index(), now);
@@ -115,17 +120,38 @@ impl Worker {
         path
     }
 
+    /// The same, if it is one of that region, or of one inside of it.
+    pub(crate) fn settles_in(&self, region: &Region) {
+        if let Some(its) = self.region().filter(|its| its.is_one_with(region)) {
+            self.settles(its);
+        }
+    }
+
+    /// A task has come to its end, if it is the strand that this worker runs. To be said before anybody may learn of it. Returns the path.
+    fn task_ends(&self, region: &Arc<Region>) -> Path {
+        let path = self.settles(region);
+        self.is_over(region);
+        path
+    }
+
+    /// The region counts it no more.
+    fn is_over(&self, region: &Region) {
+        if self.running().is_counted().replace(false) {
+            region.has_ended(self.seat_index());
+        }
+    }
+
     /// A detached task has come to its end. To be said before anybody may learn of it.
     pub(crate) fn arrives(&self) {
         if let Some(region) = self.region() {
-            self.settles(region);
+            self.task_ends(region);
         }
     }
 
     /// A task ends for which others wait at that meeting. To be said before they may learn of it.
     pub(crate) fn arrives_at(&self, meeting: &Meeting) {
         if let Some(region) = self.region() {
-            meeting.arrive(self.settles(region).along(region.burden()));
+            meeting.arrive(self.task_ends(region).along(region.burden()));
         }
     }
 
@@ -156,8 +182,8 @@ impl Worker {
             None => Region::new(clock, seats),
             Some((outer, from)) => Region::within(outer, from, seats),
         });
+        region.runs_in(self.shared().address());
         let (result, path) = self.as_strand(&region, region.from(), || task(self));
-        region.ends(path);
         if self.is_metered() {
             // Not at the region's end: what it has spawned may go on longer, and was not waited for.
             self.running().go_on(path, self.running().now());

@@ -39,6 +39,11 @@ impl Rendezvous {
         }
     }
 
+    /// One of these tasks waits for something, or did not have to, in a way that carries no path.
+    pub(crate) fn has_uncarried(&self) {
+        self.region.has_uncarried();
+    }
+
     /// Where those have come to that have ended.
     pub(crate) fn meeting(&self) -> &Meeting {
         &self.meeting

@@ -153,7 +153,10 @@ impl<T> Task<T> {
                 // does nothing else with it. If it is not left there, it is only dropped.
                 let waker = unsafe { waker_of(&latch) };
                 if self.leave_waker(|_| waker).is_ok() {
-                    latch.wait(current);
+                    match current {
+                        Some(worker) => worker.while_aside(|| latch.wait(current)),
+                        None => latch.wait(current),
+                    }
                 }
             });
         }

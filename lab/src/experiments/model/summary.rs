@@ -49,9 +49,15 @@ pub struct Point {
 pub const TARGET: (f64, f64) = (1.05, 2.0);
 
 impl InputSummary {
-    /// T1/T∞.
+    /// T1/T∞, both as the meter has them: what metering costs is in both.
     pub fn parallelism(&self) -> f64 {
-        self.work / self.critical_path
+        self.metered * self.work / self.critical_path
+    }
+
+    /// The points that say anything of the model: not that of one worker, whose utilization is 1 by definition; and none if a part of the critical path
+    /// may be missing.
+    pub fn telling(&self) -> impl Iterator<Item = Point> {
+        self.points.iter().copied().filter(move |point| self.is_whole && point.workers > 1)
     }
 }
 
@@ -62,9 +68,10 @@ impl Summary {
         let inputs: Vec<InputSummary> = record.plan.inputs.iter().filter_map(of_input).collect();
         let fit_of = |is_wanted: fn(&str) -> bool| {
             let wanted = inputs.iter().filter(|input| is_wanted(&input.app));
-            let points = wanted.flat_map(|input| &input.points);
-            let points: Vec<fit::At> =
-                points.map(|point| (point.normalized, point.utilization)).collect();
+            let at = |point: Point| (point.normalized, point.utilization);
+            let of_input = |input: &InputSummary| input.telling().map(at).collect();
+            let points: Vec<Vec<fit::At>> =
+                wanted.map(of_input).filter(|points: &Vec<_>| !points.is_empty()).collect();
             fit::fit(&points)
         };
         let fits = [
@@ -75,10 +82,11 @@ impl Summary {
         Summary { capacity: record.machine.capacity(), inputs, fits }
     }
 
-    /// The points that lie under the curve of [`TARGET`], and all.
+    /// The points that lie under the curve of [`TARGET`], and all that tell anything.
     pub fn under_target(&self) -> (Vec<(&InputSummary, Point)>, usize) {
-        let all =
-            || self.inputs.iter().flat_map(|input| input.points.iter().map(move |&p| (input, p)));
+        let all = || {
+            self.inputs.iter().flat_map(|input| input.telling().map(move |point| (input, point)))
+        };
         let is_under = |point: &Point| {
             point.utilization < fit::utilization(TARGET.0, TARGET.1, point.normalized)
         };
@@ -97,11 +105,12 @@ fn summarize(record: &Record, app: &str, size: &str) -> Option<InputSummary> {
         median(samples().filter_map(|sample| sample.metered.as_ref().map(of)).collect())
     };
     let (work, critical_path) = (time(1)?, metered(|metered| metered.critical_path)?);
+    let metered_work = metered(|metered| metered.work)?;
     let point = |&workers: &usize| {
         let processors = record.machine.granted(workers);
         Some(Point {
             workers,
-            normalized: workers as f64 * critical_path / work,
+            normalized: workers as f64 * critical_path / metered_work,
             utilization: work / (processors * time(workers)?),
         })
     };
@@ -110,7 +119,7 @@ fn summarize(record: &Record, app: &str, size: &str) -> Option<InputSummary> {
         size: size.to_owned(),
         work,
         critical_path,
-        metered: metered(|metered| metered.work)? / work,
+        metered: metered_work / work,
         is_whole: samples().all(|sample| sample.metered.is_none_or(|m| m.uncarried == 0)),
         points: record.plan.workers.iter().filter_map(point).collect(),
     })

@@ -25,7 +25,7 @@ pub fn text(record: &Record, summary: &Summary) -> String {
     }
     let _ = writeln!(
         text,
-        "utilization T1/(PA TP), medians; PA = min(P, {}); times in seconds; T∞ metered on one worker\n",
+        "utilization T1/(PA TP), medians; PA = min(P, {}), as if nobody else used the machine; times in seconds; T∞, and the T1 of T1/T∞, metered on one worker\n",
         summary.capacity
     );
     let _ = write!(text, "{:<22}{:>10}{:>11}{:>9}  P =", "input", "T1", "T∞", "T1/T∞");
@@ -63,21 +63,43 @@ pub fn constants(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, fit) in &summary.fits {
         lines.push(match fit {
-            Some(fit) => format!(
-                "{name}: c1 = {:.3} ± {:.3}, c∞ = {:.2} ± {:.2} (95%), mean error {:.0}%, {} points",
-                fit.c1.0,
-                fit.c1.1,
-                fit.c_inf.0,
-                fit.c_inf.1,
-                100.0 * fit.mean_error,
-                fit.points
-            ),
+            Some(fit) => {
+                let (of_c1, of_c_inf) = match fit.margins {
+                    Some((c1, c_inf)) => (format!(" ± {c1:.3}"), format!(" ± {c_inf:.2} (95%)")),
+                    None => (String::new(), String::new()),
+                };
+                format!(
+                    "{name}: c1 = {:.3}{of_c1}, c∞ = {:.2}{of_c_inf}, mean error {:.0}%, {} points",
+                    fit.c1,
+                    fit.c_inf,
+                    100.0 * fit.mean_error,
+                    fit.points
+                )
+            }
             None => format!("{name}: too few points for constants"),
         });
     }
     let (under, all) = summary.under_target();
     let (c1, c_inf) = TARGET;
     lines.push(format!("{} of {all} points lie under the curve of ({c1}, {c_inf})", under.len()));
+    for input in &summary.inputs {
+        let its = under.iter().filter(|(other, _)| std::ptr::eq(*other, input));
+        let workers: Vec<String> = its.map(|(_, point)| point.workers.to_string()).collect();
+        if !workers.is_empty() {
+            lines.push(format!(
+                "under it: {} {} with P = {}",
+                input.app,
+                input.size,
+                workers.join(", ")
+            ));
+        }
+    }
+    for input in summary.inputs.iter().filter(|input| !input.is_whole) {
+        lines.push(format!(
+            "left out, since the meter does not follow all of its waits: {} {}",
+            input.app, input.size
+        ));
+    }
     if let Some((input, point)) = under.iter().min_by(|a, b| {
         let depth =
             |point: &super::summary::Point| point.utilization * (c1 + c_inf * point.normalized);

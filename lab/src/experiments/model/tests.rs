@@ -24,9 +24,10 @@ fn record() -> Record {
             let (app, size) = (app.to_owned(), size.to_owned());
             samples.push(Sample { app, size, workers, repeat, seconds, metered });
         };
+        // Metering makes both longer.
         let metered = Metered {
             work: 1.1 * work,
-            critical_path: path,
+            critical_path: 1.1 * path,
             burdened_critical_path: path,
             forks: 3,
             uncarried: 0,
@@ -46,18 +47,22 @@ fn record() -> Record {
 fn points_are_those_of_the_papers() {
     let summary = Summary::of(&record());
     let [knary, msort] = &summary.inputs[..] else { panic!("two inputs") };
-    assert_eq!((knary.work, knary.critical_path, knary.parallelism()), (8.0, 1.0, 8.0));
+    assert_eq!((knary.work, knary.critical_path), (8.0, 1.1));
     assert!((knary.metered - 1.1).abs() < 1e-12 && knary.is_whole);
     let [one, two, four] = &knary.points[..] else { panic!("three points") };
-    assert_eq!((one.workers, one.normalized, one.utilization), (1, 0.125, 1.0));
-    assert_eq!((two.normalized, two.utilization), (0.25, 8.0 / 12.0));
-    assert_eq!((four.normalized, four.utilization), (0.5, 8.0 / 16.0));
-    assert_eq!(msort.parallelism(), 400.0);
+    assert_eq!((one.workers, one.utilization), (1, 1.0));
+    // What metering costs is in the work as well as in the critical path.
+    for (point, workers) in [(one, 1.0), (two, 2.0), (four, 4.0)] {
+        assert!((point.normalized - workers / 8.8 * 1.1).abs() < 1e-12, "{point:?}");
+    }
+    assert_eq!((two.utilization, four.utilization), (8.0 / 12.0, 8.0 / 16.0));
+    assert!((knary.parallelism() - 8.0).abs() < 1e-9 && (msort.parallelism() - 400.0).abs() < 1e-6);
     let (under, all) = summary.under_target();
-    assert_eq!((under.len(), all), (0, 6));
+    assert_eq!((under.len(), all), (0, 4), "that of one worker is none");
     let (_, fit) = summary.fits[2];
     let fit = fit.unwrap();
-    assert!(fit.points == 6 && (0.9..1.1).contains(&fit.c1.0), "{fit:?}");
+    assert!(fit.points == 4 && (fit.c1 - 1.0).abs() < 1e-9, "{fit:?}");
+    assert!((fit.c_inf - 2.0).abs() < 1e-9 && fit.margins.is_none(), "{fit:?}");
 }
 
 #[test]
@@ -69,9 +74,26 @@ fn what_is_under_the_target_is_named() {
     let summary = Summary::of(&record);
     assert_eq!(summary.under_target().0.len(), 2);
     let text = table::text(&record, &summary);
-    assert!(text.contains("2 of 6 points lie under the curve of (1.05, 2)"), "{text}");
-    assert!(text.contains("the farthest is") && text.contains("with P = 4"), "{text}");
-    assert!(text.contains("knary: c1 = ") && text.contains("±"), "{text}");
+    assert!(text.contains("2 of 4 points lie under the curve of (1.05, 2)"), "{text}");
+    assert!(text.contains("under it: knary 4,4,1 with P = 4"), "{text}");
+    assert!(text.contains("under it: msort 3000 with P = 4"), "{text}");
+    assert!(text.contains("the farthest is") && text.contains("all: c1 = "), "{text}");
+}
+
+/// A critical path of which a part may be missing says nothing of the model.
+#[test]
+fn what_the_meter_does_not_follow_is_left_out() {
+    let mut record = record();
+    for sample in record.samples.iter_mut().filter(|sample| sample.app == "msort") {
+        if let Some(metered) = &mut sample.metered {
+            metered.uncarried = 1;
+        }
+    }
+    let summary = Summary::of(&record);
+    assert_eq!(summary.under_target().1, 2);
+    let text = table::text(&record, &summary);
+    assert!(text.contains("left out") && text.contains("msort 3000\n"), "{text}");
+    assert!(text.contains("all: too few points"), "{text}");
 }
 
 #[test]

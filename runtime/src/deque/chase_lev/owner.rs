@@ -263,7 +263,7 @@ impl<T> ChaseLevOwner<T> {
         for index in indices {
             let other = self.item(index).and_then(&other).map_or(ptr::null_mut(), NonNull::as_ptr);
             // Relaxed: there is no thief.
-            self.slot(index).store(other, Ordering::Relaxed);
+            self.truth.slot(index).store(other, Ordering::Relaxed);
         }
     }
 
