@@ -104,7 +104,7 @@ mod tests {
     /// However many points an input has, it is one input: what differs from one to the next is in the margins, and points do not narrow them.
     #[test]
     fn margins_are_those_of_inputs() {
-        let off = |n: usize| if n % 2 == 0 { 1.02 } else { 0.98 };
+        let off = |n: usize| if n.is_multiple_of(2) { 1.02 } else { 0.98 };
         let inputs = inputs(20, |n| (off(n), 2.0 * off(n)));
         let fitted = fit(&inputs).unwrap();
         assert!((fitted.mean_error - 0.02).abs() < 0.005, "{fitted:?}");

@@ -80,7 +80,7 @@ fn a_thread_uses_two_pools_by_turns() {
     let pools = [(); 2].map(|()| metered_pool(1));
     for _ in 0..100 {
         pools[0].run(|_| spend(1));
-        pools[1].in_place_scope(|scope| scope.spawn(|_| spend(2)));
+        pools[1].run(|_| spend(2));
     }
     for (pool, ticks) in pools.iter().zip([100, 200]) {
         let figures = pool.figures();
