@@ -1,5 +1,9 @@
 //! The command line: what it accepts, and one line for what it does not.
 
+mod once;
+
+pub use once::{ChannelsOnce, ForkjoinOnce, IntervalsOnce, ScatterOnce, WaitOnce};
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -73,6 +77,11 @@ pub enum Command {
     /// Measure one of these networks once, in this process
     #[command(hide = true)]
     ScatterOnce(ScatterOnce),
+    /// Measure what it is worth to keep work where its data is: tasks placed best, worst, by chance and not at all
+    Locality(Locality),
+    /// Measure one of these once, in this process
+    #[command(hide = true)]
+    LocalityOnce(LocalityOnce),
     /// Make the page of an experiment again from its record
     Report(Report),
     /// Nothing was asked for that needs doing: help or the version has been printed
@@ -172,25 +181,16 @@ pub struct Cycler {
     pub calibrate: bool,
 }
 
-/// `locksley cliff`
+/// What every experiment takes.
 #[derive(Debug, Args)]
-pub struct Cliff {
-    /// At most a minute: fewer worker counts, smaller inputs, as few repetitions as fit
+pub struct Course {
+    /// At most a minute: a part of it, which it names
     #[arg(long)]
     pub quick: bool,
-    /// Only these applications; or all, those of the other papers too [default: Hood's, and rounds]
-    #[arg(long, value_name = "APP,..", value_delimiter = ',')]
-    pub apps: Vec<String>,
-    /// Compare these runtimes [default: static, locksley, locksley-awake, rayon]
-    #[arg(long, value_name = "R,..", value_delimiter = ',')]
-    pub runtimes: Vec<String>,
-    /// With these numbers of workers, and with 1 [default: 1 to 32]
-    #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = workers)]
-    pub workers: Vec<usize>,
-    /// Where the figures and the machine are written [default: cliff.json in the output folder]
+    /// Where the figures and the machine are written [default: EXPERIMENT.json in the output folder]
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// The folder for the page [default: out/cliff, or out/cliff-quick]
+    /// The folder for the page [default: out/EXPERIMENT, or out/EXPERIMENT-quick]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// What all random input follows from
@@ -201,12 +201,26 @@ pub struct Cliff {
     pub fresh: bool,
 }
 
+/// `locksley cliff`
+#[derive(Debug, Args)]
+pub struct Cliff {
+    /// Only these applications; or all, those of the other papers too [default: Hood's, and rounds]
+    #[arg(long, value_name = "APP,..", value_delimiter = ',')]
+    pub apps: Vec<String>,
+    /// Compare these runtimes [default: static, locksley, locksley-awake, rayon]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    pub runtimes: Vec<String>,
+    /// With these numbers of workers, and with 1 [default: 1 to 32]
+    #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = workers)]
+    pub workers: Vec<usize>,
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
+}
+
 /// `locksley forkjoin`
 #[derive(Debug, Args)]
 pub struct Forkjoin {
-    /// At most a minute: smaller inputs, as few repetitions as fit
-    #[arg(long)]
-    pub quick: bool,
     /// Only these runtimes [default: all that are there]
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     pub runtimes: Vec<String>,
@@ -225,83 +239,30 @@ pub struct Forkjoin {
     /// Count instructions also in a quick run; this takes valgrind, and half a minute
     #[arg(long)]
     pub instructions: bool,
-    /// Where the figures and the machine are written [default: forkjoin.json in the output folder]
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// The folder for the page [default: out/forkjoin, or out/forkjoin-quick]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// What all random input follows from
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-    /// Measure again what an earlier run with these parameters has measured
-    #[arg(long)]
-    pub fresh: bool,
-}
-
-/// `locksley forkjoin-once`
-#[derive(Debug, Args)]
-pub struct ForkjoinOnce {
-    /// The runtime
-    #[arg(long, value_name = "R")]
-    pub runtime: String,
-    /// fib, tree or stuck
-    pub kind: String,
-    /// n, the tree's levels, or how the owner is stuck
-    pub size: String,
-    /// The number of workers
-    #[arg(value_parser = workers)]
-    pub workers: usize,
-    /// What the tree's values follow from
-    pub seed: u64,
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
 }
 
 /// `locksley alternatives`
 #[derive(Debug, Args)]
 pub struct Alternatives {
-    /// At most a minute: fewer applications and worker counts, smaller inputs, as few repetitions as fit
-    #[arg(long)]
-    pub quick: bool,
-    /// Where the figures and the machine are written [default: alternatives.json in the output folder]
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// The folder for the page [default: out/alternatives, or out/alternatives-quick]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// What all random input follows from
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-    /// Measure again what an earlier run with these parameters has measured
-    #[arg(long)]
-    pub fresh: bool,
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
 }
 
 /// `locksley model`
 #[derive(Debug, Args)]
 pub struct Model {
-    /// At most a minute: fewer and smaller inputs, fewer worker counts, as few repetitions as fit
-    #[arg(long)]
-    pub quick: bool,
-    /// Where the figures and the machine are written [default: model.json in the output folder]
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// The folder for the page [default: out/model, or out/model-quick]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// What all random input follows from
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-    /// Measure again what an earlier run with these parameters has measured
-    #[arg(long)]
-    pub fresh: bool,
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
 }
 
 /// `locksley corun`
 #[derive(Debug, Args)]
 pub struct Corun {
-    /// At most a minute: fewer pairs and runtimes, less time for each, as few repetitions as fit
-    #[arg(long)]
-    pub quick: bool,
     /// Only these pairs, such as par+loop or clip+mm; or parts: targets, solo, assists, others, applications [default: all]
     #[arg(long, value_name = "PAIR,..", value_delimiter = ',')]
     pub pairs: Vec<String>,
@@ -318,26 +279,14 @@ pub struct Corun {
     /// The folder with the programs of other runtimes, which peers/build makes
     #[arg(long, value_name = "DIR", default_value = "peers/bin")]
     pub peers: PathBuf,
-    /// Where the figures and the machine are written [default: corun.json in the output folder]
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// The folder for the page [default: out/corun, or out/corun-quick]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// What all random input follows from
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-    /// Measure again what an earlier run with these parameters has measured
-    #[arg(long)]
-    pub fresh: bool,
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
 }
 
 /// `locksley rayon`
 #[derive(Debug, Args)]
 pub struct Rayon {
-    /// At most a minute: fewer workloads, less time for each, as few repetitions as fit
-    #[arg(long)]
-    pub quick: bool,
     /// Only these workloads [default: all; four if quick]
     #[arg(long, value_name = "W,..", value_delimiter = ',')]
     pub workloads: Vec<String>,
@@ -356,18 +305,9 @@ pub struct Rayon {
     /// The folder with the two programs, as they are [default: rayon-core/workloads/bin, where they are built first]
     #[arg(long, value_name = "DIR")]
     pub programs: Option<PathBuf>,
-    /// Where the figures and the machine are written [default: rayon.json in the output folder]
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// The folder for the page [default: out/rayon, or out/rayon-quick]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// What all random input follows from
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-    /// Measure again what an earlier run with these parameters has measured
-    #[arg(long)]
-    pub fresh: bool,
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
 }
 
 /// `locksley repeat`
@@ -393,27 +333,15 @@ pub struct Repeat {
 /// `locksley neighbour`
 #[derive(Debug, Args)]
 pub struct Neighbour {
-    /// At most a minute: fewer shapes, shorter measurements, fewer repetitions
-    #[arg(long)]
-    pub quick: bool,
     /// Only beside these runtimes [default: locksley, rayon, locksley-awake, static]
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     pub runtimes: Vec<String>,
     /// How long one measurement takes, in seconds [default: 10, or 1 if quick]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub secs: Option<std::time::Duration>,
-    /// Where the figures and the machine are written [default: neighbour.json in the output folder]
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// The folder for the page [default: out/neighbour, or out/neighbour-quick]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// What the deadlines follow from
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-    /// Measure again what an earlier run with these parameters has measured
-    #[arg(long)]
-    pub fresh: bool,
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
 }
 
 /// `locksley sleeper`
@@ -439,9 +367,6 @@ pub struct Sleeper {
 /// `locksley wait`
 #[derive(Debug, Args)]
 pub struct Wait {
-    /// At most a minute: fewer tasks in each measurement, as few repetitions as fit
-    #[arg(long)]
-    pub quick: bool,
     /// Only these runtimes [default: locksley, locksley-cur, tokio-current, tokio, smol]
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     pub runtimes: Vec<String>,
@@ -451,79 +376,28 @@ pub struct Wait {
     /// How often each is measured, if the time suffices [default: 11, or 7 if quick]
     #[arg(long, value_name = "K")]
     pub repeats: Option<usize>,
-    /// Where the figures and the machine are written [default: wait.json in the output folder]
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// The folder for the page [default: out/wait, or out/wait-quick]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// What the tasks' values follow from
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-    /// Measure again what an earlier run with these parameters has measured
-    #[arg(long)]
-    pub fresh: bool,
-}
-
-/// `locksley wait-once`
-#[derive(Debug, Args)]
-pub struct WaitOnce {
-    /// The runtime
-    #[arg(long, value_name = "R")]
-    pub runtime: String,
-    /// spawn, ping-pong, waiting or fork
-    pub kind: String,
-    /// The number of workers
-    #[arg(value_parser = workers)]
-    pub workers: usize,
-    /// How many tasks, round trips, or threads (NxROUNDS: again and again)
-    pub size: String,
-    /// What the tasks' values follow from
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
 }
 
 /// `locksley intervals`
 #[derive(Debug, Args)]
 pub struct Intervals {
-    /// At most a minute: smaller inputs, fewer worker counts, as few repetitions as fit
-    #[arg(long)]
-    pub quick: bool,
     /// How often each is measured, if the time suffices [default: 9, or 5 if quick]
     #[arg(long, value_name = "K")]
     pub repeats: Option<usize>,
     /// The folder with the programs of other runtimes, which peers/build makes
     #[arg(long, value_name = "DIR", default_value = "peers/bin")]
     pub peers: PathBuf,
-    /// Where the figures and the machine are written [default: intervals.json in the output folder]
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// The folder for the page [default: out/intervals, or out/intervals-quick]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// What all random input follows from
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-    /// Measure again what an earlier run with these parameters has measured
-    #[arg(long)]
-    pub fresh: bool,
-}
-
-/// `locksley intervals-once`
-#[derive(Debug, Args)]
-pub struct IntervalsOnce {
-    /// chain: the time of intervals; graph: their memory
-    pub cost: String,
-    /// How many intervals
-    pub size: String,
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
 }
 
 /// `locksley channels`
 #[derive(Debug, Args)]
 pub struct Channels {
-    /// At most a minute: fewer messages in each measurement, as few repetitions as fit
-    #[arg(long)]
-    pub quick: bool,
     /// Only these runtimes [default: locksley, locksley-cur, tokio-current, tokio, and go if it is there]
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     pub runtimes: Vec<String>,
@@ -536,44 +410,14 @@ pub struct Channels {
     /// How often each is measured, if the time suffices [default: 11, or 7 if quick]
     #[arg(long, value_name = "K")]
     pub repeats: Option<usize>,
-    /// Where the figures and the machine are written [default: channels.json in the output folder]
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// The folder for the page [default: out/channels, or out/channels-quick]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// What messages follow from
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-    /// Measure again what an earlier run with these parameters has measured
-    #[arg(long)]
-    pub fresh: bool,
-}
-
-/// `locksley channels-once`
-#[derive(Debug, Args)]
-pub struct ChannelsOnce {
-    /// The runtime
-    #[arg(long, value_name = "R")]
-    pub runtime: String,
-    /// stream, ring, pipeline, fan-out, fan-in or idle
-    pub kind: String,
-    /// How many messages or idle processes (PROCESSESxN: turns of a ring, messages through a pipeline)
-    pub size: String,
-    /// The number of workers
-    #[arg(value_parser = workers)]
-    pub workers: usize,
-    /// What messages follow from
-    #[arg(default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
 }
 
 /// `locksley scatter`
 #[derive(Debug, Args)]
 pub struct Scatter {
-    /// At most a minute: a part of the networks, and a tenth of the rounds
-    #[arg(long)]
-    pub quick: bool,
     /// Only these experiments: 1 to 4 as the study has them, and utilization [default: all]
     #[arg(long, value_name = "E,..", value_delimiter = ',')]
     pub experiments: Vec<String>,
@@ -583,13 +427,33 @@ pub struct Scatter {
     /// How often each is measured, if the time suffices [default: 9]
     #[arg(long, value_name = "K")]
     pub repeats: Option<usize>,
-    /// Where the figures and the machine are written [default: scatter.json in the output folder]
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
+}
+
+/// `locksley locality`
+#[derive(Debug, Args)]
+pub struct Locality {
+    /// At most a minute: smaller inputs, as few repetitions as fit
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these: stress, sort, multiply, apps [default: all, or all but apps if quick]
+    #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
+    pub kinds: Vec<String>,
+    /// Only these placements: best, worst, random, mailboxes, shared-deques, ignorant, undivided [default: all]
+    #[arg(long, value_name = "P,..", value_delimiter = ',')]
+    pub placements: Vec<String>,
+    /// How often each is measured, if the time suffices [default: 21, or 7 if quick]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// Where the figures and the machine are written [default: locality.json in the output folder]
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// The folder for the page [default: out/scatter, or out/scatter-quick]
+    /// The folder for the page [default: out/locality, or out/locality-quick]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// What messages follow from
+    /// What all random input follows from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
     /// Measure again what an earlier run with these parameters has measured
@@ -597,19 +461,21 @@ pub struct Scatter {
     pub fresh: bool,
 }
 
-/// `locksley scatter-once`
+/// `locksley locality-once`
 #[derive(Debug, Args)]
-pub struct ScatterOnce {
-    /// The runtime
-    #[arg(long, value_name = "R")]
-    pub runtime: String,
-    /// The network: PROCESSESxROUNDSxNANOSECONDS, the last for each message
-    pub size: String,
+pub struct LocalityOnce {
+    /// Where tasks are put
+    #[arg(long, value_name = "P")]
+    pub placement: String,
+    /// stress, sort or multiply
+    pub kind: String,
     /// The number of workers
     #[arg(value_parser = workers)]
     pub workers: usize,
-    /// What messages follow from
-    #[arg(default_value_t = DEFAULT_SEED)]
+    /// Bytes of an array, integers, or rows of a matrix
+    pub size: String,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
 }
 

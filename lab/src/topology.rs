@@ -1,7 +1,7 @@
 //! What this machine's processors have in common, as `locksley machine --json` says it.
 
 use locksley::os::Processors;
-use locksley::places::{Places, ProcessorSet, Region, Topology, Tree};
+use locksley::places::{Kind, Places, ProcessorSet, Region, Topology, Tree};
 use serde::Serialize;
 
 /// The machine's topology, and the places that a program has on it. Sets of processors are in the kernel's list format:
@@ -64,6 +64,14 @@ pub fn allowed() -> ProcessorSet {
     Processors::allowed().ids().iter().copied().collect()
 }
 
+/// The places that a pool finds; or where that is one place, those of private caches, the largest first. `None` if there are none either.
+pub fn several_places(machine: &Topology, allowed: &ProcessorSet) -> Option<Places> {
+    let by_level = |kind| Places::by_level(machine, allowed, kind).ok();
+    let private = [Kind::L3, Kind::L2, Kind::L1D].into_iter().filter_map(by_level);
+    let found = [Places::found(machine, allowed)].into_iter();
+    found.chain(private).find(|places| places.count() > 1)
+}
+
 impl Shape {
     /// The shape of `machine` for a program that may use the `allowed` processors.
     pub fn of(machine: &Topology, allowed: &ProcessorSet) -> Self {
@@ -106,7 +114,6 @@ impl From<&Region> for Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use locksley::places::Kind;
     use serde_json::json;
 
     #[test]

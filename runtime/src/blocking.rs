@@ -1,5 +1,6 @@
 //! Code that blocks its thread: while it does, somebody stands in for the worker.
 
+use crate::kahn::ForeignWait;
 use crate::latch::Flag;
 use crate::strand::Aside;
 use crate::worker::Worker;
@@ -91,6 +92,7 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn blocking<R>(&self, call: impl FnOnce() -> R) -> R {
+        let _foreign = ForeignWait::begin(self);
         let is_elsewhere = self.seat().is_elsewhere();
         if !self.goes_away(is_elsewhere) {
             return call();
@@ -115,7 +117,10 @@ impl Worker {
 
     /// This one, a stand-in that nobody wants, goes on with its stacks that waited and are ready: nobody else can.
     pub(crate) fn resume_all(&self) {
-        while self.resume_one() {}
+        while self.resume_one() {
+            // There may always be one that is ready.
+            self.doubts().executed();
+        }
         self.steps_down();
     }
 }

@@ -29,7 +29,8 @@
 //! A [`computation`] of such tasks ends, or says which of them wait for each other.
 //! [`kahn`] joins processes by channels to networks, whose results do not depend on the schedule.
 //! [`intervals`] are tasks that edges order, and that hold locks.
-//! [`places`] says which processors are near to each other. [`held`] says where a lock is held across a join.
+//! [`places`] says which processors are near to each other; workers belong to places, and tasks may name one ([`Pool::spawn_near`]).
+//! [`held`] says where a lock is held across a join.
 //!
 //! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
 
@@ -84,5 +85,5 @@ pub use fiber::block_on;
 pub use fork::{
     CancellableScope, Scope, Waiting, in_place_scope, join, scope, scope_until, spawn, spawn_fifo,
 };
-pub use pool::{Affinity, BuildError, Pool, PoolBuilder, SizeError, WorkerThread};
+pub use pool::{Affinity, BuildError, Pool, PoolBuilder, SizeError, Unplaced, WorkerThread};
 pub use worker::Worker;

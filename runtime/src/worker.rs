@@ -18,7 +18,7 @@ use crate::kahn::{Doubts, Payer};
 use crate::latch::Flag;
 use crate::meter::{Counters, Running};
 use crate::os;
-use crate::pool::{Pool, Seat, Shared};
+use crate::pool::{Pool, Quarter, Seat, Shared};
 use crate::sleep::{Sleep, Summons};
 use crate::strand::Half;
 use crate::unwind::AbortOnUnwind;
@@ -73,7 +73,7 @@ pub struct Worker {
     running: Running<Half<'static>>,
     hunt: RefCell<Hunt>,
     mail: Reader<Job>,
-    /// How many times it has polled a task.
+    /// How many times it has polled a task, or found something that was sent to its place.
     polls: Cell<u32>,
     /// What its tasks know it by: its own index, or that of the worker that it stands in for.
     number: Cell<usize>,
@@ -123,11 +123,12 @@ impl Worker {
         data: Box<dyn Any>,
     ) -> Self {
         let hunt = RefCell::new(Hunt::new(number, index, &shared));
+        let summons = shared.summons_of(number);
         Self {
             deque: ends.owner,
             index,
             shared,
-            summons: Summons::default(),
+            summons,
             running: Running::nothing(),
             hunt,
             mail: ends.mail,
@@ -293,14 +294,13 @@ impl Worker {
     fn next(&self, done: &Flag) -> Option<Found> {
         if self.has_ready_stack() {
             if self.is_others_turn() {
-                let found = self.take_local();
-                return found.or_else(|| self.receive_from(self.shared.inbox()));
+                return self.take_what_waits_here();
             }
             self.resume_one();
             self.doubts.executed();
             return None;
         }
-        let found = self.take_own().or_else(|| self.take_addressed());
+        let found = self.take_own().or_else(|| self.take_addressed_in_turn());
         found.or_else(|| self.hunt(done))
     }
 
@@ -387,11 +387,12 @@ impl Worker {
         self.payer.pay();
         // What it comes upon has its own path, and so has what a look at networks makes ready.
         self.while_aside(|| {
-            self.resume_one() || {
-                let look = || self.hunt.borrow_mut().look_once(self);
-                let found = self.take_local().or_else(look);
-                self.execute_if_any(found)
+            if self.resume_one() {
+                self.doubts.executed();
+                return true;
             }
+            let found = self.take_local().or_else(|| self.hunt.borrow_mut().look_once(self));
+            self.execute_if_any(found)
         })
     }
 
@@ -418,7 +419,16 @@ impl Worker {
             return self.run_in_a_child();
         }
         self.payer.pay();
-        self.while_aside(|| self.resume_one() || self.execute_if_any(self.take_local()))
+        self.while_aside(|| {
+            if self.resume_one() {
+                self.doubts.executed();
+                return true;
+            }
+            // Whoever does this again and again may never hunt.
+            let made_ready = || self.doubts.settle().then(|| self.take_own()).flatten();
+            let found = self.take_local().or_else(made_ready);
+            self.execute_if_any(found)
+        })
     }
 
     #[cold]
@@ -431,6 +441,7 @@ impl Worker {
         let is_any = found.is_some();
         if let Some(found) = found {
             self.execute(found);
+            self.doubts.executed();
         }
         self.settle_as_guest();
         abort.disarm();
@@ -651,10 +662,50 @@ impl Worker {
         found.or_else(|| self.receive_from(self.seat().inbox()))
     }
 
-    /// A ready task that was sent to this worker, if one is seen at a glance.
+    /// The same, or what was sent to its place, or to the pool.
+    pub(crate) fn take_what_waits_here(&self) -> Option<Found> {
+        let found = self.take_local().or_else(|| self.take_addressed_in_turn());
+        let found = found.or_else(|| self.receive_from(self.quarter()?.inbox()));
+        found.or_else(|| self.receive_from(self.shared.inbox()))
+    }
+
+    /// A ready task that was sent to this worker, or to its place, if one is seen at a glance.
     pub(crate) fn take_addressed(&self) -> Option<Found> {
-        let inbox = self.seat().inbox();
-        if inbox.looks_empty() { None } else { self.receive_from(inbox) }
+        let at_a_glance =
+            |inbox: &Inbox<Job>| if inbox.looks_empty() { None } else { self.receive_from(inbox) };
+        let found = at_a_glance(self.seat().inbox());
+        found.or_else(|| at_a_glance(self.quarter()?.inbox()))
+    }
+
+    /// The same; but from time to time something comes first that was sent to all, or to this worker alone. Tasks for places that
+    /// send others would keep it from that for ever.
+    fn take_addressed_in_turn(&self) -> Option<Found> {
+        let inbox = self.quarter().map(Quarter::inbox);
+        let others_first = inbox.is_some_and(|it| !it.looks_empty()) && self.counts_a_poll();
+        let letter = || self.take_mail();
+        let sent = || self.receive_from(self.shared.inbox());
+        let found = others_first.then(|| {
+            let turn = self.polls.get() / LOOK_ELSEWHERE_AFTER;
+            if turn.is_multiple_of(2) { letter().or_else(sent) } else { sent().or_else(letter) }
+        });
+        found.flatten().or_else(|| self.take_addressed())
+    }
+
+    /// What its place has, if the pool has several.
+    #[inline]
+    pub(crate) fn quarter(&self) -> Option<&Quarter> {
+        // The index is not looked at where there is one place.
+        let quarters = self.shared.quarters();
+        if quarters.is_empty() { None } else { Some(&quarters[self.place()]) }
+    }
+
+    /// It has taken a task of another worker.
+    pub(crate) fn has_stolen_from(&self, victim: usize) {
+        self.counters().steals.increment();
+        let place = self.shared.place_of(victim);
+        self.counters()
+            .out_of_place
+            .add(u64::from(place.is_some_and(|place| place != self.place())));
     }
 
     /// A job from this worker's inbox, or from the pool's.
@@ -679,30 +730,38 @@ impl Worker {
     /// To be called after each poll of a task. From time to time the worker then takes up what waits elsewhere, or has waited
     /// longest: tasks that wake each other would keep it from that for ever.
     pub(crate) fn has_polled(&self) {
-        let polls = self.polls.get().wrapping_add(1);
-        self.polls.set(polls);
-        if polls.is_multiple_of(LOOK_ELSEWHERE_AFTER) {
+        if self.counts_a_poll() {
             // What is found there does not come after what was polled.
-            self.while_aside(|| self.look_elsewhere(polls / LOOK_ELSEWHERE_AFTER));
+            self.while_aside(|| self.look_elsewhere(self.polls.get() / LOOK_ELSEWHERE_AFTER));
         }
     }
 
-    /// Takes one job, in turn from its own inbox, the pool's, its mailbox or the old end of its deque, or from the next of these
-    /// where there is one; and makes it the next to be run, or runs it.
+    /// Says whether it is time to look elsewhere.
+    fn counts_a_poll(&self) -> bool {
+        let polls = self.polls.get().wrapping_add(1);
+        self.polls.set(polls);
+        polls.is_multiple_of(LOOK_ELSEWHERE_AFTER)
+    }
+
+    /// Takes one job, in turn from its own inbox, the pool's, its mailbox, the old end of its deque or, if there are several, its place's
+    /// inbox, or from the next of these where there is one; and makes it the next to be run, or runs it.
     #[cold]
     fn look_elsewhere(&self, turn: u32) {
         if self.shared.is_lost() {
             return; // what waits is the parent's
         }
         self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize);
-        for place in (0..4).map(|n| turn.wrapping_add(n) % 4) {
+        let quarter = self.quarter();
+        let places = if quarter.is_some() { 5 } else { 4 };
+        for place in (0..places).map(|n| turn.wrapping_add(n) % places) {
             let found = match place {
                 0 => self.receive_from(self.seat().inbox()),
                 1 => self.receive_from(self.shared.inbox()),
                 // That comes next in any case; and to take it would open the deque.
                 2 if self.shared.oldest_first() || self.holds_one_at_most() => None,
                 2 => self.take_oldest(),
-                _ => self.take_mail(),
+                3 => self.take_mail(),
+                _ => quarter.and_then(|quarter| self.receive_from(quarter.inbox())),
             };
             match found {
                 // Nobody else may run it; or what is pushed would be the last.
@@ -738,13 +797,14 @@ impl Worker {
 
     /// Is about to call something that blocks; `false` if it has been already. If its time was none of the pool's, it is not meanwhile.
     pub(crate) fn goes_away(&self, is_elsewhere: bool) -> bool {
+        // Also if it has been: this may be another process than the one that was in that call, or one that has done something since.
+        // Nobody else looks at what it has noted, or pays for the process that it is in.
+        self.doubts.settle();
+        self.payer.pay();
+        // For those who look there, to find it open.
+        self.deque.open();
         let goes_away = !self.is_away.replace(true);
         if goes_away {
-            // Nobody else looks at what it has noted, or pays for the process that it is in.
-            self.doubts.settle();
-            self.payer.pay();
-            // For those who look there, to find it open.
-            self.deque.open();
             self.is_seen_to(Activity::Sleeps, is_elsewhere);
         }
         goes_away

@@ -4,6 +4,8 @@
 
 use std::fs;
 
+use locksley::os::Processors;
+use locksley::places::{Places, ProcessorSet};
 use locksley::{Affinity, Pool};
 
 /// What the kernel says of the calling thread.
@@ -42,4 +44,30 @@ fn a_pinned_builder_does_not_pin_its_workers_by_accident() {
     })
     .join()
     .unwrap();
+}
+
+#[test]
+fn workers_are_bound_to_their_places_on_request_only() {
+    let before = allowed();
+    let ids = Processors::allowed().ids().to_vec();
+    // The last place has a processor that there is not.
+    let sets = ids.iter().map(|&id| ProcessorSet::from_iter([id]));
+    let sets: Vec<_> = sets.chain([ProcessorSet::from_iter([ids[ids.len() - 1] + 1])]).collect();
+    let places = Places::given(&(0..=ids[ids.len() - 1] + 1).collect(), sets).unwrap();
+    let builder = || Pool::builder().workers(ids.len() + 1).places(places.clone());
+    let free = builder().build().unwrap();
+    assert!(free.broadcast(|_| allowed()).iter().all(|allowed| *allowed == before));
+    let bound = builder().affinity(Affinity::Place).build().unwrap();
+    // While they move each other about, as on a machine that is shared.
+    for _ in 0..100 {
+        bound.run(|w| w.for_each(0..1000_u64, |n| assert!(n < 1000)));
+    }
+    drop(free);
+    let at = |list: &str| format!("Cpus_allowed_list:\t{list}");
+    let mut wanted: Vec<_> = ids.iter().map(|id| at(&id.to_string())).collect();
+    wanted.push(before.clone());
+    // Somebody may be on the way to another processor, for an instant: there and back.
+    let is_so = || bound.broadcast(|_| allowed()) == wanted;
+    assert!((0..100).any(|_| is_so()), "{wanted:?}");
+    assert_eq!(allowed(), before, "the builder stays where it was");
 }

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use locksley::kahn::{Awaited, Network, NetworkError, Over, Receiver, Sender};
+use locksley::os::Assists;
 use locksley::task::{Placement, yield_now};
 use locksley::{Pool, block_on};
 
@@ -271,6 +272,10 @@ fn the_result_does_not_depend_on_the_schedule() {
                 Pool::builder().workers(workers).placement(placement).build().unwrap()
             })
         })
+        // Whose networks are shared from the start.
+        .chain([1, 3].map(|workers| {
+            Pool::builder().workers(workers).assists(Assists::NONE).build().unwrap()
+        }))
         .collect();
     let mut random = Random(0x5eed);
     let (mut ended, mut stuck, mut grown) = (0, 0, 0);

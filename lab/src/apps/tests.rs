@@ -3,49 +3,65 @@
 use super::*;
 use crate::runtimes;
 
-/// Small sizes, among them ones that do not divide evenly and ones with less work than workers.
-const SIZES: &[(&str, &[&str])] = &[
-    ("knary", &["1,3,1", "5,3,0", "4,3,3", "6,1,0", "5,4,2"]),
-    ("heat", &["3x3x1", "61x47x7", "40x600x4", "5x9000x3"]),
-    ("msort", &["1", "7", "1000", "40961", "150K"]),
-    ("mm", &["16", "32", "128"]),
-    ("lu", &["16", "32", "128", "256"]),
-    ("barnes", &["1x1", "2x3", "9x2", "700x2"]),
-    ("ray", &["0,1x1", "1,7x5", "2,1x33", "3,16x12"]),
-    ("bfs", &["1,1", "3,1", "7,3", "11,8"]),
-    ("ep", &["1", "3"]),
-    ("cg", &["S"]),
-    ("raytracer", &["1x1", "3x17", "20x15"]),
-    ("clip", &["1x3", "9x4", "150x24"]),
-    ("mi", &["1x1", "2x2", "9x3", "200x1"]),
-    ("loop", &["1x1", "2x50", "33x1000"]),
-];
+/// A test for each application, and the sizes that it is computed with: small ones, among them some that do not divide evenly and some
+/// with less work than workers.
+macro_rules! right_on_every_runtime {
+    ($($test:ident: $app:literal, $sizes:expr;)*) => {
+        mod right_on_every_runtime {
+            $(
+                #[test]
+                fn $test() {
+                    super::is_right_on_every_runtime($app, &$sizes);
+                }
+            )*
+        }
+
+        const TESTED: &[&str] = &[$($app),*];
+    };
+}
+
+right_on_every_runtime! {
+    knary: "knary", ["1,3,1", "5,3,0", "4,3,3", "6,1,0", "5,4,2"];
+    heat: "heat", ["3x3x1", "61x47x7", "40x600x4", "5x9000x3"];
+    msort: "msort", ["1", "7", "1000", "40961", "150K"];
+    mm: "mm", ["16", "32", "128"];
+    lu: "lu", ["16", "32", "128", "256"];
+    barnes: "barnes", ["1x1", "2x3", "9x2", "700x2"];
+    ray: "ray", ["0,1x1", "1,7x5", "2,1x33", "3,16x12"];
+    bfs: "bfs", ["1,1", "3,1", "7,3", "11,8"];
+    ep: "ep", ["1", "3"];
+    cg: "cg", ["S"];
+    raytracer: "raytracer", ["1x1", "3x17", "20x15"];
+    clip: "clip", ["1x3", "9x4", "150x24"];
+    mi: "mi", ["1x1", "2x2", "9x3", "200x1"];
+    busy_loop: "loop", ["1x1", "2x50", "33x1000"];
+}
 
 /// Applications whose smallest problem takes a while: they are not computed with every number of workers.
 const LONG: &[&str] = &["cg"];
 
-#[test]
-fn every_application_is_right_on_every_runtime() {
-    for app in ALL {
-        let (_, sizes) =
-            SIZES.iter().find(|(name, _)| *name == app.name()).expect("sizes for each application");
-        for size in *sizes {
-            let problem = problem(*app, size).unwrap();
-            assert_eq!(problem.parameters(), *size);
-            let mut instance = problem.prepare(11);
-            for runtime in runtimes::ALL.iter().filter(|runtime| runtime.can_run(*app)) {
-                let workers: &[usize] =
-                    if LONG.contains(&app.name()) { &[3] } else { &[1, 2, 3, 7] };
-                for &workers in workers {
-                    let crew = runtime.start(workers).unwrap();
-                    crew.compute(instance.as_mut());
-                    if let Err(wrong) = instance.check() {
-                        panic!("{} {size} on {} with {workers}: {wrong}", app.name(), runtime.name);
-                    }
+fn is_right_on_every_runtime(name: &str, sizes: &[&str]) {
+    let app = find(name).unwrap();
+    for size in sizes {
+        let problem = problem(app, size).unwrap();
+        assert_eq!(problem.parameters(), *size);
+        let mut instance = problem.prepare(11);
+        for runtime in runtimes::ALL.iter().filter(|runtime| runtime.can_run(app)) {
+            let workers: &[usize] = if LONG.contains(&name) { &[3] } else { &[1, 2, 3, 7] };
+            for &workers in workers {
+                let crew = runtime.start(workers).unwrap();
+                crew.compute(instance.as_mut());
+                if let Err(wrong) = instance.check() {
+                    panic!("{name} {size} on {} with {workers}: {wrong}", runtime.name);
                 }
             }
         }
     }
+}
+
+#[test]
+fn every_application_has_such_a_test() {
+    assert!(ALL.iter().map(|app| app.name()).eq(TESTED.iter().copied()));
 }
 
 #[test]

@@ -1,56 +1,38 @@
 //! `locksley forkjoin`: what a fork costs. And its hidden half, which makes one measurement in a process of its own.
 
-use std::path::{Path, PathBuf};
-
-use serde::Serialize;
-
+use super::results::{say_finding, say_results, this_program};
 use crate::cli;
-use crate::experiments::forkjoin::once::{self, Finding, LOCAL, Local, Subject};
+use crate::experiments::forkjoin::once::{self, LOCAL, Local, Subject};
 use crate::experiments::forkjoin::plan::{self, Choice};
 use crate::experiments::forkjoin::{self, instructions, program, table};
 use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
-use crate::output::{note, say};
+use crate::output::note;
 
 pub(super) fn execute(arguments: &cli::Forkjoin) -> Outcome<()> {
-    let wanted = arguments.instructions || !arguments.quick;
+    let wanted = arguments.instructions || !arguments.course.quick;
     let counted = wanted && instructions::can_be_counted();
     let choice = Choice {
-        quick: arguments.quick,
-        seed: arguments.seed,
+        quick: arguments.course.quick,
+        seed: arguments.course.seed,
         fib: arguments.fib,
         tree: arguments.tree,
         repeats: arguments.repeats,
         instructions: counted,
     };
     let plan = plan::plan(&choice, Machine::here().processors)?;
-    let this = std::env::current_exe()
-        .map_err(|error| Fault::run(format!("this program cannot be found: {error}")))?;
+    let this = this_program()?;
     let (programs, left_out) = program::find(&this, &arguments.peers, &arguments.runtimes)?;
-    let default =
-        Path::new("out").join(if arguments.quick { "forkjoin-quick" } else { "forkjoin" });
-    let out = arguments.out.clone().unwrap_or(default);
-    let json: PathBuf = arguments.json.clone().unwrap_or_else(|| out.join("forkjoin.json"));
-    let fresh = arguments.fresh;
+    let (json, out) = arguments.course.places("forkjoin");
+    let fresh = arguments.course.fresh;
     let options = forkjoin::Options { plan, programs, left_out, json, out, fresh };
     if wanted && !counted {
         note("forkjoin: valgrind is not installed, so no instructions are counted");
     }
     let finished = forkjoin::run(&options)?;
-    if finished.is_old {
-        let date = &finished.record.finished;
-        say(&format!("measured already, on {date} by this build; --fresh measures again\n"))?;
-    }
-    say(&table::text(&finished.record, &finished.summary))?;
-    say(&format!("record  {}\npage    {}", options.json.display(), finished.page.display()))
-}
-
-/// The line that a measurement prints.
-#[derive(Serialize)]
-struct Line<'a> {
-    runtime: &'a str,
-    #[serde(flatten)]
-    finding: Finding,
+    let earlier = finished.is_old.then_some(finished.record.finished.as_str());
+    let table = table::text(&finished.record, &finished.summary);
+    say_results(earlier, &table, &options.json, &finished.page)
 }
 
 pub(super) fn once(arguments: &cli::ForkjoinOnce) -> Outcome<()> {
@@ -64,6 +46,5 @@ pub(super) fn once(arguments: &cli::ForkjoinOnce) -> Outcome<()> {
     })?;
     let subject = Subject::find(&arguments.kind, &arguments.size)?;
     let finding = once::measure(local, subject, arguments.workers, arguments.seed)?;
-    let line = Line { runtime: local.name, finding };
-    say(&serde_json::to_string(&line).map_err(|error| Fault::run(error.to_string()))?)
+    say_finding(local.name, finding)
 }

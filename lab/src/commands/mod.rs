@@ -8,12 +8,14 @@ mod corun;
 mod cycler;
 mod forkjoin;
 mod intervals;
+mod locality;
 mod machine;
 mod model;
 mod neighbour;
 mod rayon;
 mod repeat;
 mod report;
+mod results;
 mod rounds;
 mod run;
 mod scatter;
@@ -49,6 +51,8 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::ChannelsOnce(arguments) => channels::once(&arguments),
         Command::Scatter(arguments) => scatter::execute(&arguments),
         Command::ScatterOnce(arguments) => scatter::once(&arguments),
+        Command::Locality(arguments) => locality::execute(&arguments),
+        Command::LocalityOnce(arguments) => locality::once(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }

@@ -1,25 +1,19 @@
 //! `locksley model`: whether work and critical path say how long a program takes.
 
-use std::path::{Path, PathBuf};
-
+use super::results::say_results;
 use crate::cli;
 use crate::experiments::model::summary::Summary;
 use crate::experiments::model::{self, plan, table};
 use crate::fault::Outcome;
 use crate::machine::Machine;
-use crate::output::say;
 
 pub(super) fn execute(arguments: &cli::Model) -> Outcome<()> {
-    let plan = plan::plan(arguments.quick, arguments.seed, Machine::here().processors)?;
-    let name = if arguments.quick { "model-quick" } else { "model" };
-    let out = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(name));
-    let json: PathBuf = arguments.json.clone().unwrap_or_else(|| out.join("model.json"));
-    let options = model::Options { plan, json, out, fresh: arguments.fresh };
+    let processors = Machine::here().processors;
+    let plan = plan::plan(arguments.course.quick, arguments.course.seed, processors)?;
+    let (json, out) = arguments.course.places("model");
+    let options = model::Options { plan, json, out, fresh: arguments.course.fresh };
     let finished = model::run(&options)?;
-    if finished.is_old {
-        let date = &finished.record.finished;
-        say(&format!("measured already, on {date} by this build; --fresh measures again\n"))?;
-    }
-    say(&table::text(&finished.record, &Summary::of(&finished.record)))?;
-    say(&format!("record  {}\npage    {}", options.json.display(), finished.page.display()))
+    let earlier = finished.is_old.then_some(finished.record.finished.as_str());
+    let table = table::text(&finished.record, &Summary::of(&finished.record));
+    say_results(earlier, &table, &options.json, &finished.page)
 }

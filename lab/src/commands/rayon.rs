@@ -1,19 +1,17 @@
 //! `locksley rayon`: programs written for rayon, on its own core and on Locksley's.
 
-use std::path::{Path, PathBuf};
-
+use super::results::{say_results, this_program};
 use crate::cli;
 use crate::experiments::rayon::plan::{self, Choice};
 use crate::experiments::rayon::program::{self, Programs};
 use crate::experiments::rayon::{self, table};
-use crate::fault::{Fault, Outcome};
+use crate::fault::Outcome;
 use crate::machine::Machine;
-use crate::output::say;
 
 pub(super) fn execute(arguments: &cli::Rayon) -> Outcome<()> {
     let choice = Choice {
-        quick: arguments.quick,
-        seed: arguments.seed,
+        quick: arguments.course.quick,
+        seed: arguments.course.seed,
         workloads: arguments.workloads.clone(),
         settings: arguments.settings.clone(),
         runtimes: arguments.runtimes.clone(),
@@ -22,23 +20,17 @@ pub(super) fn execute(arguments: &cli::Rayon) -> Outcome<()> {
     };
     // Before anything is built.
     choice.check()?;
-    let this = std::env::current_exe()
-        .map_err(|error| Fault::run(format!("this program does not find itself: {error}")))?;
+    let this = this_program()?;
     let folder = match &arguments.programs {
         Some(folder) => folder.clone(),
         None => program::build()?,
     };
     let programs = Programs::find(&this, &folder, &choice.runtimes()?)?;
     let plan = plan::plan(&choice, programs.workloads(), Machine::here().processors)?;
-    let name = if arguments.quick { "rayon-quick" } else { "rayon" };
-    let out = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(name));
-    let json: PathBuf = arguments.json.clone().unwrap_or_else(|| out.join("rayon.json"));
-    let options = rayon::Options { plan, programs, json, out, fresh: arguments.fresh };
+    let (json, out) = arguments.course.places("rayon");
+    let options = rayon::Options { plan, programs, json, out, fresh: arguments.course.fresh };
     let finished = rayon::run(&options)?;
-    if finished.is_old {
-        let date = &finished.record.finished;
-        say(&format!("measured already, on {date} by this build; --fresh measures again\n"))?;
-    }
-    say(&table::text(&finished.record, &finished.summary))?;
-    say(&format!("record  {}\npage    {}", options.json.display(), finished.page.display()))
+    let earlier = finished.is_old.then_some(finished.record.finished.as_str());
+    let table = table::text(&finished.record, &finished.summary);
+    say_results(earlier, &table, &options.json, &finished.page)
 }

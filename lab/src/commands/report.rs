@@ -2,8 +2,8 @@
 
 use crate::cli;
 use crate::experiments::{
-    alternatives, channels, cliff, corun, forkjoin, intervals, model, neighbour, rayon, scatter,
-    wait,
+    alternatives, channels, cliff, corun, forkjoin, intervals, locality, model, neighbour, rayon,
+    scatter, wait,
 };
 use crate::fault::Outcome;
 use crate::output::say;
@@ -22,6 +22,7 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
         Some(intervals::record::Record::FORMAT) => of_intervals(arguments),
         Some(channels::record::Record::FORMAT) => of_channels(arguments),
         Some(scatter::record::Record::FORMAT) => of_scatter(arguments),
+        Some(locality::record::Record::FORMAT) => of_locality(arguments),
         _ => of_cliff(arguments),
     }?;
     say(&page)
@@ -113,4 +114,12 @@ fn of_scatter(arguments: &cli::Report) -> Outcome<String> {
     let summary = scatter::summary::Summary::of(&record);
     report::scatter::write(&page, &record, &summary)?;
     Ok(format!("{}\npage    {}", scatter::table::text(&record, &summary), page.display()))
+}
+
+fn of_locality(arguments: &cli::Report) -> Outcome<String> {
+    let record: locality::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = locality::summary::Summary::of(&record);
+    report::locality::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", locality::table::text(&record, &summary), page.display()))
 }

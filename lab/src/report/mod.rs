@@ -12,6 +12,7 @@ mod dots;
 mod finding;
 pub mod forkjoin;
 pub mod intervals;
+pub mod locality;
 mod marks;
 mod missing;
 pub mod model;

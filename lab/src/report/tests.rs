@@ -181,3 +181,23 @@ fn the_page_of_scatter_is_complete() {
     record.measurements.clear();
     assert!(page(&record).contains("<h1>Scatter and gather</h1>"));
 }
+
+#[test]
+fn the_page_of_locality_is_complete() {
+    use crate::experiments::locality::{summary::Summary, tests::record};
+    let record = record();
+    let page = locality::html(&record, &Summary::of(&record));
+    let headline = "<h1>Placed best, as fast as without a place: cache stress 1.25 times</h1>";
+    assert!(page.contains(headline), "{page}");
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 2);
+    for words in ["<td>0.80</td><td>4 %</td>", "processors &lt;1&gt;", "by L2"] {
+        assert!(page.contains(words), "{words}");
+    }
+    for elsewhere in ["https:", "src=", "href=", "url(", "#01FE", "NaN", ">inf"] {
+        assert!(!page.contains(elsewhere), "the page has {elsewhere}");
+    }
+    let mut empty = record;
+    empty.measurements.clear();
+    let page = locality::html(&empty, &Summary::of(&empty));
+    assert!(page.contains("<h1>What it is worth to keep work where its data is</h1>"));
+}

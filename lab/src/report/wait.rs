@@ -7,7 +7,7 @@ use super::chart::Chart;
 use super::circumstances::Circumstances;
 use super::missing;
 use super::page::{document, escape, looks};
-use crate::experiments::wait::once::{Kind, Local};
+use crate::experiments::wait::once::{self, Kind};
 use crate::experiments::wait::plan::{self, TOKIO};
 use crate::experiments::wait::record::Record;
 use crate::experiments::wait::summary::{Figure, Group, Summary};
@@ -234,7 +234,7 @@ fn table(group: &Group) -> String {
 
 fn runtimes(record: &Record) -> String {
     let row = |runtime: &crate::experiments::wait::record::Runtime| {
-        let about = Local::find(&runtime.name).map_or("", |local| local.about);
+        let about = once::find(&runtime.name).map_or("", |local| local.about);
         format!(
             "<tr><th>{}</th><td>{}: {}</td></tr>\n",
             escape(&runtime.name),

@@ -135,6 +135,18 @@ pub static ALL: &[Runtime] = &[
         start: |workers| locksley::start(workers, |builder| builder.waiting(Waiting::Below)),
     },
     Runtime {
+        name: "locksley-undivided",
+        about: "work stealing, Locksley with one place, whatever the machine has",
+        model: Model::Locksley,
+        start: locksley::start_undivided,
+    },
+    Runtime {
+        name: "locksley-places",
+        about: "work stealing, Locksley with several places, though they be private caches",
+        model: Model::Locksley,
+        start: locksley::start_in_places,
+    },
+    Runtime {
         name: "locksley-awake",
         about: "work stealing, Locksley with a governor that lets no worker sleep: all P stay awake",
         model: Model::Locksley,

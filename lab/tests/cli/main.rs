@@ -4,6 +4,7 @@ mod command_line;
 mod corun;
 mod cycler;
 mod intervals;
+mod locality;
 mod networks;
 mod rayon;
 mod records;

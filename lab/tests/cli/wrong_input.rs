@@ -336,3 +336,16 @@ fn scatter() {
     once(&["--runtime", "locksley", "5x2x1000"]);
     once(&["5x2x1000", "1"]);
 }
+
+#[test]
+fn places() {
+    let once = |arguments: &[&str]| refused(&[&["locality-once"][..], arguments].concat());
+    assert!(once(&["--placement", "good", "sort", "1", "1"]).contains("ignorant"));
+    assert!(once(&["--placement", "best", "wait", "1", "1"]).contains("stress"));
+    once(&["--placement", "best", "sort", "0", "1"]);
+    once(&["--placement", "best", "sort", "1", "0"]);
+    once(&["sort", "1", "1"]);
+    refused(&["locality", "--quick", "--kinds", "wait"]);
+    refused(&["locality", "--quick", "--placements", "good"]);
+    refused(&["locality", "--quick", "--repeats", "0"]);
+}

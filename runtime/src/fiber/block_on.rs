@@ -13,7 +13,8 @@ use crate::worker::Worker;
 /// Waits for a future, from code that is not `async`, and returns what it returns.
 ///
 /// A worker, of whatever pool, works meanwhile: its task, with all its frames, keeps the stack that it is on, and the worker goes to
-/// another one. It comes back when the future can go on, before it begins with anything else. Any other thread blocks. So what is
+/// another one. It comes back when the future can go on, before it begins with anything else; but for a future that wakes itself
+/// ([`task::yield_now`](crate::task::yield_now)), others have their turn. Any other thread blocks. So what is
 /// in [`sync`](crate::sync), what other crates have for futures, and the handles of [`task`s](crate::task) can all be waited for.
 ///
 /// What the worker runs meanwhile is any task. So do not hold a lock across this that is not made for futures, nor a borrow of a
@@ -98,8 +99,28 @@ impl Signal {
 
     /// Waits until it is given, and takes it back. The caller is the waiter, and has said that nobody knows of its path to what it waits for.
     pub(crate) fn wait(&self, waiter: &Worker) {
-        waiter.while_aside(|| waiter.wait_until(&self.flag));
+        waiter.while_aside(|| {
+            self.give_way_if_given(waiter);
+            waiter.wait_until(&self.flag);
+        });
         self.flag.clear();
+    }
+
+    /// The same at a channel of the process that waits.
+    pub(crate) fn wait_at_channel(&self, waiter: &Worker) {
+        self.give_way_if_given(waiter);
+        waiter.payer().pay();
+        waiter.work_or_leave_until(&self.flag);
+        self.flag.clear();
+    }
+
+    /// It was given before the waiter waits, perhaps by itself, to give way. It might do that again and again: so it pays what it owes, and
+    /// others have their turn.
+    fn give_way_if_given(&self, waiter: &Worker) {
+        if self.is_given() {
+            waiter.payer().pay();
+            waiter.let_others_go_first();
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::switch::{Routine, Stack, Way, go_back};
 use crate::held;
 use crate::hunt::Found;
 use crate::job;
+use crate::kahn::ForeignWait;
 use crate::latch::Flag;
 use crate::os;
 use crate::unwind::AbortOnUnwind;
@@ -115,12 +116,30 @@ impl Worker {
     }
 
     /// Leaves the stack that it is on for others that are ready and, from time to time, for something else, and comes back. On the
-    /// thread's own stack it stays.
+    /// thread's own stack it resumes one of them, or runs something else, itself.
     pub(crate) fn let_others_go_first(&self) {
-        if let Some(fiber) = NonNull::new(self.stacks().current.get().cast_mut())
-            && self.may_switch()
+        match NonNull::new(self.stacks().current.get().cast_mut()) {
+            Some(fiber) if self.may_switch() => self.leave_for_those_ready(fiber),
+            Some(_) => {}
+            // What it comes upon has its own path, and so has what a look at networks makes ready.
+            None => self.while_aside(|| self.take_turns()),
+        }
+    }
+
+    /// On the thread's own stack: whoever goes on there without ever waiting is one of those in a row.
+    fn take_turns(&self) {
+        if self.shared().is_lost() {
+            return; // what waits is the parent's
+        }
+        let in_a_row = &self.stacks().in_a_row;
+        if !self.resume_one() {
+            in_a_row.set(in_a_row.get().wrapping_add(1));
+        }
+        if self.is_others_turn()
+            && let Some(found) = self.take_what_waits_here()
         {
-            self.leave_for_those_ready(fiber);
+            self.start(found);
+            self.doubts().executed();
         }
     }
 
@@ -239,11 +258,17 @@ impl Worker {
     ///
     /// A strand that comes here learns nothing of the path to the event; those that do have been put aside before.
     pub(crate) fn wait_until(&self, event: &Flag) {
-        let abort = AbortOnUnwind("a panic came out of a task");
-        if !event.is_set() {
-            self.payer().pay();
-        }
         self.has_uncarried();
+        if !event.is_set() {
+            let _foreign = ForeignWait::begin(self);
+            self.work_or_leave_until(event);
+        }
+    }
+
+    /// The same for a process that waits at a channel, which is told when the pool's tasks are cancelled, and has paid what it owes. The
+    /// caller says that a strand learns nothing of the path to the event.
+    pub(crate) fn work_or_leave_until(&self, event: &Flag) {
+        let abort = AbortOnUnwind("a panic came out of a task");
         self.while_aside(|| {
             while !event.is_set() {
                 if self.shared().is_lost() {

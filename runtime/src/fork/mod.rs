@@ -4,6 +4,7 @@ mod broadcast;
 mod in_a_child;
 mod join;
 mod lazy;
+mod near;
 mod scope;
 mod scope_until;
 mod spawn;

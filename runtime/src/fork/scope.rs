@@ -364,7 +364,7 @@ impl<'scope> Scope<'scope> {
     }
 
     /// A job that counts as one task of this scope, from now on.
-    fn job<F>(&self, task: F) -> NonNull<Job>
+    pub(super) fn job<F>(&self, task: F) -> NonNull<Job>
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
@@ -391,18 +391,42 @@ impl<'scope> Scope<'scope> {
         unsafe { ScopedJob::into_job(self.tally.cast(), run) }
     }
 
-    /// With the worker's own tasks if it belongs to the pool, else to where all look.
+    /// With the worker's own tasks if it belongs to the pool, else to where all look; or to a place, where tasks go round.
     fn push_or_send(&self, worker: Option<&Worker>, job: NonNull<Job>) {
-        match worker {
-            Some(worker) if worker.belongs_to(&self.home) => {
-                self.is_pushed_by(worker);
-                match &self.tally().paths {
-                    None => worker.push(job),
-                    Some(_) => worker.push_as_is(self.carried(Some(worker), job)),
-                }
-            }
-            _ => self.send(worker, job),
+        let place = if self.heeds_places() { self.home.next_place() } else { None };
+        match (worker.filter(|worker| worker.belongs_to(&self.home)), place) {
+            (Some(worker), None) => self.push(worker, job),
+            (Some(worker), Some(place)) => self.push_near(worker, place, job),
+            (None, None) => self.send(worker, job),
+            (None, Some(place)) => self.send_near(worker, place, job),
         }
+    }
+
+    /// With the worker's own tasks if it belongs to the pool, else to where all look; or to that place, where it has others.
+    pub(super) fn push_or_send_near(&self, worker: &Worker, place: usize, job: NonNull<Job>) {
+        match (worker.belongs_to(&self.home), self.heeds_places()) {
+            (true, true) => self.push_near(worker, place, job),
+            (true, false) => self.push(worker, job),
+            (false, true) => self.send_near(Some(worker), place, job),
+            (false, false) => self.send(Some(worker), job),
+        }
+    }
+
+    /// Whether tasks may go to places. Whoever runs only what lies below would not find them there, and nobody else might look.
+    fn heeds_places(&self) -> bool {
+        self.tally().below.is_none()
+    }
+
+    fn push(&self, worker: &Worker, job: NonNull<Job>) {
+        self.is_pushed_by(worker);
+        match &self.tally().paths {
+            None => worker.push(job),
+            Some(_) => worker.push_as_is(self.carried(Some(worker), job)),
+        }
+    }
+
+    fn push_near(&self, worker: &Worker, place: usize, job: NonNull<Job>) {
+        worker.push_near_as_is(place, self.carried(Some(worker), job));
     }
 
     /// That worker is about to push a task, for the waiter to know.
@@ -418,10 +442,18 @@ impl<'scope> Scope<'scope> {
         unsafe { leave_to_others(self.tally.cast(), job, &self.home) }
     }
 
+    fn send_near(&self, caller: Option<&Worker>, place: usize, job: NonNull<Job>) {
+        self.home.send_near_as_is(place, self.carried(caller, job));
+    }
+
     /// The word to push or send instead of that of `job`, a task that `caller` has made, if either is metered.
     fn carried(&self, caller: Option<&Worker>, job: NonNull<Job>) -> NonNull<Job> {
         // SAFETY: not shown to anybody yet; whoever takes the word runs it, once, before the scope ends.
         unsafe { strand::carried_to(self.tally().paths.as_deref(), caller, job) }
+    }
+
+    pub(super) fn home(&self) -> &Shared {
+        &self.home
     }
 
     /// Where the tasks stand that this worker has spawned in order.

@@ -78,7 +78,7 @@ impl Worker {
         F: FnOnce(&Worker) + Send + 'static,
     {
         if let Some(job) = self.shared().detached(task) {
-            self.push(job);
+            self.push_unplaced(job);
         }
     }
 

@@ -10,6 +10,7 @@ use crate::deque::Steal;
 use crate::fiber::Mark;
 use crate::hunt::Found;
 use crate::job::{self, Job, Role};
+use crate::kahn::ForeignWait;
 use crate::latch::Flag;
 use crate::os;
 use crate::primitive::spin_loop;
@@ -155,7 +156,7 @@ impl Worker {
             if self.shared().is_lost() {
                 return self.wait_in_a_child(event, awaited);
             }
-            self.payer().pay();
+            let _foreign = ForeignWait::begin(self);
             match self.waiting(asked) {
                 Waiting::Anything => {
                     self.work_above(mark, awaited.0, event);
@@ -173,7 +174,7 @@ impl Worker {
             if self.shared().is_lost() {
                 return self.wait_in_a_child(event, (root, None));
             }
-            self.payer().pay();
+            let _foreign = ForeignWait::begin(self);
             self.work_above(mark, root, event);
             self.wait_until(event);
             self.settle_as_guest();
@@ -270,7 +271,7 @@ impl Worker {
             }
             Steal::Kept | Steal::Lost | Steal::Empty => return None,
         };
-        self.counters().steals.increment();
+        self.has_stolen_from(thief);
         // SAFETY: just taken.
         match unsafe { job::role(taken) } {
             Role::Fork => Some(Found { job: taken, from: thief }),

@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use super::alternatives::take_more;
 use super::forbearance::passes_by;
 use super::governor::{End, Hunter, Move};
+use super::near::{self, Around, Near};
 use super::prospect::{Activity, Prospect};
 use super::untouched::Untouched;
 use super::victims::Victims;
@@ -14,7 +15,7 @@ use crate::deque::{Closed, Steal};
 use crate::job::Job;
 use crate::latch::Flag;
 use crate::os::{self, LoweredPriority, Standing};
-use crate::pool::Shared;
+use crate::pool::{Quarter, Shared};
 use crate::primitive::spin_loop;
 use crate::sleep::{Rest, Slept};
 use crate::unwind::AbortOnUnwind;
@@ -52,6 +53,7 @@ impl Goal<'_> {
 pub(crate) struct Hunt {
     hunter: Box<dyn Hunter>,
     victims: Victims,
+    near: Near,
     /// Room for [`Shared::open_deques`], so that it need not allocate.
     closed: Vec<(usize, Closed)>,
     /// Whether a victim was asked to open its deque since that was last made sure of.
@@ -72,10 +74,11 @@ impl Hunt {
         Self {
             hunter,
             victims: Victims::new(seat),
+            near: Near::new(shared.quarters().len()),
             closed,
             has_asked: false,
             victim: None,
-            untouched: Untouched::new(shared.seats()),
+            untouched: Untouched::new(shared.seats(), shared.quarters().len()),
             switches: 0,
         }
     }
@@ -143,7 +146,7 @@ impl Hunt {
             *failures += 1;
             if failures.is_multiple_of(INSIST_AFTER) {
                 self.insist(worker);
-                let found = settle_doubts(worker).or_else(|| self.search_inboxes(worker));
+                let found = settle_doubts(worker).or_else(|| self.search_inboxes(worker, true));
                 if found.is_some() {
                     return found;
                 }
@@ -152,8 +155,9 @@ impl Hunt {
         None
     }
 
-    /// One attempt: what was sent to this worker; the pool's inbox, first and then once for as many victims as there are; or else
-    /// one random victim: its deque, and then its inbox.
+    /// One attempt: what was sent to this worker or its place; the pool's inbox, first and then once for as many victims as there are; or
+    /// else one random victim: its deque, and then its inbox. Where there are several places, the nearer the likelier; and after the attempts
+    /// at home also what was sent to another place and has been left there.
     fn attempt(&mut self, worker: &Worker, failures: u64) -> Option<Found> {
         let mail = worker.take_mail().or_else(|| worker.take_addressed());
         if mail.is_some() {
@@ -165,7 +169,23 @@ impl Hunt {
                 return received;
             }
         }
-        self.victim = self.victims.choose(worker.shared().seats_taken());
+        if let Some(quarter) = worker.quarter() {
+            let around = Around::of(worker, quarter);
+            let sent = self
+                .near
+                .place(&around, failures)
+                .and_then(|place| self.take_if_left(worker, place, true));
+            if sent.is_some() {
+                return sent;
+            }
+            if self.near.is_due() {
+                // It may have asked there the last time.
+                self.insist(worker);
+            }
+            self.victim = self.choose_near(worker, &around, failures);
+        } else {
+            self.victim = self.victims.choose(worker.shared().seats_taken());
+        }
         let victim = self.victim?;
         let passes_by = passes_by(worker.shared().seat(victim));
         let stolen = if passes_by { None } else { self.steal(worker, victim) };
@@ -175,37 +195,73 @@ impl Hunt {
         })
     }
 
-    /// Looks everywhere, for a worker that goes on with something else if there is nothing.
+    /// The victim of an attempt where there are several places; none if the chosen one is left alone.
+    fn choose_near(
+        &mut self,
+        worker: &Worker,
+        around: &Around<'_>,
+        failures: u64,
+    ) -> Option<usize> {
+        let (victim, in_any_case) = self.near.victim(&mut self.victims, around, failures)?;
+        if near::is_far(worker, victim) {
+            if !in_any_case && !near::has_too_much(worker, victim) {
+                return None;
+            }
+            self.near.tries_far();
+        }
+        Some(victim)
+    }
+
+    /// Looks everywhere, for a worker that goes on with something else if there is nothing, and may not come back.
     pub(crate) fn look_once(&mut self, worker: &Worker) -> Option<Found> {
-        self.sweep(worker).or_else(|| {
+        self.sweep(worker, false).or_else(|| {
             // Whoever does this again and again must in the end get what a suspended owner keeps.
             let again = self.has_asked;
             self.insist(worker);
-            let found = again.then(|| self.sweep(worker)).flatten();
+            let found = again.then(|| self.sweep(worker, false)).flatten();
             found.or_else(|| settle_doubts(worker))
         })
     }
 
     /// One attempt each: the mailbox, the inboxes that this worker looks into first, and all other workers from a random one on:
-    /// their deques, and then their inboxes.
-    fn sweep(&mut self, worker: &Worker) -> Option<Found> {
+    /// their deques, and then their inboxes. Who is patient leaves what was sent to other places to these for a moment.
+    fn sweep(&mut self, worker: &Worker, is_patient: bool) -> Option<Found> {
         let received = worker.take_mail().or_else(|| receive(worker));
         let stolen =
             received.or_else(|| self.others(worker).find_map(|victim| self.steal(worker, victim)));
-        stolen.or_else(|| self.search_inboxes(worker))
+        stolen.or_else(|| self.search_inboxes(worker, is_patient))
     }
 
-    /// All other workers, from a random one on.
-    fn others(&mut self, worker: &Worker) -> impl Iterator<Item = usize> + use<> {
+    /// All other workers, from a random one on; but near ones first.
+    fn others<'w>(&mut self, worker: &'w Worker) -> impl Iterator<Item = usize> + use<'w> {
         let (own, seats) = (worker.seat_index(), worker.shared().seats_taken());
         let first = self.victims.choose(seats);
-        let victims = first.into_iter().flat_map(move |first| first..first + seats);
-        victims.map(move |victim| victim % seats).filter(move |&victim| victim != own)
+        let alike = first.filter(|_| worker.quarter().is_none());
+        let victims = alike.into_iter().flat_map(move |first| first..first + seats);
+        let victims =
+            victims.map(move |victim| victim % seats).filter(move |&victim| victim != own);
+        victims.chain(near::in_order(worker, first.unwrap_or(0)))
     }
 
-    /// Looks into the inboxes of all other workers, and not only at a glance.
-    fn search_inboxes(&mut self, worker: &Worker) -> Option<Found> {
-        self.others(worker).find_map(|victim| take_sent(worker, victim))
+    /// Looks into the inboxes of all other workers and places, and not only at a glance.
+    fn search_inboxes(&mut self, worker: &Worker, is_patient: bool) -> Option<Found> {
+        let sent = self.others(worker).find_map(|victim| take_sent(worker, victim));
+        let mut others = worker.quarter().map_or(&[][..], Quarter::others).iter();
+        sent.or_else(|| {
+            others.find_map(|&place| {
+                if is_patient {
+                    return self.take_if_left(worker, place, false);
+                }
+                take_from_place(worker, place)
+            })
+        })
+    }
+
+    /// What was sent to another place than that of this worker, and was left there.
+    fn take_if_left(&mut self, worker: &Worker, place: usize, at_a_glance: bool) -> Option<Found> {
+        let there = &worker.shared().quarters()[place];
+        let is_left = self.near.is_left(place, there, at_a_glance);
+        if is_left { take_from_place(worker, place) } else { None }
     }
 
     fn steal(&mut self, worker: &Worker, victim: usize) -> Option<Found> {
@@ -220,7 +276,7 @@ impl Hunt {
         }
         self.has_asked |= matches!(steal, Steal::Kept);
         if let Steal::Taken(job) = steal {
-            worker.counters().steals.increment();
+            worker.has_stolen_from(victim);
             #[cfg(feature = "alternatives")]
             if worker.shared().governor().takes_half() {
                 take_more(worker, victim);
@@ -299,7 +355,7 @@ impl Hunt {
             return None;
         }
         if !worker.shared().sleep().is_one_too_many() {
-            return self.sweep(worker);
+            return self.sweep(worker, true);
         }
         let is_beyond = worker.shared().sleep().is_beyond_the_size();
         let own = || worker.receive_from(worker.seat().inbox());
@@ -318,6 +374,19 @@ impl Hunt {
             if sent.is_some() {
                 return sent;
             }
+        }
+        let places = worker.shared().quarters();
+        let sent = places.iter().enumerate().find_map(|(place, quarter)| {
+            if !self.untouched.is_place_left_alone(place, worker.shared(), is_beyond) {
+                return None;
+            }
+            if place == worker.place() {
+                return worker.receive_from(quarter.inbox());
+            }
+            take_from_place(worker, place)
+        });
+        if sent.is_some() {
+            return sent;
         }
         let seats = worker.shared().seats_taken();
         (0..seats).filter(|&victim| victim != worker.seat_index()).find_map(|victim| {
@@ -353,7 +422,10 @@ impl Hunt {
             let is_work_left = match rest {
                 Rest::Full => shared.is_work_left(),
                 _ if leaves => false,
-                Rest::Relieved | Rest::AsLookout => !shared.inbox().is_empty(),
+                Rest::Relieved | Rest::AsLookout => {
+                    let is_near = |quarter: &Quarter| !quarter.inbox().is_empty();
+                    !shared.inbox().is_empty() || worker.quarter().is_some_and(is_near)
+                }
             };
             let is_addressed = worker.has_mail() || !worker.seat().inbox().is_empty();
             let stay_awake = goal.is_reached(worker) || is_addressed || is_work_left;
@@ -390,17 +462,25 @@ impl Hunt {
     }
 }
 
-/// From the worker's own inbox, or the pool's.
+/// From the worker's own inbox, its place's, or the pool's.
 fn receive(worker: &Worker) -> Option<Found> {
     let own = worker.receive_from(worker.seat().inbox());
-    own.or_else(|| worker.receive_from(worker.shared().inbox()))
+    let near = own.or_else(|| worker.receive_from(worker.quarter()?.inbox()));
+    near.or_else(|| worker.receive_from(worker.shared().inbox()))
 }
 
 /// A ready task that was sent to another worker.
 fn take_sent(worker: &Worker, victim: usize) -> Option<Found> {
     let job = worker.shared().seat(victim).inbox().take()?;
-    worker.counters().steals.increment();
+    worker.has_stolen_from(victim);
     Some(Found { job, from: victim })
+}
+
+/// What was sent to a place that is not this worker's.
+fn take_from_place(worker: &Worker, place: usize) -> Option<Found> {
+    let found = worker.receive_from(worker.shared().quarters()[place].inbox());
+    worker.counters().out_of_place.add(u64::from(found.is_some()));
+    found
 }
 
 /// Has `peer`, which does not run, wait for this worker's processor. Says whether it does.
@@ -423,11 +503,14 @@ fn settle_doubts(worker: &Worker) -> Option<Found> {
     worker.doubts().settle().then(|| worker.take_own()).flatten()
 }
 
-/// Goes to a processor where no peer that is awake was last, if there is one.
+/// Goes to a processor where no peer that is awake was last, if there is one; to one of its place, if it can.
 fn move_away(worker: &Worker) {
-    let shared = worker.shared();
-    let free = shared.processor_ids().iter().find(|&&processor| !is_taken(processor, worker));
-    if let Some(&free) = free
+    let (shared, seat) = (worker.shared(), worker.seat_index());
+    let is_free =
+        |processor: &usize| shared.may_run_on(seat, *processor) && !is_taken(*processor, worker);
+    let all = || shared.processor_ids().iter().copied();
+    let here = all().find(|it| shared.is_in_place(worker.place(), *it) && is_free(it));
+    if let Some(free) = here.or_else(|| all().find(is_free))
         && worker.seat().processor() != Some(free)
         && shared.moves_workers()
     {

@@ -10,6 +10,7 @@ mod bws;
 mod forbearance;
 mod governor;
 mod hunter;
+mod near;
 mod neighbours;
 mod prospect;
 mod untouched;

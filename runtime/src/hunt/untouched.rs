@@ -10,6 +10,8 @@ pub(super) struct Untouched {
     places: Vec<Place>,
     /// The pool's inbox.
     sent: Sent,
+    /// Those of the pool's places.
+    sent_near: Box<[Sent]>,
     work: Work,
 }
 
@@ -79,17 +81,26 @@ impl Sent {
 }
 
 impl Untouched {
-    pub(super) fn new(seats: usize) -> Self {
+    pub(super) fn new(seats: usize, places: usize) -> Self {
         let since = Instant::now();
         let sent = Sent { mark: 0, since };
         let work = Work { noted: since, done: None, idle_since: since };
-        Self { places: vec![Place { marks: None, naps: 0, since, sent }; seats], sent, work }
+        let sent_near = vec![sent; places].into();
+        Self {
+            places: vec![Place { marks: None, naps: 0, since, sent }; seats],
+            sent,
+            sent_near,
+            work,
+        }
     }
 
     pub(super) fn note(&mut self, shared: &Shared) {
         let now = Instant::now();
         self.work.note(shared, now);
         self.sent.note(shared.inbox().mark(), now);
+        for (sent, quarter) in self.sent_near.iter_mut().zip(shared.quarters()) {
+            sent.note(quarter.inbox().mark(), now);
+        }
         for (worker, place) in self.places.iter_mut().enumerate().take(shared.seats_taken()) {
             let marks = shared.seat(worker).marks();
             let is_same = marks.map(|it| it.0) == place.marks.map(|it| it.0);
@@ -132,6 +143,18 @@ impl Untouched {
     pub(super) fn is_what_was_sent_left_alone(&self, shared: &Shared, is_beyond: bool) -> bool {
         self.sent.is_left_alone(shared.inbox().mark())
             && (!is_beyond || self.may_help(self.sent.since))
+    }
+
+    /// Whether nobody has taken anything from the inbox of that place.
+    pub(super) fn is_place_left_alone(
+        &self,
+        place: usize,
+        shared: &Shared,
+        is_beyond: bool,
+    ) -> bool {
+        let sent = &self.sent_near[place];
+        sent.is_left_alone(shared.quarters()[place].inbox().mark())
+            && (!is_beyond || self.may_help(sent.since))
     }
 
     /// Whether one that is beyond the size takes what has been there since then.

@@ -22,13 +22,18 @@ impl Victims {
         if others == 0 {
             return None;
         }
+        let chosen = self.below(others);
+        Some(if chosen < self.thief { chosen } else { chosen + 1 })
+    }
+
+    /// A number below `bound`, which is not 0.
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
         self.state ^= self.state >> 27;
         let random = self.state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
         // Multiply and shift (Lemire 2019) instead of a division.
-        let chosen = ((random * others as u64) >> 32) as usize;
-        Some(if chosen < self.thief { chosen } else { chosen + 1 })
+        ((random * bound as u64) >> 32) as usize
     }
 }
 

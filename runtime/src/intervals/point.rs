@@ -71,7 +71,8 @@ impl PointState {
 
     /// It will fail. The caller knows that it cannot occur meanwhile.
     pub(super) fn fail(&self) {
-        // Relaxed: the last to arrive changes the same word later.
+        // Relaxed: whoever fails it holds something back that arrives after this, by a change of the same word, or by a look if that is
+        // the last; and the last one to arrive has seen all that arrived before.
         self.waits.fetch_or(FAILED, Ordering::Relaxed);
     }
 
@@ -91,6 +92,11 @@ impl PointState {
         }
         debug_assert!(before / ONE >= things, "more has come than it waits for");
         let was_last = before / ONE == things;
+        #[cfg(debug_assertions)]
+        if was_last {
+            // So that `expect_one` finds it; nobody else looks any more.
+            self.waits.store(before % ONE, Ordering::Relaxed);
+        }
         let outcome = if before & FAILED == 0 { Outcome::Well } else { Outcome::Failed };
         was_last.then_some(outcome)
     }

@@ -160,7 +160,8 @@ pub enum NetworkError {
     },
     /// A process on a stack of its own would have had to wait for a channel while it unwound, in a destructor. Its worker cannot leave the
     /// stack then, so nothing that the worker has could go on. If the process ends by that panic, the error is [`Panicked`](Self::Panicked)
-    /// instead; it is this one if the process has caught it.
+    /// instead; it is this one if the process has caught it. Whether it would have had to wait depends on the schedule: on how far the process
+    /// at the other end has come. So a process that sends or receives while it unwinds, and catches the panic, may end well in one run and not in another.
     ///
     /// # Examples
     /// ```

@@ -143,6 +143,11 @@ impl Graph {
         self.solitude.begin(here());
     }
 
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn is_shared(&self) -> bool {
+        self.solitude.is_shared()
+    }
+
     /// A fence among all who have to do with the network. Nothing is to be paid for it where that is but one worker.
     #[inline]
     pub(super) fn barrier(&self) {

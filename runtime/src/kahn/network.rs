@@ -13,6 +13,7 @@ use super::process::{Process, Run};
 use super::report::Report;
 use super::stack::{Homes, Start};
 use super::wait::MOST_CHANNELS;
+use crate::os::Assists;
 use crate::pool::{Pool, Shared};
 use crate::task::{Task, TaskError};
 use crate::unwind;
@@ -151,8 +152,12 @@ impl Network {
 
     /// A channel that holds so many messages. Each of its ends is to be given to a process, or dropped.
     ///
+    /// Memory for as many messages as it may hold, rounded up to a power of two, is taken with the first one, and for more when it grows. Where
+    /// the system has none then, the program ends as wherever memory cannot be had
+    /// ([`handle_alloc_error`](std::alloc::handle_alloc_error)).
+    ///
     /// # Panics
-    /// If the capacity is 0, if there is no memory for it, or if there would be more than 2²⁴ channels.
+    /// If the capacity is 0 or larger than any memory, or if there would be more than 2²⁴ channels.
     ///
     /// # Examples
     /// See [`Network`].
@@ -179,7 +184,8 @@ impl Network {
     /// it returns; a receiver then gets `None` when it has received all that it had sent.
     ///
     /// The ends are the process's own: it sends and receives itself, not by other tasks that it spawns, and has dropped them when it has
-    /// returned. A wait anywhere else is refused by a panic; and if the process ends and one of its ends has not, because it is
+    /// returned. The second half of a join, or a scope's task, is elsewhere too: whether another worker has stolen it would decide what is
+    /// refused, and a sender may wait longer than it has to. A wait anywhere else is refused by a panic; and if the process ends and one of its ends has not, because it is
     /// in what was returned, in another task, or leaked, the network ends with [`NetworkError::Kept`].
     ///
     /// # Panics
@@ -203,7 +209,9 @@ impl Network {
         let product = Arc::new(OnceLock::new());
         let place = Arc::clone(&product);
         self.begin.push(Box::new(move |graph, worker| {
-            let made = unwind::halt(|| body(ports.own(&Owner { graph, process: number })));
+            let make = || unwind::halt(|| body(ports.own(&Owner { graph, process: number })));
+            // It may receive and wait in there, too.
+            let made = worker.payer().while_polled(graph, number, make);
             // Ports of a program's own may have dropped some of what they were.
             graph.look_after_ends(number);
             // Where nobody wants what it returns, there need be no place for that.
@@ -230,12 +238,16 @@ impl Network {
     /// channel while the process unwinds makes it fail: see [`NetworkError::Unwinding`].
     ///
     /// What it is given, and what it returns, is as with [`process`](Self::process). It may wait for what does not belong to the network by
-    /// [`block_on`](crate::block_on). Such a wait does not end with the network, nor with the pool: when a pool is dropped, its networks are
-    /// cancelled, like all futures, and it waits for processes on stacks to return.
+    /// [`block_on`](crate::block_on), in a join or a scope, or in [`blocking`](crate::blocking). Such a wait does not end with the network. A
+    /// pool that is dropped first waits for it to end, as it does where closures wait; after that its networks are cancelled, like all futures,
+    /// and it waits for processes on stacks to return. One that comes to such a wait only then finds the pool's futures cancelled: if it
+    /// waits for what one of these was to do, and the wait does not end when that is dropped, the pool waits for ever.
     ///
-    /// If there is no stack for it, because the pool may have [none](crate::PoolBuilder::waiting_stacks) or no more of them, or the feature
-    /// `stacks` is off, the network ends with [`NetworkError::NoStack`]. Stacks that are kept to be used again count, too, so whether there
-    /// is one may depend on the schedule; but not while fewer than half of those that there may be are in use.
+    /// If there is no stack for it, because the pool may have [none](crate::PoolBuilder::waiting_stacks) or no more of them, because the system
+    /// has no memory for one, because the pool's only worker is [the thread that built it](crate::PoolBuilder::with_current_thread) or unwinds, or
+    /// because the feature `stacks` is off, the network ends with [`NetworkError::NoStack`]. Stacks that are kept to be used again count, too,
+    /// so whether there is one may depend on the schedule; but, where the system has them, not while fewer than half of those that there may be
+    /// are in use.
     ///
     /// # Panics
     /// As [`process`](Self::process).
@@ -291,7 +303,7 @@ impl Network {
         let place = Arc::clone(&product);
         self.begin.push(Box::new(move |graph, worker| {
             let graph = Arc::clone(graph);
-            let start = Start { graph, number, ports, body, place, handed_on: 0 };
+            let start = Start { graph, number, ports, body, place, was_handed_on: false };
             worker.spawn(|worker| start.begin(worker));
         }));
         Product(product)
@@ -361,7 +373,9 @@ impl Network {
 async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Outcome {
     let home = Worker::with_current(|current| {
         let worker = current.expect("tasks run on workers");
-        graph.begin();
+        if worker.shared().assists().has(Assists::MEMBARRIER) {
+            graph.begin();
+        }
         begin.into_iter().for_each(|begin| begin(&graph, worker));
         Arc::clone(worker.shared())
     });
@@ -527,5 +541,34 @@ impl<T> Product<T> {
 impl<T> fmt::Debug for Product<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Product").field("is_there", &self.0.get().is_some()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::future::pending;
+    use std::sync::mpsc::channel;
+
+    use super::Network;
+    use crate::Pool;
+    use crate::os::{self, Assists};
+
+    #[test]
+    fn a_network_is_its_worker_s_alone_where_the_pool_makes_heavy_barriers() {
+        for assists in [Assists::ALL, Assists::MEMBARRIER, Assists::NONE] {
+            let pool = Pool::builder().workers(1).assists(assists).build().unwrap();
+            let (say, said) = channel();
+            let mut network = Network::new();
+            network.process("waits", (), async move |()| {
+                say.send(()).unwrap();
+                pending::<()>().await;
+            });
+            let running = network.start(&pool).unwrap();
+            said.recv().unwrap();
+            let makes_them = assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
+            assert_eq!(running.graph.is_shared(), !makes_them, "{assists:?}");
+            running.cancel();
+            assert!(running.join().is_err());
+        }
     }
 }

@@ -26,13 +26,20 @@ impl Solitude {
         Self(AtomicUsize::new(SHARED))
     }
 
-    /// The network begins, and only the caller knows it, who is the worker with that address.
+    /// The network begins at the worker with that address, who is the caller. Nobody has made a barrier for it: others who know it already can but
+    /// end it, which takes none of these.
     pub(super) fn begin(&self, here: usize) {
         debug_assert!(here > LEFT);
+        debug_assert_eq!(self.0.load(Ordering::Relaxed), SHARED, "as it was made");
         if os::heavy_barrier_works() {
             // Relaxed: whoever comes to know the network does so by something that orders.
             self.0.store(here, Ordering::Relaxed);
         }
+    }
+
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn is_shared(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == SHARED
     }
 
     /// Whether that worker alone has touched it, and what comes before this is ordered with what comes after it, as by a barrier. If not, the
@@ -45,7 +52,7 @@ impl Solitude {
         }
         // Pairs with the heavy barrier in `share`: either what we did is seen by those who come after that, or we see that it is due.
         os::light_barrier();
-        // Relaxed: if it is, nobody else has done anything to be seen.
+        // Relaxed: if it is, whoever else has done something has not made a barrier since, and sees by that what we have done.
         self.0.load(Ordering::Relaxed) == here
     }
 
@@ -53,8 +60,9 @@ impl Solitude {
     /// what was done before the first. The caller has found that it [is not](Self::is_of) its worker's alone.
     pub(super) fn barrier(&self) -> Result<(), NotMade> {
         // Acquire pairs with the release in `share`: who sees that others share it comes after the heavy barrier.
-        if self.0.load(Ordering::Acquire) != SHARED {
-            self.share()?;
+        let found = self.0.load(Ordering::Acquire);
+        if found != SHARED {
+            self.share(found)?;
         }
         fence(Ordering::SeqCst);
         Ok(())
@@ -62,11 +70,14 @@ impl Solitude {
 
     /// Somebody else than before has touched it.
     #[cold]
-    fn share(&self) -> Result<(), NotMade> {
+    fn share(&self, found: usize) -> Result<(), NotMade> {
         // Not at once what it will be: who sees that relies on the barrier, and it is made after this, so that the one who has been alone sees
         // that it is not.
-        // Relaxed: the heavy barrier orders it.
-        self.0.store(LEFT, Ordering::Relaxed);
+        // Relaxed: the heavy barrier orders it. Acquire if it fails, as in `barrier`: who was suspended here may find that others are through.
+        let left = self.0.compare_exchange(found, LEFT, Ordering::Relaxed, Ordering::Acquire);
+        if left == Err(SHARED) {
+            return Ok(());
+        }
         let is_made = os::heavy_barrier();
         self.0.store(SHARED, Ordering::Release);
         if is_made {

@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use super::error::Failure;
 use super::graph::Graph;
+use super::offer::Offer;
 use super::ports::{Owner, Ports};
 use crate::fiber::Signal;
-use crate::os;
 use crate::primitive::{Ordering, fence};
 use crate::unwind;
 use crate::worker::Worker;
@@ -90,12 +90,7 @@ impl Homes {
 impl Home {
     /// Waits to be woken. The caller is on the process's stack.
     fn wait(&self, worker: &Worker) {
-        if self.signal.is_given() {
-            // It was woken before it waits, perhaps by itself, to give way: then what it owes was not paid by a wait.
-            worker.payer().pay();
-            worker.let_others_go_first();
-        }
-        self.signal.wait(worker);
+        self.signal.wait_at_channel(worker);
     }
 
     /// Whether it could wait now: a worker whose thread unwinds does not leave the stack that it is on, and would never come to what
@@ -113,8 +108,8 @@ pub(super) struct Start<P, F, R> {
     pub(super) body: F,
     /// Where what it returns goes.
     pub(super) place: Arc<OnceLock<R>>,
-    /// How often a guest has handed it on.
-    pub(super) handed_on: usize,
+    /// Whether it was handed on to another worker.
+    pub(super) was_handed_on: bool,
 }
 
 impl<P, F, R> Start<P, F, R>
@@ -125,9 +120,14 @@ where
 {
     /// Begins it, on a stack of its own: on no other, where it might lie on top of what waits for it.
     pub(super) fn begin(self, worker: &Worker) {
-        if worker.is_guest() && worker.shared().workers() > 1 {
-            return self.hand_on(worker);
+        let mut others = Vec::new();
+        if !worker.may_switch() {
+            others.extend(worker.shared().residents().filter(|&other| other != worker.index()));
         }
+        if others.is_empty() { self.begin_here(worker) } else { self.hand_on(worker, &others) }
+    }
+
+    fn begin_here(self, worker: &Worker) {
         let (graph, number) = (Arc::clone(&self.graph), self.number);
         if let Err(refused) = worker.spawn_apart(move |worker| self.run(worker)) {
             graph.fail(Failure::NoStack { process: number });
@@ -138,17 +138,15 @@ where
         }
     }
 
-    /// A guest, of whom there is one at most, has no stacks. It sends the process to the others in turn, where each of them may take it:
-    /// the one that it is sent to may be stuck. If it comes across it again, none of them had time.
-    fn hand_on(mut self, guest: &Worker) {
-        let shared = guest.shared();
-        let others = shared.workers() - 1;
-        let turn = (self.number as usize).wrapping_add(self.handed_on) % others;
-        if self.handed_on > 0 {
-            os::yield_now();
+    /// A guest has no stacks, and who unwinds cannot go to one. So it sends the process to the others in turn, where each of them may take
+    /// it: the one that it is sent to may be stuck. But so may the sender, again; then none of them had time, and each is offered it.
+    fn hand_on(mut self, worker: &Worker, others: &[usize]) {
+        let shared = worker.shared();
+        if self.was_handed_on {
+            return Offer::make(Box::new(|worker| self.begin_here(worker)), others, shared);
         }
-        self.handed_on = self.handed_on.wrapping_add(1);
-        let next = (guest.index() + 1 + turn) % shared.workers();
+        self.was_handed_on = true;
+        let next = others[self.number as usize % others.len()];
         if let Some(job) = shared.detached(move |worker| self.begin(worker)) {
             shared.send_ready(next, job);
         }

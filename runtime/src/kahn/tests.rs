@@ -4,15 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use super::Network;
 use super::process::Process;
 use super::wait::Need;
 use crate::Pool;
 use crate::hunt::Abp;
-use crate::primitive::stepped::{self, Gate};
+use crate::primitive::stepped::{self, Gate, wait_for};
 use crate::task::Placement;
 use crate::unwind;
 
@@ -61,14 +59,6 @@ fn a_process_knows_its_waker_by_what_it_wakes() {
         let said = refused.downcast_ref::<String>().unwrap();
         assert!(said.contains("waits only in the process that it belongs to, which is 'waits'"));
     }
-}
-
-fn wait_for(count: &AtomicUsize, least: usize) -> usize {
-    let patience = Instant::now() + Duration::from_secs(20);
-    while count.load(Ordering::Acquire) < least && Instant::now() < patience {
-        thread::sleep(Duration::from_micros(100));
-    }
-    count.load(Ordering::Acquire)
 }
 
 fn pool(workers: usize, placement: Placement) -> Pool {

@@ -9,11 +9,13 @@
 //!
 //! This is a small set, for programs that need no more. Chains of adaptors are what iterator libraries are for.
 
+mod by_place;
 mod filled;
 mod grain;
 mod parts;
 mod until;
 
+pub use by_place::for_each_by_place;
 pub use parts::{ChunksMut, Parts, chunks_mut};
 pub use until::{for_each_until, map_until, reduce_in_shape_until, reduce_until};
 

@@ -38,5 +38,6 @@ pub(crate) struct Counters {
     pub(crate) hand_overs: Count,
     pub(crate) pulls: Count,
     pub(crate) moves: Count,
+    pub(crate) out_of_place: Count,
     pub(crate) to_hunter: Count,
 }

@@ -30,6 +30,9 @@ pub struct WorkerStats {
     pub pulls: u64,
     /// Times it went to a processor where no other worker was.
     pub moves: u64,
+    /// Tasks that it took out of another [place](crate::PoolBuilder::places): from a worker there, or out of what was sent there. Nobody
+    /// counts those that were taken from a stand-in.
+    pub out_of_place: u64,
     /// Times that its thread left a processor and came back. `None` where the kernel's records are not to be had
     /// ([`Assists::SWITCH_RECORDS`](crate::os::Assists::SWITCH_RECORDS)), and for a thread that joined the pool.
     pub switches: Option<u64>,
@@ -71,6 +74,7 @@ impl Add for WorkerStats {
             hand_overs: self.hand_overs + other.hand_overs,
             pulls: self.pulls + other.pulls,
             moves: self.moves + other.moves,
+            out_of_place: self.out_of_place + other.out_of_place,
             switches: self.switches.zip(other.switches).map(|(a, b)| a + b),
             to_hunter: self.to_hunter + other.to_hunter,
             working: self.working + other.working,
@@ -104,6 +108,7 @@ impl Sub for WorkerStats {
             hand_overs: self.hand_overs.saturating_sub(earlier.hand_overs),
             pulls: self.pulls.saturating_sub(earlier.pulls),
             moves: self.moves.saturating_sub(earlier.moves),
+            out_of_place: self.out_of_place.saturating_sub(earlier.out_of_place),
             switches: self.switches.map(|now| now.saturating_sub(earlier.switches.unwrap_or(0))),
             to_hunter: self.to_hunter.saturating_sub(earlier.to_hunter),
             working: since(self.working, earlier.working),

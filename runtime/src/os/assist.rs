@@ -61,8 +61,8 @@ pub fn assists() -> Vec<Assist> {
         },
         Assist {
             name: "membarrier",
-            purpose: "a worker that nobody robs forks without a fence; who needs its attention and cannot wait pays",
-            fallback: "a fence with every fork and with every join",
+            purpose: "a worker that nobody robs forks without a fence, and a process network that it has alone makes none; who comes to them and cannot wait pays",
+            fallback: "a fence with every fork and with every join, and with what processes send",
             state: AssistState::from_probe(system::probe_heavy_barrier()),
         },
         Assist {

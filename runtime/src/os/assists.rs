@@ -37,7 +37,7 @@ impl Assists {
     pub const ALL: Self = Self(0x7F);
     /// None of them.
     pub const NONE: Self = Self(0);
-    /// Barriers on all threads at once, which let a worker fork without a fence.
+    /// Barriers on all threads at once, which let a worker fork without a fence, and run a process network of its own without.
     pub const MEMBARRIER: Self = Self(1);
     /// Yields at the lowest priority.
     pub const LOWERED_PRIORITY: Self = Self(1 << 1);

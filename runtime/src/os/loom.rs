@@ -41,8 +41,9 @@ impl Futex {
 
 ::loom::lazy_static! {
     /// What both sides of an asymmetric barrier change, so that one of the two comes first and the other one sees what was
-    /// done before it. A thread that makes no barrier learns nothing by it, as it should be; that two light sides are
-    /// ordered as well is more than there is in truth, but no two owners share anything.
+    /// done before it. A thread that makes no barrier learns nothing by it, as it should be. That two light sides are
+    /// ordered as well is more than there is in truth: a model in which two threads that have something in common both make light
+    /// barriers could not fail where it should. So no two owners of deques may share anything, and who comes to a network of one worker makes none.
     static ref BARRIER: AtomicU32 = AtomicU32::new(0);
 }
 

@@ -1,5 +1,7 @@
 //! The fallback: the standard library alone, on any system that it supports.
 
+use std::io;
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::thread::Thread;
 use std::time::Duration;
@@ -106,6 +108,31 @@ pub(super) fn quota() -> Option<f64> {
 
 pub(crate) fn move_to_process_affinity() -> bool {
     false
+}
+
+pub(crate) fn bind_this_thread(_processors: &[usize]) -> bool {
+    false
+}
+
+/// The size of a page in bytes, on most machines: nobody says it here.
+pub(crate) fn page() -> usize {
+    4096
+}
+
+pub(crate) fn huge_page() -> Option<usize> {
+    None
+}
+
+pub(crate) unsafe fn ask_for_huge_pages(_range: Range<usize>) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) unsafe fn place_memory(
+    _range: Range<usize>,
+    _in_turn: bool,
+    _memories: &[usize],
+) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 pub(super) fn probe_affinity() -> Result<(), String> {

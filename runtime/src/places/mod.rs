@@ -19,6 +19,7 @@
 mod drawing;
 mod error;
 mod level;
+mod memory;
 mod nesting;
 mod partition;
 mod set;
@@ -29,6 +30,7 @@ mod tree;
 pub use drawing::Drawing;
 pub use error::{Doubt, PlacesError, TopologyError};
 pub use level::{Holds, Kind, Level, Region};
+pub use memory::{MemoryError, MemoryPolicy, ask_for_huge_pages, place_memory};
 pub use partition::{Places, Reason};
 pub use set::{NoProcessorSet, ProcessorSet};
 pub use topology::{CoreType, Topology};

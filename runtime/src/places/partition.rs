@@ -89,7 +89,7 @@ impl Places {
                 return Self::sorted(sets, Reason::Level(level.kind()));
             }
         }
-        Self { sets: vec![allowed.clone()], reason: Reason::Undivided }
+        Self::undivided(allowed)
     }
 
     /// One place for each region of a kind that has an allowed processor: also for private caches, and those of one
@@ -153,6 +153,21 @@ impl Places {
         Ok(Self { sets, reason: Reason::Given })
     }
 
+    /// One place with all `allowed` processors.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::places::{Places, Reason};
+    ///
+    /// let places = Places::undivided(&"0-3".parse()?);
+    /// assert_eq!((places.count(), places.reason()), (1, Reason::Undivided));
+    /// # Ok::<(), locksley::places::NoProcessorSet>(())
+    /// ```
+    #[must_use]
+    pub fn undivided(allowed: &ProcessorSet) -> Self {
+        Self { sets: vec![allowed.clone()], reason: Reason::Undivided }
+    }
+
     fn sorted(mut sets: Vec<ProcessorSet>, reason: Reason) -> Self {
         sets.sort_by_key(ProcessorSet::first);
         Self { sets, reason }
@@ -204,13 +219,20 @@ impl Places {
     /// ```
     #[must_use]
     pub fn others(&self, machine: &Topology, place: usize) -> Vec<usize> {
+        self.others_by_nearness(machine, place).concat()
+    }
+
+    /// The same, those together that are equally near.
+    pub(crate) fn others_by_nearness(&self, machine: &Topology, place: usize) -> Vec<Vec<usize>> {
         let here = self.sets[place].first();
         let round = (place + 1..self.count()).chain(0..place);
-        let mut others: Vec<usize> = round.collect();
-        others.sort_by_cached_key(|&other| {
+        let separation = |other: usize| {
             here.zip(self.sets[other].first()).map(|(a, b)| machine.separation(a, b))
-        });
-        others
+        };
+        let mut others: Vec<_> = round.map(|other| (separation(other), other)).collect();
+        others.sort_by_key(|(separation, _)| *separation);
+        let equally_near = others.chunk_by(|(a, _), (b, _)| a == b);
+        equally_near.map(|places| places.iter().map(|(_, place)| *place).collect()).collect()
     }
 }
 

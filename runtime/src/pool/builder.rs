@@ -6,6 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use super::division::Unplaced;
 use super::environment::{default_assists, default_workers, is_metered_by_default};
 use super::error::BuildError;
 use super::metered::Metering;
@@ -20,6 +21,7 @@ use crate::fork::Waiting;
 use crate::held::HeldLock;
 use crate::hunt::{Balanced, Governor};
 use crate::os::Assists;
+use crate::places::Places;
 use crate::sleep::MAX_WORKERS;
 use crate::task::Placement;
 
@@ -59,6 +61,16 @@ pub enum Affinity {
     Process,
     /// Those of the thread that builds the pool.
     Builder,
+    /// Those of the worker's place ([`PoolBuilder::places`]), as far as the process may run there; or else, and for
+    /// [stand-ins](PoolBuilder::stand_ins), those of the process. A thread that joins the pool stays where it is.
+    ///
+    /// What is in the caches stays near then. But where other programs have all processors of a place, its workers wait for
+    /// their turns there, and do not go to another place; and what was sent to the place may wait with the one worker that was woken for it,
+    /// though there is an idle processor elsewhere, if all workers of other places sleep.
+    ///
+    /// What a task starts on such a worker, a thread or a process, is bound as the worker is. So is the child if the task forks: what it
+    /// may use are then the processors of one place. Whether the system has done it is not told.
+    Place,
 }
 
 impl Default for PoolBuilder {
@@ -75,6 +87,7 @@ impl Default for PoolBuilder {
                 rules: Rules::default(),
                 panic_handler: None,
                 meter: Metering::Off,
+                places: None,
                 #[cfg(feature = "held-locks")]
                 held_lock_handler: None,
                 #[cfg(feature = "alternatives")]
@@ -169,6 +182,43 @@ impl PoolBuilder {
     /// Where the workers may run. If not set: [`Affinity::Process`].
     pub fn affinity(mut self, affinity: Affinity) -> Self {
         self.begin.affinity = affinity;
+        self
+    }
+
+    /// How the workers are divided into places. If not set: as [`Places::found`] divides the processors that the process may use,
+    /// by the outermost cache or memory level with parts of at least two, if each part gets two workers at least, or else there is one place; so on
+    /// most machines there is one.
+    ///
+    /// Each place gets as many workers as its share of the processors, and neighbours by [index](crate::Worker::index) are in the
+    /// same place; with fewer workers than places that are given, some places have none. A worker looks for work in its own place first,
+    /// then in near places, then in far ones, and leaves what there is in another place to the workers there, as long as they may be expected
+    /// to take it: for about a tenth of a millisecond, if it has nothing else to do; and not for ever, if it has. (As long as there is
+    /// nobody who looks, because so many are awake as the governor's limit or the pool's size allows, it stays as long as what is pushed:
+    /// see [`Limit`](crate::hunt::Limit).) How many tasks are taken out of their places:
+    /// [`WorkerStats::out_of_place`](crate::meter::WorkerStats::out_of_place). What goes to a place is said by [`Pool::spawn_near`] and its kin, and
+    /// by [`Worker::for_each_by_place`](crate::Worker::for_each_by_place).
+    ///
+    /// Workers belong to a place, but may run anywhere, unless they are bound to its processors ([`Affinity::Place`]): by default a place is who
+    /// works together, and near in the machine as far as the kernel keeps it so.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley::places::Places;
+    ///
+    /// let places = Places::given(&"0-3".parse()?, ["0-2".parse()?, "3".parse()?])?;
+    /// let pool = Pool::builder().workers(4).places(places).build()?;
+    /// assert_eq!(pool.broadcast(|worker| worker.place()), [0, 0, 0, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn places(mut self, places: Places) -> Self {
+        self.makeup.places = Some(Arc::new(places));
+        self
+    }
+
+    /// Where a task goes for which no place is named. If not set: [`Unplaced::Stays`].
+    pub fn unplaced(mut self, unplaced: Unplaced) -> Self {
+        self.makeup.rules.unplaced = unplaced;
         self
     }
 

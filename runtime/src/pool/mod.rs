@@ -1,6 +1,7 @@
 //! Pools: Hood's "parallel machine".
 
 mod builder;
+mod division;
 mod environment;
 mod error;
 mod global;
@@ -10,6 +11,8 @@ mod revival;
 mod shared;
 #[cfg(all(test, not(loom)))]
 mod stall;
+#[cfg(all(test, not(loom)))]
+mod stall_near;
 mod stand_ins;
 mod start;
 mod tally;
@@ -21,6 +24,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 pub use builder::{Affinity, PoolBuilder};
+pub(crate) use division::Quarter;
+pub use division::Unplaced;
 pub use error::{BuildError, SizeError};
 use revival::Revival;
 pub(crate) use shared::{Seat, Shared};
@@ -30,6 +35,7 @@ use crate::held::{self, Place, Wait};
 use crate::job::StackJob;
 use crate::latch::{Latch, ThreadLatch, WorkerLatch};
 use crate::meter::PoolStats;
+use crate::places::Places;
 use crate::sleep::MAX_WORKERS;
 use crate::unwind;
 use crate::worker::Worker;
@@ -194,6 +200,20 @@ impl Pool {
         Ok(())
     }
 
+    /// The places of its workers: see [`PoolBuilder::places`].
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// println!("{}", pool.places());
+    /// assert!(pool.places().count() >= 1);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn places(&self) -> &Places {
+        self.shared_now().places()
+    }
+
     /// What its workers have done so far.
     #[must_use]
     pub fn stats(&self) -> PoolStats {
@@ -256,7 +276,8 @@ impl Pool {
     /// Accepts a detached task: it will run, whatever becomes of the caller and of this handle.
     ///
     /// A worker of this pool puts it with its own tasks; from elsewhere, tasks are taken in the order in which they were
-    /// sent (with several workers, one that was taken later may be run sooner). If the task panics, the payload goes to the pool's [`panic_handler`](PoolBuilder::panic_handler).
+    /// sent (with several workers, one that was taken later may be run sooner). Where tasks [go round](Unplaced::RoundRobin) the pool's places, it goes to
+    /// the next place, and the order is that within a place. If the task panics, the payload goes to the pool's [`panic_handler`](PoolBuilder::panic_handler).
     ///
     /// # Examples
     /// ```
@@ -279,12 +300,20 @@ impl Pool {
     }
 }
 
-/// With the calling worker's own tasks if it belongs to the pool, else to the inbox.
+/// With the calling worker's own tasks if it belongs to the pool, else to the inbox; or to a place, where tasks go round.
 pub(crate) fn push_or_send(shared: &Arc<Shared>, job: NonNull<crate::job::Job>) {
     Worker::with_current(|current| match current {
-        Some(worker) if worker.belongs_to(shared) => worker.push(job),
-        _ => shared.send(job),
+        Some(worker) if worker.belongs_to(shared) => worker.push_unplaced(job),
+        _ => send(shared, job),
     });
+}
+
+/// To the inbox; or to a place, where tasks go round.
+pub(crate) fn send(shared: &Shared, job: NonNull<crate::job::Job>) {
+    match shared.next_place() {
+        None => shared.send(job),
+        Some(place) => shared.send_near(place, job),
+    }
 }
 
 impl Drop for Pool {

@@ -1,11 +1,13 @@
 //! What all workers of a pool, and those who send it work, have in common.
 
 use std::fmt;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU8};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::division::{Division, Unplaced};
 use super::metered::{self, Meter};
 use super::stand_ins::StandIns;
 use super::start::Makeup;
@@ -38,12 +40,17 @@ pub(crate) struct Shared {
     /// Those of the workers, and behind them those of stand-ins.
     seats: Box<[CachePadded<Seat>]>,
     workers: usize,
+    /// So many of the workers, the first ones, are guests.
+    guests: usize,
     /// So many seats have been taken; behind them nobody has ever sat.
     seats_taken: AtomicUsize,
     stand_ins: StandIns,
     /// That of the process which has built the pool.
     generation: u32,
     inbox: Inbox<Job>,
+    division: Division,
+    /// Where a task goes for which no place is named.
+    unplaced: Unplaced,
     sleep: Sleep,
     governor: Arc<dyn Governor>,
     /// Processors allowed when the pool was built.
@@ -85,6 +92,8 @@ pub(crate) struct Rules {
     pub(crate) stacks: StackOptions,
     /// What is run while joins and scopes wait.
     pub(crate) waiting: Waiting,
+    /// Where a task goes for which no place is named.
+    pub(crate) unplaced: Unplaced,
 }
 
 /// What others may touch of one worker.
@@ -161,6 +170,15 @@ impl Seat {
             return None;
         }
         Some(self.thief.marks())
+    }
+
+    /// Whether there seemed to be several tasks, a moment ago. A deque that does not tell counts as having them.
+    pub(crate) fn holds_several(&self) -> bool {
+        #[cfg(feature = "alternatives")]
+        if self.instead.is_some() {
+            return true;
+        }
+        self.thief.items_seen() > 1
     }
 
     /// How many tasks there were in the built-in deque, a moment ago.
@@ -320,6 +338,7 @@ impl Seat {
             hand_overs: self.counters.hand_overs.read(),
             pulls: self.counters.pulls.read(),
             moves: self.counters.moves.read(),
+            out_of_place: self.counters.out_of_place.read(),
             switches: self.switches(),
             to_hunter: self.counters.to_hunter.read(),
             working: spent.working,
@@ -361,10 +380,13 @@ impl Shared {
             waiting: makeup.rules.waiting,
             seats,
             workers,
+            guests,
             seats_taken: AtomicUsize::new(workers),
             stand_ins,
             generation: os::generation(),
             inbox: Inbox::new(),
+            division: Division::new(makeup.places, workers, processors.ids()),
+            unplaced: makeup.rules.unplaced,
             sleep,
             governor,
             processors,
@@ -384,6 +406,11 @@ impl Shared {
 
     pub(crate) fn workers(&self) -> usize {
         self.workers
+    }
+
+    /// Those of them who are no guests.
+    pub(crate) fn residents(&self) -> Range<usize> {
+        self.guests..self.workers
     }
 
     /// Whether its thieves push what they have stolen into their own deques.
@@ -458,6 +485,15 @@ impl Shared {
 
     pub(crate) fn inbox(&self) -> &Inbox<Job> {
         &self.inbox
+    }
+
+    pub(super) fn division(&self) -> &Division {
+        &self.division
+    }
+
+    #[inline]
+    pub(super) fn unplaced(&self) -> Unplaced {
+        self.unplaced
     }
 
     pub(crate) fn sleep(&self) -> &Sleep {
@@ -562,7 +598,9 @@ impl Shared {
     /// Whether any worker could take something now. Exact for what was pushed or sent before the caller's last fence.
     pub(crate) fn is_work_left(&self) -> bool {
         let is_left = |seat: &CachePadded<Seat>| seat.has_tasks() || !seat.inbox.is_empty();
-        self.taken().iter().any(is_left) || !self.inbox.is_empty()
+        self.taken().iter().any(is_left)
+            || !self.inbox.is_empty()
+            || self.quarters().iter().any(|quarter| !quarter.inbox().is_empty())
     }
 
     /// Has the deques opened that their owners have closed, so that what was pushed to them is seen and what will be
@@ -584,7 +622,7 @@ impl Shared {
     ///
     /// # Safety
     /// As for [`Worker::carried`].
-    unsafe fn metered(&self, job: NonNull<Job>) -> NonNull<Job> {
+    pub(super) unsafe fn metered(&self, job: NonNull<Job>) -> NonNull<Job> {
         Worker::with_current(|current| match (current, &self.meter) {
             // SAFETY: as the caller promises.
             (Some(worker), _) if worker.is_metered() => unsafe { worker.carried(job) },
@@ -676,9 +714,10 @@ impl Shared {
         self.sleep.wake(worker);
     }
 
-    /// A detached task is about to be accepted. `false` if the pool is closed: the caller need not be counted itself.
+    /// A detached task is about to be accepted, or begins what is owed an end like one. `false` if the pool is closed: the caller need not be
+    /// counted itself.
     #[must_use]
-    fn begin_detached(&self) -> bool {
+    pub(crate) fn begin_detached(&self) -> bool {
         self.tally.begin_owed()
     }
 
@@ -717,7 +756,7 @@ impl Shared {
         Some(unsafe { HeapJob::into_job(run) })
     }
 
-    /// A detached task, or the pool's handle, has ended. After the last one futures are cancelled that are still tasks, and
+    /// A detached task, what was owed an end like one, or the pool's handle, has ended. After the last one futures are cancelled that are still tasks, and
     /// after the last of these the pool is closed.
     pub(crate) fn end_detached(&self) {
         self.see_to_the_rest(self.tally.end_owed());

@@ -17,7 +17,7 @@ const IN_HAND: usize = CHILDREN + 1;
 
 /// Pushes keep one worker awake, and that one is held.
 #[derive(Debug)]
-struct Confined;
+pub(super) struct Confined;
 
 impl Governor for Confined {
     fn name(&self) -> &'static str {

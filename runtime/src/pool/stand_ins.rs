@@ -47,6 +47,11 @@ impl StandIns {
         Self { places: ends.map(place).collect(), threads, hooks, affinity }
     }
 
+    /// That of the workers.
+    pub(super) fn affinity(&self) -> Affinity {
+        self.affinity
+    }
+
     /// What a stand-in works until.
     pub(super) fn is_released(&self, stand_in: usize) -> &Flag {
         self.places[stand_in].post.is_released()
@@ -128,7 +133,7 @@ fn serve(shared: &Arc<Shared>, stand_in: usize, number: usize) {
     let place = &stand_ins.places[stand_in];
     let ends = place.ends.lock().unwrap_or_else(PoisonError::into_inner).take();
     let ends = ends.expect("a post is given a thread once");
-    if stand_ins.affinity == Affinity::Process {
+    if stand_ins.affinity != Affinity::Builder {
         os::move_to_process_affinity();
     }
     if let Some(turn) = shared.governor().turn()

@@ -21,6 +21,7 @@ use crate::deque::{chase_lev, mailbox};
 use crate::held;
 use crate::hunt::Governor;
 use crate::os::{self, Assists};
+use crate::places::Places;
 use crate::primitive::{AtomicUsize, Ordering};
 use crate::sleep::MAX_WORKERS;
 use crate::unwind::{self, Payload};
@@ -104,6 +105,8 @@ pub(super) struct Makeup {
     pub(super) panic_handler: Option<Arc<PanicHandler>>,
     /// Whether all that it does is metered.
     pub(super) meter: Metering,
+    /// If not set: as the machine has them.
+    pub(super) places: Option<Arc<Places>>,
     #[cfg(feature = "held-locks")]
     pub(super) held_lock_handler: Option<Arc<held::Handler>>,
     #[cfg(feature = "alternatives")]
@@ -151,7 +154,7 @@ pub(super) fn start(
         must_be_no_worker()?;
     }
     os::watch_for_forks(Worker::forget_current);
-    let recipe = threads.clone().map(|threads| Recipe {
+    let mut recipe = threads.clone().map(|threads| Recipe {
         workers,
         begin: Begin { with_current_thread: false, ..begin },
         hooks: Arc::clone(&hooks),
@@ -168,6 +171,10 @@ pub(super) fn start(
     let stand_ins = StandIns::new(ends_of_stand_ins, threads, Arc::clone(&hooks), begin.affinity);
     let guests = usize::from(begin.with_current_thread);
     let shared = Shared::new(seats, workers, guests, stand_ins, makeup);
+    if let Some(recipe) = &mut recipe {
+        // Not those that a child finds, which may be allowed other processors.
+        recipe.makeup.places = Some(shared.places_to_keep());
+    }
     // From here on an early return closes the pool: its handle is dropped, and with it the workers end.
     let mut pool = Pool {
         shared: Arc::clone(&shared),

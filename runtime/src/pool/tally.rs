@@ -2,7 +2,7 @@
 //!
 //! | bits  | field    | counts                                                                        |
 //! |-------|----------|-------------------------------------------------------------------------------|
-//! | 0–31  | `owed`   | detached closures that have not ended, and 1 for the pool's handle            |
+//! | 0–31  | `owed`   | detached closures that have not ended, waits of processes for what is no channel, and 1 for the pool's handle |
 //! | 32–63 | `tasks`  | futures that are tasks, and processes on stacks, that have not finished; and 1 while they are being cancelled |
 //!
 //! When nothing is owed any more, the tasks are cancelled; when there is nothing at all, the pool is closed. The word comes to

@@ -84,9 +84,11 @@ impl fmt::Debug for WorkerThread {
 
 impl Starting {
     fn run(mut self) {
-        if self.affinity == Affinity::Process {
-            os::move_to_process_affinity();
-        }
+        match self.affinity {
+            Affinity::Process => os::move_to_process_affinity(),
+            Affinity::Place => self.shared.bind(self.index),
+            Affinity::Builder => false,
+        };
         match self.muster.take() {
             Some(muster) => self.run_awaited(muster),
             None => self.run_at_once(),

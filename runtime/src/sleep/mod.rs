@@ -13,6 +13,7 @@ mod sleepers;
 mod tests;
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::time::Duration;
 
 use counters::Counters;
@@ -102,9 +103,25 @@ pub(crate) enum Slept {
 /// A worker's own memory of the last wake-up that it asked for.
 ///
 /// Until somebody has got up since, that wake-up is still under way and asking again would only cost.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Summons {
     made_at: Cell<Option<u32>>,
+    /// Who is woken first.
+    near: Range<usize>,
+}
+
+impl Summons {
+    /// Of one who is nearer to some than to others.
+    pub(crate) fn with_neighbours(near: Range<usize>) -> Self {
+        Self { made_at: Cell::new(None), near }
+    }
+}
+
+/// Of one to whom all are alike.
+impl Default for Summons {
+    fn default() -> Self {
+        Self::with_neighbours(0..usize::MAX)
+    }
 }
 
 impl Sleep {
@@ -180,6 +197,11 @@ impl Sleep {
         beyond > 0 && census.has_lookout() && census.asleep() <= beyond
     }
 
+    /// Whether so many are awake as the limit says, or more, and one of those asleep is the lookout, to whom others may leave things.
+    fn is_limit_made_up(&self, census: Census) -> bool {
+        census.has_lookout() && census.asleep() <= self.spare() as usize
+    }
+
     /// For who falls asleep, and is counted already: whether it leaves what is sent to those who are awake, and to the lookout.
     pub(crate) fn leaves_what_is_sent(&self) -> bool {
         self.is_made_up(self.census())
@@ -210,7 +232,7 @@ impl Sleep {
             if is_work_left() {
                 // By this census, in which somebody sleeps. By a later one nobody may, and then remembering its number
                 // would mean to wait for who is not coming.
-                self.summon_unless_under_way(census, summons);
+                self.summon_unless_under_way(census, summons, &summons.near);
             }
         }
     }
@@ -223,11 +245,11 @@ impl Sleep {
         fence(Ordering::SeqCst);
         let census = self.census();
         if census.lacks_a_hunter(self.spare()) {
-            self.summon_unless_under_way(census, summons);
+            self.summon_unless_under_way(census, summons, &summons.near);
         }
         #[cfg(feature = "alternatives")]
         for _ in 0..self.wakes_with_every_push.min(census.asleep()) {
-            self.summon();
+            self.summon(&summons.near);
         }
     }
 
@@ -250,44 +272,70 @@ impl Sleep {
         fence(Ordering::SeqCst);
         let census = self.census();
         if census.asleep() > 0 && !self.is_made_up(census) {
-            self.summon();
+            self.summon(&(0..usize::MAX));
         }
     }
 
     /// Work was sent to `worker`, that any other may do as well. Wakes that one, if it sleeps and was not woken before. If not, it may be stuck, and this is
     /// as if the work had been pushed, by the worker whose summons it is; or else sent.
     pub(crate) fn work_was_addressed(&self, worker: usize, summons: Option<&Summons>) {
+        self.work_was_addressed_to_some(worker..worker + 1, summons);
+    }
+
+    /// The same, where it was sent to several: wakes one of these. But where a worker sends it, and one of these is on its way up, or is awake
+    /// while the limit is made up, this is as if it had been pushed.
+    pub(crate) fn work_was_addressed_to_some(
+        &self,
+        workers: Range<usize>,
+        summons: Option<&Summons>,
+    ) {
         // Pairs with the fences in `sleep` and `stops_hunting`: either they see the work, or we see that they are gone.
         fence(Ordering::SeqCst);
         let census = self.census();
-        if self.is_made_up(census) {
+        if census.asleep() == 0 || self.is_made_up(census) {
             return;
         }
+        let (mut silent, mut has_rung, mut has_awake) = (None, false, false);
+        for worker in workers.clone() {
+            if !self.sleepers.contains(worker) {
+                has_awake = true;
+            } else if self.parkers[worker].is_rung() {
+                has_rung = true;
+            } else {
+                silent = silent.or(Some(worker));
+            }
+        }
+        let is_seen_to = has_rung || has_awake && self.is_limit_made_up(census);
         // One who was rung for before may be suspended: what is sent then is not to wait for it.
-        if self.sleepers.contains(worker) && self.parkers[worker].ring() {
+        if (summons.is_none() || !is_seen_to)
+            && silent.is_some_and(|worker| self.parkers[worker].ring())
+        {
             return;
         }
         match summons {
             Some(summons) if census.lacks_a_hunter(self.spare()) => {
-                self.summon_unless_under_way(census, summons);
+                self.summon_unless_under_way(census, summons, &workers);
             }
-            None if census.asleep() > 0 => self.summon(),
-            _ => {}
+            None => self.summon(&workers),
+            Some(_) => {}
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn summon_unless_under_way(&self, census: Census, summons: &Summons) {
+    fn summon_unless_under_way(&self, census: Census, summons: &Summons, near: &Range<usize>) {
         if summons.made_at.replace(Some(census.got_up())) != Some(census.got_up()) {
-            self.summon();
+            self.summon(near);
         }
     }
 
-    /// Wakes one sleeper that nobody has rung for yet; where there is none, rings again for all that are rung for:
-    /// whoever rang may have been suspended before the system call.
-    fn summon(&self) {
-        let silent = self.sleepers.iter().find(|&worker| !self.parkers[worker].is_rung());
+    /// Wakes one sleeper that nobody has rung for yet, one of those near if there is one; where there is none, rings again for all that are rung
+    /// for: whoever rang may have been suspended before the system call.
+    fn summon(&self, near: &Range<usize>) {
+        let is_silent = |worker: &usize| !self.parkers[*worker].is_rung();
+        let is_near_and_silent = |worker: &usize| near.contains(worker) && is_silent(worker);
+        let silent = self.sleepers.iter().find(is_near_and_silent);
+        let silent = silent.or_else(|| self.sleepers.iter().find(is_silent));
         if silent.is_some_and(|worker| self.parkers[worker].ring()) {
             return;
         }
@@ -359,8 +407,7 @@ impl Sleep {
         if spare > 0 && self.counters.falls_asleep_as_lookout(spare) {
             return Rest::AsLookout;
         }
-        let census = self.counters.falls_asleep();
-        if census.has_lookout() && census.asleep() <= self.spare() as usize {
+        if self.is_limit_made_up(self.counters.falls_asleep()) {
             Rest::Relieved
         } else {
             Rest::Full

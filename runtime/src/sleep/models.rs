@@ -137,6 +137,27 @@ fn loom_sleep_what_is_addressed_to_a_stuck_worker_wakes_another() {
     }
 }
 
+/// Two tasks for a place of two workers, who may both sleep. Each does one, and then is stuck.
+#[test]
+fn loom_sleep_what_is_addressed_to_a_place_wakes_all_that_it_takes() {
+    for by_a_worker in [false, true] {
+        check(2, move || {
+            let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0)));
+            let workers = [0, 1].map(|worker| {
+                let shared = shared.clone();
+                thread::spawn(move || work_once(worker, &shared.0, &shared.1))
+            });
+            let (sleep, tasks) = &*shared;
+            let summons = Summons::default();
+            for _ in 0..2 {
+                tasks.add_one();
+                sleep.work_was_addressed_to_some(0..2, by_a_worker.then_some(&summons));
+            }
+            workers.into_iter().for_each(|worker| worker.join().unwrap());
+        });
+    }
+}
+
 #[test]
 fn loom_sleep_the_last_hunter_to_leave_wakes_another() {
     check(2, || {
@@ -490,6 +511,35 @@ fn loom_sleep_a_lookout_that_leaves_is_replaced() {
 #[test]
 fn loom_sleep_fewer_than_the_limit_look_for_themselves() {
     two_others_take_two_tasks(2);
+}
+
+/// Of three workers in one place, `awake` may be awake. One of them is stuck when it has sent two tasks to the place. (More than in the model, who
+/// falls asleep looks at the inbox of its place.)
+fn two_others_take_two_tasks_of_their_place(awake: usize) {
+    check(2, move || {
+        let shared = Arc::new((limited(3, awake), Tasks::new(0)));
+        let others = [1, 2].map(|worker| {
+            let shared = shared.clone();
+            thread::spawn(move || work_once_within_the_limit(worker, &shared.0, &shared.1))
+        });
+        let (sleep, tasks) = &*shared;
+        let summons = Summons::with_neighbours(0..3);
+        for _ in 0..2 {
+            tasks.add_one();
+            sleep.work_was_addressed_to_some(0..3, Some(&summons));
+        }
+        others.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}
+
+#[test]
+fn loom_sleep_a_lookout_finds_what_was_sent_to_a_place() {
+    two_others_take_two_tasks_of_their_place(1);
+}
+
+#[test]
+fn loom_sleep_fewer_than_the_limit_look_for_what_was_sent_to_their_place() {
+    two_others_take_two_tasks_of_their_place(2);
 }
 
 /// Of three workers one may be awake, and is stuck; one is the lookout, and suspended on its way up. So the third has left what is

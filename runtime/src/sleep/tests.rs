@@ -209,6 +209,85 @@ fn what_is_addressed_to_one_who_does_not_get_up_wakes_another() {
 }
 
 #[test]
+fn what_is_addressed_to_several_wakes_one_of_them_and_then_anybody() {
+    let sleep = Sleep::new(4, Limit::NONE);
+    for worker in [0, 2, 3] {
+        sleep.begins_to_hunt();
+        sleep.sleepers.enter(worker);
+        let _ = sleep.counters.falls_asleep();
+    }
+    let rung = || (0..4).filter(|&worker| sleep.parkers[worker].is_rung()).collect::<Vec<_>>();
+    for after in [&[2][..], &[2, 3], &[0, 2, 3]] {
+        sleep.work_was_addressed_to_some(1..4, None);
+        assert_eq!(rung(), after);
+    }
+    let sleep = Sleep::new(1, Limit::NONE);
+    sleep.begins_to_hunt();
+    sleep.sleepers.enter(0);
+    let _ = sleep.counters.falls_asleep();
+    sleep.work_was_addressed_to_some(0..0, Some(&Summons::default()));
+    assert!(sleep.parkers[0].is_rung(), "nobody is there");
+}
+
+/// So many workers, of whom these sleep: what `sleep` does before it blocks, by hand.
+fn with_sleepers(workers: usize, limit: Limit, asleep: &[usize]) -> Sleep {
+    let sleep = Sleep::new(workers, limit);
+    for &worker in asleep {
+        sleep.begins_to_hunt();
+        sleep.sleepers.enter(worker);
+        let _ = sleep.falls_asleep();
+    }
+    sleep
+}
+
+fn rung(sleep: &Sleep) -> Vec<usize> {
+    (0..sleep.parkers.len()).filter(|&worker| sleep.parkers[worker].is_rung()).collect()
+}
+
+#[test]
+fn a_worker_that_sends_to_several_leaves_it_to_one_who_is_on_its_way_up() {
+    let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
+    let summons = Summons::with_neighbours(0..2);
+    for after in [&[3][..], &[3, 4], &[3, 4], &[3, 4]] {
+        // The second is as if it were pushed: nobody hunts yet.
+        sleep.work_was_addressed_to_some(3..6, Some(&summons));
+        assert_eq!(rung(&sleep), after);
+    }
+    sleep.begins_to_hunt();
+    sleep.work_was_addressed_to_some(1..3, Some(&summons));
+    assert_eq!(rung(&sleep), [1, 3, 4], "those who hunt leave it to these");
+    sleep.work_was_addressed_to_some(1..3, Some(&summons));
+    assert_eq!(rung(&sleep), [1, 3, 4], "one is on its way up");
+    sleep.work_was_addressed_to_some(1..3, None);
+    assert_eq!(rung(&sleep), [1, 2, 3, 4], "who is no worker will not hunt");
+}
+
+#[test]
+fn a_worker_that_sends_to_several_wakes_nobody_beyond_the_limit_if_one_of_them_is_awake() {
+    let limit = Limit { awake: 2, nap: SOON };
+    let sleep = with_sleepers(4, limit, &[1, 3]);
+    sleep.work_was_addressed_to_some(2..4, Some(&Summons::default()));
+    assert!(rung(&sleep).is_empty());
+    sleep.work_was_addressed_to_some(2..4, None);
+    assert_eq!(rung(&sleep), [3]);
+    let sleep = with_sleepers(4, limit, &[2, 3]);
+    sleep.work_was_addressed_to_some(2..4, Some(&Summons::default()));
+    assert_eq!(rung(&sleep), [2], "none of them is awake");
+    let sleep = with_sleepers(4, limit, &[1, 2, 3]);
+    sleep.work_was_addressed_to_some(0..2, Some(&Summons::default()));
+    assert_eq!(rung(&sleep), [1], "the limit is not made up");
+}
+
+#[test]
+fn neighbours_are_woken_first() {
+    let sleep = with_sleepers(6, Limit::NONE, &[0, 1, 3, 4]);
+    for after in [&[3][..], &[3, 4], &[0, 3, 4], &[0, 1, 3, 4]] {
+        sleep.work_was_pushed(&Summons::with_neighbours(3..6));
+        assert_eq!(rung(&sleep), after);
+    }
+}
+
+#[test]
 fn sleepers_beyond_one_word_are_found() {
     let sleepers = super::sleepers::Sleepers::new(130);
     for worker in [0, 63, 64, 129] {

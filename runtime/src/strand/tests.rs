@@ -2,6 +2,7 @@
 //! against an interpreter of the same tree.
 
 mod limits;
+mod places;
 
 use std::hint::spin_loop;
 use std::sync::Arc;

@@ -1,9 +1,11 @@
 //! Computations that end, and such that cannot.
 
-mod blocking;
 mod foreign;
+mod nested;
 mod panics;
 mod random;
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+mod stacks;
 mod waits;
 mod wakers;
 

@@ -2,10 +2,11 @@
 
 use std::io::{Read, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
-use locksley::{Pool, Waiting, Worker};
+use locksley::places::{Places, ProcessorSet};
+use locksley::{Pool, Unplaced, Waiting, Worker};
 
 use crate::children::{End, alone, end_of, fork_and_go_on, in_a_child};
 use crate::common::Restless;
@@ -173,5 +174,42 @@ fn what_a_child_has_pushed_itself_is_run_there() {
         assert_eq!(end, End::Exit(0), "{waiting:?}");
         drop(pool);
         assert_eq!(ran.load(Ordering::Acquire), 2_000_000);
+    }
+}
+
+/// In the child nobody of another place is there.
+#[test]
+fn what_a_child_has_for_other_places_is_run_there() {
+    let _alone = alone();
+    for unplaced in [Unplaced::Stays, Unplaced::RoundRobin] {
+        for waiting in [Waiting::Below, Waiting::Anything] {
+            let sets: [ProcessorSet; 2] = ["0", "1"].map(|set| set.parse().unwrap());
+            let places = Places::given(&(0..2).collect(), sets).unwrap();
+            let builder = Pool::builder().workers(2).places(places).unplaced(unplaced);
+            let pool = builder.waiting(waiting).build().unwrap();
+            let end = pool.run(|w| {
+                in_a_child(|| {
+                    let count = AtomicI32::new(0);
+                    let add = |number: i32| _ = count.fetch_add(number, Ordering::AcqRel);
+                    let other = 1 - w.place();
+                    w.join_near(other, |_| add(1), |_| add(10));
+                    w.scope(|w, scope| {
+                        for place in [other, 1 - other, other] {
+                            scope.spawn_near(w, place, |_, _| add(100));
+                            scope.spawn_on(w, |_, _| add(1000));
+                        }
+                    });
+                    w.for_each_by_place(0..100, |_| add(10_000));
+                    i32::from(count.into_inner() != 1_003_311)
+                })
+            });
+            assert_eq!(end, End::Exit(0), "{unplaced:?}, {waiting:?}");
+            // And the pool that is built again there has the places.
+            let again = || {
+                let places = pool.broadcast(Worker::place);
+                i32::from(places != [0, 1] || pool.run(|w| w.join_near(1, |_| 1, |_| 2)) != (1, 2))
+            };
+            assert_eq!(in_a_child(again), End::Exit(0));
+        }
     }
 }

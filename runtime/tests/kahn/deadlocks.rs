@@ -323,3 +323,28 @@ fn who_runs_only_what_lies_below_looks_for_deadlocks_too() {
         });
     }
 }
+
+/// Its worker runs what it has, and never hunts.
+#[test]
+fn a_long_cycle_is_found_by_who_runs_what_is_its_own() {
+    in_time(|| {
+        let pool = Pool::new(1).unwrap();
+        let has_ended = pool.run(|worker| {
+            let mut network = Network::new();
+            ring(&mut network, 50, 0, 1);
+            let running = network.start(&pool).unwrap();
+            let has_ended = Arc::new(AtomicBool::new(false));
+            let says = Arc::clone(&has_ended);
+            drop(pool.spawn_future(async move {
+                assert!(matches!(running.await, Err(NetworkError::Deadlock(_))));
+                says.store(true, Ordering::Release);
+            }));
+            // More than enough, and far from an eternity.
+            (0..100_000).any(|_| {
+                worker.run_local();
+                has_ended.load(Ordering::Acquire)
+            })
+        });
+        assert!(has_ended);
+    });
+}

@@ -265,3 +265,31 @@ fn other_networks(w: &Worker) {
     w.spawn(|_| ());
     block_on(running).unwrap();
 }
+
+/// The closure that makes a process is a part of it.
+#[test]
+fn a_process_that_waits_before_it_is_a_future_has_looked_after_its_sender() {
+    in_time(|| {
+        let (gate, sent) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+        let mut network = Network::new();
+        let (output, input) = network.channel::<u32>("numbers", 16);
+        let (own, says) = (Arc::clone(&gate), Arc::clone(&sent));
+        network.process("count", output, async move |mut output| {
+            output.send(0).await;
+            says.add_permits(1);
+            for n in 1..17 {
+                output.send(n).await;
+            }
+            own.add_permits(1);
+        });
+        network.process("takes one", input, move |mut input| {
+            block_on(sent.acquire()).unwrap().forget();
+            assert_eq!(block_on(input.recv()), Some(0));
+            // The sender comes to this only if it learns of the one that is free.
+            block_on(gate.acquire()).unwrap().forget();
+            async move { while input.recv().await.is_some() {} }
+        });
+        let report = network.run(&Pool::new(1).unwrap()).unwrap();
+        assert_eq!(report.channels()[0].received, 17);
+    });
+}

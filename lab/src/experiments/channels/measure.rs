@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Header;
-use super::once::{Finding, Kind, Subject};
+use super::once::{Kind, Subject};
 use super::plan;
 use super::program::Program;
 use super::record::{Measurement, Plan};
@@ -11,14 +11,14 @@ use crate::experiments::cells;
 use crate::experiments::course::Rotations;
 use crate::experiments::journal::Journal;
 use crate::experiments::missing::Missing;
-use crate::experiments::wait::record::Reading;
+use crate::experiments::reading::Reading;
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 
 /// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over. Returns what failed.
 pub(super) fn all(
-    programs: &[Program],
     header: &Header,
+    programs: &[Program],
     journal: &mut Journal<Measurement>,
 ) -> Outcome<Vec<Missing>> {
     let plan = &header.plan;
@@ -50,13 +50,5 @@ fn read(program: &Program, plan: &Plan, cell: &Cell) -> Outcome<Result<Reading, 
     if answer != right {
         return Err(Fault::run(format!("the answer {answer} is wrong; it is {right}")));
     }
-    Ok(match (finding, subject.kind == Kind::Idle) {
-        (Finding::Memory(memory), true) => {
-            Ok(Reading::Memory { bytes: memory.bytes, future: memory.future })
-        }
-        (Finding::Timed(timed), false) => {
-            Ok(Reading::Time { seconds: timed.seconds, apart: timed.apart })
-        }
-        _ => Err("it answered something else".to_owned()),
-    })
+    Ok(finding.reading(subject.kind == Kind::Idle))
 }

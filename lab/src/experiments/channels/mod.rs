@@ -15,73 +15,25 @@ pub mod table;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::cell::Cell;
-use std::path::PathBuf;
-
-use super::course::{self, Destination};
-use super::missing::Missing;
+use super::{course, series};
 use crate::fault::Outcome;
-use crate::record::{Document, time};
 use crate::report;
 use program::Program;
-use record::{Measurement, Plan, Record};
+use record::{Plan, Record};
 use summary::Summary;
 
-/// What the command line asks for.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// What is measured.
-    pub plan: Plan,
-    /// On what.
-    pub programs: Vec<Program>,
-    /// Where the record goes.
-    pub json: PathBuf,
-    /// Where the page goes.
-    pub out: PathBuf,
-    /// Whether to measure again what has been measured.
-    pub fresh: bool,
-}
+/// What the command line asks for, and each runtime's program.
+pub type Options = series::Options<Plan, Vec<Program>>;
 
 /// What a run has left behind.
-#[derive(Debug)]
-pub struct Finished {
-    /// The record.
-    pub record: Record,
-    /// Its summary.
-    pub summary: Summary,
-    /// Where the page is.
-    pub page: PathBuf,
-    /// Whether all had been measured before.
-    pub is_old: bool,
-}
+pub type Finished = series::Finished<Record, Summary>;
 
 /// Measurements under one header belong together.
 type Header = course::Header<Plan>;
 
 /// Measures what is not measured yet and writes the record and the page.
 pub fn run(options: &Options) -> Outcome<Finished> {
-    let Options { plan, programs, json, out, fresh } = options;
-    let destination = Destination { json, out, fresh: *fresh };
-    let page = destination.page()?;
-    let header = Header::here(plan.clone());
-    let missing = Cell::default();
-    let (record, is_old) = destination.record(
-        &header,
-        |earlier: &Record| earlier.header == header,
-        |journal| measure::all(programs, &header, journal).map(|found| missing.set(found)),
-        |started, measurements| record_of(header.clone(), started, measurements, missing.take()),
-    )?;
-    let summary = Summary::of(&record);
-    report::channels::write(&page, &record, &summary)?;
-    Ok(Finished { record, summary, page, is_old })
-}
-
-fn record_of(
-    header: Header,
-    started: String,
-    measurements: Vec<Measurement>,
-    missing: Vec<Missing>,
-) -> Record {
-    let (format, finished) = (Record::FORMAT.to_owned(), time::now());
-    Record { format, header, started, finished, measurements, missing }
+    let measure =
+        |header: &_, programs: &Vec<_>, journal: &mut _| measure::all(header, programs, journal);
+    series::run(options, measure, Summary::of, report::channels::write)
 }

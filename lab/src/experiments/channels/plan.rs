@@ -1,10 +1,10 @@
 //! What is measured: the subjects, the runtimes, how often, and for how long at most; and what is wanted.
 
-use super::once::{Kind, Local, Subject};
+use super::once::{self, Kind, Subject};
 use super::program::Program;
 use super::record::{Input, Plan};
 use crate::experiments::forkjoin::record::LeftOut;
-use crate::experiments::wait::once::memory;
+use crate::experiments::memory;
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 
@@ -89,8 +89,9 @@ impl Plan {
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for input in &self.inputs {
-            let has =
-                |name: &str| Local::find(name).is_none_or(|local| local.can_have(input.workers));
+            let has = |name: &str| {
+                once::find(name).ok().is_none_or(|local| local.can_have(input.workers))
+            };
             let names = self.runtimes.iter().map(|runtime| runtime.name.as_str());
             cells.extend(names.filter(|name| has(name)).map(|name| input.on(name)));
         }

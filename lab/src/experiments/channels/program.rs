@@ -1,13 +1,14 @@
 //! The programs that are measured: this one, and those of other runtimes.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Duration;
 
-use super::once::{Finding, LOCAL, Local};
-use crate::experiments::forkjoin::child::{self, Ended};
-use crate::experiments::forkjoin::program::{settings_removed, version_of_peer};
+use super::once::{self, LOCAL, Local};
+use crate::experiments::forkjoin::program::version_of_peer;
 use crate::experiments::forkjoin::record::{LeftOut, Runtime};
+use crate::experiments::local;
+use crate::experiments::program;
+use crate::experiments::reading::Finding;
 use crate::fault::{Fault, Outcome};
 use crate::record::{Cell, files};
 
@@ -17,14 +18,12 @@ pub const ONCE: &str = "channels-once";
 /// The runtimes whose programs `peers/build` makes, with what they are.
 pub const PEERS: [(&str, &str); 1] = [("go", "goroutines and Go's channels")];
 
-/// A program, and how it is told which runtime to use.
+/// A runtime's program.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// The runtime.
     pub runtime: Runtime,
-    file: PathBuf,
-    /// Arguments before those of the measurement.
-    first: Vec<String>,
+    program: program::Program,
 }
 
 impl Program {
@@ -33,8 +32,7 @@ impl Program {
         let (name, version) = (local.name.to_owned(), local.version.to_owned());
         Program {
             runtime: Runtime { name, version, build: None },
-            file: file.to_owned(),
-            first: [ONCE, "--runtime", local.name].map(str::to_owned).to_vec(),
+            program: program::Program::new(file, &[ONCE, "--runtime", local.name]),
         }
     }
 
@@ -47,18 +45,16 @@ impl Program {
         })?;
         let build = Some(files::digest_of(&file));
         let runtime = Runtime { name: name.to_owned(), version, build };
-        Ok(Program { runtime, file, first: Vec::new() })
+        Ok(Program { runtime, program: program::Program::new(&file, &[]) })
     }
 
     /// A shell script for a runtime. Its arguments are the kind, the size, the workers and the seed.
     #[cfg(all(test, unix))]
     pub(super) fn script(name: &str, script: &str) -> Program {
         let (name, version) = (name.to_owned(), "<0>".to_owned());
-        let first = ["-c", script, "sh"].map(str::to_owned).to_vec();
         Program {
             runtime: Runtime { name, version, build: None },
-            file: PathBuf::from("sh"),
-            first,
+            program: program::Program::script(script),
         }
     }
 
@@ -69,16 +65,8 @@ impl Program {
         seed: u64,
         limit: Duration,
     ) -> Result<Finding, String> {
-        let mut command = Command::new(&self.file);
-        command.args(&self.first).args([&cell.app, &cell.size]);
-        command.args([cell.workers.to_string(), seed.to_string()]);
-        settings_removed(&mut command);
-        match child::run(&mut command, limit) {
-            Ended::Well(out, _) => serde_json::from_str(&out)
-                .map_err(|_| format!("it printed '{}'", out.trim().lines().next().unwrap_or(""))),
-            Ended::Badly(why) => Err(why),
-            Ended::Never => Err(format!("it did not end in {} s", limit.as_secs_f64())),
-        }
+        let (workers, seed) = (cell.workers.to_string(), seed.to_string());
+        self.program.finds(&[&cell.app, &cell.size, &workers, &seed], limit)
     }
 }
 
@@ -86,8 +74,7 @@ impl Program {
 pub fn find(this: &Path, peers: &Path, only: &[String]) -> Outcome<(Vec<Program>, Vec<LeftOut>)> {
     let known = || LOCAL.iter().map(|local| local.name).chain(PEERS.map(|(name, _)| name));
     if let Some(unknown) = only.iter().find(|name| !known().any(|known| known == *name)) {
-        let known = known().collect::<Vec<_>>().join(", ");
-        return Err(Fault::input(format!("unknown runtime '{unknown}'; there are {known}")));
+        return Err(local::unknown(unknown, known()));
     }
     let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
     let ours = LOCAL.iter().filter(|local| wanted(local.name));
@@ -106,5 +93,5 @@ pub fn find(this: &Path, peers: &Path, only: &[String]) -> Outcome<(Vec<Program>
 /// What a runtime is, in a line.
 pub fn about(runtime: &str) -> &'static str {
     let peer = PEERS.into_iter().find(|(name, _)| *name == runtime).map(|(_, about)| about);
-    Local::find(runtime).map(|local| local.about).or(peer).unwrap_or("")
+    once::find(runtime).ok().map(|local| local.about).or(peer).unwrap_or("")
 }

@@ -4,31 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Header;
 use super::once::{Kind, Subject};
-use crate::experiments::cells::OfCell;
 use crate::experiments::forkjoin::record::{LeftOut, Runtime};
-use crate::experiments::missing::Missing;
-use crate::experiments::wait::record::Reading;
+use crate::experiments::reading::Reading;
+use crate::experiments::series;
 use crate::fault::{Fault, Outcome};
 use crate::record::{Cell, Document};
 
 /// The record of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
-    /// [`Record::FORMAT`].
-    pub format: String,
-    /// What was measured, where, and of what.
-    #[serde(flatten)]
-    pub header: Header,
-    /// When the run that completed the record began (UTC).
-    pub started: String,
-    /// When it ended (UTC).
-    pub finished: String,
-    /// The measurements, in the order in which they were taken.
-    pub measurements: Vec<Measurement>,
-    /// Those that failed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<Missing>,
-}
+pub type Record = series::Record<Plan, Measurement>;
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,17 +47,8 @@ pub struct Input {
     pub workers: usize,
 }
 
-/// One measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Measurement {
-    /// Of what: `app` is the kind.
-    #[serde(flatten)]
-    pub cell: Cell,
-    /// The how-manieth time, from 0.
-    pub repeat: usize,
-    /// What was read. Every answer has been checked.
-    pub reading: Reading,
-}
+/// One measurement; `app` is the kind.
+pub type Measurement = series::Measurement<Reading>;
 
 impl Input {
     /// What it names.
@@ -93,30 +67,10 @@ impl Input {
     }
 }
 
-impl Measurement {
-    /// Whether this is something that can be read of its kind.
-    fn is_sound(&self) -> bool {
-        let Ok(subject) = Subject::find(&self.cell.app, &self.cell.size) else { return false };
-        match self.reading {
-            Reading::Time { seconds, apart } => {
-                subject.kind != Kind::Idle
-                    && seconds.is_finite()
-                    && seconds > 0.0
-                    && apart.is_none_or(|share| (0.0..=1.0).contains(&share))
-            }
-            Reading::Memory { .. } => subject.kind == Kind::Idle,
-        }
-    }
-}
-
-impl OfCell for Measurement {
-    fn cell(&self) -> &Cell {
-        &self.cell
-    }
-
-    fn repeat(&self) -> usize {
-        self.repeat
-    }
+/// Whether this is something that can be read of its kind.
+fn is_sound(found: &Measurement) -> bool {
+    let subject = Subject::find(&found.cell.app, &found.cell.size);
+    subject.is_ok_and(|subject| found.reading.is_sound(subject.kind == Kind::Idle))
 }
 
 impl Document for Record {
@@ -136,7 +90,7 @@ impl Document for Record {
         {
             return Some(flaw);
         }
-        let all_are_sound = self.measurements.iter().all(Measurement::is_sound);
+        let all_are_sound = self.measurements.iter().all(is_sound);
         (!all_are_sound).then(|| "it has a measurement that is none".to_owned())
     }
 }

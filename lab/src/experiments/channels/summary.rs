@@ -4,8 +4,8 @@ use super::once::{Kind, Subject};
 use super::plan::{OURS, WANTED};
 use super::record::{Input, Record};
 use crate::experiments::cliff::summary::Times;
+use crate::experiments::reading::Reading;
 use crate::experiments::wait::plan::TOKIO;
-use crate::experiments::wait::record::Reading;
 
 /// What the channel of an idle process holds: one number.
 const BUFFER: f64 = size_of::<u64>() as f64;

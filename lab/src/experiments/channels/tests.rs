@@ -2,13 +2,13 @@
 
 use super::once::{Kind, LOCAL};
 use super::plan::{Choice, WANTED, plan, subset};
-use super::record::Input;
+use super::record::{Input, Measurement};
 use super::*;
 use crate::experiments::forkjoin::record::{LeftOut, Runtime};
-use crate::experiments::wait::once::memory;
-use crate::experiments::wait::record::Reading;
+use crate::experiments::memory;
+use crate::experiments::reading::Reading;
 use crate::fault::Fault;
-use crate::record::{Cell, files};
+use crate::record::{Cell, Document, files};
 
 fn input(kind: &str, size: &str, workers: usize) -> Input {
     Input { kind: kind.to_owned(), size: size.to_owned(), workers }
@@ -70,7 +70,7 @@ pub(crate) fn record() -> Record {
     read(input("fan-out", "2", 1), "locksley", &[nanos(200.0, 7.0)]);
     read(input("idle", "10", 1), "locksley", &[bytes(4960, 96), bytes(4800, 96), bytes(6000, 96)]);
     read(input("idle", "10", 1), "tokio", &[bytes(10_000, 112)]);
-    record_of(header, "then".to_owned(), measurements, Vec::new())
+    Record::of(header, "then".to_owned(), measurements, Vec::new())
 }
 
 #[test]

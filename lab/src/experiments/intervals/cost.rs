@@ -8,7 +8,7 @@ use locksley::Pool;
 use locksley::intervals::{Handle, Root};
 
 use super::record::{Plan, Reading};
-use crate::experiments::wait::once::memory;
+use crate::experiments::memory;
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 

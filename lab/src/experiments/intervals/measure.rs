@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use super::Header;
 use super::cost::Cost;
-use super::peer::{FLOW, Peer};
+use super::peer::FLOW;
 use super::plan;
-use super::program::Program;
-use super::record::{Measurement, Plan, Reading};
+use super::record::{Measurement, Plan, Reading, if_sound};
+use super::{Header, Programs};
 use crate::experiments::cells;
 use crate::experiments::cliff::subject::Subject;
 use crate::experiments::course::Rotations;
@@ -23,8 +22,7 @@ pub(super) const LIMIT: Duration = Duration::from_secs(60);
 /// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over. Returns what failed.
 pub(super) fn all(
     header: &Header,
-    program: &Program,
-    peer: Option<&Peer>,
+    programs: &Programs,
     journal: &mut Journal<Measurement>,
 ) -> Outcome<Vec<Missing>> {
     let plan = &header.plan;
@@ -35,14 +33,16 @@ pub(super) fn all(
     };
     let mut prepared = Prepared::default();
     cells::measure(&rotations, plan.cells()?, plan.times.repeats, journal, |cell, repeat| {
-        let reading = match peer {
+        let reading = match &programs.peer {
             Some(peer) if cell.runtime == FLOW => peer.time(cell, plan.times.seed),
-            _ if Cost::find(&cell.app).is_some() => program.read(cell, LIMIT),
+            _ if Cost::find(&cell.app).is_some() => {
+                programs.this.finds(&[&cell.app, &cell.size], LIMIT)
+            }
             _ => Ok(prepared.time(plan, cell)?),
         };
         let measurement =
             reading.map(|reading| Measurement { cell: cell.clone(), repeat, reading });
-        Ok(measurement.and_then(Measurement::if_sound))
+        Ok(measurement.and_then(if_sound))
     })
 }
 

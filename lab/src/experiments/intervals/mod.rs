@@ -3,91 +3,45 @@
 //!
 //! [`plan`] says what is measured; `measure` goes through it, runtimes in turn, and can be stopped and resumed at any point;
 //! [`cost`] has the graphs that do nothing: each is measured by a child process, this program's hidden command `intervals-once`, which
-//! a [`program`] is started for; [`peer`] is the other runtime. [`summary`] makes medians and ratios of it, [`table`] prints them.
+//! a [`Program`] is started for; [`peer`] is the other runtime. [`summary`] makes medians and ratios of it, [`table`] prints them.
 
 pub mod cost;
 mod measure;
 pub mod peer;
 pub mod plan;
-pub mod program;
 pub mod record;
 pub mod summary;
 pub mod table;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::cell::Cell;
-use std::path::PathBuf;
-
-use super::course::{self, Destination};
-use super::missing::Missing;
+use super::program::Program;
+use super::{course, series};
 use crate::fault::Outcome;
-use crate::record::{Document, time};
 use crate::report;
 use peer::Peer;
-use program::Program;
-use record::{Measurement, Plan, Record};
+use record::{Plan, Record};
 use summary::Summary;
 
-/// What the command line asks for.
+/// What measures that is not measured in this process.
 #[derive(Debug, Clone)]
-pub struct Options {
-    /// What is measured.
-    pub plan: Plan,
-    /// Where the record goes.
-    pub json: PathBuf,
-    /// Where the page goes.
-    pub out: PathBuf,
-    /// Whether to measure again what has been measured.
-    pub fresh: bool,
-    /// What reads what an interval costs.
-    pub program: Program,
+pub struct Programs {
+    /// This program, which reads what an interval costs.
+    pub this: Program,
     /// Another runtime's graphs, if the plan has them.
     pub peer: Option<Peer>,
 }
 
+/// What the command line asks for, and what measures it.
+pub type Options = series::Options<Plan, Programs>;
+
 /// What a run has left behind.
-#[derive(Debug)]
-pub struct Finished {
-    /// The record.
-    pub record: Record,
-    /// Its summary.
-    pub summary: Summary,
-    /// Where the page is.
-    pub page: PathBuf,
-    /// Whether all had been measured before.
-    pub is_old: bool,
-}
+pub type Finished = series::Finished<Record, Summary>;
 
 /// Measurements under one header belong together.
 type Header = course::Header<Plan>;
 
 /// Measures what is not measured yet and writes the record and the page.
 pub fn run(options: &Options) -> Outcome<Finished> {
-    let Options { plan, json, out, fresh, program, peer } = options;
-    let destination = Destination { json, out, fresh: *fresh };
-    let page = destination.page()?;
-    let header = Header::here(plan.clone());
-    let missing = Cell::default();
-    let (record, is_old) = destination.record(
-        &header,
-        |earlier: &Record| earlier.header == header,
-        |journal| {
-            measure::all(&header, program, peer.as_ref(), journal).map(|found| missing.set(found))
-        },
-        |started, measurements| record_of(header.clone(), started, measurements, missing.take()),
-    )?;
-    let summary = Summary::of(&record);
-    report::intervals::write(&page, &record, &summary)?;
-    Ok(Finished { record, summary, page, is_old })
-}
-
-fn record_of(
-    header: Header,
-    started: String,
-    measurements: Vec<Measurement>,
-    missing: Vec<Missing>,
-) -> Record {
-    let (format, finished) = (Record::FORMAT.to_owned(), time::now());
-    Record { format, header, started, finished, measurements, missing }
+    series::run(options, measure::all, Summary::of, report::intervals::write)
 }

@@ -1,14 +1,13 @@
 //! oneTBB's flow graph, which `peers/build` makes a program of: graphs of the same shape, in another language.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use serde::Deserialize;
 
 use super::measure::LIMIT;
 use super::record::Reading;
-use crate::experiments::forkjoin::child::{self, Ended};
-use crate::experiments::forkjoin::program::{settings_removed, version_of_peer};
+use crate::experiments::forkjoin::program::version_of_peer;
+use crate::experiments::program::Program;
 use crate::record::Cell;
 
 /// Its name among the runtimes.
@@ -21,7 +20,7 @@ const FILE: &str = "flow-onetbb";
 /// The program.
 #[derive(Debug, Clone)]
 pub struct Peer {
-    file: PathBuf,
+    program: Program,
     /// What it says that it is.
     pub version: String,
 }
@@ -37,23 +36,14 @@ impl Peer {
     pub fn find(folder: &Path) -> Result<Peer, String> {
         let file = folder.join(FILE);
         let version = version_of_peer(&file)?;
-        Ok(Peer { file, version })
+        Ok(Peer { program: Program::new(&file, &[]), version })
     }
 
     /// Measures `cell` once; else why it did not.
     pub(super) fn time(&self, cell: &Cell, seed: u64) -> Result<Reading, String> {
-        let mut command = Command::new(&self.file);
-        command.args([&cell.app, &cell.size, &cell.workers.to_string(), &seed.to_string()]);
-        settings_removed(&mut command);
-        match child::run(&mut command, LIMIT) {
-            Ended::Well(out, _) => match serde_json::from_str(&out) {
-                Ok(Line { seconds }) if seconds.is_finite() && seconds > 0.0 => {
-                    Ok(Reading::Time { seconds })
-                }
-                _ => Err(format!("it printed '{}'", out.trim().lines().next().unwrap_or(""))),
-            },
-            Ended::Badly(why) => Err(why),
-            Ended::Never => Err(format!("it did not end in {} s", LIMIT.as_secs())),
-        }
+        let (workers, seed) = (cell.workers.to_string(), seed.to_string());
+        let Line { seconds } =
+            self.program.finds(&[&cell.app, &cell.size, &workers, &seed], LIMIT)?;
+        Ok(Reading::Time { seconds })
     }
 }

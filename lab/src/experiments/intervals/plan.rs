@@ -4,7 +4,7 @@ use super::cost::Cost;
 use super::peer::{self, FLOW, Peer};
 use super::record::Plan;
 use crate::apps;
-use crate::experiments::wait::once::memory;
+use crate::experiments::memory;
 use crate::fault::{Fault, Outcome};
 use crate::record::{self, Cell, Input};
 use crate::runtimes;

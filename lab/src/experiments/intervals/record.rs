@@ -2,30 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Header;
 use super::cost::{Cost, number};
-use crate::experiments::cells::OfCell;
-use crate::experiments::missing::Missing;
-use crate::record::{self, Cell, Document, Sample};
+use crate::experiments::series;
+use crate::record::{self, Document, Sample};
 
 /// The record of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
-    /// [`Record::FORMAT`].
-    pub format: String,
-    /// What was measured, where, and of what.
-    #[serde(flatten)]
-    pub header: Header,
-    /// When the run that completed the record began (UTC).
-    pub started: String,
-    /// When it ended (UTC).
-    pub finished: String,
-    /// The measurements, in the order in which they were taken.
-    pub measurements: Vec<Measurement>,
-    /// Those that failed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<Missing>,
-}
+pub type Record = series::Record<Plan, Measurement>;
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,17 +22,8 @@ pub struct Plan {
     pub peer: Option<String>,
 }
 
-/// One measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Measurement {
-    /// Of what: `app` is an application, `chain` or `graph`.
-    #[serde(flatten)]
-    pub cell: Cell,
-    /// The how-manieth time, from 0.
-    pub repeat: usize,
-    /// What was read. Every answer has been checked.
-    pub reading: Reading,
-}
+/// One measurement; `app` is an application, `chain` or `graph`.
+pub type Measurement = series::Measurement<Reading>;
 
 /// What was read.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -68,24 +41,22 @@ pub enum Reading {
     },
 }
 
-impl Measurement {
-    /// This, if it is something that can be read of its kind.
-    pub(super) fn if_sound(self) -> Result<Measurement, String> {
-        if self.is_sound() { Ok(self) } else { Err("it answered something else".to_owned()) }
-    }
+/// A measurement, if it is something that can be read of its kind.
+pub(super) fn if_sound(found: Measurement) -> Result<Measurement, String> {
+    if is_sound(&found) { Ok(found) } else { Err("it answered something else".to_owned()) }
+}
 
-    /// Whether this is something that can be read of its kind.
-    fn is_sound(&self) -> bool {
-        let cost = Cost::find(&self.cell.app);
-        if cost.is_some() && number(&self.cell.size).is_err() {
-            return false;
+/// Whether this is something that can be read of its kind.
+fn is_sound(found: &Measurement) -> bool {
+    let cost = Cost::find(&found.cell.app);
+    if cost.is_some() && number(&found.cell.size).is_err() {
+        return false;
+    }
+    match found.reading {
+        Reading::Time { seconds } => {
+            cost != Some(Cost::Graph) && seconds.is_finite() && seconds > 0.0
         }
-        match self.reading {
-            Reading::Time { seconds } => {
-                cost != Some(Cost::Graph) && seconds.is_finite() && seconds > 0.0
-            }
-            Reading::Memory { .. } => cost == Some(Cost::Graph),
-        }
+        Reading::Memory { .. } => cost == Some(Cost::Graph),
     }
 }
 
@@ -111,16 +82,6 @@ impl Record {
     }
 }
 
-impl OfCell for Measurement {
-    fn cell(&self) -> &Cell {
-        &self.cell
-    }
-
-    fn repeat(&self) -> usize {
-        self.repeat
-    }
-}
-
 impl Document for Record {
     const FORMAT: &'static str = "locksley-intervals/1";
 
@@ -129,7 +90,7 @@ impl Document for Record {
     }
 
     fn flaw(&self) -> Option<String> {
-        let all_are_sound = self.measurements.iter().all(Measurement::is_sound);
+        let all_are_sound = self.measurements.iter().all(is_sound);
         let unsound = || (!all_are_sound).then(|| "it has a measurement that is none".to_owned());
         self.as_cliff().flaw().or_else(unsound)
     }

@@ -1,11 +1,11 @@
 //! A made-up record, what becomes of it, and a tiny run.
 
 use super::plan::{plan, subset};
-use super::record::Reading;
+use super::record::{Measurement, Reading};
 use super::summary::{Ratio, ratios};
 use super::*;
 use crate::fault::Fault;
-use crate::record::{Cell, Input, files};
+use crate::record::{Cell, Document, Input, files};
 
 fn tiny_plan() -> Plan {
     let mut plan = plan(true, 3, Some(1), 2, None).unwrap();
@@ -48,7 +48,7 @@ pub(crate) fn record() -> Record {
             add("heat", "40x600x4", runtime, workers, time(seconds));
         }
     }
-    record_of(header, "then".to_owned(), measurements, Vec::new())
+    Record::of(header, "then".to_owned(), measurements, Vec::new())
 }
 
 #[test]
@@ -98,8 +98,7 @@ fn a_tiny_run_measures_all_and_a_finished_one_is_not_redone() {
         json: folder.path().join("intervals.json"),
         out: folder.path().join("out"),
         fresh: false,
-        program: Program::script(COSTS),
-        peer: None,
+        programs: Programs { this: Program::script(COSTS), peer: None },
     };
     let finished = run(&options).unwrap();
     assert!(!finished.is_old && finished.record.missing.is_empty());
@@ -141,7 +140,7 @@ fn a_peer_that_is_not_there_is_left_out_and_one_that_is_has_graphs_of_its_own() 
     {
         use std::os::unix::fs::PermissionsExt;
 
-        use crate::experiments::wait::once::memory;
+        use crate::experiments::memory;
 
         let file = folder.path().join("flow-onetbb");
         let script = "#!/bin/sh\ncase \"$1\" in\n\
@@ -169,8 +168,10 @@ fn a_peer_that_is_not_there_is_left_out_and_one_that_is_has_graphs_of_its_own() 
             json: folder.path().join("intervals.json"),
             out: folder.path().join("out"),
             fresh: false,
-            program: Program::script(&COSTS.replace("memory", "time")),
-            peer: Some(peer),
+            programs: Programs {
+                this: Program::script(&COSTS.replace("memory", "time")),
+                peer: Some(peer),
+            },
         };
         let finished = run(&options).unwrap();
         let record = &finished.record;

@@ -5,19 +5,19 @@ use std::time::Duration;
 use super::Header;
 use super::once::{Finding, Subject};
 use super::plan;
-use super::program::Program;
 use super::record::{Measurement, Plan};
 use crate::experiments::cells;
 use crate::experiments::course::Rotations;
 use crate::experiments::journal::Journal;
 use crate::experiments::missing::Missing;
+use crate::experiments::program::Program;
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 
 /// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over. Returns what failed.
 pub(super) fn all(
-    program: &Program,
     header: &Header,
+    program: &Program,
     journal: &mut Journal<Measurement>,
 ) -> Outcome<Vec<Missing>> {
     let plan = &header.plan;
@@ -36,7 +36,9 @@ pub(super) fn all(
 fn find(program: &Program, plan: &Plan, cell: &Cell) -> Outcome<Result<Finding, String>> {
     let subject = Subject::find(&cell.size)?;
     let limit = Duration::from_secs_f64(plan.limit_seconds);
-    let finding = match program.measure(cell, plan.seed, limit) {
+    let (workers, seed) = (cell.workers.to_string(), plan.seed.to_string());
+    let arguments = ["--runtime", &cell.runtime, &cell.size, &workers, &seed];
+    let finding: Finding = match program.finds(&arguments, limit) {
         Ok(finding) => finding,
         Err(why) => return Ok(Err(why)),
     };

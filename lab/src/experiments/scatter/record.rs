@@ -6,28 +6,12 @@ use super::Header;
 use super::once::{Finding, Subject};
 use super::plan::Experiment;
 use crate::experiments::cells::OfCell;
-use crate::experiments::missing::Missing;
+use crate::experiments::series;
 use crate::fault::Fault;
 use crate::record::{Cell, Document};
 
 /// The record of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
-    /// [`Record::FORMAT`].
-    pub format: String,
-    /// What was measured, where, and of what.
-    #[serde(flatten)]
-    pub header: Header,
-    /// When the run that completed the record began (UTC).
-    pub started: String,
-    /// When it ended (UTC).
-    pub finished: String,
-    /// The measurements, in the order in which they were taken.
-    pub measurements: Vec<Measurement>,
-    /// Those that failed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<Missing>,
-}
+pub type Record = series::Record<Plan, Measurement>;
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,11 +2,11 @@
 
 use super::once::{CURRENT, Finding, LAST, SERIAL, STATIC, Subject};
 use super::plan::{Choice, Experiment, extent, plan};
-use super::record::Part;
+use super::record::{Measurement, Part};
 use super::summary::Bound;
 use super::*;
 use crate::fault::Fault;
-use crate::record::{Cell, files};
+use crate::record::{Cell, Document, files};
 
 fn part(experiment: &str, networks: &[&str]) -> Part {
     let networks = networks.iter().map(|&network| network.to_owned()).collect();
@@ -76,7 +76,7 @@ pub(crate) fn record() -> Record {
     found(hundred, CURRENT, 2, &[0.0625]);
     found(ten, SERIAL, 1, &[0.1]);
     found(ten, LAST, 2, &[0.0625]);
-    record_of(header, "then".to_owned(), measurements, Vec::new())
+    Record::of(header, "then".to_owned(), measurements, Vec::new())
 }
 
 #[test]
@@ -304,7 +304,7 @@ mod scripts {
             json: folder.join("scatter.json"),
             out: folder.join("page"),
             fresh: false,
-            program: Program::script(script),
+            programs: Program::script(script),
         }
     }
 
@@ -315,17 +315,17 @@ mod scripts {
         // What WS-CUR was to measure is wrong.
         let wrong = good().replace("\"divisions\":1", "\"divisions\":2");
         let cheats = format!("if [ \"$2\" = locksley-cur ]; then {wrong}; else {}; fi", good());
-        options.program = Program::script(&cheats);
+        options.programs = Program::script(&cheats);
         let Err(Fault::Run(why)) = run(&options) else { panic!("an answer was wrong") };
         assert!(why.contains("2x3x1000 on locksley-cur, P = 2"), "{why}");
         assert!(why.contains("is wrong") && !options.json.exists(), "{why}");
 
-        options.program = Program::script(&good());
+        options.programs = Program::script(&good());
         let finished = run(&options).unwrap();
         assert!(!finished.is_old && finished.page.is_file());
         assert_eq!(finished.record.measurements.len(), 2 * 3);
         assert!(finished.record.missing.is_empty());
-        options.program = Program::script("exit 3");
+        options.programs = Program::script("exit 3");
         let again = run(&options).unwrap();
         assert!(again.is_old && again.record == finished.record);
         options.fresh = true;

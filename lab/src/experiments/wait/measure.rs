@@ -3,21 +3,22 @@
 use std::time::Duration;
 
 use super::Header;
-use super::once::{Finding, Kind, Subject};
+use super::once::{Kind, Subject};
 use super::plan;
-use super::program::Program;
-use super::record::{Measurement, Plan, Reading};
+use super::record::{Measurement, Plan};
 use crate::experiments::cells;
 use crate::experiments::course::Rotations;
 use crate::experiments::journal::Journal;
 use crate::experiments::missing::Missing;
+use crate::experiments::program::Program;
+use crate::experiments::reading::{Finding, Reading};
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 
 /// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over. Returns what failed.
 pub(super) fn all(
-    program: &Program,
     header: &Header,
+    program: &Program,
     journal: &mut Journal<Measurement>,
 ) -> Outcome<Vec<Missing>> {
     let plan = &header.plan;
@@ -36,7 +37,9 @@ pub(super) fn all(
 fn read(program: &Program, plan: &Plan, cell: &Cell) -> Outcome<Result<Reading, String>> {
     let subject = Subject::find(&cell.app, &cell.size)?;
     let limit = Duration::from_secs_f64(plan.limit_seconds);
-    let finding = match program.measure(cell, plan.seed, limit) {
+    let (workers, seed) = (cell.workers.to_string(), plan.seed.to_string());
+    let arguments = ["--runtime", &cell.runtime, &cell.app, &workers, &cell.size, "--seed", &seed];
+    let finding: Finding = match program.finds(&arguments, limit) {
         Ok(finding) => finding,
         Err(why) => return Ok(Err(why)),
     };
@@ -44,13 +47,5 @@ fn read(program: &Program, plan: &Plan, cell: &Cell) -> Outcome<Result<Reading, 
     if answer != right {
         return Err(Fault::run(format!("the answer {answer} is wrong; it is {right}")));
     }
-    Ok(match (finding, subject.kind) {
-        (Finding::Memory(memory), Kind::Waiting) => {
-            Ok(Reading::Memory { bytes: memory.bytes, future: memory.future })
-        }
-        (Finding::Timed(timed), Kind::Spawn | Kind::PingPong | Kind::Fork) => {
-            Ok(Reading::Time { seconds: timed.seconds, apart: timed.apart })
-        }
-        _ => Err("it answered something else".to_owned()),
-    })
+    Ok(finding.reading(subject.kind == Kind::Waiting))
 }

@@ -1,7 +1,8 @@
 //! What is measured: the subjects, the runtimes, how often, and for how long at most.
 
-use super::once::{Kind, LOCAL, Local, Subject, memory};
+use super::once::{self, Kind, LOCAL, Local, Subject};
 use super::record::{Input, Plan, Runtime};
+use crate::experiments::memory;
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 
@@ -48,10 +49,8 @@ pub fn plan(choice: &Choice) -> Outcome<Plan> {
 }
 
 fn runtimes(only: &[String]) -> Outcome<Vec<Runtime>> {
-    if let Some(unknown) = only.iter().find(|name| Local::find(name).is_none()) {
-        let known: Vec<&str> = LOCAL.iter().map(|local| local.name).collect();
-        let known = known.join(", ");
-        return Err(Fault::input(format!("unknown runtime '{unknown}'; there are {known}")));
+    for name in only {
+        once::find(name)?;
     }
     let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
     let runtime =
@@ -103,7 +102,7 @@ impl Plan {
         let mut cells = Vec::new();
         for input in &self.inputs {
             let has = |runtime: &&Runtime| {
-                Local::find(&runtime.name).is_some_and(|local| local.can_have(input.workers))
+                once::find(&runtime.name).is_ok_and(|local| local.can_have(input.workers))
             };
             cells.extend(self.runtimes.iter().filter(has).map(|runtime| input.on(&runtime.name)));
         }

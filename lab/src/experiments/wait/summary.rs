@@ -2,8 +2,9 @@
 
 use super::once::{Kind, Subject};
 use super::plan::TOKIO;
-use super::record::{Input, Reading, Record};
+use super::record::{Input, Record};
 use crate::experiments::cliff::summary::Times;
+use crate::experiments::reading::Reading;
 
 /// The summary of a record.
 #[derive(Debug, Clone)]

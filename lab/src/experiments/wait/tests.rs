@@ -1,11 +1,13 @@
 //! A made-up record, and runs with scripts for programs. Runs with this program's own binary are tested from outside.
 
-use super::once::{Kind, LOCAL, Subject, memory};
+use super::once::{Kind, LOCAL, Subject};
 use super::plan::{Choice, plan, subset};
-use super::record::{Input, Reading, Runtime};
+use super::record::{Input, Measurement, Runtime};
 use super::*;
+use crate::experiments::memory;
+use crate::experiments::reading::Reading;
 use crate::fault::Fault;
-use crate::record::{Cell, files};
+use crate::record::{Cell, Document, files};
 
 fn input(kind: &str, size: &str, workers: usize) -> Input {
     Input { kind: kind.to_owned(), size: size.to_owned(), workers }
@@ -61,7 +63,7 @@ pub(crate) fn record() -> Record {
     read(input("waiting", "10", 1), "tokio", &[bytes(4000, 112)]);
     read(input("fork", "2x5", 2), "locksley", &[nanos(33.0)]);
     read(input("fork", "20", 2), "locksley", &[nanos(44.0)]);
-    record_of(header, "then".to_owned(), measurements, Vec::new())
+    Record::of(header, "then".to_owned(), measurements, Vec::new())
 }
 
 #[test]
@@ -227,7 +229,7 @@ mod scripts {
             json: folder.join("wait.json"),
             out: folder.join("page"),
             fresh: false,
-            program: Program::script(script),
+            programs: Program::script(script),
         }
     }
 
@@ -239,18 +241,18 @@ mod scripts {
         // What it was to measure with two workers is wrong.
         let wrong = GOOD.replace("\"answer\":18", "\"answer\":17");
         let cheats = format!("if [ \"$4\" = 2 ]; then {wrong}\nelse {GOOD}\nfi");
-        options.program = Program::script(&cheats);
+        options.programs = Program::script(&cheats);
         let Err(Fault::Run(why)) = run(&options) else { panic!("an answer was wrong") };
         assert!(why.contains("spawn 4 on smol, P = 2") && why.contains("17 is wrong"), "{why}");
         assert!(!options.json.exists());
 
-        options.program = Program::script(GOOD);
+        options.programs = Program::script(GOOD);
         let finished = run(&options).unwrap();
         assert!(!finished.is_old && finished.page.is_file());
         // Twice each: two runtimes on one worker, one of them on two.
         assert_eq!(finished.record.measurements.len(), 2 * (2 + 1 + 2));
         assert!(finished.record.missing.is_empty());
-        options.program = Program::script("exit 3");
+        options.programs = Program::script("exit 3");
         let again = run(&options).unwrap();
         assert!(again.is_old && again.record == finished.record);
         options.fresh = true;

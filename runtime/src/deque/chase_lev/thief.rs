@@ -32,7 +32,6 @@ impl<T> ChaseLevThief<T> {
     }
 
     /// How many items there were, a moment ago.
-    #[cfg(feature = "alternatives")]
     pub(crate) fn items_seen(&self) -> usize {
         // Relaxed: only attempts can tell what is there.
         let bottom = self.shared.owners.bottom.load(Ordering::Relaxed);

@@ -99,7 +99,8 @@ impl<T> Sender<T> {
     /// the message is dropped.
     ///
     /// # Panics
-    /// If it would have to wait and is not called by the process that it belongs to, on its own stack.
+    /// If it would have to wait and is not called by the process that it belongs to, on its own stack. Elsewhere it may panic, too, where it need not
+    /// wait: unless it knows that without asking what the process at the other end has done.
     ///
     /// # Examples
     /// See [`Network::process_on_stack`](crate::kahn::Network::process_on_stack).

@@ -80,6 +80,22 @@ pub(crate) fn move_to_process_affinity() -> bool {
     get(0).is_ok_and(|mask| mask == wanted) || set_of_this_thread(&wanted).is_ok()
 }
 
+/// Lets the calling thread run on these of the processors that the process may run on. Says whether that was done: not where it
+/// may run on none of them.
+pub(crate) fn bind_this_thread(processors: &[usize]) -> bool {
+    let Ok(allowed) = of_the_process() else { return false };
+    let bits = libc::c_ulong::BITS as usize;
+    let mut wanted: Mask = [0; WORDS];
+    for &processor in processors {
+        if let (Some(word), Some(allowed)) =
+            (wanted.get_mut(processor / bits), allowed.get(processor / bits))
+        {
+            *word |= allowed & 1 << (processor % bits);
+        }
+    }
+    wanted.iter().any(|&word| word != 0) && set_of_this_thread(&wanted).is_ok()
+}
+
 pub(crate) fn probe() -> Result<(), String> {
     static PROBE: OnceLock<Result<(), String>> = OnceLock::new();
     let probe = || {

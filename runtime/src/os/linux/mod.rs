@@ -12,6 +12,7 @@ mod fork;
 #[cfg(not(loom))]
 mod futex;
 mod load;
+mod memory;
 mod priority;
 mod quota;
 mod rseq;
@@ -22,7 +23,7 @@ mod watch;
 
 pub(super) use affinity::probe as probe_affinity;
 pub(super) use affinity::process_affinity;
-pub(crate) use affinity::{move_this_thread, move_to_process_affinity};
+pub(crate) use affinity::{bind_this_thread, move_this_thread, move_to_process_affinity};
 #[cfg(not(loom))]
 pub(super) use barrier::probe as probe_heavy_barrier;
 #[cfg(not(loom))]
@@ -40,6 +41,7 @@ pub(crate) use futex::Futex;
 pub(super) use futex::probe as probe_futex;
 pub(crate) use load::busy_time;
 pub(super) use load::probe as probe_busy_time;
+pub(crate) use memory::{ask_for_huge_pages, huge_page, page, place as place_memory};
 pub(super) use priority::probe as probe_lowered_priority;
 pub(crate) use priority::{LoweredPriority, works as lowered_priority_works};
 pub(super) use quota::quota;

@@ -5,13 +5,14 @@ use std::sync::mpsc::channel;
 use std::task::Poll;
 
 use super::*;
+use crate::task::yield_now;
 
-fn metered_pool(workers: usize) -> Pool {
+pub(super) fn metered_pool(workers: usize) -> Pool {
     Pool::builder().workers(workers).metered_virtually().build().unwrap()
 }
 
 /// Until nothing is under way in the pool.
-fn at_rest(pool: &Pool) -> Figures {
+pub(super) fn at_rest(pool: &Pool) -> Figures {
     let patience = Instant::now() + Duration::from_secs(20);
     while pool.figures().under_way > 0 && Instant::now() < patience {
         thread::yield_now();
@@ -185,6 +186,62 @@ fn a_wait_counts_once() {
         }));
     });
     assert_eq!(figures.uncarried, 1);
+}
+
+/// What others do while it lets them go first is none of its own, on whatever stack they do it.
+#[test]
+fn who_gives_way_is_not_charged_for_others() {
+    for builder in [Pool::builder(), Pool::builder().waiting_stacks(0)] {
+        let pool = builder.workers(1).build().unwrap();
+        let has_run = AtomicBool::new(false);
+        let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+            spend(1);
+            let stranger = || {
+                pool.run(|_| {
+                    spend(1000);
+                    has_run.store(true, Ordering::Release);
+                });
+            };
+            thread::scope(|threads| {
+                threads.spawn(stranger);
+                block_on(async {
+                    while !has_run.load(Ordering::Acquire) {
+                        yield_now().await;
+                    }
+                });
+            });
+            worker.join(|_| spend(10), |_| spend(20));
+        });
+        assert_eq!((figures.work, figures.path.span, figures.uncarried), (31, 21, 1));
+    }
+}
+
+/// The time that a process waits at a channel is nobody's.
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+#[test]
+fn processes_on_stacks_have_their_own_work() {
+    use crate::kahn::Network;
+    const MESSAGES: i64 = 100;
+    for workers in [1, 2] {
+        let pool = metered_pool(workers);
+        let mut network = Network::new();
+        let (sender, receiver) = network.channel("numbers", 1);
+        network.process_on_stack("sends", sender, |mut sender| {
+            for n in 0..MESSAGES {
+                spend(10);
+                sender.send_blocking(n).unwrap();
+            }
+        });
+        network.process_on_stack("receives", receiver, |mut receiver| {
+            while receiver.recv_blocking().unwrap().is_some() {
+                spend(3);
+            }
+        });
+        network.run(&pool).unwrap();
+        let figures = at_rest(&pool);
+        assert_eq!((figures.work, figures.under_way), (13 * MESSAGES, 0));
+        assert!(figures.uncarried > 0, "{figures:?}");
+    }
 }
 
 /// A task that has not ended when its region has is not forgotten.

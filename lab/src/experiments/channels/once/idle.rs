@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use super::Memory;
 use super::network::{Input, Network, Output, Runtime};
-use crate::experiments::wait::once::memory;
+use crate::experiments::memory;
 
 /// These come and go before: few, because the memory that they leave behind is used again.
 const WARM_UP: u64 = 100;

@@ -4,20 +4,12 @@ use locksley::task::Placement;
 
 use super::locksley::Locksley;
 use super::tokio::Tokio;
-use super::{Finding, Subject, on};
+use super::{Subject, on};
+use crate::experiments::local;
+use crate::fault::Outcome;
 
 /// A runtime.
-pub struct Local {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is, in a line.
-    pub about: &'static str,
-    /// Its version.
-    pub version: &'static str,
-    /// Whether it has one worker and no more.
-    is_single: bool,
-    measure: fn(Subject, usize, u64) -> Result<Finding, String>,
-}
+pub type Local = local::Local<Subject>;
 
 /// All of them, in the order of their turns.
 pub static LOCAL: [Local; 4] = [
@@ -55,23 +47,7 @@ pub static LOCAL: [Local; 4] = [
     },
 ];
 
-impl Local {
-    /// The runtime of that name.
-    pub fn find(name: &str) -> Option<&'static Local> {
-        LOCAL.iter().find(|local| local.name == name)
-    }
-
-    /// Whether it can have so many workers.
-    pub fn can_have(&self, workers: usize) -> bool {
-        workers == 1 || !self.is_single
-    }
-
-    pub(super) fn measure(
-        &self,
-        subject: Subject,
-        workers: usize,
-        seed: u64,
-    ) -> Result<Finding, String> {
-        (self.measure)(subject, workers, seed)
-    }
+/// The runtime of that name.
+pub fn find(name: &str) -> Outcome<&'static Local> {
+    local::find(&LOCAL, name)
 }

@@ -23,11 +23,10 @@ mod stream;
 mod subject;
 mod tokio;
 
-pub use local::{LOCAL, Local};
+pub use local::{LOCAL, Local, find};
 pub use subject::{Kind, Subject};
 
-pub use crate::experiments::wait::once::{Finding, Memory, Timed};
-use crate::fault::{Fault, Outcome};
+use crate::experiments::reading::{Finding, Memory, Timed};
 use network::Runtime;
 
 /// How much a channel holds through which messages stream.
@@ -38,16 +37,6 @@ pub const RING_CAPACITY: usize = 8;
 
 /// How many processes one process feeds, or is fed by.
 pub const FAN: usize = 100;
-
-/// Measures `subject` once on `workers` fresh workers of `local`.
-pub fn measure(local: &Local, subject: Subject, workers: usize, seed: u64) -> Outcome<Finding> {
-    if !local.can_have(workers) {
-        return Err(Fault::input(format!("{} has one worker only", local.name)));
-    }
-    local
-        .measure(subject, workers, seed)
-        .map_err(|reason| Fault::run(format!("{} with {workers} workers: {reason}", local.name)))
-}
 
 /// How many messages go through before time is taken.
 fn warm_up(messages: u64) -> u64 {
@@ -70,10 +59,11 @@ fn on(runtime: &impl Runtime, subject: Subject, seed: u64) -> Result<Finding, St
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::Fault;
 
     fn found(local: &Local, kind: &str, size: &str, workers: usize) -> Finding {
         let subject = Subject::find(kind, size).unwrap();
-        let finding = measure(local, subject, workers, 5).unwrap();
+        let finding = local.measure(subject, workers, 5).unwrap();
         assert_eq!(finding.answer(), subject.answer(5), "{} {kind} {size}", local.name);
         finding
     }
@@ -117,8 +107,8 @@ mod tests {
 
     #[test]
     fn who_has_one_worker_has_no_two() {
-        let local = Local::find("tokio-current").unwrap();
-        let fault = measure(local, Subject::find("stream", "1").unwrap(), 2, 0).unwrap_err();
+        let local = find("tokio-current").unwrap();
+        let fault = local.measure(Subject::find("stream", "1").unwrap(), 2, 0).unwrap_err();
         assert!(matches!(fault, Fault::Input(_)), "{fault}");
     }
 }

@@ -8,7 +8,7 @@ use super::gate::Gate;
 use super::ledger::Ledger;
 use super::network::{Input, Network, Output, Runtime};
 use super::{STREAM_CAPACITY, Timed, warm_up};
-use crate::experiments::wait::once::place;
+use crate::experiments::place::place;
 
 /// With one of so many numbers it is looked where the two processes of a single channel are.
 const LOOK: u64 = 1024;

@@ -7,7 +7,6 @@
 mod fork;
 mod local;
 mod locksley;
-pub(in crate::experiments) mod memory;
 mod ping_pong;
 mod runtime;
 mod smol;
@@ -16,67 +15,11 @@ mod subject;
 mod tokio;
 mod waiting;
 
-pub use local::{LOCAL, Local};
-pub(in crate::experiments) use ping_pong::place;
+pub use local::{LOCAL, Local, find};
 pub use subject::{Kind, Subject};
 
-use serde::{Deserialize, Serialize};
-
-use crate::fault::{Fault, Outcome};
+use crate::experiments::reading::{Finding, Memory, Timed};
 use runtime::Runtime;
-
-/// The time of a computation.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Timed {
-    /// The time.
-    pub seconds: f64,
-    /// What came out: see [`Subject::answer`].
-    pub answer: u64,
-    /// Of a ping-pong: in which share of the rounds that were looked at the players were on different threads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub apart: Option<f64>,
-}
-
-/// The memory of waiting tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
-    /// By how much the process's resident memory has grown, in bytes.
-    pub bytes: u64,
-    /// The size of a task's own future, in bytes.
-    pub future: u64,
-    /// How many tasks went on when they were let.
-    pub answer: u64,
-}
-
-/// What a child found.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Finding {
-    /// Of a computation.
-    Timed(Timed),
-    /// Of waiting tasks.
-    Memory(Memory),
-}
-
-impl Finding {
-    /// What came out.
-    pub fn answer(&self) -> u64 {
-        match self {
-            Finding::Timed(timed) => timed.answer,
-            Finding::Memory(memory) => memory.answer,
-        }
-    }
-}
-
-/// Measures `subject` once on `workers` fresh workers of `local`.
-pub fn measure(local: &Local, subject: Subject, workers: usize, seed: u64) -> Outcome<Finding> {
-    if !local.can_have(workers) {
-        return Err(Fault::input(format!("{} has one worker only", local.name)));
-    }
-    local
-        .measure(subject, workers, seed)
-        .map_err(|reason| Fault::run(format!("{} with {workers} workers: {reason}", local.name)))
-}
 
 /// What is gone through before anything is timed: the workers have started, the code and the allocator's memory are in the
 /// cache.
@@ -107,10 +50,11 @@ fn on(runtime: &impl Runtime, subject: Subject, seed: u64) -> Result<Finding, St
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::Fault;
 
     fn found(local: &Local, kind: &str, size: &str, workers: usize) -> Finding {
         let subject = Subject::find(kind, size).unwrap();
-        let finding = measure(local, subject, workers, 5).unwrap();
+        let finding = local.measure(subject, workers, 5).unwrap();
         assert_eq!(finding.answer(), subject.answer(5), "{} {kind} {size}", local.name);
         finding
     }
@@ -149,8 +93,8 @@ mod tests {
 
     #[test]
     fn who_has_one_worker_has_no_two() {
-        let local = Local::find("tokio-current").unwrap();
-        let fault = measure(local, Subject::find("spawn", "1").unwrap(), 2, 0).unwrap_err();
+        let local = find("tokio-current").unwrap();
+        let fault = local.measure(Subject::find("spawn", "1").unwrap(), 2, 0).unwrap_err();
         assert!(matches!(fault, Fault::Input(_)), "{fault}");
     }
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::runtime::{Permits, Tasks};
 use super::{Timed, warm_up};
+use crate::experiments::place::place;
 
 /// In one of so many rounds it is looked where the players are.
 const LOOK: u64 = 64;
@@ -72,26 +73,5 @@ async fn receive<P: Permits>(table: Arc<Table<P>>, rounds: u64) {
         }
         table.hit();
         table.pong.give(1);
-    }
-}
-
-/// A number that this thread has for itself.
-pub(in crate::experiments) fn place() -> usize {
-    thread_local! {
-        static PLACE: u8 = const { 0 };
-    }
-    PLACE.with(|place| std::ptr::from_ref(place).addr())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::place;
-
-    #[test]
-    fn threads_have_places_of_their_own() {
-        let here = place();
-        assert_eq!(place(), here);
-        // This thread lives on meanwhile.
-        assert_ne!(std::thread::spawn(place).join().unwrap(), here);
     }
 }

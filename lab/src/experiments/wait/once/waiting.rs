@@ -5,8 +5,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::Memory;
 use super::runtime::{Permits, Tasks};
-use super::{Memory, memory};
+use crate::experiments::memory;
 
 /// So many are spawned at a time: what is measured is tasks that wait, and not the queues of those that have yet to begin.
 const BATCH: u64 = 1000;

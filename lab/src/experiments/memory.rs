@@ -2,7 +2,7 @@
 
 /// The resident memory, in bytes; else why nobody knows.
 #[cfg(target_os = "linux")]
-pub(in crate::experiments) fn resident() -> Result<u64, String> {
+pub(super) fn resident() -> Result<u64, String> {
     let path = "/proc/self/statm";
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let pages = pages(&text).ok_or_else(|| format!("{path} says '{}'", text.trim()))?;
@@ -11,12 +11,12 @@ pub(in crate::experiments) fn resident() -> Result<u64, String> {
 
 /// The resident memory, in bytes; else why nobody knows.
 #[cfg(not(target_os = "linux"))]
-pub(in crate::experiments) fn resident() -> Result<u64, String> {
+pub(super) fn resident() -> Result<u64, String> {
     Err("this system does not tell how much memory a process holds".to_owned())
 }
 
 /// Whether the system tells.
-pub(in crate::experiments) fn can_be_told() -> bool {
+pub(super) fn can_be_told() -> bool {
     resident().is_ok()
 }
 

@@ -1,0 +1,84 @@
+//! The hidden commands, by which an experiment has a process of its own measure something once.
+
+use clap::Args;
+
+use super::workers;
+use crate::random::DEFAULT_SEED;
+
+/// `locksley forkjoin-once`
+#[derive(Debug, Args)]
+pub struct ForkjoinOnce {
+    /// The runtime
+    #[arg(long, value_name = "R")]
+    pub runtime: String,
+    /// fib, tree or stuck
+    pub kind: String,
+    /// n, the tree's levels, or how the owner is stuck
+    pub size: String,
+    /// The number of workers
+    #[arg(value_parser = workers)]
+    pub workers: usize,
+    /// What the tree's values follow from
+    pub seed: u64,
+}
+
+/// `locksley wait-once`
+#[derive(Debug, Args)]
+pub struct WaitOnce {
+    /// The runtime
+    #[arg(long, value_name = "R")]
+    pub runtime: String,
+    /// spawn, ping-pong, waiting or fork
+    pub kind: String,
+    /// The number of workers
+    #[arg(value_parser = workers)]
+    pub workers: usize,
+    /// How many tasks, round trips, or threads (NxROUNDS: again and again)
+    pub size: String,
+    /// What the tasks' values follow from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+}
+
+/// `locksley intervals-once`
+#[derive(Debug, Args)]
+pub struct IntervalsOnce {
+    /// chain: the time of intervals; graph: their memory
+    pub cost: String,
+    /// How many intervals
+    pub size: String,
+}
+
+/// `locksley channels-once`
+#[derive(Debug, Args)]
+pub struct ChannelsOnce {
+    /// The runtime
+    #[arg(long, value_name = "R")]
+    pub runtime: String,
+    /// stream, ring, pipeline, fan-out, fan-in or idle
+    pub kind: String,
+    /// How many messages or idle processes (PROCESSESxN: turns of a ring, messages through a pipeline)
+    pub size: String,
+    /// The number of workers
+    #[arg(value_parser = workers)]
+    pub workers: usize,
+    /// What messages follow from
+    #[arg(default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+}
+
+/// `locksley scatter-once`
+#[derive(Debug, Args)]
+pub struct ScatterOnce {
+    /// The runtime
+    #[arg(long, value_name = "R")]
+    pub runtime: String,
+    /// The network: PROCESSESxROUNDSxNANOSECONDS, the last for each message
+    pub size: String,
+    /// The number of workers
+    #[arg(value_parser = workers)]
+    pub workers: usize,
+    /// What messages follow from
+    #[arg(default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+}

@@ -1,0 +1,34 @@
+//! Mailboxes, to compare with: those of Acar, Blelloch and Blumofe ("The data locality of work stealing", SPAA 2000, "Locality-guided
+//! work stealing").
+//!
+//! A task lies in two places: in the deque of the worker that spawns it, and in the mailbox of where its data is. Whoever comes to it first
+//! runs it, and whoever comes later finds an empty letter. A mailbox is one for each place here, and not for each worker: that of Locksley's tasks
+//! for the place.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use locksley::{Scope, Worker};
+
+/// Adds a task that lies in both.
+pub(super) fn spawn<'scope, F>(worker: &Worker, scope: &Scope<'scope>, place: usize, task: F)
+where
+    F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
+{
+    if place == worker.place() {
+        return scope.spawn_on(worker, task);
+    }
+    let letter = Arc::new(Mutex::new(Some(task)));
+    let copy = Arc::clone(&letter);
+    scope.spawn_on(worker, move |worker, scope| open(&letter, worker, scope));
+    scope.spawn_near(worker, place, move |worker, scope| open(&copy, worker, scope));
+}
+
+fn open<'scope, F>(letter: &Mutex<Option<F>>, worker: &Worker, scope: &Scope<'scope>)
+where
+    F: FnOnce(&Worker, &Scope<'scope>),
+{
+    let task = letter.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(task) = task {
+        task(worker, scope);
+    }
+}

@@ -1,0 +1,93 @@
+//! Block matrix multiplication: tasks for the blocks of one row use the same rows of the first matrix.
+
+use locksley::Worker;
+
+use super::{Case, Task, Timed};
+use crate::random::Random;
+
+/// Rows and columns of a block.
+const BLOCK: usize = 128;
+
+/// Square, by rows. Integers wrap, so that the check is exact.
+struct Matrix {
+    size: usize,
+    elements: Vec<u32>,
+}
+
+impl Matrix {
+    fn random(size: usize, random: &mut Random) -> Matrix {
+        let elements = (0..size * size).map(|_| random.next_u64() as u32).collect();
+        Matrix { size, elements }
+    }
+
+    fn times(&self, vector: &[u32]) -> Vec<u32> {
+        let row = |row: &[u32]| {
+            row.iter().zip(vector).fold(0_u32, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(*b)))
+        };
+        self.elements.chunks(self.size).map(row).collect()
+    }
+}
+
+/// Of matrices with `size` rows.
+pub(super) fn measure(worker: &Worker, case: &Case<'_>, size: u64) -> Result<Timed, String> {
+    let size = usize::try_from(size).map_err(|_| "no matrix is so large")?;
+    let mut random = Random::new(case.seed);
+    let (a, b) = (Matrix::random(size, &mut random), Matrix::random(size, &mut random));
+    let blocks = size.div_ceil(BLOCK);
+    let ((product, taken_out), time) = case.time(|| multiply(worker, case, &a, &b));
+    // Freivalds ("Probabilistic machines can use less running time", 1977): a wrong product passes for one random vector with a
+    // probability of one half at the most.
+    for _ in 0..20 {
+        let vector: Vec<u32> = (0..size).map(|_| random.next_u64() as u32).collect();
+        if product.times(&vector) != a.times(&b.times(&vector)) {
+            return Err("the product is wrong".to_owned());
+        }
+    }
+    Ok(Timed { tasks: (blocks * blocks) as u64, ..time }.with(taken_out))
+}
+
+/// Also returns how many tasks were taken out of a place otherwise than by the pool.
+fn multiply(worker: &Worker, case: &Case<'_>, a: &Matrix, b: &Matrix) -> (Matrix, u64) {
+    let (size, blocks) = (a.size, a.size.div_ceil(BLOCK));
+    let mut elements = vec![0; size * size];
+    let tasks = elements.chunks_mut(BLOCK * size).enumerate().flat_map(|(row, rows)| {
+        let best = row * case.places / blocks;
+        columns(rows, size).into_iter().enumerate().map(move |(column, mut block)| {
+            let task = move || fill(&mut block, a, b, (row * BLOCK, column * BLOCK));
+            // The second number is another one for each task, and goes round the places by the columns.
+            let turn = column + row * blocks * case.places;
+            ((best, turn), Box::new(task) as Task<'_>)
+        })
+    });
+    let out_of_place = case.run(worker, tasks);
+    (Matrix { size, elements }, out_of_place)
+}
+
+/// Rows of so many elements, as blocks: of each row one stretch.
+fn columns(rows: &mut [u32], size: usize) -> Vec<Vec<&mut [u32]>> {
+    let mut columns: Vec<Vec<&mut [u32]>> = Vec::new();
+    columns.resize_with(size.div_ceil(BLOCK), Vec::new);
+    for row in rows.chunks_mut(size) {
+        for (column, stretch) in columns.iter_mut().zip(row.chunks_mut(BLOCK)) {
+            column.push(stretch);
+        }
+    }
+    columns
+}
+
+/// One block of the product, which begins there.
+fn fill(block: &mut [&mut [u32]], a: &Matrix, b: &Matrix, (row, column): (usize, usize)) {
+    let size = a.size;
+    for from in (0..size).step_by(BLOCK) {
+        let until = (from + BLOCK).min(size);
+        for (offset, out) in block.iter_mut().enumerate() {
+            let left = &a.elements[(row + offset) * size..][from..until];
+            for (factor, k) in left.iter().zip(from..) {
+                let right = &b.elements[k * size + column..][..out.len()];
+                for (sum, element) in out.iter_mut().zip(right) {
+                    *sum = sum.wrapping_add(factor.wrapping_mul(*element));
+                }
+            }
+        }
+    }
+}

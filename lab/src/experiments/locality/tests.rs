@@ -1,0 +1,239 @@
+//! A made-up record, and runs with scripts for programs.
+
+use super::once::{Finding, Ground, Kind, Placement};
+use super::plan::{Choice, plan, subset};
+use super::record::{Division, Input};
+use super::*;
+use crate::fault::Fault;
+use crate::record::files;
+use locksley::places::{Kind as Shared, ProcessorSet, Region, Topology};
+
+fn input(kind: &str, size: &str) -> Input {
+    Input { kind: kind.to_owned(), size: size.to_owned() }
+}
+
+fn tiny_plan() -> Plan {
+    Plan {
+        experiment: "locality".to_owned(),
+        quick: true,
+        seed: 3,
+        repeats: 2,
+        budget_seconds: 60.0,
+        limit_seconds: 60.0,
+        division: Division {
+            places: ["0".to_owned(), "<1>".to_owned()].to_vec(),
+            reason: "by L2".to_owned(),
+            cache: 1000,
+        },
+        workers: 2,
+        inputs: [input("stress", "900"), input("sort", "10")].to_vec(),
+        apps: [input("msort", "1K")].to_vec(),
+        placements: ["best", "worst", "ignorant"].map(str::to_owned).to_vec(),
+    }
+}
+
+/// Made-up times.
+pub(crate) fn record() -> Record {
+    let mut header = Header::here(tiny_plan());
+    (header.machine.processors, header.machine.quota) = (2, None);
+    let mut measurements = Vec::new();
+    let mut found = |input: Input, placement: &str, times: &[(f64, u64)]| {
+        for (repeat, &(seconds, out_of_place)) in times.iter().enumerate() {
+            let finding = Finding { seconds, tasks: 100, out_of_place };
+            let cell = header.plan.cell(&input, placement);
+            measurements.push(Measurement { cell, repeat, finding });
+        }
+    };
+    found(input("stress", "900"), "best", &[(0.02, 0), (0.01, 10), (0.7, 2)]);
+    found(input("stress", "900"), "worst", &[(0.05, 1)]);
+    found(input("stress", "900"), "ignorant", &[(0.024, 50), (0.026, 50)]);
+    found(input("sort", "10"), "best", &[(0.003, 0)]);
+    found(input("msort", "1K"), "locksley-undivided", &[(0.2, 0), (0.1, 0), (0.3, 0)]);
+    found(input("msort", "1K"), "locksley-places", &[(0.21, 0)]);
+    record_of(header, "then".to_owned(), measurements)
+}
+
+/// Two processors, each with a second cache of its own.
+fn ground() -> Ground {
+    let cache = |it| Region::new(Shared::L2, ProcessorSet::from_iter([it])).with_bytes(2 << 20);
+    let machine = Topology::of((0..2).collect(), [cache(0), cache(1)]);
+    Ground::of(&machine, machine.processors()).unwrap()
+}
+
+#[test]
+fn figures_are_medians_and_ratios_to_the_ignorant() {
+    let summary = Summary::of(&record());
+    assert_eq!(summary.groups.len(), 2);
+    let stress = &summary.groups[0];
+    let best = stress.figure(Placement::Best).unwrap();
+    assert_eq!((best.time.median, best.time.least, best.time.most), (0.02, 0.01, 0.7));
+    assert!((best.of_ignorant.unwrap() - 0.8).abs() < 1e-9, "{best:?}");
+    assert!((best.out_of_place - 0.04).abs() < 1e-9);
+    assert!((stress.figure(Placement::Worst).unwrap().of_ignorant.unwrap() - 2.0).abs() < 1e-9);
+    assert!((stress.gain().unwrap() - 1.25).abs() < 1e-9);
+    assert_eq!(stress.figure(Placement::Random), None);
+    assert_eq!(summary.groups[1].gain(), None);
+    assert!((summary.apps[0].ratio() - 1.05).abs() < 1e-9);
+    assert!((summary.of_apps().unwrap() - 1.05).abs() < 1e-9);
+    let mut without = record();
+    without.measurements.retain(|found| found.cell.runtime != "locksley-places");
+    assert_eq!(Summary::of(&without).of_apps(), None);
+}
+
+#[test]
+fn the_table_has_it_all() {
+    let record = record();
+    let text = table::text(&record, &Summary::of(&record));
+    for words in [
+        "2 processors",
+        "2 places by L2 (0 | <1>), the least cache 1000 bytes, 2 workers",
+        "Quick subset",
+        "cache stress, arrays of 900 bytes",
+        "merge sort, 10 integers",
+        "geometric mean of the ratios: 1.050",
+    ] {
+        assert!(text.contains(words), "{words} is missing in:\n{text}");
+    }
+    let line = text.lines().find(|line| line.trim_start().starts_with("best")).unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words, ["best", "20.0", "10.0", "700", "0.80", "4", "%"]);
+}
+
+#[test]
+fn plans_say_what_they_measure() {
+    let quick = plan(&Choice { quick: true, ..Choice::default() }, &ground()).unwrap();
+    let full = plan(&Choice::default(), &ground()).unwrap();
+    assert!(quick.repeats >= 5 && full.repeats >= 5);
+    assert!(quick.budget_seconds < 60.0 && full.budget_seconds < 3600.0);
+    assert!(subset(&quick).contains("sort 1048576"), "{}", subset(&quick));
+    assert!(subset(&quick).contains("no applications"));
+    for plan in [&quick, &full] {
+        // But for the sort, whose tasks wait, in shared deques.
+        let placed = Kind::ALL.len() * Placement::ALL.len() - 1;
+        assert_eq!(plan.cells().len(), placed + 2 * plan.apps.len());
+        assert_eq!(plan.apps.is_empty(), plan.quick);
+        assert_eq!((plan.workers, plan.division.places.len()), (2, 2));
+        let cache = plan.division.cache;
+        let array: u64 = plan.inputs[0].size.parse().unwrap();
+        assert!(array <= cache && 2 * array > cache, "one fits, and two do not");
+    }
+    assert!(full.inputs.contains(&input("sort", "4194304")));
+    assert!(full.inputs.contains(&input("multiply", "2048")));
+}
+
+#[test]
+fn plans_are_what_was_chosen() {
+    let names =
+        |names: &[&str]| -> Vec<String> { names.iter().map(|it| (*it).to_owned()).collect() };
+    let choice = Choice {
+        kinds: names(&["sort", "stress", "sort"]),
+        placements: names(&["worst"]),
+        repeats: Some(1),
+        ..Choice::default()
+    };
+    let chosen = plan(&choice, &ground()).unwrap();
+    let kinds: Vec<&str> = chosen.inputs.iter().map(|input| input.kind.as_str()).collect();
+    assert_eq!((kinds, chosen.repeats), (vec!["stress", "sort"], 1));
+    assert_eq!(chosen.placements, ["worst"]);
+    assert!(chosen.apps.is_empty());
+    let of = |kinds: &[&str]| {
+        let choice = Choice { quick: true, kinds: names(kinds), ..Choice::default() };
+        let plan = plan(&choice, &ground()).unwrap();
+        (plan.inputs.len(), plan.apps.len())
+    };
+    assert_eq!(of(&["apps"]), (0, crate::apps::ALL.len()));
+    assert_eq!(of(&["apps", "sort"]), (1, crate::apps::ALL.len()));
+    for wrong in [
+        Choice { repeats: Some(0), ..Choice::default() },
+        Choice { kinds: names(&["wait"]), ..Choice::default() },
+        Choice { placements: names(&[""]), ..Choice::default() },
+    ] {
+        assert!(matches!(plan(&wrong, &ground()), Err(Fault::Input(_))), "{wrong:?}");
+    }
+}
+
+#[test]
+fn a_record_is_read_as_it_was_written_and_a_spoilt_one_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("record.json");
+    let record = record();
+    files::write(&path, &record).unwrap();
+    assert_eq!(files::read::<Record>(&path).unwrap(), record);
+    assert_eq!(files::format_of(&path).as_deref(), Some(Record::FORMAT));
+    let refused = |spoil: &dyn Fn(&mut Record)| {
+        let mut spoilt = record.clone();
+        spoil(&mut spoilt);
+        files::write(&path, &spoilt).unwrap();
+        assert!(matches!(files::read::<Record>(&path), Err(Fault::Input(_))));
+    };
+    refused(&|record| record.measurements[0].finding.seconds = -1.0);
+    refused(&|record| record.measurements[0].cell.size = "0".to_owned());
+    refused(&|record| record.measurements[0].cell.runtime = "good".to_owned());
+    refused(&|record| record.header.plan.inputs[0].kind = "sleep".to_owned());
+    refused(&|record| record.header.plan.placements[0].clear());
+    refused(&|record| record.header.plan.apps[0].size = "x".to_owned());
+    refused(&|record| record.header.plan.workers = 0);
+    refused(&|record| record.measurements.last_mut().unwrap().cell.app = "stress".to_owned());
+    refused(&|record| record.measurements.last_mut().unwrap().cell.runtime = "rayon".to_owned());
+    refused(&|record| record.header.machine.processors = 0);
+}
+
+/// Runs with shell scripts for programs.
+#[cfg(unix)]
+mod scripts {
+    use std::path::Path;
+
+    use super::*;
+
+    const GOOD: &str = r#"echo '{"seconds":0.25,"tasks":10,"out_of_place":1}'"#;
+
+    fn options(folder: &Path, script: &str) -> Options {
+        Options {
+            plan: tiny_plan(),
+            json: folder.join("locality.json"),
+            out: folder.join("page"),
+            fresh: false,
+            program: Program::script(script),
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_goes_on_and_a_finished_one_is_not_redone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = options(folder.path(), GOOD);
+        let fails = format!("if [ \"$3\" = worst ]; then echo because >&2; exit 3; fi; {GOOD}");
+        options.program = Program::script(&fails);
+        let Err(Fault::Run(why)) = run(&options) else { panic!("a program failed") };
+        assert!(why.contains("stress 900, placement worst") && why.contains("because"), "{why}");
+        assert!(!options.json.exists());
+
+        options.program = Program::script(GOOD);
+        let finished = run(&options).unwrap();
+        assert!(!finished.is_old && finished.page.is_file());
+        assert_eq!(finished.record.measurements.len(), 2 * (2 * 3 + 2));
+        options.program = Program::script("exit 3");
+        let again = run(&options).unwrap();
+        assert!(again.is_old && again.record == finished.record);
+        options.fresh = true;
+        assert!(run(&options).is_err(), "it is measured again");
+    }
+
+    #[test]
+    fn a_broken_program_and_one_that_hangs_are_faults_of_the_run() {
+        for (script, expected) in [
+            ("echo because >&2; exit 3", "because"),
+            ("echo nonsense", "nonsense"),
+            (r#"echo '{"seconds":1}'"#, "it printed"),
+            ("exec sleep 1000", "did not end in 0.2 s"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut options = options(folder.path(), script);
+            options.plan.limit_seconds = 0.2;
+            match run(&options) {
+                Err(Fault::Run(why)) => assert!(why.contains(expected), "{why}"),
+                other => panic!("{script}: {other:?}"),
+            }
+            assert!(!options.json.exists());
+        }
+    }
+}

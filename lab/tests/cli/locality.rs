@@ -1,0 +1,84 @@
+//! Places.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{command, locksley, stdout_of};
+
+/// Whether this machine has several caches of some kind, so that there is something to compare; if not, that is said.
+fn has_places() -> bool {
+    let output = locksley(&["locality-once", "--placement", "best", "sort", "1", "1"]);
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    match output.status.code() {
+        Some(0) => true,
+        code => {
+            assert!(code == Some(2) && complaint.contains("caches"), "{complaint}");
+            false
+        }
+    }
+}
+
+#[test]
+fn locality_once_prints_its_one_line() {
+    if !has_places() {
+        return;
+    }
+    for placement in
+        ["best", "worst", "random", "mailboxes", "shared-deques", "ignorant", "undivided"]
+    {
+        for (kind, size) in [("stress", "40000"), ("sort", "200000"), ("multiply", "200")] {
+            if (placement, kind) == ("shared-deques", "sort") {
+                continue; // its tasks wait for others
+            }
+            let once = ["locality-once", "--placement", placement, kind, "2", size, "--seed", "7"];
+            let text = stdout_of(&once);
+            assert_eq!(text.lines().count(), 1, "{text}");
+            let line: Value = serde_json::from_str(&text).unwrap();
+            assert!(line["seconds"].as_f64().unwrap() > 0.0, "{text}");
+            assert!(line["tasks"].as_u64().unwrap() > 3, "{text}");
+            assert!(placement != "undivided" || line["out_of_place"] == 0, "{text}");
+        }
+    }
+}
+
+#[test]
+fn locality_makes_a_record_and_a_page_that_can_be_made_again() {
+    if !has_places() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (out, json, again) = (path("out"), path("locality.json"), path("again"));
+    let arguments = [
+        "locality",
+        "--quick",
+        "--kinds",
+        "sort",
+        "--placements",
+        "best,ignorant",
+        "--repeats",
+        "2",
+        "--out",
+        &out,
+        "--json",
+        &json,
+    ];
+    let output = command(&arguments).output().unwrap();
+    let (said, news) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{news}");
+    assert!(!news.contains('\u{1b}'), "progress is for terminals: {news}");
+    for word in ["merge sort, 1048576 integers", "of ignorant", "out of place"] {
+        assert!(said.contains(word), "{said}");
+    }
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(record["format"], "locksley-locality/1");
+    assert_eq!(record["measurements"].as_array().unwrap().len(), 2 * 2);
+
+    assert!(stdout_of(&arguments).starts_with("measured already"));
+    stdout_of(&["report", "--json", &json, "--out", &again]);
+    let page =
+        |folder: &str| std::fs::read_to_string(Path::new(folder).join("index.html")).unwrap();
+    assert_eq!(page(&out), page(&again));
+}

@@ -1,0 +1,348 @@
+//! Where a hunter looks if its pool has several places: near before far, and not at once for what others will take.
+
+use std::time::{Duration, Instant};
+
+use super::prospect::Activity;
+use super::victims::Victims;
+use crate::pool::Quarter;
+use crate::worker::Worker;
+
+/// So many attempts for each worker of its own place a hunter makes there, before it tries any elsewhere.
+const AT_HOME: u64 = 2;
+
+/// After so many attempts a hunter tries every victim, wherever it is. With [`Balanced`](super::Balanced), which paces its hunters,
+/// that is after 25 µs. And after so many, in however many hunts, in which it tried nobody elsewhere it tries somebody there.
+const LONG: u64 = 48;
+
+/// For how long there must have been something in the inbox of another place before a hunter takes it: about twice as long as
+/// a sleeper there needs to get up.
+const MOMENT: Duration = Duration::from_micros(100);
+
+/// A hunter that was about something else for longer than this does not know that there was something all the time.
+const GAP: Duration = MOMENT.saturating_mul(10);
+
+/// But if it comes back so often, and never saw that there was nothing, its workers have more than they take.
+const RETURNS: u8 = 2;
+
+/// What a hunter has seen of other places.
+#[derive(Debug)]
+pub(super) struct Near {
+    /// By place: since when there has been something in the inbox, whenever this one looked.
+    seen: Box<[Option<Seen>]>,
+    /// The other place that it looked into last: which of them.
+    turn: usize,
+    /// How many attempts it has made since it tried a worker of another place, in this hunt and in those before.
+    since_far: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    mark: usize,
+    since: Instant,
+    last: Instant,
+    returns: u8,
+}
+
+impl Near {
+    pub(super) fn new(places: usize) -> Self {
+        Self { seen: vec![None; places].into(), turn: 0, since_far: 0 }
+    }
+
+    /// Of the other places, the one whose inbox is looked at in this attempt, if any is: when all attempts at home were made; and once
+    /// among so many if hunts always end before that.
+    pub(super) fn place(&mut self, around: &Around<'_>, failures: u64) -> Option<usize> {
+        self.since_far += 1;
+        if failures < around.attempts_at_home() && self.since_far != LONG {
+            return None;
+        }
+        self.turn = self.turn.wrapping_add(1);
+        around.quarter.others().get(self.turn % around.quarter.others().len().max(1)).copied()
+    }
+
+    /// A random victim: of the own place, or of one whose turn it is; or of any other, if it is time for that. It also says whether such a
+    /// one is to be tried whatever it has.
+    pub(super) fn victim(
+        &mut self,
+        victims: &mut Victims,
+        around: &Around<'_>,
+        failures: u64,
+    ) -> Option<(usize, bool)> {
+        if self.is_due() {
+            self.since_far = 0;
+            if let Some(far) = around.anybody_far(victims) {
+                return Some((far, true));
+            }
+        }
+        let is_long = failures >= LONG;
+        Some((around.victim(victims, failures)?, is_long))
+    }
+
+    /// Whether the next victim is to be one elsewhere, whatever it has.
+    pub(super) fn is_due(&self) -> bool {
+        self.since_far > LONG
+    }
+
+    pub(super) fn tries_far(&mut self) {
+        self.since_far = 0;
+    }
+
+    /// Whether the workers of another place have left what was sent there for a moment. To be asked whenever this one looks there.
+    pub(super) fn is_left(&mut self, place: usize, quarter: &Quarter, at_a_glance: bool) -> bool {
+        let inbox = quarter.inbox();
+        if at_a_glance && inbox.looks_empty() {
+            // If nothing was taken there may still be what has been seen, by a sender that is held.
+            let mark = inbox.mark();
+            self.seen[place] = self.seen[place].filter(|seen| seen.mark == mark);
+            return false;
+        }
+        if inbox.is_empty() {
+            self.seen[place] = None;
+            return false;
+        }
+        quarter.workers().is_empty() || self.is_left_since(place, inbox.mark(), Instant::now())
+    }
+
+    fn is_left_since(&mut self, place: usize, mark: usize, now: Instant) -> bool {
+        let first = Seen { mark, since: now, last: now, returns: 0 };
+        let seen = self.seen[place].get_or_insert(first);
+        if seen.mark != mark && now - seen.last > GAP {
+            seen.since = now;
+            seen.returns = seen.returns.saturating_add(1);
+        }
+        (seen.mark, seen.last) = (mark, now);
+        now - seen.since >= MOMENT || seen.returns >= RETURNS
+    }
+}
+
+/// Who is where, as a hunter sees it.
+pub(super) struct Around<'q> {
+    quarter: &'q Quarter,
+    /// Its seat.
+    own: usize,
+    workers: usize,
+    seats_taken: usize,
+}
+
+impl<'q> Around<'q> {
+    pub(super) fn of(worker: &Worker, quarter: &'q Quarter) -> Self {
+        let shared = worker.shared();
+        let (workers, seats_taken) = (shared.workers(), shared.seats_taken());
+        Self { quarter, own: worker.seat_index(), workers, seats_taken }
+    }
+
+    /// Where it is among those who are at home here. A stand-in passes for a worker of some place, which may change: it is at home
+    /// everywhere.
+    fn own_position(&self) -> Option<usize> {
+        let here = self.quarter.workers();
+        let stand_in = self.own.checked_sub(self.workers);
+        here.binary_search(&self.own).ok().or_else(|| Some(here.len() + stand_in?))
+    }
+
+    fn others_at_home(&self) -> usize {
+        let at_home = self.quarter.workers().len() + self.seats_taken - self.workers;
+        at_home - usize::from(self.own_position().is_some())
+    }
+
+    fn attempts_at_home(&self) -> u64 {
+        AT_HOME * self.others_at_home() as u64
+    }
+
+    /// A random victim in the ring whose turn it is after so many failures.
+    fn victim(&self, victims: &mut Victims, failures: u64) -> Option<usize> {
+        let rings = self.quarter.rings();
+        let ring = match self.others_at_home() {
+            0 if rings.is_empty() => return None,
+            0 => 1 + ring(failures, 0, rings.len()),
+            _ => ring(failures, self.attempts_at_home(), 1 + rings.len()),
+        };
+        if ring > 0 {
+            let ring = &rings[ring - 1];
+            return Some(ring[victims.below(ring.len())]);
+        }
+        let chosen = victims.below(self.others_at_home());
+        let chosen = chosen + usize::from(self.own_position().is_some_and(|own| chosen >= own));
+        let here = self.quarter.workers();
+        Some(here.get(chosen).copied().unwrap_or_else(|| self.workers + chosen - here.len()))
+    }
+
+    /// A random worker of the other places.
+    fn anybody_far(&self, victims: &mut Victims) -> Option<usize> {
+        let rings = self.quarter.rings();
+        let all: usize = rings.iter().map(|ring| ring.len()).sum();
+        let chosen = if all == 0 { return None } else { victims.below(all) };
+        rings.iter().flat_map(|ring| ring.iter().copied()).nth(chosen)
+    }
+}
+
+/// Which ring a hunter tries that has failed so often: 0 is its own place, in which it makes so many attempts first. After them
+/// each ring is tried twice as often as the next one.
+fn ring(failures: u64, at_home: u64, rings: usize) -> usize {
+    let beyond = failures.checked_sub(at_home);
+    beyond.map_or(0, |beyond| (beyond + 1).trailing_zeros() as usize).min(rings - 1)
+}
+
+/// All others, the nearest first; equally near ones from a random one on. None where there is one place.
+pub(super) fn in_order<'w>(
+    worker: &'w Worker,
+    random: usize,
+) -> impl Iterator<Item = usize> + use<'w> {
+    let shared = worker.shared();
+    let (own, stand_ins) = (worker.seat_index(), shared.workers()..shared.seats_taken());
+    let from = move |workers: &'w [usize]| {
+        let (before, after) = workers.split_at(random % workers.len().max(1));
+        after.iter().chain(before).copied()
+    };
+    let quarter = shared.quarters().get(worker.place());
+    let all = quarter.into_iter().flat_map(move |quarter| {
+        let beyond = quarter.rings().iter().flat_map(move |ring| from(ring));
+        from(quarter.workers()).chain(stand_ins.clone()).chain(beyond)
+    });
+    all.filter(move |&victim| victim != own)
+}
+
+/// Whether the victim is a worker of another place.
+pub(super) fn is_far(worker: &Worker, victim: usize) -> bool {
+    worker.shared().place_of(victim).is_some_and(|place| place != worker.place())
+}
+
+/// Whether a far victim has more than it will take itself, and nobody hunts there, who would be nearer. Until it is time to try everybody,
+/// another one is left alone.
+pub(super) fn has_too_much(worker: &Worker, victim: usize) -> bool {
+    let shared = worker.shared();
+    let hunts = |&near: &usize| shared.seat(near).activity() == Activity::Hunts;
+    let there = shared.place_of(victim).and_then(|place| shared.quarters().get(place));
+    let is_hunted_there = || there.is_some_and(|there| there.workers().iter().any(hunts));
+    shared.seat(victim).holds_several() && !is_hunted_there()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::places::Places;
+    use crate::pool::Pool;
+    use crate::primitive::CachePadded;
+
+    #[test]
+    fn the_own_place_comes_first_and_each_ring_twice_as_often_as_the_next() {
+        assert!((0..6).all(|failures| ring(failures, 6, 4) == 0));
+        let mut times = [0; 4];
+        for failures in 6..6 + 1024 {
+            times[ring(failures, 6, 4)] += 1;
+        }
+        assert_eq!(times, [512, 256, 128, 128]);
+        assert!((0..100).all(|failures| ring(failures, 0, 1) == 0));
+    }
+
+    #[test]
+    fn what_lies_for_a_moment_is_left() {
+        let start = Instant::now();
+        let mut near = Near::new(2);
+        let mut look = |place, mark, micros| {
+            near.is_left_since(place, mark, start + Duration::from_micros(micros))
+        };
+        assert!(!look(0, 1, 0));
+        assert!(!look(0, 1, 99));
+        assert!(look(0, 1, 100), "the oldest is the same");
+        assert!(look(0, 2, 150), "there was always something");
+        assert!(!look(1, 2, 150), "that was another place");
+        assert!(look(0, 2, 9000), "the oldest is the same, though nobody looked");
+        assert!(!look(0, 3, 19_000), "nobody knows that there was something all the time");
+        assert!(look(0, 3, 19_100));
+    }
+
+    /// Beside busy programs a hunter that yields looks for microseconds, every few milliseconds.
+    #[test]
+    fn what_is_there_again_and_again_is_left() {
+        let start = Instant::now();
+        let mut near = Near::new(1);
+        let mut look =
+            |mark, millis| near.is_left_since(0, mark, start + Duration::from_millis(millis));
+        assert!(!look(1, 0));
+        assert!(!look(2, 4));
+        assert!(look(3, 8), "they take one at a time");
+        assert!(look(4, 12));
+        near.seen[0] = None;
+        let mut look =
+            |mark, millis| near.is_left_since(0, mark, start + Duration::from_millis(millis));
+        assert!(!look(5, 16) && !look(6, 20), "it was empty meanwhile");
+    }
+
+    /// Pools of some shapes, with so many stand-ins at work.
+    fn pools(check: impl Fn(&[usize], &[CachePadded<Quarter>], usize) + Sync) {
+        for shape in [&[1, 1][..], &[1, 3], &[2, 2, 1], &[3, 1, 2, 2]] {
+            let workers: usize = shape.iter().sum();
+            let mut first = 0;
+            let sets = shape.iter().map(|size| {
+                first += size;
+                (first - size..first).collect()
+            });
+            let places = Places::given(&(0..workers).collect(), sets.collect::<Vec<_>>()).unwrap();
+            let pool = Pool::builder().workers(workers).places(places).build().unwrap();
+            for stand_ins in 0..3 {
+                pool.run(|w| check(shape, w.shared().quarters(), workers + stand_ins));
+            }
+        }
+    }
+
+    #[test]
+    fn every_other_one_of_the_ring_is_tried_and_never_oneself() {
+        pools(|shape, quarters, seats_taken| {
+            let workers: usize = shape.iter().sum();
+            for quarter in quarters {
+                let own_seats = quarter.workers().iter().copied().chain(workers..seats_taken);
+                for own in own_seats {
+                    let around = Around { quarter, own, workers, seats_taken };
+                    let mut victims = Victims::new(own);
+                    let mut near = vec![false; seats_taken];
+                    let mut far = near.clone();
+                    for _ in 0..1000 {
+                        if around.others_at_home() > 0 {
+                            near[around.victim(&mut victims, 0).unwrap()] = true;
+                        }
+                        far[around.anybody_far(&mut victims).unwrap()] = true;
+                    }
+                    for (seat, (&near, &far)) in near.iter().zip(&far).enumerate() {
+                        let is_here = seat >= workers || quarter.workers().contains(&seat);
+                        assert_eq!(near, is_here && seat != own, "{shape:?} {own} {seat}");
+                        assert_eq!(far, !is_here, "{shape:?} {own} {seat}");
+                    }
+                }
+            }
+        });
+    }
+
+    /// Hunts that all end with their first attempt.
+    #[test]
+    fn far_ones_have_their_turn_though_each_hunt_is_short() {
+        pools(|shape, quarters, seats_taken| {
+            let workers: usize = shape.iter().sum();
+            for (own, quarter) in (0..workers).filter_map(|own| {
+                let is_home = |it: &&CachePadded<Quarter>| it.workers().contains(&own);
+                Some((own, quarters.iter().find(is_home)?))
+            }) {
+                let around = Around { quarter, own, workers, seats_taken };
+                let (mut near, mut victims) = (Near::new(quarters.len()), Victims::new(own));
+                let (mut places, mut far) = (vec![0; quarters.len()], vec![0; seats_taken]);
+                for _ in 0..100_000 {
+                    if let Some(place) = near.place(&around, 0) {
+                        places[place] += 1;
+                    }
+                    if let Some((victim, true)) = near.victim(&mut victims, &around, 0) {
+                        far[victim] += 1;
+                    }
+                }
+                for (place, there) in quarters.iter().enumerate() {
+                    let is_here = there.workers().contains(&own);
+                    assert_eq!(places[place] > 100, !is_here, "{shape:?} {own}: {places:?}");
+                    for &seat in there.workers() {
+                        assert_eq!(far[seat] > 100, !is_here, "{shape:?} {own}: {far:?}");
+                    }
+                }
+                let most = 100_000 / LONG as i32;
+                assert!(far.iter().sum::<i32>() <= most, "home comes first: {far:?}");
+                let is_alone = quarter.workers().len() == 1;
+                assert!(is_alone || places.iter().sum::<i32>() <= most, "so here: {places:?}");
+            }
+        });
+    }
+}

@@ -1,0 +1,409 @@
+//! Pools with several places, given by hand: where tasks go, who takes them, and that none is lost.
+
+mod common;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use common::{AlwaysAsleep, Confined, Restless, Sleepy, message};
+use locksley::hunt::{Abp, Balanced, Bws};
+use locksley::loops::for_each_by_place;
+use locksley::places::Places;
+use locksley::{Affinity, Pool, PoolBuilder, Unplaced, Waiting, Worker};
+
+/// Places of so many processors each, and as many workers. That this machine has other processors is nothing to a pool whose
+/// workers are not bound.
+fn divided(sizes: &[usize]) -> PoolBuilder {
+    let mut first = 0;
+    let sets: Vec<_> = sizes
+        .iter()
+        .map(|size| {
+            first += size;
+            (first - size..first).collect()
+        })
+        .collect();
+    let places = Places::given(&(0..first).collect(), sets).unwrap();
+    Pool::builder().workers(first).places(places)
+}
+
+const SHAPES: [&[usize]; 5] = [&[2], &[1, 1], &[1, 2], &[2, 2, 1], &[1, 3, 2, 2]];
+
+fn governors() -> [fn(PoolBuilder) -> PoolBuilder; 7] {
+    [
+        |pool| pool.governor(Balanced::default()),
+        |pool| pool.governor(Bws::default()),
+        |pool| pool.governor(Abp { sleep_after: None, ..Abp::default() }),
+        |pool| pool.governor(Sleepy),
+        |pool| pool.governor(Restless),
+        |pool| pool.governor(Confined),
+        |pool| pool.governor(AlwaysAsleep),
+    ]
+}
+
+fn options() -> impl Iterator<Item = PoolBuilder> {
+    let governed =
+        SHAPES.into_iter().flat_map(|shape| governors().map(|governor| governor(divided(shape))));
+    governed.enumerate().map(|(n, pool)| {
+        let unplaced = [Unplaced::Stays, Unplaced::RoundRobin][n % 2];
+        let affinity = [Affinity::Process, Affinity::Place, Affinity::Builder][n % 3];
+        let waiting = [Waiting::Anything, Waiting::Below][n / 2 % 2];
+        pool.unplaced(unplaced).affinity(affinity).waiting(waiting)
+    })
+}
+
+fn wait_until(flag: &AtomicBool) {
+    while !flag.load(Ordering::Acquire) {
+        thread::yield_now();
+    }
+}
+
+fn fib(worker: &Worker, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = worker.join(|w| fib(w, n - 1), |w| fib(w, n - 2));
+    a + b
+}
+
+fn fib_near(worker: &Worker, places: usize, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let place = n as usize % places;
+    let (a, b) =
+        worker.join_near(place, |w| fib_near(w, places, n - 1), |w| fib_near(w, places, n - 2));
+    a + b
+}
+
+#[test]
+fn all_is_done_once_under_every_option() {
+    for builder in options() {
+        let pool = builder.build().unwrap();
+        let places = pool.places().count();
+        let (sender, receiver) = channel();
+        for n in 0..40 {
+            let sender = sender.clone();
+            let task = move |worker: &Worker| {
+                let again = sender.clone();
+                worker.spawn_near((n + 1) % places, move |_| again.send(100 + n).unwrap());
+                sender.send(n).unwrap();
+            };
+            if n % 4 == 0 { pool.spawn(task) } else { pool.spawn_near(n % places, task) }
+        }
+        drop(sender);
+        assert_eq!(pool.run(|w| fib(w, 15)), 610);
+        assert_eq!(pool.run(|w| fib_near(w, places, 9)), 34);
+        let mut visits = vec![0_u8; 5000];
+        for _ in 0..3 {
+            pool.run(|w| w.for_each_by_place(&mut visits[..], |visit| *visit += 1));
+        }
+        assert!(visits.iter().all(|&visits| visits == 3));
+        let count = AtomicUsize::new(0);
+        pool.run(|w| {
+            w.scope(|w, scope| {
+                for n in 0..50 {
+                    let count = &count;
+                    scope.spawn(move |scope| {
+                        scope.spawn(|_| {
+                            count.fetch_add(1, Ordering::Relaxed);
+                        });
+                    });
+                    scope.spawn_near(w, n % places, move |w, scope| {
+                        scope.spawn_on(w, |_, _| {
+                            count.fetch_add(1, Ordering::Relaxed);
+                        });
+                    });
+                }
+            });
+        });
+        assert_eq!(count.into_inner(), 100);
+        let mut done: Vec<_> = receiver.iter().collect();
+        done.sort_unstable();
+        assert_eq!(done, (0..40).chain(100..140).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_place_that_is_not_there_is_refused() {
+    for shape in SHAPES {
+        let pool = divided(shape).build().unwrap();
+        let count = shape.len();
+        assert_eq!(pool.places().count(), count);
+        let said = format!("there is no place {count} in a pool of {count}");
+        let refused = |what: &dyn Fn()| {
+            let payload = catch_unwind(AssertUnwindSafe(what)).unwrap_err();
+            assert_eq!(message(&*payload), said);
+        };
+        refused(&|| pool.spawn_near(count, |_| ()));
+        refused(&|| pool.run(|w| w.spawn_near(count, |_| ())));
+        refused(&|| pool.run(|w| w.join_near(count, |_| (), |_| ())).0);
+        refused(&|| pool.run(|w| w.scope(|w, scope| scope.spawn_near(w, count, |_, _| ()))));
+        let last = pool.run(|w| w.join_near(count - 1, |_| 1, |_| 2));
+        assert_eq!(last, (1, 2));
+    }
+}
+
+#[test]
+fn workers_that_are_neighbours_share_a_place() {
+    let pool = divided(&[1, 3, 2]).build().unwrap();
+    assert_eq!(pool.broadcast(Worker::place), [0, 1, 1, 1, 2, 2]);
+    let fewer = divided(&[1, 3, 2]).workers(2).build().unwrap();
+    assert_eq!(fewer.broadcast(Worker::place), [0, 1]);
+    assert_eq!(fewer.run(|w| w.join_near(2, |_| 1, |_| 2)), (1, 2), "nobody is there");
+    let (sender, receiver) = channel();
+    fewer.spawn_near(2, move |w| sender.send(w.place()).unwrap());
+    assert!(receiver.recv().unwrap() < 2);
+}
+
+/// Has a worker wait until it is told to go on, or nobody can tell it.
+fn hold(pool: &Pool, index: usize) -> Sender<()> {
+    let (go_on, told) = channel();
+    let (here, is_here) = channel();
+    pool.spawn_at(index, move |_| {
+        here.send(()).unwrap();
+        let _ = told.recv();
+    });
+    is_here.recv().unwrap();
+    go_on
+}
+
+#[test]
+fn a_stand_in_belongs_to_the_place_of_its_worker() {
+    let pool = divided(&[1, 1]).build().unwrap();
+    let _held = hold(&pool, 0);
+    let (sender, receiver) = channel();
+    pool.spawn_at(1, move |worker| {
+        // The other worker is held, so the stand-in runs this.
+        let (here, is_here) = channel();
+        worker.spawn(move |w| here.send((w.index(), w.place())).unwrap());
+        sender.send(worker.blocking(|| is_here.recv().unwrap())).unwrap();
+    });
+    assert_eq!(receiver.recv(), Ok((1, 1)));
+}
+
+#[test]
+fn panics_of_both_halves_arrive() {
+    let pool = divided(&[1, 1]).build().unwrap();
+    for (first, second, said) in
+        [(false, true, "second"), (true, false, "first"), (true, true, "first")]
+    {
+        let both = || {
+            pool.run(|w| {
+                let place = 1 - w.place();
+                w.join_near(place, |_| assert!(!first, "first"), |_| assert!(!second, "second"))
+            })
+        };
+        let payload = catch_unwind(AssertUnwindSafe(both)).unwrap_err();
+        assert_eq!(message(&*payload), said);
+    }
+}
+
+/// Law 2: the only worker of a place is stuck, and what was sent there is done by others.
+#[test]
+fn what_was_sent_to_a_stuck_place_is_done_elsewhere() {
+    for governor in governors() {
+        for shape in [&[1, 1][..], &[2, 1], &[1, 1, 1]] {
+            let pool = governor(divided(shape)).build().unwrap();
+            let (stuck, last) = (shape.iter().sum::<usize>() - 1, shape.len() - 1);
+            for _ in 0..20 {
+                let flags = [AtomicBool::new(false), AtomicBool::new(false)];
+                pool.in_place_scope(|scope| {
+                    let flags = &flags;
+                    let (here, is_here) = channel();
+                    // Sent there by the worker itself, whose own deque it is; and from outside.
+                    scope.spawn_broadcast(move |w, scope| {
+                        if w.index() == stuck {
+                            scope.spawn_near(w, last, |_, _| {
+                                flags[0].store(true, Ordering::Release)
+                            });
+                            here.send(()).unwrap();
+                            flags.iter().for_each(wait_until);
+                        }
+                    });
+                    is_here.recv().unwrap();
+                    pool.run(|w| {
+                        w.join_near(last, |_| (), |_| flags[1].store(true, Ordering::Release));
+                    });
+                });
+            }
+            let total = pool.stats().total();
+            assert!(total.out_of_place >= 20, "{total:?}");
+        }
+    }
+}
+
+/// A worker that waits in its own code, without helping, for what it has sent to another place, whose worker sleeps or hunts.
+#[test]
+fn what_was_sent_to_another_place_is_done_though_its_sender_is_stuck() {
+    for governor in governors() {
+        let pool = governor(divided(&[1, 1])).build().unwrap();
+        for place in 0..2 {
+            for _ in 0..50 {
+                let flag = AtomicBool::new(false);
+                pool.run(|w| {
+                    w.scope(|w, scope| {
+                        scope.spawn_near(w, place, |_, _| flag.store(true, Ordering::Release));
+                        wait_until(&flag);
+                    });
+                });
+            }
+        }
+    }
+}
+
+/// All workers wait for scopes of their own, run only what lies below, and had sent something to each other.
+#[test]
+fn who_runs_only_what_lies_below_waits_for_no_place() {
+    let pool = divided(&[1, 1]).unplaced(Unplaced::RoundRobin).build().unwrap();
+    for _ in 0..100 {
+        let barrier = Barrier::new(2);
+        let count = AtomicUsize::new(0);
+        pool.broadcast(|w| {
+            w.scope_waiting(Waiting::Below, |w, scope| {
+                for place in 0..2 {
+                    let add = || {
+                        count.fetch_add(1, Ordering::Relaxed);
+                    };
+                    scope.spawn_near(w, place, move |_, _| add());
+                    scope.spawn_on(w, move |_, _| add());
+                    scope.spawn(move |_| add());
+                }
+                barrier.wait();
+            });
+        });
+        assert_eq!(count.into_inner(), 12);
+    }
+}
+
+#[test]
+fn a_worker_takes_first_what_was_sent_to_its_place() {
+    for governor in governors() {
+        for unplaced in [Unplaced::Stays, Unplaced::RoundRobin] {
+            let pool = governor(divided(&[1, 1])).unplaced(unplaced).build().unwrap();
+            let held = [0, 1].map(|worker| hold(&pool, worker));
+            let (sender, receiver) = channel();
+            for n in 0..6 {
+                let sender = sender.clone();
+                let task = move |w: &Worker| sender.send((n, w.index())).unwrap();
+                match unplaced {
+                    Unplaced::RoundRobin => pool.spawn(task),
+                    _ => pool.spawn_near(n % 2, task),
+                }
+            }
+            held[1].send(()).unwrap();
+            let order: Vec<_> = (0..6).map(|_| receiver.recv().unwrap()).collect();
+            assert_eq!(order, [1, 3, 5, 0, 2, 4].map(|n| (n, 1)));
+            assert_eq!(pool.stats().workers[1].out_of_place, 3);
+        }
+    }
+}
+
+/// A worker comes to what was sent to all, and to itself alone, though there is always something that was sent to its place.
+#[test]
+fn what_is_sent_to_a_place_keeps_nobody_from_the_rest() {
+    for governor in governors() {
+        let pool = governor(divided(&[1, 1])).build().unwrap();
+        let [first, _second] = [0, 1].map(|worker| hold(&pool, worker));
+        let (sender, receiver) = channel();
+        let task = |name: &'static str| {
+            let sender = sender.clone();
+            move |_: &Worker| sender.send(name).unwrap()
+        };
+        (0..500).for_each(|_| pool.spawn_near(0, task("near")));
+        pool.spawn(task("to all"));
+        pool.spawn_at(0, task("to one"));
+        first.send(()).unwrap();
+        let order: Vec<_> = (0..502).map(|_| receiver.recv().unwrap()).collect();
+        for name in ["to all", "to one"] {
+            let position = order.iter().position(|&it| it == name).unwrap();
+            assert!(position < 250, "{name}: {position}");
+        }
+    }
+}
+
+#[test]
+fn with_one_place_nothing_is_out_of_it() {
+    for pool in [divided(&[3]), Pool::builder().workers(2)] {
+        let pool = pool.unplaced(Unplaced::RoundRobin).build().unwrap();
+        if pool.places().count() > 1 {
+            continue; // a large machine
+        }
+        assert_eq!(pool.run(|w| fib(w, 20)), 6765);
+        let (sender, receiver) = channel();
+        pool.spawn_near(0, move |w| sender.send(w.place()).unwrap());
+        assert_eq!(receiver.recv(), Ok(0));
+        assert_eq!(pool.stats().total().out_of_place, 0);
+    }
+}
+
+/// A guest may never come back to the pool that it has dropped.
+#[test]
+fn a_guest_that_drops_its_pool_leaves_nothing_at_another_place() {
+    let (done, is_done) = channel();
+    thread::spawn(move || {
+        let pool = divided(&[1, 1]).with_current_thread().build().unwrap();
+        let (here, is_here) = channel();
+        let (go_on, told) = channel();
+        pool.spawn_at(1, move |_| {
+            here.send(()).unwrap();
+            told.recv().unwrap();
+            done.send(()).unwrap();
+        });
+        is_here.recv().unwrap();
+        pool.spawn_near(1, move |_| go_on.send(()).unwrap());
+        drop(pool);
+    });
+    assert_eq!(is_done.recv_timeout(Duration::from_secs(20)), Ok(()));
+}
+
+/// Who looks once finds what was sent to another place, though it has never looked there before.
+#[test]
+fn who_looks_once_finds_what_was_sent_elsewhere() {
+    let pool = divided(&[1, 1]).build().unwrap();
+    let _held = hold(&pool, 1);
+    let (sender, receiver) = channel();
+    pool.run(|w| {
+        for n in 0..10 {
+            let sender = sender.clone();
+            w.spawn_near(1, move |_| sender.send(n).unwrap());
+        }
+        while w.run_one() {}
+    });
+    assert_eq!(receiver.try_iter().collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_loop_gives_each_place_the_same_items() {
+    let pool = divided(&[1, 1]).build().unwrap();
+    for turn in 0..20 {
+        // Both workers are at a first item at the same time, so each is at that of its own part: the caller begins with that, and the
+        // rest lies where the other one has not been. Each is the caller in turn: a loop that knew nothing of places would give
+        // the caller the first item.
+        let caller = turn % 2;
+        let barrier = Barrier::new(2);
+        let at = [AtomicUsize::new(9), AtomicUsize::new(9)];
+        pool.broadcast(|w| {
+            if w.index() != caller {
+                return;
+            }
+            w.for_each_by_place(0..1000_usize, |n| {
+                if n % 500 == 0 {
+                    let here = Worker::with_current(|current| current.unwrap().place());
+                    at[n / 500].store(here, Ordering::Relaxed);
+                    barrier.wait();
+                }
+            });
+        });
+        assert_eq!(at.map(AtomicUsize::into_inner), [0, 1]);
+    }
+    // On the global pool, whatever places that has.
+    let count = AtomicUsize::new(0);
+    for_each_by_place(0..1000, |_: i32| {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(count.into_inner(), 1000);
+}
