@@ -99,10 +99,8 @@ impl Signal {
 
     /// Waits until it is given, and takes it back. The caller is the waiter, and has said that nobody knows of its path to what it waits for.
     pub(crate) fn wait(&self, waiter: &Worker) {
-        waiter.while_aside(|| {
-            self.give_way_if_given(waiter);
-            waiter.wait_until(&self.flag);
-        });
+        self.give_way_if_given(waiter);
+        waiter.while_aside(|| waiter.wait_until(&self.flag));
         self.flag.clear();
     }
 
