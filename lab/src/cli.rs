@@ -44,6 +44,8 @@ pub enum Command {
     ForkjoinOnce(ForkjoinOnce),
     /// Measure what other implementations of work stealing make of the machine, and where their time goes
     Alternatives(Alternatives),
+    /// Measure whether work and critical path say how long a program takes, and fit the model's constants
+    Model(Model),
     /// Measure what programs side by side leave each other of the machine
     Corun(Corun),
     /// Measure programs written for rayon on its own core and on Locksley's
@@ -116,6 +118,9 @@ pub struct Run {
     /// Write the picture that the application has drawn: ray and raytracer draw one
     #[arg(long, value_name = "FILE")]
     pub png: Option<PathBuf>,
+    /// Say, too, what work and critical path the computation has, and where the workers' time went
+    #[arg(long)]
+    pub meter: bool,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,
@@ -242,6 +247,14 @@ pub struct Forkjoin {
 /// `locksley alternatives`
 #[derive(Debug, Args)]
 pub struct Alternatives {
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
+}
+
+/// `locksley model`
+#[derive(Debug, Args)]
+pub struct Model {
     /// What every experiment takes.
     #[command(flatten)]
     pub course: Course,

@@ -48,7 +48,9 @@ mod tests {
     #[test]
     fn sleeping_is_a_voluntary_switch_also_of_a_thread_that_has_ended() {
         let before = Switches::of_this_process().unwrap();
-        std::thread::spawn(|| std::thread::sleep(std::time::Duration::from_millis(2))).join().unwrap();
+        std::thread::spawn(|| std::thread::sleep(std::time::Duration::from_millis(2)))
+            .join()
+            .unwrap();
         let now = Switches::of_this_process().unwrap();
         assert!((now - before).voluntary >= 1);
     }

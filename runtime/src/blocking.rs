@@ -2,6 +2,7 @@
 
 use crate::kahn::ForeignWait;
 use crate::latch::Flag;
+use crate::strand::Aside;
 use crate::worker::Worker;
 
 /// Calls `call`, which may block: while it runs, another thread works in the place of the calling worker, so that as many as the
@@ -37,13 +38,20 @@ struct Absence<'w> {
     /// By which the stand-in was called. A worker that is a stand-in itself, and leaves its stack during the call, may have got
     /// another one meanwhile.
     number: usize,
+    /// What it runs, if that is metered.
+    aside: Option<Aside<'w>>,
+    /// Whether its time was none of the pool's before.
+    is_elsewhere: bool,
 }
 
 impl Drop for Absence<'_> {
     fn drop(&mut self) {
-        self.worker.is_back();
+        self.worker.is_back(self.is_elsewhere);
         if let Some(stand_in) = self.stand_in {
             self.worker.shared().release_stand_in(stand_in, self.number);
+        }
+        if let Some(aside) = self.aside.take() {
+            self.worker.take_up(aside);
         }
     }
 }
@@ -85,12 +93,16 @@ impl Worker {
     /// ```
     pub fn blocking<R>(&self, call: impl FnOnce() -> R) -> R {
         let _foreign = ForeignWait::begin(self);
-        if !self.goes_away() {
+        let is_elsewhere = self.seat().is_elsewhere();
+        if !self.goes_away(is_elsewhere) {
             return call();
         }
+        // A wait for what the meter does not follow.
+        self.has_uncarried();
+        let aside = self.put_aside();
         let number = self.index();
         let stand_in = self.shared().call_stand_in(number);
-        let _absence = Absence { worker: self, stand_in, number };
+        let _absence = Absence { worker: self, stand_in, number, aside, is_elsewhere };
         call()
     }
 

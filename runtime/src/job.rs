@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 
 use crate::deque::Inbox;
 use crate::latch::{Flag, Latch};
+use crate::meter::Meeting;
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
@@ -48,6 +49,20 @@ impl Kind {
     pub(crate) const fn of_intervals(execute: Execute) -> Self {
         Self { execute, role: Role::Interval }
     }
+
+    /// For second halves of joins.
+    pub(crate) const fn of_forks(execute: Execute) -> Self {
+        Self { execute, role: Role::Fork }
+    }
+
+    /// Runs a job.
+    ///
+    /// # Safety
+    /// As for [`execute`](execute()); this is its kind, or was when it was made.
+    pub(crate) unsafe fn execute(&self, job: NonNull<Job>, worker: &Worker, from: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { (self.execute)(job, worker, from) }
+    }
 }
 
 impl Job {
@@ -65,7 +80,9 @@ impl Job {
 #[inline]
 pub(crate) unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     // SAFETY: as the caller promises.
-    let execute = unsafe { kind(job) }.execute;
+    let kind = unsafe { kind(job) };
+    // SAFETY: `of` has put it there, or `becomes`, and the job has not run.
+    let execute = unsafe { (*kind).execute };
     // SAFETY: as the caller promises; and the header was put there by the type that `execute` belongs to.
     unsafe { execute(job, worker, from) }
 }
@@ -76,7 +93,9 @@ pub(crate) unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
 /// The job is alive, was taken from a deque or an inbox by the caller alone, and has not run.
 pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
     // SAFETY: as the caller promises.
-    unsafe { kind(job) }.role
+    let kind = unsafe { kind(job) };
+    // SAFETY: as in `execute`.
+    unsafe { (*kind).role }
 }
 
 /// The scope that a job is a task of, or the root that it is an interval of, if it is one.
@@ -91,16 +110,16 @@ pub(crate) unsafe fn scope(job: NonNull<Job>) -> Option<NonNull<()>> {
     is_scoped.then(|| unsafe { job.cast::<Head>().as_ref() }.scope)
 }
 
+/// What a job is: the pointer that was put into its header.
+///
 /// # Safety
 /// As for [`role`].
 #[inline]
-unsafe fn kind(job: NonNull<Job>) -> &'static Kind {
+pub(crate) unsafe fn kind(job: NonNull<Job>) -> *const Kind {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { job.as_ref() };
     // SAFETY: who has a job's word sets its header, if anybody does.
-    let kind: *const Kind = unsafe { header.0.held() }.cast();
-    // SAFETY: `of` has put it there, and the job has not run.
-    unsafe { &*kind }
+    unsafe { header.0.held() }.cast()
 }
 
 /// The second half of a join, in its creator's frame. It has no latch but its header, which whoever runs it sets, and wakes
@@ -121,7 +140,7 @@ where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
-    const KIND: &'static Kind = &Kind { execute: Self::execute, role: Role::Fork };
+    pub(crate) const KIND: &'static Kind = &Kind::of_forks(Self::execute);
 
     #[inline]
     pub(crate) fn new(task: F) -> Self {
@@ -134,6 +153,15 @@ where
     #[inline]
     pub(crate) fn as_job(&self) -> NonNull<Job> {
         NonNull::from(self).cast()
+    }
+
+    /// Has whoever takes it run it as that kind says, instead of its own.
+    ///
+    /// # Safety
+    /// Nobody has its word yet. The kind is alive, and runs such jobs, until the job has ended or its word has come back.
+    #[inline]
+    pub(crate) unsafe fn becomes(&self, kind: *const Kind) {
+        self.header.0.hold(kind.cast_mut().cast());
     }
 
     /// Whether its word may still lie where it was pushed: if not, its own worker has begun to run it, or it has ended. (A thief may
@@ -186,6 +214,7 @@ where
             let result = ManuallyDrop::new(unwind::halt(|| task(worker)));
             // SAFETY: as above; the creator reads it only after the end is set.
             unsafe { *this.body.get() = Body { result } };
+            worker.second_half_ends();
             worker.seat().now_runs(std::ptr::null_mut());
             this.end().set_for_stacks()
         };
@@ -204,6 +233,8 @@ pub(crate) struct StackJob<F, R, L> {
     latch: L,
     task: UnsafeCell<Option<F>>,
     result: UnsafeCell<Option<Result<R, Payload>>>,
+    /// Where its path has come to, if it is metered.
+    paths: Meeting,
 }
 
 impl<F, R, L> StackJob<F, R, L>
@@ -220,7 +251,13 @@ where
             latch,
             task: UnsafeCell::new(Some(task)),
             result: UnsafeCell::new(None),
+            paths: Meeting::new(),
         }
+    }
+
+    /// Where the path of whoever ran it arrives before the latch is set.
+    pub(crate) fn paths(&self) -> &Meeting {
+        &self.paths
     }
 
     pub(crate) fn latch(&self) -> &L {
@@ -252,6 +289,7 @@ where
             let result = unwind::halt(|| task(worker));
             // SAFETY: as above; the creator reads it only after the latch is set.
             *unsafe { &mut *this.result.get() } = Some(result);
+            worker.arrives_at(&this.paths);
         }
         // SAFETY: a pointer to a field of what is alive.
         let latch = unsafe { &raw const (*this.as_ptr()).latch };
@@ -326,13 +364,28 @@ where
     F: FnOnce(&Worker, NonNull<()>) + Send,
 {
     const KIND: &'static Kind = &Kind { execute: Self::execute, role: Role::Scoped };
+    const OF_INTERVALS: &'static Kind = &Kind::of_intervals(Self::execute);
 
     /// The word to push or send. The task is given `scope`, which is an address that no other scope has meanwhile.
     ///
     /// # Safety
     /// As for [`HeapJob::into_job`].
     pub(crate) unsafe fn into_job(scope: NonNull<()>, task: F) -> NonNull<Job> {
-        let head = Head::new(Self::KIND, scope);
+        // SAFETY: as the caller promises.
+        unsafe { Self::into_job_of(Self::KIND, scope, task) }
+    }
+
+    /// The same for an interval of that root.
+    ///
+    /// # Safety
+    /// As for [`HeapJob::into_job`].
+    pub(crate) unsafe fn into_job_of_interval(root: NonNull<()>, task: F) -> NonNull<Job> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::into_job_of(Self::OF_INTERVALS, root, task) }
+    }
+
+    unsafe fn into_job_of(kind: &'static Kind, scope: NonNull<()>, task: F) -> NonNull<Job> {
+        let head = Head::new(kind, scope);
         NonNull::from(Box::leak(Box::new(Self { head, task }))).cast()
     }
 
@@ -356,7 +409,8 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new() -> Self {
-        Self { header: Job::of(const { &Kind::new(Self::execute) }), jobs: Inbox::new() }
+        let kind = const { &Kind::new(Self::execute) };
+        Self { header: Job::of(kind), jobs: Inbox::new() }
     }
 
     /// Puts a job at the end, and returns the word to push next.

@@ -54,6 +54,12 @@ impl Flag {
         Self(AtomicPtr::new(pointer))
     }
 
+    /// Keeps another pointer there. Nobody else knows of the flag yet.
+    #[inline]
+    pub(crate) fn hold(&self, pointer: *mut ()) {
+        self.0.store(pointer, Ordering::Relaxed);
+    }
+
     /// The pointer that is kept in the word of a flag that is not set, whether a stack waits for it or not.
     ///
     /// # Safety

@@ -72,6 +72,7 @@ pub mod places;
 mod pool;
 mod primitive;
 mod sleep;
+mod strand;
 pub mod sync;
 pub mod task;
 pub mod thread;

@@ -16,10 +16,11 @@ use crate::hunt::{Activity, Found, Goal, Hunt};
 use crate::job::{self, Job, Line};
 use crate::kahn::{Doubts, Payer};
 use crate::latch::Flag;
-use crate::meter::Counters;
+use crate::meter::{Counters, Running};
 use crate::os;
 use crate::pool::{Pool, Quarter, Seat, Shared};
 use crate::sleep::{Sleep, Summons};
+use crate::strand::Half;
 use crate::unwind::AbortOnUnwind;
 
 /// After so many polls a worker takes up what waits elsewhere. A prime, as other schedulers have it, so that it does not keep step
@@ -68,6 +69,8 @@ pub struct Worker {
     index: usize,
     shared: Arc<Shared>,
     summons: Summons,
+    /// The strand that it runs, if that is metered.
+    running: Running<Half<'static>>,
     hunt: RefCell<Hunt>,
     mail: Reader<Job>,
     /// How many times it has polled a task, or found something that was sent to its place.
@@ -126,6 +129,7 @@ impl Worker {
             index,
             shared,
             summons,
+            running: Running::nothing(),
             hunt,
             mail: ends.mail,
             polls: Cell::new(0),
@@ -304,6 +308,7 @@ impl Worker {
     pub(crate) fn settle_as_guest(&self) {
         if self.is_guest {
             self.doubts.settle();
+            self.seat().spends_time_on(None);
         }
     }
 
@@ -380,12 +385,15 @@ impl Worker {
             return self.run_in_a_child();
         }
         self.payer.pay();
-        if self.resume_one() {
-            self.doubts.executed();
-            return true;
-        }
-        let found = self.take_local().or_else(|| self.hunt.borrow_mut().look_once(self));
-        self.execute_if_any(found)
+        // What it comes upon has its own path, and so has what a look at networks makes ready.
+        self.while_aside(|| {
+            if self.resume_one() {
+                self.doubts.executed();
+                return true;
+            }
+            let found = self.take_local().or_else(|| self.hunt.borrow_mut().look_once(self));
+            self.execute_if_any(found)
+        })
     }
 
     /// Runs one task that waits at this worker, if there is one: an own one, or one that was sent to this worker. Says
@@ -411,20 +419,21 @@ impl Worker {
             return self.run_in_a_child();
         }
         self.payer.pay();
-        if self.resume_one() {
-            self.doubts.executed();
-            return true;
-        }
-        // Whoever does this again and again may never hunt.
-        let made_ready = || self.doubts.settle().then(|| self.take_own()).flatten();
-        let found = self.take_local().or_else(made_ready);
-        self.execute_if_any(found)
+        self.while_aside(|| {
+            if self.resume_one() {
+                self.doubts.executed();
+                return true;
+            }
+            // Whoever does this again and again may never hunt.
+            let made_ready = || self.doubts.settle().then(|| self.take_own()).flatten();
+            let found = self.take_local().or_else(made_ready);
+            self.execute_if_any(found)
+        })
     }
 
     #[cold]
     fn run_in_a_child(&self) -> bool {
-        let found = self.take_in_a_child();
-        self.execute_if_any(found)
+        self.while_aside(|| self.execute_if_any(self.take_in_a_child()))
     }
 
     fn execute_if_any(&self, found: Option<Found>) -> bool {
@@ -460,17 +469,65 @@ impl Worker {
     /// # Safety
     /// The line is this worker's, and is alive until all jobs in it have begun.
     pub(crate) unsafe fn push_in_line(&self, line: &Line, job: NonNull<Job>) {
+        // SAFETY: about to be pushed; whoever takes a word of the line runs it, once.
+        let job = unsafe { self.carried(job) };
         // SAFETY: as the caller promises; the word is pushed here.
         let word = unsafe { line.enqueue(job) };
-        self.push(word);
+        // It may stand for another job than this one.
+        self.push_as_is(word);
     }
 
     /// Makes a job available to all workers.
     pub(crate) fn push(&self, job: NonNull<Job>) {
         let (index, done) = self.fork(job);
         if !done {
+            self.push_on(job, index);
+        }
+    }
+
+    /// The same for a job that has the path that it has, or none.
+    pub(crate) fn push_as_is(&self, job: NonNull<Job>) {
+        if self.is_metered() {
+            self.push_in_truth(job);
+        } else {
+            self.push(job);
+        }
+    }
+
+    /// What [`push`](Self::push) does beside pushing.
+    #[cold]
+    fn push_on(&self, job: NonNull<Job>, index: i64) {
+        if self.is_metered() {
+            // SAFETY: what is pushed is run once by whoever takes it; and pushes are diverted, so nobody has seen this word.
+            let job = unsafe { self.carried(job) };
+            self.push_in_truth(job);
+        } else {
             self.at_the_ceiling(index);
         }
+    }
+
+    /// Makes a job available to all workers where pushes are diverted. Returns its index.
+    pub(crate) fn push_in_truth(&self, job: NonNull<Job>) -> i64 {
+        let (index, done) = self.deque.push_in_truth(job);
+        if !done {
+            self.at_the_ceiling(index);
+        }
+        index
+    }
+
+    /// A strand begins: whatever it pushes is to carry its path.
+    pub(crate) fn divert(&self) {
+        self.deque.divert();
+    }
+
+    /// It ends, or waits.
+    pub(crate) fn divert_no_more(&self) {
+        self.deque.divert_no_more();
+    }
+
+    #[inline]
+    pub(crate) fn running(&self) -> &Running<Half<'static>> {
+        &self.running
     }
 
     /// The same for a task that has become ready through the one that is run here, and comes next if that one waits: for a moment
@@ -510,7 +567,7 @@ impl Worker {
         let job = self.deque.retract().expect("it was just pushed, and no thief looks there");
         match instead.try_push_new(job) {
             Ok(()) => self.shared.sleep().work_was_pushed(&self.summons),
-            Err(job) => self.execute(Found { job, from: self.index }),
+            Err(job) => self.while_aside(|| self.execute(Found { job, from: self.index })),
         }
         abort.disarm();
     }
@@ -660,6 +717,8 @@ impl Worker {
 
     /// Sends a ready task to another worker; any may take it.
     pub(crate) fn send_ready(&self, worker: usize, job: NonNull<Job>) {
+        // SAFETY: whoever takes a word out of an inbox runs it, once; and this one is about to be sent.
+        let job = unsafe { self.carried(job) };
         self.shared.pass_on(worker, job, &self.summons);
     }
 
@@ -672,7 +731,8 @@ impl Worker {
     /// longest: tasks that wake each other would keep it from that for ever.
     pub(crate) fn has_polled(&self) {
         if self.counts_a_poll() {
-            self.look_elsewhere(self.polls.get() / LOOK_ELSEWHERE_AFTER);
+            // What is found there does not come after what was polled.
+            self.while_aside(|| self.look_elsewhere(self.polls.get() / LOOK_ELSEWHERE_AFTER));
         }
     }
 
@@ -735,8 +795,8 @@ impl Worker {
         }
     }
 
-    /// Is about to call something that blocks; `false` if it has been already.
-    pub(crate) fn goes_away(&self) -> bool {
+    /// Is about to call something that blocks; `false` if it has been already. If its time was none of the pool's, it is not meanwhile.
+    pub(crate) fn goes_away(&self, is_elsewhere: bool) -> bool {
         // Also if it has been: this may be another process than the one that was in that call, or one that has done something since.
         // Nobody else looks at what it has noted, or pays for the process that it is in.
         self.doubts.settle();
@@ -745,15 +805,22 @@ impl Worker {
         self.deque.open();
         let goes_away = !self.is_away.replace(true);
         if goes_away {
-            self.seat().does(Activity::Sleeps);
+            self.is_seen_to(Activity::Sleeps, is_elsewhere);
         }
         goes_away
     }
 
+    fn is_seen_to(&self, activity: Activity, is_elsewhere: bool) {
+        self.seat().does(activity);
+        if is_elsewhere {
+            self.seat().spends_time_on(None);
+        }
+    }
+
     /// The call that blocks is over.
-    pub(crate) fn is_back(&self) {
+    pub(crate) fn is_back(&self, is_elsewhere: bool) {
         self.is_away.set(false);
-        self.seat().does(Activity::Works);
+        self.is_seen_to(Activity::Works, is_elsewhere);
     }
 
     pub(crate) fn takes_number(&self, number: usize) {

@@ -10,6 +10,7 @@ mod forkjoin;
 mod intervals;
 mod locality;
 mod machine;
+mod model;
 mod neighbour;
 mod rayon;
 mod repeat;
@@ -36,6 +37,7 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Forkjoin(arguments) => forkjoin::execute(&arguments),
         Command::ForkjoinOnce(arguments) => forkjoin::once(&arguments),
         Command::Alternatives(arguments) => alternatives::execute(&arguments),
+        Command::Model(arguments) => model::execute(&arguments),
         Command::Corun(arguments) => corun::execute(&arguments),
         Command::Rayon(arguments) => rayon::execute(&arguments),
         Command::Repeat(arguments) => repeat::execute(&arguments),

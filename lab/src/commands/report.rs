@@ -2,8 +2,8 @@
 
 use crate::cli;
 use crate::experiments::{
-    alternatives, channels, cliff, corun, forkjoin, intervals, locality, neighbour, rayon, scatter,
-    wait,
+    alternatives, channels, cliff, corun, forkjoin, intervals, locality, model, neighbour, rayon,
+    scatter, wait,
 };
 use crate::fault::Outcome;
 use crate::output::say;
@@ -14,6 +14,7 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
     let page = match files::format_of(&arguments.json).as_deref() {
         Some(forkjoin::record::Record::FORMAT) => of_forkjoin(arguments),
         Some(alternatives::record::Record::FORMAT) => of_alternatives(arguments),
+        Some(model::record::Record::FORMAT) => of_model(arguments),
         Some(neighbour::record::Record::FORMAT) => of_neighbour(arguments),
         Some(corun::record::Record::FORMAT) => of_corun(arguments),
         Some(rayon::record::Record::FORMAT) => of_rayon(arguments),
@@ -49,6 +50,14 @@ fn of_alternatives(arguments: &cli::Report) -> Outcome<String> {
     let summary = cliff::summary::Summary::of(&record.as_cliff());
     report::alternatives::write(&page, &record)?;
     Ok(format!("{}\npage    {}", alternatives::table::text(&record, &summary), page.display()))
+}
+
+fn of_model(arguments: &cli::Report) -> Outcome<String> {
+    let record: model::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = model::summary::Summary::of(&record);
+    report::model::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", model::table::text(&record, &summary), page.display()))
 }
 
 fn of_neighbour(arguments: &cli::Report) -> Outcome<String> {

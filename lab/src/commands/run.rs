@@ -1,11 +1,13 @@
 //! `locksley run APP`: one application, once.
 
+use locksley::meter::Report;
 use serde::Serialize;
 
 use crate::cli::{self, workers_or_default};
 use crate::fault::{Fault, Outcome};
 use crate::output::say;
 use crate::record::files;
+use crate::runtimes::Model;
 use crate::{apps, runtimes};
 
 /// The line that `--json` prints.
@@ -18,6 +20,42 @@ struct Line<'a> {
     seed: u64,
     seconds: f64,
     correct: bool,
+    #[serde(flatten)]
+    metered: Option<Metered>,
+}
+
+/// What it says besides with `--meter`. Times are in seconds.
+#[derive(Serialize)]
+struct Metered {
+    work: f64,
+    critical_path: f64,
+    burdened_critical_path: f64,
+    parallelism: f64,
+    burdened_parallelism: f64,
+    processors: f64,
+    utilization: f64,
+    of_bound: f64,
+    forks: u64,
+    uncarried: u64,
+    advice: Vec<String>,
+}
+
+impl Metered {
+    fn new(report: &Report) -> Metered {
+        Metered {
+            work: report.work.as_secs_f64(),
+            critical_path: report.critical_path.as_secs_f64(),
+            burdened_critical_path: report.burdened_critical_path.as_secs_f64(),
+            parallelism: report.parallelism(),
+            burdened_parallelism: report.burdened_parallelism(),
+            processors: report.grant.processors,
+            utilization: report.utilization(),
+            of_bound: report.of_bound(),
+            forks: report.forks,
+            uncarried: report.uncarried,
+            advice: report.advice(),
+        }
+    }
 }
 
 pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
@@ -30,6 +68,9 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
             runtime.name
         )));
     }
+    if arguments.meter && runtime.model != Model::Locksley {
+        return Err(Fault::input(format!("the runtime '{}' has no meter", runtime.name)));
+    }
     let problem = apps::problem(app, &arguments.size)?;
     if let Some(path) = &arguments.png {
         if !app.has_picture() {
@@ -41,7 +82,11 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
 
     let mut instance = problem.prepare(arguments.seed);
     let crew = runtime.start(workers)?;
-    let time = crew.compute(instance.as_mut());
+    let report = arguments.meter.then(|| crew.meter(instance.as_mut())).flatten();
+    let time = match &report {
+        Some(report) => report.wall,
+        None => crew.compute(instance.as_mut()),
+    };
     let checked = instance.check();
 
     let line = Line {
@@ -52,6 +97,7 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
         seed: arguments.seed,
         seconds: time.as_secs_f64(),
         correct: checked.is_ok(),
+        metered: report.as_ref().map(Metered::new),
     };
     if arguments.json {
         say(&serde_json::to_string(&line).map_err(|error| Fault::run(error.to_string()))?)?;
@@ -66,6 +112,9 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
             line.seconds,
             if line.correct { "correct" } else { "wrong" }
         ))?;
+        if let Some(report) = &report {
+            say(report.to_string().trim_end())?;
+        }
     }
     // A wrong picture is the best way to see what went wrong.
     if let (Some(path), Some(picture)) = (&arguments.png, instance.picture()) {

@@ -13,6 +13,7 @@ pub mod local;
 pub mod locality;
 mod memory;
 pub mod missing;
+pub mod model;
 pub mod neighbour;
 mod place;
 pub mod program;

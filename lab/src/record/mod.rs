@@ -16,6 +16,9 @@ pub const FORMAT: &str = "locksley-cliff/1";
 /// The runtime's name under which serial copies side by side are recorded; `workers` is then the number of copies.
 pub const COPIES: &str = "serial copies";
 
+/// The runtime's name under which the critical path is recorded, as Locksley's meter has it with one worker.
+pub const CRITICAL_PATH: &str = "critical path";
+
 /// What can be saved as a file and found there again: the record of an experiment.
 pub trait Document: Serialize + DeserializeOwned {
     /// The format that this program writes and reads.
@@ -113,7 +116,7 @@ pub struct Sample {
     pub cell: Cell,
     /// The how-manieth time, from 0.
     pub repeat: usize,
-    /// The time of the computation, of a round, or the harmonic mean of the copies' times.
+    /// The time of the computation, of a round, of the critical path, or the harmonic mean of the copies' times.
     pub seconds: f64,
 }
 
@@ -140,7 +143,7 @@ pub struct Cell {
     pub app: String,
     /// Its parameters.
     pub size: String,
-    /// The runtime, or [`COPIES`].
+    /// The runtime, or [`COPIES`], or [`CRITICAL_PATH`].
     pub runtime: String,
     /// The number of workers, or of copies.
     pub workers: usize,

@@ -85,8 +85,8 @@ computation.</p>
 <li>The alternatives take turns, for each number of workers, in up to {repeats} rotations through everything; speedups \
 are of medians, parts and rates are means. Every answer is checked.</li>
 <li>Times are by the clock on the wall: a worker that is off its processor works, hunts or waits as long as that takes. \
-Time asleep counts as work: nobody's processor is used. A wait of an owner for its own lock is taken off the hunting. A hunt counts when it ends: one that began before the \
-computation counts as a whole, and one that goes on after it not at all.</li>
+Time asleep counts as work: nobody's processor is used. A wait of an owner for its own lock is taken off the hunting. (In records of before hunts were metered as they go, one \
+counts when it ends: as a whole, though it began before the computation.)</li>
 <li>Context switches are those of all threads of the process. A yield is one that the kernel calls involuntary.</li>
 </ul>
 </section>"

@@ -65,7 +65,7 @@ processors.</p>
 <section>
 <h2>Times with one worker for each processor</h2>
 <p>Table 2 of the papers. Ts is the serial program, T1 the parallel one with one worker, in seconds. T1/Ts is what being \
-parallel costs.</p>
+parallel costs. T∞ is the critical path, as the meter has it with one worker, and T1/T∞ the parallelism.</p>
 {characteristics}
 </section>
 <section>

@@ -42,6 +42,14 @@ pub(super) fn characteristics(summary: &Summary) -> String {
                 String::new()
             };
             let serial = if first { seconds(input.serial.median) } else { String::new() };
+            let path = input.critical_path.filter(|_| runtime.runtime == "locksley");
+            let path = path.map_or("<td></td><td></td>".to_owned(), |path| {
+                format!(
+                    "<td>{}</td><td>{:.0}</td>",
+                    seconds(path.median),
+                    runtime.work / path.median
+                )
+            });
             let cells = match runtime.points.iter().find(|point| point.workers == full) {
                 Some(point) => format!(
                     "<td>{}</td><td>{:.2}</td><td>{:.2}</td>",
@@ -52,7 +60,7 @@ pub(super) fn characteristics(summary: &Summary) -> String {
                 None => "<td></td><td></td><td></td>".to_owned(),
             };
             rows += &format!(
-                "<tr{}><th>{}</th><td>{}</td><th>{}</th><td>{}</td><td>{:.3}</td>{cells}</tr>\n",
+                "<tr{}><th>{}</th><td>{}</td><th>{}</th><td>{}</td><td>{:.3}</td>{path}{cells}</tr>\n",
                 if first { " class=\"first\"" } else { "" },
                 escape(&name),
                 serial,
@@ -64,7 +72,7 @@ pub(super) fn characteristics(summary: &Summary) -> String {
     }
     format!(
         "<table>\n<tr><th>application</th><th>Ts</th><th>runtime</th><th>T1</th><th>T1/Ts</th>\
-         <th>T{full}</th><th>T1/T{full}</th><th>Ts/T{full}</th></tr>\n{rows}</table>"
+         <th>T∞</th><th>T1/T∞</th><th>T{full}</th><th>T1/T{full}</th><th>Ts/T{full}</th></tr>\n{rows}</table>"
     )
 }
 

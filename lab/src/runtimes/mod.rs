@@ -16,6 +16,7 @@ use ::locksley::alternatives::{
     BusyWakes, DelayedYield, DequeKind, GlobalInformation, NoYield, SelectiveYield, StealHalf,
 };
 use ::locksley::hunt::{Abp, Balanced, Bws};
+use ::locksley::meter::Report;
 use ::locksley::os::Assists;
 use ::locksley::{PoolBuilder, Waiting};
 
@@ -318,6 +319,14 @@ impl Crew {
             }
         }
         start.elapsed()
+    }
+
+    /// Resets `instance`, computes its answer and reports work and critical path; `None` where the runtime has no meter.
+    pub fn meter(&self, instance: &mut dyn Instance) -> Option<Report> {
+        let Crew::Locksley(pool) = self else { return None };
+        instance.reset();
+        let ((), report) = pool.metered(|_| instance.locksley(pool));
+        Some(report)
     }
 
     /// Where the workers' context switches went since they were started; `None` where nobody records them.

@@ -52,7 +52,11 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     Worker::with_current(|current| {
         held::tell(current, Wait::BlockOn, place);
         match current {
-            Some(worker) => wait(future, Signal::of(worker), |signal| signal.wait(worker)),
+            Some(worker) => {
+                // Whether it will have to wait or not.
+                worker.has_uncarried();
+                wait(future, Signal::of(worker), |signal| signal.wait(worker))
+            }
             None => wait(future, ThreadSignal::of_this_thread(), ThreadSignal::wait),
         }
     })
@@ -93,10 +97,10 @@ impl Signal {
         self.flag.is_set()
     }
 
-    /// Waits until it is given, and takes it back. The caller is the waiter.
+    /// Waits until it is given, and takes it back. The caller is the waiter, and has said that nobody knows of its path to what it waits for.
     pub(crate) fn wait(&self, waiter: &Worker) {
         self.give_way_if_given(waiter);
-        waiter.wait_until(&self.flag);
+        waiter.while_aside(|| waiter.wait_until(&self.flag));
         self.flag.clear();
     }
 

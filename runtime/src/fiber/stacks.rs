@@ -100,6 +100,8 @@ impl Worker {
         };
         match self.shared().cancellable(task) {
             Some(job) => {
+                // SAFETY: just made, and run once, below.
+                let job = unsafe { self.carried(job) };
                 self.prepare(fiber, Found { job, from: self.seat_index() });
                 self.resume(fiber);
             }
@@ -119,7 +121,8 @@ impl Worker {
         match NonNull::new(self.stacks().current.get().cast_mut()) {
             Some(fiber) if self.may_switch() => self.leave_for_those_ready(fiber),
             Some(_) => {}
-            None => self.take_turns(),
+            // What it comes upon has its own path, and so has what a look at networks makes ready.
+            None => self.while_aside(|| self.take_turns()),
         }
     }
 
@@ -210,7 +213,7 @@ impl Worker {
         // SAFETY: who resumes is alone with it: what runs there touches the other fields only.
         let routine = unsafe { &mut *this.routine.get() };
         let running = routine.as_mut().expect("something runs there");
-        let has_ended = this.held.within(|| running.resume());
+        let has_ended = self.while_aside(|| this.held.within(|| running.resume()));
         stacks.current.set(before);
         self.payer().set(payer);
         self.seat().now_runs(ptr::null_mut());
@@ -273,25 +276,31 @@ impl Worker {
     ///
     /// On a stack of its own the waiter leaves the work to whoever resumed it, who comes back when the event is set; on the
     /// thread's own stack, it resumes what is ready there and runs what can be found, each on a stack of its own.
+    ///
+    /// A strand that comes here learns nothing of the path to the event; those that do have been put aside before.
     pub(crate) fn wait_until(&self, event: &Flag) {
+        self.has_uncarried();
         if !event.is_set() {
             let _foreign = ForeignWait::begin(self);
             self.work_or_leave_until(event);
         }
     }
 
-    /// The same for a process that waits at a channel, which is told when the pool's tasks are cancelled, and has paid what it owes.
+    /// The same for a process that waits at a channel, which is told when the pool's tasks are cancelled, and has paid what it owes. The
+    /// caller says that a strand learns nothing of the path to the event.
     pub(crate) fn work_or_leave_until(&self, event: &Flag) {
         let abort = AbortOnUnwind("a panic came out of a task");
-        while !event.is_set() {
-            if self.shared().is_lost() {
-                self.shared().end_of_the_lost();
+        self.while_aside(|| {
+            while !event.is_set() {
+                if self.shared().is_lost() {
+                    self.shared().end_of_the_lost();
+                }
+                match NonNull::new(self.stacks().current.get().cast_mut()) {
+                    Some(fiber) if self.may_switch() => self.suspend(fiber, event),
+                    _ => self.work_until(event),
+                }
             }
-            match NonNull::new(self.stacks().current.get().cast_mut()) {
-                Some(fiber) if self.may_switch() => self.suspend(fiber, event),
-                _ => self.work_until(event),
-            }
-        }
+        });
         abort.disarm();
     }
 
@@ -311,7 +320,7 @@ impl Worker {
         let way = unsafe { fiber.as_ref() }.way.get();
         let payer = self.payer().take();
         // SAFETY: set when that stack was begun, at whose beginning it lies.
-        go_back(unsafe { &*way });
+        self.while_aside(|| go_back(unsafe { &*way }));
         self.payer().set(payer);
     }
 

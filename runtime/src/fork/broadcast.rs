@@ -103,7 +103,10 @@ where
             running.begin();
             shared.send_to(worker, job.as_job());
         }
-        running.end_and_wait(current.map(|worker| |event: &Flag| worker.wait_until(event)));
+        running.end_and_wait(
+            current.map(|worker| |event: &Flag| worker.while_aside(|| worker.wait_until(event))),
+        );
+        jobs.iter().for_each(|job| shared.meter_comes_after(current, job.paths()));
         // SAFETY: all have ended.
         jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()
     });

@@ -1,10 +1,14 @@
 //! `join`: two tasks that may run at the same time, and their results.
 
+use std::ptr::NonNull;
+
 use super::waiting::Waiting;
 use crate::deque::TakeBack;
 use crate::held::{self, Place, Wait};
-use crate::job::ForkJob;
+use crate::job::{ForkJob, Job};
+use crate::latch::Flag;
 use crate::pool::Pool;
+use crate::strand::{Half, Halves};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
@@ -129,14 +133,46 @@ impl Worker {
     /// Apart, so that it takes no registers from the common case.
     #[cold]
     #[inline(never)]
-    fn join_at_the_ceiling<A, B, RA, RB>(&self, a: A, second: &ForkJob<B, RB>, how: How) -> (RA, RB)
+    fn join_at_the_ceiling<A, B, RA, RB>(
+        &self,
+        a: A,
+        second: &ForkJob<B, RB>,
+        (index, waiting, place): How,
+    ) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        self.at_the_ceiling(how.0);
-        self.run_both(a, second, how)
+        if self.is_metered() {
+            return self.join_metered(a, second, (waiting, place));
+        }
+        self.at_the_ceiling(index);
+        self.run_both(a, second, (index, waiting, place))
+    }
+
+    /// The same at a fork of a strand: pushes are diverted, so nobody has seen the word of the second task.
+    #[cold]
+    #[inline(never)]
+    fn join_metered<A, B, RA, RB>(
+        &self,
+        a: A,
+        second: &ForkJob<B, RB>,
+        (waiting, place): (Option<Waiting>, Place),
+    ) -> (RA, RB)
+    where
+        A: FnOnce(&Worker) -> RA,
+        B: FnOnce(&Worker) -> RB + Send,
+        RB: Send,
+    {
+        let half = Half::new(self, ForkJob::<B, RB>::KIND);
+        // SAFETY: nobody has seen its word; and this frame is not left before the job has ended or come back.
+        unsafe { second.becomes(half.as_kind()) };
+        let index = self.push_in_truth(second.as_job());
+        match unwind::halt(|| held::then_wait(Some(self), Wait::Join, place, || a(self))) {
+            Ok(first) => self.finish(first, second, index, waiting, Some(&half)),
+            Err(payload) => self.first_panicked(payload, second, index, waiting, Some(&half)),
+        }
     }
 
     /// Runs the first task, and the second, if it comes back from where it was pushed.
@@ -156,7 +192,7 @@ impl Worker {
         match unwind::halt(|| held::then_wait(Some(self), Wait::Join, place, || a(self))) {
             Ok(first) => {
                 if !second.may_be_there() {
-                    return self.finish(first, second, index, waiting);
+                    return self.finish(first, second, index, waiting, None);
                 }
                 match self.take_back(index) {
                     TakeBack::Taken => {
@@ -164,11 +200,11 @@ impl Worker {
                         let task = unsafe { second.take_back() };
                         (first, held::apart(|| task(self)))
                     }
-                    TakeBack::Buried => self.finish(first, second, index, waiting),
+                    TakeBack::Buried => self.finish(first, second, index, waiting, None),
                     TakeBack::Lowered => self.finish_lowered(first, second, index, waiting),
                 }
             }
-            Err(payload) => self.first_panicked(payload, second, index, waiting),
+            Err(payload) => self.first_panicked(payload, second, index, waiting, None),
         }
     }
 
@@ -191,7 +227,7 @@ impl Worker {
             let task = unsafe { second.take_back() };
             return (first, held::apart(|| task(self)));
         }
-        self.finish(first, second, index, waiting)
+        self.finish(first, second, index, waiting, None)
     }
 
     /// The first task has ended, and the second cannot simply be taken back.
@@ -203,12 +239,13 @@ impl Worker {
         second: &ForkJob<B, RB>,
         index: i64,
         waiting: Option<Waiting>,
+        halves: Halves<'_>,
     ) -> (RA, RB)
     where
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        match self.end(second, index, waiting) {
+        match self.end(second, index, waiting, halves) {
             Ok(second) => (first, second),
             Err(payload) => unwind::resume(payload),
         }
@@ -222,13 +259,14 @@ impl Worker {
         second: &ForkJob<B, RB>,
         index: i64,
         waiting: Option<Waiting>,
+        halves: Halves<'_>,
     ) -> !
     where
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
         // Neither the second one's panic nor that of its result's destructor takes the place of the first one's.
-        match self.end(second, index, waiting) {
+        match self.end(second, index, waiting, halves) {
             Ok(result) => {
                 if let Err(again) = unwind::halt(|| drop(result)) {
                     unwind::discard(again);
@@ -239,25 +277,57 @@ impl Worker {
         unwind::resume(payload)
     }
 
+    /// Takes back what was pushed to `index`, if nobody has it, and it is the newest job here.
+    fn takes_back(&self, index: i64) -> bool {
+        match self.take_back(index) {
+            TakeBack::Taken => true,
+            TakeBack::Buried => false,
+            TakeBack::Lowered => self.take_lowered(index),
+        }
+    }
+
+    /// Waits for a job that was pushed to that index here, or takes it back. Says whether it did that.
+    // So that it is there once, and not in each join.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn recover_as(
+        &self,
+        (job, end): (NonNull<Job>, &Flag),
+        (index, waiting): (i64, Option<Waiting>),
+    ) -> bool {
+        match self.waiting(waiting) {
+            Waiting::Anything => self.recover(job, end),
+            Waiting::Below => self.recover_below(job, end, index),
+        }
+    }
+
     /// Runs `job`, which was pushed here, or waits until whoever took it has.
     fn end<B, RB>(
         &self,
         job: &ForkJob<B, RB>,
         index: i64,
         waiting: Option<Waiting>,
+        halves: Halves<'_>,
     ) -> Result<RB, Payload>
     where
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        let is_back = match self.waiting(waiting) {
-            Waiting::Anything => self.recover(job.as_job(), job.end()),
-            Waiting::Below => self.recover_below(job.as_job(), job.end(), index),
+        let (awaited, how) = ((job.as_job(), job.end()), (index, waiting));
+        let is_back = match halves {
+            None => self.recover_as(awaited, how),
+            Some(half) => {
+                self.turns_to_second(half);
+                (job.may_be_there() && self.takes_back(index))
+                    || self.waits_for_half(half, awaited, how)
+            }
         };
         if is_back {
             // SAFETY: its word has come back.
             let task = unsafe { job.take_back() };
-            unwind::halt(|| held::apart(|| task(self)))
+            let result = unwind::halt(|| held::apart(|| task(self)));
+            halves.into_iter().for_each(|half| self.joins_halves(half));
+            result
         } else {
             // SAFETY: its end is set.
             unsafe { job.take_result() }

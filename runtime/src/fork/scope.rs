@@ -13,6 +13,7 @@ use crate::job::{Job, ScopedJob, ScopedLine};
 use crate::latch::{CountLatch, Flag, Latch};
 use crate::pool::{Pool, Shared};
 use crate::primitive::{AtomicPtr, Ordering};
+use crate::strand::{self, Rendezvous};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
@@ -34,6 +35,8 @@ struct Tally<'w> {
     lines: Lazy<Box<[ScopedLine]>>,
     /// If the waiter runs only what lies below it.
     below: Option<Below>,
+    /// Where the paths of its tasks meet, if who opened it is metered.
+    paths: Option<Box<Rendezvous>>,
 }
 
 // SAFETY: the tally is shared by reference only, and consists of atomics, of what is made to be used by any thread (lines, inboxes), and of
@@ -218,6 +221,7 @@ pub(super) fn scope_in<'scope, R>(
         panic: AtomicPtr::new(ptr::null_mut()),
         lines: Lazy::new(),
         below: waiter.filter(waits_below).map(|(worker, _)| Below::new(worker)),
+        paths: home.rendezvous(current.map(|(worker, _)| worker)),
     };
     let scope = Scope {
         tally: NonNull::from(&tally).cast(),
@@ -233,6 +237,9 @@ pub(super) fn scope_in<'scope, R>(
     tally.running.end_and_wait(current.zip(mark).map(|((worker, waiting), mark)| {
         move |event: &Flag| worker.wait_for_scope(event, (tasks, below), mark, waiting)
     }));
+    if let Some(paths) = &tally.paths {
+        home.meter_comes_after(current.map(|(worker, _)| worker), paths.meeting());
+    }
     let panic = tally.take_panic();
     match (result, panic) {
         (Ok(result), None) => result,
@@ -310,12 +317,14 @@ impl<'scope> Scope<'scope> {
         let job = self.job(|_, scope| task(scope));
         Worker::with_current(|current| match current {
             Some(worker) if worker.belongs_to(&self.home) => {
+                let job = self.carried(Some(worker), job);
                 // SAFETY: this worker's line of this scope, which does not end before the tasks that stand there; the word is
                 // pushed below.
                 let word = unsafe { self.line(worker).enqueue(job) };
-                self.push(worker, word);
+                self.is_pushed_by(worker);
+                worker.push_as_is(word);
             }
-            _ => self.send(job), // where there is but one order
+            _ => self.send(current, job), // where there is but one order
         });
     }
 
@@ -344,11 +353,14 @@ impl<'scope> Scope<'scope> {
             below.is_broadcast();
         }
         let task = Arc::new(task);
-        for worker in 0..self.home.workers() {
-            let task = Arc::clone(&task);
-            let job = self.job(move |worker, scope| task(worker, scope));
-            self.home.send_task_to(worker, self.tally.cast(), job);
-        }
+        Worker::with_current(|current| {
+            for worker in 0..self.home.workers() {
+                let task = Arc::clone(&task);
+                let job = self.job(move |worker, scope| task(worker, scope));
+                let job = self.carried(current, job);
+                self.home.send_task_to(worker, self.tally.cast(), job);
+            }
+        });
     }
 
     /// A job that counts as one task of this scope, from now on.
@@ -362,6 +374,10 @@ impl<'scope> Scope<'scope> {
             let scope = Scope { tally: tally.cast(), home, lifetime: PhantomData };
             if let Err(payload) = unwind::halt(|| task(worker, &scope)) {
                 scope.tally().keep_panic(payload);
+            }
+            match &scope.tally().paths {
+                Some(paths) => paths.is_reached_by(worker),
+                None => worker.arrives(),
             }
             let tally = scope.tally;
             drop(scope);
@@ -380,19 +396,19 @@ impl<'scope> Scope<'scope> {
         let place = if self.heeds_places() { self.home.next_place() } else { None };
         match (worker.filter(|worker| worker.belongs_to(&self.home)), place) {
             (Some(worker), None) => self.push(worker, job),
-            (Some(worker), Some(place)) => worker.push_near(place, job),
-            (None, None) => self.send(job),
-            (None, Some(place)) => self.home.send_near(place, job),
+            (Some(worker), Some(place)) => self.push_near(worker, place, job),
+            (None, None) => self.send(worker, job),
+            (None, Some(place)) => self.send_near(worker, place, job),
         }
     }
 
     /// With the worker's own tasks if it belongs to the pool, else to where all look; or to that place, where it has others.
     pub(super) fn push_or_send_near(&self, worker: &Worker, place: usize, job: NonNull<Job>) {
         match (worker.belongs_to(&self.home), self.heeds_places()) {
-            (true, true) => worker.push_near(place, job),
+            (true, true) => self.push_near(worker, place, job),
             (true, false) => self.push(worker, job),
-            (false, true) => self.home.send_near(place, job),
-            (false, false) => self.send(job),
+            (false, true) => self.send_near(Some(worker), place, job),
+            (false, false) => self.send(Some(worker), job),
         }
     }
 
@@ -402,15 +418,38 @@ impl<'scope> Scope<'scope> {
     }
 
     fn push(&self, worker: &Worker, job: NonNull<Job>) {
+        self.is_pushed_by(worker);
+        match &self.tally().paths {
+            None => worker.push(job),
+            Some(_) => worker.push_as_is(self.carried(Some(worker), job)),
+        }
+    }
+
+    fn push_near(&self, worker: &Worker, place: usize, job: NonNull<Job>) {
+        worker.push_near_as_is(place, self.carried(Some(worker), job));
+    }
+
+    /// That worker is about to push a task, for the waiter to know.
+    fn is_pushed_by(&self, worker: &Worker) {
         if let Some(below) = &self.tally().below {
             below.is_pushed_by(worker);
         }
-        worker.push(job);
     }
 
-    fn send(&self, job: NonNull<Job>) {
+    fn send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
+        let job = self.carried(caller, job);
         // SAFETY: the scope's, and not shown to anybody yet.
         unsafe { leave_to_others(self.tally.cast(), job, &self.home) }
+    }
+
+    fn send_near(&self, caller: Option<&Worker>, place: usize, job: NonNull<Job>) {
+        self.home.send_near_as_is(place, self.carried(caller, job));
+    }
+
+    /// The word to push or send instead of that of `job`, a task that `caller` has made, if either is metered.
+    fn carried(&self, caller: Option<&Worker>, job: NonNull<Job>) -> NonNull<Job> {
+        // SAFETY: not shown to anybody yet; whoever takes the word runs it, once, before the scope ends.
+        unsafe { strand::carried_to(self.tally().paths.as_deref(), caller, job) }
     }
 
     pub(super) fn home(&self) -> &Shared {
@@ -440,7 +479,7 @@ pub(super) unsafe fn leave_to_others(scope: NonNull<()>, task: NonNull<Job>, poo
     // From here on the scope may end at any time.
     match below.as_ref().map(Below::strays) {
         Some(strays) => strays.send(task, pool),
-        None => pool.send(task),
+        None => pool.send_as_is(task),
     }
 }
 

@@ -78,7 +78,7 @@ impl Strays {
                 unsafe { job::execute(task, worker, worker.seat_index()) }
             }
         });
-        // If the pool is closed, there is nobody but the waiter, who is a guest.
-        word.into_iter().for_each(|word| pool.send(word));
+        // If the pool is closed, there is nobody but the waiter, who is a guest. The task has the path that it has.
+        word.into_iter().for_each(|word| pool.send_as_is(word));
     }
 }

@@ -152,29 +152,33 @@ impl Worker {
         mark: Mark,
         asked: Option<Waiting>,
     ) {
-        if self.shared().is_lost() {
-            return self.wait_in_a_child(event, awaited);
-        }
-        let _foreign = ForeignWait::begin(self);
-        match self.waiting(asked) {
-            Waiting::Anything => {
-                self.work_above(mark, awaited.0, event);
-                self.wait_until(event);
-                self.settle_as_guest();
+        self.while_aside(|| {
+            if self.shared().is_lost() {
+                return self.wait_in_a_child(event, awaited);
             }
-            Waiting::Below => self.wait_below(event, awaited, mark),
-        }
+            let _foreign = ForeignWait::begin(self);
+            match self.waiting(asked) {
+                Waiting::Anything => {
+                    self.work_above(mark, awaited.0, event);
+                    self.wait_until(event);
+                    self.settle_as_guest();
+                }
+                Waiting::Below => self.wait_below(event, awaited, mark),
+            }
+        });
     }
 
     /// Waits for the intervals of a root, which began at the mark.
     pub(crate) fn wait_for_root(&self, event: &Flag, root: NonNull<()>, mark: Mark) {
-        if self.shared().is_lost() {
-            return self.wait_in_a_child(event, (root, None));
-        }
-        let _foreign = ForeignWait::begin(self);
-        self.work_above(mark, root, event);
-        self.wait_until(event);
-        self.settle_as_guest();
+        self.while_aside(|| {
+            if self.shared().is_lost() {
+                return self.wait_in_a_child(event, (root, None));
+            }
+            let _foreign = ForeignWait::begin(self);
+            self.work_above(mark, root, event);
+            self.wait_until(event);
+            self.settle_as_guest();
+        });
     }
 
     /// Waits for a scope that began at the mark, and runs only its tasks.
@@ -248,7 +252,7 @@ impl Worker {
         match is_scoped.then(|| unsafe { job::scope(task) }).flatten() {
             // SAFETY: a task of that scope, just taken; who pushes one is a worker of the scope's pool.
             Some(scope) => unsafe { scope::leave_to_others(scope, task, pool) },
-            None => pool.send(task),
+            None => pool.send_as_is(task),
         }
     }
 

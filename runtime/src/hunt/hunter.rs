@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::time::{Duration, Instant};
 
 #[cfg(feature = "alternatives")]
 use super::alternatives::take_more;
@@ -63,8 +62,6 @@ pub(crate) struct Hunt {
     victim: Option<usize>,
     /// What lay in the deques when this worker became the lookout.
     untouched: Untouched,
-    /// For how long the worker has slept in this hunt.
-    slept: Duration,
     /// The worker's context switches that are accounted for.
     switches: u64,
 }
@@ -82,7 +79,6 @@ impl Hunt {
             has_asked: false,
             victim: None,
             untouched: Untouched::new(shared.seats(), shared.quarters().len()),
-            slept: Duration::ZERO,
             switches: 0,
         }
     }
@@ -98,13 +94,9 @@ impl Hunt {
         shared.sleep().begins_to_hunt();
         worker.seat().does(Activity::Hunts);
         let mut failures = 0;
-        self.slept = Duration::ZERO;
         self.victim = None;
         self.switches = worker.seat().switches().unwrap_or(0);
-        let begin = Instant::now();
         let found = self.search(worker, goal, &mut failures);
-        let hunting = begin.elapsed().saturating_sub(self.slept);
-        worker.counters().hunting_nanos.add(hunting.as_nanos() as u64);
         self.account_for_switches(worker, 0);
         let end = match &found {
             None => End::Over,
@@ -441,14 +433,14 @@ impl Hunt {
             worker.counters().sleeps.add(u64::from(!stay_awake));
             stay_awake
         };
-        let begin = Instant::now();
         worker.seat().does(Activity::Sleeps);
         let slept = shared.sleep().sleep(worker.seat_index(), look_again);
-        worker.seat().does(Activity::Hunts);
-        if slept != Slept::No {
+        if slept == Slept::No {
+            worker.seat().does_not_sleep();
+        } else {
+            worker.seat().does(Activity::Hunts);
             self.account_for_switches(worker, 0);
             worker.counters().wakeups.increment();
-            self.slept += begin.elapsed();
         }
         slept
     }

@@ -421,6 +421,7 @@ impl<F, T> Interval<F, T> {
             if let Err(payload) = unsafe { abandon(job.cast()) } {
                 header.core().keep_panic(payload);
             }
+            header.core().paths().into_iter().for_each(|paths| paths.is_reached_by(worker));
             // SAFETY: the body has ended, and nothing here is touched any more.
             return unsafe {
                 Occurrence::body_has_ended(job.cast(), Outcome::Failed, Some(worker))
@@ -452,6 +453,7 @@ impl<F, T> Interval<F, T> {
                 Outcome::Failed
             }
         };
+        header.core().paths().into_iter().for_each(|paths| paths.is_reached_by(worker));
         // SAFETY: the body has ended, and nothing here is touched any more.
         unsafe { Occurrence::body_has_ended(job.cast(), outcome, Some(worker)) };
     }

@@ -7,6 +7,7 @@ use super::interval::{self, At, Header, Side};
 use super::lock::Holding;
 use super::point::Outcome;
 use super::root::Core;
+use crate::strand::{Rendezvous, carried_to};
 use crate::unwind::AbortOnUnwind;
 use crate::worker::Worker;
 
@@ -102,6 +103,8 @@ impl<'w> Occurrence<'w> {
     ///
     /// Its successors are let go first. Until the body is sent, the interval is alive, and with it its root and all edges.
     fn start(&mut self, interval: NonNull<Header>, outcome: Outcome) {
+        // It comes after all that it has waited for, and carries only the path that came last.
+        self.worker.into_iter().for_each(Worker::has_uncarried);
         // SAFETY: alive, as above.
         let header = unsafe { interval.as_ref() };
         if let Some(record) = header.record() {
@@ -120,6 +123,10 @@ impl<'w> Occurrence<'w> {
         // A body that will not run is sent too: its destructor is the program's, may take long, and may wait for those that we
         // have not let go. It needs no locks.
         let wanted = header.own_holding().filter(|_| outcome == Outcome::Well).map(NonNull::from);
+        if wanted.is_some() {
+            // It comes after those that had its locks before, whether it has to wait or not.
+            header.core().paths().into_iter().for_each(Rendezvous::has_uncarried);
+        }
         // SAFETY: the right to them is ours.
         if wanted.is_none_or(|holding| unsafe { Holding::take(holding) }) {
             // SAFETY: its start has occurred, it has its locks if it did so well, and it is sent once for that.
@@ -184,12 +191,18 @@ pub(super) unsafe fn schedule(interval: NonNull<Header>, worker: Option<&Worker>
     // SAFETY: alive, as the caller promises.
     let home = unsafe { interval.as_ref() }.core().home();
     let job = interval::as_job(interval);
+    // SAFETY: alive, as the caller promises.
+    let paths = unsafe { interval.as_ref() }.core().paths();
     match worker.filter(|worker| worker.belongs_to(home)) {
-        Some(worker) => worker.push(job),
+        Some(worker) if paths.is_none() => worker.push(job),
+        // SAFETY: whoever takes the word runs it, once, while the interval is alive.
+        Some(worker) => worker.push_as_is(unsafe { carried_to(paths, Some(worker), job) }),
         None => {
+            // SAFETY: as above.
+            let job = unsafe { carried_to(paths, worker, job) };
             // With the job the root may end; and then nobody but us may keep the pool.
             let home = Arc::clone(home);
-            home.send(job);
+            home.send_as_is(job);
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::held::{self, Place, Wait};
 use crate::latch::{Latch, WorkerLatch};
 use crate::pool::{Pool, Shared};
 use crate::primitive::{AtomicPtr, CachePadded, Ordering};
+use crate::strand::Rendezvous;
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
 
@@ -37,6 +38,8 @@ pub(super) struct Core<'w> {
     began: Instant,
     /// No other root's.
     serial: u64,
+    /// Where the paths of its intervals meet, if who waits is metered.
+    paths: Option<Box<Rendezvous>>,
 }
 
 impl Core<'_> {
@@ -65,6 +68,10 @@ impl Core<'_> {
     pub(super) fn newest_owners(&self) -> impl Iterator<Item = NonNull<Header>> {
         // Acquire pairs with the release of who has noted one.
         self.owners.iter().filter_map(|newest| NonNull::new(newest.load(Ordering::Acquire)))
+    }
+
+    pub(super) fn paths(&self) -> Option<&Rendezvous> {
+        self.paths.as_deref()
     }
 
     /// Where intervals lie, and the edges for which they have no room.
@@ -253,6 +260,7 @@ impl<'r> Root<'r> {
             arena: Arena::new(),
             began: Instant::now(),
             serial: lock::new_serial(),
+            paths: Rendezvous::of(worker),
         };
         let is_recorded = self.is_checked || self.recording.is_some();
         let record = is_recorded.then(|| Box::new(Record::new(0, Vec::new())));
@@ -281,6 +289,7 @@ impl<'r> Root<'r> {
         unsafe { Occurrence::arrive(At::end(root), 1, outcome, Some(worker)) };
         // What this worker has pushed itself is taken back without a hunt, and runs here: we wait for it.
         worker.wait_for_root(core.ended.flag(), NonNull::from(&core).cast(), mark);
+        core.paths().into_iter().for_each(|paths| worker.comes_after(paths.meeting()));
         if let Some(recording) = self.recording {
             // SAFETY: alive, and all has ended.
             *recording = unsafe { Recording::of(root, &core) };

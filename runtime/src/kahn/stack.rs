@@ -201,6 +201,7 @@ pub(super) fn wait<F: Future + Unpin>(
             )
         });
         let mut context = Context::from_waker(&home.waker);
+        worker.has_uncarried();
         loop {
             if let Poll::Ready(found) = Pin::new(&mut future).poll(&mut context) {
                 return Ok(found);

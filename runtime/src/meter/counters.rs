@@ -40,5 +40,4 @@ pub(crate) struct Counters {
     pub(crate) moves: Count,
     pub(crate) out_of_place: Count,
     pub(crate) to_hunter: Count,
-    pub(crate) hunting_nanos: Count,
 }

@@ -70,6 +70,15 @@ impl GrantMeter {
     /// What was granted since [`start`](Self::start) to a program with `workers` workers.
     #[must_use]
     pub fn finish(self, workers: usize) -> Grant {
+        self.so_far(workers)
+    }
+
+    /// PA where nobody takes anything from so many workers.
+    pub(crate) fn allowed(&self, workers: usize) -> f64 {
+        granted(workers, &self.processors, 0.0)
+    }
+
+    pub(crate) fn so_far(&self, workers: usize) -> Grant {
         let wall = self.began.elapsed();
         let at_end = Usage::now(&self.processors);
         let used = self.at_start.zip(at_end).map(|(start, end)| Usage {

@@ -1,9 +1,27 @@
-//! What a scheduler did: counters of each worker, and the processors that it was granted.
+//! What a scheduler did: its work and its critical path, counters of each worker, where their time went, and the processors that
+//! were granted.
+//!
+//! [`Pool::metered`](crate::Pool::metered) has a [`Report`] of it all. See the README beside this file.
 
+mod clock;
 mod counters;
 mod grant;
+mod ledger;
+mod path;
+mod region;
+mod report;
+mod running;
 mod stats;
 
+pub(crate) use clock::Clock;
+#[cfg(all(test, not(loom)))]
+pub(crate) use clock::virtually;
 pub(crate) use counters::Counters;
 pub use grant::{Grant, GrantMeter};
+pub(crate) use ledger::Ledger;
+pub(crate) use path::{Meeting, Path};
+pub(crate) use region::{Figures, Region};
+pub use report::Report;
+pub(crate) use report::Surroundings;
+pub(crate) use running::Running;
 pub use stats::{PoolStats, WorkerStats};

@@ -1,7 +1,7 @@
 //! What a pool and its workers did, as plain numbers.
 
 use std::iter::Sum;
-use std::ops::Add;
+use std::ops::{Add, Sub};
 use std::time::Duration;
 
 /// What one worker did since its pool was built. Counted by the worker for itself; a snapshot of a running pool is not
@@ -40,9 +40,18 @@ pub struct WorkerStats {
     /// which it yielded though no other worker that was awake shared the processor: such a yield lets another program
     /// run. All the rest took the processor from a worker with work, unless a task waited for something.
     pub to_hunter: u64,
-    /// Time spent looking for work, on the clock of the wall: attempts and yields, but not sleep. What a worker was
-    /// suspended while it hunted is in it. Added when a hunt ends.
+    /// Time spent on tasks, on the clock of the wall, or between them. What a worker was suspended meanwhile is in it, here and in the
+    /// next two, and so is what goes on at the moment. Of a thread that joined the pool, only what it had to hunt for is in it, as far as
+    /// it waited for something in the pool.
+    pub working: Duration,
+    /// Time spent looking for work: attempts and yields, but not sleep.
     pub hunting: Duration,
+    /// Time spent asleep, as a stand-in that nobody wants, or in a [blocking call](crate::Worker::blocking).
+    pub sleeping: Duration,
+    /// Time in which the thread could have run and had no processor, because others had it or a quota was used up. Only in a
+    /// [`Report`](crate::meter::Report), since to learn it a file is read for each worker; and `None` where the
+    /// system does not tell (Linux does, in `schedstat`; it includes what a worker yielded).
+    pub off_processor: Option<Duration>,
     /// Time that workers waited for the lock of this worker's deque.
     #[cfg(feature = "alternatives")]
     pub lock_wait: Duration,
@@ -68,7 +77,10 @@ impl Add for WorkerStats {
             out_of_place: self.out_of_place + other.out_of_place,
             switches: self.switches.zip(other.switches).map(|(a, b)| a + b),
             to_hunter: self.to_hunter + other.to_hunter,
+            working: self.working + other.working,
             hunting: self.hunting + other.hunting,
+            sleeping: self.sleeping + other.sleeping,
+            off_processor: self.off_processor.zip(other.off_processor).map(|(a, b)| a + b),
             #[cfg(feature = "alternatives")]
             lock_wait: self.lock_wait + other.lock_wait,
             processor_time: self.processor_time.zip(other.processor_time).map(|(a, b)| a + b),
@@ -76,10 +88,45 @@ impl Add for WorkerStats {
     }
 }
 
+/// What was done since an earlier snapshot.
+impl Sub for WorkerStats {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        let since = |now: Duration, then: Duration| now.saturating_sub(then);
+        let since_if = |now: Option<Duration>, then: Option<Duration>| {
+            now.map(|now| now.saturating_sub(then.unwrap_or_default()))
+        };
+        Self {
+            tasks: self.tasks.saturating_sub(earlier.tasks),
+            steals: self.steals.saturating_sub(earlier.steals),
+            failed_steals: self.failed_steals.saturating_sub(earlier.failed_steals),
+            received: self.received.saturating_sub(earlier.received),
+            yields: self.yields.saturating_sub(earlier.yields),
+            sleeps: self.sleeps.saturating_sub(earlier.sleeps),
+            wakeups: self.wakeups.saturating_sub(earlier.wakeups),
+            hand_overs: self.hand_overs.saturating_sub(earlier.hand_overs),
+            pulls: self.pulls.saturating_sub(earlier.pulls),
+            moves: self.moves.saturating_sub(earlier.moves),
+            out_of_place: self.out_of_place.saturating_sub(earlier.out_of_place),
+            switches: self.switches.map(|now| now.saturating_sub(earlier.switches.unwrap_or(0))),
+            to_hunter: self.to_hunter.saturating_sub(earlier.to_hunter),
+            working: since(self.working, earlier.working),
+            hunting: since(self.hunting, earlier.hunting),
+            sleeping: since(self.sleeping, earlier.sleeping),
+            off_processor: since_if(self.off_processor, earlier.off_processor),
+            #[cfg(feature = "alternatives")]
+            lock_wait: since(self.lock_wait, earlier.lock_wait),
+            processor_time: since_if(self.processor_time, earlier.processor_time),
+        }
+    }
+}
+
 impl Sum for WorkerStats {
     fn sum<I: Iterator<Item = Self>>(workers: I) -> Self {
         let (processor_time, switches) = (Some(Duration::ZERO), Some(0));
-        let start = Self { processor_time, switches, ..Self::default() };
+        let off_processor = Some(Duration::ZERO);
+        let start = Self { processor_time, switches, off_processor, ..Self::default() };
         workers.fold(start, Add::add)
     }
 }
@@ -104,9 +151,34 @@ pub struct PoolStats {
 }
 
 impl PoolStats {
+    /// Those of a pool that is about to be built.
+    pub(crate) fn none() -> Self {
+        Self { governor: "", workers: Vec::new() }
+    }
+
     /// The sum over all workers.
     #[must_use]
     pub fn total(&self) -> WorkerStats {
         self.workers.iter().copied().sum()
+    }
+
+    /// What was done since an earlier snapshot of the same pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(1)?;
+    /// pool.run(|_| ());
+    /// let before = pool.stats();
+    /// pool.run(|_| ());
+    /// assert_eq!(pool.stats().since(&before).total().tasks, 1);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        // Stand-ins may have come meanwhile.
+        let before =
+            earlier.workers.iter().copied().chain(std::iter::repeat(WorkerStats::default()));
+        let workers = self.workers.iter().zip(before).map(|(&now, before)| now - before).collect();
+        Self { governor: self.governor, workers }
     }
 }

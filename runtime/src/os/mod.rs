@@ -29,12 +29,15 @@ pub use processors::Processors;
 #[cfg(loom)]
 pub(crate) use self::loom::{Futex, heavy_barrier, heavy_barrier_works, light_barrier};
 pub use standing::Standing;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use system::trusts_counter;
 #[cfg(not(loom))]
 pub(crate) use system::{Futex, heavy_barrier, heavy_barrier_works};
 pub(crate) use system::{
-    LoweredPriority, ThreadClock, ThreadWatch, ask_for_huge_pages, bind_this_thread, busy_time,
-    generation, huge_page, lowered_priority_works, move_this_thread, move_to_process_affinity,
-    page, place_memory, process_time, runnable_threads, shorten_turns, watch_for_forks,
+    LoweredPriority, ThreadClock, ThreadDelay, ThreadWatch, ask_for_huge_pages, at_exit,
+    bind_this_thread, busy_time, generation, huge_page, lowered_priority_works, move_this_thread,
+    move_to_process_affinity, page, place_memory, process_time, runnable_threads, shorten_turns,
+    throttled, watch_for_forks,
 };
 
 /// Lets other threads run on this processor, if any are ready.

@@ -153,6 +153,36 @@ impl ThreadClock {
     }
 }
 
+#[derive(Debug)]
+pub(crate) struct ThreadDelay;
+
+impl ThreadDelay {
+    pub(crate) fn of_this_thread() -> Self {
+        Self
+    }
+
+    pub(crate) fn read(&self) -> Option<Duration> {
+        None
+    }
+
+    pub(crate) fn retire(&self) {}
+}
+
+pub(crate) fn throttled() -> Option<Duration> {
+    None
+}
+
+/// Nobody says that processors' counters agree: `false`.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn trusts_counter() -> bool {
+    false
+}
+
+/// There is no way: `false`.
+pub(crate) fn at_exit(_call: extern "C" fn()) -> bool {
+    false
+}
+
 pub(super) fn probe_thread_clock() -> Result<(), String> {
     not_here()
 }

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::division::Unplaced;
-use super::environment::{default_assists, default_workers};
+use super::environment::{default_assists, default_workers, is_metered_by_default};
 use super::error::BuildError;
+use super::metered::Metering;
 use super::shared::Rules;
 use super::start::{self, Hooks};
 use super::thread::WorkerThread;
@@ -47,6 +48,7 @@ pub struct PoolBuilder {
     begin: start::Begin,
     makeup: start::Makeup,
     assists: Option<Assists>,
+    meter: Option<Metering>,
     hooks: Hooks,
 }
 
@@ -84,6 +86,7 @@ impl Default for PoolBuilder {
                 assists: Assists::ALL,
                 rules: Rules::default(),
                 panic_handler: None,
+                meter: Metering::Off,
                 places: None,
                 #[cfg(feature = "held-locks")]
                 held_lock_handler: None,
@@ -91,6 +94,7 @@ impl Default for PoolBuilder {
                 deque: None,
             },
             assists: None,
+            meter: None,
             hooks: Hooks::default(),
         }
     }
@@ -379,6 +383,28 @@ impl PoolBuilder {
         self
     }
 
+    /// Whether all that the pool does is metered: then [`Pool::report`] has its work and its critical path. If not set: if the
+    /// environment variable `LOCKSLEY_METER` is `1`; and then the report is also printed to standard error when the pool has been dropped or
+    /// [let go of](Pool::detach) and all that it has accepted has ended, or, where it is the global pool, when the process ends (on Linux).
+    ///
+    /// What comes from threads outside begins, for each of them, where the path ends that it has waited for in this pool. Of a thread that
+    /// [is a worker](Self::with_current_thread) itself only what it runs by [`Pool::run`] is metered. What a strand of another metered pool calls for
+    /// here is in that pool's report. See [`Pool::metered`] for the rest, and for what it costs.
+    ///
+    /// # Examples
+    /// See [`Pool::report`].
+    pub fn metered(mut self, is_metered: bool) -> Self {
+        self.meter = Some(if is_metered { Metering::On } else { Metering::Off });
+        self
+    }
+
+    /// The same, on a clock for tests.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn metered_virtually(mut self) -> Self {
+        self.meter = Some(Metering::Virtual);
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
@@ -387,7 +413,8 @@ impl PoolBuilder {
         let (workers, size) = numbers_of_workers(self.workers, self.max_workers)?;
         let names = (0..workers).map(self.thread_name).collect();
         let threads = start::Threads { names, stack_size: self.stack_size };
-        let rest = Rest { begin: self.begin, hooks: self.hooks, makeup: self.makeup };
+        let (begin, meter) = (self.begin, self.meter);
+        let rest = Rest { begin, meter, hooks: self.hooks, makeup: self.makeup };
         let spawn = |worker| threads.spawn(worker).map(Some);
         rest.start(workers, size, self.assists, Some(threads.clone()), spawn)
     }
@@ -421,7 +448,8 @@ impl PoolBuilder {
         mut spawn: impl FnMut(WorkerThread) -> io::Result<()>,
     ) -> Result<Pool, BuildError> {
         let begin = start::Begin { affinity: Affinity::Builder, ..self.begin };
-        let rest = Rest { begin, hooks: self.hooks, makeup: self.makeup };
+        let meter = self.meter;
+        let rest = Rest { begin, meter, hooks: self.hooks, makeup: self.makeup };
         let (workers, size) = numbers_of_workers(self.workers, self.max_workers)?;
         rest.start(workers, size, self.assists, None, |worker| spawn(worker).map(|()| None))
     }
@@ -450,6 +478,7 @@ impl PoolBuilder {
 /// A builder without its threads.
 struct Rest {
     begin: start::Begin,
+    meter: Option<Metering>,
     hooks: Hooks,
     makeup: start::Makeup,
 }
@@ -464,6 +493,10 @@ impl Rest {
         spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
         self.makeup.assists = assists.map_or_else(default_assists, Ok)?;
+        self.makeup.meter = match self.meter {
+            None if is_metered_by_default()? => Metering::Printed,
+            asked => asked.unwrap_or(Metering::Off),
+        };
         let asked = self.makeup.rules.stacks.bytes;
         if !StackOptions::SIZES.contains(&asked) {
             return Err(BuildError::WaitingStackSize { asked });

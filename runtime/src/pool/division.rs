@@ -190,8 +190,14 @@ impl Shared {
 
     /// Hands a job to a place, from outside.
     pub(crate) fn send_near(&self, place: usize, job: NonNull<Job>) {
+        // SAFETY: whoever takes a word out of an inbox runs it, once; and this one is about to be sent.
+        self.send_near_as_is(place, unsafe { self.metered(job) });
+    }
+
+    /// The same for a job that has the path that it has, or none.
+    pub(crate) fn send_near_as_is(&self, place: usize, job: NonNull<Job>) {
         match self.quarters().get(place) {
-            None => self.send(job),
+            None => self.send_as_is(job),
             Some(quarter) => self.send_to_quarter(quarter, job, None),
         }
     }
@@ -261,12 +267,18 @@ impl Worker {
 
     /// Makes a job available to all workers, first of all to those of a place.
     pub(crate) fn push_near(&self, place: usize, job: NonNull<Job>) {
+        // SAFETY: whoever takes the word runs it, once; and this one is about to be pushed or sent.
+        self.push_near_as_is(place, unsafe { self.carried(job) });
+    }
+
+    /// The same for a job that has the path that it has, or none.
+    pub(crate) fn push_near_as_is(&self, place: usize, job: NonNull<Job>) {
         match self.shared().quarters().get(place) {
             // In the child of a fork nobody is there: what this worker waits for must be its own.
             Some(quarter) if place != self.place() && !self.shared().is_lost() => {
                 self.shared().send_to_quarter(quarter, job, Some(self.summons()));
             }
-            _ => self.push(job),
+            _ => self.push_as_is(job),
         }
     }
 

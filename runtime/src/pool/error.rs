@@ -32,6 +32,11 @@ pub enum BuildError {
     },
     /// The environment variable `LOCKSLEY_ASSISTS` names something that is no assist.
     Assists(UnknownAssist),
+    /// The environment variable `LOCKSLEY_METER` is neither 0 nor 1.
+    Meter {
+        /// What the variable says.
+        value: String,
+    },
     /// The system refused a thread.
     Thread {
         /// The worker that was to run on it.
@@ -93,6 +98,7 @@ impl fmt::Display for BuildError {
                 write!(f, "LOCKSLEY_WORKERS must be a whole number from 1, not {value:?}")
             }
             Self::Assists(unknown) => write!(f, "LOCKSLEY_ASSISTS: {unknown}"),
+            Self::Meter { value } => write!(f, "LOCKSLEY_METER must be 0 or 1, not {value:?}"),
             Self::Thread { worker, source } => {
                 write!(f, "the system refused a thread for worker {worker}: {source}")
             }

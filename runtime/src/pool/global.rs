@@ -6,6 +6,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 
+use super::metered::report_global_at_exit;
 use super::{BuildError, Pool, PoolBuilder};
 use crate::os;
 
@@ -112,6 +113,9 @@ fn build(
         return Err((BuildError::GlobalPoolExists, Some(pool)));
     }
     let pool = pool().map_err(|error| (error, None))?;
+    if pool.prints_report() {
+        report_global_at_exit();
+    }
     Ok(global.pool.get_or_init(|| Box::leak(Box::new(pool))))
 }
 

@@ -5,6 +5,7 @@ mod division;
 mod environment;
 mod error;
 mod global;
+mod metered;
 mod post;
 mod revival;
 mod shared;
@@ -244,11 +245,13 @@ impl Pool {
     {
         let (shared, place) = (self.shared(), Place::here());
         Worker::with_current(|current| match current {
-            Some(worker) if worker.belongs_to(shared) => task(worker),
+            Some(worker) if worker.belongs_to(shared) => shared.run_here(worker, task),
             Some(stranger) => {
                 held::tell(current, Wait::Run, place);
                 let latch = WorkerLatch::set_from_abroad(stranger);
-                self.run_sent(task, latch, |latch| stranger.wait_until(latch.flag()))
+                self.run_sent(task, latch, |latch| {
+                    stranger.while_aside(|| stranger.wait_until(latch.flag()));
+                })
             }
             None => self.run_sent(task, ThreadLatch::new(), ThreadLatch::wait),
         })
@@ -263,6 +266,9 @@ impl Pool {
         let job = StackJob::new(task, latch);
         self.shared().send(job.as_job());
         wait(job.latch());
+        Worker::with_current(|current| {
+            self.shared().meter_comes_after(current, job.paths());
+        });
         // SAFETY: the latch was waited for.
         unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
     }

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::division::{Division, Unplaced};
+use super::metered::{self, Meter};
 use super::stand_ins::StandIns;
 use super::start::Makeup;
 use super::tally::{Left, Tally};
@@ -22,10 +23,11 @@ use crate::held;
 use crate::hunt::{Activity, Governor, Limit};
 use crate::job::{HeapJob, Job, Line};
 use crate::latch::Flag;
-use crate::meter::{Counters, PoolStats, WorkerStats};
-use crate::os::{self, Assists, Processors, Standing, ThreadClock, ThreadWatch};
+use crate::meter::{Counters, Ledger, Meeting, PoolStats, WorkerStats};
+use crate::os::{self, Assists, Processors, Standing, ThreadClock, ThreadDelay, ThreadWatch};
 use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, CachePadded, Ordering};
 use crate::sleep::{Sleep, Summons};
+use crate::strand::Rendezvous;
 use crate::task::{Placement, Shelves};
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
@@ -75,6 +77,8 @@ pub(crate) struct Shared {
     /// Whether tasks are dropped instead of polled: only they are left.
     closing: AtomicBool,
     closed: Flag,
+    /// If all that the pool does is metered.
+    meter: Option<Meter>,
 }
 
 /// How workers go about their tasks.
@@ -114,7 +118,10 @@ pub(crate) struct Seat {
     /// Where the task lies, or lay, that the worker last pushed as the one that it runs next; and a number that no recent one had.
     next: CachePadded<AtomicU64>,
     clock: OnceLock<ThreadClock>,
+    delay: OnceLock<ThreadDelay>,
     watch: OnceLock<ThreadWatch>,
+    /// Where its time went.
+    ledger: CachePadded<Ledger>,
 }
 
 impl Seat {
@@ -132,7 +139,9 @@ impl Seat {
             running: CachePadded::new(AtomicPtr::new(std::ptr::null_mut())),
             next: CachePadded::new(AtomicU64::new(0)),
             clock: OnceLock::new(),
+            delay: OnceLock::new(),
             watch: OnceLock::new(),
+            ledger: CachePadded::new(Ledger::new()),
         }
     }
 
@@ -209,6 +218,8 @@ impl Seat {
     /// Called by the worker on its own thread.
     pub(crate) fn start_clock(&self) {
         self.clock.get_or_init(ThreadClock::of_this_thread);
+        self.delay.get_or_init(ThreadDelay::of_this_thread);
+        self.ledger.begin();
     }
 
     /// The same, and from then on the thread is seen by others.
@@ -217,8 +228,12 @@ impl Seat {
         self.watch.get_or_init(|| ThreadWatch::of_this_thread(assists));
     }
 
-    /// Called by the worker on its own thread, before that ends.
-    pub(crate) fn disappear(&self) {
+    /// Called by the worker on its own thread, before that ends; and what it waited for may be asked for later, if that is metered.
+    pub(crate) fn disappear(&self, is_metered: bool) {
+        self.ledger.end();
+        if is_metered && let Some(delay) = self.delay.get() {
+            delay.retire();
+        }
         if let Some(watch) = self.watch.get() {
             watch.retire();
         }
@@ -226,6 +241,26 @@ impl Seat {
 
     pub(crate) fn does(&self, activity: Activity) {
         self.activity.store(activity as u8, Ordering::Relaxed);
+        self.ledger.turn_to(activity as u8);
+    }
+
+    /// The worker's time goes into that, or into something that is none of the pool's.
+    pub(crate) fn spends_time_on(&self, activity: Option<Activity>) {
+        match activity {
+            Some(activity) => self.ledger.turn_to(activity as u8),
+            None => self.ledger.turn_away(),
+        }
+    }
+
+    /// Whether it goes into something that is none of the pool's.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.ledger.is_elsewhere()
+    }
+
+    /// The worker, which was about to sleep, hunts on.
+    pub(crate) fn does_not_sleep(&self) {
+        self.activity.store(Activity::Hunts as u8, Ordering::Relaxed);
+        self.ledger.turn_back_to(Activity::Hunts as u8);
     }
 
     pub(crate) fn activity(&self) -> Activity {
@@ -291,6 +326,7 @@ impl Seat {
     }
 
     fn stats(&self) -> WorkerStats {
+        let spent = self.ledger.read();
         WorkerStats {
             tasks: self.counters.tasks.read(),
             steals: self.counters.steals.read(),
@@ -305,7 +341,10 @@ impl Seat {
             out_of_place: self.counters.out_of_place.read(),
             switches: self.switches(),
             to_hunter: self.counters.to_hunter.read(),
-            hunting: Duration::from_nanos(self.counters.hunting_nanos.read()),
+            working: spent.working,
+            hunting: spent.hunting,
+            sleeping: spent.sleeping,
+            off_processor: None,
             #[cfg(feature = "alternatives")]
             lock_wait: self.instead.as_ref().map_or(Duration::ZERO, AnyThief::lock_wait),
             processor_time: self.clock.get().and_then(ThreadClock::read),
@@ -323,6 +362,7 @@ impl Shared {
         makeup: Makeup,
     ) -> Arc<Self> {
         let Makeup { governor, assists, .. } = makeup;
+        let seats_at_most = seats.len();
         let seats: Box<[_]> = seats.into_iter().map(CachePadded::new).collect();
         let processors = Processors::allowed();
         // Opens what has to be opened, so that no hunter waits for another one that does.
@@ -360,6 +400,7 @@ impl Shared {
             tally: Tally::new(),
             closing: AtomicBool::new(false),
             closed: Flag::new(),
+            meter: Meter::start(makeup.meter, seats_at_most),
         })
     }
 
@@ -524,8 +565,26 @@ impl Shared {
         self.closing.load(Ordering::Acquire)
     }
 
+    pub(super) fn has_meter(&self) -> bool {
+        self.meter.is_some()
+    }
+
+    pub(super) fn meter(&self) -> Option<&Meter> {
+        self.meter.as_ref()
+    }
+
     pub(crate) fn stats(&self) -> PoolStats {
         let workers = self.taken().iter().map(|seat| seat.stats()).collect();
+        PoolStats { governor: self.governor.name(), workers }
+    }
+
+    /// The same, and how long workers waited for a processor. It reads a file for each of them.
+    pub(super) fn stats_with_waits(&self) -> PoolStats {
+        let stats = |seat: &CachePadded<Seat>| {
+            let off_processor = seat.delay.get().and_then(ThreadDelay::read);
+            WorkerStats { off_processor, ..seat.stats() }
+        };
+        let workers = self.taken().iter().map(stats).collect();
         PoolStats { governor: self.governor.name(), workers }
     }
 
@@ -559,8 +618,46 @@ impl Shared {
         }
     }
 
+    /// The word to send instead of that of `job`, if that is sent by a strand, or if all that the pool does is metered.
+    ///
+    /// # Safety
+    /// As for [`Worker::carried`].
+    pub(super) unsafe fn metered(&self, job: NonNull<Job>) -> NonNull<Job> {
+        Worker::with_current(|current| match (current, &self.meter) {
+            // SAFETY: as the caller promises.
+            (Some(worker), _) if worker.is_metered() => unsafe { worker.carried(job) },
+            // SAFETY: as the caller promises.
+            (_, Some(meter)) => unsafe { meter.carried(current, job) },
+            (_, None) => job,
+        })
+    }
+
+    /// A place where the paths of tasks meet for which the caller is going to wait, which is that worker or none; if it is metered.
+    pub(crate) fn rendezvous(&self, caller: Option<&Worker>) -> Option<Box<Rendezvous>> {
+        match (caller, &self.meter) {
+            (Some(worker), _) if worker.is_metered() => Rendezvous::of(worker),
+            (_, Some(meter)) => Some(meter.rendezvous(caller)),
+            (_, None) => None,
+        }
+    }
+
+    /// The caller, which is that worker or none, has waited for what has arrived there.
+    pub(crate) fn meter_comes_after(&self, caller: Option<&Worker>, meeting: &Meeting) {
+        match (caller, &self.meter) {
+            (Some(worker), _) if worker.is_metered() => worker.comes_after(meeting),
+            (_, Some(meter)) => meter.comes_after(caller, meeting),
+            (_, None) => {}
+        }
+    }
+
     /// Hands a job to the pool from outside.
     pub(crate) fn send(&self, job: NonNull<Job>) {
+        // SAFETY: whoever takes a word out of the inbox runs it, once; and this one is about to be sent.
+        self.send_as_is(unsafe { self.metered(job) });
+    }
+
+    /// The same for a job that has the path that it has, or none.
+    pub(crate) fn send_as_is(&self, job: NonNull<Job>) {
         self.inbox.send(job);
         self.sleep.work_was_sent();
     }
@@ -572,6 +669,12 @@ impl Shared {
 
     /// Hands a job to one worker, which alone runs it.
     pub(crate) fn send_to(&self, worker: usize, job: NonNull<Job>) {
+        // SAFETY: the worker runs what is in its mailbox, once; and this is about to be sent.
+        self.send_to_as_is(worker, unsafe { self.metered(job) });
+    }
+
+    /// The same for a job that has the path that it has, or none.
+    pub(crate) fn send_to_as_is(&self, worker: usize, job: NonNull<Job>) {
         self.seats[worker].mailbox.send(job);
         self.sleep.wake(worker);
     }
@@ -584,6 +687,8 @@ impl Shared {
 
     /// Hands a ready task to one worker, from outside; others may take it too.
     pub(crate) fn send_ready(&self, worker: usize, job: NonNull<Job>) {
+        // SAFETY: whoever takes a word out of an inbox runs it, once; and this one is about to be sent.
+        let job = unsafe { self.metered(job) };
         self.seats[worker].inbox.send(job);
         self.sleep.work_was_addressed(worker, None);
     }
@@ -625,7 +730,7 @@ impl Shared {
         if !self.begin_detached() {
             return None;
         }
-        let run = |worker: &Worker| worker.shared().run_detached(|| task(worker));
+        let run = |worker: &Worker| worker.shared().run_detached(worker, || task(worker));
         // SAFETY: it will be run once, because the pool is not closed before; it borrows nothing; its panic is caught.
         Some(unsafe { HeapJob::into_job(run) })
     }
@@ -644,6 +749,7 @@ impl Shared {
             if let Err(payload) = unwind::halt(|| task(worker)) {
                 shared.report_panic(payload);
             }
+            worker.arrives();
             shared.end_task();
         };
         // SAFETY: as in `detached`.
@@ -672,9 +778,13 @@ impl Shared {
             Left::Some => {}
             Left::Tasks => self.cancel_tasks(),
             Left::Nothing => {
+                // While its threads are there to be asked.
+                let report = self.last_words();
                 self.closed.set();
                 self.stand_ins.close();
                 self.sleep.wake_all();
+                // Nobody need wait until it has been read.
+                report.iter().for_each(metered::print);
             }
         }
     }
@@ -691,6 +801,7 @@ impl Shared {
         }
         let cancel = |worker: &Worker| {
             worker.shared().shelves.cancel_all();
+            worker.arrives();
             worker.shared().end_task();
         };
         // SAFETY: it will be run once, because it counts as a task; it borrows nothing, and does not unwind.
@@ -699,10 +810,11 @@ impl Shared {
     }
 
     /// Runs a detached task: its panic goes to the handler, and to nobody else.
-    pub(crate) fn run_detached(&self, task: impl FnOnce()) {
+    pub(crate) fn run_detached(&self, worker: &Worker, task: impl FnOnce()) {
         if let Err(payload) = unwind::halt(task) {
             self.report_panic(payload);
         }
+        worker.arrives();
         self.end_detached();
     }
 

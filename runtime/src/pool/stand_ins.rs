@@ -10,6 +10,7 @@ use super::post::{Called, Duty, Post};
 use super::shared::Shared;
 use super::start::{Hook, Hooks, Threads};
 use crate::fiber::{Node, Returns};
+use crate::hunt::Activity;
 use crate::latch::Flag;
 use crate::os::{self, Assists};
 use crate::primitive::CachePadded;
@@ -158,13 +159,18 @@ fn serve(shared: &Arc<Shared>, stand_in: usize, number: usize) {
         call(&hooks.on_start);
         shared.seat(seat).appear(shared.assists());
         let attend = || place.post.attend(|| shared.closed().is_set(), || worker.has_ready_stack());
-        while let Some(duty) = attend() {
+        let seat = shared.seat(seat);
+        loop {
+            // Nobody wants it.
+            seat.spends_time_on(Some(Activity::Sleeps));
+            let Some(duty) = attend() else { break };
+            seat.spends_time_on(Some(Activity::Works));
             match duty {
                 Duty::Call => worker.stand_in_for(|| place.post.caller(), place.post.is_released()),
                 Duty::Returns => worker.resume_all(),
             }
         }
-        shared.seat(seat).disappear();
+        seat.disappear(shared.has_meter());
         call(&hooks.on_exit);
         worker.see_stacks_off();
     });

@@ -9,6 +9,7 @@ use super::Pool;
 use super::builder::Affinity;
 use super::error::BuildError;
 use super::global;
+use super::metered::Metering;
 use super::revival::{Recipe, Revival};
 use super::shared::{PanicHandler, Rules, Seat, Shared};
 use super::stand_ins::StandIns;
@@ -102,6 +103,8 @@ pub(super) struct Makeup {
     pub(super) assists: Assists,
     pub(super) rules: Rules,
     pub(super) panic_handler: Option<Arc<PanicHandler>>,
+    /// Whether all that it does is metered.
+    pub(super) meter: Metering,
     /// If not set: as the machine has them.
     pub(super) places: Option<Arc<Places>>,
     #[cfg(feature = "held-locks")]
@@ -224,6 +227,8 @@ fn settle(
         Ok(worker) => {
             // It is not watched: its thread does not say when it ends.
             shared.seat(index).start_clock();
+            shared.seat(index).spends_time_on(None);
+            shared.has_guest();
             worker.settle();
             Ok(())
         }

@@ -114,7 +114,7 @@ impl Starting {
         muster.ready();
         drop(muster);
         worker.serve();
-        shared.seat(index).disappear();
+        shared.seat(index).disappear(shared.has_meter());
         let left = unwind::halt(|| {
             drop(worker);
             if let Some(on_exit) = &hooks.on_exit {
@@ -146,7 +146,7 @@ impl Starting {
             // After the hook, which may pin the thread: until then nobody moves it.
             shared.seat(index).appear(shared.assists());
             worker.work_until_closed();
-            shared.seat(index).disappear();
+            shared.seat(index).disappear(shared.has_meter());
             call(&hooks.on_exit);
             worker.see_stacks_off();
         });

@@ -138,7 +138,10 @@ impl<T> Task<T> {
     #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn join(mut self) -> Result<T, TaskError> {
         let place = Place::here();
-        Worker::with_current(|current| held::tell(current, Wait::Task, place));
+        Worker::with_current(|current| {
+            held::tell(current, Wait::Task, place);
+            current.into_iter().for_each(Worker::has_uncarried);
+        });
         let header = self.header().expect(TAKEN);
         if !header.state.is_finished() {
             header.must_be_of_this_process();
@@ -150,7 +153,10 @@ impl<T> Task<T> {
                 // does nothing else with it. If it is not left there, it is only dropped.
                 let waker = unsafe { waker_of(&latch) };
                 if self.leave_waker(|_| waker).is_ok() {
-                    latch.wait(current);
+                    match current {
+                        Some(worker) => worker.while_aside(|| latch.wait(current)),
+                        None => latch.wait(current),
+                    }
                 }
             });
         }

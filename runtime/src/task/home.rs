@@ -87,6 +87,8 @@ where
     let task: NonNull<Header> = job.cast();
     // SAFETY: whoever has its word may run it, and then it has not finished: it has the pool's reference.
     unsafe { task.as_ref() }.ran_at(worker.index());
+    // Whatever it waits for, or does not have to.
+    worker.has_uncarried();
     // SAFETY: the job is the first field of the task whose type `execute` was made for.
     match unsafe { TaskCell::<F, InPool>::run(task, &AtWorker(worker)) } {
         Ran::Waits => {}
@@ -96,6 +98,7 @@ where
             let shared = worker.shared();
             // SAFETY: the pool's reference, which is ours.
             unsafe { shared.shelves().take_down(task) };
+            worker.arrives();
             shared.end_task();
         }
     }

@@ -13,7 +13,7 @@ use crate::experiments::journal::Journal;
 use crate::fault::{Fault, Outcome};
 use crate::machine::available_memory;
 use crate::progress::Progress;
-use crate::record::{COPIES, Cell, Grant, Input, Plan, Sample};
+use crate::record::{COPIES, CRITICAL_PATH, Cell, Grant, Input, Plan, Sample};
 use crate::runtimes::{self, Crew, Runtime};
 
 /// The serial program's name among the runtimes.
@@ -25,7 +25,7 @@ const BASE_RUNS: usize = 2;
 /// A measurement to make in each rotation.
 struct Turn {
     cell: Cell,
-    /// What it is made on; `None` for copies of the serial program.
+    /// What it is made on; `None` for copies of the serial program, and for the critical path.
     runtime: Option<&'static Runtime>,
     /// How often it is made in a row.
     runs: usize,
@@ -147,6 +147,9 @@ fn turns(input: &Input, plan: &Plan, processors: usize) -> Outcome<Vec<Turn>> {
             }
         }
     }
+    if input.app != plan::ROUNDS {
+        turns.push(turn(CRITICAL_PATH, 1, None));
+    }
     for copies in summary::numbers_of_copies(plan, processors) {
         turns.push(turn(COPIES, copies, None));
     }
@@ -173,6 +176,7 @@ fn take(
         let crew = turn.runtime.map_or(Ok(Crew::Serial), |runtime| runtime.start(workers))?;
         let seconds = match turn.runtime {
             Some(_) => subject.time_on(&crew),
+            None if turn.cell.runtime == CRITICAL_PATH => subject.critical_path(),
             None => subject.time_of_copies(workers),
         };
         let seconds =

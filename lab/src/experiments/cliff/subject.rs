@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::apps::{self, App, Instance};
 use crate::fault::{Fault, Outcome};
 use crate::record::{Input, Plan, RoundsPlan};
-use crate::runtimes::Crew;
+use crate::runtimes::{self, Crew};
 
 use super::plan::ROUNDS;
 
@@ -99,6 +99,23 @@ impl Subject {
             speed += time?.recip();
         }
         Ok(number as f64 / speed)
+    }
+
+    /// The critical path with one worker, in seconds: then nobody is stolen from, and nobody else needs the processor. One of which a part may be missing
+    /// is a fault.
+    pub(super) fn critical_path(&mut self) -> Outcome<f64> {
+        let Subject::App { app, instance, .. } = self else {
+            return Err(Fault::run("rounds have no critical path".to_owned()));
+        };
+        let crew = runtimes::find("locksley")?.start(1)?;
+        // Once for the caches.
+        crew.compute(instance.as_mut());
+        let report = crew.meter(instance.as_mut()).expect("it is Locksley's");
+        checked(*app, instance.as_ref())?;
+        if report.uncarried > 0 {
+            return Err(Fault::run("the meter does not follow all of its waits".to_owned()));
+        }
+        Ok(report.critical_path.as_secs_f64())
     }
 
     /// The memory that one copy needs, in bytes.

@@ -1,6 +1,6 @@
 //! Medians and ratios of what was measured.
 
-use crate::record::{COPIES, Cell, Input, Plan, Record, Sample};
+use crate::record::{COPIES, CRITICAL_PATH, Cell, Input, Plan, Record, Sample};
 
 use super::measure::SERIAL;
 
@@ -20,6 +20,8 @@ pub struct InputSummary {
     pub input: Input,
     /// Ts: the serial program.
     pub serial: Times,
+    /// T∞, metered with one worker; `None` where that was not measured.
+    pub critical_path: Option<Times>,
     /// For some numbers of processors, the share of its speed that a serial copy keeps beside as many others: nothing
     /// can use more of these processors.
     pub ceilings: Vec<(usize, f64)>,
@@ -186,7 +188,8 @@ fn summarize(record: &Record, input: Input) -> Option<InputSummary> {
         })
         .collect();
     let granted = granted(record, &input);
-    Some(InputSummary { input, serial, ceilings, granted, runtimes })
+    let critical_path = times(CRITICAL_PATH, 1);
+    Some(InputSummary { input, serial, critical_path, ceilings, granted, runtimes })
 }
 
 /// The mean of what was granted while `input` was measured, by the time that each figure stands for.

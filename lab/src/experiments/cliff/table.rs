@@ -41,11 +41,14 @@ pub fn text(record: &Record, summary: &Summary) -> String {
 
 fn input_table(summary: &InputSummary, workers: &[usize]) -> String {
     let mut text = format!(
-        "{} {} ({}), Ts = {}{}\n",
+        "{} {} ({}), Ts = {}{}{}\n",
         summary.input.app,
         summary.input.size,
         summary.input.shows,
         seconds(summary.serial.median),
+        summary
+            .critical_path
+            .map_or(String::new(), |path| format!(", T∞ = {}", seconds(path.median))),
         summary
             .granted
             .map_or(String::new(), |granted| format!(", PA as metered at most {granted:.2}"))

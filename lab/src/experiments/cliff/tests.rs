@@ -7,7 +7,7 @@ use super::*;
 use crate::apps;
 use crate::experiments::journal::Journal;
 use crate::machine::Machine;
-use crate::record::{COPIES, Cell, Input, Plan, RoundsPlan, Sample, Versions};
+use crate::record::{COPIES, CRITICAL_PATH, Cell, Input, Plan, RoundsPlan, Sample, Versions};
 use crate::rounds::Round;
 
 fn tiny_plan() -> Plan {
@@ -80,6 +80,7 @@ fn record() -> Record {
     }
     sample(COPIES, 2, 0, 10.0);
     sample(COPIES, 2, 1, 30.0);
+    sample(CRITICAL_PATH, 1, 0, 0.25);
     record
 }
 
@@ -92,6 +93,7 @@ fn medians_and_ratios_are_those_of_the_papers() {
         (9.0, 8.0, 100.0, 3)
     );
     assert_eq!(input.ceilings, [(2, 0.8)], "the best of each: 8 and 10 seconds");
+    assert_eq!(input.critical_path.map(|path| path.median), Some(0.25));
     let [runtime] = &input.runtimes[..] else { panic!("only one was measured") };
     assert_eq!((runtime.work, runtime.overhead), (10.0, 10.0 / 9.0));
     let [one, five] = &runtime.points[..] else { panic!("P = 1 and P = 5") };
@@ -236,7 +238,7 @@ fn plans_have_hoods_applications_and_no_others() {
 fn the_table_has_a_line_for_each_runtime() {
     let record = record();
     let text = table::text(&record, &Summary::of(&record));
-    assert!(text.contains("heat 20x20x3 (<tiny>), Ts = 9.000"), "{text}");
+    assert!(text.contains("heat 20x20x3 (<tiny>), Ts = 9.000, T∞ = 0.2500"), "{text}");
     assert!(
         text.lines()
             .any(|line| line.contains("static") && line.contains("10.00") && line.contains("0.56")),

@@ -5,6 +5,7 @@
 
 mod age;
 mod buffer;
+mod hand;
 mod owner;
 mod thief;
 

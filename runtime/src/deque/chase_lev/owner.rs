@@ -1,15 +1,16 @@
 //! The owner's side of the deque: open or closed.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::buffer::Buffer;
+use super::hand::{Hand, Nowhere};
 use super::{OPEN_CEILING, OPEN_FLOOR, Owners, Shared};
 use crate::deque::contract::Owner;
 use crate::os::{self, light_barrier};
-use crate::primitive::{AtomicPtr, Ordering, fence};
+use crate::primitive::{Ordering, fence};
 
 /// So many pushes in a row, none of whose items was stolen, before the owner closes its deque. They cost it about what
 /// it costs a thief to have the deque opened again, so that neither can lose much (the rule for renting skis).
@@ -19,11 +20,10 @@ const LEFT_ALONE: u32 = if cfg!(any(loom, test)) { 2 } else { 64 };
 #[derive(Debug)]
 #[repr(C)] // what is used most first: shorter instructions
 pub(crate) struct ChaseLevOwner<T> {
-    /// A field of `shared`, at hand.
-    owners: NonNull<Owners>,
-    /// The slots of the ring in use, at hand: the first one, and the number of slots less 1.
-    slots: Cell<NonNull<AtomicPtr<T>>>,
-    mask: Cell<usize>,
+    /// Where pushes go: into the deque, or [nowhere](Self::divert).
+    hand: Hand<T>,
+    /// The deque.
+    truth: Hand<T>,
     shared: Arc<Shared<T>>,
     /// An index of the oldest item seen earlier: never above the real one.
     oldest_seen: Cell<i64>,
@@ -32,6 +32,8 @@ pub(crate) struct ChaseLevOwner<T> {
     /// Whether the owner has closed the deque, and does not know that it was opened.
     closed: Cell<bool>,
     may_close: bool,
+    /// Made when it is first needed.
+    nowhere: OnceCell<Box<Nowhere<T>>>,
 }
 
 // SAFETY: the pointers are to parts of the deque, which `shared` keeps alive and which may be sent itself.
@@ -61,36 +63,46 @@ pub(crate) enum TakeBack {
 
 impl<T> ChaseLevOwner<T> {
     pub(super) fn new(shared: Arc<Shared<T>>, may_close: bool) -> Self {
-        let owners = NonNull::from(&*shared.owners);
-        let slots = Cell::new(NonNull::from(shared.buffer().slots()).cast());
-        let mask = Cell::new(shared.buffer().slots().len() - 1);
-        let (oldest_seen, left_alone, closed) = Default::default();
-        Self { owners, slots, mask, shared, oldest_seen, left_alone, closed, may_close }
+        // SAFETY: `shared` keeps both alive, and rings that are replaced too.
+        let to_it = || unsafe { Hand::to(&shared.owners, shared.buffer().slots()) };
+        let (hand, truth) = (to_it(), to_it());
+        let (oldest_seen, left_alone, closed, nowhere) = Default::default();
+        Self { hand, truth, shared, oldest_seen, left_alone, closed, may_close, nowhere }
     }
 
     #[inline]
     fn owners(&self) -> &Owners {
-        // SAFETY: kept alive by `shared`, and only shared references are made of it.
-        unsafe { self.owners.as_ref() }
-    }
-
-    /// The slot for an index.
-    #[inline]
-    fn slot(&self, index: i64) -> &AtomicPtr<T> {
-        // SAFETY: the number of slots is a power of two, so the mask keeps the index below it.
-        let slot = unsafe { self.slots.get().add(index as usize & self.mask.get()) };
-        // SAFETY: in the ring in use, which is freed only with the deque.
-        unsafe { slot.as_ref() }
+        self.truth.owners()
     }
 
     /// The item that lies at an index.
     fn item(&self, index: i64) -> Option<NonNull<T>> {
         // Relaxed: written by this thread.
-        NonNull::new(self.slot(index).load(Ordering::Relaxed))
+        NonNull::new(self.truth.slot(index).load(Ordering::Relaxed))
     }
 
     fn capacity(&self) -> i64 {
-        self.mask.get() as i64 + 1
+        self.truth.capacity()
+    }
+
+    /// From now on [`push`](Self::push) puts nothing into the deque, and always says that there is more to do: the caller, which has
+    /// the item and knows why, does it then by [`push_in_truth`](Self::push_in_truth). All else is as before.
+    ///
+    /// So the one comparison that a push makes in any case serves another purpose, and costs nobody else anything.
+    pub(crate) fn divert(&self) {
+        let nowhere = self.nowhere.get_or_init(Nowhere::new);
+        // SAFETY: in a box that is freed with this deque's owner, whose hand it is.
+        self.hand.take_after(&unsafe { nowhere.hand() });
+    }
+
+    /// Pushes go into the deque again.
+    pub(crate) fn divert_no_more(&self) {
+        self.hand.take_after(&self.truth);
+    }
+
+    /// What [`push`](Self::push) does where pushes are not diverted.
+    pub(crate) fn push_in_truth(&self, item: NonNull<T>) -> (i64, bool) {
+        self.truth.push(item)
     }
 
     /// Whether there is one item or none. Where thieves have taken some it may say no.
@@ -102,18 +114,7 @@ impl<T> ChaseLevOwner<T> {
     /// the caller calls [`at_the_ceiling`](Self::at_the_ceiling) next.
     #[inline]
     pub(crate) fn push(&self, item: NonNull<T>) -> (i64, bool) {
-        let owners = self.owners();
-        let bottom = owners.bottom.load(Ordering::Relaxed);
-        // There is room for one: each push sees to it that there is for the next.
-        // Relaxed: the release of `bottom` publishes it.
-        self.slot(bottom).store(item.as_ptr(), Ordering::Relaxed);
-        // Release pairs with the acquire of `bottom` in `steal_oldest_if`: who sees the index sees the slot, and what the
-        // item points to.
-        owners.bottom.store(bottom + 1, Ordering::Release);
-        // Pairs with the heavy barrier between `ask` and `open`: either we see that we are asked, or whoever opens
-        // the deque sees the item.
-        light_barrier();
-        (bottom, bottom + 1 < owners.ceiling.load(Ordering::Relaxed))
+        self.hand.push(item)
     }
 
     /// The index of the next push.
@@ -166,8 +167,12 @@ impl<T> ChaseLevOwner<T> {
         let ring = self.shared.buffer.load(Ordering::Relaxed);
         // SAFETY: the ring in use, made by `Box::into_raw`; this is the owner.
         let grown = unsafe { Buffer::grown_from(ring, self.oldest_seen.get()..bottom) };
-        self.slots.set(NonNull::from(grown.slots()).cast());
-        self.mask.set(grown.slots().len() - 1);
+        let is_diverted = !self.hand.is_like(&self.truth);
+        // SAFETY: stored below, where it stays until the deque goes.
+        unsafe { self.truth.go_to_ring(grown.slots()) };
+        if !is_diverted {
+            self.hand.take_after(&self.truth);
+        }
         // Release pairs with the acquire in `Shared::buffer`: a thief that sees the ring sees its slots.
         self.shared.buffer.store(Box::into_raw(grown), Ordering::Release);
         2 * capacity
@@ -258,7 +263,7 @@ impl<T> ChaseLevOwner<T> {
         for index in indices {
             let other = self.item(index).and_then(&other).map_or(ptr::null_mut(), NonNull::as_ptr);
             // Relaxed: there is no thief.
-            self.slot(index).store(other, Ordering::Relaxed);
+            self.truth.slot(index).store(other, Ordering::Relaxed);
         }
     }
 

@@ -4,6 +4,10 @@ mod affinity;
 #[cfg(not(loom))]
 mod barrier;
 mod clock;
+#[cfg(target_arch = "x86_64")]
+mod counter;
+mod delay;
+mod exit;
 mod fork;
 #[cfg(not(loom))]
 mod futex;
@@ -26,6 +30,10 @@ pub(super) use barrier::probe as probe_heavy_barrier;
 pub(crate) use barrier::{heavy_barrier, works as heavy_barrier_works};
 pub(super) use clock::probe as probe_thread_clock;
 pub(crate) use clock::{ThreadClock, process_time};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use counter::trusts_counter;
+pub(crate) use delay::ThreadDelay;
+pub(crate) use exit::at_exit;
 pub(crate) use fork::{generation, watch_for_forks};
 #[cfg(not(loom))]
 pub(crate) use futex::Futex;
@@ -37,6 +45,7 @@ pub(crate) use memory::{ask_for_huge_pages, huge_page, page, place as place_memo
 pub(super) use priority::probe as probe_lowered_priority;
 pub(crate) use priority::{LoweredPriority, works as lowered_priority_works};
 pub(super) use quota::quota;
+pub(crate) use quota::throttled;
 pub(super) use runnable::probe as probe_runnable_threads;
 pub(crate) use runnable::runnable_threads;
 pub(super) use slice::probe as probe_slice;

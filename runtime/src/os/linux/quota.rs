@@ -2,11 +2,36 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The smallest quota among this process's control group and its ancestors, in processors; `None`: no limit.
 pub(crate) fn quota() -> Option<f64> {
     let membership = fs::read_to_string("/proc/self/cgroup").ok()?;
     smallest_quota(&membership, Path::new("/sys/fs/cgroup"))
+}
+
+/// For how long quotas have kept all of this process's control group, together, from running. `None` where there are none, or the kernel
+/// does not tell.
+pub(crate) fn throttled() -> Option<Duration> {
+    let membership = fs::read_to_string("/proc/self/cgroup").ok()?;
+    longest_throttling(&membership, Path::new("/sys/fs/cgroup"))
+}
+
+/// Of the group and its ancestors: they may have been kept from running at the same time.
+fn longest_throttling(membership: &str, mounted_at: &Path) -> Option<Duration> {
+    let mut times = Vec::new();
+    for line in membership.lines() {
+        if let Some(path) = line.strip_prefix("0::/") {
+            times.extend(each_ancestor(mounted_at, path).filter_map(|group| throttling(&group)));
+        }
+    }
+    times.into_iter().max()
+}
+
+fn throttling(group: &Path) -> Option<Duration> {
+    let stat = fs::read_to_string(group.join("cpu.stat")).ok()?;
+    let micros = stat.lines().find_map(|line| line.strip_prefix("throttled_usec "))?;
+    micros.trim().parse().ok().map(Duration::from_micros)
 }
 
 fn smallest_quota(membership: &str, mounted_at: &Path) -> Option<f64> {
@@ -105,5 +130,21 @@ mod tests {
         let membership = "5:memory:/job\n4:cpu,cpuacct:/job\n";
         assert_eq!(smallest_quota(membership, &groups.0), Some(0.5));
         assert_eq!(smallest_quota("4:cpu,cpuacct:/\n", &groups.0), None);
+    }
+
+    #[test]
+    fn the_longest_throttling_of_all_ancestors_counts() {
+        let files = [
+            ("cpu.stat", "usage_usec 77\n"),
+            ("outer/cpu.stat", "usage_usec 9\nnr_throttled 4\nthrottled_usec 2500\n"),
+            ("outer/inner/cpu.stat", "throttled_usec 700\n"),
+            ("odd/cpu.stat", "throttled_usec many\n"),
+        ];
+        let groups = Groups::new("throttled", &files);
+        let longest = |membership| longest_throttling(membership, &groups.0);
+        assert_eq!(longest("0::/outer/inner\n"), Some(Duration::from_micros(2500)));
+        for none in ["0::/\n", "0::/odd\n", "0::/elsewhere\n", "4:cpu:/outer\n", ""] {
+            assert_eq!(longest(none), None, "{none:?}");
+        }
     }
 }

@@ -1,0 +1,81 @@
+//! Going through the plan, rotation by rotation: each input metered on one worker, and then timed on each number of workers.
+
+use super::Header;
+use super::plan::{self, Plan};
+use super::record::{Metered, Sample};
+use crate::apps;
+use crate::experiments::course::{Rotations, Turn};
+use crate::experiments::journal::Journal;
+use crate::fault::{Fault, Outcome};
+use crate::runtimes;
+
+/// One thing to measure in each rotation.
+struct Run {
+    app: String,
+    size: String,
+    /// `None`: with the meter, on one worker.
+    workers: Option<usize>,
+    repeats: usize,
+}
+
+impl Turn<Sample> for Run {
+    fn name(&self) -> String {
+        let how = self.workers.map_or("metered".to_owned(), |workers| format!("P = {workers}"));
+        format!("{} {}, {how}", self.app, self.size)
+    }
+
+    fn repeats(&self) -> usize {
+        self.repeats
+    }
+
+    fn has_made(&self, sample: &Sample, rotation: usize) -> bool {
+        (&sample.app, &sample.size, sample.repeat) == (&self.app, &self.size, rotation)
+            && match self.workers {
+                Some(workers) => sample.metered.is_none() && sample.workers == workers,
+                None => sample.metered.is_some(),
+            }
+    }
+}
+
+/// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over.
+pub(super) fn all(header: &Header, journal: &mut Journal<Sample>) -> Outcome<()> {
+    let plan = &header.plan;
+    let rotations = Rotations {
+        name: "model",
+        news: plan.quick.then(|| plan::subset(plan)).into_iter().collect(),
+        budget_seconds: plan.budget_seconds,
+    };
+    rotations.go(&runs(plan), journal, |run, rotation| take(run, rotation, plan.seed))
+}
+
+fn runs(plan: &Plan) -> Vec<Run> {
+    let run = |(app, size): &(String, String), workers| Run {
+        app: app.clone(),
+        size: size.clone(),
+        workers,
+        repeats: plan.repeats,
+    };
+    let of_input = |input| {
+        let timed = plan.workers.iter().map(move |&workers| run(input, Some(workers)));
+        std::iter::once(run(input, None)).chain(timed)
+    };
+    plan.inputs.iter().flat_map(of_input).collect()
+}
+
+fn take(run: &Run, repeat: usize, seed: u64) -> Outcome<Sample> {
+    let problem = apps::problem(apps::find(&run.app)?, &run.size)?;
+    let mut instance = problem.prepare(seed);
+    let crew = runtimes::find("locksley")?.start(run.workers.unwrap_or(1))?;
+    // Once for the caches, as all that is compared has had it.
+    crew.compute(instance.as_mut());
+    let (seconds, metered) = match run.workers {
+        Some(_) => (crew.compute(instance.as_mut()).as_secs_f64(), None),
+        None => {
+            let report = crew.meter(instance.as_mut()).expect("it is Locksley's");
+            (report.wall.as_secs_f64(), Some(Metered::new(&report)))
+        }
+    };
+    instance.check().map_err(|wrong| Fault::run(format!("the answer is wrong: {wrong}")))?;
+    let (app, size, workers) = (run.app.clone(), run.size.clone(), run.workers.unwrap_or(1));
+    Ok(Sample { app, size, workers, repeat, seconds, metered })
+}

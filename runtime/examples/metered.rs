@@ -1,0 +1,62 @@
+//! What a program's parallelism is, and what it costs to know: Fibonacci numbers, whose forks do nothing else, metered and not; and
+//! a sort with a serial part.
+//!
+//! `cargo run --release -p locksley --example metered`
+
+use std::time::Instant;
+
+use locksley::{Pool, Worker};
+
+fn fib(worker: &Worker, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = worker.join(|w| fib(w, n - 1), |w| fib(w, n - 2));
+    a + b
+}
+
+/// A merge sort whose merges are serial.
+fn sort(worker: &Worker, items: &mut [u32]) {
+    if items.len() <= 1000 {
+        return items.sort_unstable();
+    }
+    let middle = items.len() / 2;
+    let (left, right) = items.split_at_mut(middle);
+    worker.join(|w| sort(w, left), |w| sort(w, right));
+    let (left, right) = items.split_at(middle);
+    let mut merged = Vec::with_capacity(items.len());
+    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
+    while let Some(&&least) = match (left.peek(), right.peek()) {
+        (Some(a), Some(b)) if a <= b => left.peek(),
+        (_, Some(_)) => right.peek(),
+        (_, None) => left.peek(),
+    } {
+        let from = if left.peek() == Some(&&least) { &mut left } else { &mut right };
+        merged.extend(from.next());
+    }
+    items.copy_from_slice(&merged);
+}
+
+fn main() -> Result<(), locksley::BuildError> {
+    let pool = Pool::builder().build()?;
+    let begin = Instant::now();
+    let value = pool.run(|worker| fib(worker, 27));
+    let plain = begin.elapsed();
+    let (again, report) = pool.metered(|worker| fib(worker, 27));
+    assert_eq!((value, again, report.forks), (196_418, 196_418, 317_810));
+    let per_fork = |time: std::time::Duration| {
+        time.as_nanos() as f64 * pool.workers() as f64 / report.forks as f64
+    };
+    println!(
+        "fib(27): a fork takes {:.1} ns, metered {:.1} ns",
+        per_fork(plain),
+        per_fork(report.wall)
+    );
+    println!("{report}");
+
+    let mut items: Vec<u32> = (0..2_000_000_u32).map(|n| n.wrapping_mul(2_654_435_761)).collect();
+    let ((), report) = pool.metered(|worker| sort(worker, &mut items));
+    assert!(items.is_sorted());
+    print!("merge sort: {report}");
+    Ok(())
+}

@@ -1,0 +1,522 @@
+//! What was metered, in figures and in words.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use super::clock::Clock;
+use super::grant::{Grant, GrantMeter};
+use super::region::{BURDEN, Figures};
+use super::stats::{PoolStats, WorkerStats};
+use crate::os;
+
+/// What a metered task did, and what the pool did meanwhile; or what a metered pool has done. Made by
+/// [`Pool::metered`](crate::Pool::metered) and [`Pool::report`](crate::Pool::report), and printed in words by its `Display`.
+///
+/// Work and critical path are as Hood has them ("Hood: A User-Level Threads Library for Multiprogrammed Multiprocessors", 1998,
+/// sections 3 and 5), measured on the clock of the wall: what a worker was suspended in the middle of a task is in both. Where
+/// [`WorkerStats::off_processor`] says that this was much, they are upper bounds. Where there is something that the meter cannot say, it says that
+/// in its [advice](Self::advice).
+///
+/// # Examples
+/// ```
+/// let pool = locksley::Pool::new(2)?;
+/// let ((), report) = pool.metered(|worker| {
+///     worker.join(|_| (), |_| ());
+/// });
+/// assert!(report.parallelism() <= 2.1);
+/// assert!(report.to_string().contains("critical path"));
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// How long it took, on the clock of the wall: T.
+    pub wall: Duration,
+    /// How many workers the pool has: P.
+    pub workers: usize,
+    /// The time of all strands together: T1.
+    pub work: Duration,
+    /// The time of the strands along the longest path: T∞.
+    pub critical_path: Duration,
+    /// The same, where each edge to or from a task that could be stolen costs [`BURDEN`](Self::BURDEN).
+    pub burdened_critical_path: Duration,
+    /// How many times a strand forked by a join; a task that is spawned is no such fork.
+    pub forks: u64,
+    /// Waits and polls whose order is not among the paths, whether anybody had to wait or not: for futures and handles, in channels, at edges
+    /// and locks of intervals, and in calls that block; tasks that a plain thread has spawned into a metered scope; and what tasks that are not
+    /// metered have sent to a metered pool. If there are any, the
+    /// critical path is a lower bound, and so is the work, since what such tasks did later may be missing.
+    pub uncarried: u64,
+    /// Tasks that had not ended, or not begun. What they have done since they last spawned or waited is missing.
+    pub under_way: u64,
+    /// Whether strands have run in another pool, too, or this pool's workers have run strands that are metered for another one. Then work and critical path
+    /// are as they should be, but P, PA, and the times of workers are those of one pool, and the others' part is not in this pool's report.
+    pub is_mixed: bool,
+    /// Whether one of the workers is a thread of the program's own ([`PoolBuilder::with_current_thread`](crate::PoolBuilder::with_current_thread)).
+    /// Of what that does by itself a metered pool knows only what it runs by [`Pool::run`](crate::Pool::run).
+    pub has_guest: bool,
+    /// The processors that were granted on average, and how they were measured: PA.
+    pub grant: Grant,
+    /// Whether the system could tell what others took: the time was long enough for its clock ticks. If not, PA is as if nobody took
+    /// anything.
+    pub is_grant_measured: bool,
+    /// What the pool's workers did meanwhile, and where their time went.
+    pub stats: PoolStats,
+    /// For how long a quota kept the process from running; `None` where the system does not tell.
+    pub throttled: Option<Duration>,
+}
+
+/// The system counts in ticks of some milliseconds: below this, they say nothing about what others took.
+const LONG_ENOUGH: Duration = Duration::from_millis(500);
+
+impl Report {
+    /// What an edge to or from a task that could be stolen costs in the burdened critical path: 5 µs, the 15 000 instructions of
+    /// Cilkview (He, Leiserson and Leiserson, "The Cilkview scalability analyzer", SPAA 2010) at three a nanosecond.
+    pub const BURDEN: Duration = Duration::from_nanos(BURDEN as u64);
+
+    /// T1/T∞: so many processors it can use at most, if both are [known](Self::advice).
+    #[must_use]
+    pub fn parallelism(&self) -> f64 {
+        ratio(self.work, self.critical_path)
+    }
+
+    /// The same with the burdened critical path: so many it can use if each task that could be stolen is. Where that is much
+    /// less, tasks are small.
+    #[must_use]
+    pub fn burdened_parallelism(&self) -> f64 {
+        ratio(self.work, self.burdened_critical_path)
+    }
+
+    /// T1/(PA·T): the part of the granted processors' time that was work. It says nothing where the work [was not of these workers](Self::is_mixed).
+    #[must_use]
+    pub fn utilization(&self) -> f64 {
+        self.work.as_secs_f64() / (self.grant.processors * self.wall.as_secs_f64()).max(1e-12)
+    }
+
+    /// T1/PA + T∞·P/PA: with both of its constants 1, the time that Hood's model allows.
+    #[must_use]
+    pub fn bound(&self) -> Duration {
+        let (work, path) = (self.work.as_secs_f64(), self.critical_path.as_secs_f64());
+        Duration::from_secs_f64((work + path * self.workers as f64) / self.grant.processors)
+    }
+
+    /// What it took, as a part of the [bound](Self::bound): below 1 it was faster.
+    #[must_use]
+    pub fn of_bound(&self) -> f64 {
+        self.wall.as_secs_f64() / self.bound().as_secs_f64().max(1e-12)
+    }
+
+    /// Why work and critical path are less than they were, or may be.
+    fn missing(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        if self.uncarried > 0 {
+            reasons.push(format!(
+                "{} waits and polls were for what the meter does not follow",
+                self.uncarried
+            ));
+        }
+        if self.under_way > 0 {
+            reasons.push(match self.under_way {
+                1 => "1 task had not ended".to_owned(),
+                number => format!("{number} tasks had not ended"),
+            });
+        }
+        if self.has_guest {
+            reasons.push(
+                "what a thread of the program's own did as a worker is missing, but for what it ran by `Pool::run`".to_owned(),
+            );
+        }
+        reasons
+    }
+
+    /// By how much work and critical path may be too long, relative to themselves, since workers waited for a processor; `None` if that is not known.
+    /// Some of these waits were in the middle of a strand, and all of them may have been in strands of one path.
+    fn excess(&self) -> Option<(f64, f64)> {
+        // Those of several pools are not among these.
+        let off = self.stats.total().off_processor.filter(|_| !self.is_mixed)?;
+        let share = |time| if off.is_zero() { 0.0 } else { ratio(off, time).min(1.0) };
+        Some((share(self.work), share(self.critical_path)))
+    }
+
+    /// What the figures mean, a sentence for each thing that stands out.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::thread::sleep;
+    /// use std::time::Duration;
+    ///
+    /// // Work that is all one strand.
+    /// let ((), report) = locksley::Pool::new(4)?.metered(|_| sleep(Duration::from_millis(1)));
+    /// assert!(report.advice()[0].starts_with("Parallelism 1.0 on 4 workers"));
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn advice(&self) -> Vec<String> {
+        let (missing, excess) = (self.missing(), self.excess());
+        let is_long = excess.is_none_or(|(work, path)| work.max(path) > 0.05);
+        let mut advice = vec![self.advice_on_parallelism(missing.is_empty())];
+        let why_long = match excess {
+            None => "for how long workers waited for a processor is not known".to_owned(),
+            Some((work, path)) => format!(
+                "workers waited for a processor, perhaps for {:.0}% of T1 and {:.0}% of T∞",
+                work * 100.0,
+                path * 100.0
+            ),
+        };
+        let why_short = missing.join(", and ");
+        match (missing.is_empty(), is_long) {
+            (true, false) => {}
+            (true, true) => {
+                advice.push(sentence(
+                    &why_long,
+                    "T1 and T∞ are upper bounds, and the parallelism is as measured",
+                ));
+            }
+            (false, false) => {
+                advice.push(sentence(
+                    &why_short,
+                    "T1 and T∞ are lower bounds, and the parallelism is that of what was followed",
+                ));
+            }
+            (false, true) => {
+                let both = format!("{why_short}; and {why_long}");
+                advice.push(sentence(
+                    &both,
+                    "T1 and T∞ may be more or less than it says, and so may the parallelism",
+                ));
+            }
+        }
+        if self.is_mixed {
+            advice.push("Workers of other pools had a part in it, or these in what is metered for others: work and times are not of the same workers, and neither utilization nor bound can be told.".to_owned());
+        }
+        if let Some(throttled) = self.throttled.filter(|&time| ratio(time, self.wall) > 0.01) {
+            advice.push(format!("A quota kept the process from running for {throttled:.1?}."));
+        }
+        advice
+    }
+
+    fn advice_on_parallelism(&self, is_whole: bool) -> String {
+        let workers = self.workers as f64;
+        if self.work.is_zero() {
+            return "Nothing has been metered.".to_owned();
+        }
+        let (parallelism, burdened) = (self.parallelism(), self.burdened_parallelism());
+        let (most, cost) = (SLACK * workers, Self::BURDEN);
+        if self.workers == 1 {
+            return format!("Parallelism {parallelism:.1}, of which one worker has no use.");
+        }
+        let here = format!("Parallelism {parallelism:.1} on {workers} workers");
+        if !is_whole {
+            return format!("{here}, of what was followed.");
+        }
+        if parallelism < workers {
+            format!(
+                "{here}: the critical path bounds the speedup; more of the work along it has to be forked, or fewer workers do as well."
+            )
+        } else if burdened < workers || (parallelism >= most && burdened < most) {
+            format!(
+                "{here}, but {burdened:.1} if each task that could be stolen costs {cost:?}: tasks are small for so many workers."
+            )
+        } else if parallelism < most {
+            // T1/P + T∞: Brent's bound for who never idles while there is work.
+            let part = 100.0 * parallelism / (parallelism + workers);
+            format!("{here} allows at least {part:.0}% of the full speedup.")
+        } else {
+            format!("{here} is enough.")
+        }
+    }
+}
+
+fn sentence(reason: &str, consequence: &str) -> String {
+    let mut letters = reason.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    let reason: String = first.chain(letters).collect();
+    format!("{reason}: {consequence}.")
+}
+
+/// So many times as many as workers: from there on the work outweighs the critical path by far. (Cilkview's rule of thumb is 10.)
+const SLACK: f64 = 10.0;
+
+/// 1 if both are nothing.
+fn ratio(part: Duration, whole: Duration) -> f64 {
+    if part == whole {
+        return 1.0;
+    }
+    part.as_secs_f64() / whole.as_secs_f64().max(1e-12)
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_whole = self.missing().is_empty();
+        let at_least = if is_whole { "" } else { " at least" };
+        writeln!(f, "{:.3?} on {} workers ({})", self.wall, self.workers, self.stats.governor)?;
+        writeln!(f, "  work T1            {:>12.3?}{at_least}   forks: {}", self.work, self.forks)?;
+        writeln!(f, "  critical path T∞   {:>12.3?}{at_least}", self.critical_path)?;
+        writeln!(
+            f,
+            "  parallelism        {:>12.1}   burdened {:.1} ({:?} an edge){}",
+            self.parallelism(),
+            self.burdened_parallelism(),
+            Self::BURDEN,
+            if is_whole { "" } else { "; of what was followed" }
+        )?;
+        writeln!(
+            f,
+            "  processors PA      {:>12.2}{}",
+            self.grant.processors,
+            if self.is_grant_measured {
+                ""
+            } else {
+                "   allowed; too short to see what others took"
+            }
+        )?;
+        if self.is_mixed {
+            writeln!(f, "  utilization                   ?   of the workers of several pools")?;
+        } else {
+            writeln!(f, "  utilization        {:>12.3}{at_least}   T1/(PA T)", self.utilization())?;
+            writeln!(
+                f,
+                "  bound              {:>12.3?}{at_least}   T1/PA + T∞ P/PA; the run took {:.2} of it",
+                self.bound(),
+                self.of_bound()
+            )?;
+        }
+        let total = self.stats.total();
+        writeln!(
+            f,
+            "  {} tasks, {} steals, {} attempts in vain, {} yields, {} sleeps",
+            total.tasks, total.steals, total.failed_steals, total.yields, total.sleeps
+        )?;
+        write_times(f, &self.stats)?;
+        self.advice().iter().try_for_each(|sentence| writeln!(f, "  {sentence}"))
+    }
+}
+
+/// Where the workers' time went.
+fn write_times(f: &mut fmt::Formatter<'_>, stats: &PoolStats) -> fmt::Result {
+    writeln!(f, "  worker       working      hunting     sleeping  off processor")?;
+    let line = |f: &mut fmt::Formatter<'_>, name: &str, stats: &WorkerStats| {
+        let off = stats.off_processor.map_or("?".to_owned(), |time| format!("{time:.1?}"));
+        let [working, hunting, sleeping] =
+            [stats.working, stats.hunting, stats.sleeping].map(|time| format!("{time:.1?}"));
+        writeln!(f, "  {name:>6} {working:>13} {hunting:>12} {sleeping:>12}  {off:>13}")
+    };
+    for (index, worker) in stats.workers.iter().enumerate().take(SHOWN) {
+        line(f, &index.to_string(), worker)?;
+    }
+    line(f, "all", &stats.total())
+}
+
+/// So many workers are shown one by one.
+const SHOWN: usize = 16;
+
+/// What there was when a region began.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    stats: PoolStats,
+    throttled: Option<Duration>,
+    grant: GrantMeter,
+    began: Instant,
+}
+
+impl Surroundings {
+    /// For a region that is timed by `clock`. It begins when this returns.
+    pub(crate) fn new(clock: Clock, stats: impl FnOnce() -> PoolStats) -> Self {
+        clock.get_ready();
+        let (throttled, grant) = (os::throttled(), GrantMeter::start());
+        // Last, so that what the rest takes is not among the workers' times.
+        let stats = stats();
+        Self { stats, throttled, grant, began: Instant::now() }
+    }
+
+    /// How long ago that was.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// What has become of it after so long a time, when the pool's workers have done that much.
+    pub(crate) fn report(
+        &self,
+        wall: Duration,
+        figures: &Figures,
+        stats: PoolStats,
+        workers: usize,
+    ) -> Report {
+        let mut grant = self.grant.so_far(workers);
+        let is_grant_measured = grant.others.is_some() && wall >= LONG_ENOUGH;
+        if !is_grant_measured {
+            grant.processors = self.grant.allowed(workers);
+        }
+        let throttled =
+            os::throttled().map(|now| now.saturating_sub(self.throttled.unwrap_or_default()));
+        // What a path has come to was done, though the account may lag behind.
+        let work = figures.work.max(figures.path.span);
+        let [work, critical_path, burdened_critical_path] =
+            figures.clock.durations([work, figures.path.span, figures.path.burdened]);
+        Report {
+            wall,
+            workers,
+            work,
+            critical_path,
+            burdened_critical_path,
+            forks: figures.forks,
+            uncarried: figures.uncarried,
+            under_way: figures.under_way,
+            is_mixed: figures.is_mixed,
+            has_guest: false,
+            grant,
+            is_grant_measured,
+            stats: stats.since(&self.stats),
+            throttled,
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::meter::path::Path;
+
+    /// On 4 workers, in milliseconds.
+    fn report(work: u64, path: u64, burdened: u64) -> Report {
+        let [work, critical_path, burdened_critical_path] =
+            [work, path, burdened].map(Duration::from_millis);
+        let wall = Duration::from_millis(300);
+        let grant = Grant { wall, own: None, others: None, processors: 2.0 };
+        let worker = WorkerStats { off_processor: Some(Duration::ZERO), ..WorkerStats::default() };
+        Report {
+            wall,
+            workers: 4,
+            work,
+            critical_path,
+            burdened_critical_path,
+            forks: 10,
+            uncarried: 0,
+            under_way: 0,
+            is_mixed: false,
+            has_guest: false,
+            grant,
+            is_grant_measured: true,
+            stats: PoolStats { governor: "some", workers: vec![worker; 4] },
+            throttled: None,
+        }
+    }
+
+    #[test]
+    fn figures_are_those_of_the_papers() {
+        let report = report(480, 60, 120);
+        assert!((report.parallelism() - 8.0).abs() < 1e-9);
+        assert!((report.burdened_parallelism() - 4.0).abs() < 1e-9);
+        // 480 / (2 * 300)
+        assert!((report.utilization() - 0.8).abs() < 1e-9);
+        // 480 / 2 + 60 * 4 / 2
+        assert_eq!(report.bound(), Duration::from_millis(360));
+        assert!((report.of_bound() - 300.0 / 360.0).abs() < 1e-9);
+    }
+
+    /// With workers that waited so many milliseconds for a processor, each.
+    fn off(report: Report, millis: Option<u64>) -> Report {
+        let mut report = report;
+        for worker in &mut report.stats.workers {
+            worker.off_processor = millis.map(Duration::from_millis);
+        }
+        report
+    }
+
+    #[test]
+    fn advice_names_what_stands_out() {
+        let only = |report: Report| {
+            let advice = report.advice();
+            assert_eq!(advice.len(), 1, "{advice:?}");
+            advice[0].clone()
+        };
+        assert!(
+            only(report(480, 200, 200)).starts_with("Parallelism 2.4 on 4 workers: the critical")
+        );
+        // 8 / (8 + 4)
+        assert!(only(report(480, 60, 60)).contains("at least 67% of the full speedup"));
+        assert!(only(report(480, 2, 200)).contains("tasks are small"));
+        assert!(only(report(480, 2, 20)).contains("tasks are small"));
+        assert!(only(report(480, 60, 200)).contains("tasks are small"));
+        assert!(only(report(480, 2, 3)).contains("is enough"));
+        assert!(only(report(0, 0, 0)).contains("Nothing"));
+        let one = Report { workers: 1, ..report(480, 200, 200) };
+        assert!(only(one).contains("of which one worker has no use"));
+        let throttled = Some(Duration::from_millis(100));
+        let throttled = Report { throttled, ..report(480, 2, 3) }.advice();
+        assert!(throttled.len() == 2 && throttled[1].contains("A quota"), "{throttled:?}");
+        let mixed = Report { is_mixed: true, ..report(480, 2, 3) };
+        assert!(mixed.advice().iter().any(|said| said.contains("other pools")), "{mixed}");
+        assert!(mixed.advice().iter().any(|said| said.contains("is not known")), "{mixed}");
+        assert!(!mixed.to_string().contains("T1/(PA T)"), "{mixed}");
+    }
+
+    /// Whatever is missing or too much, one sentence says what that makes of the figures, and none says anything else.
+    #[test]
+    fn bounds_are_said_once() {
+        let base = || report(480, 200, 200);
+        let whole = [base()];
+        let missing = [
+            Report { uncarried: 7, ..base() },
+            Report { under_way: 7, ..base() },
+            Report { has_guest: true, ..base() },
+        ];
+        for (reports, is_whole) in [(&whole[..], true), (&missing[..], false)] {
+            for report in reports {
+                // 4 * 2 ms of 200 are below a twentieth, and 4 * 3 are not.
+                for (millis, is_long) in [(Some(2), false), (Some(3), true), (None, true)] {
+                    let advice = off(report.clone(), millis).advice();
+                    let says = |part: &str| advice.iter().filter(|s| s.contains(part)).count();
+                    let bounds = [
+                        says("are upper bounds"),
+                        says("are lower bounds"),
+                        says("may be more or less"),
+                    ];
+                    let expected = match (is_whole, is_long) {
+                        (true, false) => [0, 0, 0],
+                        (true, true) => [1, 0, 0],
+                        (false, false) => [0, 1, 0],
+                        (false, true) => [0, 0, 1],
+                    };
+                    assert_eq!(bounds, expected, "{advice:?}");
+                    assert_eq!(says("the critical path bounds"), usize::from(is_whole));
+                    assert_eq!(says("not known"), usize::from(millis.is_none()), "{advice:?}");
+                }
+            }
+        }
+        // Of the path all of it, of the work a quarter.
+        let advice = off(report(480, 100, 100), Some(30)).advice();
+        assert!(advice[1].contains("25% of T1 and 100% of T∞"), "{advice:?}");
+    }
+
+    /// What a path has come to was done.
+    #[test]
+    fn work_is_no_less_than_the_critical_path() {
+        let figures = Figures {
+            clock: Clock::Monotonic,
+            work: 3,
+            path: Path { span: 5, burdened: 6 },
+            forks: 0,
+            uncarried: 0,
+            under_way: 1,
+            is_mixed: false,
+        };
+        let before = Surroundings::new(Clock::Monotonic, PoolStats::none);
+        let report = before.report(Duration::from_nanos(9), &figures, PoolStats::none(), 2);
+        assert_eq!(report.work, report.critical_path);
+        assert_eq!((report.critical_path.as_nanos(), report.under_way), (5, 1));
+        assert!((report.parallelism() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_a_lower_bound_is_said_to_be_one() {
+        let said = report(480, 60, 60).to_string();
+        assert!(said.contains("critical path T∞") && !said.contains("at least   forks"), "{said}");
+        let said_of_a_part = Report { uncarried: 1, ..report(480, 60, 60) }.to_string();
+        assert!(said_of_a_part.contains("at least   forks"), "{said_of_a_part}");
+        assert!(said_of_a_part.contains("; of what was followed"), "{said_of_a_part}");
+        assert!(said.contains("forks: 10") && said.contains("0.83 of it"), "{said}");
+        let unknown = Report { is_grant_measured: false, ..report(480, 60, 60) }.to_string();
+        assert!(unknown.contains("too short"), "{unknown}");
+    }
+}

@@ -1,0 +1,122 @@
+//! The strand that a worker runs: which region it belongs to, and how long the path is that it is on.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::Arc;
+
+use super::clock::Clock;
+use super::path::Path;
+use super::region::Region;
+
+/// What a worker notes of the strand that it runs. `H` is what the strand may be the second half of.
+///
+/// A path grows with the clock while its strand runs. So what is kept is when the path *would have begun* if nothing had ever
+/// interrupted it, and nothing has to be done while it runs on.
+#[derive(Debug)]
+pub(crate) struct Running<H> {
+    /// Null while there is none.
+    region: Cell<*const Arc<Region>>,
+    /// The region's, at hand.
+    clock: Cell<Clock>,
+    burden: Cell<i64>,
+    span_began: Cell<i64>,
+    burdened_began: Cell<i64>,
+    /// Forks that are not in the region's account.
+    forks: Cell<u64>,
+    /// What was done before this is in the region's account.
+    since: Cell<i64>,
+    /// Null if it is none.
+    half: Cell<*const H>,
+    /// Whether the region counts it among the tasks that have not ended.
+    is_counted: Cell<bool>,
+}
+
+impl<H> Running<H> {
+    pub(crate) fn nothing() -> Self {
+        Self {
+            region: Cell::new(ptr::null()),
+            clock: Cell::new(Clock::Monotonic),
+            burden: Cell::new(0),
+            span_began: Cell::new(0),
+            burdened_began: Cell::new(0),
+            forks: Cell::new(0),
+            since: Cell::new(0),
+            half: Cell::new(ptr::null()),
+            is_counted: Cell::new(false),
+        }
+    }
+
+    /// That of the strand; null if there is none.
+    #[inline]
+    pub(crate) fn region(&self) -> *const Arc<Region> {
+        self.region.get()
+    }
+
+    /// The second half that the strand is; null if it is none.
+    pub(crate) fn half(&self) -> *const H {
+        self.half.get()
+    }
+
+    /// Whether the region counts it among the tasks that have not ended.
+    pub(crate) fn is_counted(&self) -> &Cell<bool> {
+        &self.is_counted
+    }
+
+    /// What an edge costs in burdened paths of the strand's region.
+    #[inline]
+    pub(crate) fn burden(&self) -> i64 {
+        self.burden.get()
+    }
+
+    /// This moment on the clock of the strand's region.
+    #[inline]
+    pub(crate) fn now(&self) -> i64 {
+        self.clock.get().now()
+    }
+
+    /// A strand runs from now on, at the end of that path.
+    pub(crate) fn begin(&self, region: &Arc<Region>, half: *const H, path: Path) {
+        debug_assert!(self.region.get().is_null(), "a worker runs one strand");
+        let now = region.now();
+        self.region.set(region);
+        self.half.set(half);
+        self.is_counted.set(false);
+        self.clock.set(region.clock());
+        self.burden.set(region.burden());
+        self.since.set(now);
+        self.go_on(path, now);
+    }
+
+    /// The strand runs no more. Adds what was done to the account of that worker, and returns the path.
+    pub(crate) fn end(&self, region: &Arc<Region>, worker: usize) -> Path {
+        debug_assert!(ptr::eq(self.region.get(), region));
+        let now = self.now();
+        self.settle(region, worker, now);
+        self.region.set(ptr::null());
+        self.half.set(ptr::null());
+        self.path(now)
+    }
+
+    /// Adds what was done to the account of that worker.
+    pub(crate) fn settle(&self, region: &Region, worker: usize, now: i64) {
+        region.add(worker, now - self.since.replace(now), self.forks.take());
+    }
+
+    /// The path to this moment.
+    #[inline]
+    pub(crate) fn path(&self, now: i64) -> Path {
+        Path { span: now - self.span_began.get(), burdened: now - self.burdened_began.get() }
+    }
+
+    /// What runs on is on another path from now on.
+    #[inline]
+    pub(crate) fn go_on(&self, path: Path, now: i64) {
+        self.span_began.set(now - path.span);
+        self.burdened_began.set(now - path.burdened);
+    }
+
+    #[inline]
+    pub(crate) fn has_forked(&self) {
+        self.forks.set(self.forks.get() + 1);
+    }
+}

@@ -1,0 +1,317 @@
+//! Metering: of what a task does, or of all that a pool does.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::io::Write;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
+
+use super::{Pool, Shared};
+use crate::job::Job;
+use crate::meter::{Clock, Figures, Meeting, Path, PoolStats, Region, Report, Surroundings};
+use crate::os;
+use crate::strand::{self, Rendezvous};
+use crate::unwind;
+use crate::worker::Worker;
+
+impl Pool {
+    /// [Runs](Self::run) `task`, and reports its work, its critical path, and what the pool's workers did meanwhile.
+    ///
+    /// What belongs to the task are its own strands and those of all that it joins, spawns into scopes, sends to other workers, or
+    /// spawns detached, as far as that has ended when the task has. The report says what is not carried along
+    /// ([`Report::uncarried`]). Counters and times of workers are those of the whole pool. While a task is
+    /// metered each of its forks costs some more, which is in the figures: see the README of `meter`. For who is
+    /// not metered, a fork has the same instructions as if there were no meter, or three more while others look for work; a scope, a task and a wait
+    /// compare a word or two.
+    ///
+    /// Inside of another metered task, the inner one's work and path are a part of the outer one's. What the task calls for in another pool
+    /// is a part of it, too; then the report says that work and times are not of the same workers ([`Report::is_mixed`]).
+    ///
+    /// # Panics
+    /// If the task panics, with its payload.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, Worker};
+    ///
+    /// fn sum(worker: &Worker, numbers: &[u64]) -> u64 {
+    ///     if numbers.len() <= 1000 {
+    ///         return numbers.iter().sum();
+    ///     }
+    ///     let (left, right) = numbers.split_at(numbers.len() / 2);
+    ///     let (a, b) = worker.join(|w| sum(w, left), |w| sum(w, right));
+    ///     a + b
+    /// }
+    ///
+    /// let (pool, numbers) = (Pool::new(2)?, vec![1; 1 << 20]);
+    /// let (total, report) = pool.metered(|worker| sum(worker, &numbers));
+    /// assert_eq!(total, 1 << 20);
+    /// assert_eq!(report.forks, 2047);
+    /// assert!(report.critical_path <= report.work);
+    /// println!("{report}");
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn metered<F, R>(&self, task: F) -> (R, Report)
+    where
+        F: FnOnce(&Worker) -> R + Send,
+        R: Send,
+    {
+        let (shared, clock) = (self.shared(), Clock::best());
+        let before = Surroundings::new(clock, || shared.stats_with_waits());
+        let (result, figures) = self.metered_by(clock, task);
+        let wall = before.elapsed();
+        let report = before.report(wall, &figures, shared.stats_with_waits(), shared.workers());
+        (result, report)
+    }
+
+    /// The same with that clock.
+    pub(crate) fn metered_by<F, R>(&self, clock: Clock, task: F) -> (R, Figures)
+    where
+        F: FnOnce(&Worker) -> R + Send,
+        R: Send,
+    {
+        let (result, figures) = self.run(|worker| worker.in_region(clock, task));
+        (result.unwrap_or_else(|payload| unwind::resume(payload)), figures)
+    }
+
+    /// What the pool has done so far, if it was [asked to meter](crate::PoolBuilder::metered) all that it does.
+    ///
+    /// Of tasks that have not ended ([`Report::under_way`]) it has what they have done before they last spawned or waited;
+    /// of the one that asks, all.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).metered(true).build()?;
+    /// pool.run(|w| w.join(|_| (), |_| ()));
+    /// assert_eq!(pool.report().expect("it is metered").forks, 1);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn report(&self) -> Option<Report> {
+        self.shared_now().report()
+    }
+
+    /// What that would be made of.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn figures(&self) -> Figures {
+        self.shared_now().meter().expect("it is metered").figures()
+    }
+
+    /// Whether the report is to be printed when the pool ends.
+    pub(super) fn prints_report(&self) -> bool {
+        self.shared_now().meter().is_some_and(|meter| meter.is_printed)
+    }
+}
+
+impl Shared {
+    fn report(&self) -> Option<Report> {
+        let meter = self.meter()?;
+        let (wall, figures) = (meter.before.elapsed(), meter.figures());
+        let report = meter.before.report(wall, &figures, self.stats_with_waits(), self.workers());
+        let has_guest = meter.has_guest.load(Ordering::Relaxed);
+        let is_mixed = report.is_mixed || meter.works_for_others.load(Ordering::Relaxed);
+        Some(Report { has_guest, is_mixed, ..report })
+    }
+
+    /// What is to be printed when all that the pool has accepted has ended, if anything is.
+    pub(super) fn last_words(&self) -> Option<Report> {
+        // What a child of the process has of it is the parent's to say.
+        let is_asked = !self.is_lost() && self.meter().is_some_and(|meter| meter.is_printed);
+        let report = is_asked.then(|| self.report()).flatten();
+        report.filter(|report| !report.work.is_zero() || report.is_mixed || report.has_guest)
+    }
+
+    /// For who finds the pool in memory: what regions know it by.
+    pub(crate) fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+
+    /// One of its workers begins a strand of that region.
+    pub(crate) fn works_for(&self, region: &Region) {
+        if let Some(meter) = self.meter().filter(|meter| !meter.region.is_one_with(region)) {
+            meter.works_for_others.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// One of its workers is a thread of the program's own.
+    pub(super) fn has_guest(&self) {
+        if let Some(meter) = self.meter() {
+            meter.has_guest.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Runs what was asked for by one of its own workers, on that: as a strand, if all that the pool does is metered and the worker runs none,
+    /// as a guest does.
+    pub(super) fn run_here<R>(&self, worker: &Worker, task: impl FnOnce(&Worker) -> R) -> R {
+        match self.meter() {
+            Some(meter) if !worker.is_metered() => meter.run(worker, task),
+            _ => task(worker),
+        }
+    }
+}
+
+/// Prints a report to standard error, in one piece.
+pub(super) fn print(report: &Report) {
+    // Who cannot be told need not stop.
+    let _ = std::io::stderr().write_all(report.to_string().as_bytes());
+}
+
+/// What a pool has that is metered as long as it lives.
+pub(super) struct Meter {
+    region: Arc<Region>,
+    before: Surroundings,
+    /// Whether the report is, when the pool ends.
+    is_printed: bool,
+    /// Whether a worker has run strands of another pool's, or of a task that is metered there.
+    works_for_others: AtomicBool,
+    has_guest: AtomicBool,
+}
+
+/// Whether all that a pool does is metered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Metering {
+    Off,
+    On,
+    /// And printed.
+    Printed,
+    /// On a clock for tests.
+    #[cfg(all(test, not(loom)))]
+    Virtual,
+}
+
+thread_local! {
+    /// On a thread that is no worker: the regions of pools that it has waited for, and the path to where it went on after that.
+    static OUTSIDE: RefCell<Vec<(Weak<Region>, Path)>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Meter {
+    /// For a pool with so many seats.
+    pub(super) fn start(metering: Metering, seats: usize) -> Option<Self> {
+        let (is_printed, clock) = match metering {
+            Metering::Off => return None,
+            Metering::On => (false, Clock::best()),
+            Metering::Printed => (true, Clock::best()),
+            #[cfg(all(test, not(loom)))]
+            Metering::Virtual => (false, Clock::Virtual),
+        };
+        let before = Surroundings::new(clock, PoolStats::none);
+        Some(Self {
+            region: Arc::new(Region::new(clock, seats)),
+            before,
+            is_printed,
+            works_for_others: AtomicBool::new(false),
+            has_guest: AtomicBool::new(false),
+        })
+    }
+
+    /// What has been done so far; by the calling thread, all.
+    fn figures(&self) -> Figures {
+        Worker::with_current(|current| {
+            current.into_iter().for_each(|worker| worker.settles_in(&self.region));
+        });
+        self.region.figures()
+    }
+
+    /// Runs `task` on a worker of this pool that runs no strand.
+    #[cold]
+    #[inline(never)]
+    fn run<R>(&self, worker: &Worker, task: impl FnOnce(&Worker) -> R) -> R {
+        let from = self.outside(Some(worker));
+        let (region, seat) = (&self.region, worker.seat_index());
+        region.runs_in(worker.shared().address());
+        region.hands_over(seat);
+        let (result, path) = worker.as_strand(region, from, || task(worker));
+        region.has_ended(seat);
+        self.goes_on_after(path, Some(worker));
+        result.unwrap_or_else(|payload| unwind::resume(payload))
+    }
+
+    /// Where the caller has come to, which is that worker or none, and runs no strand: a thread of the program's own goes on after what it has
+    /// waited for. What a worker's tasks have waited for that are not metered is not known.
+    fn outside(&self, caller: Option<&Worker>) -> Path {
+        if caller.is_some_and(|worker| !worker.is_guest()) {
+            self.region.has_uncarried();
+            return Path::default();
+        }
+        let here = OUTSIDE.try_with(|regions| {
+            let regions = regions.borrow();
+            let its = regions.iter().find(|(region, _)| self.is_region(region));
+            its.map(|&(_, path)| path)
+        });
+        here.ok().flatten().unwrap_or_default()
+    }
+
+    /// The calling thread goes on at the end of that path.
+    fn goes_on_after(&self, path: Path, caller: Option<&Worker>) {
+        if caller.is_some_and(|worker| !worker.is_guest()) {
+            return;
+        }
+        // A thread that ends goes on nowhere.
+        let _ = OUTSIDE.try_with(|regions| {
+            let mut regions = regions.borrow_mut();
+            if let Some((_, its)) = regions.iter_mut().find(|(region, _)| self.is_region(region)) {
+                *its = its.meet(path);
+                return;
+            }
+            // Those of pools that are gone; and there cannot be another one where one lies that is still pointed to.
+            regions.retain(|(region, _)| region.strong_count() > 0);
+            regions.push((Arc::downgrade(&self.region), path));
+        });
+    }
+
+    fn is_region(&self, region: &Weak<Region>) -> bool {
+        ptr::eq(region.as_ptr(), Arc::as_ptr(&self.region))
+    }
+
+    /// A place where the paths of tasks meet for which the caller is going to wait.
+    pub(super) fn rendezvous(&self, caller: Option<&Worker>) -> Box<Rendezvous> {
+        Rendezvous::new(&self.region, self.outside(caller))
+    }
+
+    /// The word to send instead of that of `job`, which comes from outside: so that it runs as a strand, after what the calling thread
+    /// has waited for.
+    ///
+    /// # Safety
+    /// As for [`Worker::carried`].
+    pub(super) unsafe fn carried(
+        &self,
+        caller: Option<&Worker>,
+        job: NonNull<Job>,
+    ) -> NonNull<Job> {
+        let path = self.outside(caller).along(self.region.burden());
+        // Nobody has pushed it, so nobody's seat will be asked for.
+        // SAFETY: as the caller promises.
+        unsafe { strand::carried_from(&self.region, path, job, 0) }
+    }
+
+    /// The caller has waited for those that have arrived.
+    pub(super) fn comes_after(&self, caller: Option<&Worker>, meeting: &Meeting) {
+        if let Some(latest) = meeting.latest() {
+            self.goes_on_after(latest, caller);
+        }
+    }
+}
+
+impl fmt::Debug for Meter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Meter").field(&self.region).finish()
+    }
+}
+
+/// Prints the global pool's report when the process ends. Without a way to learn of that, it does not; nor in a child of the process, where
+/// what it would say is the parent's.
+pub(super) fn report_global_at_exit() {
+    static GENERATION: AtomicU32 = AtomicU32::new(0);
+    extern "C" fn report() {
+        // Relaxed: written before this was registered.
+        if GENERATION.load(Ordering::Relaxed) == os::generation() {
+            // Nothing may unwind out of here.
+            let _ = unwind::halt(|| {
+                Pool::global().shared_now().last_words().iter().for_each(print);
+            });
+        }
+    }
+    GENERATION.store(os::generation(), Ordering::Relaxed);
+    let _ = os::at_exit(report);
+}

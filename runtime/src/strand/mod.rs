@@ -1,0 +1,193 @@
+//! Strands: what a worker runs between two forks, joins or waits, as the meter sees it.
+//!
+//! While a worker runs a strand, its pushes are diverted: each comes to where the rare cases are told apart, and there it
+//! is seen that the job has to carry the path with it. A worker that runs no strand knows nothing of this. See the README of
+//! `meter/`.
+
+mod carried;
+mod half;
+mod rendezvous;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+pub(crate) use carried::carried_from;
+pub(crate) use half::{Half, Halves};
+pub(crate) use rendezvous::{Rendezvous, carried_to};
+
+use std::ptr;
+use std::sync::Arc;
+
+use crate::meter::{Clock, Figures, Meeting, Path, Region};
+use crate::unwind::{self, Payload};
+use crate::worker::Worker;
+
+/// A strand that was put aside: it waits, or its worker is about something else. Neither its path nor its work grow meanwhile.
+#[derive(Debug)]
+#[must_use = "who puts a strand aside takes it up again"]
+pub(crate) struct Aside<'w> {
+    region: &'w Arc<Region>,
+    half: *const Half<'w>,
+    path: Path,
+    is_counted: bool,
+}
+
+impl Worker {
+    /// Whether it runs a strand.
+    #[inline]
+    pub(crate) fn is_metered(&self) -> bool {
+        !self.running().region().is_null()
+    }
+
+    /// The region of the strand that it runs.
+    #[inline]
+    pub(crate) fn region(&self) -> Option<&Arc<Region>> {
+        // SAFETY: null, or borrowed by a frame below the caller's, or, of a second half, by that of its join, who sets it to null before
+        // it ends; and what is put aside is not here. (Whoever keeps the reference longer than the strand runs does so in a frame above that one.)
+        unsafe { self.running().region().as_ref() }
+    }
+
+    /// The path to this moment of the strand that it runs.
+    pub(crate) fn path(&self) -> Option<Path> {
+        self.is_metered().then(|| self.running().path(self.running().now()))
+    }
+
+    /// Runs `what` as a strand, at the end of a path; returns the path to its own end, too. Whatever this worker runs waits meanwhile.
+    pub(crate) fn as_strand<R>(
+        &self,
+        region: &Arc<Region>,
+        from: Path,
+        what: impl FnOnce() -> R,
+    ) -> (Result<R, Payload>, Path) {
+        self.while_aside(|| {
+            self.begins_strand(region, ptr::null(), from);
+            let result = unwind::halt(what);
+            (result, self.ends_strand(region))
+        })
+    }
+
+    fn begins_strand(&self, region: &Arc<Region>, half: *const Half<'_>, from: Path) {
+        self.running().begin(region, half.cast(), from);
+        self.divert();
+    }
+
+    /// A strand ends, or waits: however long the rest takes, the longest path is no shorter than what it has come to.
+    fn ends_strand(&self, region: &Arc<Region>) -> Path {
+        self.divert_no_more();
+        let path = self.running().end(region, self.seat_index());
+        region.ends(path);
+        path
+    }
+
+    /// Puts the strand aside that it runs, if it does.
+    #[inline]
+    pub(crate) fn put_aside(&self) -> Option<Aside<'_>> {
+        self.region().map(|region| self.put_aside_of(region))
+    }
+
+    #[cold]
+    fn put_aside_of<'w>(&self, region: &'w Arc<Region>) -> Aside<'w> {
+        // What that makes ready comes after the strand.
+        self.payer().pay();
+        let (half, is_counted) = (self.running().half().cast(), self.running().is_counted().get());
+        Aside { region, half, path: self.ends_strand(region), is_counted }
+    }
+
+    /// Goes on with it.
+    #[cold]
+    pub(crate) fn take_up(&self, Aside { region, half, path, is_counted }: Aside<'_>) {
+        self.begins_strand(region, half, path);
+        self.running().is_counted().set(is_counted);
+    }
+
+    /// Runs `what`, which may run anything and does not unwind, while the strand waits. Its path does not grow meanwhile.
+    #[inline]
+    pub(crate) fn while_aside<R>(&self, what: impl FnOnce() -> R) -> R {
+        let aside = self.put_aside();
+        let result = what();
+        if let Some(aside) = aside {
+            self.take_up(aside);
+        }
+        result
+    }
+
+    /// What the strand that this worker runs has done is in the account of its region from now on, and so is the path that it has come to,
+    /// which is returned.
+    fn settles(&self, region: &Arc<Region>) -> Path {
+        let now = self.running().now();
+        self.running().settle(region, self.seat_index(), now);
+        let path = self.running().path(now);
+        region.ends(path);
+        path
+    }
+
+    /// The same, if it is one of that region, or of one inside of it.
+    pub(crate) fn settles_in(&self, region: &Region) {
+        if let Some(its) = self.region().filter(|its| its.is_one_with(region)) {
+            self.settles(its);
+        }
+    }
+
+    /// A task has come to its end, if it is the strand that this worker runs. To be said before anybody may learn of it. Returns the path.
+    fn task_ends(&self, region: &Arc<Region>) -> Path {
+        let path = self.settles(region);
+        self.is_over(region);
+        path
+    }
+
+    /// The region counts it no more.
+    fn is_over(&self, region: &Region) {
+        if self.running().is_counted().replace(false) {
+            region.has_ended(self.seat_index());
+        }
+    }
+
+    /// A detached task has come to its end. To be said before anybody may learn of it.
+    pub(crate) fn arrives(&self) {
+        if let Some(region) = self.region() {
+            self.task_ends(region);
+        }
+    }
+
+    /// A task ends for which others wait at that meeting. To be said before they may learn of it.
+    pub(crate) fn arrives_at(&self, meeting: &Meeting) {
+        if let Some(region) = self.region() {
+            meeting.arrive(self.task_ends(region).along(region.burden()));
+        }
+    }
+
+    /// The strand has waited for those that have arrived there.
+    pub(crate) fn comes_after(&self, meeting: &Meeting) {
+        if let Some(latest) = meeting.latest().filter(|_| self.is_metered()) {
+            let now = self.running().now();
+            self.running().go_on(self.running().path(now).meet(latest), now);
+        }
+    }
+
+    /// The strand waits for something, or was waited for, in a way that carries no path.
+    pub(crate) fn has_uncarried(&self) {
+        if let Some(region) = self.region() {
+            region.has_uncarried();
+        }
+    }
+
+    /// Meters `task` as a region of its own, timed by `clock`; or, inside of another one, by that one's clock and from its path on:
+    /// then the other goes on where this task has come to.
+    pub(crate) fn in_region<R>(
+        &self,
+        clock: Clock,
+        task: impl FnOnce(&Worker) -> R,
+    ) -> (Result<R, Payload>, Figures) {
+        let seats = self.shared().seats();
+        let region = Arc::new(match self.region().zip(self.path()) {
+            None => Region::new(clock, seats),
+            Some((outer, from)) => Region::within(outer, from, seats),
+        });
+        region.runs_in(self.shared().address());
+        let (result, path) = self.as_strand(&region, region.from(), || task(self));
+        if self.is_metered() {
+            // Not at the region's end: what it has spawned may go on longer, and was not waited for.
+            self.running().go_on(path, self.running().now());
+        }
+        (result, region.figures())
+    }
+}

@@ -1,0 +1,76 @@
+//! Tasks that go to places.
+
+use super::limits::at_rest;
+use super::*;
+use crate::Unplaced;
+use crate::places::Places;
+
+/// Two places, the first of which has all workers but one.
+fn divided(workers: usize) -> PoolBuilder {
+    let last = workers - 1;
+    let sets = [(0..last).collect(), last.to_string().parse().unwrap()];
+    let places = Places::given(&(0..workers).collect(), sets).unwrap();
+    Pool::builder().workers(workers).places(places)
+}
+
+#[test]
+fn random_programs_whose_tasks_go_round_the_places() {
+    for workers in [2, 3, 5] {
+        let build = || divided(workers).unplaced(Unplaced::RoundRobin);
+        check(53 * workers as u64, 6, ANY, build);
+        check_metered_pools(59 * workers as u64, 6, Kinds { detached: true, ..ANY }, build);
+    }
+}
+
+/// Whichever of the places is that of the worker.
+#[test]
+fn who_names_a_place_sends_the_path_there() {
+    let pool = divided(2).build().unwrap();
+    let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+        spend(1);
+        (0..2).for_each(|place| {
+            worker.join_near(place, |_| spend(10), |_| spend(20));
+        });
+        worker.scope(|worker, scope| {
+            (0..2).for_each(|place| scope.spawn_near(worker, place, |_, _| spend(100)));
+            spend(5);
+        });
+        spend(2);
+    });
+    assert_eq!((figures.work, figures.path.span), (1 + 2 * 30 + 205 + 2, 1 + 2 * 20 + 100 + 2));
+    assert_eq!((figures.forks, figures.uncarried, figures.under_way), (1, 0, 0));
+}
+
+/// From outside, from a worker of the pool, and from one of another pool.
+#[test]
+fn detached_tasks_for_places_are_metered() {
+    let (pool, plain) = (divided(2).metered_virtually().build().unwrap(), Pool::new(1).unwrap());
+    let pool = Arc::new(pool);
+    for place in 0..2 {
+        pool.spawn_near(place, |worker| {
+            spend(10);
+            (0..2).for_each(|place| worker.spawn_near(place, |_| spend(20)));
+            spend(5);
+        });
+    }
+    let figures = at_rest(&pool);
+    assert_eq!((figures.work, figures.path.span, figures.uncarried), (110, 30, 0));
+    plain.run(|_| (0..2).for_each(|place| pool.spawn_near(place, |_| spend(7))));
+    let figures = at_rest(&pool);
+    assert_eq!((figures.work, figures.path.span, figures.uncarried), (124, 30, 2));
+}
+
+/// A thread that is no worker: of what comes before its tasks no more is known than the scope's beginning.
+#[test]
+fn a_plain_thread_spawns_into_a_metered_scope_that_goes_round() {
+    let pool = divided(2).unplaced(Unplaced::RoundRobin).build().unwrap();
+    let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+        spend(5);
+        worker.scope(|_, scope| {
+            let spawn = || (0..2).for_each(|_| scope.spawn(|_| spend(100)));
+            thread::scope(|threads| drop(threads.spawn(spawn)));
+        });
+        spend(2);
+    });
+    assert_eq!((figures.work, figures.path.span, figures.uncarried), (207, 107, 2));
+}

@@ -1,0 +1,217 @@
+//! Metering as programs use it: what a report says of programs whose shape is known.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use locksley::{Pool, Worker, loops};
+
+/// Keeps a processor busy.
+fn busy(time: Duration) {
+    let begin = Instant::now();
+    while begin.elapsed() < time {}
+}
+
+const BIT: Duration = Duration::from_millis(2);
+
+/// A full tree whose leaves each take a bit.
+fn tree(worker: &Worker, depth: u32) {
+    if depth == 0 {
+        return busy(BIT);
+    }
+    worker.join(|w| tree(w, depth - 1), |w| tree(w, depth - 1));
+}
+
+#[test]
+fn a_tree_has_the_work_of_its_leaves_and_the_path_of_one() {
+    for workers in [1, 2, 4] {
+        let pool = Pool::new(workers).unwrap();
+        let ((), report) = pool.metered(|worker| tree(worker, 4));
+        assert_eq!((report.forks, report.workers, report.uncarried), (15, workers, 0));
+        // Time that others have the processor is in it, so there is no upper bound to be sure of.
+        assert!(report.work >= 16 * BIT, "{report}");
+        assert!(report.critical_path >= BIT && report.critical_path <= report.work, "{report}");
+        assert!(report.burdened_critical_path >= report.critical_path, "{report}");
+        assert!(report.wall >= report.critical_path, "{report}");
+        assert_eq!(report.stats.workers.iter().filter(|w| w.off_processor.is_some()).count(), {
+            let tells = cfg!(all(target_os = "linux", not(locksley_portable)));
+            if tells { workers } else { 0 }
+        });
+        assert_eq!(report.stats.workers.len(), workers);
+    }
+}
+
+/// Others that have the processor may make any one leaf as long as all of them, but not each time.
+#[test]
+fn a_tree_is_seen_to_be_parallel() {
+    let pool = Pool::new(2).unwrap();
+    let most = (0..40)
+        .map(|_| pool.metered(|worker| tree(worker, 4)).1.parallelism())
+        .find(|&parallelism| parallelism > 8.0);
+    assert!(most.is_some_and(|most| most <= 16.1), "{most:?}");
+}
+
+/// With one worker there is no time but that of strands.
+#[test]
+fn the_work_of_one_worker_is_the_time_that_it_took() {
+    let pool = Pool::new(1).unwrap();
+    let ((), report) = pool.metered(|worker| tree(worker, 4));
+    assert!(report.work <= report.wall, "{report}");
+    assert!(report.stats.total().working >= report.work, "{report}");
+}
+
+#[test]
+fn where_the_time_of_a_pool_that_idles_goes() {
+    let pool = Pool::new(3).unwrap();
+    // The two others have gone to sleep, and are not woken.
+    sleep(Duration::from_millis(100));
+    let ((), report) = pool.metered(|_| sleep(Duration::from_millis(100)));
+    let total = report.stats.total();
+    assert!(total.working >= Duration::from_millis(100), "{report}");
+    assert!(total.sleeping + total.hunting >= Duration::from_millis(190), "{report}");
+    let sum = total.working + total.hunting + total.sleeping;
+    assert!(sum >= report.wall * 3 - Duration::from_millis(5), "{report}");
+    assert!(sum <= report.wall * 3 + Duration::from_millis(50), "{report}");
+    assert!(report.parallelism() <= 1.1, "{report}");
+}
+
+#[test]
+fn loops_and_scopes_are_metered() {
+    let pool = Pool::new(2).unwrap();
+    let ((), report) = pool.metered(|worker| {
+        worker.for_each(0..32_u32, |_| busy(BIT));
+        worker.scope(|worker, scope| {
+            (0..8).for_each(|_| scope.spawn_on(worker, |_, _| busy(BIT)));
+        });
+        loops::for_each(0..4_u32, |_| busy(BIT));
+    });
+    assert!(report.work >= 44 * BIT, "{report}");
+    assert!(report.critical_path >= 3 * BIT, "{report}");
+    assert!(report.parallelism() > 1.5, "{report}");
+}
+
+#[test]
+fn metering_ends_with_the_region() {
+    let pool = Pool::new(2).unwrap();
+    pool.run(|worker| {
+        tree(worker, 1);
+        let ((), report) = pool.metered(|worker| tree(worker, 2));
+        assert_eq!(report.forks, 3);
+        tree(worker, 1);
+    });
+    assert!(pool.report().is_none());
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        pool.metered(|worker| {
+            worker.join(|_| (), |_| ());
+            panic!("in a region");
+        })
+    }));
+    assert!(result.is_err());
+    let ((), report) = pool.metered(|worker| tree(worker, 1));
+    assert_eq!(report.forks, 1);
+}
+
+#[test]
+fn a_metered_pool_adds_up_what_one_thread_asks_of_it() {
+    let pool = Pool::builder().workers(2).metered(true).build().unwrap();
+    for _ in 0..3 {
+        pool.run(|worker| tree(worker, 2));
+    }
+    let report = pool.report().unwrap();
+    assert_eq!(report.forks, 9);
+    assert!(report.work >= 12 * BIT, "{report}");
+    // One after the other, as the thread has waited for each.
+    assert!(report.critical_path >= 3 * BIT, "{report}");
+    let is_done = AtomicBool::new(false);
+    pool.in_place_scope(|scope| {
+        scope.spawn(|_| {
+            busy(BIT);
+            is_done.store(true, Ordering::Release);
+        });
+    });
+    assert!(is_done.into_inner());
+    assert!(pool.report().unwrap().work >= report.work + BIT);
+}
+
+#[test]
+fn what_is_not_followed_is_told() {
+    let pool = Pool::new(2).unwrap();
+    let (sum, report) = pool.metered(|worker| {
+        let task = worker.spawn_future(async { 42 });
+        locksley::block_on(task).unwrap()
+    });
+    assert_eq!(sum, 42);
+    assert!(report.uncarried > 0);
+    assert!(report.to_string().contains("at least"), "{report}");
+    assert!(report.advice().iter().any(|said| said.contains("does not follow")), "{report}");
+}
+
+/// Whether there comes a time in which nobody works; there is nothing to be done.
+fn quiet(pool: &Pool) -> bool {
+    let patience = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < patience {
+        let before = pool.stats();
+        sleep(Duration::from_millis(20));
+        if pool.stats().since(&before).total().working.is_zero() {
+            return true;
+        }
+    }
+    false
+}
+
+#[test]
+fn a_stand_in_that_nobody_wants_does_not_work() {
+    let pool = Pool::builder().workers(1).stand_ins(1).build().unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    pool.run(move |worker| {
+        worker.spawn(move |_| sender.send("by the stand-in").unwrap());
+        worker.blocking(|| receiver.recv()).unwrap()
+    });
+    assert_eq!(pool.stats().workers.len(), 2, "there has been one");
+    assert!(quiet(&pool), "{:?}", pool.stats());
+}
+
+/// Its thread is about something else.
+#[test]
+fn a_guest_that_waits_for_nothing_does_not_work() {
+    std::thread::spawn(|| {
+        let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();
+        assert!(quiet(&pool), "{:?}", pool.stats());
+        // Nor after a call that blocks.
+        locksley::blocking(|| ());
+        assert!(quiet(&pool), "{:?}", pool.stats());
+        pool.run(|worker| tree(worker, 4));
+        assert!(quiet(&pool), "{:?}", pool.stats());
+    })
+    .join()
+    .unwrap();
+}
+
+/// Process networks on stacks, which leave their stacks in the middle of what they do.
+#[test]
+fn networks_on_stacks_are_metered() {
+    use locksley::kahn::Network;
+    for workers in [1, 3] {
+        let pool = Pool::new(workers).unwrap();
+        let (sum, report) = pool.metered(|_| {
+            let mut network = Network::new();
+            let (numbers, input) = network.channel::<u64>("numbers", 2);
+            network.process_on_stack("counts", numbers, |mut numbers| {
+                (0..100).try_for_each(|n| numbers.send_blocking(n))
+            });
+            let sum = network.process_on_stack("adds", input, |mut input| {
+                let mut sum = 0;
+                while let Ok(Some(n)) = input.recv_blocking() {
+                    sum += n;
+                }
+                busy(BIT);
+                sum
+            });
+            network.run(&pool).unwrap();
+            sum.take()
+        });
+        assert_eq!(sum, Some(4950));
+        assert!(report.uncarried > 0 && report.work >= BIT, "{report}");
+    }
+}
