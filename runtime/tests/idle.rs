@@ -1,8 +1,12 @@
 //! A pool with nothing to do uses no processor time.
 
-use std::time::{Duration, Instant};
+mod common;
 
+use std::time::Duration;
+
+use common::fall_silent;
 use locksley::Pool;
+use locksley::meter::WorkerStats;
 
 #[test]
 fn an_idle_pool_sleeps() {
@@ -15,17 +19,11 @@ fn an_idle_pool_sleeps() {
 fn falls_silent(workers: usize) {
     let pool = Pool::new(workers).unwrap();
     pool.run(|w| w.join(|_| (), |_| ()));
-    // Hunters give up after a while; on a busy machine that while is long.
-    let patience = Instant::now() + Duration::from_secs(30);
-    let mut before = pool.stats().total();
-    loop {
-        std::thread::sleep(Duration::from_millis(300));
-        let now = pool.stats().total();
-        if now == before {
-            break; // not one attempt, yield or sleep, and no processor time, in 300 ms
-        }
-        assert!(Instant::now() < patience, "still awake: {before:?} {now:?}");
-        before = now;
-    }
-    assert_eq!(before.sleeps, before.wakeups + workers as u64, "all of them sleep");
+    let silent = fall_silent(Duration::from_secs(30), || pool.stats().workers);
+    let count = |count: fn(&WorkerStats) -> u64| silent.iter().map(count).sum::<u64>();
+    assert_eq!(
+        count(|worker| worker.sleeps),
+        count(|worker| worker.wakeups) + workers as u64,
+        "all of them sleep"
+    );
 }

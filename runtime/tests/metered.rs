@@ -189,6 +189,7 @@ fn a_guest_that_waits_for_nothing_does_not_work() {
 }
 
 /// Process networks on stacks, which leave their stacks in the middle of what they do.
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
 #[test]
 fn networks_on_stacks_are_metered() {
     use locksley::kahn::Network;

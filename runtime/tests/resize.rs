@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{AlwaysAsleep, Restless, Sleepy, in_time};
+use common::{AlwaysAsleep, Restless, Sleepy, fall_silent, in_time};
 use locksley::hunt::{Abp, Balanced, Bws};
 use locksley::{BuildError, Pool, PoolBuilder, Worker};
 
@@ -260,17 +260,7 @@ fn an_idle_pool_that_was_made_smaller_sleeps() {
         let pool = governed(Pool::builder().workers(4)).build().unwrap();
         pool.resize(2).unwrap();
         pool.run(|w| fib(w, 12));
-        let patience = Instant::now() + SOON;
-        let mut before = pool.stats().total();
-        loop {
-            thread::sleep(Duration::from_millis(200));
-            let now = pool.stats().total();
-            if now == before {
-                break;
-            }
-            assert!(Instant::now() < patience, "still awake: {before:?} {now:?}");
-            before = now;
-        }
+        fall_silent(SOON, || pool.stats().workers);
         assert_eq!(pool.run(|w| fib(w, 12)), 144);
     }
 }
@@ -291,18 +281,7 @@ fn an_idle_pool_sleeps_whatever_a_guest_does() {
                 pool.resize(size).unwrap();
                 assert_eq!(pool.size(), size);
                 pool.run(|w| fib(w, 12));
-                let others = || pool.stats().workers[1..].to_vec();
-                let patience = Instant::now() + SOON / 2;
-                let mut before = others();
-                loop {
-                    thread::sleep(Duration::from_millis(200));
-                    let now = others();
-                    if now == before {
-                        break;
-                    }
-                    assert!(Instant::now() < patience, "still awake: {before:?} {now:?}");
-                    before = now;
-                }
+                fall_silent(SOON / 2, || pool.stats().workers[1..].to_vec());
                 assert_eq!(pool.run(|w| fib(w, 12)), 144);
             });
         }

@@ -10,10 +10,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
-use std::time::Duration;
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 use locksley::hunt::{Abp, Balanced, Bws, Governor, Hunter, Limit, Move, Prospect};
+use locksley::meter::WorkerStats;
 use locksley::{Pool, PoolBuilder};
 
 /// Sleeps whenever it may: the most sleeping and waking that a program can cause.
@@ -155,5 +156,32 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
             Poll::Ready(output) => return output,
             Poll::Pending => std::thread::park(),
         }
+    }
+}
+
+/// Waits until nothing that workers count has changed for 200 ms, but for how long they have slept.
+///
+/// # Panics
+///
+/// After `patience`: hunters give up after a while, which is long on a busy machine.
+pub(crate) fn fall_silent(
+    patience: Duration,
+    stats: impl Fn() -> Vec<WorkerStats>,
+) -> Vec<WorkerStats> {
+    let counted = || -> Vec<WorkerStats> {
+        let mut counted = stats();
+        counted.iter_mut().for_each(|worker| worker.sleeping = Duration::ZERO);
+        counted
+    };
+    let until = Instant::now() + patience;
+    let mut before = counted();
+    loop {
+        thread::sleep(Duration::from_millis(200));
+        let now = counted();
+        if now == before {
+            return now;
+        }
+        assert!(Instant::now() < until, "still awake: {before:?} {now:?}");
+        before = now;
     }
 }
