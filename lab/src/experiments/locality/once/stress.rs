@@ -4,6 +4,10 @@
 //! paper one task goes through its array a hundred times, in places of four processors, whose tasks contend for their cache at the same
 //! time. A cache that one worker has to itself is contended only by what that worker does one after the other; so a task
 //! goes through its array once here.
+//!
+//! Elements have 16 bits, and 32 of them are added and multiplied at a time: of this width every x86-64 and AArch64 has the
+//! product in its vector instructions, and the memory is what is waited for. With one chain of products of 32 bits, it
+//! was the multiplier: 8 GB/s on a processor whose next cache gives 18, and best and worst were 3% apart.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,12 +19,15 @@ use crate::random::{Random, mix};
 /// How often each array is gone through, for each worker of a place.
 const TIMES: usize = 100;
 
+/// How many elements are added and multiplied at a time.
+const LANES: usize = 32;
+
 /// Of arrays of `size` bytes each.
 pub(super) fn measure(worker: &Worker, case: &Case<'_>, size: u64) -> Result<Timed, String> {
     let mut random = Random::new(case.seed);
-    let length = usize::try_from(size / 4).map_err(|_| "no array is so large")?;
-    let mut array = || -> Vec<u32> { (0..length).map(|_| random.next_u64() as u32).collect() };
-    let arrays: Vec<Vec<u32>> = (0..case.places).map(|_| array()).collect();
+    let length = usize::try_from(size / 2).map_err(|_| "no array is so large")?;
+    let mut array = || -> Vec<u16> { (0..length).map(|_| random.next_u64() as u16).collect() };
+    let arrays: Vec<Vec<u16>> = (0..case.places).map(|_| array()).collect();
     let each = TIMES * (worker.workers() / case.places).max(1);
     let once = arrays.iter().map(|array| go_through(array)).fold(0, u64::wrapping_add);
     go_through_all(worker, case, &arrays, 1);
@@ -35,11 +42,11 @@ pub(super) fn measure(worker: &Worker, case: &Case<'_>, size: u64) -> Result<Tim
 fn go_through_all(
     worker: &Worker,
     case: &Case<'_>,
-    arrays: &[Vec<u32>],
+    arrays: &[Vec<u16>],
     times: usize,
 ) -> (u64, u64) {
     let total = AtomicU64::new(0);
-    let add = |array: &Vec<u32>| _ = total.fetch_add(go_through(array), Ordering::Relaxed);
+    let add = |array: &Vec<u16>| _ = total.fetch_add(go_through(array), Ordering::Relaxed);
     let add = &add;
     let mut order: Vec<(usize, usize)> =
         (0..times).flat_map(|turn| (0..arrays.len()).map(move |own| (own, turn))).collect();
@@ -63,14 +70,20 @@ fn shuffle<T>(items: &mut [T], seed: u64) {
     }
 }
 
-/// The paper's arithmetic over every element: a sum and a product.
+/// The paper's arithmetic over every element: sums and products, as many at a time as the processor can do.
 #[inline(never)]
-fn go_through(array: &[u32]) -> u64 {
-    let (mut sum, mut product) = (0_u32, 1_u32);
-    for &element in array {
-        sum = sum.wrapping_add(element);
-        product = product.wrapping_mul(element | 1);
+fn go_through(array: &[u16]) -> u64 {
+    let (mut sums, mut products) = ([0_u16; LANES], [1_u16; LANES]);
+    let mut chunks = array.chunks_exact(LANES);
+    for chunk in &mut chunks {
+        for lane in 0..LANES {
+            sums[lane] = sums[lane].wrapping_add(chunk[lane]);
+            products[lane] = products[lane].wrapping_mul(chunk[lane] | 1);
+        }
     }
+    let rest = chunks.remainder().iter();
+    let sum = sums.iter().chain(rest.clone()).fold(0_u16, |all, &one| all.wrapping_add(one));
+    let product = products.iter().chain(rest).fold(1_u16, |all, &one| all.wrapping_mul(one | 1));
     u64::from(sum) << 32 | u64::from(product)
 }
 
