@@ -207,7 +207,7 @@ mod linux {
         assert_eq!(schedule(), before, "the builder's own");
         assert_eq!(child, before, "what a task starts takes turns as everybody");
         assert_eq!((inside.0, inside.1), (before.0, before.1), "policy and nice value");
-        if works("short turns") {
+        if works("short turns") && before.1 == 0 {
             assert_eq!(inside.2, 100_000, "a worker's turn is what the governor wants");
         }
     }
