@@ -89,6 +89,8 @@ fn a_dropped_pool_cancels_nothing_while_a_process_blocks() {
         let (open, go_on) = channel();
         let mut network = Network::new();
         let ended = network.process_on_stack("blocks", (), move |()| {
+            // All futures of the network have been polled by then, and wait.
+            block_on(locksley::task::spawn(async {})).unwrap();
             Worker::with_current(|w| {
                 w.unwrap().blocking(|| {
                     say.send(()).unwrap();
@@ -175,7 +177,7 @@ fn who_blocks_inside_of_a_call_that_blocks_has_looked_after_its_sender() {
 
 /// All workers but the guest are about something else: it finds nothing that it could do, and keeps nothing going round.
 #[test]
-fn a_guest_comes_across_a_process_twice_at_most() {
+fn a_guest_comes_across_a_process_once() {
     const PROCESSES: usize = 6;
     for workers in [2, 3] {
         in_time(move || {
@@ -203,7 +205,7 @@ fn a_guest_comes_across_a_process_twice_at_most() {
                 // Again, since not to find one means little.
                 (0..1000).filter(|_| guest.run_one()).count()
             });
-            assert!(ran <= 1 + 2 * PROCESSES, "{ran}");
+            assert!(ran <= 1 + PROCESSES, "{ran}");
             assert!(ended.iter().all(|ended| ended.get().is_none()), "nobody had time");
             drop(held);
             block_on(running).unwrap();

@@ -2,10 +2,14 @@
 
 #![cfg(not(loom))]
 
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+mod apart;
 #[path = "../common/mod.rs"]
 mod common;
 mod deadlocks;
 mod ends;
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+mod foreign;
 mod results;
 mod waits;
 
