@@ -197,7 +197,7 @@ mod models {
         builder.check(move || {
             let shared = Arc::new((Tally::new(), AtomicUsize::new(0)));
             assert!(shared.0.begin_task());
-            let process = |shared: Arc<(Tally, AtomicUsize)>| {
+            let process = move |shared: Arc<(Tally, AtomicUsize)>| {
                 let (tally, closing) = &*shared;
                 for _ in 0..waits {
                     if tally.begin_foreign() {
