@@ -2,13 +2,20 @@
 
 use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
 
 use locksley::kahn::{Network, NetworkError, Running};
+use locksley::sync::Semaphore;
 use locksley::{Pool, Worker, block_on};
 
 use crate::common::{Sleepy, in_time};
+use crate::stacks::pipeline;
+
+fn index() -> usize {
+    Worker::with_current(|worker| worker.expect("tasks run on workers").index())
+}
 
 /// A pool of so many workers, of whom the calling thread is one.
 fn pool(workers: usize) -> Pool {
@@ -162,5 +169,166 @@ fn a_pool_is_dropped_while_a_process_waits_to_begin() {
         drop(pool);
         assert!(matches!(running.join(), Err(NetworkError::Cancelled)));
         assert!(!has_run.load(Ordering::Relaxed));
+    });
+}
+
+#[test]
+fn a_worker_that_is_a_guest_hands_processes_on() {
+    let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();
+    for _ in 0..20 {
+        assert_eq!(pipeline(&pool, 1, 1, 1).unwrap(), (1..=300).sum());
+    }
+    drop(pool);
+}
+
+/// The guest begins nothing itself, and one of the two other workers is stuck: the processes are open to the third.
+#[test]
+fn what_a_guest_hands_on_does_not_wait_for_a_worker_that_is_stuck() {
+    for stuck in [1, 2] {
+        in_time(move || {
+            let pool = Pool::builder().workers(3).with_current_thread().build().unwrap();
+            let (say, said) = std::sync::mpsc::channel();
+            let [first, second] = [1, 2].map(|index| {
+                let (open, opened) = std::sync::mpsc::channel::<()>();
+                let say = say.clone();
+                pool.spawn_at(index, move |_| {
+                    say.send(()).unwrap();
+                    let _ = opened.recv();
+                });
+                open
+            });
+            (0..2).for_each(|_| said.recv().unwrap());
+            let mut network = Network::new();
+            let ended: Vec<_> =
+                (0..6).map(|n| network.process_on_stack(format!("{n}"), (), move |()| n)).collect();
+            let running = network.start(&pool).unwrap();
+            Worker::with_current(|guest| {
+                let guest = guest.expect("the thread has joined the pool");
+                assert_eq!(guest.index(), 0);
+                // The task that begins them, each of them, and some that have come back.
+                for _ in 0..20 {
+                    guest.run_one();
+                }
+            });
+            assert!(ended.iter().all(|ended| ended.get().is_none()), "nobody had time");
+            let (free, held) = if stuck == 1 { (second, first) } else { (first, second) };
+            drop(free);
+            block_on(running).unwrap();
+            let numbers: Vec<_> = ended.into_iter().map(|ended| ended.take().unwrap()).collect();
+            assert_eq!(numbers, Vec::from_iter(0..6));
+            drop(held);
+        });
+    }
+}
+
+/// All workers but the guest are about something else: it finds nothing that it could do, and keeps nothing going round.
+#[test]
+fn a_guest_comes_across_a_process_once() {
+    const PROCESSES: usize = 6;
+    for workers in [2, 3] {
+        in_time(move || {
+            let pool = Pool::builder().workers(workers).with_current_thread().build().unwrap();
+            let (say, said) = channel();
+            let held: Vec<_> = (1..workers)
+                .map(|index| {
+                    let (open, opened) = channel::<()>();
+                    let say = say.clone();
+                    pool.spawn_at(index, move |_| {
+                        say.send(()).unwrap();
+                        let _ = opened.recv();
+                    });
+                    open
+                })
+                .collect();
+            held.iter().for_each(|_| said.recv().unwrap());
+            let mut network = Network::new();
+            let ended: Vec<_> = (0..PROCESSES)
+                .map(|n| network.process_on_stack(format!("{n}"), (), |()| index()))
+                .collect();
+            let running = network.start(&pool).unwrap();
+            let ran = Worker::with_current(|guest| {
+                let guest = guest.expect("the thread has joined the pool");
+                // Again, since not to find one means little.
+                (0..1000).filter(|_| guest.run_one()).count()
+            });
+            assert!(ran <= 1 + PROCESSES, "{ran}");
+            assert!(ended.iter().all(|ended| ended.get().is_none()), "nobody had time");
+            drop(held);
+            block_on(running).unwrap();
+            assert!(ended.into_iter().all(|ended| ended.take().unwrap() != 0));
+        });
+    }
+}
+
+/// Waits when it is dropped.
+struct Patient(Arc<Semaphore>);
+
+impl Drop for Patient {
+    fn drop(&mut self) {
+        block_on(self.0.acquire()).unwrap().forget();
+    }
+}
+
+/// It runs what it finds on top of the destructor that waits, but processes it leaves to others.
+#[test]
+fn a_worker_that_unwinds_hands_processes_on() {
+    in_time(|| {
+        let panics = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&panics);
+        let pool = Pool::builder().workers(2).panic_handler(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        let pool = pool.build().unwrap();
+        let gate = Arc::new(Semaphore::new(0));
+        let (say, said) = channel();
+        let (open, opened) = channel::<()>();
+        let begun = say.clone();
+        pool.spawn_at(1, move |_| {
+            begun.send(()).unwrap();
+            let _ = opened.recv();
+        });
+        said.recv().unwrap();
+        let patient = Patient(Arc::clone(&gate));
+        pool.spawn_at(0, move |_| {
+            let _patient = patient;
+            panic!("no more arrows")
+        });
+        let mut network = Network::new();
+        // Begun first, and so polled last: the worker comes across the other one before.
+        network.process("says", (), async move |()| say.send(()).unwrap());
+        let ended = network.process_on_stack("elsewhere", (), |()| index());
+        let running = network.start(&pool).unwrap();
+        said.recv().unwrap();
+        assert_eq!((ended.get(), panics.load(Ordering::Relaxed)), (None, 0));
+        drop(open);
+        running.join().unwrap();
+        assert_eq!(ended.take(), Some(1));
+        gate.add_permits(1);
+        drop(pool);
+        assert_eq!(panics.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// Where all that could begin it unwind, it is said.
+#[test]
+fn a_process_that_nobody_can_begin_has_no_stack() {
+    in_time(|| {
+        let pool = Pool::builder().workers(2).panic_handler(drop).build().unwrap();
+        let gate = Arc::new(Semaphore::new(0));
+        for worker in 0..2 {
+            let patient = Patient(Arc::clone(&gate));
+            pool.spawn_at(worker, move |_| {
+                let _patient = patient;
+                panic!("no more arrows")
+            });
+        }
+        while !pool.stats().workers.iter().all(|worker| worker.tasks > 0) {
+            thread::yield_now();
+        }
+        let mut network = Network::new();
+        network.process_on_stack("nowhere", (), |()| ());
+        let ended = network.run(&pool);
+        assert!(matches!(ended, Err(NetworkError::NoStack { process }) if process == "nowhere"));
+        gate.add_permits(2);
     });
 }

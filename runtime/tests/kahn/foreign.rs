@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -11,6 +11,10 @@ use locksley::sync::Semaphore;
 use locksley::{Pool, Waiting, Worker, block_on};
 
 use crate::common::in_time;
+
+fn index() -> usize {
+    Worker::with_current(|worker| worker.expect("tasks run on workers").index())
+}
 
 fn with<R>(use_it: impl FnOnce(&Worker) -> R) -> R {
     Worker::with_current(|worker| use_it(worker.expect("tasks run on workers")))
@@ -21,6 +25,129 @@ fn until_it_leaves(pool: &Pool, worker: usize) {
     let (say, said) = channel();
     pool.spawn_at(worker, move |_| say.send(()).unwrap());
     said.recv().unwrap();
+}
+
+/// A future of the pool, or of the network itself, ends what a process waits for elsewhere: they are cancelled only after that.
+#[test]
+fn a_dropped_pool_cancels_nothing_that_a_process_waits_for_elsewhere() {
+    type Wait = fn(&Worker, &Semaphore);
+    let waits: [Wait; 3] = [
+        |_, gate| block_on(gate.acquire()).unwrap().forget(),
+        |w, gate| {
+            let take = |_: &Worker| block_on(gate.acquire()).unwrap().forget();
+            w.join(take, |_| ());
+        },
+        |w, gate| {
+            w.scope(|w, scope| {
+                scope.spawn_on(w, |_, _| block_on(gate.acquire()).unwrap().forget());
+            });
+        },
+    ];
+    for wait in waits {
+        for (workers, is_in_network) in [(1, false), (1, true), (3, false), (3, true)] {
+            in_time(move || {
+                let pool = Pool::new(workers).unwrap();
+                let gate = Arc::new(Semaphore::new(0));
+                let (open, opened) = tokio::sync::oneshot::channel();
+                let (say, said) = channel();
+                let own = Arc::clone(&gate);
+                let opens = async move {
+                    opened.await.unwrap();
+                    own.add_permits(1);
+                };
+                let mut network = Network::new();
+                let waited = network.process_on_stack("waits", (), move |()| {
+                    say.send(index()).unwrap();
+                    Worker::with_current(|w| wait(w.unwrap(), &gate));
+                });
+                if is_in_network {
+                    network.process("opens", (), async move |()| opens.await);
+                } else {
+                    drop(pool.spawn_future(opens));
+                }
+                let running = network.start(&pool).unwrap();
+                until_it_leaves(&pool, said.recv().unwrap());
+                let dropper = thread::spawn(move || drop(pool));
+                // Most likely the pool's handle is gone by then.
+                thread::sleep(Duration::from_millis(10));
+                open.send(()).unwrap();
+                dropper.join().unwrap();
+                assert_eq!(waited.get(), Some(&()));
+                assert!(matches!(running.join(), Ok(_) | Err(NetworkError::Cancelled)));
+            });
+        }
+    }
+}
+
+/// While it is in a call that blocks, too.
+#[test]
+fn a_dropped_pool_cancels_nothing_while_a_process_blocks() {
+    in_time(|| {
+        let pool = Pool::new(1).unwrap();
+        let (say, said) = channel();
+        let (is_cancelled, opened) = tokio::sync::oneshot::channel::<()>();
+        let (open, go_on) = channel();
+        let mut network = Network::new();
+        let ended = network.process_on_stack("blocks", (), move |()| {
+            // All futures of the network have been polled by then, and wait.
+            block_on(locksley::task::spawn(async {})).unwrap();
+            Worker::with_current(|w| {
+                w.unwrap().blocking(|| {
+                    say.send(()).unwrap();
+                    go_on.recv().unwrap()
+                })
+            })
+        });
+        let running = network.start(&pool).unwrap();
+        said.recv().unwrap();
+        drop(pool.spawn_future(async move { opened.await.unwrap() }));
+        let dropper = thread::spawn(move || drop(pool));
+        thread::sleep(Duration::from_millis(10));
+        assert!(!is_cancelled.is_closed());
+        open.send(7).unwrap();
+        dropper.join().unwrap();
+        assert!(is_cancelled.is_closed());
+        assert_eq!(ended.get(), Some(&7));
+        drop(running);
+    });
+}
+
+/// A process that waits elsewhere is waited for; only then are those cancelled that wait at channels.
+#[test]
+fn a_dropped_pool_cancels_who_waits_at_a_channel_after_who_waits_elsewhere() {
+    for workers in [1, 3] {
+        in_time(move || {
+            let pool = Pool::new(workers).unwrap();
+            let gate = Arc::new(Semaphore::new(0));
+            let (say, said) = channel();
+            let (own, begun) = (Arc::clone(&gate), say.clone());
+            let mut network = Network::new();
+            let (output, input) = network.channel::<u8>("nothing", 2);
+            network.process("holds", output, async |_output| std::future::pending::<()>().await);
+            let waited = network.process_on_stack("waits elsewhere", (), move |()| {
+                begun.send(Some(index())).unwrap();
+                block_on(own.acquire()).unwrap().forget();
+            });
+            network.process_on_stack("waits", input, move |mut input| {
+                say.send(Some(index())).unwrap();
+                assert_eq!(input.recv_blocking(), Err(Over));
+                say.send(None).unwrap();
+            });
+            let running = network.start(&pool).unwrap();
+            for _ in 0..2 {
+                until_it_leaves(&pool, said.recv().unwrap().expect("it has begun"));
+            }
+            let dropper = thread::spawn(move || drop(pool));
+            thread::sleep(Duration::from_millis(10));
+            assert_eq!(said.try_recv(), Err(TryRecvError::Empty), "nothing is cancelled");
+            assert!(!dropper.is_finished() && waited.get().is_none());
+            gate.add_permits(1);
+            assert_eq!(said.recv(), Ok(None));
+            dropper.join().unwrap();
+            assert_eq!(waited.get(), Some(&()));
+            assert!(matches!(running.join(), Err(NetworkError::Cancelled)));
+        });
+    }
 }
 
 /// In a call that blocks, in a task of a scope that runs on top, and in one inside the other.
