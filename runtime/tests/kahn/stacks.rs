@@ -1,9 +1,9 @@
 //! Processes on stacks of their own: what goes through them, and what they are refused.
 
-use locksley::kahn::{Network, NetworkError, Over};
+use locksley::kahn::{Network, NetworkError, Over, Receiver, Sender};
 use locksley::{Pool, Worker, block_on};
 
-use crate::common::{in_time, message, pools};
+use crate::common::pools;
 
 /// Whether pools have stacks at all.
 const STACKS: bool = cfg!(all(feature = "stacks", not(locksley_portable)));
