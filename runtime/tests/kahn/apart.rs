@@ -176,7 +176,7 @@ fn a_pool_is_dropped_while_a_process_waits_to_begin() {
 fn a_worker_that_is_a_guest_hands_processes_on() {
     let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();
     for _ in 0..20 {
-        assert_eq!(pipeline(&pool, 1, 1, 1).unwrap(), (1..=300).sum());
+        assert_eq!(pipeline(&pool, 1, 1, 1).unwrap(), (1..=300).sum::<u64>());
     }
     drop(pool);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use locksley::kahn::{Network, NetworkError, Over};
+use locksley::kahn::{Network, NetworkError, Over, Sender};
 use locksley::sync::Semaphore;
 use locksley::task::yield_now;
 use locksley::{Pool, Worker, block_on};

@@ -87,7 +87,7 @@ fn who_has_no_stack_for_a_process_says_so() {
     let error = pipeline(&pool, 2, 1, 1).unwrap_err();
     assert!(error.to_string().starts_with("there is no stack for process"), "{error}");
     if STACKS {
-        assert_eq!(pipeline(&pool, 0, 1, 1).unwrap(), (0..300).sum(), "for two there are");
+        assert_eq!(pipeline(&pool, 0, 1, 1).unwrap(), (0..300).sum::<u64>(), "for two there are");
     }
 }
 
