@@ -278,6 +278,7 @@ impl Worker {
     pub(crate) fn work_on(&self, done: &Flag, between: impl Fn()) {
         // Whoever waits here has a frame that others point into.
         let abort = AbortOnUnwind("a panic came out of a task");
+        let _unable = self.waits_on_top();
         while !done.is_set() {
             between();
             if let Some(found) = self.next(done) {
@@ -666,7 +667,20 @@ impl Worker {
     pub(crate) fn take_what_waits_here(&self) -> Option<Found> {
         let found = self.take_local().or_else(|| self.take_addressed_in_turn());
         let found = found.or_else(|| self.receive_from(self.quarter()?.inbox()));
-        found.or_else(|| self.receive_from(self.shared.inbox()))
+        found.or_else(|| self.take_sent())
+    }
+
+    /// What was sent to all, or to all who can go to another stack; the latter comes first, but for now and then.
+    pub(crate) fn take_sent(&self) -> Option<Found> {
+        let to_all = || self.receive_from(self.shared.inbox());
+        if !self.shared.apart().is_used() {
+            return to_all();
+        }
+        if self.counts_a_poll() {
+            to_all().or_else(|| self.take_apart())
+        } else {
+            self.take_apart().or_else(to_all)
+        }
     }
 
     /// A ready task that was sent to this worker, or to its place, if one is seen at a glance.
@@ -683,7 +697,7 @@ impl Worker {
         let inbox = self.quarter().map(Quarter::inbox);
         let others_first = inbox.is_some_and(|it| !it.looks_empty()) && self.counts_a_poll();
         let letter = || self.take_mail();
-        let sent = || self.receive_from(self.shared.inbox());
+        let sent = || self.take_sent();
         let found = others_first.then(|| {
             let turn = self.polls.get() / LOOK_ELSEWHERE_AFTER;
             if turn.is_multiple_of(2) { letter().or_else(sent) } else { sent().or_else(letter) }
@@ -743,8 +757,8 @@ impl Worker {
         polls.is_multiple_of(LOOK_ELSEWHERE_AFTER)
     }
 
-    /// Takes one job, in turn from its own inbox, the pool's, its mailbox, the old end of its deque or, if there are several, its place's
-    /// inbox, or from the next of these where there is one; and makes it the next to be run, or runs it.
+    /// Takes one job, in turn from its own inbox, the pool's, the old end of its deque, its mailbox (or what needs a stack) or, if there are
+    /// several, its place's inbox, or from the next of these where there is one; and makes it the next to be run, or runs it.
     #[cold]
     fn look_elsewhere(&self, turn: u32) {
         if self.shared.is_lost() {
@@ -760,11 +774,14 @@ impl Worker {
                 // That comes next in any case; and to take it would open the deque.
                 2 if self.shared.oldest_first() || self.holds_one_at_most() => None,
                 2 => self.take_oldest(),
-                3 => self.take_mail(),
+                3 if (turn / places).is_multiple_of(2) => {
+                    self.take_mail().or_else(|| self.take_apart())
+                }
+                3 => self.take_apart().or_else(|| self.take_mail()),
                 _ => quarter.and_then(|quarter| self.receive_from(quarter.inbox())),
             };
             match found {
-                // Nobody else may run it; or what is pushed would be the last.
+                // Not everybody may run it; or what is pushed would be the last.
                 Some(found) if place == 3 || self.shared.oldest_first() => {
                     return self.execute(found);
                 }

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use crate::held::{self, Place, Wait};
+use crate::kahn::ChannelWait;
 use crate::latch::Flag;
 use crate::pool::Shared;
 use crate::worker::Worker;
@@ -107,7 +108,7 @@ impl Signal {
     /// The same at a channel of the process that waits.
     pub(crate) fn wait_at_channel(&self, waiter: &Worker) {
         self.give_way_if_given(waiter);
-        waiter.payer().pay();
+        let _channel = ChannelWait::begin(waiter);
         waiter.work_or_leave_until(&self.flag);
         self.flag.clear();
     }

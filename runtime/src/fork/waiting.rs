@@ -117,6 +117,10 @@ impl Worker {
         if self.shared().is_lost() {
             return self.recover_in_a_child(job, end);
         }
+        if end.is_set() {
+            self.settle_as_guest();
+            return false;
+        }
         let abort = AbortOnUnwind("a panic came out of a task");
         let _foreign = ForeignWait::begin(self);
         let (mut patience, mut is_back) = (Patience::default(), false);
@@ -156,6 +160,9 @@ impl Worker {
             if self.shared().is_lost() {
                 return self.wait_in_a_child(event, awaited);
             }
+            if event.is_set() {
+                return self.settle_as_guest();
+            }
             let _foreign = ForeignWait::begin(self);
             match self.waiting(asked) {
                 Waiting::Anything => {
@@ -173,6 +180,9 @@ impl Worker {
         self.while_aside(|| {
             if self.shared().is_lost() {
                 return self.wait_in_a_child(event, (root, None));
+            }
+            if event.is_set() {
+                return self.settle_as_guest();
             }
             let _foreign = ForeignWait::begin(self);
             self.work_above(mark, root, event);

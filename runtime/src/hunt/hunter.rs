@@ -58,6 +58,8 @@ pub(crate) struct Hunt {
     closed: Vec<(usize, Closed)>,
     /// Whether a victim was asked to open its deque since that was last made sure of.
     has_asked: bool,
+    /// Whether it was asleep, or about to be, since it last saw to what it may have been woken for, and others were not.
+    has_slept: bool,
     /// The victim of the last attempt.
     victim: Option<usize>,
     /// What lay in the deques when this worker became the lookout.
@@ -77,6 +79,7 @@ impl Hunt {
             near: Near::new(shared.quarters().len()),
             closed,
             has_asked: false,
+            has_slept: false,
             victim: None,
             untouched: Untouched::new(shared.seats(), shared.quarters().len()),
             switches: 0,
@@ -302,6 +305,9 @@ impl Hunt {
             shared.open_deques(&mut self.closed);
             shared.is_work_left()
         });
+        if std::mem::take(&mut self.has_slept) {
+            shared.apart().pass_on(shared.sleep());
+        }
     }
 
     /// Beside busy programs this may take long. So the worker does not count as hunting meanwhile: pushes wake another.
@@ -360,8 +366,9 @@ impl Hunt {
         }
         let is_beyond = worker.shared().sleep().is_beyond_the_size();
         let own = || worker.receive_from(worker.seat().inbox());
-        let received =
-            worker.take_mail().or_else(|| if is_beyond { own() } else { receive(worker) });
+        // Whoever can take what needs a stack does so: those who are at work may be such as cannot.
+        let addressed = worker.take_mail().or_else(|| worker.take_apart());
+        let received = addressed.or_else(|| if is_beyond { own() } else { receive(worker) });
         if received.is_some() || slept != Slept::AsLookout {
             return received;
         }
@@ -428,12 +435,14 @@ impl Hunt {
                     !shared.inbox().is_empty() || worker.quarter().is_some_and(is_near)
                 }
             };
-            let is_addressed = worker.has_mail() || !worker.seat().inbox().is_empty();
+            let is_addressed =
+                worker.has_mail() || worker.is_any_apart() || !worker.seat().inbox().is_empty();
             let stay_awake = goal.is_reached(worker) || is_addressed || is_work_left;
             worker.counters().sleeps.add(u64::from(!stay_awake));
             stay_awake
         };
         worker.seat().does(Activity::Sleeps);
+        self.has_slept = true;
         let slept = shared.sleep().sleep(worker.seat_index(), look_again);
         if slept == Slept::No {
             worker.seat().does_not_sleep();
@@ -463,11 +472,11 @@ impl Hunt {
     }
 }
 
-/// From the worker's own inbox, its place's, or the pool's.
+/// From the worker's own inbox, its place's, or those of the pool.
 fn receive(worker: &Worker) -> Option<Found> {
     let own = worker.receive_from(worker.seat().inbox());
     let near = own.or_else(|| worker.receive_from(worker.quarter()?.inbox()));
-    near.or_else(|| worker.receive_from(worker.shared().inbox()))
+    near.or_else(|| worker.take_sent())
 }
 
 /// A ready task that was sent to another worker.

@@ -16,7 +16,6 @@ mod graph;
 #[cfg(all(test, loom))]
 mod models;
 mod network;
-mod offer;
 mod payer;
 mod ports;
 mod process;
@@ -30,7 +29,7 @@ mod wait;
 pub use channel::{Receiver, Recv, Send, Sender};
 pub(crate) use doubts::Doubts;
 pub use error::{Awaited, Cycle, NetworkError, Waiting};
-pub(crate) use foreign::ForeignWait;
+pub(crate) use foreign::{ChannelWait, ForeignWait};
 pub use network::{Network, Product, Running};
 pub(crate) use payer::Payer;
 pub use ports::{Declared, Inlet, Outlet, Owner, Ports};

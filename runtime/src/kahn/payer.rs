@@ -1,4 +1,4 @@
-//! What a process owes when its worker is about to wait in the middle of a poll, or to go on with something else.
+//! What a process owes when its worker is about to wait in the middle of a poll, or to go on with something else; and what it is owed.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -17,6 +17,17 @@ pub(crate) struct Payer(Cell<Option<Polled>>);
 pub(crate) struct Polled {
     graph: NonNull<Graph>,
     process: u32,
+    foreign: Foreign,
+}
+
+/// Whether a process waits for what is no channel of its network; of waits inside one another the outermost counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Foreign {
+    No,
+    /// It does, and its pool owes it an end of that.
+    Owed,
+    /// It does, but its pool was about to close when it began.
+    NotOwed,
 }
 
 impl Payer {
@@ -27,7 +38,8 @@ impl Payer {
         process: u32,
         poll: impl FnOnce() -> R,
     ) -> R {
-        let before = self.0.replace(Some(Polled { graph: NonNull::from(&**graph), process }));
+        let (graph, foreign) = (NonNull::from(&**graph), Foreign::No);
+        let before = self.0.replace(Some(Polled { graph, process, foreign }));
         let polled = poll();
         self.0.set(before);
         polled
@@ -35,7 +47,7 @@ impl Payer {
 
     /// Pays what the process owes, if there is one: what comes next may last.
     pub(crate) fn pay(&self) {
-        if let Some(Polled { graph, process }) = self.0.get() {
+        if let Some(Polled { graph, process, .. }) = self.0.get() {
             // SAFETY: it is borrowed by a frame of `while_polled` on this stack: whoever leaves the stack takes this along.
             let graph = unsafe { graph.as_ref() };
             graph.process(process).pay_at_a_pause(graph);
@@ -45,6 +57,18 @@ impl Payer {
     /// Whether it is in a process.
     pub(crate) fn is_any(&self) -> bool {
         self.0.get().is_some()
+    }
+
+    /// What the process waits for, if there is one.
+    pub(super) fn foreign(&self) -> Option<Foreign> {
+        self.0.get().map(|polled| polled.foreign)
+    }
+
+    /// From now on it waits for that. Returns what it did before.
+    pub(super) fn waits(&self, foreign: Foreign) -> Option<Foreign> {
+        let polled = self.0.get()?;
+        self.0.set(Some(Polled { foreign, ..polled }));
+        Some(polled.foreign)
     }
 
     /// The worker leaves a stack, or is on its way to another one.

@@ -144,9 +144,14 @@ mod models {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+    use std::thread;
+
     use super::{LEFT, SHARED, Solitude};
     use crate::os;
     use crate::primitive::Ordering;
+    use crate::primitive::stepped::{self, Gate, wait_for};
 
     #[test]
     fn it_is_shared_for_good_as_soon_as_somebody_else_comes() {
@@ -167,5 +172,39 @@ mod tests {
         assert!(!solitude.is_of(here));
         assert_eq!(solitude.barrier().is_ok(), is_alone);
         assert_eq!(word(), SHARED);
+    }
+
+    /// The stall harness: who comes to a network is held at any step of that. Who was alone with it, and whoever else comes, get through.
+    #[test]
+    fn others_get_through_while_one_is_held_that_comes() {
+        let mut times_held = 0;
+        for steps in 0..8 {
+            let solitude = Solitude::new();
+            let here = std::ptr::from_ref(&solitude).addr();
+            solitude.begin(here);
+            let get_through = |here| solitude.is_of(here) || solitude.barrier().is_ok();
+            let (gate, through) = (Arc::new(Gate::default()), AtomicUsize::new(0));
+            let finished = thread::scope(|scope| {
+                scope.spawn(|| {
+                    stepped::arm(steps, &gate);
+                    assert!(get_through(0));
+                    stepped::disarm();
+                });
+                times_held += usize::from(gate.wait_until_held());
+                for here in [here, 0, 0] {
+                    let (through, get_through) = (&through, &get_through);
+                    scope.spawn(move || {
+                        assert!(get_through(here));
+                        through.fetch_add(1, Ordering::Release);
+                    });
+                }
+                let finished = wait_for(&through, 3);
+                gate.open();
+                finished
+            });
+            assert_eq!(finished, 3, "held after {steps} steps");
+            assert_eq!(solitude.0.load(Ordering::Relaxed), SHARED);
+        }
+        assert!(times_held > 1, "the harness holds who comes: {times_held}");
     }
 }

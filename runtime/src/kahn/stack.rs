@@ -10,7 +10,6 @@ use std::time::Instant;
 
 use super::error::Failure;
 use super::graph::Graph;
-use super::offer::Offer;
 use super::ports::{Owner, Ports};
 use crate::fiber::Signal;
 use crate::primitive::{Ordering, fence};
@@ -108,8 +107,6 @@ pub(super) struct Start<P, F, R> {
     pub(super) body: F,
     /// Where what it returns goes.
     pub(super) place: Arc<OnceLock<R>>,
-    /// Whether it was handed on to another worker.
-    pub(super) was_handed_on: bool,
 }
 
 impl<P, F, R> Start<P, F, R>
@@ -118,13 +115,16 @@ where
     F: FnOnce(P::Owned) -> R + Send + 'static,
     R: Send + Sync + 'static,
 {
-    /// Begins it, on a stack of its own: on no other, where it might lie on top of what waits for it.
+    /// Begins it, on a stack of its own: on no other, where it might lie on top of what waits for it. A guest, which has no stacks, and who
+    /// unwinds, and cannot go to one, leave it to the others.
     pub(super) fn begin(self, worker: &Worker) {
-        let mut others = Vec::new();
-        if !worker.may_switch() {
-            others.extend(worker.shared().residents().filter(|&other| other != worker.index()));
+        if worker.may_switch() {
+            return self.begin_here(worker);
         }
-        if others.is_empty() { self.begin_here(worker) } else { self.hand_on(worker, &others) }
+        // When the pool is dropped it is cancelled, like one that has begun: it is told when it begins.
+        if let Some(job) = worker.shared().cancellable(move |worker| self.begin_here(worker)) {
+            worker.leave_apart(job);
+        }
     }
 
     fn begin_here(self, worker: &Worker) {
@@ -135,20 +135,6 @@ where
                 graph.fail(Failure::Panicked { process: number, payload });
             }
             graph.has_returned(number);
-        }
-    }
-
-    /// A guest has no stacks, and who unwinds cannot go to one. So it sends the process to the others in turn, where each of them may take
-    /// it: the one that it is sent to may be stuck. But so may the sender, again; then none of them had time, and each is offered it.
-    fn hand_on(mut self, worker: &Worker, others: &[usize]) {
-        let shared = worker.shared();
-        if self.was_handed_on {
-            return Offer::make(Box::new(|worker| self.begin_here(worker)), others, shared);
-        }
-        self.was_handed_on = true;
-        let next = others[self.number as usize % others.len()];
-        if let Some(job) = shared.detached(move |worker| self.begin(worker)) {
-            shared.send_ready(next, job);
         }
     }
 

@@ -8,11 +8,16 @@ use std::task::{Context, Waker};
 use super::Network;
 use super::process::Process;
 use super::wait::Need;
-use crate::Pool;
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+use crate::Worker;
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+use crate::fiber::block_on;
 use crate::hunt::Abp;
 use crate::primitive::stepped::{self, Gate, wait_for};
 use crate::task::Placement;
-use crate::unwind;
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+use crate::task::yield_now;
+use crate::{Pool, unwind};
 
 #[test]
 fn what_is_known_of_a_process_is_small() {
@@ -159,4 +164,55 @@ fn what_a_held_process_has_sent_is_received() {
         }
     }
     assert!(times_held > 50, "the harness holds threads: {times_held}");
+}
+
+/// A process on a stack is held at any step of what it waits for that is no channel, or of a wait at a channel in the middle of that. What others
+/// send meanwhile is done.
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+#[test]
+fn others_go_on_while_a_process_is_held_that_waits_for_what_is_no_channel() {
+    const TASKS: usize = 6;
+    let mut times_held = 0;
+    for steps in (0..150).chain((150..500).step_by(17)) {
+        let pool = pool(2, Placement::Last);
+        let (gate, done) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
+        let mut network = Network::new();
+        let (output, input) = network.channel("numbers", 1);
+        network.process("feeds", output, async |mut output| {
+            for n in 0..2 {
+                output.send(n).await;
+            }
+        });
+        let at = Arc::clone(&gate);
+        let ended = network.process_on_stack("waits", input, move |mut input| {
+            stepped::arm(steps, &at);
+            let received = Worker::with_current(|current| {
+                let worker = current.expect("tasks run on workers");
+                [0, 1].map(|_| {
+                    worker.scope(|w, scope| scope.spawn_on(w, |_, _| ()));
+                    block_on(yield_now());
+                    worker.blocking(|| input.recv_blocking())
+                })
+            });
+            stepped::disarm();
+            received
+        });
+        let running = network.start(&pool).unwrap();
+        times_held += usize::from(gate.wait_until_held());
+        for _ in 0..TASKS {
+            let count = Arc::clone(&done);
+            pool.spawn(move |_| {
+                count.fetch_add(1, Ordering::Release);
+            });
+        }
+        // The last one may be left to the held worker, if it is held on its way up or to sleep.
+        let finished = wait_for(&done, TASKS - 1);
+        gate.open();
+        running.join().unwrap();
+        drop(pool);
+        assert!(finished >= TASKS - 1, "held after {steps} steps: {finished}");
+        assert_eq!(done.load(Ordering::Acquire), TASKS, "nothing is lost");
+        assert_eq!(ended.take(), Some([Ok(Some(0)), Ok(Some(1))]));
+    }
+    assert!(times_held > 100, "the harness holds threads: {times_held}");
 }

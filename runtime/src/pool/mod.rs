@@ -1,5 +1,6 @@
 //! Pools: Hood's "parallel machine".
 
+mod apart;
 mod builder;
 mod division;
 mod environment;
@@ -11,6 +12,8 @@ mod revival;
 mod shared;
 #[cfg(all(test, not(loom)))]
 mod stall;
+#[cfg(all(test, feature = "stacks", not(any(loom, locksley_portable))))]
+mod stall_apart;
 #[cfg(all(test, not(loom)))]
 mod stall_near;
 mod stand_ins;
@@ -170,7 +173,7 @@ impl Pool {
     ///
     /// If they become fewer, those that are too many, whichever they are, finish what they run and what lies in their deques, or others
     /// take that. Then they sleep: nobody hunts for them or wakes them, unless something is sent to a certain one of them, or what
-    /// it waits for has happened. While there is work and nobody does any
+    /// it waits for has happened, or a [process](crate::kahn::Network::process_on_stack) needs a stack that a worker has come across which has none. While there is work and nobody does any
     /// for half a second, because those that are awake are blocked, one of those that sleep helps; and it takes what has been
     /// waiting for ten seconds, since somebody may wait for it in their own code (how a governor's limit is kept: [`Limit`](crate::hunt::Limit)). If they become more, they are woken
     /// to look for work. A thread that [joined](PoolBuilder::with_current_thread) the pool does not count among them: mostly it is about

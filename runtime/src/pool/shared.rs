@@ -1,12 +1,12 @@
 //! What all workers of a pool, and those who send it work, have in common.
 
 use std::fmt;
-use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU8};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::apart::Apart;
 use super::division::{Division, Unplaced};
 use super::metered::{self, Meter};
 use super::stand_ins::StandIns;
@@ -40,14 +40,14 @@ pub(crate) struct Shared {
     /// Those of the workers, and behind them those of stand-ins.
     seats: Box<[CachePadded<Seat>]>,
     workers: usize,
-    /// So many of the workers, the first ones, are guests.
-    guests: usize,
     /// So many seats have been taken; behind them nobody has ever sat.
     seats_taken: AtomicUsize,
     stand_ins: StandIns,
     /// That of the process which has built the pool.
     generation: u32,
     inbox: Inbox<Job>,
+    /// For what needs a stack of its own.
+    apart: Apart<Job>,
     division: Division,
     /// Where a task goes for which no place is named.
     unplaced: Unplaced,
@@ -380,11 +380,11 @@ impl Shared {
             waiting: makeup.rules.waiting,
             seats,
             workers,
-            guests,
             seats_taken: AtomicUsize::new(workers),
             stand_ins,
             generation: os::generation(),
             inbox: Inbox::new(),
+            apart: Apart::new(seats_at_most, guests..workers),
             division: Division::new(makeup.places, workers, processors.ids()),
             unplaced: makeup.rules.unplaced,
             sleep,
@@ -406,11 +406,6 @@ impl Shared {
 
     pub(crate) fn workers(&self) -> usize {
         self.workers
-    }
-
-    /// Those of them who are no guests.
-    pub(crate) fn residents(&self) -> Range<usize> {
-        self.guests..self.workers
     }
 
     /// Whether its thieves push what they have stolen into their own deques.
@@ -485,6 +480,10 @@ impl Shared {
 
     pub(crate) fn inbox(&self) -> &Inbox<Job> {
         &self.inbox
+    }
+
+    pub(crate) fn apart(&self) -> &Apart<Job> {
+        &self.apart
     }
 
     pub(super) fn division(&self) -> &Division {
@@ -662,6 +661,12 @@ impl Shared {
         self.sleep.work_was_sent();
     }
 
+    /// Hands a job to those workers who can go to a stack of its own.
+    pub(crate) fn send_apart(&self, job: NonNull<Job>) {
+        // SAFETY: whoever takes a word out of an inbox runs it, once; and this one is about to be sent.
+        self.apart.send(unsafe { self.metered(job) }, &self.sleep);
+    }
+
     /// Panics on a thread that has outlived the pool whose worker it is: no other worker is there any more.
     pub(crate) fn must_be_open(&self) {
         assert!(!self.closed.is_set(), "the pool that this thread belongs to has been closed");
@@ -714,8 +719,7 @@ impl Shared {
         self.sleep.wake(worker);
     }
 
-    /// A detached task is about to be accepted, or begins what is owed an end like one. `false` if the pool is closed: the caller need not be
-    /// counted itself.
+    /// A detached task is about to be accepted. `false` if the pool is closed: the caller need not be counted itself.
     #[must_use]
     pub(crate) fn begin_detached(&self) -> bool {
         self.tally.begin_owed()
@@ -756,10 +760,22 @@ impl Shared {
         Some(unsafe { HeapJob::into_job(run) })
     }
 
-    /// A detached task, what was owed an end like one, or the pool's handle, has ended. After the last one futures are cancelled that are still tasks, and
-    /// after the last of these the pool is closed.
+    /// A detached task, or the pool's handle, has ended. After the last one, and after what processes waited for by then that is no channel, futures
+    /// are cancelled that are still tasks, and after the last of these the pool is closed.
     pub(crate) fn end_detached(&self) {
         self.see_to_the_rest(self.tally.end_owed());
+    }
+
+    /// A process, which is counted as a task, is about to wait for what is no channel. Says whether the wait is owed its end before tasks are
+    /// cancelled.
+    #[must_use]
+    pub(crate) fn begin_foreign(&self) -> bool {
+        self.tally.begin_foreign()
+    }
+
+    /// A wait that is owed its end has come to it.
+    pub(crate) fn end_foreign(&self) {
+        self.see_to_the_rest(self.tally.end_foreign());
     }
 
     /// As [`begin_detached`](Self::begin_detached), for a future.

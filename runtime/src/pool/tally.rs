@@ -1,46 +1,54 @@
-//! What keeps a pool going: one word that counts it.
+//! What keeps a pool going: two words that count it.
 //!
-//! | bits  | field    | counts                                                                        |
-//! |-------|----------|-------------------------------------------------------------------------------|
-//! | 0–31  | `owed`   | detached closures that have not ended, waits of processes for what is no channel, and 1 for the pool's handle |
-//! | 32–63 | `tasks`  | futures that are tasks, and processes on stacks, that have not finished; and 1 while they are being cancelled |
+//! | word, bits      | field     | counts                                                                        |
+//! |-----------------|-----------|-------------------------------------------------------------------------------|
+//! | first, 0–31     | `owed`    | detached closures that have not ended, and 1 for the pool's handle            |
+//! | first, 32–63    | `tasks`   | futures that are tasks, and processes on stacks, that have not finished; and 1 while they are being cancelled |
+//! | second, 0       | `ALONE`   | whether nothing was owed once: the waits that begin after that are not counted |
+//! | second, 1–63    | `foreign` | waits of processes, which are tasks, for what is no channel                   |
 //!
-//! When nothing is owed any more, the tasks are cancelled; when there is nothing at all, the pool is closed. The word comes to
-//! 0 once: whoever adds to it is counted.
+//! When nothing is owed any more, and the waits that began before have ended, the tasks are cancelled; when there is nothing at all, the pool is
+//! closed. The first word comes to 0 once: whoever adds to it is counted.
+//!
+//! *Tasks are cancelled in time.* After `ALONE` is set the second word only falls, to `ALONE` alone when the last of the waits ends that began before. So waits of
+//! processes that overlap without end put nothing off.
+//! *And not too early.* A wait that is counted began before `ALONE` was set, so whoever sets it, and whoever finds it set, sees the wait until it has ended.
+//! *By somebody.* Who ends the last of what is owed changes the first word and then the second one; who ends the last of the waits, the second one and
+//! then reads the first. The changes of the second word come one after the other: if that of who ends a wait is second, it has acquired that nothing is owed
+//! any more; if it is first, the other one finds that no wait is left.
+//!
+//! Rejected: to fail the networks first, when nothing is owed, and to cancel other futures when no process waits for something foreign. What it waits for may
+//! be the matter of another process of its own network; and processes that wait for foreign things by turns, and never at a channel, would still put cancelling off.
 
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
 
 const ONE_OWED: u64 = 1;
 const ONE_TASK: u64 = 1 << 32;
+const ALONE: u64 = 1;
+const ONE_FOREIGN: u64 = 1 << 1;
 
 #[derive(Debug)]
-pub(super) struct Tally(CachePadded<AtomicU64>);
+pub(super) struct Tally {
+    word: CachePadded<AtomicU64>,
+    foreign: CachePadded<AtomicU64>,
+}
 
 /// What is left after something has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Left {
-    /// Something that is owed.
+    /// Something that is owed, or it is not for the caller to say.
     Some,
-    /// Only tasks.
+    /// Only tasks: they are to be cancelled.
     Tasks,
     Nothing,
-}
-
-impl Left {
-    fn of(word: u64) -> Self {
-        match (word as u32, word >> 32) {
-            (0, 0) => Self::Nothing,
-            (0, _) => Self::Tasks,
-            _ => Self::Some,
-        }
-    }
 }
 
 impl Tally {
     /// The pool's handle is there.
     pub(super) fn new() -> Self {
-        Self(CachePadded::new(AtomicU64::new(ONE_OWED)))
+        let padded = |word| CachePadded::new(AtomicU64::new(word));
+        Self { word: padded(ONE_OWED), foreign: padded(0) }
     }
 
     /// A closure is about to be accepted. `false` if nothing is left: the caller need not be counted itself.
@@ -51,7 +59,13 @@ impl Tally {
 
     /// A closure, or the pool's handle, has ended.
     pub(super) fn end_owed(&self) -> Left {
-        self.end(ONE_OWED)
+        match self.end(ONE_OWED) {
+            0 => Left::Nothing,
+            word if word as u32 > 0 => Left::Some,
+            // AcqRel pairs with that in `end_foreign`, which comes before or after.
+            _ if self.foreign.fetch_or(ALONE, Ordering::AcqRel) <= ALONE => Left::Tasks,
+            _ => Left::Some,
+        }
     }
 
     /// As [`begin_owed`](Self::begin_owed), for a task.
@@ -61,12 +75,12 @@ impl Tally {
     }
 
     fn begin(&self, one: u64) -> bool {
-        let mut before = self.0.load(Ordering::Relaxed);
+        let mut before = self.word.load(Ordering::Relaxed);
         while before != 0 {
             must_have_room(before);
             let after = before + one;
             // Relaxed: its end comes after it is sent, which comes after this.
-            match self.0.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed) {
+            match self.word.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(now) => before = now,
             }
@@ -74,14 +88,45 @@ impl Tally {
         false
     }
 
-    /// A task has finished.
+    /// A task has finished. Whether others are left is no matter: they are cancelled when nothing is owed any more, and later ones find that.
     pub(super) fn end_task(&self) -> Left {
-        self.end(ONE_TASK)
+        if self.end(ONE_TASK) == 0 { Left::Nothing } else { Left::Some }
     }
 
-    fn end(&self, one: u64) -> Left {
+    fn end(&self, one: u64) -> u64 {
         // AcqRel: whoever closes the pool has seen the end of all.
-        Left::of(self.0.fetch_sub(one, Ordering::AcqRel) - one)
+        let after = self.word.fetch_sub(one, Ordering::AcqRel) - one;
+        debug_assert!(
+            after > 0 || self.foreign.load(Ordering::Relaxed) <= ALONE,
+            "who waits is a task"
+        );
+        after
+    }
+
+    /// A process, which is a task, is about to wait for what is no channel. Says whether that is counted.
+    #[must_use]
+    pub(super) fn begin_foreign(&self) -> bool {
+        let mut before = self.foreign.load(Ordering::Relaxed);
+        while before & ALONE == 0 {
+            let after = before + ONE_FOREIGN;
+            // Relaxed: what counts is whether it comes before `ALONE` is set.
+            match self.foreign.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => return true,
+                Err(now) => before = now,
+            }
+        }
+        false
+    }
+
+    /// A wait that was counted has ended.
+    pub(super) fn end_foreign(&self) -> Left {
+        // AcqRel pairs with that in `end_owed`, which comes before or after.
+        if self.foreign.fetch_sub(ONE_FOREIGN, Ordering::AcqRel) - ONE_FOREIGN != ALONE {
+            return Left::Some;
+        }
+        // Relaxed: if nothing was owed when `ALONE` was set, that has been acquired. Meanwhile something may be owed again, whose end comes after this one.
+        if self.word.load(Ordering::Relaxed) as u32 == 0 { Left::Tasks } else { Left::Some }
     }
 }
 
@@ -141,6 +186,79 @@ mod models {
             });
             let ends = usize::from(see_to(&tally.0, tally.0.end_owed(), &tally.1));
             assert_eq!(ends + closure.join().unwrap() + task.join().unwrap(), 1);
+        });
+    }
+
+    /// So many processes wait so often for what is no channel. The handle goes, and with it a closure ends, if there is one. The tasks, of which one does not
+    /// end by itself, are cancelled, but not while a wait is under way that was counted.
+    fn waits_of_processes(processes: usize, waits: usize, has_closure: bool) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(move || {
+            let shared = Arc::new((Tally::new(), AtomicUsize::new(0)));
+            assert!(shared.0.begin_task());
+            let process = move |shared: Arc<(Tally, AtomicUsize)>| {
+                let (tally, closing) = &*shared;
+                for _ in 0..waits {
+                    if tally.begin_foreign() {
+                        assert_eq!(closing.load(Ordering::Relaxed), 0, "too early");
+                        assert!(!see_to(tally, tally.end_foreign(), closing));
+                    }
+                }
+                assert!(!see_to(tally, tally.end_task(), closing));
+            };
+            let mut threads = Vec::new();
+            for _ in 0..processes {
+                assert!(shared.0.begin_task());
+                let shared = shared.clone();
+                threads.push(thread::spawn(move || process(shared)));
+            }
+            if has_closure {
+                assert!(shared.0.begin_owed());
+                let shared = shared.clone();
+                threads.push(thread::spawn(move || {
+                    assert!(!see_to(&shared.0, shared.0.end_owed(), &shared.1));
+                }));
+            }
+            assert!(!see_to(&shared.0, shared.0.end_owed(), &shared.1));
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            assert_eq!(shared.1.load(Ordering::Relaxed), 1, "never");
+        });
+    }
+
+    #[test]
+    fn loom_tally_tasks_are_cancelled_after_the_waits_that_count() {
+        waits_of_processes(1, 2, true);
+    }
+
+    #[test]
+    fn loom_tally_tasks_are_cancelled_after_waits_that_overlap() {
+        waits_of_processes(2, 1, false);
+    }
+
+    /// The process begins a closure when nothing else is owed any more: then that is waited for, too, or the tasks are cancelled already.
+    #[test]
+    fn loom_tally_what_is_owed_again_is_no_reason_to_cancel_nothing() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let shared = Arc::new((Tally::new(), AtomicUsize::new(0)));
+            assert!(shared.0.begin_task() && shared.0.begin_foreign());
+            let there = shared.clone();
+            let closure = thread::spawn(move || {
+                let (tally, closing) = &*there;
+                assert!(tally.begin_owed());
+                assert!(!see_to(tally, tally.end_owed(), closing));
+            });
+            let there = shared.clone();
+            let process = thread::spawn(move || {
+                let (tally, closing) = &*there;
+                assert!(!see_to(tally, tally.end_foreign(), closing));
+            });
+            assert!(!see_to(&shared.0, shared.0.end_owed(), &shared.1));
+            closure.join().unwrap();
+            process.join().unwrap();
+            assert_eq!(shared.1.load(Ordering::Relaxed), 1, "never");
         });
     }
 

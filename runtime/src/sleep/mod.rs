@@ -321,6 +321,19 @@ impl Sleep {
         }
     }
 
+    /// Something was sent that only some can do. Wakes one of these, if one sleeps: whoever hunts, and however many are awake, it may be that
+    /// none of them can.
+    pub(crate) fn work_was_sent_to_some(&self, can_do: impl Fn(usize) -> bool) {
+        // Pairs with the fence in `sleep`.
+        fence(Ordering::SeqCst);
+        let able = || self.sleepers.iter().filter(|&worker| can_do(worker));
+        let silent = able().find(|&worker| !self.parkers[worker].is_rung());
+        // As in `summon`.
+        if !silent.is_some_and(|worker| self.parkers[worker].ring()) {
+            let _ = able().any(|worker| self.parkers[worker].ring());
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn summon_unless_under_way(&self, census: Census, summons: &Summons, near: &Range<usize>) {

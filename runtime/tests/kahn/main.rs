@@ -2,11 +2,22 @@
 
 #![cfg(not(loom))]
 
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+mod apart;
 #[path = "../common/mod.rs"]
 mod common;
 mod deadlocks;
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+mod dropped;
 mod ends;
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+mod foreign;
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+mod pauses;
 mod results;
+mod stacks;
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
+mod stacks_end;
 mod waits;
 
 use std::sync::Arc;
