@@ -10,9 +10,10 @@ use super::interval::{self, At, Header, Interval, Parts, Side};
 use super::lock::{self, Holding, Key, Lock};
 use super::occurrence::Occurrence;
 use super::order::{self, Edges};
-use super::point::{Edge, Outcome};
+use super::point::{BODY, Edge, Outcome};
 use super::record::Record;
 use super::refusal::{PointName, Refusal};
+use super::special::Special;
 use crate::sync::Semaphore;
 use crate::worker::Worker;
 
@@ -24,6 +25,7 @@ pub struct Builder<'c, 'g, 'env: 'g> {
     name: Cow<'static, str>,
     edges: WantedEdges,
     locks: Option<Box<WantedLocks>>,
+    special: Special,
 }
 
 /// Locks that the new interval names.
@@ -102,7 +104,47 @@ impl WantedEdges {
 impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     #[inline]
     pub(super) fn new(parent: &'c Context<'g, 'env>, name: Cow<'static, str>) -> Self {
-        Self { parent, name, edges: WantedEdges::default(), locks: None }
+        let special = parent.header().special().of_child();
+        Self { parent, name, edges: WantedEdges::default(), locks: None, special }
+    }
+
+    /// Has the new interval run at a place of the pool, from 0: the workers of that place take it before others do.
+    ///
+    /// It is a hint, as [`Pool::spawn_near`](crate::Pool::spawn_near) has it. When the interval's start has occurred, and it has its locks, its
+    /// body is sent to the place; if that happens on a worker of this very place, it stays with that worker's own tasks, as one without
+    /// a place does. A worker of another place, if it has nothing to do, takes what has been left for a moment, and
+    /// [counts it](crate::meter::WorkerStats::out_of_place). What is made inside of the interval does not inherit the place: for that none is
+    /// named, and it goes where the pool has such tasks go ([`Unplaced`](crate::Unplaced)).
+    ///
+    /// If called again, the last one counts.
+    ///
+    /// # Panics
+    /// If the pool has no such place.
+    ///
+    /// # Examples
+    /// Each part is sorted where it was written, so that it is found in the cache of that place:
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley::intervals::Root;
+    ///
+    /// let pool = Pool::new(2)?;
+    /// let places = pool.places().count();
+    /// let mut parts = vec![vec![3, 1, 2]; 8];
+    /// let end = Root::new("parts").on(&pool).run(|root| {
+    ///     for (n, part) in parts.iter_mut().enumerate() {
+    ///         root.interval("sort").near(n % places).spawn(move |_| part.sort());
+    ///     }
+    /// });
+    /// assert_eq!(end, Ok(()));
+    /// assert_eq!(parts[7], [1, 2, 3]);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use = "it is made by `spawn`"]
+    #[track_caller]
+    pub fn near(mut self, place: usize) -> Self {
+        self.parent.header().core().home().must_have_place(place);
+        self.special = self.special.near(place);
+        self
     }
 
     /// Has the new interval start after a point; after the end, if it is an interval.
@@ -168,6 +210,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         let none = || Box::new(WantedLocks { serial: lock::new_serial(), locks: Vec::new() });
         let wanted = self.locks.get_or_insert_with(none);
         wanted.locks.push(lock.turns());
+        self.special = self.special.with_locks();
         Key::new(lock, wanted.serial)
     }
 
@@ -207,22 +250,20 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
             None => None,
             Some(locks) => Some(own_holding(*locks, &self.name, parent)?),
         };
-        let has_locks = own_holding.is_some();
-        let record = parent.record().map(|record| {
-            let sources = self.edges.iter().map(|wanted| (wanted.from(), wanted.into)).collect();
-            Box::new(Record::new(record.new_child(), sources))
-        });
+        let record =
+            if self.special.is_recorded() { new_record(parent, &self.edges) } else { None };
         let parts = Parts {
             name: self.name,
             parent: Some(parent_address),
             core: parent.core_address(),
+            special: self.special,
             holding: own_holding.or(parent.holding_address()),
-            has_locks,
             record,
         };
         let mut edges = self.edges;
-        // One more for us, who have not made it yet; and one for the body.
-        let waits = edges.into.map(|edges| edges + 1);
+        let [into_start, into_end] = edges.into;
+        // One more for us, who have not made it yet.
+        let waits = [into_start + 1, into_end + BODY];
         let interval = Interval::<F, T>::make(parts, waits, body);
         if let Some(holding) = own_holding {
             // SAFETY: made above, for this interval.
@@ -230,7 +271,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         }
         // SAFETY: just made, and alive as long as its root.
         let header = unsafe { interval.as_ref() };
-        parent.end().expect_one(); // our end
+        self.parent.expects_a_child();
         let mut new = New {
             interval,
             header,
@@ -241,13 +282,21 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         };
         // SAFETY: all handles are of the same root; the parent's body runs.
         if let Err(refusal) = unsafe { new.link(parent_address) } {
-            new.forget(parent);
+            new.forget(self.parent);
             return Err(refusal);
         }
         new.release();
         // SAFETY: its results are of that type; it lives as long as its root.
         Ok(unsafe { Handle::new(interval) })
     }
+}
+
+/// What is remembered of a new child with these edges, if its root is recorded.
+#[cold]
+fn new_record(parent: &Header, edges: &WantedEdges) -> Option<Box<Record>> {
+    let number = parent.record()?.new_child();
+    let sources = edges.iter().map(|wanted| (wanted.from(), wanted.into)).collect();
+    Some(Box::new(Record::new(number, sources)))
 }
 
 /// The locks that an interval of that name is to hold, if they are allowed.
@@ -393,13 +442,12 @@ impl<'a> New<'a> {
     }
 
     /// It will not be. It stays where it is, since others may be looking at it, until the root frees it.
-    fn forget(self, parent: &Header) {
+    fn forget(self, parent: &Context<'_, '_>) {
         // SAFETY: it was not sent, and will not be.
         if let Err(payload) = unsafe { interval::abandon(self.interval) } {
-            parent.core().keep_panic(payload);
+            parent.header().core().keep_panic(payload);
         }
-        let was_last = parent.end().arrive(1, Outcome::Well);
-        debug_assert!(was_last.is_none(), "the parent's body runs");
+        parent.expects_it_no_more();
     }
 
     fn release(self) {

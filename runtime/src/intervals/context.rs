@@ -8,7 +8,10 @@ use std::ptr::NonNull;
 use super::builder::{self, Builder};
 use super::handle::Point;
 use super::interval::{At, Header};
+use super::point::{BODY, Outcome};
 use super::refusal::Refusal;
+use crate::primitive::{AtomicUsize, Ordering};
+use crate::worker::Worker;
 
 /// An interval whose body runs. It makes others inside of it, and adds edges.
 ///
@@ -32,6 +35,10 @@ use super::refusal::Refusal;
 /// ```
 pub struct Context<'g, 'env: 'g> {
     interval: NonNull<Header>,
+    /// The worker that runs the body: its address.
+    worker: usize,
+    /// How many children were made on that worker. Nobody else writes it.
+    made: AtomicUsize,
     /// Invariant, as those of std's scopes.
     graph: PhantomData<&'g mut &'g ()>,
     env: PhantomData<&'env mut &'env ()>,
@@ -42,9 +49,43 @@ unsafe impl Sync for Context<'_, '_> {}
 
 impl<'g, 'env> Context<'g, 'env> {
     /// # Safety
-    /// The interval is alive during `'g`, and its body runs as long as the context is borrowed.
-    pub(super) unsafe fn new(interval: NonNull<Header>) -> Self {
-        Self { interval, graph: PhantomData, env: PhantomData }
+    /// The interval is alive during `'g`, and its body runs as long as the context is borrowed, on that worker.
+    pub(super) unsafe fn new(interval: NonNull<Header>, worker: &Worker) -> Self {
+        let (worker, made) = (std::ptr::from_ref(worker).addr(), AtomicUsize::new(0));
+        Self { interval, worker, made, graph: PhantomData, env: PhantomData }
+    }
+
+    /// A child is made, whose end this interval's end waits for.
+    #[inline]
+    pub(super) fn expects_a_child(&self) {
+        if self.is_on_its_worker() {
+            // No addition: nobody else writes it. It is read on this worker, too, when the body has ended.
+            self.made.store(self.made.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        } else {
+            self.header().end().expect_one();
+        }
+    }
+
+    /// It was refused; this is the thread that has made it.
+    pub(super) fn expects_it_no_more(&self) {
+        if self.is_on_its_worker() {
+            self.made.store(self.made.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        } else {
+            let was_last = self.header().end().arrive(1, Outcome::Well);
+            debug_assert!(was_last.is_none(), "the body runs");
+        }
+    }
+
+    /// Whether the calling thread is the one that runs the body, and not one that the context was lent to. (A stack that waits goes on where it was.)
+    #[inline]
+    fn is_on_its_worker(&self) -> bool {
+        Worker::current_address() == self.worker
+    }
+
+    /// What comes for the interval's end when the body has ended.
+    #[inline]
+    pub(super) fn things_at_its_end(&self) -> usize {
+        BODY - self.made.load(Ordering::Relaxed)
     }
 
     pub(super) fn header(&self) -> &Header {

@@ -8,9 +8,10 @@ use super::arena::Lane;
 use super::context::Context;
 use super::lock::Holding;
 use super::occurrence::Occurrence;
-use super::point::{Edge, Outcome, PointState};
+use super::point::{BODY, Edge, Outcome, PointState};
 use super::record::Record;
 use super::root::Core;
+use super::special::Special;
 use crate::job::{Head, Job, Kind};
 use crate::primitive::{AtomicPtr, Ordering, UnsafeCell};
 use crate::unwind::{self, Payload};
@@ -97,12 +98,13 @@ pub(super) struct Header {
     start: PointState,
     end: PointState,
     parent: Option<NonNull<Header>>,
+    special: Special,
+    // What follows is not touched where it is run, if nothing is special.
     methods: &'static Methods,
     /// The next older child of the parent; in other roots, the next older one that has something to be dropped.
     sibling: AtomicPtr<Header>,
     /// The locks under which it is: those of an ancestor, or its own.
     holding: Option<NonNull<Holding>>,
-    has_locks: bool,
     /// Edges into this interval that have no room in `edges`.
     extras: AtomicPtr<Extra>,
     record: Option<Box<Record>>,
@@ -140,9 +142,9 @@ pub(super) struct Parts {
     pub(super) name: Cow<'static, str>,
     pub(super) parent: Option<NonNull<Header>>,
     pub(super) core: NonNull<Core<'static>>,
+    /// Whether it has locks of its own: then it frees them.
+    pub(super) special: Special,
     pub(super) holding: Option<NonNull<Holding>>,
-    /// Whether these locks are its own: then it frees them.
-    pub(super) has_locks: bool,
     pub(super) record: Option<Box<Record>>,
 }
 
@@ -160,10 +162,10 @@ impl Header {
             start,
             end,
             parent: parts.parent,
+            special: parts.special,
             methods,
             sibling: AtomicPtr::new(ptr::null_mut()),
             holding: parts.holding,
-            has_locks: parts.has_locks,
             extras: AtomicPtr::new(ptr::null_mut()),
             record: parts.record,
             name: parts.name,
@@ -219,7 +221,12 @@ impl Header {
 
     /// Its own locks.
     pub(super) fn own_holding(&self) -> Option<&Holding> {
-        if self.has_locks { self.holding() } else { None }
+        if self.special.has_locks() { self.holding() } else { None }
+    }
+
+    #[inline]
+    pub(super) fn special(&self) -> Special {
+        self.special
     }
 
     /// Room for the edge of that number into this interval.
@@ -232,7 +239,7 @@ impl Header {
 
     /// Room for one more edge into this interval.
     pub(super) fn extra(&self, late: Option<(At, Side)>) -> &Edge {
-        let place = self.core().arena().room(Lane::here());
+        let place = self.core().arena().room(Lane::here(self.core().home()));
         let extra = Extra { edge: Edge::new(), late, next: AtomicPtr::new(ptr::null_mut()) };
         // SAFETY: it is room for this.
         unsafe { place.write(extra) };
@@ -268,7 +275,10 @@ impl Header {
             if let Some(record) = parent.and_then(Header::record) {
                 push(record.youngest(), this.as_ptr(), &header.sibling);
             }
-        } else if has_destructor || header.has_locks || matches!(header.name, Cow::Owned(_)) {
+        } else if has_destructor
+            || header.special.has_locks()
+            || matches!(header.name, Cow::Owned(_))
+        {
             push(header.core().owners(lane), this.as_ptr(), &header.sibling);
         }
     }
@@ -318,7 +328,7 @@ fn push<N>(list: &AtomicPtr<N>, node: *mut N, next: &AtomicPtr<N>) {
 
 impl Drop for Header {
     fn drop(&mut self) {
-        if let Some(holding) = self.holding.filter(|_| self.has_locks) {
+        if let Some(holding) = self.holding.filter(|_| self.special.has_locks()) {
             // SAFETY: a box that was made for this interval; the root has ended, so nobody looks at it.
             drop(unsafe { Box::from_raw(holding.as_ptr()) });
         }
@@ -367,10 +377,11 @@ impl<F, T> Interval<F, T> {
         points: [PointState; 2],
         body: Body<F, T>,
     ) -> NonNull<Header> {
-        // The place first: then all is written where it is to lie, and not moved there.
-        let lane = Lane::here();
         // SAFETY: the core outlives all intervals of the root.
-        let place = unsafe { parts.core.as_ref() }.arena().room::<Self>(lane);
+        let core = unsafe { parts.core.as_ref() };
+        let lane = Lane::here(core.home());
+        // The place first: then all is written where it is to lie, and not moved there.
+        let place = core.arena().room::<Self>(lane);
         let header = Header::new(kind, Self::METHODS, parts, points);
         // SAFETY: it is room for this.
         unsafe { place.write(Self { header, body: UnsafeCell::new(body) }) };
@@ -384,7 +395,7 @@ impl<F, T> Interval<F, T> {
 impl Interval<(), ()> {
     /// The root's own, whose body runs elsewhere.
     pub(super) fn make_root(parts: Parts) -> NonNull<Header> {
-        let points = [PointState::occurred(), PointState::new(1)];
+        let points = [PointState::occurred(), PointState::new(BODY)];
         Self::placed(const { &Kind::of_intervals(never) }, parts, points, Body::Nothing)
     }
 }
@@ -424,24 +435,19 @@ impl<F, T> Interval<F, T> {
             header.core().paths().into_iter().for_each(|paths| paths.is_reached_by(worker));
             // SAFETY: the body has ended, and nothing here is touched any more.
             return unsafe {
-                Occurrence::body_has_ended(job.cast(), Outcome::Failed, Some(worker))
+                Occurrence::body_has_ended(job.cast(), BODY, Outcome::Failed, Some(worker))
             };
         }
-        if let Some(holding) = header.own_holding() {
-            // SAFETY: who has the job has the right to that.
-            if !unsafe { Holding::take(NonNull::from(holding)) } {
-                return; // whoever gives the lock back sends the job again
-            }
+        // SAFETY: the job is this worker's.
+        if !header.special.is_nothing() && !unsafe { begins_specially(header, worker) } {
+            return; // whoever gives the lock back sends the job again
         }
         // SAFETY: who has the job has the body alone.
         let body =
             interval.body.with_mut(|body| unsafe { mem::replace(&mut *body, Body::Nothing) });
         let Body::Closure(closure) = body else { unreachable!("a body runs once") };
-        if let Some(record) = header.record() {
-            record.begins(header.core(), worker.index());
-        }
         // SAFETY: alive, as above, while the body runs.
-        let context = unsafe { Context::new(job.cast()) };
+        let context = unsafe { Context::new(job.cast(), worker) };
         let outcome = match unwind::halt(|| closure(&context)) {
             Ok(result) => {
                 // SAFETY: still ours alone; others read it after the end has occurred.
@@ -453,10 +459,31 @@ impl<F, T> Interval<F, T> {
                 Outcome::Failed
             }
         };
-        header.core().paths().into_iter().for_each(|paths| paths.is_reached_by(worker));
+        if !header.special.is_nothing() {
+            header.core().paths().into_iter().for_each(|paths| paths.is_reached_by(worker));
+        }
+        let things = context.things_at_its_end();
         // SAFETY: the body has ended, and nothing here is touched any more.
-        unsafe { Occurrence::body_has_ended(job.cast(), outcome, Some(worker)) };
+        unsafe { Occurrence::body_has_ended(job.cast(), things, outcome, Some(worker)) };
     }
+}
+
+/// What comes before the body of an interval with something special. Whether that is to run now; else it waits for a lock.
+///
+/// # Safety
+/// The caller has its job.
+#[cold]
+unsafe fn begins_specially(header: &Header, worker: &Worker) -> bool {
+    if let Some(holding) = header.own_holding() {
+        // SAFETY: who has the job has the right to that.
+        if !unsafe { Holding::take(NonNull::from(holding)) } {
+            return false;
+        }
+    }
+    if let Some(record) = header.record() {
+        record.begins(header.core(), worker);
+    }
+    true
 }
 
 /// The result of an interval, if there is one.

@@ -7,6 +7,7 @@ use super::interval::{self, At, Header, Side};
 use super::lock::Holding;
 use super::point::Outcome;
 use super::root::Core;
+use crate::job::Job;
 use crate::strand::{Rendezvous, carried_to};
 use crate::unwind::AbortOnUnwind;
 use crate::worker::Worker;
@@ -24,17 +25,18 @@ impl<'w> Occurrence<'w> {
         Self { worker, due: Vec::new() }
     }
 
-    /// Ends what the end of an interval waits for in any case.
+    /// Ends what the end of an interval waits for in any case: so many [things](super::point::BODY) stand for its body.
     ///
     /// # Safety
     /// The interval is alive, and its body has ended. The caller does not touch it afterwards.
     pub(super) unsafe fn body_has_ended(
         interval: NonNull<Header>,
+        things: usize,
         outcome: Outcome,
         worker: Option<&'w Worker>,
     ) {
         // SAFETY: as the caller promises.
-        unsafe { Self::arrive(At::end(interval), 1, outcome, worker) };
+        unsafe { Self::arrive(At::end(interval), things, outcome, worker) };
     }
 
     /// The start of an interval occurs at once, which its maker has shown to nobody, and which has no edges into its start.
@@ -183,26 +185,44 @@ impl<'w> Occurrence<'w> {
     }
 }
 
-/// Makes a body available to all workers.
+/// Makes a body available to all workers; first of all to those of a place, if one was named for it.
 ///
 /// # Safety
 /// The interval's start has occurred, and it is alive at least until its body has ended. The body is sent once.
 pub(super) unsafe fn schedule(interval: NonNull<Header>, worker: Option<&Worker>) {
     // SAFETY: alive, as the caller promises.
-    let home = unsafe { interval.as_ref() }.core().home();
-    let job = interval::as_job(interval);
-    // SAFETY: alive, as the caller promises.
-    let paths = unsafe { interval.as_ref() }.core().paths();
-    match worker.filter(|worker| worker.belongs_to(home)) {
-        Some(worker) if paths.is_none() => worker.push(job),
-        // SAFETY: whoever takes the word runs it, once, while the interval is alive.
-        Some(worker) => worker.push_as_is(unsafe { carried_to(paths, Some(worker), job) }),
-        None => {
-            // SAFETY: as above.
-            let job = unsafe { carried_to(paths, worker, job) };
-            // With the job the root may end; and then nobody but us may keep the pool.
-            let home = Arc::clone(home);
-            home.send_as_is(job);
-        }
+    let header = unsafe { interval.as_ref() };
+    match worker.filter(|worker| worker.belongs_to(header.core().home())) {
+        Some(worker) if header.special().is_nothing() => worker.push(interval::as_job(interval)),
+        // SAFETY: as the caller promises.
+        own => unsafe { schedule_specially(header, interval::as_job(interval), own, worker) },
+    }
+}
+
+/// The same where something is special about it, or about who starts it: `caller`, who is `own` if of the root's pool.
+///
+/// # Safety
+/// As for [`schedule`].
+#[cold]
+unsafe fn schedule_specially(
+    header: &Header,
+    job: NonNull<Job>,
+    own: Option<&Worker>,
+    caller: Option<&Worker>,
+) {
+    let (core, special) = (header.core(), header.special());
+    let home = core.home();
+    let unplaced = || if special.goes_round() { home.next_place() } else { None };
+    let place = special.place().or_else(unplaced);
+    // With the job the root may end; and then nobody but us may keep the pool, unless we work in it.
+    let kept = own.is_none().then(|| Arc::clone(home));
+    // SAFETY: whoever takes the word runs it, once, while the interval is alive.
+    let job = unsafe { carried_to(core.paths(), caller, job) };
+    match (own, kept, place) {
+        (Some(worker), _, None) => worker.push_as_is(job),
+        (Some(worker), _, Some(place)) => worker.push_near_as_is(place, job),
+        (None, Some(home), None) => home.send_as_is(job),
+        (None, Some(home), Some(place)) => home.send_near_as_is(place, job),
+        (None, None, _) => unreachable!("who is not of the pool keeps it"),
     }
 }

@@ -16,6 +16,10 @@ pub(super) enum Outcome {
 const ONE: usize = 2;
 const FAILED: usize = 1;
 
+/// So many things stand for a body that has not ended: more than anything else can be. When it ends, all of them come but one for each child
+/// that was made on its own thread; so who makes a child there has nothing to announce.
+pub(super) const BODY: usize = usize::MAX / 8;
+
 // No pointers that a list could hold.
 const OCCURRED: *mut Edge = ptr::without_provenance_mut(1);
 const OCCURRED_FAILED: *mut Edge = ptr::without_provenance_mut(3);
