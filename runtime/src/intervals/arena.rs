@@ -40,12 +40,16 @@ impl Lane {
     pub(super) fn here(home: &Arc<Shared>) -> Self {
         Worker::with_current(|worker| match worker {
             None => Self { number: 0, is_own: false },
-            Some(worker) => {
-                let seat = worker.seat_index();
-                let is_own = seat < LANES && worker.belongs_to(home);
-                Self { number: seat % LANES, is_own }
-            }
+            Some(worker) if worker.belongs_to(home) => Self::of_worker(worker),
+            Some(worker) => Self { is_own: false, ..Self::of_worker(worker) },
         })
+    }
+
+    /// That of a worker of the root's pool, which is the calling thread.
+    #[inline]
+    pub(super) fn of_worker(worker: &Worker) -> Self {
+        let seat = worker.seat_index();
+        Self { number: seat % LANES, is_own: seat < LANES }
     }
 
     pub(super) fn of<T>(self, all: &[T; LANES]) -> &T {
@@ -165,9 +169,12 @@ impl Block {
             self.taken.store(taken + units, Ordering::Relaxed);
         } else {
             taken = self.taken.fetch_add(units, Ordering::Relaxed);
+            if !is_room(taken) {
+                return None;
+            }
         }
         // SAFETY: inside of the block, as was just asked.
-        is_room(taken).then(|| unsafe { memory.cast::<Unit>().add(taken) })
+        Some(unsafe { memory.cast::<Unit>().add(taken) })
     }
 }
 

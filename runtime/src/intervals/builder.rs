@@ -252,6 +252,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         };
         let record =
             if self.special.is_recorded() { new_record(parent, &self.edges) } else { None };
+        let lane = self.parent.expects_a_child();
         let parts = Parts {
             name: self.name,
             parent: Some(parent_address),
@@ -259,6 +260,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
             special: self.special,
             holding: own_holding.or(parent.holding_address()),
             record,
+            lane,
         };
         let mut edges = self.edges;
         let [into_start, into_end] = edges.into;
@@ -271,7 +273,6 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         }
         // SAFETY: just made, and alive as long as its root.
         let header = unsafe { interval.as_ref() };
-        self.parent.expects_a_child();
         let mut new = New {
             interval,
             header,
@@ -336,12 +337,41 @@ struct New<'a> {
 impl<'a> New<'a> {
     /// Adds its edges.
     ///
+    /// # Safety
+    /// The root is alive, and the parent's body runs.
+    unsafe fn link(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
+        let WantedEdges { into: [into_start, into_end], first, more } = &*self.edges;
+        // SAFETY: a point's interval is alive, as the root is.
+        let is_sibling =
+            |wanted: &Wanted| unsafe { wanted.interval.as_ref() }.parent() == Some(parent);
+        let is_usual = *into_end == 0
+            && more.is_empty()
+            && self.header.holding().is_none()
+            && first.iter().flatten().all(is_sibling);
+        if !is_usual {
+            // SAFETY: as the caller promises.
+            return unsafe { self.link_with_care(parent) };
+        }
+        // The usual ones close no cycle, and keep nobody who holds locks; nor need the start wait for us (see below).
+        self.header.start().expect_unknown(*into_start);
+        self.arrived[Side::Start as usize] = 0;
+        for (edge, wanted) in self.header.edges().iter().zip(*first) {
+            let Some(wanted) = wanted else { break };
+            // SAFETY: the edge is new, and alive as long as the root.
+            unsafe { self.link_one(edge, wanted, false) };
+        }
+        Ok(())
+    }
+
+    /// The same for edges of any kind.
+    ///
     /// Those from points inside of the parent close no cycle, and are added without a search; the others first: they may be
     /// refused. (`README.md`, "Why there are no cycles".)
     ///
     /// # Safety
-    /// The root is alive, and the parent's body runs.
-    unsafe fn link(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
+    /// As for [`link`](Self::link).
+    #[inline(never)]
+    unsafe fn link_with_care(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
         let mut is_any_across = false;
         for number in 0..self.edges.number() {
             let wanted = self.edges.get(number);
@@ -422,6 +452,7 @@ impl<'a> New<'a> {
     ///
     /// # Safety
     /// The edge is new, and alive as long as the root.
+    #[inline]
     unsafe fn link_one(&mut self, edge: &Edge, wanted: Wanted, is_tentative: bool) -> bool {
         let target = At { interval: self.interval, side: wanted.into }.into_word();
         // SAFETY: alive, as the root is.

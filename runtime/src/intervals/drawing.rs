@@ -374,6 +374,7 @@ mod tests {
     /// Each worker is a place; one interval was made for each, and one of them ran elsewhere.
     fn placed() -> Recording {
         let mut recording = Recording { places: 2, ..recording() };
+        recording.intervals[1..].iter_mut().for_each(|interval| interval.parent = Some(0));
         recording.intervals[1].near = Some(0);
         recording.intervals[3].near = Some(0);
         recording.intervals[4].near = Some(1);

@@ -146,6 +146,8 @@ pub(super) struct Parts {
     pub(super) special: Special,
     pub(super) holding: Option<NonNull<Holding>>,
     pub(super) record: Option<Box<Record>>,
+    /// Where it is to lie.
+    pub(super) lane: Lane,
 }
 
 impl Header {
@@ -227,6 +229,11 @@ impl Header {
     #[inline]
     pub(super) fn special(&self) -> Special {
         self.special
+    }
+
+    /// Room for the first edges into this interval.
+    pub(super) fn edges(&self) -> &[Edge; ROOM] {
+        &self.edges
     }
 
     /// Room for the edge of that number into this interval.
@@ -377,11 +384,10 @@ impl<F, T> Interval<F, T> {
         points: [PointState; 2],
         body: Body<F, T>,
     ) -> NonNull<Header> {
-        // SAFETY: the core outlives all intervals of the root.
-        let core = unsafe { parts.core.as_ref() };
-        let lane = Lane::here(core.home());
+        let lane = parts.lane;
         // The place first: then all is written where it is to lie, and not moved there.
-        let place = core.arena().room::<Self>(lane);
+        // SAFETY: the core outlives all intervals of the root.
+        let place = unsafe { parts.core.as_ref() }.arena().room::<Self>(lane);
         let header = Header::new(kind, Self::METHODS, parts, points);
         // SAFETY: it is room for this.
         unsafe { place.write(Self { header, body: UnsafeCell::new(body) }) };

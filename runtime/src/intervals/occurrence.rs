@@ -122,6 +122,10 @@ impl<'w> Occurrence<'w> {
     fn has_started(&self, interval: NonNull<Header>, outcome: Outcome) {
         // SAFETY: alive, as above.
         let header = unsafe { interval.as_ref() };
+        if header.special().is_nothing() {
+            // SAFETY: its start has occurred, and it is sent once for that.
+            return unsafe { schedule(interval, self.worker) };
+        }
         // A body that will not run is sent too: its destructor is the program's, may take long, and may wait for those that we
         // have not let go. It needs no locks.
         let wanted = header.own_holding().filter(|_| outcome == Outcome::Well).map(NonNull::from);
@@ -142,11 +146,13 @@ impl<'w> Occurrence<'w> {
     fn end(&mut self, interval: NonNull<Header>, outcome: Outcome) -> Option<(At, Outcome)> {
         // SAFETY: alive, as above.
         let header = unsafe { interval.as_ref() };
-        if let Some(record) = header.record() {
-            record.ends(header.core());
-        }
-        if let Some(holding) = header.own_holding() {
-            holding.give_back();
+        if !header.special().is_nothing() {
+            if let Some(record) = header.record() {
+                record.ends(header.core());
+            }
+            if let Some(holding) = header.own_holding() {
+                holding.give_back();
+            }
         }
         // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
         for target in unsafe { header.end().occur(outcome) } {

@@ -55,6 +55,7 @@ impl PointState {
     }
 
     /// How it has occurred, if it has. Then what was done before is seen.
+    #[inline]
     pub(super) fn outcome(&self) -> Option<Outcome> {
         // Acquire pairs with the release in `occur`.
         outcome_of(self.successors.load(Ordering::Acquire))
@@ -134,6 +135,7 @@ impl PointState {
     ///
     /// # Safety
     /// The edge is in no list, and is alive as [`occur`](Self::occur) and [`peek`](Self::peek) have it.
+    #[inline]
     pub(super) unsafe fn link(
         &self,
         edge: &Edge,
@@ -188,6 +190,7 @@ fn closed(outcome: Outcome) -> *mut Edge {
     }
 }
 
+#[inline]
 fn outcome_of(successors: *mut Edge) -> Option<Outcome> {
     match successors {
         OCCURRED => Some(Outcome::Well),

@@ -272,6 +272,7 @@ impl<'r> Root<'r> {
             special: Special::of_root(is_recorded, core.paths.is_some(), core.home.goes_round()),
             holding: None,
             record,
+            lane: Lane::of_worker(worker),
         });
         // SAFETY: just made; all contexts and handles end with the time that `body` cannot name.
         let context = unsafe { Context::new(root, worker) };
