@@ -45,6 +45,8 @@ struct Wanted {
     into: Side,
     /// Whether it comes from outside of the parent, and has not occurred.
     is_across: bool,
+    /// Whether the new interval is to run where it ends.
+    is_followed: bool,
 }
 
 impl Wanted {
@@ -64,9 +66,9 @@ struct WantedEdges {
 
 impl WantedEdges {
     #[inline]
-    fn push(&mut self, from: At, into: Side) {
+    fn push(&mut self, from: At, into: Side, is_followed: bool) {
         let At { interval, side } = from;
-        let wanted = Wanted { interval, side, into, is_across: false };
+        let wanted = Wanted { interval, side, into, is_across: false, is_followed };
         let number = self.number();
         match self.first.get_mut(number) {
             Some(place) => *place = Some(wanted),
@@ -153,7 +155,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     /// See [`Point`].
     #[must_use = "it is made by `spawn`"]
     pub fn after(mut self, point: impl Into<Point<'g>>) -> Self {
-        self.edges.push(point.into().at(), Side::Start);
+        self.edges.push(point.into().at(), Side::Start, false);
         self
     }
 
@@ -174,12 +176,43 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         points.into_iter().fold(self, Self::after)
     }
 
+    /// Has the new interval start after the end of another, and run on the worker where that one has ended, as long as that worker comes to it.
+    ///
+    /// It is a hint: what the other one has used is still in the cache there. Where that is another worker than the one on which
+    /// the new interval becomes ready, it is sent there, and workers that have nothing to do take it from there as they take what
+    /// was pushed. It is sent nowhere if the other one had ended before the new one was made. Of several that it follows the one counts that
+    /// has ended last; a [place](Self::near) counts more. To follow is what Nornir calls WS-LAST (2010), for intervals.
+    ///
+    /// # Examples
+    /// Each row of a plate is worked on where it was before, while its neighbours come from elsewhere:
+    /// ```
+    /// use locksley::intervals;
+    ///
+    /// let end = intervals::run("plate", |root| {
+    ///     let mut last: Vec<_> = (0..8).map(|_| root.interval("row").spawn(|_| ())).collect();
+    ///     for _step in 0..3 {
+    ///         let row = |row: usize| {
+    ///             let neighbours = last[row.saturating_sub(1)..8.min(row + 2)].iter().copied();
+    ///             root.interval("row").follow(last[row]).after_all(neighbours).spawn(|_| ())
+    ///         };
+    ///         last = (0..8).map(row).collect();
+    ///     }
+    /// });
+    /// assert_eq!(end, Ok(()));
+    /// ```
+    #[must_use = "it is made by `spawn`"]
+    pub fn follow<T>(mut self, interval: Handle<'g, T>) -> Self {
+        self.special = self.special.following();
+        self.edges.push(interval.end().at(), Side::Start, true);
+        self
+    }
+
     /// Has the new interval start after the end of another, and gives access to that one's result.
     ///
     /// # Examples
     /// See [`Input`].
     pub fn after_with<T: Sync>(&mut self, interval: Handle<'g, T>) -> Input<'g, T> {
-        self.edges.push(interval.end().at(), Side::Start);
+        self.edges.push(interval.end().at(), Side::Start, false);
         Input::new(interval)
     }
 
@@ -198,7 +231,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     /// ```
     #[must_use = "it is made by `spawn`"]
     pub fn end_after(mut self, point: impl Into<Point<'g>>) -> Self {
-        self.edges.push(point.into().at(), Side::End);
+        self.edges.push(point.into().at(), Side::End, false);
         self
     }
 
@@ -454,7 +487,9 @@ impl<'a> New<'a> {
     /// The edge is new, and alive as long as the root.
     #[inline]
     unsafe fn link_one(&mut self, edge: &Edge, wanted: Wanted, is_tentative: bool) -> bool {
-        let target = At { interval: self.interval, side: wanted.into }.into_word();
+        let target = At { interval: self.interval, side: wanted.into };
+        let target =
+            if wanted.is_followed { target.into_following_word() } else { target.into_word() };
         // SAFETY: alive, as the root is.
         let from = unsafe { wanted.from().state() };
         // SAFETY: as the caller promises.

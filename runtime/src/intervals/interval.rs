@@ -13,7 +13,7 @@ use super::record::Record;
 use super::root::Core;
 use super::special::Special;
 use crate::job::{Head, Job, Kind};
-use crate::primitive::{AtomicPtr, Ordering, UnsafeCell};
+use crate::primitive::{AtomicPtr, AtomicU32, Ordering, UnsafeCell};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
@@ -40,7 +40,9 @@ unsafe impl Sync for At {}
 
 /// The bit of a word that says which side it stands for. The bit above belongs to [`Edge`].
 const END: usize = 1;
-const _: () = assert!(align_of::<Header>() >= 4, "two bits are free in an address");
+/// The bit of a word that says that an edge's target is to run where its source has ended.
+const FOLLOWS: usize = 4;
+const _: () = assert!(align_of::<Header>() >= 8, "three bits are free in an address");
 
 impl At {
     pub(super) fn start(interval: NonNull<Header>) -> Self {
@@ -56,9 +58,20 @@ impl At {
         self.interval.cast().map_addr(|address| address | tag)
     }
 
+    /// The same of a target that follows its source.
+    pub(super) fn into_following_word(self) -> NonNull<()> {
+        self.into_word().map_addr(|address| address | FOLLOWS)
+    }
+
+    /// Whether the target follows its source.
+    #[inline]
+    pub(super) fn follows(word: NonNull<()>) -> bool {
+        word.addr().get() & FOLLOWS != 0
+    }
+
     pub(super) fn from_word(word: NonNull<()>) -> Self {
         let side = if word.addr().get() & END == 0 { Side::Start } else { Side::End };
-        let address = word.as_ptr().map_addr(|address| address & !END);
+        let address = word.as_ptr().map_addr(|address| address & !(END | FOLLOWS));
         Self { interval: NonNull::new(address).expect("an address and a bit").cast(), side }
     }
 
@@ -99,6 +112,8 @@ pub(super) struct Header {
     end: PointState,
     parent: Option<NonNull<Header>>,
     special: Special,
+    /// The worker where that one has ended which it follows, and 1; 0 if none.
+    followed: AtomicU32,
     // What follows is not touched where it is run, if nothing is special.
     methods: &'static Methods,
     /// The next older child of the parent; in other roots, the next older one that has something to be dropped.
@@ -165,6 +180,7 @@ impl Header {
             end,
             parent: parts.parent,
             special: parts.special,
+            followed: AtomicU32::new(0),
             methods,
             sibling: AtomicPtr::new(ptr::null_mut()),
             holding: parts.holding,
@@ -227,6 +243,17 @@ impl Header {
     }
 
     #[inline]
+    /// What it follows has ended, on that worker.
+    pub(super) fn follows(&self, worker: usize) {
+        // Relaxed: seen by who is last to arrive, if at all; it is a wish, and no part of any protocol.
+        self.followed.store(worker as u32 + 1, Ordering::Relaxed);
+    }
+
+    /// The worker where that one has ended which it follows.
+    pub(super) fn followed(&self) -> Option<usize> {
+        self.followed.load(Ordering::Relaxed).checked_sub(1).map(|worker| worker as usize)
+    }
+
     pub(super) fn special(&self) -> Special {
         self.special
     }

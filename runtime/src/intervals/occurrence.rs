@@ -156,7 +156,11 @@ impl<'w> Occurrence<'w> {
         }
         // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
         for target in unsafe { header.end().occur(outcome) } {
-            let target = At::from_word(target);
+            let word = target;
+            let target = At::from_word(word);
+            if At::follows(word) {
+                self.is_followed_by(target.interval, header.core());
+            }
             if target.side == Side::Start {
                 self.start_if_last(target.interval, outcome);
             } else {
@@ -171,6 +175,15 @@ impl<'w> Occurrence<'w> {
         // SAFETY: it waits for us.
         let state = unsafe { At::end(parent).state() };
         Some((At::end(parent), state.arrive(1, outcome)?))
+    }
+
+    /// That one is to run here.
+    #[cold]
+    fn is_followed_by(&self, interval: NonNull<Header>, core: &Core<'_>) {
+        if let Some(worker) = self.worker.filter(|worker| worker.belongs_to(core.home())) {
+            // SAFETY: it waits for us.
+            unsafe { interval.as_ref() }.follows(worker.index());
+        }
     }
 
     /// The usual successor: it starts at once, without being noted. No start does this to another, so it does not recur.
@@ -224,10 +237,18 @@ unsafe fn schedule_specially(
     let kept = own.is_none().then(|| Arc::clone(home));
     // SAFETY: whoever takes the word runs it, once, while the interval is alive.
     let job = unsafe { carried_to(core.paths(), caller, job) };
+    let last = if special.follows() { header.followed() } else { None };
+    let last = last.filter(|_| place.is_none());
     match (own, kept, place) {
-        (Some(worker), _, None) => worker.push_as_is(job),
+        (Some(worker), _, None) => match last {
+            Some(last) => worker.follow_as_is(last, job),
+            None => worker.push_as_is(job),
+        },
         (Some(worker), _, Some(place)) => worker.push_near_as_is(place, job),
-        (None, Some(home), None) => home.send_as_is(job),
+        (None, Some(home), None) => match last {
+            Some(last) => home.send_ready_as_is(last, job),
+            None => home.send_as_is(job),
+        },
         (None, Some(home), Some(place)) => home.send_near_as_is(place, job),
         (None, None, _) => unreachable!("who is not of the pool keeps it"),
     }

@@ -2,18 +2,20 @@
 
 /// A word: what else is to be done about an interval than to run it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Special(u64);
+pub(super) struct Special(u32);
 
 /// Its root is recorded.
-const RECORDED: u64 = 1;
+const RECORDED: u32 = 1;
 /// Its root is metered.
-const METERED: u64 = 2;
+const METERED: u32 = 2;
 /// Where no place is named, it goes round the places of the pool.
-const GOES_ROUND: u64 = 4;
+const GOES_ROUND: u32 = 4;
 /// It names locks.
-const LOCKS: u64 = 8;
+const LOCKS: u32 = 8;
+/// It runs where another has ended.
+const FOLLOWS: u32 = 16;
 /// What all intervals of a root have in common.
-const INHERITED: u64 = RECORDED | METERED | GOES_ROUND;
+const INHERITED: u32 = RECORDED | METERED | GOES_ROUND;
 
 /// Above the bits: a place, and 1; 0 if none is named.
 const PLACE: u32 = 8;
@@ -35,9 +37,13 @@ impl Special {
         Self(self.0 | LOCKS)
     }
 
+    pub(super) fn following(self) -> Self {
+        Self(self.0 | FOLLOWS)
+    }
+
     /// The place is one of a pool: there are far fewer than would not fit.
     pub(super) fn near(self, place: usize) -> Self {
-        Self(self.0 & ((1 << PLACE) - 1) | (place as u64 + 1) << PLACE)
+        Self(self.0 & ((1 << PLACE) - 1) | (place as u32 + 1) << PLACE)
     }
 
     /// Whether nothing is.
@@ -52,6 +58,10 @@ impl Special {
 
     pub(super) fn goes_round(self) -> bool {
         self.0 & GOES_ROUND != 0
+    }
+
+    pub(super) fn follows(self) -> bool {
+        self.0 & FOLLOWS != 0
     }
 
     pub(super) fn has_locks(self) -> bool {
@@ -75,9 +85,10 @@ mod tests {
             let root = Special::of_root(is(1), is(2), is(4));
             assert_eq!(root.is_nothing(), bits == 0);
             assert_eq!((root.is_recorded(), root.goes_round()), (is(1), is(4)));
-            assert_eq!((root.has_locks(), root.place()), (false, None));
-            let parent = root.of_child().near(7).with_locks().near(3);
-            assert_eq!((parent.has_locks(), parent.place()), (true, Some(3)));
+            assert_eq!((root.has_locks(), root.follows(), root.place()), (false, false, None));
+            let parent = root.of_child().near(7).with_locks().following().near(3);
+            let own = (parent.has_locks(), parent.follows(), parent.place());
+            assert_eq!(own, (true, true, Some(3)));
             assert_eq!((parent.is_recorded(), parent.goes_round()), (is(1), is(4)));
             assert!(!parent.is_nothing());
             assert_eq!(parent.of_child(), root);

@@ -51,9 +51,20 @@ fn make<'env>(
     for step in steps {
         let (now, next) = (&blocks[step % 2], &blocks[(step + 1) % 2]);
         let make = |block: usize| {
-            let neighbours = block.saturating_sub(1)..(block + 2).min(now.len());
-            let before = last.get(neighbours).unwrap_or_default();
-            root.interval("rows").after_all(before.iter().copied()).spawn(move |cx| {
+            let rows = root.interval("rows");
+            let rows = match last.get(block) {
+                None => rows,
+                Some(&same) if std::env::var_os("NOFOLLOW").is_some() => {
+                    let above = block.checked_sub(1).map(|above| last[above]);
+                    rows.after(same).after_all(above.into_iter().chain(last.get(block + 1).copied()))
+                }
+                Some(&same) => {
+                    let above = block.checked_sub(1).map(|above| last[above]);
+                    let below = last.get(block + 1).copied();
+                    rows.follow(same).after_all(above.into_iter().chain(below))
+                }
+            };
+            rows.spawn(move |cx| {
                 let above = block.checked_sub(1).map(|above| now[above].read(cx));
                 let below = now.get(block + 1).map(|below| below.read(cx));
                 let above = above.as_ref().map(|rows| &rows[rows.len() - columns..]);
