@@ -199,6 +199,8 @@ fn make<'g, 'env>(
         let (from, point) = any(points, choices);
         let side = if choices.below(4) == 0 { Side::End } else { Side::Start };
         builder = match side {
+            // Nothing is different, but for where it runs.
+            Side::Start if choices.below(3) == 0 => builder.follow(point),
             Side::Start => builder.after(point),
             Side::End => builder.end_after(point),
         };

@@ -176,19 +176,19 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         points.into_iter().fold(self, Self::after)
     }
 
-    /// Has the new interval start after the end of another, and run on the worker where that one has ended, as long as that worker comes to it.
+    /// Has the new interval start after a point, as [`after`](Self::after) does, and run on the worker where that point occurs.
     ///
-    /// It is a hint: what the other one has used is still in the cache there. Where that is another worker than the one on which
-    /// the new interval becomes ready, it is sent there, and workers that have nothing to do take it from there as they take what
-    /// was pushed. It is sent nowhere if the other one had ended before the new one was made. Of several that it follows the one counts that
-    /// has ended last; a [place](Self::near) counts more. To follow is what Nornir calls WS-LAST (2010), for intervals.
+    /// It is a hint: what the interval before has used is still in the cache there. If it becomes ready on another worker, it is sent
+    /// back to that one, and workers that have nothing to do take it from there, as they take what was pushed. It is not sent
+    /// if the point had occurred before the interval was made. Of several points that it follows the one counts that
+    /// occurs last; a [place](Self::near) that was named counts more. This is what Nornir calls WS-LAST (2010), for intervals.
     ///
     /// # Examples
-    /// Each row of a plate is worked on where it was before, while its neighbours come from elsewhere:
+    /// Each row of a plate is worked on where it was before, wherever its neighbours are:
     /// ```
     /// use locksley::intervals;
     ///
-    /// let end = intervals::run("plate", |root| {
+    /// intervals::run("plate", |root| {
     ///     let mut last: Vec<_> = (0..8).map(|_| root.interval("row").spawn(|_| ())).collect();
     ///     for _step in 0..3 {
     ///         let row = |row: usize| {
@@ -197,13 +197,13 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     ///         };
     ///         last = (0..8).map(row).collect();
     ///     }
-    /// });
-    /// assert_eq!(end, Ok(()));
+    /// })?;
+    /// # Ok::<(), intervals::Cancelled>(())
     /// ```
     #[must_use = "it is made by `spawn`"]
-    pub fn follow<T>(mut self, interval: Handle<'g, T>) -> Self {
+    pub fn follow(mut self, point: impl Into<Point<'g>>) -> Self {
         self.special = self.special.following();
-        self.edges.push(interval.end().at(), Side::Start, true);
+        self.edges.push(point.into().at(), Side::Start, true);
         self
     }
 

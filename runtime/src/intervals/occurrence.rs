@@ -114,7 +114,7 @@ impl<'w> Occurrence<'w> {
         }
         // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
         for target in unsafe { header.start().occur(outcome) } {
-            self.let_go(At::from_word(target), outcome);
+            self.let_go(self.target(target, header.core()), outcome);
         }
         self.has_started(interval, outcome);
     }
@@ -156,11 +156,7 @@ impl<'w> Occurrence<'w> {
         }
         // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
         for target in unsafe { header.end().occur(outcome) } {
-            let word = target;
-            let target = At::from_word(word);
-            if At::follows(word) {
-                self.is_followed_by(target.interval, header.core());
-            }
+            let target = self.target(target, header.core());
             if target.side == Side::Start {
                 self.start_if_last(target.interval, outcome);
             } else {
@@ -177,13 +173,17 @@ impl<'w> Occurrence<'w> {
         Some((At::end(parent), state.arrive(1, outcome)?))
     }
 
-    /// That one is to run here.
-    #[cold]
-    fn is_followed_by(&self, interval: NonNull<Header>, core: &Core<'_>) {
-        if let Some(worker) = self.worker.filter(|worker| worker.belongs_to(core.home())) {
+    /// The point that a word stands for; if it follows, it is to run here.
+    #[inline]
+    fn target(&self, word: NonNull<()>, core: &Core<'_>) -> At {
+        let target = At::from_word(word);
+        if At::follows(word)
+            && let Some(worker) = self.worker.filter(|worker| worker.belongs_to(core.home()))
+        {
             // SAFETY: it waits for us.
-            unsafe { interval.as_ref() }.follows(worker.index());
+            unsafe { target.header() }.follows(worker.index());
         }
+        target
     }
 
     /// The usual successor: it starts at once, without being noted. No start does this to another, so it does not recur.

@@ -129,6 +129,35 @@ fn other_chains_go_from_place_to_place_while_a_worker_is_held_at_any_step() {
     hold_at_places(&["0-1", "2"], numbers, placed_chains);
 }
 
+/// Chains that are sent to a place by every second interval, from where the others go back to where the last one of them was.
+fn following_chains<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for chain in 0..CHAINS {
+        let (mut last, mut before) = (None, None);
+        for number in 0..LENGTH {
+            let next = root.interval("next");
+            let next = match before {
+                None if number % 2 == 1 => next,
+                Some(before) if number % 2 == 1 => next.follow(before),
+                _ => next.near((chain + number / 2) % 2),
+            };
+            let next = next.after_all(last).spawn(move |_| {
+                if (chain, number) == (0, 1) {
+                    world.arm();
+                }
+                world.one_has_ended();
+            });
+            last = Some(next);
+            before = if number % 2 == 1 { last } else { before };
+        }
+    }
+}
+
+#[test]
+fn other_chains_follow_their_own_while_a_worker_is_held_at_any_step() {
+    let numbers = [(CHAINS - 2) * LENGTH, CHAINS * LENGTH, 0];
+    hold_at_places(&["0-1", "2"], numbers, following_chains);
+}
+
 /// Intervals that make others inside, which come after something outside: their edges are searched for cycles. One arms its
 /// worker before it does.
 fn makers<'env>(root: &Context<'_, 'env>, world: &'env World) {

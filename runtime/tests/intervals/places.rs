@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use locksley::intervals::{Context, Lock, Recording, Root};
 use locksley::places::Places;
@@ -121,6 +122,46 @@ fn who_has_nothing_to_do_takes_what_was_left_and_counts_it() {
     assert_eq!(places.into_inner().unwrap(), [0; 5]);
     assert_eq!(out_of_place(&pool), 3);
     go_on.send(()).unwrap();
+}
+
+/// It becomes ready on the one worker, and goes to where what it follows has ended: on the other.
+#[test]
+fn who_follows_is_sent_to_where_that_has_ended() {
+    let pool = Pool::new(2).unwrap();
+    let before = Instant::now();
+    // Whoever has nothing to do may take it on its way.
+    while !pool.run(|_| was_sent_back(&pool)) {
+        assert!(before.elapsed() < Duration::from_secs(60), "it was never sent");
+    }
+}
+
+fn was_sent_back(pool: &Pool) -> bool {
+    let index = || Worker::with_current(|worker| worker.expect("bodies run on workers").index());
+    let (here, other) = (index(), 1 - index());
+    let received = || pool.stats().workers[other].received;
+    let (had_received, ran) = (received(), AtomicUsize::new(usize::MAX));
+    let (is_there, is_here) = (AtomicBool::new(false), AtomicBool::new(false));
+    let root = Root::new("root").on(pool).run(|root| {
+        let (ran, is_there, is_here) = (&ran, &is_there, &is_here);
+        let there = root.interval("there").spawn(move |_| {
+            assert_eq!(index(), other, "the other one does not go on before this has begun");
+            is_there.store(true, Ordering::Release);
+            until(is_here);
+        });
+        until(is_there);
+        let gate = root.interval("gate").spawn(move |_| {
+            assert_eq!(index(), here, "the other one does not go on before this has begun");
+            is_here.store(true, Ordering::Release);
+            while !there.end().has_occurred() {
+                thread::yield_now();
+            }
+        });
+        let follows = root.interval("follows").follow(there).after(gate);
+        follows.spawn(move |_| ran.store(index(), Ordering::Relaxed));
+        root.interval("busy").after(gate).spawn(|_| ());
+    });
+    assert_eq!(root, Ok(()));
+    ran.into_inner() == other && received() > had_received
 }
 
 /// What an end lets go, by an edge or by a lock, goes to its place, though the one who lets it go is at another.

@@ -54,10 +54,6 @@ fn make<'env>(
             let rows = root.interval("rows");
             let rows = match last.get(block) {
                 None => rows,
-                Some(&same) if std::env::var_os("NOFOLLOW").is_some() => {
-                    let above = block.checked_sub(1).map(|above| last[above]);
-                    rows.after(same).after_all(above.into_iter().chain(last.get(block + 1).copied()))
-                }
                 Some(&same) => {
                     let above = block.checked_sub(1).map(|above| last[above]);
                     let below = last.get(block + 1).copied();
