@@ -538,6 +538,22 @@ impl Worker {
         self.push(job);
     }
 
+    /// Makes a job available that has become ready here, and is at home with another worker, or here.
+    pub(crate) fn follow_as_is(&self, home: usize, job: NonNull<Job>) {
+        if home != self.index && !self.may_keep(home) {
+            return self.shared.pass_on(home, job, &self.summons);
+        }
+        self.seat().is_to_run_next(self.deque_end());
+        self.push_as_is(job);
+    }
+
+    /// Whether neither this worker has anything else to do nor that one where a task is at home: then it is here for a moment, and
+    /// whoever comes first takes it.
+    pub(crate) fn may_keep(&self, home: usize) -> bool {
+        // One that sleeps is woken: pushes may leave that to others who are awake.
+        self.is_about_to_hunt() && self.shared.seat(home).activity() == Activity::Hunts
+    }
+
     /// Makes a job available to all workers, at the index that is returned. Also says whether that was all: if not, the
     /// caller calls [`at_the_ceiling`](Self::at_the_ceiling) next.
     #[inline]

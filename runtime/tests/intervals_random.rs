@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use common::pools;
-use locksley::Pool;
+use locksley::hunt::{Abp, Balanced, Bws};
 use locksley::intervals::{Context, Lock, Point, Refusal, Root, Side};
+use locksley::places::Places;
+use locksley::{Pool, PoolBuilder, Unplaced, Worker};
 
 const MOST: usize = 48;
 const LOCKS: usize = 3;
@@ -37,6 +39,9 @@ struct Known {
     /// Whether it was made: it was not refused.
     is_made: bool,
     panics: bool,
+    /// The place that was named for it, and the one where it ran.
+    near: Option<usize>,
+    ran_at: Option<usize>,
 }
 
 /// What the oracle judges by. Number 0 is the root.
@@ -54,10 +59,12 @@ struct World {
     /// Whether all bodies run one after the other, so that the oracle knows what is refused.
     is_exact: bool,
     refused: AtomicUsize,
+    /// Of the pool.
+    places: usize,
 }
 
 impl World {
-    fn new(panics: usize, is_exact: bool) -> Self {
+    fn new(panics: usize, is_exact: bool, places: usize) -> Self {
         let stamps = || (0..MOST).map(|_| AtomicU64::new(0)).collect();
         Self {
             clock: AtomicU64::new(1),
@@ -70,6 +77,7 @@ impl World {
             panics,
             is_exact,
             refused: AtomicUsize::new(0),
+            places,
         }
     }
 
@@ -143,6 +151,7 @@ fn live<'g, 'env>(
     mut choices: Choices,
 ) {
     world.stamp(&world.begun[number]);
+    world.known.lock().unwrap()[number].ran_at = Worker::with_current(|it| it.map(Worker::place));
     for (side, point) in [(Side::Start, cx.start()), (Side::End, cx.end())] {
         points.lock().unwrap().push(((number, side), point));
     }
@@ -180,11 +189,18 @@ fn make<'g, 'env>(
         return;
     }
     let mut builder = cx.interval(format!("{number}"));
+    // Where there is one place, choices are not spent on that.
+    let near = (world.places > 1 && choices.below(3) != 0).then(|| choices.below(world.places));
+    if let Some(place) = near {
+        builder = builder.near(place);
+    }
     let mut edges = Vec::new();
     for _ in 0..choices.below(5) {
         let (from, point) = any(points, choices);
         let side = if choices.below(4) == 0 { Side::End } else { Side::Start };
         builder = match side {
+            // Nothing is different, but for where it runs.
+            Side::Start if choices.below(3) == 0 => builder.follow(point),
             Side::Start => builder.after(point),
             Side::End => builder.end_after(point),
         };
@@ -199,6 +215,7 @@ fn make<'g, 'env>(
         let known = &mut world.known.lock().unwrap()[number];
         known.parent = Some(parent);
         known.locks = locks;
+        known.near = near;
         // Edges count from before it may run.
         known.is_made = true;
     }
@@ -328,9 +345,20 @@ fn judge(world: &World) {
     }
 }
 
-/// How many edges were refused, and how many intervals panicked.
-fn run(pool: &Pool, seed: u64, panics: usize, is_exact: bool) -> (usize, usize) {
-    let world = World::new(panics, is_exact);
+/// What came of a graph.
+struct Tally {
+    /// Edges that were refused.
+    refused: usize,
+    /// Intervals that panicked.
+    panicked: usize,
+    /// Intervals that ran where a place was named for them.
+    in_place: usize,
+    /// Those that ran elsewhere.
+    out_of_place: usize,
+}
+
+fn run(pool: &Pool, seed: u64, panics: usize, is_exact: bool) -> Tally {
+    let world = World::new(panics, is_exact, pool.places().count());
     let mut choices = Choices(seed);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         Root::new("0").on(pool).run(|root| {
@@ -361,9 +389,59 @@ fn run(pool: &Pool, seed: u64, panics: usize, is_exact: bool) -> (usize, usize) 
     }
     let refused = world.refused.load(Ordering::Relaxed);
     let panicked = panicked.len();
+    let placed: Vec<bool> = known.iter().filter_map(|it| Some(it.near? == it.ran_at?)).collect();
+    let in_place = placed.iter().filter(|&&is_in_place| is_in_place).count();
     drop(known);
     assert_eq!(world.locks.map(Lock::into_inner), lock_uses);
-    (refused, panicked)
+    Tally { refused, panicked, in_place, out_of_place: placed.len() - in_place }
+}
+
+/// Pools of several places, as far as so many workers have any, with several governors and options.
+fn divided_pools() -> impl Iterator<Item = Pool> {
+    let governors: [fn(PoolBuilder) -> PoolBuilder; 4] = [
+        |pool| pool.governor(Balanced::default()),
+        |pool| pool.governor(Bws::default()),
+        |pool| pool.governor(Abp { sleep_after: None, ..Abp::default() }),
+        |pool| pool.governor(common::Sleepy),
+    ];
+    let shapes = [&[1, 1][..], &[1, 2], &[2, 2, 1]];
+    shapes.into_iter().flat_map(move |shape| {
+        governors.into_iter().enumerate().map(move |(n, with_governor)| {
+            let mut first = 0;
+            let sets: Vec<_> = (shape.iter())
+                .map(|size| {
+                    first += size;
+                    (first - size..first).collect()
+                })
+                .collect();
+            let places = Places::given(&(0..first).collect(), sets).unwrap();
+            let pool = with_governor(Pool::builder()).workers(first).places(places);
+            let pool = if n % 2 == 0 { pool } else { pool.unplaced(Unplaced::RoundRobin) };
+            let pool = if n % 3 == 0 { pool } else { pool.oldest_first() };
+            pool.build().expect("a pool can be built")
+        })
+    })
+}
+
+fn taken_out(pool: &Pool) -> u64 {
+    pool.stats().total().out_of_place
+}
+
+#[test]
+fn random_graphs_at_places_keep_all_orders_and_what_runs_elsewhere_was_taken_there() {
+    let (mut in_place, mut refused, mut panicked) = (0, 0, 0);
+    for (n, pool) in divided_pools().enumerate() {
+        for seed in 0..40 {
+            let (panics, before) = (if seed % 2 == 0 { 0 } else { 8 }, taken_out(&pool));
+            let tally = run(&pool, n as u64 * 1000 + seed, panics, false);
+            let taken = taken_out(&pool) - before;
+            // Those that no place was named for, and those that did not run, may have been taken as well.
+            assert!(tally.out_of_place as u64 <= taken, "{} {taken}", tally.out_of_place);
+            in_place += tally.in_place;
+            (refused, panicked) = (refused + tally.refused, panicked + tally.panicked);
+        }
+    }
+    assert!(in_place > 100 && refused > 10 && panicked > 100, "{in_place} {refused} {panicked}");
 }
 
 #[test]
@@ -371,7 +449,7 @@ fn random_graphs_keep_all_orders() {
     let mut refused = 0;
     for (n, pool) in pools().enumerate() {
         for seed in 0..60 {
-            refused += run(&pool, n as u64 * 1000 + seed, 0, false).0;
+            refused += run(&pool, n as u64 * 1000 + seed, 0, false).refused;
         }
     }
     assert!(refused > 10, "some edges are refused: {refused}");
@@ -380,7 +458,7 @@ fn random_graphs_keep_all_orders() {
 #[test]
 fn one_body_at_a_time_refuses_just_what_closes_a_cycle() {
     let pool = Pool::new(1).unwrap();
-    let refused: usize = (0..3000).map(|seed| run(&pool, seed, 0, true).0).sum();
+    let refused: usize = (0..3000).map(|seed| run(&pool, seed, 0, true).refused).sum();
     assert!(refused > 300, "some edges are refused: {refused}");
 }
 
@@ -389,10 +467,10 @@ fn panics_end_what_depends_on_them_and_nothing_else() {
     let mut panicked = 0;
     for (n, pool) in pools().enumerate() {
         for seed in 0..60 {
-            panicked += run(&pool, n as u64 * 1000 + seed, 8, false).1;
+            panicked += run(&pool, n as u64 * 1000 + seed, 8, false).panicked;
         }
     }
     assert!(panicked > 100, "some panic: {panicked}");
     let pool = Pool::new(1).unwrap();
-    assert!((0..500).map(|seed| run(&pool, seed, 8, true).1).sum::<usize>() > 100);
+    assert!((0..500).map(|seed| run(&pool, seed, 8, true).panicked).sum::<usize>() > 100);
 }

@@ -20,6 +20,7 @@ mod nas;
 pub mod ray;
 pub mod raytracer;
 pub mod size;
+pub mod sorters;
 
 use std::time::Duration;
 
@@ -43,6 +44,7 @@ pub static ALL: &[&dyn App] = &[
     &clip::Clip,
     &mi::Mi,
     &busy_loop::BusyLoop,
+    &sorters::Sorters,
 ];
 
 /// The eight programs of the BWS paper, in the order of its table 1: five that scale well, and three that do so fairly.

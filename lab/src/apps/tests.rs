@@ -35,6 +35,7 @@ right_on_every_runtime! {
     clip: "clip", ["1x3", "9x4", "150x24"];
     mi: "mi", ["1x1", "2x2", "9x3", "200x1"];
     busy_loop: "loop", ["1x1", "2x50", "33x1000"];
+    sorters: "sorters", ["1x1", "7x3", "1000x16-worst", "5000x64-none", "40961x37"];
 }
 
 /// Applications whose smallest problem takes a while: they are not computed with every number of workers.
@@ -70,6 +71,7 @@ fn an_answer_that_was_not_computed_is_rejected() {
         ("knary", "4,3,1"),
         ("heat", "20x20x3"),
         ("msort", "100"),
+        ("sorters", "100x7"),
         ("mm", "32"),
         ("lu", "32"),
         ("barnes", "30x2"),
@@ -114,6 +116,10 @@ fn sizes_that_cannot_be_are_refused_in_one_line() {
             &["", "0", "-1", "1.5", "1G", "M", "99999999999999999999", "18446744073709551615M"][..],
         ),
         (
+            "sorters",
+            &["", "9", "9x0", "0x0", "4x5", "9x3x1", "9x3-", "9x3-better", "-9x3", "1Mx4"][..],
+        ),
+        (
             "mm",
             &["", "0", "15", "48", "1000", "16x16", "99999999999999999999", "9223372036854775808"]
                 [..],
@@ -148,6 +154,8 @@ fn memory_that_no_machine_has_is_refused() {
     for (name, size) in [
         ("heat", "9999999999x9999999999x1"),
         ("msort", "9999999999999999"),
+        ("sorters", "9999999999999999x9"),
+        ("sorters", "9999999999999999x9999999999999999-worst"),
         ("mm", "4611686018427387904"),
         ("lu", "4611686018427387904"),
         ("barnes", "4294967295x1"),

@@ -88,6 +88,9 @@ medians. Every answer is checked: heat bit for bit against the serial program, l
 partitioning gives each worker one share. The graph of heat has an edge from each block of rows \
 to itself and its neighbours in the next step, and nothing else waits; that of lu has tiles of 64 by 64 numbers; the merge sort on \
 intervals has them inside of each other, and a root for each sort and each merge, so it is fork and join by other means.</li>
+<li>The sorters are those of LASSI's study: each sorts a part alone, and each merger alone merges two neighbours, after both. With places \
+(<i>locksley-intervals-places</i>: those of the machine, or else its private caches) a merger is at the place of its left neighbour, or, in the \
+worst case, at the next place. Without several places the same graph names none.</li>
 <li>Making the graph is a part of the time. One worker makes it, and the others compute meanwhile what may begin.</li>
 <li>The time of an interval is that of graphs of 1000 at a time, each interval after the one before and the one before that, which \
 count and do nothing else. It is taken by a process of its own, after one such graph to warm up.</li>

@@ -38,7 +38,7 @@ pub(super) enum Marker {
 }
 
 /// The runtimes that have a look of their own; the style sheet has a colour for each, by number.
-pub(super) const RUNTIMES: [Look; 21] = [
+pub(super) const RUNTIMES: [Look; 22] = [
     Look { name: "libomp", dashed: true, marker: Marker::Square },
     Look { name: "libgomp", dashed: true, marker: Marker::Triangle },
     Look { name: "onetbb", dashed: false, marker: Marker::Ring },
@@ -60,6 +60,7 @@ pub(super) const RUNTIMES: [Look; 21] = [
     Look { name: "locksley-intervals", dashed: false, marker: Marker::Square },
     Look { name: "onetbb-flow", dashed: true, marker: Marker::Ring },
     Look { name: "locksley-intervals-oldest", dashed: true, marker: Marker::Square },
+    Look { name: "locksley-intervals-places", dashed: true, marker: Marker::Disc },
 ];
 
 /// What a sleeper with nobody beside it is called among the runtimes.

@@ -150,6 +150,15 @@ mod tests {
     }
 
     #[test]
+    fn a_round_of_more_chunks_than_a_root_has_is_several() {
+        let runtime = runtimes::find("locksley-intervals").unwrap();
+        for chunks in [(1 << 16) - 1, 1 << 16, (1 << 17) + 1] {
+            let round = Round { leaf: 1, chunks, serial: 0 };
+            assert!(round.repeat(runtime, 2, Duration::ZERO).is_ok(), "the sum is checked");
+        }
+    }
+
+    #[test]
     fn rounds_that_cannot_be_are_refused() {
         assert!(Round { leaf: 5, chunks: 0, serial: 0 }.validate().is_err());
         assert!(Round { leaf: u64::MAX, chunks: u64::MAX, serial: u64::MAX }.validate().is_err());

@@ -29,11 +29,16 @@ pub(super) fn start_undivided(workers: usize) -> Result<Crew, String> {
 
 /// As [`start`], with several places, though they be private caches, where the machine has several of any kind.
 pub(super) fn start_in_places(workers: usize) -> Result<Crew, String> {
+    start(workers, in_places)
+}
+
+/// A pool with these places.
+pub(super) fn in_places(builder: PoolBuilder) -> PoolBuilder {
     let places = topology::several_places(&Topology::of_this_machine(), &topology::allowed());
-    start(workers, |builder| match places {
+    match places {
         Some(places) => builder.places(places),
         None => builder,
-    })
+    }
 }
 
 #[cfg(test)]

@@ -203,6 +203,12 @@ pub static ALL: &[Runtime] = &[
         start: |workers| locksley::pool(workers, PoolBuilder::oldest_first).map(Crew::Intervals),
     },
     Runtime {
+        name: "locksley-intervals-places",
+        about: "the same, with several places, though they be private caches",
+        model: Model::Intervals,
+        start: |workers| locksley::pool(workers, locksley::in_places).map(Crew::Intervals),
+    },
+    Runtime {
         name: "rayon",
         about: "work stealing, rayon's thread pool",
         model: Model::Rayon,

@@ -287,6 +287,13 @@ fn intervals() {
     refused(&["intervals-once", "chain", "0"]);
     refused(&["intervals-once", "graph", "some"]);
     refused(&["intervals-once", "graph"]);
+    assert!(refused(&["intervals-once", "graph", "999999999999999999"]).contains("of memory"));
+    let heat =
+        ["run", "heat", "--runtime", "locksley-intervals", "--size", "9999999999x9999999999x9"];
+    assert!(refused(&heat).contains("of memory"));
+    let sorters = ["run", "sorters", "--runtime", "locksley-intervals", "--size"];
+    assert!(refused(&[&sorters[..], &["99999999999x9999999999"]].concat()).contains("of memory"));
+    assert!(refused(&[&sorters[..], &["9x3-better"]].concat()).contains("'better'"));
 }
 
 #[test]

@@ -10,9 +10,10 @@ use super::interval::{self, At, Header, Interval, Parts, Side};
 use super::lock::{self, Holding, Key, Lock};
 use super::occurrence::Occurrence;
 use super::order::{self, Edges};
-use super::point::{Edge, Outcome};
+use super::point::{BODY, Edge, Outcome};
 use super::record::Record;
 use super::refusal::{PointName, Refusal};
+use super::special::Special;
 use crate::sync::Semaphore;
 use crate::worker::Worker;
 
@@ -24,6 +25,7 @@ pub struct Builder<'c, 'g, 'env: 'g> {
     name: Cow<'static, str>,
     edges: WantedEdges,
     locks: Option<Box<WantedLocks>>,
+    special: Special,
 }
 
 /// Locks that the new interval names.
@@ -43,6 +45,8 @@ struct Wanted {
     into: Side,
     /// Whether it comes from outside of the parent, and has not occurred.
     is_across: bool,
+    /// Whether the new interval is to run where it ends.
+    is_followed: bool,
 }
 
 impl Wanted {
@@ -62,9 +66,9 @@ struct WantedEdges {
 
 impl WantedEdges {
     #[inline]
-    fn push(&mut self, from: At, into: Side) {
+    fn push(&mut self, from: At, into: Side, is_followed: bool) {
         let At { interval, side } = from;
-        let wanted = Wanted { interval, side, into, is_across: false };
+        let wanted = Wanted { interval, side, into, is_across: false, is_followed };
         let number = self.number();
         match self.first.get_mut(number) {
             Some(place) => *place = Some(wanted),
@@ -102,7 +106,47 @@ impl WantedEdges {
 impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     #[inline]
     pub(super) fn new(parent: &'c Context<'g, 'env>, name: Cow<'static, str>) -> Self {
-        Self { parent, name, edges: WantedEdges::default(), locks: None }
+        let special = parent.header().special().of_child();
+        Self { parent, name, edges: WantedEdges::default(), locks: None, special }
+    }
+
+    /// Has the new interval run at a place of the pool, from 0: the workers of that place take it before others do.
+    ///
+    /// It is a hint, as [`Pool::spawn_near`](crate::Pool::spawn_near) has it. When the interval's start has occurred, and it has its locks, its
+    /// body is sent to the place; if that happens on a worker of this very place, it stays with that worker's own tasks, as one without
+    /// a place does. A worker of another place, if it has nothing to do, takes what has been left for a moment, and
+    /// [counts it](crate::meter::WorkerStats::out_of_place). What is made inside of the interval does not inherit the place: for that none is
+    /// named, and it goes where the pool has such tasks go ([`Unplaced`](crate::Unplaced)).
+    ///
+    /// If called again, the last one counts.
+    ///
+    /// # Panics
+    /// If the pool has no such place.
+    ///
+    /// # Examples
+    /// Each part is sorted where it was written, so that it is found in the cache of that place:
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley::intervals::Root;
+    ///
+    /// let pool = Pool::new(2)?;
+    /// let places = pool.places().count();
+    /// let mut parts = vec![vec![3, 1, 2]; 8];
+    /// let end = Root::new("parts").on(&pool).run(|root| {
+    ///     for (n, part) in parts.iter_mut().enumerate() {
+    ///         root.interval("sort").near(n % places).spawn(move |_| part.sort());
+    ///     }
+    /// });
+    /// assert_eq!(end, Ok(()));
+    /// assert_eq!(parts[7], [1, 2, 3]);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use = "it is made by `spawn`"]
+    #[track_caller]
+    pub fn near(mut self, place: usize) -> Self {
+        self.parent.header().core().home().must_have_place(place);
+        self.special = self.special.near(place);
+        self
     }
 
     /// Has the new interval start after a point; after the end, if it is an interval.
@@ -111,7 +155,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     /// See [`Point`].
     #[must_use = "it is made by `spawn`"]
     pub fn after(mut self, point: impl Into<Point<'g>>) -> Self {
-        self.edges.push(point.into().at(), Side::Start);
+        self.edges.push(point.into().at(), Side::Start, false);
         self
     }
 
@@ -132,12 +176,43 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         points.into_iter().fold(self, Self::after)
     }
 
+    /// Has the new interval start after a point, as [`after`](Self::after) does, and run on the worker where that point occurs.
+    ///
+    /// It is a hint: what the interval before has used is still in the cache there. If it becomes ready on another worker, it is sent
+    /// back to that one, and workers that have nothing to do take it from there, as they take what was pushed. It is not sent
+    /// if the point had occurred before the interval was made. Of several points that it follows the one counts that
+    /// occurs last; a [place](Self::near) that was named counts more. This is what Nornir calls WS-LAST (2010), for intervals.
+    ///
+    /// # Examples
+    /// Each row of a plate is worked on where it was before, wherever its neighbours are:
+    /// ```
+    /// use locksley::intervals;
+    ///
+    /// intervals::run("plate", |root| {
+    ///     let mut last: Vec<_> = (0..8).map(|_| root.interval("row").spawn(|_| ())).collect();
+    ///     for _step in 0..3 {
+    ///         let row = |row: usize| {
+    ///             let neighbours = last[row.saturating_sub(1)..8.min(row + 2)].iter().copied();
+    ///             root.interval("row").follow(last[row]).after_all(neighbours).spawn(|_| ())
+    ///         };
+    ///         last = (0..8).map(row).collect();
+    ///     }
+    /// })?;
+    /// # Ok::<(), intervals::Cancelled>(())
+    /// ```
+    #[must_use = "it is made by `spawn`"]
+    pub fn follow(mut self, point: impl Into<Point<'g>>) -> Self {
+        self.special = self.special.following();
+        self.edges.push(point.into().at(), Side::Start, true);
+        self
+    }
+
     /// Has the new interval start after the end of another, and gives access to that one's result.
     ///
     /// # Examples
     /// See [`Input`].
     pub fn after_with<T: Sync>(&mut self, interval: Handle<'g, T>) -> Input<'g, T> {
-        self.edges.push(interval.end().at(), Side::Start);
+        self.edges.push(interval.end().at(), Side::Start, false);
         Input::new(interval)
     }
 
@@ -156,7 +231,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     /// ```
     #[must_use = "it is made by `spawn`"]
     pub fn end_after(mut self, point: impl Into<Point<'g>>) -> Self {
-        self.edges.push(point.into().at(), Side::End);
+        self.edges.push(point.into().at(), Side::End, false);
         self
     }
 
@@ -168,6 +243,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         let none = || Box::new(WantedLocks { serial: lock::new_serial(), locks: Vec::new() });
         let wanted = self.locks.get_or_insert_with(none);
         wanted.locks.push(lock.turns());
+        self.special = self.special.with_locks();
         Key::new(lock, wanted.serial)
     }
 
@@ -207,22 +283,22 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
             None => None,
             Some(locks) => Some(own_holding(*locks, &self.name, parent)?),
         };
-        let has_locks = own_holding.is_some();
-        let record = parent.record().map(|record| {
-            let sources = self.edges.iter().map(|wanted| (wanted.from(), wanted.into)).collect();
-            Box::new(Record::new(record.new_child(), sources))
-        });
+        let record =
+            if self.special.is_recorded() { new_record(parent, &self.edges) } else { None };
+        let lane = self.parent.expects_a_child();
         let parts = Parts {
             name: self.name,
             parent: Some(parent_address),
             core: parent.core_address(),
+            special: self.special,
             holding: own_holding.or(parent.holding_address()),
-            has_locks,
             record,
+            lane,
         };
         let mut edges = self.edges;
-        // One more for us, who have not made it yet; and one for the body.
-        let waits = edges.into.map(|edges| edges + 1);
+        let [into_start, into_end] = edges.into;
+        // One more for us, who have not made it yet.
+        let waits = [into_start + 1, into_end + BODY];
         let interval = Interval::<F, T>::make(parts, waits, body);
         if let Some(holding) = own_holding {
             // SAFETY: made above, for this interval.
@@ -230,7 +306,6 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         }
         // SAFETY: just made, and alive as long as its root.
         let header = unsafe { interval.as_ref() };
-        parent.end().expect_one(); // our end
         let mut new = New {
             interval,
             header,
@@ -241,13 +316,21 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         };
         // SAFETY: all handles are of the same root; the parent's body runs.
         if let Err(refusal) = unsafe { new.link(parent_address) } {
-            new.forget(parent);
+            new.forget(self.parent);
             return Err(refusal);
         }
         new.release();
         // SAFETY: its results are of that type; it lives as long as its root.
         Ok(unsafe { Handle::new(interval) })
     }
+}
+
+/// What is remembered of a new child with these edges, if its root is recorded.
+#[cold]
+fn new_record(parent: &Header, edges: &WantedEdges) -> Option<Box<Record>> {
+    let number = parent.record()?.new_child();
+    let sources = edges.iter().map(|wanted| (wanted.from(), wanted.into)).collect();
+    Some(Box::new(Record::new(number, sources)))
 }
 
 /// The locks that an interval of that name is to hold, if they are allowed.
@@ -287,12 +370,41 @@ struct New<'a> {
 impl<'a> New<'a> {
     /// Adds its edges.
     ///
+    /// # Safety
+    /// The root is alive, and the parent's body runs.
+    unsafe fn link(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
+        let WantedEdges { into: [into_start, into_end], first, more } = &*self.edges;
+        // SAFETY: a point's interval is alive, as the root is.
+        let is_sibling =
+            |wanted: &Wanted| unsafe { wanted.interval.as_ref() }.parent() == Some(parent);
+        let is_usual = *into_end == 0
+            && more.is_empty()
+            && self.header.holding().is_none()
+            && first.iter().flatten().all(is_sibling);
+        if !is_usual {
+            // SAFETY: as the caller promises.
+            return unsafe { self.link_with_care(parent) };
+        }
+        // The usual ones close no cycle, and keep nobody who holds locks; nor need the start wait for us (see below).
+        self.header.start().expect_unknown(*into_start);
+        self.arrived[Side::Start as usize] = 0;
+        for (edge, wanted) in self.header.edges().iter().zip(*first) {
+            let Some(wanted) = wanted else { break };
+            // SAFETY: the edge is new, and alive as long as the root.
+            unsafe { self.link_one(edge, wanted, false) };
+        }
+        Ok(())
+    }
+
+    /// The same for edges of any kind.
+    ///
     /// Those from points inside of the parent close no cycle, and are added without a search; the others first: they may be
     /// refused. (`README.md`, "Why there are no cycles".)
     ///
     /// # Safety
-    /// The root is alive, and the parent's body runs.
-    unsafe fn link(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
+    /// As for [`link`](Self::link).
+    #[inline(never)]
+    unsafe fn link_with_care(&mut self, parent: NonNull<Header>) -> Result<(), Refusal> {
         let mut is_any_across = false;
         for number in 0..self.edges.number() {
             let wanted = self.edges.get(number);
@@ -373,8 +485,11 @@ impl<'a> New<'a> {
     ///
     /// # Safety
     /// The edge is new, and alive as long as the root.
+    #[inline]
     unsafe fn link_one(&mut self, edge: &Edge, wanted: Wanted, is_tentative: bool) -> bool {
-        let target = At { interval: self.interval, side: wanted.into }.into_word();
+        let target = At { interval: self.interval, side: wanted.into };
+        let target =
+            if wanted.is_followed { target.into_following_word() } else { target.into_word() };
         // SAFETY: alive, as the root is.
         let from = unsafe { wanted.from().state() };
         // SAFETY: as the caller promises.
@@ -393,13 +508,12 @@ impl<'a> New<'a> {
     }
 
     /// It will not be. It stays where it is, since others may be looking at it, until the root frees it.
-    fn forget(self, parent: &Header) {
+    fn forget(self, parent: &Context<'_, '_>) {
         // SAFETY: it was not sent, and will not be.
         if let Err(payload) = unsafe { interval::abandon(self.interval) } {
-            parent.core().keep_panic(payload);
+            parent.header().core().keep_panic(payload);
         }
-        let was_last = parent.end().arrive(1, Outcome::Well);
-        debug_assert!(was_last.is_none(), "the parent's body runs");
+        parent.expects_it_no_more();
     }
 
     fn release(self) {

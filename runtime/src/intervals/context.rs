@@ -3,12 +3,16 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
+use super::arena::Lane;
 use super::builder::{self, Builder};
 use super::handle::Point;
 use super::interval::{At, Header};
+use super::point::{BODY, Outcome};
 use super::refusal::Refusal;
+use crate::primitive::{AtomicUsize, Ordering};
+use crate::worker::Worker;
 
 /// An interval whose body runs. It makes others inside of it, and adds edges.
 ///
@@ -32,19 +36,66 @@ use super::refusal::Refusal;
 /// ```
 pub struct Context<'g, 'env: 'g> {
     interval: NonNull<Header>,
+    /// The worker that runs the body.
+    worker: *const Worker,
+    /// How many children were made on that worker. Nobody else writes it.
+    made: AtomicUsize,
     /// Invariant, as those of std's scopes.
     graph: PhantomData<&'g mut &'g ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
-// SAFETY: all that is done to the interval is done by shared reference, from any thread, while its body runs.
+// SAFETY: all that is done to the interval is done by shared reference, from any thread, while its body runs; the worker is only compared.
 unsafe impl Sync for Context<'_, '_> {}
 
 impl<'g, 'env> Context<'g, 'env> {
     /// # Safety
-    /// The interval is alive during `'g`, and its body runs as long as the context is borrowed.
-    pub(super) unsafe fn new(interval: NonNull<Header>) -> Self {
-        Self { interval, graph: PhantomData, env: PhantomData }
+    /// The interval is alive during `'g`, and its body runs as long as the context is borrowed, on that worker.
+    pub(super) unsafe fn new(interval: NonNull<Header>, worker: &Worker) -> Self {
+        let (worker, made) = (ptr::from_ref(worker), AtomicUsize::new(0));
+        Self { interval, worker, made, graph: PhantomData, env: PhantomData }
+    }
+
+    /// A child is made, whose end this interval's end waits for. Where it is to lie.
+    #[inline]
+    pub(super) fn expects_a_child(&self) -> Lane {
+        self.with_own_worker(|own| match own {
+            Some(worker) => {
+                // No addition: nobody else writes it. It is read on this worker, too, when the body has ended.
+                self.made.store(self.made.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                Lane::of_worker(worker)
+            }
+            None => {
+                self.header().end().expect_one();
+                Lane::here(self.header().core().home())
+            }
+        })
+    }
+
+    /// It was refused; this is the thread that has made it.
+    pub(super) fn expects_it_no_more(&self) {
+        self.with_own_worker(|own| match own {
+            Some(_) => self.made.store(self.made.load(Ordering::Relaxed) - 1, Ordering::Relaxed),
+            None => {
+                let was_last = self.header().end().arrive(1, Outcome::Well);
+                debug_assert!(was_last.is_none(), "the body runs");
+            }
+        });
+    }
+
+    /// Calls `use_it` with the worker that runs the body, if the calling thread is that one now, and not one that the context was lent to. (A stack
+    /// that waits goes on where it was.)
+    #[inline]
+    fn with_own_worker<R>(&self, use_it: impl FnOnce(Option<&Worker>) -> R) -> R {
+        Worker::with_current(|current| {
+            use_it(current.filter(|&current| ptr::eq(current, self.worker)))
+        })
+    }
+
+    /// What comes for the interval's end when the body has ended.
+    #[inline]
+    pub(super) fn things_at_its_end(&self) -> usize {
+        BODY - self.made.load(Ordering::Relaxed)
     }
 
     pub(super) fn header(&self) -> &Header {

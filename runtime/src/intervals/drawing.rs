@@ -21,9 +21,26 @@ const GAP: f64 = 10.0;
 const LEAST: f64 = 1.5;
 const LETTER: f64 = 6.0;
 
+/// Pale, so that names are legible on them, and apart for whoever sees no red or no green: blue, orange, yellow, violet, and so on in turn.
+/// Places beyond have the colours of the first again.
+const COLORS: [&str; 6] = ["#bcd4ee", "#f6cfa0", "#f5efa6", "#d8c3e6", "#bfe6e6", "#d9cbb8"];
+const NO_PLACE: &str = "#cfe3d8";
+const FAILED: [&str; 2] = ["#f7dcdc", "#c03030"];
+/// The height of a line of the legend, the width of an entry, and how many there are in a line.
+const LEGEND: f64 = 24.0;
+const ENTRY: f64 = 100.0;
+const ENTRIES: usize = 10;
+
+/// What has to do with that place is drawn in this colour.
+pub(super) fn color_of_place(place: usize) -> &'static str {
+    COLORS[place % COLORS.len()]
+}
+
 /// The rows of one worker.
 struct Lane {
     worker: Option<usize>,
+    /// Where it belongs, if there are several places.
+    place: Option<usize>,
     top: f64,
     rows: usize,
 }
@@ -54,6 +71,9 @@ impl Recording {
     /// lower edge, while the interval waits for its locks, and for a worker. A line for each edge leads from point to point. What has failed is
     /// red; what did not run has rows of its own.
     ///
+    /// Of a pool that has several places, each has a colour: the rows of its workers have a stripe of it at their left, and what the place was
+    /// [named](super::Builder::near) for is filled with it, wherever it ran. What ran elsewhere has a thick frame.
+    ///
     /// # Examples
     /// ```
     /// use locksley::intervals::{Recording, Root};
@@ -70,28 +90,27 @@ impl Recording {
     /// ```
     #[must_use]
     pub fn to_svg(&self) -> String {
-        let layout = Layout::of(self.intervals());
-        let mut svg = svg_head(LEFT + WIDTH + RIGHT, layout.bottom + GAP, 11);
+        let layout = Layout::of(self);
+        let bottom = layout.bottom + GAP;
+        let mut svg = svg_head(LEFT + WIDTH + RIGHT, bottom + legend_height(self.places), 11);
         layout.draw_axis(&mut svg);
-        for lane in &layout.lanes {
-            let worker =
-                lane.worker.map_or("did not run".into(), |worker| format!("worker {worker}"));
-            let _ = writeln!(svg, "<text x=\"4\" y=\"{:.1}\">{worker}</text>", lane.top + 13.0);
-        }
+        layout.lanes.iter().for_each(|lane| lane.draw_name(&mut svg));
         for (interval, &bar) in self.intervals().iter().zip(&layout.bars) {
-            draw_bar(&mut svg, interval, bar);
+            draw_bar(&mut svg, self, interval, bar);
         }
         for edge in self.edges() {
             let (from, to) = (layout.place(edge.from), layout.place(edge.to));
             draw_edge(&mut svg, from, to);
         }
+        draw_legend(&mut svg, self.places, bottom);
         svg.push_str("</svg>\n");
         svg
     }
 }
 
 impl Layout {
-    fn of(intervals: &[Recorded]) -> Self {
+    fn of(recording: &Recording) -> Self {
+        let intervals = recording.intervals();
         let last = intervals.iter().map(|interval| interval.ended).max();
         let whole = last.unwrap_or_default().max(Duration::from_nanos(1));
         let mut by_worker: BTreeMap<(bool, Option<usize>), Vec<usize>> = BTreeMap::new();
@@ -107,7 +126,11 @@ impl Layout {
             bottom: HEAD,
         };
         for ((_, worker), members) in by_worker {
+            let place = members.first().and_then(|&number| intervals[number].place);
             layout.add_lane(worker, members, intervals);
+            if let Some(lane) = layout.lanes.last_mut() {
+                lane.place = place.filter(|_| recording.places > 1);
+            }
         }
         layout
     }
@@ -129,7 +152,7 @@ impl Layout {
             self.bars[number] = Bar { start, from, to, top: top + row as f64 * ROW };
         }
         self.bottom = top + rows.len() as f64 * ROW + GAP;
-        self.lanes.push(Lane { worker, top, rows: rows.len() });
+        self.lanes.push(Lane { worker, place: None, top, rows: rows.len() });
     }
 
     fn across(&self, at: Duration) -> f64 {
@@ -158,8 +181,7 @@ impl Layout {
             );
         }
         for lane in &self.lanes {
-            let height = lane.rows as f64 * ROW - (ROW - BAR);
-            let top = lane.top;
+            let (top, height) = (lane.top, lane.height());
             let _ = writeln!(
                 svg,
                 "<rect x=\"{LEFT}\" y=\"{top:.1}\" width=\"{WIDTH}\" height=\"{height:.1}\" fill=\"#f4f6fa\"/>"
@@ -168,17 +190,69 @@ impl Layout {
     }
 }
 
+impl Lane {
+    fn height(&self) -> f64 {
+        self.rows as f64 * ROW - (ROW - BAR)
+    }
+
+    fn draw_name(&self, svg: &mut String) {
+        let worker = self.worker.map_or("did not run".into(), |worker| format!("worker {worker}"));
+        let _ = writeln!(svg, "<text x=\"4\" y=\"{:.1}\">{worker}</text>", self.top + 13.0);
+        if let Some(place) = self.place {
+            let (x, top, height) = (LEFT - 8.0, self.top, self.height());
+            let color = color_of_place(place);
+            let _ = writeln!(
+                svg,
+                "<g><title>place {place}</title><rect x=\"{x}\" y=\"{top:.1}\" width=\"6\" height=\"{height:.1}\" fill=\"{color}\" \
+                 stroke=\"#345\" stroke-width=\"0.4\"/></g>"
+            );
+        }
+    }
+}
+
+/// What the colours and frames say: text, fill and the width of the frame.
+fn legend(places: usize) -> Vec<(String, &'static str, f64)> {
+    let entry = |place| (format!("for place {place}"), color_of_place(place), 0.6);
+    let others = [
+        ("for no place", NO_PLACE, 0.6),
+        ("failed", FAILED[0], 0.6),
+        ("ran elsewhere", "none", 2.4),
+    ];
+    let others = others.map(|(text, fill, frame)| (text.to_owned(), fill, frame));
+    if places > 1 { (0..places).map(entry).chain(others).collect() } else { Vec::new() }
+}
+
+/// How many lines it takes.
+fn legend_height(places: usize) -> f64 {
+    legend(places).len().div_ceil(ENTRIES) as f64 * LEGEND
+}
+
+fn draw_legend(svg: &mut String, places: usize, top: f64) {
+    for (number, (text, fill, frame)) in legend(places).into_iter().enumerate() {
+        let (line, column) = (number / ENTRIES, number % ENTRIES);
+        let (x, y) = (LEFT + column as f64 * ENTRY, top + line as f64 * LEGEND);
+        let (after, foot) = (x + 19.0, y + 11.0);
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"14\" height=\"14\" fill=\"{fill}\" stroke=\"#345\" stroke-width=\"{frame}\"/>\
+             <text x=\"{after:.1}\" y=\"{foot:.1}\">{text}</text>"
+        );
+    }
+}
+
 /// When its body began; when it ended, if it did not run.
 fn began(interval: &Recorded) -> Duration {
     interval.begun.unwrap_or(interval.ended)
 }
 
-fn draw_bar(svg: &mut String, interval: &Recorded, bar: Bar) {
+fn draw_bar(svg: &mut String, recording: &Recording, interval: &Recorded, bar: Bar) {
     let Bar { start, from, to, top } = bar;
     let name = escaped(&interval.name);
-    let about = match (interval.begun, interval.worker) {
+    let near = interval.near.filter(|_| recording.places > 1);
+    let mut about = match (interval.begun, interval.worker) {
         (Some(begun), Some(worker)) => format!(
-            "{name}, worker {worker}, {} to {}, {}; started at {}",
+            "{name}, worker {worker}{}, {} to {}, {}; started at {}",
+            recording.at_place(interval),
             time(begun),
             time(interval.ended),
             time(interval.ended.saturating_sub(begun)),
@@ -186,13 +260,20 @@ fn draw_bar(svg: &mut String, interval: &Recorded, bar: Bar) {
         ),
         _ => format!("{name} did not run"),
     };
-    let (fill, stroke) =
-        if interval.has_failed { ("#f7dcdc", "#c03030") } else { ("#cfe3d8", "#345") };
+    if let Some(near) = near {
+        let _ = write!(about, "; made for place {near}");
+    }
+    let (fill, stroke) = match near {
+        _ if interval.has_failed => (FAILED[0], FAILED[1]),
+        Some(near) => (color_of_place(near), "#345"),
+        None => (NO_PLACE, "#345"),
+    };
+    let frame = if interval.is_out_of_place() { 2.4 } else { 0.6 };
     let (width, foot) = (to - from, top + BAR);
     let _ = writeln!(
         svg,
         "<g><title>{about}</title><path d=\"M {start:.1} {foot:.1} H {from:.1}\" stroke=\"{stroke}\" stroke-width=\"1.4\"/><rect x=\"{from:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{BAR}\" fill=\"{fill}\" \
-         stroke=\"{stroke}\" stroke-width=\"0.6\"/>"
+         stroke=\"{stroke}\" stroke-width=\"{frame}\"/>"
     );
     // A name that does not fit is in the title.
     if interval.name.chars().count() as f64 * LETTER < width {
@@ -225,6 +306,8 @@ mod tests {
             begun: run.map(|(_, begun)| Duration::from_micros(begun)),
             ended: Duration::from_micros(ended),
             worker: run.map(|(worker, _)| worker),
+            place: run.map(|(worker, _)| worker),
+            near: None,
             has_failed: run.is_none(),
         }
     }
@@ -242,12 +325,12 @@ mod tests {
             RecordedEdge { from: point(3, Side::End), to: point(4, Side::Start) },
             RecordedEdge { from: point(1, Side::End), to: point(3, Side::Start) },
         ];
-        Recording { intervals, edges }
+        Recording { intervals, edges, places: 1 }
     }
 
     #[test]
     fn what_overlaps_on_a_worker_has_rows_of_its_own_and_what_does_not_has_one() {
-        let layout = Layout::of(recording().intervals());
+        let layout = Layout::of(&recording());
         let lanes: Vec<_> = layout.lanes.iter().map(|lane| (lane.worker, lane.rows)).collect();
         assert_eq!(lanes, [(Some(0), 2), (Some(1), 1), (None, 1)]);
         let [root, inside, next, elsewhere, never] = layout.bars[..] else { panic!("five") };
@@ -281,11 +364,64 @@ mod tests {
         assert!(svg.contains(&format!("<path d=\"M {from:.1} ")), "the edge begins at an end");
         // Edges go to where a start occurred, and a line leads from there to the bar.
         let (start, begun) = (LEFT + WIDTH * 0.1, LEFT + WIDTH * 0.2);
-        let layout = Layout::of(recording().intervals());
+        let layout = Layout::of(&recording());
         let foot = layout.bars[3].top + BAR;
         assert!(svg.contains(&format!(", {start:.1} {foot:.1}\" fill=\"none\"")), "{svg}");
         assert!(svg.contains(&format!("<path d=\"M {start:.1} {foot:.1} H {begun:.1}\"")), "{svg}");
         assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());
+    }
+
+    /// Each worker is a place; one interval was made for each, and one of them ran elsewhere.
+    fn placed() -> Recording {
+        let mut recording = Recording { places: 2, ..recording() };
+        recording.intervals[1..].iter_mut().for_each(|interval| interval.parent = Some(0));
+        recording.intervals[1].near = Some(0);
+        recording.intervals[3].near = Some(0);
+        recording.intervals[4].near = Some(1);
+        recording
+    }
+
+    #[test]
+    fn places_are_drawn_where_there_are_several() {
+        let svg = placed().to_svg();
+        let color = |place| format!("fill=\"{}\"", color_of_place(place));
+        // Two intervals, an entry of the legend, and the stripe of a worker. What failed is red.
+        assert_eq!(svg.matches(&color(0)).count(), 2 + 1 + 1, "{svg}");
+        assert_eq!(svg.matches(&color(1)).count(), 1 + 1, "{svg}");
+        assert_eq!(svg.matches(&format!("fill=\"{}\"", FAILED[0])).count(), 1 + 1);
+        assert_eq!(svg.matches("stroke-width=\"2.4\"").count(), 1 + 1, "one ran elsewhere: {svg}");
+        for words in [
+            "<title>elsewhere, worker 1 at place 1, 20.0 µs to 60.0 µs, 40.0 µs; started at 10.0 µs; made for place 0</title>",
+            "<title>inside, worker 0 at place 0,",
+            "<title>never did not run; made for place 1</title>",
+            "<title>place 1</title>",
+            ">for place 0</text>",
+            ">for place 1</text>",
+            ">ran elsewhere</text>",
+        ] {
+            assert!(svg.contains(words), "{words} is missing in\n{svg}");
+        }
+        assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());
+        // With one place there is nothing to tell, though somebody has named it.
+        let one = Recording { places: 1, ..placed() };
+        assert!(!one.to_svg().contains("place"), "{}", one.to_svg());
+    }
+
+    #[test]
+    fn graphs_have_the_same_colours() {
+        let dot = placed().to_dot();
+        for words in [
+            "worker 1 at place 1, 20.0µs to 60.0µs\\nfor place 0|",
+            "cluster_legend",
+            "p1 [label=\"place 1\"",
+        ] {
+            assert!(dot.contains(words), "{words} is missing in\n{dot}");
+        }
+        let color = |place| format!("fillcolor=\"{}\"", color_of_place(place));
+        assert_eq!([0, 1].map(|place| dot.matches(&color(place)).count()), [2 + 1, 1 + 1], "{dot}");
+        assert_eq!(dot.matches("penwidth=3").count(), 1 + 1, "{dot}");
+        assert_eq!(dot.matches('{').count() - dot.matches("\\{").count(), dot.matches('}').count());
+        assert!(!Recording { places: 1, ..placed() }.to_dot().contains("place"));
     }
 
     #[test]

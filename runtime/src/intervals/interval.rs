@@ -8,11 +8,12 @@ use super::arena::Lane;
 use super::context::Context;
 use super::lock::Holding;
 use super::occurrence::Occurrence;
-use super::point::{Edge, Outcome, PointState};
+use super::point::{BODY, Edge, Outcome, PointState};
 use super::record::Record;
 use super::root::Core;
+use super::special::Special;
 use crate::job::{Head, Job, Kind};
-use crate::primitive::{AtomicPtr, Ordering, UnsafeCell};
+use crate::primitive::{AtomicPtr, AtomicU32, Ordering, UnsafeCell};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
@@ -39,7 +40,9 @@ unsafe impl Sync for At {}
 
 /// The bit of a word that says which side it stands for. The bit above belongs to [`Edge`].
 const END: usize = 1;
-const _: () = assert!(align_of::<Header>() >= 4, "two bits are free in an address");
+/// The bit of a word that says that an edge's target is to run where its source has ended.
+const FOLLOWS: usize = 4;
+const _: () = assert!(align_of::<Header>() >= 8, "three bits are free in an address");
 
 impl At {
     pub(super) fn start(interval: NonNull<Header>) -> Self {
@@ -55,9 +58,20 @@ impl At {
         self.interval.cast().map_addr(|address| address | tag)
     }
 
+    /// The same of a target that follows its source.
+    pub(super) fn into_following_word(self) -> NonNull<()> {
+        self.into_word().map_addr(|address| address | FOLLOWS)
+    }
+
+    /// Whether the target follows its source.
+    #[inline]
+    pub(super) fn follows(word: NonNull<()>) -> bool {
+        word.addr().get() & FOLLOWS != 0
+    }
+
     pub(super) fn from_word(word: NonNull<()>) -> Self {
         let side = if word.addr().get() & END == 0 { Side::Start } else { Side::End };
-        let address = word.as_ptr().map_addr(|address| address & !END);
+        let address = word.as_ptr().map_addr(|address| address & !(END | FOLLOWS));
         Self { interval: NonNull::new(address).expect("an address and a bit").cast(), side }
     }
 
@@ -97,12 +111,15 @@ pub(super) struct Header {
     start: PointState,
     end: PointState,
     parent: Option<NonNull<Header>>,
+    special: Special,
+    /// The worker where that one has ended which it follows, and 1; 0 if none.
+    followed: AtomicU32,
+    // What follows is not touched where it is run, if nothing is special.
     methods: &'static Methods,
     /// The next older child of the parent; in other roots, the next older one that has something to be dropped.
     sibling: AtomicPtr<Header>,
     /// The locks under which it is: those of an ancestor, or its own.
     holding: Option<NonNull<Holding>>,
-    has_locks: bool,
     /// Edges into this interval that have no room in `edges`.
     extras: AtomicPtr<Extra>,
     record: Option<Box<Record>>,
@@ -140,10 +157,12 @@ pub(super) struct Parts {
     pub(super) name: Cow<'static, str>,
     pub(super) parent: Option<NonNull<Header>>,
     pub(super) core: NonNull<Core<'static>>,
+    /// Whether it has locks of its own: then it frees them.
+    pub(super) special: Special,
     pub(super) holding: Option<NonNull<Holding>>,
-    /// Whether these locks are its own: then it frees them.
-    pub(super) has_locks: bool,
     pub(super) record: Option<Box<Record>>,
+    /// Where it is to lie.
+    pub(super) lane: Lane,
 }
 
 impl Header {
@@ -160,10 +179,11 @@ impl Header {
             start,
             end,
             parent: parts.parent,
+            special: parts.special,
+            followed: AtomicU32::new(0),
             methods,
             sibling: AtomicPtr::new(ptr::null_mut()),
             holding: parts.holding,
-            has_locks: parts.has_locks,
             extras: AtomicPtr::new(ptr::null_mut()),
             record: parts.record,
             name: parts.name,
@@ -219,7 +239,28 @@ impl Header {
 
     /// Its own locks.
     pub(super) fn own_holding(&self) -> Option<&Holding> {
-        if self.has_locks { self.holding() } else { None }
+        if self.special.has_locks() { self.holding() } else { None }
+    }
+
+    #[inline]
+    /// What it follows has ended, on that worker.
+    pub(super) fn follows(&self, worker: usize) {
+        // Relaxed: seen by who is last to arrive, if at all; it is a wish, and no part of any protocol.
+        self.followed.store(worker as u32 + 1, Ordering::Relaxed);
+    }
+
+    /// The worker where that one has ended which it follows.
+    pub(super) fn followed(&self) -> Option<usize> {
+        self.followed.load(Ordering::Relaxed).checked_sub(1).map(|worker| worker as usize)
+    }
+
+    pub(super) fn special(&self) -> Special {
+        self.special
+    }
+
+    /// Room for the first edges into this interval.
+    pub(super) fn edges(&self) -> &[Edge; ROOM] {
+        &self.edges
     }
 
     /// Room for the edge of that number into this interval.
@@ -232,7 +273,7 @@ impl Header {
 
     /// Room for one more edge into this interval.
     pub(super) fn extra(&self, late: Option<(At, Side)>) -> &Edge {
-        let place = self.core().arena().room(Lane::here());
+        let place = self.core().arena().room(Lane::here(self.core().home()));
         let extra = Extra { edge: Edge::new(), late, next: AtomicPtr::new(ptr::null_mut()) };
         // SAFETY: it is room for this.
         unsafe { place.write(extra) };
@@ -268,7 +309,10 @@ impl Header {
             if let Some(record) = parent.and_then(Header::record) {
                 push(record.youngest(), this.as_ptr(), &header.sibling);
             }
-        } else if has_destructor || header.has_locks || matches!(header.name, Cow::Owned(_)) {
+        } else if has_destructor
+            || header.special.has_locks()
+            || matches!(header.name, Cow::Owned(_))
+        {
             push(header.core().owners(lane), this.as_ptr(), &header.sibling);
         }
     }
@@ -318,7 +362,7 @@ fn push<N>(list: &AtomicPtr<N>, node: *mut N, next: &AtomicPtr<N>) {
 
 impl Drop for Header {
     fn drop(&mut self) {
-        if let Some(holding) = self.holding.filter(|_| self.has_locks) {
+        if let Some(holding) = self.holding.filter(|_| self.special.has_locks()) {
             // SAFETY: a box that was made for this interval; the root has ended, so nobody looks at it.
             drop(unsafe { Box::from_raw(holding.as_ptr()) });
         }
@@ -367,8 +411,8 @@ impl<F, T> Interval<F, T> {
         points: [PointState; 2],
         body: Body<F, T>,
     ) -> NonNull<Header> {
+        let lane = parts.lane;
         // The place first: then all is written where it is to lie, and not moved there.
-        let lane = Lane::here();
         // SAFETY: the core outlives all intervals of the root.
         let place = unsafe { parts.core.as_ref() }.arena().room::<Self>(lane);
         let header = Header::new(kind, Self::METHODS, parts, points);
@@ -384,7 +428,7 @@ impl<F, T> Interval<F, T> {
 impl Interval<(), ()> {
     /// The root's own, whose body runs elsewhere.
     pub(super) fn make_root(parts: Parts) -> NonNull<Header> {
-        let points = [PointState::occurred(), PointState::new(1)];
+        let points = [PointState::occurred(), PointState::new(BODY)];
         Self::placed(const { &Kind::of_intervals(never) }, parts, points, Body::Nothing)
     }
 }
@@ -424,24 +468,19 @@ impl<F, T> Interval<F, T> {
             header.core().paths().into_iter().for_each(|paths| paths.is_reached_by(worker));
             // SAFETY: the body has ended, and nothing here is touched any more.
             return unsafe {
-                Occurrence::body_has_ended(job.cast(), Outcome::Failed, Some(worker))
+                Occurrence::body_has_ended(job.cast(), BODY, Outcome::Failed, Some(worker))
             };
         }
-        if let Some(holding) = header.own_holding() {
-            // SAFETY: who has the job has the right to that.
-            if !unsafe { Holding::take(NonNull::from(holding)) } {
-                return; // whoever gives the lock back sends the job again
-            }
+        // SAFETY: the job is this worker's.
+        if !header.special.is_nothing() && !unsafe { begins_specially(header, worker) } {
+            return; // whoever gives the lock back sends the job again
         }
         // SAFETY: who has the job has the body alone.
         let body =
             interval.body.with_mut(|body| unsafe { mem::replace(&mut *body, Body::Nothing) });
         let Body::Closure(closure) = body else { unreachable!("a body runs once") };
-        if let Some(record) = header.record() {
-            record.begins(header.core(), worker.index());
-        }
         // SAFETY: alive, as above, while the body runs.
-        let context = unsafe { Context::new(job.cast()) };
+        let context = unsafe { Context::new(job.cast(), worker) };
         let outcome = match unwind::halt(|| closure(&context)) {
             Ok(result) => {
                 // SAFETY: still ours alone; others read it after the end has occurred.
@@ -453,10 +492,31 @@ impl<F, T> Interval<F, T> {
                 Outcome::Failed
             }
         };
-        header.core().paths().into_iter().for_each(|paths| paths.is_reached_by(worker));
+        if !header.special.is_nothing() {
+            header.core().paths().into_iter().for_each(|paths| paths.is_reached_by(worker));
+        }
+        let things = context.things_at_its_end();
         // SAFETY: the body has ended, and nothing here is touched any more.
-        unsafe { Occurrence::body_has_ended(job.cast(), outcome, Some(worker)) };
+        unsafe { Occurrence::body_has_ended(job.cast(), things, outcome, Some(worker)) };
     }
+}
+
+/// What comes before the body of an interval with something special. Whether that is to run now; else it waits for a lock.
+///
+/// # Safety
+/// The caller has its job.
+#[cold]
+unsafe fn begins_specially(header: &Header, worker: &Worker) -> bool {
+    if let Some(holding) = header.own_holding() {
+        // SAFETY: who has the job has the right to that.
+        if !unsafe { Holding::take(NonNull::from(holding)) } {
+            return false;
+        }
+    }
+    if let Some(record) = header.record() {
+        record.begins(header.core(), worker);
+    }
+    true
 }
 
 /// The result of an interval, if there is one.

@@ -10,6 +10,7 @@
 //!   [later](Context::add_edge) to a point that the running interval comes before. What would close a cycle is refused: a
 //!   graph always ends.
 //! - **Locks** are held from start to end: [`Lock`]. Data that edges alone protect may be checked: [`Guarded`].
+//! - **Places**: an interval runs where its data is, if that is [said](Builder::near).
 //! - **Results** flow along edges: [`Builder::after_with`]. So do panics and [cancellations](Context::cancel): what depends on
 //!   them does not run, and they arrive at the root.
 //! - **Recordings** of a graph are drawn as a picture over time, or by Graphviz: [`Recording`].
@@ -62,6 +63,7 @@ mod point;
 mod record;
 mod refusal;
 mod root;
+mod special;
 #[cfg(all(test, not(loom)))]
 mod stall;
 

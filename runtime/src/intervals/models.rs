@@ -8,7 +8,7 @@ use loom::sync::Arc;
 use loom::thread;
 
 use super::lock::Turn;
-use super::point::{Edge, Outcome, PointState};
+use super::point::{BODY, Edge, Outcome, PointState};
 use crate::primitive::{AtomicBool, Ordering};
 
 /// Two points, edges for each way, and something that is written before the first one occurs.
@@ -183,6 +183,32 @@ fn loom_point_the_last_of_two_sees_what_both_did() {
     });
 }
 
+/// A body makes two children on its own thread and announces none; another thread, which the context was lent to, announces one.
+#[test]
+fn loom_point_children_of_a_body_are_counted_when_it_ends() {
+    model(|| {
+        let world = World::new(BODY, 1);
+        let child = |place: usize, outcome| {
+            let world = Arc::clone(&world);
+            move || {
+                world.write(place);
+                world.source.point.arrive(1, outcome)
+            }
+        };
+        world.source.point.expect_one(); // by the other thread
+        let lent = thread::spawn(child(0, Outcome::Failed));
+        let own = thread::spawn(child(1, Outcome::Well));
+        // The third has come to its end already.
+        let mut last = vec![world.source.point.arrive(1, Outcome::Well)];
+        last.push(world.source.point.arrive(BODY - 2, Outcome::Well));
+        let seen = last[1].map(|_| (world.read(0), world.read(1)));
+        last.extend([lent, own].map(|child| child.join().unwrap()));
+        assert!(seen.is_none_or(|seen| seen == (1, 1)), "the last has seen what all did");
+        assert_eq!(last.into_iter().flatten().collect::<Vec<_>>(), [Outcome::Failed]);
+        assert_eq!((world.read(0), world.read(1)), (1, 1));
+    });
+}
+
 #[test]
 fn loom_point_two_edges_are_added_while_it_occurs() {
     model(|| {
@@ -269,6 +295,53 @@ fn loom_point_a_tentative_edge_is_confirmed_while_it_is_followed() {
         assert_eq!(occurs.join().unwrap(), None);
         let things = if linked.is_ok() { 1 } else { 2 };
         assert_eq!(world.arrive_at_target(things, Outcome::Well), Some(Outcome::Well));
+    });
+}
+
+/// Who searches goes on from an edge's target to what lies there, which was written before the edge was added; by whoever.
+#[test]
+fn loom_point_who_finds_an_edge_finds_its_target_whole() {
+    model(|| {
+        let world = World::new(1, 1);
+        let other = Arc::clone(&world);
+        let adds = thread::spawn(move || {
+            other.write(0); // the interval that the edge leads to
+            // SAFETY: it is added once, and lives as long as the world.
+            unsafe { other.source.point.link(&other.forth, other.target.word(), false) }.unwrap();
+        });
+        // SAFETY: as above.
+        for word in unsafe { world.source.point.peek(false) } {
+            assert_eq!(word, world.target.word());
+            assert_eq!(world.read(0), 1);
+        }
+        adds.join().unwrap();
+    });
+}
+
+/// What may yet be withdrawn is found by those alone who want it; what was withdrawn, by nobody.
+#[test]
+fn loom_point_a_tentative_edge_is_found_by_who_asks_for_it() {
+    model(|| {
+        for is_confirmed in [false, true] {
+            let world = World::new(1, 1);
+            let found = |with_tentative| {
+                // SAFETY: the edge lives as long as the world.
+                unsafe { world.source.point.peek(with_tentative) }.collect::<Vec<_>>()
+            };
+            // SAFETY: as above; it is added once.
+            unsafe { world.source.point.link(&world.forth, world.target.word(), true) }.unwrap();
+            assert_eq!((found(true), found(false)), (vec![world.target.word()], vec![]));
+            if is_confirmed {
+                world.forth.confirm();
+                assert_eq!(found(true), [world.target.word()]);
+                assert_eq!(found(false), [world.target.word()]);
+            } else {
+                assert!(world.forth.withdraw());
+                assert_eq!((found(true), found(false)), (vec![], vec![]));
+            }
+            let _ = world.arrive_at_source(1, Outcome::Well);
+            assert_eq!((found(true), found(false)), (vec![], vec![]), "it has occurred");
+        }
     });
 }
 

@@ -7,6 +7,7 @@ use super::interval::{self, At, Header, Side};
 use super::lock::Holding;
 use super::point::Outcome;
 use super::root::Core;
+use crate::job::Job;
 use crate::strand::{Rendezvous, carried_to};
 use crate::unwind::AbortOnUnwind;
 use crate::worker::Worker;
@@ -24,17 +25,18 @@ impl<'w> Occurrence<'w> {
         Self { worker, due: Vec::new() }
     }
 
-    /// Ends what the end of an interval waits for in any case.
+    /// Ends what the end of an interval waits for in any case: so many [things](super::point::BODY) stand for its body.
     ///
     /// # Safety
     /// The interval is alive, and its body has ended. The caller does not touch it afterwards.
     pub(super) unsafe fn body_has_ended(
         interval: NonNull<Header>,
+        things: usize,
         outcome: Outcome,
         worker: Option<&'w Worker>,
     ) {
         // SAFETY: as the caller promises.
-        unsafe { Self::arrive(At::end(interval), 1, outcome, worker) };
+        unsafe { Self::arrive(At::end(interval), things, outcome, worker) };
     }
 
     /// The start of an interval occurs at once, which its maker has shown to nobody, and which has no edges into its start.
@@ -112,7 +114,7 @@ impl<'w> Occurrence<'w> {
         }
         // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
         for target in unsafe { header.start().occur(outcome) } {
-            self.let_go(At::from_word(target), outcome);
+            self.let_go(self.target(target, header.core()), outcome);
         }
         self.has_started(interval, outcome);
     }
@@ -120,6 +122,10 @@ impl<'w> Occurrence<'w> {
     fn has_started(&self, interval: NonNull<Header>, outcome: Outcome) {
         // SAFETY: alive, as above.
         let header = unsafe { interval.as_ref() };
+        if header.special().is_nothing() {
+            // SAFETY: its start has occurred, and it is sent once for that.
+            return unsafe { schedule(interval, self.worker) };
+        }
         // A body that will not run is sent too: its destructor is the program's, may take long, and may wait for those that we
         // have not let go. It needs no locks.
         let wanted = header.own_holding().filter(|_| outcome == Outcome::Well).map(NonNull::from);
@@ -140,15 +146,17 @@ impl<'w> Occurrence<'w> {
     fn end(&mut self, interval: NonNull<Header>, outcome: Outcome) -> Option<(At, Outcome)> {
         // SAFETY: alive, as above.
         let header = unsafe { interval.as_ref() };
-        if let Some(record) = header.record() {
-            record.ends(header.core());
-        }
-        if let Some(holding) = header.own_holding() {
-            holding.give_back();
+        if !header.special().is_nothing() {
+            if let Some(record) = header.record() {
+                record.ends(header.core());
+            }
+            if let Some(holding) = header.own_holding() {
+                holding.give_back();
+            }
         }
         // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
         for target in unsafe { header.end().occur(outcome) } {
-            let target = At::from_word(target);
+            let target = self.target(target, header.core());
             if target.side == Side::Start {
                 self.start_if_last(target.interval, outcome);
             } else {
@@ -163,6 +171,19 @@ impl<'w> Occurrence<'w> {
         // SAFETY: it waits for us.
         let state = unsafe { At::end(parent).state() };
         Some((At::end(parent), state.arrive(1, outcome)?))
+    }
+
+    /// The point that a word stands for; if it follows, it is to run here.
+    #[inline]
+    fn target(&self, word: NonNull<()>, core: &Core<'_>) -> At {
+        let target = At::from_word(word);
+        if At::follows(word)
+            && let Some(worker) = self.worker.filter(|worker| worker.belongs_to(core.home()))
+        {
+            // SAFETY: it waits for us.
+            unsafe { target.header() }.follows(worker.index());
+        }
+        target
     }
 
     /// The usual successor: it starts at once, without being noted. No start does this to another, so it does not recur.
@@ -183,26 +204,52 @@ impl<'w> Occurrence<'w> {
     }
 }
 
-/// Makes a body available to all workers.
+/// Makes a body available to all workers; first of all to those of a place, if one was named for it.
 ///
 /// # Safety
 /// The interval's start has occurred, and it is alive at least until its body has ended. The body is sent once.
 pub(super) unsafe fn schedule(interval: NonNull<Header>, worker: Option<&Worker>) {
     // SAFETY: alive, as the caller promises.
-    let home = unsafe { interval.as_ref() }.core().home();
-    let job = interval::as_job(interval);
-    // SAFETY: alive, as the caller promises.
-    let paths = unsafe { interval.as_ref() }.core().paths();
-    match worker.filter(|worker| worker.belongs_to(home)) {
-        Some(worker) if paths.is_none() => worker.push(job),
-        // SAFETY: whoever takes the word runs it, once, while the interval is alive.
-        Some(worker) => worker.push_as_is(unsafe { carried_to(paths, Some(worker), job) }),
-        None => {
-            // SAFETY: as above.
-            let job = unsafe { carried_to(paths, worker, job) };
-            // With the job the root may end; and then nobody but us may keep the pool.
-            let home = Arc::clone(home);
-            home.send_as_is(job);
-        }
+    let header = unsafe { interval.as_ref() };
+    match worker.filter(|worker| worker.belongs_to(header.core().home())) {
+        Some(worker) if header.special().is_nothing() => worker.push(interval::as_job(interval)),
+        // SAFETY: as the caller promises.
+        own => unsafe { schedule_specially(header, interval::as_job(interval), own, worker) },
+    }
+}
+
+/// The same where something is special about it, or about who starts it: `caller`, who is `own` if of the root's pool.
+///
+/// # Safety
+/// As for [`schedule`].
+#[cold]
+unsafe fn schedule_specially(
+    header: &Header,
+    job: NonNull<Job>,
+    own: Option<&Worker>,
+    caller: Option<&Worker>,
+) {
+    let (core, special) = (header.core(), header.special());
+    let home = core.home();
+    let unplaced = || if special.goes_round() { home.next_place() } else { None };
+    let place = special.place().or_else(unplaced);
+    // With the job the root may end; and then nobody but us may keep the pool, unless we work in it.
+    let kept = own.is_none().then(|| Arc::clone(home));
+    // SAFETY: whoever takes the word runs it, once, while the interval is alive.
+    let job = unsafe { carried_to(core.paths(), caller, job) };
+    let last = if special.follows() { header.followed() } else { None };
+    let last = last.filter(|_| place.is_none());
+    match (own, kept, place) {
+        (Some(worker), _, None) => match last {
+            Some(last) => worker.follow_as_is(last, job),
+            None => worker.push_as_is(job),
+        },
+        (Some(worker), _, Some(place)) => worker.push_near_as_is(place, job),
+        (None, Some(home), None) => match last {
+            Some(last) => home.send_ready_as_is(last, job),
+            None => home.send_as_is(job),
+        },
+        (None, Some(home), Some(place)) => home.send_near_as_is(place, job),
+        (None, None, _) => unreachable!("who is not of the pool keeps it"),
     }
 }

@@ -16,6 +16,10 @@ pub(super) enum Outcome {
 const ONE: usize = 2;
 const FAILED: usize = 1;
 
+/// So many things stand for a body that has not ended: more than anything else can be. When it ends, all of them come but one for each child
+/// that was made on its own thread; so who makes a child there has nothing to announce.
+pub(super) const BODY: usize = usize::MAX / 8;
+
 // No pointers that a list could hold.
 const OCCURRED: *mut Edge = ptr::without_provenance_mut(1);
 const OCCURRED_FAILED: *mut Edge = ptr::without_provenance_mut(3);
@@ -51,6 +55,7 @@ impl PointState {
     }
 
     /// How it has occurred, if it has. Then what was done before is seen.
+    #[inline]
     pub(super) fn outcome(&self) -> Option<Outcome> {
         // Acquire pairs with the release in `occur`.
         outcome_of(self.successors.load(Ordering::Acquire))
@@ -130,6 +135,7 @@ impl PointState {
     ///
     /// # Safety
     /// The edge is in no list, and is alive as [`occur`](Self::occur) and [`peek`](Self::peek) have it.
+    #[inline]
     pub(super) unsafe fn link(
         &self,
         edge: &Edge,
@@ -184,6 +190,7 @@ fn closed(outcome: Outcome) -> *mut Edge {
     }
 }
 
+#[inline]
 fn outcome_of(successors: *mut Edge) -> Option<Outcome> {
     match successors {
         OCCURRED => Some(Outcome::Well),

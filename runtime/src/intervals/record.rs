@@ -5,10 +5,12 @@ use std::fmt::Write;
 use std::ptr::{self, NonNull};
 use std::time::Duration;
 
+use super::drawing::color_of_place;
 use super::interval::{At, Header, Side};
 use super::point::Outcome;
 use super::root::Core;
 use crate::primitive::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::worker::Worker;
 
 /// What is remembered of an interval. The numbers are read when it has ended.
 #[derive(Debug)]
@@ -25,14 +27,16 @@ pub(super) struct Record {
     begun: AtomicU64,
     ended: AtomicU64,
     worker: AtomicUsize,
+    /// Of that worker.
+    place: AtomicUsize,
 }
 
 impl Record {
     pub(super) fn new(number: usize, sources: Vec<(At, Side)>) -> Self {
         let [started, begun, ended] = [(); 3].map(|()| AtomicU64::new(0));
-        let (children, worker) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let [children, worker, place] = [(); 3].map(|()| AtomicUsize::new(0));
         let youngest = AtomicPtr::new(ptr::null_mut());
-        Self { number, children, youngest, sources, started, begun, ended, worker }
+        Self { number, children, youngest, sources, started, begun, ended, worker, place }
     }
 
     pub(super) fn number(&self) -> usize {
@@ -60,8 +64,9 @@ impl Record {
     }
 
     /// A worker begins with the body.
-    pub(super) fn begins(&self, core: &Core<'_>, worker: usize) {
-        self.worker.store(worker, Ordering::Relaxed);
+    pub(super) fn begins(&self, core: &Core<'_>, worker: &Worker) {
+        self.worker.store(worker.index(), Ordering::Relaxed);
+        self.place.store(worker.place(), Ordering::Relaxed);
         self.begun.store(since(core), Ordering::Relaxed);
     }
 
@@ -110,6 +115,8 @@ pub(super) fn sources(header: &Header, side: Side) -> impl Iterator<Item = At> {
 pub struct Recording {
     pub(super) intervals: Vec<Recorded>,
     pub(super) edges: Vec<RecordedEdge>,
+    /// How many places the pool has.
+    pub(super) places: usize,
 }
 
 /// An interval of a [`Recording`].
@@ -128,8 +135,32 @@ pub struct Recorded {
     pub ended: Duration,
     /// The worker that ran its body.
     pub worker: Option<usize>,
+    /// The place of that worker.
+    pub place: Option<usize>,
+    /// The place that was [named](super::Builder::near) for it, if one was.
+    pub near: Option<usize>,
     /// Whether its end failed: because of a panic or a cancellation, its own or of what it depends on.
     pub has_failed: bool,
+}
+
+impl Recorded {
+    /// Whether it ran at another place than was named for it.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::intervals::{Recording, Root};
+    ///
+    /// let mut recording = Recording::default();
+    /// Root::new("root").recorded(&mut recording).run(|root| {
+    ///     root.interval("anywhere").spawn(|_| ());
+    /// })?;
+    /// assert!(!recording.intervals()[1].is_out_of_place());
+    /// # Ok::<(), locksley::intervals::Cancelled>(())
+    /// ```
+    #[must_use]
+    pub fn is_out_of_place(&self) -> bool {
+        self.place.zip(self.near).is_some_and(|(place, near)| place != near)
+    }
 }
 
 /// An edge of a [`Recording`]; those between an interval and its parent are not among them.
@@ -154,7 +185,7 @@ impl Recording {
     /// # Safety
     /// All of the root has ended, and is alive.
     pub(super) unsafe fn of(root: NonNull<Header>, core: &Core<'_>) -> Self {
-        let mut recording = Self::default();
+        let mut recording = Self { places: core.home().places().count(), ..Self::default() };
         let mut numbers = HashMap::new();
         let mut headers: Vec<&Header> = Vec::new();
         let mut open = vec![(None, root)];
@@ -175,6 +206,8 @@ impl Recording {
                 begun,
                 ended: time(&record.ended).unwrap_or_else(|| core.began().elapsed()),
                 worker: begun.map(|_| record.worker.load(Ordering::Relaxed)),
+                place: begun.map(|_| record.place.load(Ordering::Relaxed)),
+                near: header.special().place(),
                 has_failed: outcome == Outcome::Failed,
             });
             // The youngest comes first here, and is to be the last.
@@ -210,8 +243,28 @@ impl Recording {
         &self.edges
     }
 
+    /// All places of the pool.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley::intervals::{Recording, Root};
+    ///
+    /// let (pool, mut recording) = (Pool::new(2)?, Recording::default());
+    /// assert_eq!(Root::new("root").on(&pool).recorded(&mut recording).run(|_| ()), Ok(()));
+    /// assert_eq!(recording.places(), pool.places().count());
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn places(&self) -> usize {
+        self.places
+    }
+
     /// The graph in the language of Graphviz, for `dot -Tsvg`. Each interval is a box in the box of its parent, between its start
     /// and its end; with the worker that ran it, and the times of the beginning of its body (not of its start: [`Recorded`]) and of its end.
+    ///
+    /// Of a pool that has several places, the colour of a box is that of the place which was named for it, as a legend says; what ran at
+    /// another place has a thick edge.
     ///
     /// # Examples
     /// See [`Recording`].
@@ -224,6 +277,9 @@ impl Recording {
             }
         }
         let mut dot = String::from("digraph intervals {\n  node [shape=record];\n");
+        if self.places > 1 {
+            self.write_legend(&mut dot);
+        }
         // Graphs may be deep: no recursion. `None` closes a box.
         let mut open: Vec<Option<usize>> =
             (!self.intervals.is_empty()).then_some(Some(0)).into_iter().collect();
@@ -254,14 +310,48 @@ impl Recording {
     fn node(&self, number: usize) -> String {
         let interval = &self.intervals[number];
         let name = escaped(&interval.name);
-        let run = match (interval.begun, interval.worker) {
+        let mut run = match (interval.begun, interval.worker) {
             (Some(begun), Some(worker)) => {
-                format!("worker {worker}, {begun:.1?} to {:.1?}", interval.ended)
+                let ended = interval.ended;
+                format!("worker {worker}{}, {begun:.1?} to {ended:.1?}", self.at_place(interval))
             }
             _ => String::from("did not run"),
         };
-        let color = if interval.has_failed { ", color=red" } else { "" };
-        format!("i{number} [label=\"{{<s> start|{name}\\n{run}|<e> end}}\"{color}];")
+        let mut attributes = String::new();
+        if let Some(near) = interval.near.filter(|_| self.places > 1) {
+            let _ = write!(run, "\\nfor place {near}");
+            let color = color_of_place(near);
+            let _ = write!(attributes, ", style=filled, fillcolor=\"{color}\"");
+        }
+        if interval.is_out_of_place() {
+            attributes.push_str(", penwidth=3");
+        }
+        if interval.has_failed {
+            attributes.push_str(", color=red");
+        }
+        format!("i{number} [label=\"{{<s> start|{name}\\n{run}|<e> end}}\"{attributes}];")
+    }
+
+    /// Where it ran, if there are several places.
+    pub(super) fn at_place(&self, interval: &Recorded) -> String {
+        match interval.place.filter(|_| self.places > 1) {
+            Some(place) => format!(" at place {place}"),
+            None => String::new(),
+        }
+    }
+
+    fn write_legend(&self, dot: &mut String) {
+        dot.push_str("  subgraph cluster_legend {\n  label=\"named place\";\n");
+        for place in 0..self.places {
+            let color = color_of_place(place);
+            let _ = writeln!(
+                dot,
+                "  p{place} [label=\"place {place}\", style=filled, fillcolor=\"{color}\"];"
+            );
+        }
+        dot.push_str(
+            "  none [label=\"none\"];\n  out [label=\"ran elsewhere\", penwidth=3];\n  }\n",
+        );
     }
 }
 

@@ -9,11 +9,12 @@ use std::time::Instant;
 
 use super::arena::{Arena, LANES, Lane};
 use super::context::Context;
-use super::interval::{self, At, Header, Interval, Parts};
+use super::interval::{self, Header, Interval, Parts};
 use super::lock;
 use super::occurrence::Occurrence;
 use super::point::Outcome;
 use super::record::{Record, Recording};
+use super::special::Special;
 use crate::held::{self, Place, Wait};
 use crate::latch::{Latch, WorkerLatch};
 use crate::pool::{Pool, Shared};
@@ -268,15 +269,16 @@ impl<'r> Root<'r> {
             name: self.name,
             parent: None,
             core: NonNull::from(&core).cast(),
+            special: Special::of_root(is_recorded, core.paths.is_some(), core.home.goes_round()),
             holding: None,
-            has_locks: false,
             record,
+            lane: Lane::of_worker(worker),
         });
         // SAFETY: just made; all contexts and handles end with the time that `body` cannot name.
-        let context = unsafe { Context::new(root) };
+        let context = unsafe { Context::new(root, worker) };
         if let Some(record) = context.header().record() {
             record.starts(&core);
-            record.begins(&core, worker.index());
+            record.begins(&core, worker);
         }
         let mark = worker.mark();
         let result = unwind::halt(|| {
@@ -286,7 +288,9 @@ impl<'r> Root<'r> {
         // Intervals point into this frame, and borrow from those above.
         let abort = AbortOnUnwind("a root interval could not be waited for");
         // SAFETY: the body has ended. The end is the last to occur, and frees nothing.
-        unsafe { Occurrence::arrive(At::end(root), 1, outcome, Some(worker)) };
+        unsafe {
+            Occurrence::body_has_ended(root, context.things_at_its_end(), outcome, Some(worker));
+        }
         // What this worker has pushed itself is taken back without a hunt, and runs here: we wait for it.
         worker.wait_for_root(core.ended.flag(), NonNull::from(&core).cast(), mark);
         core.paths().into_iter().for_each(|paths| worker.comes_after(paths.meeting()));

@@ -8,6 +8,7 @@ use std::thread;
 use super::{Context, Lock, Root};
 use crate::Pool;
 use crate::hunt::Abp;
+use crate::places::Places;
 use crate::primitive::stepped::{self, Gate, wait_for};
 
 struct World {
@@ -35,16 +36,19 @@ impl World {
 
 type Body = for<'g, 'env> fn(&Context<'g, 'env>, &'env World);
 
-/// Runs `body` as a root among three workers. While one is held, which has armed itself, at least `least` count as ended; then
+/// Runs `body` as a root among three workers, at these places. While one is held, which has armed itself, at least `least` count as ended; then
 /// `all` do, and the lock has been used by `locked`.
 fn hold_after(
+    sets: &[&str],
     steps: usize,
     sleep_after: Option<u32>,
     [least, all, locked]: [usize; 3],
     body: Body,
 ) -> bool {
     let governor = Abp { attempts: 2, lower_after: None, sleep_after };
-    let pool = Pool::builder().workers(3).governor(governor).build().unwrap();
+    let sets: Vec<_> = sets.iter().map(|set| set.parse().unwrap()).collect();
+    let places = Places::given(&(0..3).collect(), sets).unwrap();
+    let pool = Pool::builder().workers(3).places(places).governor(governor).build().unwrap();
     let (gate, ended) = (Arc::default(), AtomicUsize::new(0));
     let (lock, is_cancelled) = (Lock::new(0), AtomicBool::new(false));
     let world = World { gate, steps, ended, lock, is_cancelled };
@@ -64,10 +68,14 @@ fn hold_after(
 }
 
 fn hold_at_each_step(numbers: [usize; 3], body: Body) {
+    hold_at_places(&["0-2"], numbers, body);
+}
+
+fn hold_at_places(sets: &[&str], numbers: [usize; 3], body: Body) {
     let mut times_held = 0;
     for sleep_after in [Some(0), None] {
         for steps in (0..150).chain((150..600).step_by(29)) {
-            times_held += usize::from(hold_after(steps, sleep_after, numbers, body));
+            times_held += usize::from(hold_after(sets, steps, sleep_after, numbers, body));
         }
     }
     assert!(times_held > 100, "the harness holds threads: {times_held}");
@@ -96,6 +104,58 @@ fn chains<'env>(root: &Context<'_, 'env>, world: &'env World) {
 fn other_chains_go_on_while_a_worker_is_held_at_any_step() {
     // It has the rest of its own chain in hand, and of another one that it has begun to see to.
     hold_at_each_step([(CHAINS - 2) * LENGTH, CHAINS * LENGTH, 0], chains);
+}
+
+/// The same, each interval at the other place than the one before: whoever has one end sends the next one away.
+fn placed_chains<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for chain in 0..CHAINS {
+        let mut last = None;
+        for number in 0..LENGTH {
+            let next = root.interval("next").near((chain + number) % 2).after_all(last);
+            let next = next.spawn(move |_| {
+                if (chain, number) == (0, 1) {
+                    world.arm();
+                }
+                world.one_has_ended();
+            });
+            last = Some(next);
+        }
+    }
+}
+
+#[test]
+fn other_chains_go_from_place_to_place_while_a_worker_is_held_at_any_step() {
+    let numbers = [(CHAINS - 2) * LENGTH, CHAINS * LENGTH, 0];
+    hold_at_places(&["0-1", "2"], numbers, placed_chains);
+}
+
+/// Chains that are sent to a place by every second interval, from where the others go back to where the last one of them was.
+fn following_chains<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for chain in 0..CHAINS {
+        let (mut last, mut before) = (None, None);
+        for number in 0..LENGTH {
+            let next = root.interval("next");
+            let next = match before {
+                None if number % 2 == 1 => next,
+                Some(before) if number % 2 == 1 => next.follow(before),
+                _ => next.near((chain + number / 2) % 2),
+            };
+            let next = next.after_all(last).spawn(move |_| {
+                if (chain, number) == (0, 1) {
+                    world.arm();
+                }
+                world.one_has_ended();
+            });
+            last = Some(next);
+            before = if number % 2 == 1 { last } else { before };
+        }
+    }
+}
+
+#[test]
+fn other_chains_follow_their_own_while_a_worker_is_held_at_any_step() {
+    let numbers = [(CHAINS - 2) * LENGTH, CHAINS * LENGTH, 0];
+    hold_at_places(&["0-1", "2"], numbers, following_chains);
 }
 
 /// Intervals that make others inside, which come after something outside: their edges are searched for cycles. One arms its

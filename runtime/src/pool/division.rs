@@ -40,8 +40,8 @@ pub enum Unplaced {
     #[default]
     Stays,
     /// To each place in turn, as LASSI has it (Weibel, "An Advanced Scheduler for Intervals", 2010, "Locality-Aware
-    /// Intervals API"). That is said of tasks that are spawned, detached or into a scope, and not of those that are to begin in
-    /// order; nor of joins, loops and futures; nor of scopes that are waited for by who runs [only what lies below](crate::Waiting::Below).
+    /// Intervals API"). That is said of [intervals](crate::intervals), and of tasks that are spawned, detached or into a scope, and not of
+    /// those that are to begin in order; nor of joins, loops and futures; nor of scopes that are waited for by who runs [only what lies below](crate::Waiting::Below).
     RoundRobin,
 }
 
@@ -214,6 +214,11 @@ impl Shared {
             // Relaxed: any order will do.
             self.division().turn.fetch_add(1, Ordering::Relaxed) % self.places().count()
         })
+    }
+
+    /// Whether tasks go round for which no place is named, and there is anywhere to go.
+    pub(crate) fn goes_round(&self) -> bool {
+        self.unplaced() == Unplaced::RoundRobin && !self.quarters().is_empty()
     }
 
     /// Binds the calling thread, which is that worker's, to its place. Says whether it is bound.

@@ -693,7 +693,11 @@ impl Shared {
     /// Hands a ready task to one worker, from outside; others may take it too.
     pub(crate) fn send_ready(&self, worker: usize, job: NonNull<Job>) {
         // SAFETY: whoever takes a word out of an inbox runs it, once; and this one is about to be sent.
-        let job = unsafe { self.metered(job) };
+        self.send_ready_as_is(worker, unsafe { self.metered(job) });
+    }
+
+    /// The same for a job that has the path that it has, or none.
+    pub(crate) fn send_ready_as_is(&self, worker: usize, job: NonNull<Job>) {
         self.seats[worker].inbox.send(job);
         self.sleep.work_was_addressed(worker, None);
     }

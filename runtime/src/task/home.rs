@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::cell::{Home, Ran, Runner, TaskCell};
 use super::header::Header;
 use super::placement::Placement;
-use crate::hunt::Activity;
 use crate::job::{Job, Kind};
 use crate::pool::Shared;
 use crate::worker::Worker;
@@ -43,18 +42,11 @@ impl Home for InPool {
 fn place(worker: &Worker, job: NonNull<Job>, last: usize) {
     let shared = worker.shared();
     let is_elsewhere = last != worker.index();
-    if is_elsewhere && shared.placement() == Placement::Last && !may_stay(worker, last) {
+    if is_elsewhere && shared.placement() == Placement::Last && !worker.may_keep(last) {
         worker.send_ready(last, job);
     } else {
         worker.push_next(job);
     }
-}
-
-/// Whether neither this worker nor the one where it was last has anything else to do: then it is here for a moment, and
-/// whoever comes first takes it.
-fn may_stay(worker: &Worker, last: usize) -> bool {
-    // One that sleeps is woken: pushes may leave that to others who are awake.
-    worker.is_about_to_hunt() && worker.shared().seat(last).activity() == Activity::Hunts
 }
 
 /// A task, and its word, which the caller pushes or sends; `None` if the pool has been closed.

@@ -7,6 +7,7 @@ mod failures;
 mod guarded;
 mod locks;
 mod order;
+mod places;
 mod recording;
 mod refusals;
 mod results;

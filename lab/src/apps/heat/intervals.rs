@@ -8,7 +8,8 @@ use locksley::intervals::{Context, Guarded, Handle, Root};
 use super::kernel::{leaf_rows, relax_strip};
 use super::{Grids, Plate};
 
-/// The most intervals of one root, if a step has no more: their memory comes back when all of them have ended.
+/// The most intervals of one root, if a step has no more: their memory comes back when all of them have ended. A step that has
+/// more is a root: its intervals take less than a hundredth of the memory of its grids.
 const MOST: usize = 1 << 16;
 
 /// The rows of each block, from top to bottom: in a step those of one grid are read and those of the other are written.
@@ -16,9 +17,14 @@ type Blocks<'a> = Vec<Guarded<&'a mut [f64]>>;
 
 /// All steps, under as many roots as it takes.
 pub(super) fn spread<'r>(root: impl Fn() -> Root<'r>, grids: &mut Grids, plate: &Plate) {
+    spread_by(MOST, root, grids, plate);
+}
+
+/// The same, with at most so many intervals of one root, if a step has no more.
+fn spread_by<'r>(most: usize, root: impl Fn() -> Root<'r>, grids: &mut Grids, plate: &Plate) {
     let points = leaf_rows(plate) * plate.columns;
     let blocks = [divided(&mut grids.now, points), divided(&mut grids.next, points)];
-    let most = (MOST / blocks[0].len()).max(1);
+    let most = (most / blocks[0].len()).max(1);
     for first in (0..plate.steps).step_by(most) {
         let steps = first..plate.steps.min(first + most);
         let ended = root().run(|root| make(root, &blocks, steps, plate.columns));
@@ -45,9 +51,16 @@ fn make<'env>(
     for step in steps {
         let (now, next) = (&blocks[step % 2], &blocks[(step + 1) % 2]);
         let make = |block: usize| {
-            let neighbours = block.saturating_sub(1)..(block + 2).min(now.len());
-            let before = last.get(neighbours).unwrap_or_default();
-            root.interval("rows").after_all(before.iter().copied()).spawn(move |cx| {
+            let rows = root.interval("rows");
+            let rows = match last.get(block) {
+                None => rows,
+                Some(&same) => {
+                    let above = block.checked_sub(1).map(|above| last[above]);
+                    let below = last.get(block + 1).copied();
+                    rows.follow(same).after_all(above.into_iter().chain(below))
+                }
+            };
+            rows.spawn(move |cx| {
                 let above = block.checked_sub(1).map(|above| now[above].read(cx));
                 let below = now.get(block + 1).map(|below| below.read(cx));
                 let above = above.as_ref().map(|rows| &rows[rows.len() - columns..]);
@@ -67,6 +80,8 @@ fn make<'env>(
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use locksley::Pool;
 
     use super::super::serial;
@@ -83,5 +98,16 @@ mod tests {
         // A checked root panics where nothing orders them, whenever they have happened to run.
         spread(|| Root::new("checked").on(&pool).checked(), &mut grids, &plate);
         assert_eq!(grids.now, expected.now);
+        // However many roots it takes: from one for each step, which has 13 intervals, to one for all.
+        for (most, roots) in [(1, 5), (12, 5), (13, 5), (26, 3), (64, 2), (65, 1)] {
+            let mut grids = Grids { now: input.clone(), next: input.clone() };
+            let times = Cell::new(0);
+            let root = || {
+                times.set(times.get() + 1);
+                Root::new("part").on(&pool)
+            };
+            spread_by(most, root, &mut grids, &plate);
+            assert_eq!((grids.now == expected.now, times.get()), (true, roots), "{most}");
+        }
     }
 }

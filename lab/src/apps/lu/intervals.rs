@@ -11,7 +11,8 @@ use crate::apps::blocks::Block;
 use crate::apps::blocks::layout::index;
 use crate::apps::blocks::product::LEAF_BLOCKS;
 
-/// The most intervals of one root, unless one step has more: their memory comes back when all of them have ended.
+/// The most intervals of one root, unless one step has more: their memory comes back when all of them have ended. A step that has
+/// more is a root: its intervals take about a hundredth of the memory of its tiles.
 const MOST: usize = 1 << 16;
 
 /// A tile: its blocks are next to each other along the Z curve, as a quarter's are.
@@ -19,6 +20,11 @@ type Tile<'a> = Guarded<&'a mut [Block]>;
 
 /// Replaces `a` by its factors, under as many roots as it takes.
 pub(super) fn factor<'r>(root: impl Fn() -> Root<'r>, a: &mut [Block]) {
+    factor_by(MOST, root, a);
+}
+
+/// The same, with at most so many intervals of one root, unless one step has more.
+fn factor_by<'r>(most: usize, root: impl Fn() -> Root<'r>, a: &mut [Block]) {
     let tiles: Vec<Tile<'_>> = a.chunks_mut(LEAF_BLOCKS).map(Guarded::new).collect();
     let side = tiles.len().isqrt();
     let mut first = 0;
@@ -26,7 +32,7 @@ pub(super) fn factor<'r>(root: impl Fn() -> Root<'r>, a: &mut [Block]) {
         let mut number = 0;
         let fit = (first..side).take_while(|k| {
             number += (side - k).pow(2);
-            number <= MOST
+            number <= most
         });
         let some = first..first + fit.count().max(1);
         first = some.end;
@@ -89,6 +95,8 @@ impl<'c, 'g, 'env: 'g, 'a> Graph<'c, 'g, 'env, 'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use locksley::Pool;
 
     use super::super::{check, dominant};
@@ -102,5 +110,15 @@ mod tests {
         // A checked root panics where nothing orders them, whenever they have happened to run.
         factor(|| Root::new("checked").on(&pool).checked(), &mut factors);
         check::residual(&matrix, &factors, 1).unwrap();
+        // However many roots it takes: 4 steps with 16, 9, 4 and 1 intervals.
+        for (most, roots) in [(1, 4), (13, 3), (24, 2), (25, 2), (29, 2), (30, 1)] {
+            let (mut by_parts, times) = (matrix.clone(), Cell::new(0));
+            let root = || {
+                times.set(times.get() + 1);
+                Root::new("part").on(&pool)
+            };
+            factor_by(most, root, &mut by_parts);
+            assert_eq!((by_parts == factors, times.get()), (true, roots), "{most}");
+        }
     }
 }

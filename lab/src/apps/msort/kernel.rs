@@ -61,7 +61,7 @@ fn insertion_sort(data: &mut [u32]) {
 ///
 /// Never inlined, so that all versions execute the same code: copies of this loop differ by several percent.
 #[inline(never)]
-pub(super) fn merge(mut left: &[u32], mut right: &[u32], mut out: &mut [u32]) {
+pub(in crate::apps) fn merge(mut left: &[u32], mut right: &[u32], mut out: &mut [u32]) {
     assert_eq!(left.len() + right.len(), out.len());
     loop {
         let steps = left.len().min(right.len()) / 2;

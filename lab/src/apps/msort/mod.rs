@@ -1,13 +1,13 @@
 //! `msort(n)`: merge sort of n random 32-bit integers between two arrays. Both the sorting of the halves and their
 //! merging are divided, so the critical path is short.
 
-mod check;
+pub(super) mod check;
 mod intervals;
-mod kernel;
+pub(super) mod kernel;
 mod locksley;
 mod rayon;
-mod serial;
-mod split;
+pub(super) mod serial;
+pub(super) mod split;
 
 use super::{App, Instance, Problem, size};
 use crate::random::Random;

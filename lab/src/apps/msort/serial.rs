@@ -4,7 +4,7 @@ use super::kernel::{SMALLEST, merge, sort_few};
 use super::split::{Into, middle};
 
 /// Sorts `data` into one of the arrays; the other is left with parts of it.
-pub(super) fn sort(data: &mut [u32], scratch: &mut [u32], into: Into) {
+pub(in crate::apps) fn sort(data: &mut [u32], scratch: &mut [u32], into: Into) {
     if data.len() <= SMALLEST {
         sort_few(data);
         if into == Into::Scratch {

@@ -8,7 +8,7 @@ pub(super) const MERGE_LEAF: usize = 64 * 1024;
 
 /// Which of the two arrays a sorted half is wanted in. They alternate from level to level, so nothing is copied back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Into {
+pub(in crate::apps) enum Into {
     /// The array that holds the input.
     Data,
     /// The array beside it.

@@ -8,8 +8,10 @@ use locksley::Pool;
 use locksley::intervals::{Handle, Root};
 
 use super::record::{Plan, Reading};
+use crate::apps::size;
 use crate::experiments::memory;
 use crate::fault::{Fault, Outcome};
+use crate::machine::available_memory;
 use crate::record::Cell;
 
 /// A graph of which something is read. Each interval comes after the one before and the one before that: two edges.
@@ -23,6 +25,9 @@ pub enum Cost {
 
 /// Intervals of one root: their memory is in the cache, as that of a program is that has not many at a time.
 const OF_A_ROOT: usize = 1000;
+
+/// What an interval takes at the most, in bytes.
+const BYTES: usize = 200;
 
 impl Cost {
     /// Both.
@@ -67,8 +72,20 @@ impl Cost {
         }
     }
 
-    /// Reads it of so many intervals, in this process.
+    /// Reads it of so many intervals, in this process. Refused where there is no memory for them.
     pub fn read(self, number: usize) -> Outcome<Reading> {
+        let at_a_time = match self {
+            Cost::Chain => number.min(OF_A_ROOT),
+            Cost::Graph => number,
+        };
+        let (bytes, available) = (size::product(&[at_a_time, BYTES]), available_memory());
+        if bytes > available {
+            return Err(Fault::input(format!(
+                "a graph of {number} intervals needs {} of memory, and {} are available",
+                size::in_bytes(bytes),
+                size::in_bytes(available)
+            )));
+        }
         let pool = Pool::new(1).map_err(|error| Fault::run(error.to_string()))?;
         match self {
             Cost::Chain => pool.run(|_| time(number)),
@@ -132,6 +149,10 @@ mod tests {
         if memory::can_be_told() {
             assert!(matches!(Cost::Graph.read(1000), Ok(Reading::Memory { .. })));
         }
+        let Err(Fault::Input(why)) = Cost::Graph.read(usize::MAX) else {
+            panic!("it has no memory")
+        };
+        assert!(why.contains("of memory") && why.lines().count() == 1, "{why}");
         assert_eq!(Cost::find("graph"), Some(Cost::Graph));
         assert_eq!(Cost::find("heat"), None);
     }

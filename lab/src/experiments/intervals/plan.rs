@@ -13,16 +13,18 @@ use crate::runtimes;
 pub const INTERVALS: &str = "locksley-intervals";
 /// The same graph, by workers that take their oldest task first: no part of it gets far ahead.
 const OLDEST: &str = "locksley-intervals-oldest";
+/// The graph at several places, for the application that names them.
+const PLACES: &str = "locksley-intervals-places";
 /// What ratios are relative to: the same scheduler with fork and join.
 pub const FORK_JOIN: &str = "locksley";
 /// The serial program's name among the runtimes.
 pub(super) const SERIAL: &str = "serial";
 
 /// The runtimes, in the order of their turns.
-pub const RUNTIMES: [&str; 5] = [INTERVALS, OLDEST, FORK_JOIN, "rayon", "static"];
+pub const RUNTIMES: [&str; 6] = [INTERVALS, OLDEST, PLACES, FORK_JOIN, "rayon", "static"];
 
 /// The applications, with their sizes in a full run and in a quick one, and what each is there to show.
-const APPS: [(&str, &str, &str, &str); 4] = [
+const APPS: [(&str, &str, &str, &str); 6] = [
     (
         "heat",
         "1024x512x400",
@@ -32,6 +34,13 @@ const APPS: [(&str, &str, &str, &str); 4] = [
     ("heat", "256x512x1600", "256x512x240", "the same with steps of a quarter of the work"),
     ("lu", "1024", "512", "a graph of tiles, or joins of quarters"),
     ("msort", "4M", "1M", "intervals inside of each other, or joins of halves"),
+    (
+        "sorters",
+        "2097152x2048",
+        "524288x512",
+        "mergers at the place of who has sorted what is on their left, or joins of halves",
+    ),
+    ("sorters", "2097152x2048-worst", "524288x512-worst", "the same with mergers at another place"),
 ];
 
 /// The numbers of workers, for each processor.
@@ -97,7 +106,7 @@ impl Plan {
                 for name in &self.times.runtimes {
                     let can_run = match &name[..] {
                         FLOW => input.app == peer::APP,
-                        ours => runtimes::find(ours)?.can_run(app),
+                        ours => runtimes::find(ours)?.can_run(app) && places_matter(input, ours),
                     };
                     if can_run {
                         cells.push(of(input, name, workers));
@@ -107,6 +116,12 @@ impl Plan {
         }
         Ok(cells)
     }
+}
+
+/// Whether a runtime is about what an input is about: places are named by one application only, and where they are bad, nothing else is.
+fn places_matter(input: &Input, runtime: &str) -> bool {
+    let has_bad_ones = input.size.ends_with("-worst");
+    if runtime == PLACES { input.app == "sorters" } else { !has_bad_ones }
 }
 
 /// An input on a runtime.

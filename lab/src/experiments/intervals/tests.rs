@@ -17,6 +17,7 @@ fn tiny_plan() -> Plan {
     };
     plan.times.inputs =
         vec![input("heat", "40x600x4"), input("lu", "128"), input("msort", "40961")];
+    plan.times.inputs.extend([input("sorters", "4000x9"), input("sorters", "4000x9-worst")]);
     (plan.chain, plan.graph) = (1500, 2000);
     plan
 }
@@ -107,6 +108,9 @@ fn a_tiny_run_measures_all_and_a_finished_one_is_not_redone() {
     let of = |app: &str| cells.iter().filter(|cell| cell.app == app).count();
     // Of the serial program once; there is no static merge sort.
     assert_eq!(["heat", "lu", "msort"].map(of), [1 + 3 * 5, 1 + 3 * 5, 1 + 3 * 4]);
+    // Places are named in one application; bad ones only on intervals.
+    assert_eq!(of("sorters"), (1 + 3 * 5) + (1 + 3));
+    assert_eq!(summary::ratios(&finished.summary.times.inputs[4]), []);
     assert_eq!(summary::ratios(&finished.summary.times.inputs[1]).len(), 3);
     let page = std::fs::read_to_string(&finished.page).unwrap();
     let again = run(&options).unwrap();
@@ -122,6 +126,11 @@ fn plans_say_what_they_measure() {
     assert_eq!(quick.times.workers, [1, 2, 8, 16]);
     assert!(quick.times.budget_seconds < 60.0 && quick.times.repeats >= 5);
     assert!(subset(&quick).contains("heat 1024x512x60"), "{}", subset(&quick));
+    // What is asked of this experiment first: edges or barriers, where there are many more workers than processors.
+    for name in ["locksley-intervals", "locksley-intervals-oldest", "locksley", "rayon", "static"] {
+        let is_it = |cell: &Cell| cell.app == "heat" && cell.runtime == name && cell.workers == 16;
+        assert_eq!(quick.cells().unwrap().iter().filter(|cell| is_it(cell)).count(), 2, "{name}");
+    }
     let full = plan(false, 1, None, 24, None).unwrap();
     assert_eq!(full.times.workers, [1, 24, 48, 96, 192]);
     assert!(full.times.budget_seconds < 3600.0 && full.graph == 1_000_000);
