@@ -1,12 +1,14 @@
 //! The experiments, one folder each.
 
 pub mod alternatives;
+pub mod bound;
 mod cells;
 pub mod channels;
 pub mod cliff;
 pub mod corun;
 mod course;
 pub mod forkjoin;
+mod heading;
 pub mod intervals;
 mod journal;
 pub mod local;
@@ -14,6 +16,7 @@ pub mod locality;
 mod memory;
 pub mod missing;
 pub mod model;
+pub mod multiprogram;
 pub mod neighbour;
 mod place;
 pub mod program;

@@ -3,6 +3,7 @@
 pub mod alternatives;
 mod axis;
 mod bars;
+mod bound;
 pub mod channels;
 mod chart;
 mod charts;
@@ -16,6 +17,7 @@ pub mod locality;
 mod marks;
 mod missing;
 pub mod model;
+pub mod multiprogram;
 pub mod neighbour;
 mod page;
 mod percentiles;

@@ -3,14 +3,13 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use super::bound::{self, LEGEND};
 use super::circumstances::Circumstances;
-use super::page::{document, escape};
-use super::points::{Group, Points};
+use super::page::{disturbance, document, escape};
 use crate::experiments::cliff::table::seconds;
-use crate::experiments::model::plan::{self, KNARY};
+use crate::experiments::model::plan;
 use crate::experiments::model::record::Record;
-use crate::experiments::model::summary::{InputSummary, Summary};
-use crate::experiments::model::{fit, table};
+use crate::experiments::model::summary::Summary;
 use crate::fault::Outcome;
 use crate::record::files;
 
@@ -19,26 +18,18 @@ pub fn write(page: &Path, record: &Record, summary: &Summary) -> Outcome<()> {
     files::replace(page, &html(record, summary))
 }
 
-/// The curves of the papers' figures.
-const CURVES: [(f64, f64); 2] = [(1.0, 1.0), (1.1, 2.0)];
+const UTILIZATION: &str = "Utilization over the normalized number of processes";
 
 fn html(record: &Record, summary: &Summary) -> String {
-    let headline = escape(&headline(summary));
+    let finding = bound::finding(&summary.bound);
+    let headline = escape(&finding.unwrap_or_else(|| UTILIZATION.to_owned()));
     let extent = if record.plan.quick {
         format!("<p class=\"note\">{}.</p>", escape(&plan::subset(&record.plan)))
     } else {
         String::new()
     };
-    let chart = |title: &str, is_wanted: &dyn Fn(&InputSummary) -> bool| {
-        let svg = points(title, summary, is_wanted).svg();
-        format!("<figure>\n<figcaption><b>{}</b></figcaption>\n{svg}</figure>\n", escape(title))
-    };
-    let charts = chart("knary", &|input| input.app == KNARY)
-        + &chart("the other applications", &|input| input.app != KNARY);
-    let constants: String = table::constants(summary)
-        .iter()
-        .map(|line| format!("<li>{}.</li>\n", escape(line)))
-        .collect();
+    let disturbance = disturbance(summary.taken);
+    let (charts, constants) = (bound::charts(&summary.bound), bound::constants(&summary.bound));
     let inputs = inputs(record, summary);
     let circumstances = Circumstances {
         machine: &record.machine,
@@ -55,12 +46,10 @@ fn html(record: &Record, summary: &Summary) -> String {
 <h1>{headline}</h1>
 <p class=\"note\">Figures 2 and 4 of Hood's papers (1998): T = c1·T1/PA + c∞·T∞·P/PA.</p>
 {extent}
-</header>
+{disturbance}</header>
 <section>
-<h2>Utilization over the normalized number of processes</h2>
-<p>T1/(PA·TP) over P/(T1/T∞): how well the processors are used, over the number of workers as a multiple of the parallelism. The \
-dashed lines are the model with (c1, c∞) = (1, 1), above, and (1.1, 2), below; the full one is the model with the constants fitted to \
-all points.</p>
+<h2>{UTILIZATION}</h2>
+<p>T1/(PA·TP) over P/(T1/T∞): how well the processors are used, over the number of workers as a multiple of the parallelism. {LEGEND}</p>
 <div class=\"gallery\">
 {charts}</div>
 </section>
@@ -93,52 +82,16 @@ measured one. One worker's points, whose utilization is 1 by definition, are lef
     document("Locksley: the model", &body)
 }
 
-fn headline(summary: &Summary) -> String {
-    match summary.fits[2].1 {
-        Some(fit) => format!(
-            "On up to {} workers programs take {:.2}·T1/PA + {:.2}·T∞·P/PA, give or take {:.0}%",
-            summary.inputs.iter().flat_map(|i| &i.points).map(|p| p.workers).max().unwrap_or(1),
-            fit.c1,
-            fit.c_inf,
-            100.0 * fit.mean_error
-        ),
-        None => "Utilization over the normalized number of processes".to_owned(),
-    }
-}
-
-fn points(title: &str, summary: &Summary, is_wanted: &dyn Fn(&InputSummary) -> bool) -> Points {
-    let curve = |c1: f64, c_inf: f64| move |x: f64| fit::utilization(c1, c_inf, x);
-    let dashed =
-        CURVES.into_iter().map(|(c1, c_inf)| Box::new(curve(c1, c_inf)) as Box<dyn Fn(f64) -> f64>);
-    let full =
-        summary.fits[2].1.map(|fit| Box::new(curve(fit.c1, fit.c_inf)) as Box<dyn Fn(f64) -> f64>);
-    let points = |input: &InputSummary| -> Vec<(f64, f64)> {
-        input.points.iter().map(|point| (point.normalized, point.utilization)).collect()
-    };
-    let groups = summary.inputs.iter().filter(|input| is_wanted(input)).map(|input| Group {
-        title: format!("{} {}", input.app, input.size),
-        points: points(input),
-    });
-    Points {
-        title: format!("utilization of {title} over the normalized number of processes"),
-        across: "P/(T1/T∞)",
-        unit: "utilization",
-        dashed: dashed.collect(),
-        full,
-        groups: groups.collect(),
-    }
-}
-
 fn inputs(record: &Record, summary: &Summary) -> String {
     let head: String =
         record.plan.workers.iter().map(|workers| format!("<th>{workers}</th>")).collect();
     let mut rows = String::new();
-    for input in &summary.inputs {
+    for input in &summary.bound.computations {
         let cells: String = record
             .plan
             .workers
             .iter()
-            .map(|&workers| match input.points.iter().find(|point| point.workers == workers) {
+            .map(|&workers| match input.at(workers, None) {
                 Some(point) => format!(
                     "<td title=\"at {:.3}\">{:.2}</td>",
                     point.normalized, point.utilization
@@ -149,12 +102,11 @@ fn inputs(record: &Record, summary: &Summary) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(
             rows,
-            "<tr><th>{}</th><td>{}</td><td>{}</td><td>{:.1}{}</td><td>{:.2}</td>{cells}</tr>",
-            escape(&format!("{} {}", input.app, input.size)),
+            "<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{:.2}</td>{cells}</tr>",
+            escape(&input.name()),
             seconds(input.work),
             seconds(input.critical_path),
-            input.parallelism(),
-            if input.is_whole { "" } else { " at most" },
+            bound::parallelism(input),
             input.metered
         );
     }
