@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn processors_are_additions_by_time_by_rate() {
-        let stamp = |seconds, count| Stamp { at: seconds * 1_000_000_000, count };
+        let stamp = |seconds: u64, count| Stamp { at: seconds * 1_000_000_000, count };
         assert_eq!(processors(stamp(10, 1000), stamp(14, 9000), 1000.0), 2.0);
         let stamps = vec![stamp(0, 16), stamp(2, 32), stamp(3, 48), stamp(7, 64)];
         let (time, end) = (Duration::from_secs(8), End::Time);

@@ -23,5 +23,7 @@ pub mod program;
 pub mod rayon;
 pub mod reading;
 pub mod scatter;
-mod series;
+pub(crate) mod series;
+#[cfg(test)]
+mod trial;
 pub mod wait;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::bars;
 use super::circumstances::Circumstances;
 use super::missing;
-use super::page::{document, escape};
+use super::page::{document, escape, extent};
 use crate::experiments::channels::once::{FAN, Kind, RING_CAPACITY, STREAM_CAPACITY};
 use crate::experiments::channels::plan::{self, OURS};
 use crate::experiments::channels::program::about;
@@ -27,23 +27,12 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     let header = &record.header;
     let processors = header.machine.capacity();
     let headline = escape(&headline(summary));
-    let extent = if header.plan.quick {
-        format!("<p class=\"note\">{}.</p>", escape(&plan::subset(&header.plan)))
-    } else {
-        String::new()
-    };
+    let extent = extent(header.plan.quick.then(|| plan::subset(&header.plan)));
     let missing = missing::html(&record.missing);
     let targets = targets(summary);
     let sections: String =
         Kind::ALL.map(|kind| section(summary, kind, title(kind), &text(kind))).concat();
-    let circumstances = Circumstances {
-        machine: &header.machine,
-        versions: &header.versions,
-        started: &record.started,
-        finished: &record.finished,
-        seed: header.plan.seed,
-    }
-    .table();
+    let circumstances = Circumstances::of(record, header.plan.seed).table();
     let (runtimes, method) = (runtimes(record), method(record));
     let body = format!(
         "<header>

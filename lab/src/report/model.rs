@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::bound::{self, LEGEND};
 use super::circumstances::Circumstances;
-use super::page::{disturbance, document, escape};
+use super::page::{disturbance, document, escape, extent};
 use crate::experiments::cliff::table::seconds;
 use crate::experiments::model::plan;
 use crate::experiments::model::record::Record;
@@ -23,11 +23,7 @@ const UTILIZATION: &str = "Utilization over the normalized number of processes";
 fn html(record: &Record, summary: &Summary) -> String {
     let finding = bound::finding(&summary.bound);
     let headline = escape(&finding.unwrap_or_else(|| UTILIZATION.to_owned()));
-    let extent = if record.plan.quick {
-        format!("<p class=\"note\">{}.</p>", escape(&plan::subset(&record.plan)))
-    } else {
-        String::new()
-    };
+    let extent = extent(record.plan.quick.then(|| plan::subset(&record.plan)));
     let disturbance = disturbance(summary.taken);
     let (charts, constants) = (bound::charts(&summary.bound), bound::constants(&summary.bound));
     let inputs = inputs(record, summary);

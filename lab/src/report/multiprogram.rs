@@ -6,7 +6,7 @@ use std::path::Path;
 use super::bound::{self, LEGEND};
 use super::circumstances::Circumstances;
 use super::missing;
-use super::page::{document, escape};
+use super::page::{document, escape, extent};
 use super::points::{Group, Points};
 use crate::experiments::bound::Point;
 use crate::experiments::cliff::table::seconds;
@@ -28,11 +28,7 @@ fn html(record: &Record, summary: &Summary) -> String {
         Some(finding) => escape(&format!("{finding}, beside programs that take processors away")),
         None => "Utilization beside programs that take processors away".to_owned(),
     };
-    let extent = if header.plan.quick {
-        format!("<p class=\"note\">{}.</p>", escape(&plan::subset(&header.plan)))
-    } else {
-        String::new()
-    };
+    let extent = extent(header.plan.quick.then(|| plan::subset(&header.plan)));
     let missing = missing::html(&record.missing);
     let (charts, constants) = (bound::charts(&summary.bound), bound::constants(&summary.bound));
     let (granted, checks) = (granted(summary), checks(summary));
@@ -40,14 +36,7 @@ fn html(record: &Record, summary: &Summary) -> String {
     let rate = summary.rate.map_or("no calibration succeeded".to_owned(), |rate| {
         format!("the median of all calibrations, {rate:.0} increments in a second, is what one processor makes")
     });
-    let circumstances = Circumstances {
-        machine: &header.machine,
-        versions: &header.versions,
-        started: &record.started,
-        finished: &record.finished,
-        seed: header.plan.seed,
-    }
-    .table();
+    let circumstances = Circumstances::of(record, header.plan.seed).table();
     let body = format!(
         "<header>
 <p class=\"kicker\">Locksley · the model beside other programs · {processors} processors</p>

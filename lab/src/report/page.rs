@@ -77,6 +77,12 @@ makes both longer.</p>
     document("Locksley: the performance cliff", &body)
 }
 
+/// A paragraph on what a quick run leaves out; nothing where nothing is left out.
+pub(super) fn extent(subset: Option<String>) -> String {
+    let paragraph = |subset: String| format!("<p class=\"note\">{}.</p>", escape(&subset));
+    subset.map_or(String::new(), paragraph)
+}
+
 /// A paragraph on the processors that others took, if that is worth a word.
 pub(super) fn disturbance(taken: Option<f64>) -> String {
     let warning = |taken| {

@@ -6,7 +6,7 @@ use super::bars;
 use super::chart::Chart;
 use super::circumstances::Circumstances;
 use super::missing;
-use super::page::{document, escape, looks};
+use super::page::{document, escape, extent, looks};
 use crate::experiments::wait::once::{self, Kind};
 use crate::experiments::wait::plan::{self, TOKIO};
 use crate::experiments::wait::record::Record;
@@ -25,11 +25,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     let header = &record.header;
     let processors = header.machine.capacity();
     let headline = escape(&headline(summary));
-    let extent = if header.plan.quick {
-        format!("<p class=\"note\">{}.</p>", escape(&plan::subset(&header.plan)))
-    } else {
-        String::new()
-    };
+    let extent = extent(header.plan.quick.then(|| plan::subset(&header.plan)));
     let missing = missing::html(&record.missing);
     let sections: String = [
         (
@@ -58,14 +54,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     ]
     .map(|(kind, title, about)| section(summary, kind, title, about))
     .concat();
-    let circumstances = Circumstances {
-        machine: &header.machine,
-        versions: &header.versions,
-        started: &record.started,
-        finished: &record.finished,
-        seed: header.plan.seed,
-    }
-    .table();
+    let circumstances = Circumstances::of(record, header.plan.seed).table();
     let (runtimes, method) = (runtimes(record), method(record));
     let body = format!(
         "<header>

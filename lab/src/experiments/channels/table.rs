@@ -6,23 +6,15 @@ use super::once::Kind;
 use super::plan;
 use super::record::Record;
 use super::summary::{Figure, Group, Summary, Target};
+use crate::experiments::heading::heading;
 use crate::experiments::missing;
 use crate::experiments::wait::table::{number, percent};
 
 /// A table for people: each subject, with what each runtime makes of it; and what is wanted.
 pub fn text(record: &Record, summary: &Summary) -> String {
-    let mut text = String::new();
-    let (plan, machine) = (&record.header.plan, &record.header.machine);
+    let plan = &record.header.plan;
+    let mut text = heading(&record.header.machine, plan.seed, &record.finished);
     // Writing to a string does not fail, so the results below are dropped.
-    let _ = writeln!(
-        text,
-        "{} processors ({}), {}, seed {}, {}",
-        machine.capacity(),
-        machine.processor,
-        machine.kernel,
-        plan.seed,
-        record.finished
-    );
     if plan.quick {
         let _ = writeln!(text, "{}", plan::subset(plan));
     }

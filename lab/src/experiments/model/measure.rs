@@ -44,11 +44,8 @@ impl Turn<Sample> for Run {
 /// had meanwhile, if the system tells.
 pub(super) fn all(header: &Header, journal: &mut Journal<Sample>) -> Outcome<Option<f64>> {
     let plan = &header.plan;
-    let rotations = Rotations {
-        name: "model",
-        news: plan.quick.then(|| plan::subset(plan)).into_iter().collect(),
-        budget_seconds: plan.budget_seconds,
-    };
+    let subset = plan.quick.then(|| plan::subset(plan));
+    let rotations = Rotations::of("model", subset, plan.budget_seconds);
     // Single measurements are too short for the clock ticks that the system counts in.
     let meter = GrantMeter::start();
     rotations.go(&runs(plan), journal, |run, rotation| take(run, rotation, plan.seed))?;

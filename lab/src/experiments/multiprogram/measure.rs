@@ -6,11 +6,11 @@ use super::Header;
 use super::once::Finding;
 use super::plan::{self, Plan, What};
 use super::record::{Measurement, Reading};
-use crate::experiments::cells;
 use crate::experiments::course::Rotations;
 use crate::experiments::journal::Journal;
 use crate::experiments::missing::Missing;
 use crate::experiments::program::Program;
+use crate::experiments::series;
 use crate::fault::{Fault, Outcome};
 use crate::random::mix;
 use crate::record::Cell;
@@ -22,14 +22,10 @@ pub(super) fn all(
     journal: &mut Journal<Measurement>,
 ) -> Outcome<Vec<Missing>> {
     let plan = &header.plan;
-    let rotations = Rotations {
-        name: "multiprogram",
-        news: plan.quick.then(|| plan::subset(plan)).into_iter().collect(),
-        budget_seconds: plan.budget_seconds,
-    };
-    cells::measure(&rotations, plan.cells(), plan.repeats, journal, |cell, repeat| {
-        let reading = read(program, plan, cell, repeat)?;
-        Ok(reading.map(|reading| Measurement { cell: cell.clone(), repeat, reading }))
+    let subset = plan.quick.then(|| plan::subset(plan));
+    let rotations = Rotations::of("multiprogram", subset, plan.budget_seconds);
+    series::read_each(&rotations, plan.cells(), plan.repeats, journal, |cell, repeat| {
+        read(program, plan, cell, repeat)
     })
 }
 

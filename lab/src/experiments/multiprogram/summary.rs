@@ -6,6 +6,7 @@ use crate::experiments::bound::plan::Input;
 use crate::experiments::bound::{Beside, Bound, Computation};
 use crate::experiments::cliff::summary::Times;
 use crate::machine::Machine;
+use crate::record::Cell;
 
 /// The summary of a record.
 #[derive(Debug, Clone)]
@@ -111,7 +112,7 @@ impl Summary {
     /// Summarizes `record`. What was never measured is left out.
     pub fn of(record: &Record) -> Summary {
         let (plan, machine) = (&record.header.plan, &record.header.machine);
-        let rates = readings(record, &Plan::calibration()).filter_map(|reading| match reading {
+        let rates = readings(record, Plan::calibration()).filter_map(|reading| match reading {
             Reading::Rate { per_second, .. } => Some(*per_second),
             _ => None,
         });
@@ -133,11 +134,7 @@ impl Summary {
     }
 }
 
-fn readings<'a>(
-    record: &'a Record,
-    cell: &crate::record::Cell,
-) -> impl Iterator<Item = &'a Reading> {
-    let cell = cell.clone();
+fn readings(record: &Record, cell: Cell) -> impl Iterator<Item = &Reading> {
     let of_cell = record.measurements.iter().filter(move |found| found.cell == cell);
     of_cell.map(|found| &found.reading)
 }
@@ -150,7 +147,7 @@ fn shared<'a>(
     beside: Beside,
 ) -> impl Iterator<Item = &'a Shared> {
     let cell = What::Beside(beside).of(input, workers);
-    readings(record, &cell).filter_map(|reading| match reading {
+    readings(record, cell).filter_map(|reading| match reading {
         Reading::Beside(shared) => Some(shared),
         _ => None,
     })
@@ -158,7 +155,7 @@ fn shared<'a>(
 
 fn computation(record: &Record, input: &Input, rate: Option<f64>) -> Option<Computation> {
     let (mut seconds, mut metered) = (Vec::new(), Vec::new());
-    for reading in readings(record, &What::Alone.of(input, 1)) {
+    for reading in readings(record, What::Alone.of(input, 1)) {
         if let Reading::Alone(alone) = reading {
             seconds.push(alone.seconds);
             metered.push(alone.metered);

@@ -6,8 +6,8 @@ use super::*;
 use crate::apps;
 use crate::experiments::bound::tests::METERED;
 use crate::experiments::bound::{Beside, Metered};
+use crate::experiments::trial;
 use crate::fault::Fault;
-use crate::record::{Document, files};
 
 const FEW: Beside = Beside { workers: 1, most: 100 };
 const MANY: Beside = Beside { workers: 4, most: 100 };
@@ -221,18 +221,9 @@ fn plans_are_what_was_chosen() {
 
 #[test]
 fn a_record_is_read_as_it_was_written_and_a_spoilt_one_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("record.json");
     let record = record();
-    files::write(&path, &record).unwrap();
-    assert_eq!(files::read::<Record>(&path).unwrap(), record);
-    assert_eq!(files::format_of(&path).as_deref(), Some(Record::FORMAT));
-    let refused = |spoil: &dyn Fn(&mut Record)| {
-        let mut spoilt = record.clone();
-        spoil(&mut spoilt);
-        files::write(&path, &spoilt).unwrap();
-        assert!(matches!(files::read::<Record>(&path), Err(Fault::Input(_))));
-    };
+    trial::is_kept(&record);
+    let refused = |spoil: &dyn Fn(&mut Record)| trial::is_refused(&record, spoil);
     let place = |is_it: fn(&Reading) -> bool| {
         record.measurements.iter().position(|found| is_it(&found.reading)).unwrap()
     };
@@ -273,6 +264,7 @@ mod scripts {
     use std::path::Path;
 
     use super::*;
+    use crate::record::files;
 
     /// What each kind of measurement may find.
     const GOOD: &str = r#"case "$*" in
@@ -381,11 +373,7 @@ mod scripts {
         ] {
             let folder = tempfile::tempdir().unwrap();
             let options = options(folder.path(), script);
-            match run(&options) {
-                Err(Fault::Run(why)) => assert!(why.contains(expected), "{why}"),
-                other => panic!("{script}: {other:?}"),
-            }
-            assert!(!options.json.exists());
+            trial::has_failed(run(&options), expected, &options.json);
         }
     }
 }
