@@ -7,6 +7,7 @@ pub mod channels;
 pub mod cliff;
 pub mod corun;
 mod course;
+pub mod figures;
 pub mod forkjoin;
 mod heading;
 pub mod intervals;

@@ -7,12 +7,34 @@ use crate::experiments::bound::{Bound, Computation, KNARY, Point, fit, words};
 /// The curves of the papers' figures.
 const CURVES: [(f64, f64); 2] = [(1.0, 1.0), (1.1, 2.0)];
 
-/// What the curves are, for the text above [`charts`].
-pub(super) const LEGEND: &str = "The dashed lines are the model with (c1, c∞) = (1, 1), above, and (1.1, 2), below; the full one is the model with the \
-constants fitted to all points.";
+/// What there is to be seen.
+pub(super) const UTILIZATION: &str = "Utilization over the normalized number of processes";
 
-/// Utilization over the normalized number of processes: of `knary`, and of the other applications.
-pub(super) fn charts(bound: &Bound) -> String {
+/// How the constants are found, as an item of a list.
+pub(super) const METHOD: &str = "<li>The constants are fitted to 1 = c1·U + c∞·x·U by least squares: the errors are those of the predicted time, relative to the \
+measured one. The intervals are those of the jackknife over inputs.</li>";
+
+/// The first sections of a page: the points, of which `pa` says what PA is, and the constants.
+pub(super) fn sections(bound: &Bound, pa: &str) -> String {
+    let (charts, constants) = (charts(bound), constants(bound));
+    format!(
+        "<section>
+<h2>{UTILIZATION}</h2>
+<p>T1/(PA·TP) over P/(T1/T∞): how well the processors are used, over the number of workers as a multiple of the parallelism. {pa} The dashed lines are the \
+model with (c1, c∞) = (1, 1), above, and (1.1, 2), below; the full one is the model with the constants fitted to all points.</p>
+<div class=\"gallery\">
+{charts}</div>
+</section>
+<section>
+<h2>The constants</h2>
+<ul>
+{constants}</ul>
+</section>"
+    )
+}
+
+/// Of `knary`, and of the other applications.
+fn charts(bound: &Bound) -> String {
     let chart = |title: &str, is_wanted: fn(&str) -> bool| {
         let svg = points(title, bound, is_wanted).svg();
         format!("<figure>\n<figcaption><b>{}</b></figcaption>\n{svg}</figure>\n", escape(title))
@@ -21,7 +43,7 @@ pub(super) fn charts(bound: &Bound) -> String {
 }
 
 /// The constants and the envelope, as items of a list.
-pub(super) fn constants(bound: &Bound) -> String {
+fn constants(bound: &Bound) -> String {
     let item = |sentence: &String| format!("<li>{}.</li>\n", escape(sentence));
     words::sentences(bound).iter().map(item).collect()
 }

@@ -10,6 +10,7 @@ mod charts;
 mod circumstances;
 pub mod corun;
 mod dots;
+mod figures;
 mod finding;
 pub mod forkjoin;
 pub mod intervals;

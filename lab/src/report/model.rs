@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::bound::{self, LEGEND};
+use super::bound::{self, METHOD, UTILIZATION};
 use super::circumstances::Circumstances;
 use super::page::{disturbance, document, escape, extent};
 use crate::experiments::cliff::table::seconds;
@@ -18,14 +18,13 @@ pub fn write(page: &Path, record: &Record, summary: &Summary) -> Outcome<()> {
     files::replace(page, &html(record, summary))
 }
 
-const UTILIZATION: &str = "Utilization over the normalized number of processes";
-
 fn html(record: &Record, summary: &Summary) -> String {
     let finding = bound::finding(&summary.bound);
     let headline = escape(&finding.unwrap_or_else(|| UTILIZATION.to_owned()));
     let extent = extent(record.plan.quick.then(|| plan::subset(&record.plan)));
     let disturbance = disturbance(summary.taken);
-    let (charts, constants) = (bound::charts(&summary.bound), bound::constants(&summary.bound));
+    let pa = "PA is min(P, processors).";
+    let sections = bound::sections(&summary.bound, pa);
     let inputs = inputs(record, summary);
     let circumstances = Circumstances {
         machine: &record.machine,
@@ -43,17 +42,7 @@ fn html(record: &Record, summary: &Summary) -> String {
 <p class=\"note\">Figures 2 and 4 of Hood's papers (1998): T = c1·T1/PA + c∞·T∞·P/PA.</p>
 {extent}
 {disturbance}</header>
-<section>
-<h2>{UTILIZATION}</h2>
-<p>T1/(PA·TP) over P/(T1/T∞): how well the processors are used, over the number of workers as a multiple of the parallelism. {LEGEND}</p>
-<div class=\"gallery\">
-{charts}</div>
-</section>
-<section>
-<h2>The constants</h2>
-<ul>
-{constants}</ul>
-</section>
+{sections}
 <section>
 <h2>In figures</h2>
 <p>T1 is the time with one worker, T∞ the critical path as the meter has it there, both in seconds; <i>metered</i> is the work as the meter \
@@ -70,8 +59,8 @@ its caches. Every answer is checked.</li>
 <li>Times are taken without the meter. T1 and T∞ are those of one worker: with more workers than processors, what a worker is \
 suspended in the middle of a strand would be in both.</li>
 <li>PA is taken as min(P, processors), as if the machine were ours.</li>
-<li>The constants are fitted to 1 = c1·U + c∞·x·U by least squares: the errors are those of the predicted time, relative to the \
-measured one. One worker's points, whose utilization is 1 by definition, are left out. The intervals are those of the jackknife over inputs.</li>
+<li>One worker's points, whose utilization is 1 by definition, are left out of constants and envelope.</li>
+{METHOD}
 </ul>
 </section>"
     );

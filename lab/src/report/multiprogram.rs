@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::bound::{self, LEGEND};
+use super::bound::{self, METHOD};
 use super::circumstances::Circumstances;
 use super::missing;
 use super::page::{document, escape, extent};
@@ -30,7 +30,7 @@ fn html(record: &Record, summary: &Summary) -> String {
     };
     let extent = extent(header.plan.quick.then(|| plan::subset(&header.plan)));
     let missing = missing::html(&record.missing);
-    let (charts, constants) = (bound::charts(&summary.bound), bound::constants(&summary.bound));
+    let sections = bound::sections(&summary.bound, "PA is what the meter measured.");
     let (granted, checks) = (granted(summary), checks(summary));
     let inputs = inputs(record, summary);
     let rate = summary.rate.map_or("no calibration succeeded".to_owned(), |rate| {
@@ -45,17 +45,7 @@ fn html(record: &Record, summary: &Summary) -> String {
 processors again and again.</p>
 {extent}
 {missing}</header>
-<section>
-<h2>Utilization over the normalized number of processes</h2>
-<p>T1/(PA·TP) over P/(T1/T∞), with PA as it was measured. {LEGEND}</p>
-<div class=\"gallery\">
-{charts}</div>
-</section>
-<section>
-<h2>The constants</h2>
-<ul>
-{constants}</ul>
-</section>
+{sections}
 <section>
 <h2>PA, measured in two ways</h2>
 <p>By the meter: the processors less what all others took, as the system has it. By the papers' method: the processors less PA(cycler), which is what the \
@@ -84,7 +74,7 @@ releases.</li>
 <li>T1 and T∞ are medians of a program that is alone. TP and PA are averages over all repetitions.</li>
 <li>In each rotation a cycler with one worker is calibrated, alone: {rate}.</li>
 <li>What a program leaves unused counts as granted, since it could have had it.</li>
-<li>The constants are fitted to 1 = c1·U + c∞·x·U by least squares; the intervals are those of the jackknife over inputs.</li>
+{METHOD}
 </ul>
 </section>"
     );

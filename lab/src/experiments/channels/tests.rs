@@ -4,6 +4,7 @@ use super::once::{Kind, LOCAL};
 use super::plan::{Choice, WANTED, plan, subset};
 use super::record::{Input, Measurement};
 use super::*;
+use crate::experiments::figures::Waiting;
 use crate::experiments::forkjoin::record::{LeftOut, Runtime};
 use crate::experiments::memory;
 use crate::experiments::reading::Reading;
@@ -92,7 +93,7 @@ fn figures_are_medians_for_each_of_what_was_counted() {
     assert!((of(Kind::Pipeline, "tokio") - 100.0).abs() < 1e-9);
     assert!((of(Kind::FanOut, "locksley") - 7.0).abs() < 1e-9);
     let idle = summary.of_kind(Kind::Idle).next().unwrap().figure("locksley").unwrap();
-    assert_eq!(idle.idle, Some(summary::Idle { future: 96.0, beyond: 392.0 }));
+    assert_eq!(idle.waiting, Some(Waiting { future: 96.0, beyond: 392.0 }));
 }
 
 #[test]

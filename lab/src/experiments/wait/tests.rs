@@ -4,6 +4,7 @@ use super::once::{Kind, LOCAL, Subject};
 use super::plan::{Choice, plan, subset};
 use super::record::{Input, Measurement, Runtime};
 use super::*;
+use crate::experiments::figures::Waiting;
 use crate::experiments::memory;
 use crate::experiments::reading::Reading;
 use crate::experiments::trial;
@@ -88,7 +89,7 @@ fn figures_are_medians_for_each_of_what_was_counted() {
     let waiting = summary.of_kind(Kind::Waiting).next().unwrap();
     let locksley = waiting.figure("locksley").unwrap();
     assert_eq!(locksley.each.median, 256.0);
-    assert_eq!(locksley.waiting, Some(summary::Waiting { future: 96.0, beyond: 160.0 }));
+    assert_eq!(locksley.waiting, Some(Waiting { future: 96.0, beyond: 160.0 }));
     assert_eq!(waiting.figure("tokio").unwrap().waiting.unwrap().beyond, 288.0);
 
     let forks: Vec<f64> = summary
