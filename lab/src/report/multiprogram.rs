@@ -6,7 +6,7 @@ use std::path::Path;
 use super::bound::{self, METHOD};
 use super::circumstances::Circumstances;
 use super::missing;
-use super::page::{document, escape, extent};
+use super::page::{disturbance, document, escape, extent};
 use super::points::{Group, Points};
 use crate::experiments::bound::Point;
 use crate::experiments::cliff::table::seconds;
@@ -29,6 +29,7 @@ fn html(record: &Record, summary: &Summary) -> String {
         None => "Utilization beside programs that take processors away".to_owned(),
     };
     let extent = extent(header.plan.quick.then(|| plan::subset(&header.plan)));
+    let disturbance = disturbance(summary.taken);
     let missing = missing::html(&record.missing);
     let sections = bound::sections(&summary.bound, "PA is what the meter measured.");
     let (granted, checks) = (granted(summary), checks(summary));
@@ -44,7 +45,7 @@ fn html(record: &Record, summary: &Summary) -> String {
 <p class=\"note\">Figures 3 and 5 of Hood's papers (1998): T = c1·T1/PA + c∞·T∞·P/PA, while <code>cycler(p, w, W)</code> takes a random number of \
 processors again and again.</p>
 {extent}
-{missing}</header>
+{disturbance}{missing}</header>
 {sections}
 <section>
 <h2>PA, measured in two ways</h2>

@@ -38,13 +38,17 @@ pub struct Subject {
 /// So long a cycler may take to be ready, to hear, and to say what it has done.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How much a cycler counts on a processor of its own, in so much time.
+/// How much a cycler counts on a processor of its own, in so much time; in more if it has not counted at all.
 pub fn calibration(time: Duration) -> Outcome<Finding> {
     let cannot = |why| Fault::run(format!("the cycler's worker cannot be started: {why}"));
-    let done = cycler::calibrated(time, &AtomicBool::new(false)).map_err(cannot)?;
-    if done.count == 0 {
-        return Err(Fault::run("not one increment was made in that time"));
-    }
+    let mut time = time;
+    let done = loop {
+        let done = cycler::calibrated(time, &AtomicBool::new(false)).map_err(cannot)?;
+        if done.count > 0 {
+            break done;
+        }
+        time *= 2;
+    };
     Ok(Finding::Read(Reading::Rate { per_second: done.rate(), best: done.best_rate() }))
 }
 
@@ -76,7 +80,8 @@ impl Subject {
             work: metered_median(|metered| metered.work),
             critical_path: metered_median(|metered| metered.critical_path),
             burdened_critical_path: metered_median(|metered| metered.burdened_critical_path),
-            ..metered[0]
+            forks: metered[0].forks,
+            uncarried: metered.iter().map(|metered| metered.uncarried).max().unwrap_or(0),
         };
         let seconds = median(seconds);
         Ok(self.checked(Reading::Alone(Alone { seconds, computations, metered })))

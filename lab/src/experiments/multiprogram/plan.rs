@@ -56,14 +56,15 @@ const QUICK_KNARIES: Choice = (KNARY, &["6,6,4", "8,4,2", "8,4,0"]);
 
 /// The other applications. None computes longer than some tenths of a second, so that each is measured over many iterations of the cycler.
 const APPS: [Choice; 6] = [
-    ("heat", &["128x64x400", "1024x512x100"]),
+    ("heat", &["512x256x100", "1024x512x100"]),
     ("msort", &["10K", "1M"]),
     ("mm", &["64", "512"]),
     ("lu", &["512"]),
     ("barnes", &["4096x2"]),
     ("ray", &["4,128x128"]),
 ];
-const QUICK_APPS: [Choice; 3] = [("heat", &["128x64x400"]), ("msort", &["300K"]), ("mm", &["256"])];
+const QUICK_APPS: [Choice; 3] =
+    [("heat", &["512x256x100"]), ("msort", &["300K"]), ("mm", &["256"])];
 
 /// The most workers of the papers.
 const MANY: usize = 64;

@@ -4,7 +4,7 @@ use super::plan::{Plan, What};
 use super::record::{Reading, Record, Shared};
 use crate::experiments::bound::plan::Input;
 use crate::experiments::bound::{Beside, Bound, Computation};
-use crate::experiments::cliff::summary::Times;
+use crate::experiments::cliff::summary::{DISTURBANCE, Times};
 use crate::machine::Machine;
 use crate::record::Cell;
 
@@ -13,6 +13,8 @@ use crate::record::Cell;
 pub struct Summary {
     /// The processors that a program can have on that machine.
     pub capacity: f64,
+    /// The processors that others than the cyclers took, if they are worth a word: the cycler's count knows nothing of them.
+    pub taken: Option<f64>,
     /// Each input, and the constants.
     pub bound: Bound,
     /// The increments that one processor makes in a second; `None` where no calibration succeeded.
@@ -122,6 +124,7 @@ impl Summary {
         let check = |beside: &Beside| check(record, *beside, rate?);
         Summary {
             capacity: machine.capacity(),
+            taken: taken(record).filter(|&taken| taken > DISTURBANCE * machine.capacity()),
             bound: Bound::of(computations),
             rate,
             checks: plan.cyclers.iter().filter_map(check).collect(),
@@ -196,6 +199,18 @@ fn together(
         computations += shared.computations;
     }
     (computations > 0).then(|| (processor_seconds / wall, seconds / computations as f64))
+}
+
+/// The processors that others than the cyclers had, on average over all measurements; `None` if the system does not tell.
+fn taken(record: &Record) -> Option<f64> {
+    let (mut seconds, mut wall) = (0.0, 0.0);
+    for found in &record.measurements {
+        let Reading::Beside(shared) = found.reading else { continue };
+        let cycler = shared.life.processor_seconds? / shared.life.seconds;
+        seconds += shared.others? - cycler * shared.wall;
+        wall += shared.wall;
+    }
+    (wall > 0.0).then(|| seconds / wall)
 }
 
 /// Both ways of measuring PA beside this cycler; `None` if nothing was measured there.

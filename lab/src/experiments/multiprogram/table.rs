@@ -7,7 +7,7 @@ use super::record::Record;
 use super::summary::{Check, Difference, Summary};
 use crate::experiments::bound::words;
 use crate::experiments::cliff::table::seconds;
-use crate::experiments::heading::heading;
+use crate::experiments::heading::{disturbance, heading};
 use crate::experiments::missing;
 
 /// A table for people: each input with its parallelism, its utilizations and PA beside each cycler, and the constants.
@@ -18,6 +18,7 @@ pub fn text(record: &Record, summary: &Summary) -> String {
     if plan.quick {
         let _ = writeln!(text, "{}", plan::subset(plan));
     }
+    text += &disturbance(summary.taken);
     text += &missing::lines(&record.missing);
     text += "utilization T1/(PA TP), and PA in brackets, over all repetitions; times in seconds; T∞, and the T1 of T1/T∞, metered on one worker\n\n";
     for computation in &summary.bound.computations {
