@@ -2,7 +2,9 @@
 
 mod once;
 
-pub use once::{ChannelsOnce, ForkjoinOnce, IntervalsOnce, ScatterOnce, WaitOnce};
+pub use once::{
+    ChannelsOnce, ForkjoinOnce, IntervalsOnce, MultiprogramOnce, ScatterOnce, WaitOnce,
+};
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -46,6 +48,11 @@ pub enum Command {
     Alternatives(Alternatives),
     /// Measure whether work and critical path say how long a program takes, and fit the model's constants
     Model(Model),
+    /// Measure the same beside programs that take processors away at random, and what the processors granted are by the papers' method
+    Multiprogram(Multiprogram),
+    /// Measure one of these once, in this process
+    #[command(hide = true)]
+    MultiprogramOnce(MultiprogramOnce),
     /// Measure what programs side by side leave each other of the machine
     Corun(Corun),
     /// Measure programs written for rayon on its own core and on Locksley's
@@ -176,8 +183,11 @@ pub struct Cycler {
     /// What all random choices follow from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+    /// Say `ready`, begin when a line comes in on stdin, and end at another one, or with stdin
+    #[arg(long)]
+    pub gate: bool,
     /// Find out how many increments one processor makes in a second; the machine should be idle
-    #[arg(long, conflicts_with_all = ["workers", "increments", "total", "rate", "timestamps", "seed"])]
+    #[arg(long, conflicts_with_all = ["workers", "increments", "total", "rate", "timestamps", "seed", "gate"])]
     pub calibrate: bool,
 }
 
@@ -255,6 +265,26 @@ pub struct Alternatives {
 /// `locksley model`
 #[derive(Debug, Args)]
 pub struct Model {
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
+}
+
+/// `locksley multiprogram`
+#[derive(Debug, Args)]
+pub struct Multiprogram {
+    /// Only these applications [default: knary, heat, msort, mm, lu, barnes, ray; the first four if quick]
+    #[arg(long, value_name = "APP,..", value_delimiter = ',')]
+    pub apps: Vec<String>,
+    /// With these numbers of workers [default: one and four for each processor, and 64; without four if quick]
+    #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = workers)]
+    pub workers: Vec<usize>,
+    /// How often each is measured, if the time suffices [default: 5, or 3 if quick]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// For how long a program computes in each measurement, in seconds [default: 0.6, or 0.4 if quick]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub secs: Option<std::time::Duration>,
     /// What every experiment takes.
     #[command(flatten)]
     pub course: Course,

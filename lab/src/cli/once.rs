@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::workers;
+use super::{seconds, workers};
 use crate::random::DEFAULT_SEED;
 
 /// `locksley forkjoin-once`
@@ -81,4 +81,31 @@ pub struct ScatterOnce {
     /// What messages follow from
     #[arg(default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+}
+
+/// `locksley multiprogram-once`
+#[derive(Debug, Args)]
+pub struct MultiprogramOnce {
+    /// The application; or calibration, of a cycler
+    pub app: String,
+    /// Its parameters
+    pub size: String,
+    /// The number of workers
+    #[arg(value_parser = workers)]
+    pub workers: usize,
+    /// For how long it computes, in seconds
+    #[arg(long, value_name = "S", default_value = "0.5", value_parser = seconds)]
+    pub secs: std::time::Duration,
+    /// What the input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// p of a cycler beside it [default: none is beside it]
+    #[arg(long, value_name = "P", value_parser = workers)]
+    pub cycler: Option<usize>,
+    /// w of the cycler
+    #[arg(long, value_name = "W", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    pub increments: u64,
+    /// What the cycler's choices follow from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub choices: u64,
 }

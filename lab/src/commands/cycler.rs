@@ -4,14 +4,15 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
+use super::results::say_line;
 use crate::cli::{self, workers_or_default};
+use crate::corunner::{CyclerLine, Watch, clock, stop_when_told, wait_for_start};
 use crate::cycler::{self, Cycler, Done, End, LOOP, Stamp};
 use crate::fault::{Fault, Outcome};
-use crate::output::say;
 use crate::record::files;
 
 /// For how long it is calibrated where nothing is said.
@@ -65,11 +66,26 @@ pub(super) fn execute(arguments: &cli::Cycler) -> Outcome<()> {
         seed: arguments.seed,
         spin: LOOP,
     };
+    let watch = match arguments.gate {
+        true => {
+            wait_for_start()?;
+            stop_when_told(&stop)?;
+            Some(Watch::start(None))
+        }
+        false => None,
+    };
     let done = cycler.run(&stop).map_err(not_started)?;
+    let stretch = watch.map(Watch::stop);
     if let Some(path) = &arguments.timestamps {
         write(path, &done.stamps)?;
     }
-    print(&Line {
+    let processors = arguments.rate.map(|rate| done.rate() / rate);
+    if let Some(stretch) = stretch {
+        let (workers, most, increments) = (cycler.workers, cycler.most, done.count);
+        let stamps = done.stamps;
+        return say_line(&CyclerLine { workers, most, increments, processors, stamps, stretch });
+    }
+    say_line(&Line {
         p: cycler.workers,
         w: cycler.most,
         W: cycler.total,
@@ -80,7 +96,7 @@ pub(super) fn execute(arguments: &cli::Cycler) -> Outcome<()> {
         timestamps: done.stamps.len(),
         ended: done.end,
         rate: arguments.rate,
-        processors: arguments.rate.map(|rate| done.rate() / rate),
+        processors,
     })
 }
 
@@ -89,7 +105,7 @@ fn calibrate(time: Duration, stop: &AtomicBool) -> Outcome<()> {
     if done.count == 0 {
         return Err(Fault::run("not one increment was made in that time"));
     }
-    print(&CalibrationLine {
+    say_line(&CalibrationLine {
         seconds: done.time.as_secs_f64(),
         increments: done.count,
         rate: done.rate(),
@@ -112,16 +128,14 @@ fn stopped_by_signals() -> Outcome<Arc<AtomicBool>> {
 /// Writes the timestamps as lines of seconds since 1970 and increments.
 fn write(path: &Path, stamps: &[Stamp]) -> Outcome<()> {
     let mut text = "seconds,increments\n".to_owned();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let start = now.as_secs_f64() - clock::seconds(0, clock::now());
     for stamp in stamps {
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{:.6},{}", stamp.seconds, stamp.count);
+        let _ = writeln!(text, "{:.6},{}", start + clock::seconds(0, stamp.at), stamp.count);
     }
     std::fs::write(path, text)
         .map_err(|error| Fault::run(format!("cannot write {}: {error}", path.display())))
-}
-
-fn print(line: &impl Serialize) -> Outcome<()> {
-    say(&serde_json::to_string(line).map_err(|error| Fault::run(error.to_string()))?)
 }
 
 fn not_started(reason: String) -> Fault {

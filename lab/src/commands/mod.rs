@@ -11,6 +11,7 @@ mod intervals;
 mod locality;
 mod machine;
 mod model;
+mod multiprogram;
 mod neighbour;
 mod rayon;
 mod repeat;
@@ -38,6 +39,8 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::ForkjoinOnce(arguments) => forkjoin::once(&arguments),
         Command::Alternatives(arguments) => alternatives::execute(&arguments),
         Command::Model(arguments) => model::execute(&arguments),
+        Command::Multiprogram(arguments) => multiprogram::execute(&arguments),
+        Command::MultiprogramOnce(arguments) => multiprogram::once(&arguments),
         Command::Corun(arguments) => corun::execute(&arguments),
         Command::Rayon(arguments) => rayon::execute(&arguments),
         Command::Repeat(arguments) => repeat::execute(&arguments),

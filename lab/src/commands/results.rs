@@ -46,6 +46,10 @@ pub(super) fn say_finding(runtime: &str, finding: impl Serialize) -> Outcome<()>
         #[serde(flatten)]
         finding: F,
     }
-    let line = serde_json::to_string(&Line { runtime, finding });
-    say(&line.map_err(|error| Fault::run(error.to_string()))?)
+    say_line(&Line { runtime, finding })
+}
+
+/// Says something in a line of JSON.
+pub(super) fn say_line(line: &impl Serialize) -> Outcome<()> {
+    say(&serde_json::to_string(line).map_err(|error| Fault::run(error.to_string()))?)
 }

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::results::say_line;
 use crate::cli::{self, workers_or_default};
 use crate::corunner::{RoundsLine, Watch, wait_for_start};
-use crate::fault::{Fault, Outcome};
+use crate::fault::Outcome;
 use crate::output::say;
 use crate::rounds::busy::{Busy, LOOP};
 use crate::rounds::{Rate, Round};
@@ -52,5 +53,5 @@ fn repeat(
         rounds: rate.rounds,
         stretch: watch.stop(),
     };
-    say(&serde_json::to_string(&line).map_err(|error| Fault::run(error.to_string()))?)
+    say_line(&line)
 }

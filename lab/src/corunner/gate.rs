@@ -1,6 +1,9 @@
 //! The start gate: programs of a co-run begin together.
 
 use std::io::BufRead;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use crate::fault::{Fault, Outcome};
 use crate::output::say;
@@ -12,6 +15,22 @@ pub const READY: &str = "ready";
 pub fn wait_for_start() -> Outcome<()> {
     say(READY)?;
     wait_for_line(std::io::stdin().lock())
+}
+
+/// From now on, another line on stdin sets `stop`, and so does its end: whoever has started this program is gone then.
+pub fn stop_when_told(stop: &Arc<AtomicBool>) -> Outcome<()> {
+    let stop = Arc::clone(stop);
+    listen(move || {
+        let _ = std::io::stdin().read_line(&mut String::new());
+        // The flag says nothing but what it says.
+        stop.store(true, Ordering::Relaxed);
+    })
+}
+
+/// Has a thread of its own listen to stdin; the process need not wait for it.
+pub(super) fn listen(listener: impl FnOnce() + Send + 'static) -> Outcome<()> {
+    let started = thread::Builder::new().name("listener".to_owned()).spawn(listener);
+    started.map(drop).map_err(|error| Fault::run(format!("nobody can listen to stdin: {error}")))
 }
 
 fn wait_for_line(mut input: impl BufRead) -> Outcome<()> {

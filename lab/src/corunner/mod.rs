@@ -6,10 +6,12 @@ mod gate;
 pub mod repetition;
 mod stretch;
 
-pub use gate::{READY, wait_for_start};
+pub use gate::{READY, stop_when_told, wait_for_start};
 pub use stretch::{Stretch, Watch};
 
 use serde::{Deserialize, Serialize};
+
+use crate::cycler::{Account, Stamp};
 
 /// The line of `rounds` behind a start gate. Peers' programs print the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,4 +28,32 @@ pub struct RoundsLine {
     /// When, and what they used.
     #[serde(flatten)]
     pub stretch: Stretch,
+}
+
+/// The line of a cycler behind a start gate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CyclerLine {
+    /// p: the number of workers.
+    #[serde(rename = "p")]
+    pub workers: usize,
+    /// w: the most increments of a worker that was released.
+    #[serde(rename = "w")]
+    pub most: u64,
+    /// The sum of increments.
+    pub increments: u64,
+    /// The processors that it had on average, if it was told how many increments one processor makes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors: Option<f64>,
+    /// The counter's values, again and again, in their order.
+    pub stamps: Vec<Stamp>,
+    /// When, and what it used.
+    #[serde(flatten)]
+    pub stretch: Stretch,
+}
+
+impl CyclerLine {
+    /// What it had counted when.
+    pub fn account(&self) -> Account {
+        Account::of(&self.stamps, self.stretch.begun, self.stretch.ended, self.increments)
+    }
 }

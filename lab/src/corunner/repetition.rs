@@ -1,10 +1,10 @@
 //! One application, prepared once and computed again and again until somebody says stop.
 
 use std::sync::mpsc::{self, Receiver, TryRecvError};
-use std::thread;
 
 use serde::{Deserialize, Serialize};
 
+use super::gate::listen;
 use super::{Stretch, Watch, clock, wait_for_start};
 use crate::apps::Instance;
 use crate::fault::{Fault, Outcome};
@@ -45,7 +45,7 @@ pub fn repeat(instance: &mut dyn Instance, crew: &Crew) -> Outcome<()> {
     crew.compute(instance);
     check(instance)?;
     wait_for_start()?;
-    let told = listen()?;
+    let told = hear()?;
     let watch = Watch::start(Some(crew));
     loop {
         instance.reset();
@@ -62,17 +62,15 @@ pub fn repeat(instance: &mut dyn Instance, crew: &Crew) -> Outcome<()> {
 }
 
 /// Hears each line on stdin; is disconnected when it ends.
-fn listen() -> Outcome<Receiver<()>> {
+fn hear() -> Outcome<Receiver<()>> {
     let (sender, told) = mpsc::channel();
-    let listener = move || {
+    listen(move || {
         while matches!(std::io::stdin().read_line(&mut String::new()), Ok(1..)) {
             if sender.send(()).is_err() {
                 return;
             }
         }
-    };
-    let started = thread::Builder::new().name("listener".to_owned()).spawn(listener);
-    started.map_err(|error| Fault::run(format!("nobody can listen to stdin: {error}")))?;
+    })?;
     Ok(told)
 }
 

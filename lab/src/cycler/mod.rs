@@ -7,18 +7,22 @@
 //! such an iteration. Here it can also end after some time, or when it is told to.
 //!
 //! Every so many additions a timestamp is taken. With the rate of additions of a worker that has a processor to itself,
-//! which [`calibrated`] finds, the timestamps tell how many processors the cycler had between any two of them: what was
-//! left for its neighbour follows.
+//! which [`calibrated`] finds, the timestamps tell how many processors the cycler had between any two of them, and an
+//! [`Account`] between any two moments: what was left for its neighbour follows.
 
+mod account;
 mod yard;
+
+pub use account::Account;
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::corunner::clock;
 use crate::random::Random;
 use yard::Yard;
 
@@ -58,10 +62,10 @@ pub enum End {
 }
 
 /// The counter's value at a point of time.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// Seconds since 1970, so that other programs can tell what they did meanwhile.
-    pub seconds: f64,
+    /// When, by the machine's clock ([`clock`]) in nanoseconds, so that other programs can tell what they did meanwhile.
+    pub at: u64,
     /// The counter.
     pub count: u64,
 }
@@ -98,7 +102,7 @@ impl Done {
 /// The processors that a cycler had on average between two timestamps, if one worker alone makes `rate` additions in a
 /// second.
 pub fn processors(from: Stamp, to: Stamp, rate: f64) -> f64 {
-    (to.count - from.count) as f64 / (to.seconds - from.seconds) / rate
+    (to.count - from.count) as f64 / clock::seconds(from.at, to.at) / rate
 }
 
 /// The papers' calibration: one worker and one release that would never end, for some time. On an idle machine, the rate
@@ -189,7 +193,7 @@ impl Shared<'_> {
                 // It counts, and orders nothing else.
                 let count = self.counter.fetch_add(1, Ordering::Relaxed) + 1;
                 if count.is_multiple_of(STAMP_EVERY) {
-                    stamps.push(Stamp { seconds: now(), count });
+                    stamps.push(Stamp { at: clock::now(), count });
                 }
             }
             released = self.yard.park(release);
@@ -217,10 +221,6 @@ impl Shared<'_> {
 fn one_to(most: u64, random: &mut Random) -> u64 {
     let scaled = u128::from(random.next_u64()) * u128::from(most);
     1 + (scaled >> 64) as u64
-}
-
-fn now() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
 }
 
 #[cfg(test)]
@@ -272,9 +272,9 @@ mod tests {
 
     #[test]
     fn processors_are_additions_by_time_by_rate() {
-        let stamp = |seconds, count| Stamp { seconds, count };
-        assert_eq!(processors(stamp(10.0, 1000), stamp(14.0, 9000), 1000.0), 2.0);
-        let stamps = vec![stamp(0.0, 16), stamp(2.0, 32), stamp(3.0, 48), stamp(7.0, 64)];
+        let stamp = |seconds: u64, count| Stamp { at: seconds * 1_000_000_000, count };
+        assert_eq!(processors(stamp(10, 1000), stamp(14, 9000), 1000.0), 2.0);
+        let stamps = vec![stamp(0, 16), stamp(2, 32), stamp(3, 48), stamp(7, 64)];
         let (time, end) = (Duration::from_secs(8), End::Time);
         let done = Done { count: 64, iterations: 1, time, end, stamps };
         assert_eq!((done.rate(), done.best_rate()), (8.0, Some(16.0)));

@@ -112,6 +112,11 @@ pub(super) struct Rotations {
 }
 
 impl Rotations {
+    /// Of a plan that says what a quick run leaves out, if it is one, and how long it may take.
+    pub(super) fn of(name: &'static str, subset: Option<String>, budget_seconds: f64) -> Rotations {
+        Rotations { name, news: subset.into_iter().collect(), budget_seconds }
+    }
+
     /// Takes all measurements that `journal` does not have yet, until they are complete or the time is over.
     pub(super) fn go<T: Turn<E>, E: Serialize + DeserializeOwned>(
         &self,

@@ -1,12 +1,15 @@
 //! The experiments, one folder each.
 
 pub mod alternatives;
+pub mod bound;
 mod cells;
 pub mod channels;
 pub mod cliff;
 pub mod corun;
 mod course;
+pub mod figures;
 pub mod forkjoin;
+mod heading;
 pub mod intervals;
 mod journal;
 pub mod local;
@@ -14,11 +17,14 @@ pub mod locality;
 mod memory;
 pub mod missing;
 pub mod model;
+pub mod multiprogram;
 pub mod neighbour;
 mod place;
 pub mod program;
 pub mod rayon;
 pub mod reading;
 pub mod scatter;
-mod series;
+pub(crate) mod series;
+#[cfg(test)]
+mod trial;
 pub mod wait;

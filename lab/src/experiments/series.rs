@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::cells::OfCell;
-use super::course::{Destination, Header};
+use super::cells::{self, OfCell};
+use super::course::{Destination, Header, Rotations};
 use super::journal::Journal;
 use super::missing::Missing;
 use crate::fault::Outcome;
@@ -97,6 +97,20 @@ where
         let (format, finished) = (Self::FORMAT.to_owned(), time::now());
         Record { format, header, started, finished, measurements, missing }
     }
+}
+
+/// Has `read` read of each cell, so often, what `journal` does not have yet, until all is complete or the time is over. Returns what failed.
+pub(super) fn read_each<R: Serialize + DeserializeOwned>(
+    rotations: &Rotations,
+    cells: Vec<Cell>,
+    repeats: usize,
+    journal: &mut Journal<Measurement<R>>,
+    mut read: impl FnMut(&Cell, usize) -> Outcome<Result<R, String>>,
+) -> Outcome<Vec<Missing>> {
+    cells::measure(rotations, cells, repeats, journal, |cell, repeat| {
+        let reading = read(cell, repeat)?;
+        Ok(reading.map(|reading| Measurement { cell: cell.clone(), repeat, reading }))
+    })
 }
 
 /// Measures what is not measured yet, and writes the record and the page.

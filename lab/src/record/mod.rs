@@ -7,6 +7,7 @@ pub mod time;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::experiments::bound::{Metered, is_time};
 use crate::machine::Machine;
 use crate::rounds::Round;
 
@@ -118,6 +119,9 @@ pub struct Sample {
     pub repeat: usize,
     /// The time of the computation, of a round, of the critical path, or the harmonic mean of the copies' times.
     pub seconds: f64,
+    /// Where it is the critical path: all that the meter said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metered: Option<Metered>,
 }
 
 /// The processors that were there for this program, rather than for others, while an input was measured in one
@@ -134,6 +138,13 @@ pub struct Grant {
     pub metered_seconds: f64,
     /// How many processors, on average.
     pub processors: f64,
+}
+
+impl Sample {
+    /// The time of what was not metered.
+    pub fn timed(cell: Cell, repeat: usize, seconds: f64) -> Sample {
+        Sample { cell, repeat, seconds, metered: None }
+    }
 }
 
 /// What a measurement is a measurement of.
@@ -161,8 +172,9 @@ impl Document for Record {
         if workers.is_empty() || workers.contains(&0) || self.machine.processors == 0 {
             return Some("it speaks of no workers or no processors".to_owned());
         }
-        let is_time = |seconds: f64| seconds.is_finite() && seconds > 0.0;
-        let all_are_times = self.samples.iter().all(|sample| is_time(sample.seconds));
+        let all_are_times = self.samples.iter().all(|sample| {
+            is_time(sample.seconds) && sample.metered.is_none_or(|metered| metered.is_sound())
+        });
         (!all_are_times).then(|| "it has a time that is none".to_owned())
     }
 }

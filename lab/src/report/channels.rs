@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use super::bars;
 use super::circumstances::Circumstances;
+use super::figures;
 use super::missing;
-use super::page::{document, escape};
+use super::page::{document, escape, extent};
 use crate::experiments::channels::once::{FAN, Kind, RING_CAPACITY, STREAM_CAPACITY};
 use crate::experiments::channels::plan::{self, OURS};
 use crate::experiments::channels::program::about;
 use crate::experiments::channels::record::Record;
-use crate::experiments::channels::summary::{Figure, Group, Summary, Target};
+use crate::experiments::channels::summary::{Group, Summary, Target};
+use crate::experiments::figures::Figure;
 use crate::experiments::forkjoin::record::Runtime;
-use crate::experiments::wait::plan::TOKIO;
-use crate::experiments::wait::table::{number, percent};
+use crate::experiments::wait::table::number;
 use crate::fault::Outcome;
 use crate::record::files;
 
@@ -27,23 +27,12 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     let header = &record.header;
     let processors = header.machine.capacity();
     let headline = escape(&headline(summary));
-    let extent = if header.plan.quick {
-        format!("<p class=\"note\">{}.</p>", escape(&plan::subset(&header.plan)))
-    } else {
-        String::new()
-    };
+    let extent = extent(header.plan.quick.then(|| plan::subset(&header.plan)));
     let missing = missing::html(&record.missing);
     let targets = targets(summary);
     let sections: String =
         Kind::ALL.map(|kind| section(summary, kind, title(kind), &text(kind))).concat();
-    let circumstances = Circumstances {
-        machine: &header.machine,
-        versions: &header.versions,
-        started: &record.started,
-        finished: &record.finished,
-        seed: header.plan.seed,
-    }
-    .table();
+    let circumstances = Circumstances::of(record, header.plan.seed).table();
     let (runtimes, method) = (runtimes(record), method(record));
     let body = format!(
         "<header>
@@ -68,8 +57,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
 fn headline(summary: &Summary) -> String {
     let beside = |kind: Kind, figure: &dyn Fn(&Figure) -> Option<f64>| {
         let group = summary.of_kind(kind).find(|group| group.workers == 1)?;
-        let of = |name: &str| group.figure(name).and_then(figure).map(number);
-        Some((of(OURS)?, of(TOKIO).map_or(String::new(), |other| format!(" (tokio {other})"))))
+        figures::beside_tokio(&group.runtimes, OURS, figure)
     };
     let median = |figure: &Figure| Some(figure.each.median);
     let mut words = Vec::new();
@@ -79,7 +67,7 @@ fn headline(summary: &Summary) -> String {
     if let Some((ours, tokio)) = beside(Kind::Ring, &median) {
         words.push(format!("a hop in a ring {ours} ns{tokio}"));
     }
-    let beyond = |figure: &Figure| Some(figure.idle?.beyond);
+    let beyond = |figure: &Figure| Some(figure.waiting?.beyond);
     if let Some((ours, tokio)) = beside(Kind::Idle, &beyond) {
         words.push(format!("an idle process {ours} bytes beyond its own{tokio}"));
     }
@@ -152,61 +140,27 @@ fn section(summary: &Summary, kind: Kind, title: &str, about: &str) -> String {
     if groups.is_empty() {
         return String::new();
     }
-    let figures: String = groups.iter().map(|group| figure(group)).collect();
-    let tables: String = groups.iter().map(|group| table(group)).collect();
+    let figure = |group: &&Group| {
+        let (title, drawn) = (group.title(), drawn(group));
+        figures::figure(&title, drawn, &figures::bars(&title, drawn, &group.runtimes))
+    };
+    let table = |group: &&Group| {
+        let unit = group.subject.unit();
+        figures::table(&group.title(), unit, group.besides(), &group.runtimes)
+    };
+    let (figures, tables): (String, String) =
+        (groups.iter().map(figure).collect(), groups.iter().map(table).collect());
     format!(
         "<section>\n<h2>{title}</h2>\n<p>{about}</p>\n<div class=\"gallery wide\">\n{figures}</div>\n{tables}</section>\n"
     )
 }
 
-fn figure(group: &Group) -> String {
-    let bar = |figure: &Figure| {
-        let value = figure.idle.map_or(figure.each.median, |idle| idle.beyond);
-        (figure.runtime.clone(), value)
-    };
-    let bars: Vec<_> = group.runtimes.iter().map(bar).collect();
-    let drawn = match group.subject.kind {
+/// What its bars count.
+fn drawn(group: &Group) -> &'static str {
+    match group.subject.kind {
         Kind::Idle => "bytes a process, beyond its future and its message",
         _ => group.subject.unit(),
-    };
-    let svg = bars::with_figures(&format!("{}, {drawn}", group.title()), &bars, number);
-    format!(
-        "<figure>\n<figcaption><b>{}</b> <span>{drawn}</span></figcaption>\n{svg}</figure>\n",
-        escape(&group.title())
-    )
-}
-
-fn table(group: &Group) -> String {
-    let heads = match group.subject.kind {
-        Kind::Stream => "<th>apart</th>",
-        Kind::Idle => "<th>its own future</th><th>beyond</th>",
-        Kind::Ring | Kind::Pipeline | Kind::FanOut | Kind::FanIn => "",
-    };
-    let mut rows = String::new();
-    for Figure { runtime, each, of_tokio, apart, idle } in &group.runtimes {
-        let mut cells = format!(
-            "<td title=\"{} times\">{}</td><td>{}</td><td>{}</td><td>{}</td>",
-            each.number,
-            number(each.median),
-            number(each.least),
-            number(each.most),
-            of_tokio.map_or(String::new(), |ratio| format!("{ratio:.2}"))
-        );
-        if group.subject.kind == Kind::Stream {
-            cells += &format!("<td>{}</td>", apart.map_or(String::new(), percent));
-        }
-        if let Some(idle) = idle {
-            let (future, beyond) = (number(idle.future), number(idle.beyond));
-            cells += &format!("<td>{future}</td><td>{beyond}</td>");
-        }
-        rows += &format!("<tr><th>{}</th>{cells}</tr>\n", escape(runtime));
     }
-    format!(
-        "<h3>{}</h3>\n<table class=\"numbers\">\n<tr><th>runtime</th><th>{}</th><th>least</th><th>most</th>\
-         <th>of tokio</th>{heads}</tr>\n{rows}</table>\n",
-        escape(&group.title()),
-        group.subject.unit()
-    )
 }
 
 fn runtimes(record: &Record) -> String {

@@ -1,6 +1,7 @@
 //! The machine, and when, with what, and from which seed an experiment was run.
 
 use super::tables::facts;
+use crate::experiments::series::Record;
 use crate::machine::Machine;
 use crate::record::Versions;
 
@@ -13,7 +14,14 @@ pub(super) struct Circumstances<'a> {
     pub(super) seed: u64,
 }
 
-impl Circumstances<'_> {
+impl<'a> Circumstances<'a> {
+    /// Those of a series of measurements.
+    pub(super) fn of<P, M>(record: &'a Record<P, M>, seed: u64) -> Circumstances<'a> {
+        let Record { header, started, finished, .. } = record;
+        let (machine, versions) = (&header.machine, &header.versions);
+        Circumstances { machine, versions, started, finished, seed }
+    }
+
     /// As a table.
     pub(super) fn table(&self) -> String {
         let Versions { locksley, rayon, rustc, build } = self.versions;

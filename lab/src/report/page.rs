@@ -25,12 +25,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     } else {
         String::new()
     };
-    let disturbance = summary.taken_by_others().map_or(String::new(), |taken| {
-        format!(
-            "<p class=\"warning\">Others took {taken:.2} processors while this was measured. All figures suffer from \
-             that; measure again when the machine is quiet.</p>"
-        )
-    });
+    let disturbance = disturbance(summary.taken_by_others());
     let legend = legend(summary);
     let processors = summary.capacity;
     let (speedups, utilizations) = (gallery(charts::speedup), gallery(charts::utilization));
@@ -46,8 +41,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
 <p class=\"note\">{subject}Shares are utilizations, T1/(PA·TP). \
 Where serial copies side by side slow each other down, a ceiling is drawn: what one of them keeps of its speed.</p>
 {extent}
-{disturbance}
-</header>
+{disturbance}</header>
 <section>
 <h2>Speedup over the number of workers</h2>
 <p>T1/TP, as in figure 1 of the Hood papers. Up to the number of processors, more workers should be faster; beyond \
@@ -65,7 +59,8 @@ processors.</p>
 <section>
 <h2>Times with one worker for each processor</h2>
 <p>Table 2 of the papers. Ts is the serial program, T1 the parallel one with one worker, in seconds. T1/Ts is what being \
-parallel costs. T∞ is the critical path, as the meter has it with one worker, and T1/T∞ the parallelism.</p>
+parallel costs. T∞ is the critical path, as the meter has it with one worker, and T1/T∞ the parallelism: there T1 is the meter's, too, since metering \
+makes both longer.</p>
 {characteristics}
 </section>
 <section>
@@ -80,6 +75,23 @@ parallel costs. T∞ is the critical path, as the meter has it with one worker, 
 </section>"
     );
     document("Locksley: the performance cliff", &body)
+}
+
+/// A paragraph on what a quick run leaves out; nothing where nothing is left out.
+pub(super) fn extent(subset: Option<String>) -> String {
+    let paragraph = |subset: String| format!("<p class=\"note\">{}.</p>", escape(&subset));
+    subset.map_or(String::new(), paragraph)
+}
+
+/// A paragraph on the processors that others took, if that is worth a word.
+pub(super) fn disturbance(taken: Option<f64>) -> String {
+    let warning = |taken| {
+        format!(
+            "<p class=\"warning\">Others took {taken:.2} processors while this was measured. All figures suffer from \
+             that; measure again when the machine is quiet.</p>\n"
+        )
+    };
+    taken.map_or(String::new(), warning)
 }
 
 /// A page with this title and body.

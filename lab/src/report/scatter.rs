@@ -31,14 +31,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     let targets = targets(summary);
     let sections: String = Experiment::ALL.map(|experiment| section(summary, experiment)).concat();
     let utilization = utilization(summary);
-    let circumstances = Circumstances {
-        machine: &header.machine,
-        versions: &header.versions,
-        started: &record.started,
-        finished: &record.finished,
-        seed: header.plan.seed,
-    }
-    .table();
+    let circumstances = Circumstances::of(record, header.plan.seed).table();
     let (runtimes, method) = (runtimes(), method(record));
     let body = format!(
         "<header>

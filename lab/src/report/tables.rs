@@ -44,11 +44,9 @@ pub(super) fn characteristics(summary: &Summary) -> String {
             let serial = if first { seconds(input.serial.median) } else { String::new() };
             let path = input.critical_path.filter(|_| runtime.runtime == "locksley");
             let path = path.map_or("<td></td><td></td>".to_owned(), |path| {
-                format!(
-                    "<td>{}</td><td>{:.0}</td>",
-                    seconds(path.median),
-                    runtime.work / path.median
-                )
+                let parallelism = input.parallelism.map(|parallelism| format!("{parallelism:.1}"));
+                let parallelism = parallelism.unwrap_or_default();
+                format!("<td>{}</td><td>{parallelism}</td>", seconds(path.median))
             });
             let cells = match runtime.points.iter().find(|point| point.workers == full) {
                 Some(point) => format!(

@@ -34,6 +34,15 @@ fn the_headline_is_computed() {
     assert!(page.contains("heat 30x30x3 at P = 3"));
 }
 
+/// Table 2 of the papers: T∞, and the parallelism of what was metered, in Locksley's row.
+#[test]
+fn the_table_of_applications_has_the_critical_path() {
+    let page = page();
+    assert!(page.contains("<th>T∞</th><th>T1/T∞</th>"));
+    let row = page.lines().find(|line| line.contains("<td>0.01250</td>")).unwrap();
+    assert!(row.contains("<th>locksley</th>") && row.contains("<td>88.0</td>"), "{row}");
+}
+
 #[test]
 fn a_disturbed_measurement_says_so() {
     // 1.5 of 2 processors for two seconds, 2 for one: a third of a processor is missing.

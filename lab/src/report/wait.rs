@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use super::bars;
 use super::chart::Chart;
 use super::circumstances::Circumstances;
+use super::figures;
 use super::missing;
-use super::page::{document, escape, looks};
+use super::page::{document, escape, extent, looks};
+use crate::experiments::figures::Figure;
 use crate::experiments::wait::once::{self, Kind};
-use crate::experiments::wait::plan::{self, TOKIO};
+use crate::experiments::wait::plan;
 use crate::experiments::wait::record::Record;
-use crate::experiments::wait::summary::{Figure, Group, Summary};
-use crate::experiments::wait::table::{number, percent};
+use crate::experiments::wait::summary::{Group, Summary};
 use crate::fault::Outcome;
 use crate::record::files;
 
@@ -25,11 +25,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     let header = &record.header;
     let processors = header.machine.capacity();
     let headline = escape(&headline(summary));
-    let extent = if header.plan.quick {
-        format!("<p class=\"note\">{}.</p>", escape(&plan::subset(&header.plan)))
-    } else {
-        String::new()
-    };
+    let extent = extent(header.plan.quick.then(|| plan::subset(&header.plan)));
     let missing = missing::html(&record.missing);
     let sections: String = [
         (
@@ -58,14 +54,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     ]
     .map(|(kind, title, about)| section(summary, kind, title, about))
     .concat();
-    let circumstances = Circumstances {
-        machine: &header.machine,
-        versions: &header.versions,
-        started: &record.started,
-        finished: &record.finished,
-        seed: header.plan.seed,
-    }
-    .table();
+    let circumstances = Circumstances::of(record, header.plan.seed).table();
     let (runtimes, method) = (runtimes(record), method(record));
     let body = format!(
         "<header>
@@ -89,11 +78,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
 fn headline(summary: &Summary) -> String {
     let beside = |kind: Kind, figure: &dyn Fn(&Figure) -> Option<f64>| {
         let group = summary.of_kind(kind).find(|group| group.workers == 1)?;
-        let of = |name: &str| group.figure(name).and_then(figure).map(number);
-        Some((
-            of("locksley")?,
-            of(TOKIO).map_or(String::new(), |other| format!(" (tokio {other})")),
-        ))
+        figures::beside_tokio(&group.runtimes, "locksley", figure)
     };
     let median = |figure: &Figure| Some(figure.each.median);
     let mut words = Vec::new();
@@ -121,23 +106,18 @@ fn section(summary: &Summary, kind: Kind, title: &str, about: &str) -> String {
     let figures = if kind == Kind::Fork {
         lines(&groups)
     } else {
-        let figures = groups.iter().map(|group| figure(group, &bars_of(group)));
+        let figures = groups.iter().map(|group| {
+            let (title, drawn) = (group.title(), drawn(group));
+            figures::figure(&title, drawn, &figures::bars(&title, drawn, &group.runtimes))
+        });
         format!("<div class=\"gallery wide\">\n{}</div>", figures.collect::<String>())
     };
-    let tables: String = groups.iter().map(|group| table(group)).collect();
+    let table = |group: &&Group| {
+        let unit = group.subject.unit();
+        figures::table(&group.title(), unit, group.besides(), &group.runtimes)
+    };
+    let tables: String = groups.iter().map(table).collect();
     format!("<section>\n<h2>{title}</h2>\n<p>{about}</p>\n{figures}\n{tables}</section>\n")
-}
-
-fn title(group: &Group) -> String {
-    format!("{}, P = {}", group.subject.about(), group.workers)
-}
-
-fn figure(group: &Group, svg: &str) -> String {
-    format!(
-        "<figure>\n<figcaption><b>{}</b> <span>{}</span></figcaption>\n{svg}</figure>\n",
-        escape(&title(group)),
-        drawn(group)
-    )
 }
 
 /// What its bars count.
@@ -146,16 +126,6 @@ fn drawn(group: &Group) -> &'static str {
         Kind::Waiting => "bytes a task, beyond its own future",
         Kind::Spawn | Kind::PingPong | Kind::Fork => group.subject.unit(),
     }
-}
-
-fn bars_of(group: &Group) -> String {
-    let bar = |figure: &Figure| {
-        let value = figure.waiting.map_or(figure.each.median, |waiting| waiting.beyond);
-        (figure.runtime.clone(), value)
-    };
-    let bars: Vec<_> = group.runtimes.iter().map(bar).collect();
-    let about = format!("{}, {}", title(group), drawn(group));
-    bars::with_figures(&about, &bars, number)
 }
 
 /// A chart for each number of workers, over the number of threads.
@@ -197,39 +167,6 @@ fn lines(groups: &[&Group]) -> String {
     };
     let figures: String = numbers.into_iter().map(chart).collect();
     format!("<p class=\"legend\">{}</p>\n<div class=\"gallery\">\n{figures}</div>", looks(&names))
-}
-
-fn table(group: &Group) -> String {
-    let heads = match group.subject.kind {
-        Kind::PingPong => "<th>apart</th>",
-        Kind::Waiting => "<th>its own future</th><th>beyond</th>",
-        Kind::Spawn | Kind::Fork => "",
-    };
-    let mut rows = String::new();
-    for Figure { runtime, each, of_tokio, apart, waiting } in &group.runtimes {
-        let mut cells = format!(
-            "<td title=\"{} times\">{}</td><td>{}</td><td>{}</td><td>{}</td>",
-            each.number,
-            number(each.median),
-            number(each.least),
-            number(each.most),
-            of_tokio.map_or(String::new(), |ratio| format!("{ratio:.2}"))
-        );
-        if let Some(share) = apart {
-            cells += &format!("<td>{}</td>", percent(*share));
-        }
-        if let Some(waiting) = waiting {
-            let (future, beyond) = (number(waiting.future), number(waiting.beyond));
-            cells += &format!("<td>{future}</td><td>{beyond}</td>");
-        }
-        rows += &format!("<tr><th>{}</th>{cells}</tr>\n", escape(runtime));
-    }
-    format!(
-        "<h3>{}</h3>\n<table class=\"numbers\">\n<tr><th>runtime</th><th>{}</th><th>least</th><th>most</th>\
-         <th>of tokio</th>{heads}</tr>\n{rows}</table>\n",
-        escape(&title(group)),
-        group.subject.unit()
-    )
 }
 
 fn runtimes(record: &Record) -> String {

@@ -57,6 +57,51 @@ fn calibration_tells_the_rate_of_one_processor() {
     assert!(rate > 0.0 && (rate * unit - 1e6).abs() < 1.0, "{line}");
 }
 
+/// Behind the gate: what it prints when it is told to end, or when whoever might tell it is gone.
+#[test]
+fn behind_a_gate_it_waits_and_ends_when_it_is_told_or_left_alone() {
+    use crate::support::command;
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::process::Stdio;
+
+    for is_told in [true, false] {
+        let mut child = command(&["cycler", "--gate", "--workers", "2", "--rate", "1000"])
+            .args(["--increments", "3"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut ready = String::new();
+        stdout.read_line(&mut ready).unwrap();
+        assert_eq!(ready, "ready\n");
+        let tell = |stdin: &mut std::process::ChildStdin| stdin.write_all(b"\n").unwrap();
+        tell(stdin.as_mut().unwrap());
+        match is_told {
+            true => tell(stdin.as_mut().unwrap()),
+            false => stdin = None,
+        }
+        let mut text = String::new();
+        stdout.read_to_string(&mut text).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        drop(stdin);
+        let line: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&line["p"], &line["w"]), (&2.into(), &3.into()));
+        let time = |name: &str| line[name].as_u64().unwrap();
+        assert!(time("begun") < time("ended"), "{line}");
+        let seconds = (time("ended") - time("begun")) as f64 / 1e9;
+        let processors = line["processors"].as_f64().unwrap();
+        // Its own time is a little less than that of the whole.
+        assert!(processors >= time("increments") as f64 / seconds / 1000.0, "{line}");
+        for stamp in line["stamps"].as_array().unwrap() {
+            assert!((time("begun")..=time("ended")).contains(&stamp["at"].as_u64().unwrap()));
+        }
+    }
+    let unopened = command(&["cycler", "--gate"]).output().unwrap();
+    assert_eq!(unopened.status.code(), Some(1), "stdin has ended before a line came in");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_signal_ends_it_well() {

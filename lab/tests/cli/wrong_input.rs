@@ -131,7 +131,7 @@ fn cycler() {
     ] {
         refused(&["cycler", "--secs", "0.01", wrong]);
     }
-    for conflict in ["--workers=2", "--total=9", "--rate=5000"] {
+    for conflict in ["--workers=2", "--total=9", "--rate=5000", "--gate"] {
         refused(&["cycler", "--calibrate", conflict]);
     }
     refused(&["cycler", "8,100,1000"]);
@@ -241,6 +241,33 @@ fn co_runs() {
     refused(&["repeat", "nbody"]);
     refused(&["repeat", "knary", "--runtime", "static"]);
     refused(&["rounds", "--runtime", "loop", "--leaf", "18446744073709551615"]);
+}
+
+#[test]
+fn models() {
+    refused(&["model", "--quick", "--seed", "-1"]);
+    refused(&["model", "knary"]);
+    for (option, value) in [
+        ("--apps", "knary,nbody"),
+        ("--apps", ""),
+        ("--workers", "2,0"),
+        ("--workers", "1025"),
+        ("--repeats", "0"),
+        ("--secs", "0"),
+        ("--secs", "soon"),
+        ("--seed", "-1"),
+    ] {
+        refused(&["multiprogram", "--quick", option, value]);
+    }
+    assert!(refused(&["multiprogram", "--quick", "--apps", "bfs"]).contains("knary, heat"));
+    let once = |arguments: &[&str]| refused(&[&["multiprogram-once"][..], arguments].concat());
+    assert!(once(&["nbody", "1", "1"]).contains("knary"));
+    assert!(once(&["knary", "1", "1"]).contains("H,D,S"));
+    once(&["knary", "3,2,1", "0"]);
+    once(&["knary", "3,2,1"]);
+    once(&["knary", "3,2,1", "1", "--secs", "0"]);
+    once(&["knary", "3,2,1", "1", "--cycler", "0"]);
+    once(&["knary", "3,2,1", "1", "--cycler", "1", "--increments", "0"]);
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn sample(cell: &Cell, repeat: usize, subject: &mut Subject) -> Outcome<Sample> 
     let metered = subject.metered_on(&crew, || counts(&crew))?;
     let ((effort, switches), (effort_before, switches_before)) = (metered.after, metered.before);
     Ok(Sample {
-        time: record::Sample { cell: cell.clone(), repeat, seconds: metered.seconds },
+        time: record::Sample::timed(cell.clone(), repeat, metered.seconds),
         wall: metered.wall,
         effort: effort.zip(effort_before).map(|(after, before)| after - before),
         switches: switches.zip(switches_before).map(|(after, before)| after - before),

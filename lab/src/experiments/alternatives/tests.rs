@@ -35,7 +35,7 @@ fn record() -> Record {
         let cell = Cell { app, size, runtime: runtime.to_owned(), workers };
         let times = Some(Times { hunting, locks });
         samples.push(Sample {
-            time: Timed { cell, repeat: 0, seconds },
+            time: Timed::timed(cell, 0, seconds),
             wall: seconds,
             effort: Some(Effort { steals: 10, failed_steals: 30, times, ..Effort::default() }),
             switches: Some(Switches { voluntary: 4, involuntary: 8 }),

@@ -7,11 +7,11 @@ use super::once::{Kind, Subject};
 use super::plan;
 use super::program::Program;
 use super::record::{Measurement, Plan};
-use crate::experiments::cells;
 use crate::experiments::course::Rotations;
 use crate::experiments::journal::Journal;
 use crate::experiments::missing::Missing;
 use crate::experiments::reading::Reading;
+use crate::experiments::series;
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 
@@ -27,14 +27,13 @@ pub(super) fn all(
         news.push(format!("without {}: {}", missing.runtime, missing.reason));
     }
     let rotations = Rotations { name: "channels", news, budget_seconds: plan.budget_seconds };
-    cells::measure(&rotations, plan.cells(), plan.repeats, journal, |cell, repeat| {
+    series::read_each(&rotations, plan.cells(), plan.repeats, journal, |cell, _| {
         let is_its = |program: &&Program| program.runtime.name == cell.runtime;
         let program = programs
             .iter()
             .find(is_its)
             .ok_or_else(|| Fault::run(format!("nobody says how {} is measured", cell.runtime)))?;
-        let reading = read(program, plan, cell)?;
-        Ok(reading.map(|reading| Measurement { cell: cell.clone(), repeat, reading }))
+        read(program, plan, cell)
     })
 }
 

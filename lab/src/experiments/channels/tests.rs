@@ -4,11 +4,13 @@ use super::once::{Kind, LOCAL};
 use super::plan::{Choice, WANTED, plan, subset};
 use super::record::{Input, Measurement};
 use super::*;
+use crate::experiments::figures::Waiting;
 use crate::experiments::forkjoin::record::{LeftOut, Runtime};
 use crate::experiments::memory;
 use crate::experiments::reading::Reading;
+use crate::experiments::trial;
 use crate::fault::Fault;
-use crate::record::{Cell, Document, files};
+use crate::record::Cell;
 
 fn input(kind: &str, size: &str, workers: usize) -> Input {
     Input { kind: kind.to_owned(), size: size.to_owned(), workers }
@@ -91,7 +93,7 @@ fn figures_are_medians_for_each_of_what_was_counted() {
     assert!((of(Kind::Pipeline, "tokio") - 100.0).abs() < 1e-9);
     assert!((of(Kind::FanOut, "locksley") - 7.0).abs() < 1e-9);
     let idle = summary.of_kind(Kind::Idle).next().unwrap().figure("locksley").unwrap();
-    assert_eq!(idle.idle, Some(summary::Idle { future: 96.0, beyond: 392.0 }));
+    assert_eq!(idle.waiting, Some(Waiting { future: 96.0, beyond: 392.0 }));
 }
 
 #[test]
@@ -203,19 +205,9 @@ fn plans_are_what_was_chosen() {
 
 #[test]
 fn a_record_is_read_as_it_was_written_and_a_spoilt_one_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("record.json");
     let record = record();
-    files::write(&path, &record).unwrap();
-    assert_eq!(files::read::<Record>(&path).unwrap(), record);
-    assert_eq!(files::format_of(&path).as_deref(), Some(Record::FORMAT));
-    assert!(files::read::<crate::experiments::wait::record::Record>(&path).is_err());
-    let refused = |spoil: &dyn Fn(&mut Record)| {
-        let mut spoilt = record.clone();
-        spoil(&mut spoilt);
-        files::write(&path, &spoilt).unwrap();
-        assert!(matches!(files::read::<Record>(&path), Err(Fault::Input(_))));
-    };
+    trial::is_kept(&record);
+    let refused = |spoil: &dyn Fn(&mut Record)| trial::is_refused(&record, spoil);
     let time = |seconds, apart| Reading::Time { seconds, apart };
     refused(&|record| record.measurements[0].reading = time(-1.0, None));
     refused(&|record| record.measurements[0].reading = time(1.0, Some(1.5)));
@@ -235,6 +227,7 @@ mod scripts {
     use std::path::Path;
 
     use super::*;
+    use crate::record::files;
 
     /// Good for stream 2 with seed 3, which is 1·3 + 2·4, and for idle 4.
     const GOOD: &str = r#"case "$1" in
@@ -328,11 +321,7 @@ mod scripts {
         ] {
             let folder = tempfile::tempdir().unwrap();
             let options = options(folder.path(), script);
-            match run(&options) {
-                Err(Fault::Run(why)) => assert!(why.contains(expected), "{why}"),
-                other => panic!("{script}: {other:?}"),
-            }
-            assert!(!options.json.exists());
+            trial::has_failed(run(&options), expected, &options.json);
         }
     }
 }

@@ -174,14 +174,17 @@ fn take(
         }
         // A new crew each time: on many machines the processors differ, and a lone worker stays on the one it got.
         let crew = turn.runtime.map_or(Ok(Crew::Serial), |runtime| runtime.start(workers))?;
-        let seconds = match turn.runtime {
-            Some(_) => subject.time_on(&crew),
-            None if turn.cell.runtime == CRITICAL_PATH => subject.critical_path(),
-            None => subject.time_of_copies(workers),
+        let unmetered = |seconds| (seconds, None);
+        let measured = match turn.runtime {
+            Some(_) => subject.time_on(&crew).map(unmetered),
+            None if turn.cell.runtime == CRITICAL_PATH => {
+                subject.critical_path().map(|metered| (metered.critical_path, Some(metered)))
+            }
+            None => subject.time_of_copies(workers).map(unmetered),
         };
-        let seconds =
-            seconds.map_err(|fault| Fault::run(format!("{}: {fault}", name(&turn.cell))))?;
-        journal.add(Entry::Sample(Sample { cell: turn.cell.clone(), repeat, seconds }))?;
+        let (seconds, metered) =
+            measured.map_err(|fault| Fault::run(format!("{}: {fault}", name(&turn.cell))))?;
+        journal.add(Entry::Sample(Sample { cell: turn.cell.clone(), repeat, seconds, metered }))?;
         progress.step();
     }
     Ok(())

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::apps::{self, App, Instance};
+use crate::experiments::bound;
 use crate::fault::{Fault, Outcome};
 use crate::record::{Input, Plan, RoundsPlan};
 use crate::runtimes::{self, Crew};
@@ -101,9 +102,9 @@ impl Subject {
         Ok(number as f64 / speed)
     }
 
-    /// The critical path with one worker, in seconds: then nobody is stolen from, and nobody else needs the processor. One of which a part may be missing
-    /// is a fault.
-    pub(super) fn critical_path(&mut self) -> Outcome<f64> {
+    /// Work and critical path with one worker: then nobody is stolen from, and nobody else needs the processor. A critical path of which a part may be
+    /// missing is a fault.
+    pub(super) fn critical_path(&mut self) -> Outcome<bound::Metered> {
         let Subject::App { app, instance, .. } = self else {
             return Err(Fault::run("rounds have no critical path".to_owned()));
         };
@@ -115,7 +116,7 @@ impl Subject {
         if report.uncarried > 0 {
             return Err(Fault::run("the meter does not follow all of its waits".to_owned()));
         }
-        Ok(report.critical_path.as_secs_f64())
+        Ok(bound::Metered::new(&report))
     }
 
     /// The memory that one copy needs, in bytes.

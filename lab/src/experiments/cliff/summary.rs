@@ -22,6 +22,8 @@ pub struct InputSummary {
     pub serial: Times,
     /// T∞, metered with one worker; `None` where that was not measured.
     pub critical_path: Option<Times>,
+    /// T1/T∞, both metered with one worker: what metering costs is in both.
+    pub parallelism: Option<f64>,
     /// For some numbers of processors, the share of its speed that a serial copy keeps beside as many others: nothing
     /// can use more of these processors.
     pub ceilings: Vec<(usize, f64)>,
@@ -109,7 +111,7 @@ pub fn numbers_of_copies(plan: &Plan, processors: usize) -> Vec<usize> {
 }
 
 /// Others are worth a warning from this share of the machine on.
-const DISTURBANCE: f64 = 0.03;
+pub(crate) const DISTURBANCE: f64 = 0.03;
 
 impl Summary {
     /// The processors that others took while all this was measured, if they are worth a word.
@@ -189,7 +191,11 @@ fn summarize(record: &Record, input: Input) -> Option<InputSummary> {
         .collect();
     let granted = granted(record, &input);
     let critical_path = times(CRITICAL_PATH, 1);
-    Some(InputSummary { input, serial, critical_path, ceilings, granted, runtimes })
+    let metered = samples(CRITICAL_PATH, 1).into_iter().filter_map(|sample| sample.metered);
+    let parallelism =
+        Times::of(metered.map(|metered| metered.work / metered.critical_path).collect());
+    let parallelism = parallelism.map(|parallelism| parallelism.median);
+    Some(InputSummary { input, serial, critical_path, parallelism, ceilings, granted, runtimes })
 }
 
 /// The mean of what was granted while `input` was measured, by the time that each figure stands for.

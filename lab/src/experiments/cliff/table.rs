@@ -4,21 +4,13 @@ use std::fmt::Write;
 
 use super::plan;
 use super::summary::{InputSummary, Summary};
+use crate::experiments::heading::{disturbance, heading};
 use crate::record::Record;
 
 /// A table for people: each input, each runtime, and the utilization over the number of workers.
 pub fn text(record: &Record, summary: &Summary) -> String {
-    let mut text = String::new();
+    let mut text = heading(&record.machine, record.plan.seed, &record.finished);
     // Writing to a string does not fail, so the results below are dropped.
-    let _ = writeln!(
-        text,
-        "{} processors ({}), {}, seed {}, {}",
-        summary.capacity,
-        record.machine.processor,
-        record.machine.kernel,
-        record.plan.seed,
-        record.finished
-    );
     if record.plan.quick {
         let _ = writeln!(text, "{}", plan::subset(&record.plan));
     }
@@ -27,12 +19,7 @@ pub fn text(record: &Record, summary: &Summary) -> String {
         "utilization T1/(PA TP), medians; PA = min(P, {}); times in seconds",
         summary.capacity
     );
-    if let Some(taken) = summary.taken_by_others() {
-        let _ = writeln!(
-            text,
-            "NOTE: others took {taken:.2} processors meanwhile; all figures suffer from that"
-        );
-    }
+    text += &disturbance(summary.taken_by_others());
     for input in &summary.inputs {
         let _ = write!(text, "\n{}", input_table(input, &record.plan.workers));
     }
@@ -41,7 +28,7 @@ pub fn text(record: &Record, summary: &Summary) -> String {
 
 fn input_table(summary: &InputSummary, workers: &[usize]) -> String {
     let mut text = format!(
-        "{} {} ({}), Ts = {}{}{}\n",
+        "{} {} ({}), Ts = {}{}{}{}\n",
         summary.input.app,
         summary.input.size,
         summary.input.shows,
@@ -49,6 +36,9 @@ fn input_table(summary: &InputSummary, workers: &[usize]) -> String {
         summary
             .critical_path
             .map_or(String::new(), |path| format!(", T∞ = {}", seconds(path.median))),
+        summary
+            .parallelism
+            .map_or(String::new(), |parallelism| format!(", T1/T∞ = {parallelism:.1}")),
         summary
             .granted
             .map_or(String::new(), |granted| format!(", PA as metered at most {granted:.2}"))

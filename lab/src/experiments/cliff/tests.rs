@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::*;
 use crate::apps;
+use crate::experiments::bound::Metered;
 use crate::experiments::journal::Journal;
 use crate::machine::Machine;
 use crate::record::{COPIES, CRITICAL_PATH, Cell, Input, Plan, RoundsPlan, Sample, Versions};
@@ -71,7 +72,15 @@ fn record() -> Record {
             runtime: runtime.to_owned(),
             workers,
         };
-        record.samples.push(Sample { cell, repeat, seconds });
+        // What is metered takes twice as long.
+        let metered = (runtime == CRITICAL_PATH).then_some(Metered {
+            work: 20.0,
+            critical_path: seconds,
+            burdened_critical_path: seconds,
+            forks: 9,
+            uncarried: 0,
+        });
+        record.samples.push(Sample { cell, repeat, seconds, metered });
     };
     for (repeat, seconds) in [9.0, 8.0, 100.0].into_iter().enumerate() {
         sample("serial", 1, repeat, seconds);
@@ -94,6 +103,7 @@ fn medians_and_ratios_are_those_of_the_papers() {
     );
     assert_eq!(input.ceilings, [(2, 0.8)], "the best of each: 8 and 10 seconds");
     assert_eq!(input.critical_path.map(|path| path.median), Some(0.25));
+    assert_eq!(input.parallelism, Some(80.0));
     let [runtime] = &input.runtimes[..] else { panic!("only one was measured") };
     assert_eq!((runtime.work, runtime.overhead), (10.0, 10.0 / 9.0));
     let [one, five] = &runtime.points[..] else { panic!("P = 1 and P = 5") };
@@ -238,7 +248,10 @@ fn plans_have_hoods_applications_and_no_others() {
 fn the_table_has_a_line_for_each_runtime() {
     let record = record();
     let text = table::text(&record, &Summary::of(&record));
-    assert!(text.contains("heat 20x20x3 (<tiny>), Ts = 9.000, T∞ = 0.2500"), "{text}");
+    assert!(
+        text.contains("heat 20x20x3 (<tiny>), Ts = 9.000, T∞ = 0.2500, T1/T∞ = 80.0"),
+        "{text}"
+    );
     assert!(
         text.lines()
             .any(|line| line.contains("static") && line.contains("10.00") && line.contains("0.56")),

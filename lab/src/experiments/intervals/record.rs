@@ -65,7 +65,7 @@ impl Record {
     pub fn as_cliff(&self) -> record::Record {
         let sample = |found: &Measurement| match found.reading {
             Reading::Time { seconds } if Cost::find(&found.cell.app).is_none() => {
-                Some(Sample { cell: found.cell.clone(), repeat: found.repeat, seconds })
+                Some(Sample::timed(found.cell.clone(), found.repeat, seconds))
             }
             Reading::Time { .. } | Reading::Memory { .. } => None,
         };

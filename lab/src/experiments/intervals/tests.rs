@@ -4,8 +4,9 @@ use super::plan::{plan, subset};
 use super::record::{Measurement, Reading};
 use super::summary::{Ratio, ratios};
 use super::*;
+use crate::experiments::trial;
 use crate::fault::Fault;
-use crate::record::{Cell, Document, Input, files};
+use crate::record::{Cell, Input, files};
 
 fn tiny_plan() -> Plan {
     let mut plan = plan(true, 3, Some(1), 2, None).unwrap();
@@ -201,18 +202,9 @@ fn a_peer_that_is_not_there_is_left_out_and_one_that_is_has_graphs_of_its_own() 
 
 #[test]
 fn a_record_is_read_as_it_was_written_and_a_spoilt_one_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("record.json");
     let record = record();
-    files::write(&path, &record).unwrap();
-    assert_eq!(files::read::<Record>(&path).unwrap(), record);
-    assert_eq!(files::format_of(&path).as_deref(), Some(Record::FORMAT));
-    let refused = |spoil: &dyn Fn(&mut Record)| {
-        let mut spoilt = record.clone();
-        spoil(&mut spoilt);
-        files::write(&path, &spoilt).unwrap();
-        assert!(matches!(files::read::<Record>(&path), Err(Fault::Input(_))));
-    };
+    trial::is_kept(&record);
+    let refused = |spoil: &dyn Fn(&mut Record)| trial::is_refused(&record, spoil);
     refused(&|record| record.measurements[0].reading = Reading::Time { seconds: -1.0 });
     refused(&|record| record.measurements[0].reading = Reading::Memory { bytes: 1 });
     refused(&|record| record.measurements[4].reading = Reading::Time { seconds: 1.0 });

@@ -1,9 +1,12 @@
 //! Going through the plan, rotation by rotation: each input metered on one worker, and then timed on each number of workers.
 
+use locksley::meter::GrantMeter;
+
 use super::Header;
 use super::plan::{self, Plan};
-use super::record::{Metered, Sample};
+use super::record::Sample;
 use crate::apps;
+use crate::experiments::bound::Metered;
 use crate::experiments::course::{Rotations, Turn};
 use crate::experiments::journal::Journal;
 use crate::fault::{Fault, Outcome};
@@ -37,15 +40,17 @@ impl Turn<Sample> for Run {
     }
 }
 
-/// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over.
-pub(super) fn all(header: &Header, journal: &mut Journal<Sample>) -> Outcome<()> {
+/// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over. Returns the processors that others
+/// had meanwhile, if the system tells.
+pub(super) fn all(header: &Header, journal: &mut Journal<Sample>) -> Outcome<Option<f64>> {
     let plan = &header.plan;
-    let rotations = Rotations {
-        name: "model",
-        news: plan.quick.then(|| plan::subset(plan)).into_iter().collect(),
-        budget_seconds: plan.budget_seconds,
-    };
-    rotations.go(&runs(plan), journal, |run, rotation| take(run, rotation, plan.seed))
+    let subset = plan.quick.then(|| plan::subset(plan));
+    let rotations = Rotations::of("model", subset, plan.budget_seconds);
+    // Single measurements are too short for the clock ticks that the system counts in.
+    let meter = GrantMeter::start();
+    rotations.go(&runs(plan), journal, |run, rotation| take(run, rotation, plan.seed))?;
+    let grant = meter.finish(header.machine.processors);
+    Ok(grant.others.map(|others| others.as_secs_f64() / grant.wall.as_secs_f64()))
 }
 
 fn runs(plan: &Plan) -> Vec<Run> {

@@ -1,10 +1,9 @@
 //! The model: figures 2 and 4 of the Hood papers ("The Performance of Work Stealing in Multiprogrammed Environments", 1998,
 //! section 5). Does T = c1·T1/PA + c∞·T∞·P/PA describe what programs of all kinds of parallelism take, on any number of workers?
 //!
-//! [`plan`] says what is measured: `knary` over its height, degree and series, and the other applications over sizes. [`fit`] finds
-//! the two constants, and says how well they are known.
+//! [`plan`] says what is measured: `knary` over its height, degree and series, and the other applications over sizes.
+//! [`bound`](super::bound) finds the two constants, and says which points fall under the curve that should be a lower envelope.
 
-pub mod fit;
 mod measure;
 pub mod plan;
 pub mod record;
@@ -13,6 +12,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell as Slot;
 use std::path::PathBuf;
 
 use super::course::{self, Destination};
@@ -56,17 +56,18 @@ pub fn run(options: &Options) -> Outcome<Finished> {
     let destination = Destination { json, out, fresh: *fresh };
     let page = destination.page()?;
     let header = Header::here(plan.clone());
+    let others = Slot::new(None);
     let (record, is_old) = destination.record(
         &header,
         |earlier: &Record| header.has(&earlier.plan, &earlier.machine, &earlier.versions),
-        |journal| measure::all(&header, journal),
-        |started, samples| record_of(header.clone(), started, samples),
+        |journal| measure::all(&header, journal).map(|taken| others.set(taken)),
+        |started, samples| record_of(header.clone(), started, samples, others.get()),
     )?;
     report::model::write(&page, &record, &Summary::of(&record))?;
     Ok(Finished { record, page, is_old })
 }
 
-fn record_of(header: Header, started: String, samples: Vec<Sample>) -> Record {
+fn record_of(header: Header, started: String, samples: Vec<Sample>, others: Option<f64>) -> Record {
     let Header { plan, machine, versions } = header;
     Record {
         format: record::FORMAT.to_owned(),
@@ -75,6 +76,7 @@ fn record_of(header: Header, started: String, samples: Vec<Sample>) -> Record {
         versions,
         started,
         finished: time::now(),
+        others,
         samples,
     }
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::apps;
+use crate::experiments::bound::KNARY;
+use crate::experiments::bound::plan::{self, Choice, Input};
 use crate::fault::Outcome;
-use crate::runtimes;
 
 /// What an experiment measures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,11 +20,8 @@ pub struct Plan {
     /// The numbers of workers, 1 among them.
     pub workers: Vec<usize>,
     /// The applications and their sizes.
-    pub inputs: Vec<(String, String)>,
+    pub inputs: Vec<Input>,
 }
-
-/// The synthetic benchmark, whose parallelism is chosen by its parameters.
-pub const KNARY: &str = "knary";
 
 /// Of a tree of height h, degree d and s children in series the work grows as d^h and the critical path as (s+1)^h: these have
 /// parallelism from 2 to thousands.
@@ -36,7 +33,7 @@ const QUICK_KNARIES: [&str; 8] =
     ["5,6,4", "6,6,4", "7,5,3", "8,4,2", "6,6,3", "9,3,1", "7,4,1", "7,5,0"];
 
 /// The other applications, each with sizes of different parallelism.
-const APPS: [(&str, &[&str]); 6] = [
+const APPS: [Choice; 6] = [
     ("heat", &["128x64x400", "1024x512x100", "4096x512x40"]),
     ("msort", &["10K", "300K", "8M"]),
     ("mm", &["64", "256", "1024"]),
@@ -44,7 +41,7 @@ const APPS: [(&str, &[&str]); 6] = [
     ("barnes", &["512x10", "4096x3", "16384x2"]),
     ("ray", &["4,16x16", "4,128x128", "4,512x512"]),
 ];
-const QUICK_APPS: [(&str, &[&str]); 3] =
+const QUICK_APPS: [Choice; 3] =
     [("heat", &["128x64x200", "1024x512x20"]), ("msort", &["10K", "300K"]), ("mm", &["64", "256"])];
 
 const WORKERS: [usize; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
@@ -52,35 +49,16 @@ const QUICK_WORKERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// The plan for a machine with `processors`.
 pub fn plan(quick: bool, seed: u64, processors: usize) -> Outcome<Plan> {
-    let knaries: &[&str] = if quick { &QUICK_KNARIES } else { &KNARIES };
-    let apps: &[(&str, &[&str])] = if quick { &QUICK_APPS } else { &APPS };
-    let all = std::iter::once((KNARY, knaries)).chain(apps.iter().copied());
-    let mut inputs = Vec::new();
-    for (name, sizes) in all {
-        for size in sizes {
-            apps::problem(apps::find(name)?, size)?;
-            inputs.push((name.to_owned(), (*size).to_owned()));
-        }
-    }
+    let knaries: &'static [&'static str] = if quick { &QUICK_KNARIES } else { &KNARIES };
+    let apps: &[Choice] = if quick { &QUICK_APPS } else { &APPS };
+    let inputs = plan::inputs([(KNARY, knaries)].into_iter().chain(apps.iter().copied()))?;
     let mut workers = if quick { QUICK_WORKERS.to_vec() } else { WORKERS.to_vec() };
     workers.extend([processors, 2 * processors]);
-    workers.retain(|&workers| workers <= runtimes::MOST_WORKERS);
-    workers.sort_unstable();
-    workers.dedup();
-    let (repeats, budget_seconds) = if quick { (5, 45.0) } else { (7, 3300.0) };
-    Ok(Plan { quick, seed, repeats, budget_seconds, workers, inputs })
+    let (repeats, budget_seconds) = if quick { (5, 45.0) } else { (7, 390.0) };
+    Ok(Plan { quick, seed, repeats, budget_seconds, workers: plan::numbers(workers), inputs })
 }
 
 /// In words, what a quick run leaves out.
 pub fn subset(plan: &Plan) -> String {
-    let sizes: Vec<String> =
-        plan.inputs.iter().map(|(app, size)| format!("{app} {size}")).collect();
-    let workers: Vec<String> = plan.workers.iter().map(usize::to_string).collect();
-    format!(
-        "Quick subset: P = {}; {}; as many of {} repetitions as fit in {} s",
-        workers.join(" "),
-        sizes.join(", "),
-        plan.repeats,
-        plan.budget_seconds
-    )
+    plan::subset(&plan.workers, &plan.inputs, "", plan.repeats, plan.budget_seconds)
 }

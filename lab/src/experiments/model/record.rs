@@ -1,9 +1,9 @@
 //! What this experiment writes down.
 
-use locksley::meter::Report;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
+use crate::experiments::bound::{Metered, is_time};
 use crate::machine::Machine;
 use crate::record::{Document, Versions};
 
@@ -25,6 +25,9 @@ pub struct Record {
     pub started: String,
     /// When it ended (UTC).
     pub finished: String,
+    /// The processors that others had on average during the last stretch of this run, if the system tells.
+    #[serde(default)]
+    pub others: Option<f64>,
     /// The measurements, in the order in which they were taken.
     pub samples: Vec<Sample>,
 }
@@ -46,34 +49,6 @@ pub struct Sample {
     pub metered: Option<Metered>,
 }
 
-/// What the meter said. Times are in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Metered {
-    /// T1, with what metering costs.
-    pub work: f64,
-    /// T∞, with what metering costs.
-    pub critical_path: f64,
-    /// The same with 5 µs for each edge that could be one between workers.
-    pub burdened_critical_path: f64,
-    /// How many times it forked.
-    pub forks: u64,
-    /// Waits whose order the meter does not follow.
-    pub uncarried: u64,
-}
-
-impl Metered {
-    /// From the meter's report.
-    pub(super) fn new(report: &Report) -> Metered {
-        Metered {
-            work: report.work.as_secs_f64(),
-            critical_path: report.critical_path.as_secs_f64(),
-            burdened_critical_path: report.burdened_critical_path.as_secs_f64(),
-            forks: report.forks,
-            uncarried: report.uncarried,
-        }
-    }
-}
-
 impl Document for Record {
     const FORMAT: &'static str = FORMAT;
 
@@ -82,10 +57,9 @@ impl Document for Record {
     }
 
     fn flaw(&self) -> Option<String> {
-        let is_time = |seconds: f64| seconds.is_finite() && seconds > 0.0;
         let all_are_times = self.samples.iter().all(|sample| {
-            let metered = sample.metered.map_or([1.0; 2], |m| [m.work, m.critical_path]);
-            is_time(sample.seconds) && metered.into_iter().all(is_time) && sample.workers > 0
+            let is_metered = sample.metered.is_none_or(|metered| metered.is_sound());
+            is_time(sample.seconds) && is_metered && sample.workers > 0
         });
         if self.machine.processors == 0 {
             return Some("it speaks of no processors".to_owned());

@@ -1,8 +1,8 @@
 //! What becomes of measurements, and that they can be taken.
 
-use super::record::Metered;
 use super::*;
 use crate::apps;
+use crate::experiments::bound::Metered;
 
 fn tiny_plan() -> Plan {
     let mut plan = plan::plan(true, 3, 2).unwrap();
@@ -40,13 +40,13 @@ fn record() -> Record {
             (0..2).for_each(|repeat| add(workers, repeat, seconds, None));
         }
     }
-    record_of(header, "then".to_owned(), samples)
+    record_of(header, "then".to_owned(), samples, Some(0.01))
 }
 
 #[test]
 fn points_are_those_of_the_papers() {
     let summary = Summary::of(&record());
-    let [knary, msort] = &summary.inputs[..] else { panic!("two inputs") };
+    let [knary, msort] = &summary.bound.computations[..] else { panic!("two inputs") };
     assert_eq!((knary.work, knary.critical_path), (8.0, 1.1));
     assert!((knary.metered - 1.1).abs() < 1e-12 && knary.is_whole);
     let [one, two, four] = &knary.points[..] else { panic!("three points") };
@@ -57,10 +57,9 @@ fn points_are_those_of_the_papers() {
     }
     assert_eq!((two.utilization, four.utilization), (8.0 / 12.0, 8.0 / 16.0));
     assert!((knary.parallelism() - 8.0).abs() < 1e-9 && (msort.parallelism() - 400.0).abs() < 1e-6);
-    let (under, all) = summary.under_target();
-    assert_eq!((under.len(), all), (0, 4), "that of one worker is none");
-    let (_, fit) = summary.fits[2];
-    let fit = fit.unwrap();
+    let envelope = summary.bound.envelope();
+    assert_eq!((envelope.under.len(), envelope.points), (0, 4), "that of one worker is none");
+    let fit = summary.bound.fit().unwrap();
     assert!(fit.points == 4 && (fit.c1 - 1.0).abs() < 1e-9, "{fit:?}");
     assert!((fit.c_inf - 2.0).abs() < 1e-9 && fit.margins.is_none(), "{fit:?}");
 }
@@ -72,12 +71,23 @@ fn what_is_under_the_target_is_named() {
         sample.seconds *= 2.0;
     }
     let summary = Summary::of(&record);
-    assert_eq!(summary.under_target().0.len(), 2);
+    assert_eq!(summary.bound.envelope().under.len(), 2);
     let text = table::text(&record, &summary);
-    assert!(text.contains("2 of 4 points lie under the curve of (1.05, 2)"), "{text}");
+    assert!(text.contains("(1.05, 2) is no lower envelope: 2 of 4 points lie under"), "{text}");
     assert!(text.contains("under it: knary 4,4,1 with P = 4"), "{text}");
     assert!(text.contains("under it: msort 3000 with P = 4"), "{text}");
     assert!(text.contains("the farthest is") && text.contains("all: c1 = "), "{text}");
+}
+
+#[test]
+fn others_on_the_machine_are_named_if_they_take_much() {
+    let mut record = record();
+    let said = |record: &Record| table::text(record, &Summary::of(record));
+    assert!(!said(&record).contains("others took"), "0.01 of 2 processors is not much");
+    record.others = Some(0.25);
+    assert!(said(&record).contains("NOTE: others took 0.25 processors"), "{}", said(&record));
+    record.others = None;
+    assert!(!said(&record).contains("others took"));
 }
 
 /// A critical path of which a part may be missing says nothing of the model.
@@ -90,7 +100,7 @@ fn what_the_meter_does_not_follow_is_left_out() {
         }
     }
     let summary = Summary::of(&record);
-    assert_eq!(summary.under_target().1, 2);
+    assert_eq!(summary.bound.envelope().points, 2);
     let text = table::text(&record, &summary);
     assert!(text.contains("left out") && text.contains("msort 3000\n"), "{text}");
     assert!(text.contains("all: too few points"), "{text}");
@@ -120,6 +130,7 @@ fn plans_go_from_little_parallelism_to_much() {
     for (quick, processors) in [(true, 2), (false, 2), (false, 48)] {
         let plan = plan::plan(quick, 1, processors).unwrap();
         assert!(plan.workers.starts_with(&[1]) && plan.workers.contains(&64));
+        assert!(plan.budget_seconds < if quick { 60.0 } else { 480.0 });
         assert!(plan.workers.contains(&(2 * processors)));
         let of = |app| plan.inputs.iter().filter(|(name, _)| name == app).count();
         assert!(of("knary") >= 8 && of("heat") >= 2 && of("msort") >= 2);

@@ -5,8 +5,9 @@ use super::plan::{Choice, Experiment, extent, plan};
 use super::record::{Measurement, Part};
 use super::summary::Bound;
 use super::*;
+use crate::experiments::trial;
 use crate::fault::Fault;
-use crate::record::{Cell, Document, files};
+use crate::record::Cell;
 
 fn part(experiment: &str, networks: &[&str]) -> Part {
     let networks = networks.iter().map(|&network| network.to_owned()).collect();
@@ -257,19 +258,9 @@ fn plans_are_what_was_chosen() {
 
 #[test]
 fn a_record_is_read_as_it_was_written_and_a_spoilt_one_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("record.json");
     let record = record();
-    files::write(&path, &record).unwrap();
-    assert_eq!(files::read::<Record>(&path).unwrap(), record);
-    assert_eq!(files::format_of(&path).as_deref(), Some(Record::FORMAT));
-    assert!(files::read::<crate::experiments::wait::record::Record>(&path).is_err());
-    let refused = |spoil: &dyn Fn(&mut Record)| {
-        let mut spoilt = record.clone();
-        spoil(&mut spoilt);
-        files::write(&path, &spoilt).unwrap();
-        assert!(matches!(files::read::<Record>(&path), Err(Fault::Input(_))));
-    };
+    trial::is_kept(&record);
+    let refused = |spoil: &dyn Fn(&mut Record)| trial::is_refused(&record, spoil);
     refused(&|record| record.measurements[0].finding.seconds = 0.0);
     refused(&|record| record.measurements[0].finding.divisions = 0);
     refused(&|record| record.measurements[0].finding.running_seconds = -1.0);
@@ -288,6 +279,7 @@ mod scripts {
     use std::path::Path;
 
     use super::*;
+    use crate::record::files;
 
     /// Says what is right for `2x3x1000` and seed 3, where a message is one division, whose quotient is 1.
     fn good() -> String {
@@ -372,11 +364,7 @@ mod scripts {
         ] {
             let folder = tempfile::tempdir().unwrap();
             let options = options(folder.path(), script);
-            match run(&options) {
-                Err(Fault::Run(why)) => assert!(why.contains(expected), "{why}"),
-                other => panic!("{script}: {other:?}"),
-            }
-            assert!(!options.json.exists());
+            trial::has_failed(run(&options), expected, &options.json);
         }
     }
 }

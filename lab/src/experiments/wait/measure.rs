@@ -6,12 +6,12 @@ use super::Header;
 use super::once::{Kind, Subject};
 use super::plan;
 use super::record::{Measurement, Plan};
-use crate::experiments::cells;
 use crate::experiments::course::Rotations;
 use crate::experiments::journal::Journal;
 use crate::experiments::missing::Missing;
 use crate::experiments::program::Program;
 use crate::experiments::reading::{Finding, Reading};
+use crate::experiments::series;
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 
@@ -22,14 +22,10 @@ pub(super) fn all(
     journal: &mut Journal<Measurement>,
 ) -> Outcome<Vec<Missing>> {
     let plan = &header.plan;
-    let rotations = Rotations {
-        name: "wait",
-        news: plan.quick.then(|| plan::subset(plan)).into_iter().collect(),
-        budget_seconds: plan.budget_seconds,
-    };
-    cells::measure(&rotations, plan.cells(), plan.repeats, journal, |cell, repeat| {
-        let reading = read(program, plan, cell)?;
-        Ok(reading.map(|reading| Measurement { cell: cell.clone(), repeat, reading }))
+    let subset = plan.quick.then(|| plan::subset(plan));
+    let rotations = Rotations::of("wait", subset, plan.budget_seconds);
+    series::read_each(&rotations, plan.cells(), plan.repeats, journal, |cell, _| {
+        read(program, plan, cell)
     })
 }
 

@@ -4,10 +4,12 @@ use super::once::{Kind, LOCAL, Subject};
 use super::plan::{Choice, plan, subset};
 use super::record::{Input, Measurement, Runtime};
 use super::*;
+use crate::experiments::figures::Waiting;
 use crate::experiments::memory;
 use crate::experiments::reading::Reading;
+use crate::experiments::trial;
 use crate::fault::Fault;
-use crate::record::{Cell, Document, files};
+use crate::record::Cell;
 
 fn input(kind: &str, size: &str, workers: usize) -> Input {
     Input { kind: kind.to_owned(), size: size.to_owned(), workers }
@@ -87,7 +89,7 @@ fn figures_are_medians_for_each_of_what_was_counted() {
     let waiting = summary.of_kind(Kind::Waiting).next().unwrap();
     let locksley = waiting.figure("locksley").unwrap();
     assert_eq!(locksley.each.median, 256.0);
-    assert_eq!(locksley.waiting, Some(summary::Waiting { future: 96.0, beyond: 160.0 }));
+    assert_eq!(locksley.waiting, Some(Waiting { future: 96.0, beyond: 160.0 }));
     assert_eq!(waiting.figure("tokio").unwrap().waiting.unwrap().beyond, 288.0);
 
     let forks: Vec<f64> = summary
@@ -176,19 +178,9 @@ fn plans_are_what_was_chosen() {
 
 #[test]
 fn a_record_is_read_as_it_was_written_and_a_spoilt_one_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("record.json");
     let record = record();
-    files::write(&path, &record).unwrap();
-    assert_eq!(files::read::<Record>(&path).unwrap(), record);
-    assert_eq!(files::format_of(&path).as_deref(), Some(Record::FORMAT));
-    assert!(files::read::<crate::record::Record>(&path).is_err(), "it is no record of a cliff");
-    let refused = |spoil: &dyn Fn(&mut Record)| {
-        let mut spoilt = record.clone();
-        spoil(&mut spoilt);
-        files::write(&path, &spoilt).unwrap();
-        assert!(matches!(files::read::<Record>(&path), Err(Fault::Input(_))));
-    };
+    trial::is_kept(&record);
+    let refused = |spoil: &dyn Fn(&mut Record)| trial::is_refused(&record, spoil);
     let time = |seconds, apart| Reading::Time { seconds, apart };
     refused(&|record| record.measurements[0].reading = time(-1.0, None));
     refused(&|record| record.measurements[0].reading = time(1.0, Some(1.5)));
@@ -215,6 +207,7 @@ mod scripts {
     use std::path::Path;
 
     use super::*;
+    use crate::record::files;
 
     /// Good for spawn 4 with seed 3, and for waiting 4.
     const GOOD: &str = r#"case "$3" in
@@ -301,11 +294,7 @@ mod scripts {
         ] {
             let folder = tempfile::tempdir().unwrap();
             let options = options(folder.path(), script);
-            match run(&options) {
-                Err(Fault::Run(why)) => assert!(why.contains(expected), "{why}"),
-                other => panic!("{script}: {other:?}"),
-            }
-            assert!(!options.json.exists());
+            trial::has_failed(run(&options), expected, &options.json);
         }
     }
 }
