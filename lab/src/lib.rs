@@ -31,6 +31,7 @@ pub mod record;
 pub mod report;
 pub mod rounds;
 pub mod runtimes;
+pub mod simulation;
 pub mod switches;
 pub mod topology;
 
