@@ -494,6 +494,43 @@ fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
     assert!(asked < 10 * TASKS, "{asked}");
 }
 
+/// A governor whose hunters only search, and count how often they are shown the other worker, and how often nobody.
+#[derive(Debug)]
+struct Witness(Arc<[AtomicUsize; 2]>);
+
+impl Governor for Witness {
+    fn name(&self) -> &'static str {
+        "witness"
+    }
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Witness(Arc::clone(&self.0)))
+    }
+}
+
+impl Hunter for Witness {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+        if prospect.failures > 0 {
+            let is_shown = prospect.victim == Some(1 - prospect.worker);
+            self.0[usize::from(is_shown)].fetch_add(1, Ordering::Relaxed);
+        }
+        Move::Search
+    }
+}
+
+/// It has nothing to be taken, but may have work and no processor.
+#[test]
+fn a_governor_is_shown_who_is_left_alone_elsewhere() {
+    let shown = Arc::new([0, 0].map(AtomicUsize::new));
+    let pool = divided(&[1, 1]).governor(Witness(Arc::clone(&shown))).build().unwrap();
+    let held = hold(&pool, 1);
+    while shown[1].load(Ordering::Relaxed) < 1000 {
+        thread::yield_now();
+    }
+    drop(held);
+    drop(pool);
+    assert_eq!(shown[0].load(Ordering::Relaxed), 0);
+}
+
 /// Who looks once finds what was sent to another place, though it has never looked there before.
 #[test]
 fn who_looks_once_finds_what_was_sent_elsewhere() {
