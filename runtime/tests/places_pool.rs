@@ -480,15 +480,26 @@ impl Hunter for Tired {
 /// While it leaves something to another place it does not go to sleep and get up again, all the time: each time it has all deques opened.
 #[test]
 fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
-    const TASKS: usize = 100;
+    const TASKS: usize = 30;
     let asked = Arc::new(AtomicUsize::new(0));
     let pool = divided(&[1, 1]).governor(Tired(Arc::clone(&asked))).build().unwrap();
     let _held = hold(&pool, 1);
     let (sender, receiver) = channel();
+    let sleeps = || pool.stats().workers[0].sleeps;
+    let sleeps_again = |before| {
+        while sleeps() == before {
+            thread::yield_now();
+        }
+    };
     for _ in 0..TASKS {
-        let sender = sender.clone();
+        let (before, sender) = (sleeps(), sender.clone());
         pool.spawn_near(1, move |w| sender.send(w.index()).unwrap());
         assert_eq!(receiver.recv(), Ok(0));
+        sleeps_again(before);
+        // It is woken for nothing, and sees that there is nothing any more.
+        let before = sleeps();
+        pool.resize(2);
+        sleeps_again(before);
     }
     let asked = asked.load(Ordering::Relaxed);
     assert!(asked < 10 * TASKS, "{asked}");

@@ -169,7 +169,7 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use crate::hunt::{Abp, Governor, Hunter, Limit};
+    use crate::hunt::{Governor, Hunter, Limit, Move, Prospect};
     use crate::places::Places;
     use crate::pool::Pool;
 
@@ -181,11 +181,19 @@ mod tests {
         fn name(&self) -> &'static str {
             "two"
         }
-        fn hunter(&self, worker: usize, workers: usize) -> Box<dyn Hunter> {
-            Abp { sleep_after: Some(0), ..Abp::default() }.hunter(worker, workers)
+        fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+            Box::new(Two)
         }
         fn limit(&self, _processors: usize) -> Limit {
             Limit { awake: 2, nap: Duration::from_millis(100) }
+        }
+    }
+
+    /// Who is one too many does not look around, as with `Balanced`.
+    impl Hunter for Two {
+        fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+            let may_search = prospect.failures < 64 && !prospect.is_one_too_many();
+            if may_search { Move::Search } else { Move::Sleep }
         }
     }
 
