@@ -471,9 +471,13 @@ pub struct Locality {
     /// Only these: stress, sort, multiply, apps [default: all, or all but apps if quick]
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     pub kinds: Vec<String>,
-    /// Only these placements: best, worst, random, mailboxes, shared-deques, ignorant, undivided [default: all]
+    /// Only these placements: best, worst, random, mailboxes, shared-deques, ignorant, ignorant-by-data, ignorant-in-turn, undivided
+    /// [default: all]
     #[arg(long, value_name = "P,..", value_delimiter = ',')]
     pub placements: Vec<String>,
+    /// The caches that divide the machine into places: l3, l2 or l1, and no applications [default: what a pool finds, or else private caches]
+    #[arg(long, value_name = "LEVEL")]
+    pub level: Option<String>,
     /// How often each is measured, if the time suffices [default: 21, or 7 if quick]
     #[arg(long, value_name = "K")]
     pub repeats: Option<usize>,
@@ -504,6 +508,9 @@ pub struct LocalityOnce {
     pub workers: usize,
     /// Bytes of an array, integers, or rows of a matrix
     pub size: String,
+    /// The caches that divide the machine into places
+    #[arg(long, value_name = "LEVEL")]
+    pub level: Option<String>,
     /// What all random input follows from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,

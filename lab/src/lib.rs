@@ -6,6 +6,7 @@
 //! - [`runtimes`]: what executes them (Locksley, rayon, statically partitioned threads, the serial program);
 //! - [`rounds`]: the co-run unit, a program that repeats small parallel rounds for a given time;
 //! - [`corunner`]: what a program does that is measured beside others;
+//! - [`simulation`]: whether the machine is simulated, so that its figures are none;
 //! - [`cycler`]: the co-runner of the Hood papers, which takes processors away at random;
 //! - [`experiments`]: one folder an experiment;
 //! - [`record`]: what an experiment writes down, and the machine that it was measured on;
@@ -31,6 +32,7 @@ pub mod record;
 pub mod report;
 pub mod rounds;
 pub mod runtimes;
+pub mod simulation;
 pub mod switches;
 pub mod topology;
 

@@ -3,6 +3,9 @@
 /// The seed where none is given.
 pub const DEFAULT_SEED: u64 = 1998;
 
+/// What each number adds to the state.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// SplitMix64: small, quick, and good enough to fill arrays.
 #[derive(Debug, Clone)]
 pub struct Random {
@@ -15,9 +18,15 @@ impl Random {
         Random { state: seed }
     }
 
+    /// The same sequence, so many numbers further on.
+    pub fn ahead(self, numbers: u64) -> Self {
+        let state = self.state.wrapping_add(STEP.wrapping_mul(numbers));
+        Random { state }
+    }
+
     /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.state = self.state.wrapping_add(STEP);
         mix(self.state)
     }
 
@@ -33,4 +42,18 @@ pub fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ahead_are_the_numbers_that_come_later() {
+        let mut all = Random::new(5);
+        for numbers in 0..100 {
+            let next = all.next_u64();
+            assert_eq!(Random::new(5).ahead(numbers).next_u64(), next);
+        }
+    }
 }

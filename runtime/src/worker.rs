@@ -203,6 +203,7 @@ impl Worker {
         // `settle`, whose worker is never gone.
         while let Some(this) = unsafe { worker.as_ref() } {
             this.inherited.lies_in(&this.deque);
+            this.shared.unbind_in_a_child(this.index);
             worker = this.outer.get();
         }
     }
@@ -858,6 +859,9 @@ impl Worker {
 
     pub(crate) fn takes_number(&self, number: usize) {
         self.number.set(number);
+        if let Some(neighbours) = self.shared.neighbours_of(number) {
+            self.summons.has_neighbours(neighbours);
+        }
     }
 
     /// A stand-in works no more. It leaves what it has not run where it is, within reach of all; and says so.

@@ -57,6 +57,7 @@ fn workers_are_bound_to_their_places_on_request_only() {
     let builder = || Pool::builder().workers(ids.len() + 1).places(places.clone());
     let free = builder().build().unwrap();
     assert!(free.broadcast(|_| allowed()).iter().all(|allowed| *allowed == before));
+    assert_eq!(free.bound_workers(), 0);
     let bound = builder().affinity(Affinity::Place).build().unwrap();
     // While they move each other about, as on a machine that is shared.
     for _ in 0..100 {
@@ -66,6 +67,7 @@ fn workers_are_bound_to_their_places_on_request_only() {
     let at = |list: &str| format!("Cpus_allowed_list:\t{list}");
     let mut wanted: Vec<_> = ids.iter().map(|id| at(&id.to_string())).collect();
     wanted.push(before.clone());
+    assert_eq!(bound.bound_workers(), ids.len(), "all but the last");
     // Somebody may be on the way to another processor, for an instant: there and back.
     let is_so = || bound.broadcast(|_| allowed()) == wanted;
     assert!((0..100).any(|_| is_so()), "{wanted:?}");

@@ -3,17 +3,21 @@
 mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
 use common::{AlwaysAsleep, Confined, Restless, Sleepy, message};
-use locksley::hunt::{Abp, Balanced, Bws};
+use locksley::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, Prospect};
 use locksley::loops::for_each_by_place;
 use locksley::places::Places;
-use locksley::{Affinity, Pool, PoolBuilder, Unplaced, Waiting, Worker};
+use locksley::task::yield_now;
+use locksley::{
+    Affinity, CancellableScope, Cancellation, Cancelled, Pool, PoolBuilder, Unplaced, Waiting,
+    Worker,
+};
 
 /// Places of so many processors each, and as many workers. That this machine has other processors is nothing to a pool whose
 /// workers are not bound.
@@ -101,7 +105,44 @@ fn all_is_done_once_under_every_option() {
         for _ in 0..3 {
             pool.run(|w| w.for_each_by_place(&mut visits[..], |visit| *visit += 1));
         }
-        assert!(visits.iter().all(|&visits| visits == 3));
+        let token = Cancellation::new();
+        let more =
+            |w: &Worker| w.for_each_until_by_place(&token, &mut visits[..], |visit| *visit += 1);
+        assert_eq!(pool.run(more), Ok(()));
+        assert!(visits.iter().all(|&visits| visits == 4));
+        let names = pool.run(|w| w.map_by_place(0..3000_u32, |n| n.to_string()));
+        assert!(names.iter().enumerate().all(|(n, name)| *name == n.to_string()));
+        assert_eq!(names.len(), 3000);
+        // Not commutative: all items, in their order.
+        let append = |mut all: Vec<u32>, n: u32| {
+            all.push(n);
+            all
+        };
+        let in_order =
+            |w: &Worker| w.reduce_by_place(0..3000_u32, Vec::new, append, |a, b| [a, b].concat());
+        assert_eq!(pool.run(in_order), (0..3000).collect::<Vec<_>>());
+        for count in [0, 1, 2] {
+            assert_eq!(pool.run(|w| w.map_by_place(0..count, |n| n)).len(), count);
+            assert_eq!(
+                pool.run(|w| w.reduce_by_place(0..count, || 0, |a, _| a + 1, |a, b| a + b)),
+                count
+            );
+        }
+        let futures: Vec<_> = (0..20)
+            .map(|n| {
+                let future = async move {
+                    yield_now().await;
+                    n
+                };
+                let place = n % places;
+                if n % 2 == 0 {
+                    return pool.spawn_future_near(place, future);
+                }
+                pool.run(|w| w.spawn_future_near(place, future))
+            })
+            .collect();
+        let answers = futures.into_iter().map(|task| task.join().unwrap());
+        assert_eq!(answers.collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
         let count = AtomicUsize::new(0);
         pool.run(|w| {
             w.scope(|w, scope| {
@@ -127,6 +168,53 @@ fn all_is_done_once_under_every_option() {
     }
 }
 
+/// A scope, and a loop, of which some is cancelled; and what panics at a place.
+#[test]
+fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
+    let pool = divided(&[1, 1]).build().unwrap();
+    let _held = hold(&pool, 1);
+    let token = Cancellation::new();
+    let count = AtomicUsize::new(0);
+    let result = pool.run(|w| {
+        w.scope_until(&token, |w, scope| {
+            let add = || {
+                count.fetch_add(1, Ordering::Relaxed);
+            };
+            scope.spawn_near(w, 1, move |_, _| add());
+            scope.spawn_near(w, 1, move |_, scope| scope.cancel());
+            scope.spawn_near(w, 1, move |_, _| add());
+        })
+    });
+    assert_eq!((result, count.into_inner()), (Err(Cancelled), 1));
+    token.cancel();
+    let none = |w: &Worker| w.for_each_until_by_place(&token, 0..10, |_| unreachable!());
+    assert_eq!(pool.run(none), Err(Cancelled));
+    // Of results that others have made none is lost, and none is dropped twice.
+    let made = Arc::new(());
+    let broken = |n: usize| {
+        assert!(n != 7, "the seventh");
+        Arc::clone(&made)
+    };
+    let payload =
+        catch_unwind(AssertUnwindSafe(|| pool.run(|w| w.map_by_place(0..1000_usize, broken))));
+    assert_eq!(message(&*payload.unwrap_err()), "the seventh");
+    assert_eq!(Arc::strong_count(&made), 1);
+    let task = pool.spawn_future_near(1, async { panic!("at a place") });
+    assert!(matches!(task.join(), Err(error) if error.is_panic()));
+}
+
+#[test]
+fn a_future_begins_at_its_place() {
+    let pool = divided(&[1, 1]).build().unwrap();
+    for place in [0, 1] {
+        // The other one is held, and would not take it anyway; who spawns it is no worker, or that one.
+        let _held = hold(&pool, 1 - place);
+        let here = || Worker::with_current(|current| current.unwrap().place());
+        let task = pool.spawn_future_near(place, async move { here() });
+        assert_eq!(task.join().unwrap(), place);
+    }
+}
+
 #[test]
 fn a_place_that_is_not_there_is_refused() {
     for shape in SHAPES {
@@ -142,6 +230,15 @@ fn a_place_that_is_not_there_is_refused() {
         refused(&|| pool.run(|w| w.spawn_near(count, |_| ())));
         refused(&|| pool.run(|w| w.join_near(count, |_| (), |_| ())).0);
         refused(&|| pool.run(|w| w.scope(|w, scope| scope.spawn_near(w, count, |_, _| ()))));
+        refused(&|| drop(pool.spawn_future_near(count, async {})));
+        refused(&|| drop(pool.run(|w| w.spawn_future_near(count, async {}))));
+        let token = Cancellation::new();
+        refused(&|| {
+            let add = |w: &Worker, scope: &CancellableScope<'_, '_>| {
+                scope.spawn_near(w, count, |_, _| ());
+            };
+            let _ = pool.run(|w| w.scope_until(&token, add));
+        });
         let last = pool.run(|w| w.join_near(count - 1, |_| 1, |_| 2));
         assert_eq!(last, (1, 2));
     }
@@ -358,6 +455,91 @@ fn a_guest_that_drops_its_pool_leaves_nothing_at_another_place() {
         drop(pool);
     });
     assert_eq!(is_done.recv_timeout(Duration::from_secs(20)), Ok(()));
+}
+
+/// A governor that always has its hunters sleep, and counts how often it is asked.
+#[derive(Debug)]
+struct Tired(Arc<AtomicUsize>);
+
+impl Governor for Tired {
+    fn name(&self) -> &'static str {
+        "tired"
+    }
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Tired(Arc::clone(&self.0)))
+    }
+}
+
+impl Hunter for Tired {
+    fn next(&mut self, _prospect: &Prospect<'_>) -> Move {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Move::Sleep
+    }
+}
+
+/// While it leaves something to another place it does not go to sleep and get up again, all the time: each time it has all deques opened.
+#[test]
+fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
+    const TASKS: usize = 30;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let pool = divided(&[1, 1]).governor(Tired(Arc::clone(&asked))).build().unwrap();
+    let _held = hold(&pool, 1);
+    let (sender, receiver) = channel();
+    let sleeps = || pool.stats().workers[0].sleeps;
+    let sleeps_again = |before| {
+        while sleeps() == before {
+            thread::yield_now();
+        }
+    };
+    for _ in 0..TASKS {
+        let (before, sender) = (sleeps(), sender.clone());
+        pool.spawn_near(1, move |w| sender.send(w.index()).unwrap());
+        assert_eq!(receiver.recv(), Ok(0));
+        sleeps_again(before);
+        // It is woken for nothing, and sees that there is nothing any more.
+        let before = sleeps();
+        pool.resize(2);
+        sleeps_again(before);
+    }
+    let asked = asked.load(Ordering::Relaxed);
+    assert!(asked < 10 * TASKS, "{asked}");
+}
+
+/// A governor whose hunters only search, and count how often they are shown the other worker, and how often nobody.
+#[derive(Debug)]
+struct Witness(Arc<[AtomicUsize; 2]>);
+
+impl Governor for Witness {
+    fn name(&self) -> &'static str {
+        "witness"
+    }
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Witness(Arc::clone(&self.0)))
+    }
+}
+
+impl Hunter for Witness {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+        if prospect.failures > 0 {
+            let is_shown = prospect.victim == Some(1 - prospect.worker);
+            self.0[usize::from(is_shown)].fetch_add(1, Ordering::Relaxed);
+        }
+        Move::Search
+    }
+}
+
+/// It has nothing to be taken, but may have work and no processor.
+#[test]
+fn a_governor_is_shown_who_is_left_alone_elsewhere() {
+    let shown = Arc::new([0, 0].map(AtomicUsize::new));
+    let pool = divided(&[1, 1]).governor(Witness(Arc::clone(&shown))).build().unwrap();
+    let held = hold(&pool, 1);
+    while shown[1].load(Ordering::Relaxed) < 1000 {
+        thread::yield_now();
+    }
+    drop(held);
+    drop(pool);
+    assert_eq!(shown[0].load(Ordering::Relaxed), 0);
 }
 
 /// Who looks once finds what was sent to another place, though it has never looked there before.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli;
-use crate::experiments::locality::once::{self, Ground, Placement, Subject};
+use crate::experiments::locality::once::{self, Ground, Level, Placement, Subject};
 use crate::experiments::locality::program::Program;
 use crate::experiments::locality::{self, plan, table};
 use crate::fault::{Fault, Outcome};
@@ -17,8 +17,9 @@ pub(super) fn execute(arguments: &cli::Locality) -> Outcome<()> {
         kinds: arguments.kinds.clone(),
         placements: arguments.placements.clone(),
         repeats: arguments.repeats,
+        level: level(arguments.level.as_deref())?,
     };
-    let plan = plan::plan(&choice, &Ground::here()?)?;
+    let plan = plan::plan(&choice, &Ground::here(choice.level)?)?;
     let this = std::env::current_exe()
         .map_err(|error| Fault::run(format!("this program does not find itself: {error}")))?;
     let program = Program::this(&this);
@@ -38,7 +39,11 @@ pub(super) fn execute(arguments: &cli::Locality) -> Outcome<()> {
 pub(super) fn once(arguments: &cli::LocalityOnce) -> Outcome<()> {
     let placement = Placement::find(&arguments.placement)?;
     let subject = Subject::find(&arguments.kind, &arguments.size)?;
-    let ground = Ground::here()?;
+    let ground = Ground::here(level(arguments.level.as_deref())?)?;
     let finding = once::measure(&ground, placement, subject, arguments.workers, arguments.seed)?;
     say(&serde_json::to_string(&finding).map_err(|error| Fault::run(error.to_string()))?)
+}
+
+fn level(name: Option<&str>) -> Outcome<Option<Level>> {
+    name.map(Level::find).transpose()
 }

@@ -198,10 +198,31 @@ fn the_page_of_locality_is_complete() {
     let page = locality::html(&record, &Summary::of(&record));
     let headline = "<h1>Placed best, as fast as without a place: cache stress 1.25 times</h1>";
     assert!(page.contains(headline), "{page}");
-    assert_eq!(page.matches("<svg class=\"chart\"").count(), 2);
-    for words in ["<td>0.80</td><td>4 %</td>", "processors &lt;1&gt;", "by L2"] {
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 3);
+    for words in [
+        "<td>0.80</td><td>4 %</td><td>5</td><td>2</td>",
+        "processors &lt;1&gt;",
+        "by L2",
+        "thousand misses",
+        "applications, are also measured with P = 1",
+        "did not bind 2 of the workers",
+    ] {
         assert!(page.contains(words), "{words}");
     }
+    assert!(!page.contains("were not counted") && !page.contains("simulated, by"));
+    let mut simulated = record.clone();
+    simulated.header.plan.simulated = Some("<QEMU>".to_owned());
+    simulated.header.plan.uncounted = Some("a reason & more".to_owned());
+    simulated.measurements.iter_mut().for_each(|found| found.finding.counts = None);
+    let page = locality::html(&simulated, &Summary::of(&simulated));
+    for words in [
+        "<h1>Placed best, as fast as without a place (on a simulated machine): cache stress 1.25 times</h1>",
+        "This machine is simulated, by &lt;QEMU&gt;",
+        "were not counted: a reason &amp; more",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(!page.contains("thousand misses"));
     for elsewhere in ["https:", "src=", "href=", "url(", "#01FE", "NaN", ">inf"] {
         assert!(!page.contains(elsewhere), "the page has {elsewhere}");
     }

@@ -24,11 +24,21 @@ fn locality_once_prints_its_one_line() {
     if !has_places() {
         return;
     }
-    for placement in
-        ["best", "worst", "random", "mailboxes", "shared-deques", "ignorant", "undivided"]
-    {
+    for placement in [
+        "best",
+        "worst",
+        "random",
+        "mailboxes",
+        "shared-deques",
+        "ignorant",
+        "ignorant-by-data",
+        "ignorant-in-turn",
+        "undivided",
+    ] {
         for (kind, size) in [("stress", "40000"), ("sort", "200000"), ("multiply", "200")] {
-            if (placement, kind) == ("shared-deques", "sort") {
+            let is_of_independent_tasks =
+                placement.starts_with("ignorant-") || placement == "shared-deques";
+            if kind == "sort" && is_of_independent_tasks {
                 continue; // its tasks wait for others
             }
             let once = ["locality-once", "--placement", placement, kind, "2", size, "--seed", "7"];
@@ -38,6 +48,10 @@ fn locality_once_prints_its_one_line() {
             assert!(line["seconds"].as_f64().unwrap() > 0.0, "{text}");
             assert!(line["tasks"].as_u64().unwrap() > 3, "{text}");
             assert!(placement != "undivided" || line["out_of_place"] == 0, "{text}");
+            // Not everywhere: the system may count nothing, and bind nobody.
+            let is_counted = line["counts"]["hits"].is_u64();
+            assert!(is_counted || line["counts"].is_null(), "{text}");
+            assert!(line["unbound"].as_u64().unwrap() <= 2, "{text}");
         }
     }
 }

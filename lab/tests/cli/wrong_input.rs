@@ -381,5 +381,7 @@ fn places() {
     once(&["sort", "1", "1"]);
     refused(&["locality", "--quick", "--kinds", "wait"]);
     refused(&["locality", "--quick", "--placements", "good"]);
+    assert!(refused(&["locality", "--quick", "--level", "l7"]).contains("l2"));
+    once(&["--placement", "best", "sort", "1", "1", "--level", "l7"]);
     refused(&["locality", "--quick", "--repeats", "0"]);
 }

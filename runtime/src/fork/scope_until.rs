@@ -217,6 +217,44 @@ impl<'scope> CancellableScope<'_, 'scope> {
         }
     }
 
+    /// Adds a task for a place to the scope, as [`Scope::spawn_near`] does; or drops it, if the scope is cancelled.
+    ///
+    /// # Panics
+    /// If the pool has no such place.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Cancellation, Pool};
+    ///
+    /// let pool = Pool::new(2)?;
+    /// let places = pool.places().count();
+    /// let mut squares = [0; 100];
+    /// let result = pool.run(|worker| {
+    ///     worker.scope_until(&Cancellation::new(), |worker, scope| {
+    ///         for (n, square) in squares.iter_mut().enumerate() {
+    ///             scope.spawn_near(worker, n % places, move |_, _| *square = n * n);
+    ///         }
+    ///     })
+    /// });
+    /// assert_eq!((result, squares[99]), (Ok(()), 9801));
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_near<F>(&self, worker: &Worker, place: usize, task: F)
+    where
+        F: FnOnce(&Worker, &CancellableScope<'_, 'scope>) + Send + 'scope,
+    {
+        self.scope.home().must_have_place(place);
+        if self.state.admits() {
+            let state = Arc::clone(self.state);
+            self.scope.spawn_near(worker, place, move |worker, scope| {
+                if state.admits() {
+                    task(worker, &CancellableScope { scope, state: &state });
+                }
+            });
+        }
+    }
+
     /// The scope's own token: a child of the one that the scope was given. For what is inside to be cancelled with it.
     ///
     /// # Examples

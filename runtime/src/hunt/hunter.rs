@@ -118,7 +118,13 @@ impl Hunt {
         while !goal.is_reached(worker) {
             let prospect = self.prospect(worker, goal.done, *failures);
             let is_beyond = worker.shared().sleep().is_beyond_the_size();
-            let next = if is_beyond { Move::Sleep } else { self.hunter.next(&prospect) };
+            let next = if is_beyond {
+                Move::Sleep
+            } else if self.near.has_to_wait() {
+                Move::Search
+            } else {
+                self.hunter.next(&prospect)
+            };
             match next {
                 Move::Search => spin_loop(),
                 Move::Yield => {
@@ -185,7 +191,9 @@ impl Hunt {
                 // It may have asked there the last time.
                 self.insist(worker);
             }
-            self.victim = self.choose_near(worker, &around, failures);
+            if !self.may_rob(worker, &around, failures) {
+                return None;
+            }
         } else {
             self.victim = self.victims.choose(worker.shared().seats_taken());
         }
@@ -198,22 +206,19 @@ impl Hunt {
         })
     }
 
-    /// The victim of an attempt where there are several places; none if the chosen one is left alone.
-    fn choose_near(
-        &mut self,
-        worker: &Worker,
-        around: &Around<'_>,
-        failures: u64,
-    ) -> Option<usize> {
-        let (victim, in_any_case) = self.near.victim(&mut self.victims, around, failures)?;
-        if near::is_far(worker, victim) {
-            if in_any_case {
-                self.near.tries_far();
-            } else if !near::has_too_much(worker, victim) {
-                return None;
-            }
+    /// Chooses the victim of an attempt where there are several places. Says whether it is tried, and not left alone: that the governor looks at it, which may
+    /// find that it has work and no processor, is another matter.
+    fn may_rob(&mut self, worker: &Worker, around: &Around<'_>, failures: u64) -> bool {
+        let chosen = self.near.victim(&mut self.victims, around, failures);
+        self.victim = chosen.map(|(victim, _)| victim);
+        let Some((victim, in_any_case)) = chosen else { return false };
+        if !near::is_far(worker, victim) {
+            return true;
         }
-        Some(victim)
+        if in_any_case {
+            self.near.tries_far();
+        }
+        in_any_case || near::has_too_much(worker, victim)
     }
 
     /// Looks everywhere, for a worker that goes on with something else if there is nothing, and may not come back.
@@ -362,7 +367,12 @@ impl Hunt {
             return None;
         }
         if !worker.shared().sleep().is_one_too_many() {
-            return self.sweep(worker, true);
+            let found = self.sweep(worker, true);
+            if found.is_none() && slept == Slept::No {
+                // Else it would look at everything again and again, and have closed deques opened.
+                self.near.waits();
+            }
+            return found;
         }
         let is_beyond = worker.shared().sleep().is_beyond_the_size();
         let own = || worker.receive_from(worker.seat().inbox());
@@ -391,7 +401,12 @@ impl Hunt {
             if place == worker.place() {
                 return worker.receive_from(quarter.inbox());
             }
-            take_from_place(worker, place)
+            let sent = take_from_place(worker, place);
+            if sent.is_some() && !is_beyond && !quarter.inbox().looks_empty() {
+                // Who is awake there may be stuck, and this one takes one a nap.
+                worker.shared().sleep().wake_one_of(&quarter.range());
+            }
+            sent
         });
         if sent.is_some() {
             return sent;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::prospect::Activity;
 use super::victims::Victims;
 use crate::pool::Quarter;
+use crate::primitive::spin_loop;
 use crate::worker::Worker;
 
 /// So many attempts for each worker of its own place a hunter makes there, before it tries any elsewhere.
@@ -21,6 +22,9 @@ const MOMENT: Duration = Duration::from_micros(100);
 /// A hunter that was about something else for longer than this does not know that there was something all the time.
 const GAP: Duration = MOMENT.saturating_mul(10);
 
+/// For how long a hunter that only waits for the moment to be over waits between two attempts.
+const PAUSE: Duration = Duration::from_micros(1);
+
 /// But if it comes back so often, and never saw that there was nothing, its workers have more than they take.
 const RETURNS: u8 = 2;
 
@@ -34,6 +38,8 @@ pub(super) struct Near {
     /// How many attempts it has made since it tried a worker of another place whatever that had, in this hunt and in those before. Who always has
     /// much there would end all hunts.
     since_far: u64,
+    /// Until when it has only to wait for what it has left, and need not try to sleep.
+    waits_until: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +52,27 @@ struct Seen {
 
 impl Near {
     pub(super) fn new(places: usize) -> Self {
-        Self { seen: vec![None; places].into(), turn: 0, since_far: 0 }
+        Self { seen: vec![None; places].into(), turn: 0, since_far: 0, waits_until: None }
+    }
+
+    /// It was about to sleep, and stays awake for what it has just left to another place.
+    pub(super) fn waits(&mut self) {
+        let last = self.seen.iter().flatten().map(|seen| seen.since).min();
+        self.waits_until = last.map(|since| since + MOMENT);
+    }
+
+    /// Whether that is so still. If so, some time has passed.
+    pub(super) fn has_to_wait(&mut self) -> bool {
+        let Some(until) = self.waits_until else { return false };
+        let now = Instant::now();
+        if now >= until {
+            self.waits_until = None;
+            return false;
+        }
+        while now.elapsed() < PAUSE {
+            spin_loop();
+        }
+        true
     }
 
     /// Of the other places, the one whose inbox is looked at in this attempt, if any is: when all attempts at home were made; and once
@@ -148,13 +174,15 @@ impl<'q> Around<'q> {
         AT_HOME * self.others_at_home() as u64
     }
 
-    /// A random victim in the ring whose turn it is after so many failures.
+    /// A random victim: of its own place, in the first attempts; after them of each ring twice as often as of the next one. By chance, and not in turn: whoever
+    /// looks at every so-manieth of them only, as governors do, comes to all.
     fn victim(&self, victims: &mut Victims, failures: u64) -> Option<usize> {
         let rings = self.quarter.rings();
         let ring = match self.others_at_home() {
             0 if rings.is_empty() => return None,
-            0 => 1 + ring(failures, 0, rings.len()),
-            _ => ring(failures, self.attempts_at_home(), 1 + rings.len()),
+            0 => 1 + victims.halving(rings.len()),
+            _ if failures < self.attempts_at_home() => 0,
+            _ => victims.halving(1 + rings.len()),
         };
         if ring > 0 {
             let ring = &rings[ring - 1];
@@ -173,13 +201,6 @@ impl<'q> Around<'q> {
         let chosen = if all == 0 { return None } else { victims.below(all) };
         rings.iter().flat_map(|ring| ring.iter().copied()).nth(chosen)
     }
-}
-
-/// Which ring a hunter tries that has failed so often: 0 is its own place, in which it makes so many attempts first. After them
-/// each ring is tried twice as often as the next one.
-fn ring(failures: u64, at_home: u64, rings: usize) -> usize {
-    let beyond = failures.checked_sub(at_home);
-    beyond.map_or(0, |beyond| (beyond + 1).trailing_zeros() as usize).min(rings - 1)
 }
 
 /// All others, the nearest first; equally near ones from a random one on. None where there is one place.
@@ -223,15 +244,82 @@ mod tests {
     use crate::pool::Pool;
     use crate::primitive::CachePadded;
 
+    /// A governor looks at every so-manieth victim only.
     #[test]
-    fn the_own_place_comes_first_and_each_ring_twice_as_often_as_the_next() {
-        assert!((0..6).all(|failures| ring(failures, 6, 4) == 0));
-        let mut times = [0; 4];
-        for failures in 6..6 + 1024 {
-            times[ring(failures, 6, 4)] += 1;
-        }
-        assert_eq!(times, [512, 256, 128, 128]);
-        assert!((0..100).all(|failures| ring(failures, 0, 1) == 0));
+    fn every_other_one_is_among_every_so_manieth_victims() {
+        pools(|shape, quarters, seats_taken| {
+            let workers: usize = shape.iter().sum();
+            for (own, quarter) in homes(quarters, workers) {
+                let around = Around { quarter, own, workers, seats_taken };
+                for period in 1..=8 {
+                    for phase in 0..period {
+                        let mut victims = Victims::new(own);
+                        let mut seen = vec![false; seats_taken];
+                        for failures in 0..4000 {
+                            let victim = around.victim(&mut victims, failures).unwrap();
+                            seen[victim] |= failures % period == phase;
+                        }
+                        let all = (0..seats_taken).all(|seat| seen[seat] == (seat != own));
+                        assert!(all, "{shape:?} {own}, {phase} of {period}: {seen:?}");
+                    }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn the_own_place_comes_first_and_each_ring_about_twice_as_often_as_the_next() {
+        pools(|shape, quarters, seats_taken| {
+            let workers: usize = shape.iter().sum();
+            for (own, quarter) in homes(quarters, workers) {
+                let around = Around { quarter, own, workers, seats_taken };
+                let mut victims = Victims::new(own);
+                let at_home = around.attempts_at_home();
+                let rings = quarter.rings();
+                let ring_of = |victim: usize| rings.iter().position(|it| it.contains(&victim));
+                for failures in 0..at_home {
+                    assert_eq!(ring_of(around.victim(&mut victims, failures).unwrap()), None);
+                }
+                let mut times = vec![0; 1 + rings.len()];
+                for failures in at_home..at_home + 16_384 {
+                    let victim = around.victim(&mut victims, failures).unwrap();
+                    times[ring_of(victim).map_or(0, |ring| 1 + ring)] += 1;
+                }
+                let is_alone = at_home == 0;
+                let times = &times[usize::from(is_alone)..];
+                for (ring, &times) in times.iter().enumerate() {
+                    let last = usize::from(ring + 1 == rings.len() + usize::from(!is_alone));
+                    let expected = 16_384 >> (ring + 1 - last);
+                    assert!((expected * 9 / 10..=expected * 11 / 10).contains(&times), "{shape:?}");
+                }
+            }
+        });
+    }
+
+    /// Each worker, with its place.
+    fn homes(
+        quarters: &[CachePadded<Quarter>],
+        workers: usize,
+    ) -> impl Iterator<Item = (usize, &Quarter)> {
+        (0..workers).filter_map(|own| {
+            let is_home = |it: &&CachePadded<Quarter>| it.workers().contains(&own);
+            Some((own, &**quarters.iter().find(is_home)?))
+        })
+    }
+
+    #[test]
+    fn who_waits_for_what_it_has_left_waits_for_the_moment() {
+        let mut near = Near::new(2);
+        assert!(!near.has_to_wait(), "it has left nothing");
+        near.waits();
+        assert!(!near.has_to_wait(), "it has left nothing");
+        let now = Instant::now();
+        assert!(!near.is_left_since(1, 7, now));
+        near.waits();
+        while near.has_to_wait() {}
+        assert!(now.elapsed() >= MOMENT);
+        assert!(near.is_left_since(1, 7, Instant::now()));
+        assert!(!near.has_to_wait(), "it is over");
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub struct Prospect<'a> {
     pub processors: usize,
     /// This worker.
     pub worker: usize,
-    /// The worker whose deque the last attempt tried; `None` if that was a stand-in, or there was none.
+    /// The worker whose deque the last attempt tried, or left alone because it belongs to another place; `None` if that was a stand-in, or there was none.
     pub victim: Option<usize>,
     /// Where it sits: a stand-in has the number of another worker.
     pub(super) seat: usize,

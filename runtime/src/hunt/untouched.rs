@@ -162,3 +162,87 @@ impl Untouched {
         self.work.idle_since.elapsed() >= PATIENCE || since.elapsed() >= GREAT_PATIENCE
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use crate::hunt::{Governor, Hunter, Limit, Move, Prospect};
+    use crate::places::Places;
+    use crate::pool::Pool;
+
+    /// Two may be awake.
+    #[derive(Debug)]
+    struct Two;
+
+    impl Governor for Two {
+        fn name(&self) -> &'static str {
+            "two"
+        }
+        fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+            Box::new(Two)
+        }
+        fn limit(&self, _processors: usize) -> Limit {
+            Limit { awake: 2, nap: Duration::from_millis(100) }
+        }
+    }
+
+    /// Who is one too many does not look around, as with `Balanced`.
+    impl Hunter for Two {
+        fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+            let may_search = prospect.failures < 64 && !prospect.is_one_too_many();
+            if may_search { Move::Search } else { Move::Sleep }
+        }
+    }
+
+    /// Has a worker wait until it is told to go on, or nobody can tell it.
+    fn hold(pool: &Pool, index: usize) -> Sender<()> {
+        let ((here, is_here), (go_on, told)) = (channel(), channel());
+        pool.spawn_at(index, move |_| {
+            here.send(()).unwrap();
+            let _ = told.recv();
+        });
+        is_here.recv().unwrap();
+        go_on
+    }
+
+    /// The lookout is of another place, and takes one in each nap: all of them would take it minutes.
+    #[test]
+    fn what_lies_where_who_is_awake_is_stuck_does_not_wait_for_a_nap_each() {
+        const TASKS: usize = 1200;
+        let places = Places::given(&(0..4).collect(), ["0-1", "2-3"].map(|it| it.parse().unwrap()));
+        let builder = Pool::builder().workers(4).places(places.unwrap()).governor(Two);
+        let pool = builder.build().unwrap();
+        let _stuck = hold(&pool, 2);
+        let asleep = |pool: &Pool, number| {
+            while pool.shared_now().sleep().census().asleep() < number {
+                thread::yield_now();
+            }
+        };
+        // Worker 1 falls asleep first, and is the lookout; then the other one of the second place.
+        let (first, last) = (hold(&pool, 0), hold(&pool, 3));
+        asleep(&pool, 1);
+        drop(last);
+        asleep(&pool, 2);
+        drop(first);
+        let (sender, receiver) = channel();
+        let (end, ended) = channel::<()>();
+        pool.spawn_at(0, move |w| {
+            for n in 0..TASKS {
+                let sender = sender.clone();
+                w.spawn_near(1, move |_| sender.send(n).unwrap());
+            }
+            let _ = ended.recv();
+        });
+        let until = Instant::now() + Duration::from_secs(60);
+        let in_time = |_: &usize| {
+            let left = until.saturating_duration_since(Instant::now());
+            receiver.recv_timeout(left).is_ok()
+        };
+        let done = (0..TASKS).filter(in_time).count();
+        drop(end);
+        assert_eq!(done, TASKS);
+    }
+}

@@ -26,6 +26,12 @@ impl Victims {
         Some(if chosen < self.thief { chosen } else { chosen + 1 })
     }
 
+    /// A number below `bound`, which is not 0: the first in half of all cases, the next in a quarter, ...; the last as often as the one before.
+    pub(super) fn halving(&mut self, bound: usize) -> usize {
+        const MANY: usize = 1 << 30;
+        (self.below(MANY) | MANY).trailing_zeros().min(bound as u32 - 1) as usize
+    }
+
     /// A number below `bound`, which is not 0.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         self.state ^= self.state >> 12;
@@ -52,6 +58,19 @@ mod tests {
             assert_eq!(times.remove(thief), 0);
             assert!(times.iter().all(|t| (9_000..11_000).contains(t)), "{times:?}");
         }
+    }
+
+    #[test]
+    fn each_number_comes_half_as_often_as_the_one_before() {
+        let mut victims = Victims::new(0);
+        let mut times = [0_u32; 4];
+        for _ in 0..80_000 {
+            times[victims.halving(4)] += 1;
+        }
+        for (times, expected) in times.into_iter().zip([40_000, 20_000, 10_000, 10_000]) {
+            assert!((expected * 9 / 10..expected * 11 / 10).contains(&times), "{times}");
+        }
+        assert!((0..100).all(|_| victims.halving(1) == 0));
     }
 
     #[test]

@@ -1,6 +1,9 @@
-//! A loop that gives the same items to the same place every time.
+//! Loops that give the same items to the same place every time.
 
-use super::{Parts, on_a_worker, told};
+use super::filled::{Filled, Output};
+use super::grain::Grain;
+use super::{Parts, divide, on_a_worker, told};
+use crate::cancellation::{Cancellation, Cancelled};
 use crate::held;
 use crate::worker::Worker;
 
@@ -31,6 +34,79 @@ pub fn for_each_by_place<P: Parts>(parts: P, body: impl Fn(P::Item) + Sync) {
     on_a_worker(held::Place::here(), move |worker| worker.for_each_by_place(parts, body));
 }
 
+/// [`map`](super::map), divided among the places as [`for_each_by_place`] divides.
+///
+/// # Panics
+/// As [`map`](super::map).
+///
+/// # Examples
+/// ```
+/// use locksley::loops::map_by_place;
+///
+/// assert_eq!(map_by_place(0..4_u32, |n| n * n), [0, 1, 4, 9]);
+/// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
+pub fn map_by_place<P: Parts, R: Send>(parts: P, body: impl Fn(P::Item) -> R + Sync) -> Vec<R> {
+    let body = &body;
+    on_a_worker(held::Place::here(), move |worker| worker.map_by_place(parts, body))
+}
+
+/// [`reduce`](super::reduce), divided among the places as [`for_each_by_place`] divides.
+///
+/// # Panics
+/// As [`reduce`](super::reduce).
+///
+/// # Examples
+/// ```
+/// use locksley::loops::reduce_by_place;
+///
+/// let sum = reduce_by_place(0..1_000_u64, || 0, |sum, n| sum + n, |a, b| a + b);
+/// assert_eq!(sum, 499_500);
+/// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
+pub fn reduce_by_place<P: Parts, R: Send>(
+    parts: P,
+    identity: impl Fn() -> R + Sync,
+    fold: impl Fn(R, P::Item) -> R + Sync,
+    combine: impl Fn(R, R) -> R + Sync,
+) -> R {
+    let (identity, fold, combine) = (&identity, &fold, &combine);
+    on_a_worker(held::Place::here(), move |worker| {
+        worker.reduce_by_place(parts, identity, fold, combine)
+    })
+}
+
+/// [`for_each_by_place`] that stops as [`for_each_until`](super::for_each_until) does.
+///
+/// # Errors
+/// As [`for_each_until`](super::for_each_until).
+///
+/// # Panics
+/// As [`for_each_until`](super::for_each_until).
+///
+/// # Examples
+/// ```
+/// use locksley::{Cancellation, Cancelled, loops::for_each_until_by_place};
+///
+/// let token = Cancellation::new();
+/// let mut items = vec![0; 100];
+/// assert_eq!(for_each_until_by_place(&token, &mut items[..], |item| *item += 1), Ok(()));
+/// token.cancel();
+/// assert_eq!(for_each_until_by_place(&token, &mut items[..], |item| *item += 1), Err(Cancelled));
+/// assert_eq!(items, [1; 100]);
+/// ```
+#[cfg_attr(feature = "held-locks", track_caller)]
+pub fn for_each_until_by_place<P: Parts>(
+    token: &Cancellation,
+    parts: P,
+    body: impl Fn(P::Item) + Sync,
+) -> Result<(), Cancelled> {
+    let body = &body;
+    on_a_worker(held::Place::here(), move |worker| {
+        worker.for_each_until_by_place(token, parts, body)
+    })
+}
+
 impl Worker {
     /// [`for_each_by_place`] on a known worker.
     ///
@@ -47,31 +123,141 @@ impl Worker {
     /// ```
     #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn for_each_by_place<P: Parts>(&self, parts: P, body: impl Fn(P::Item) + Sync) {
-        let quarters = self.shared().quarters();
-        if quarters.is_empty() {
-            return self.for_each(parts, body);
-        }
-        let (body, here) = (&body, self.place());
-        let lengths = shares(parts.len(), quarters.iter().map(|quarter| quarter.workers().len()));
+        let leaf = |parts: P| parts.into_items().for_each(&body);
         told(self, held::Place::here(), || {
-            self.scope(|worker, scope| {
-                let (mut rest, mut own) = (parts, None);
-                for (place, length) in lengths.enumerate() {
-                    let (part, others) = rest.split_at(length);
-                    rest = others;
-                    if place == here {
-                        own = Some(part);
-                    } else if length > 0 {
-                        let each = move |worker: &Self, _: &_| worker.for_each(part, body);
-                        scope.spawn_near(worker, place, each);
-                    }
-                }
-                if let Some(own) = own {
-                    worker.for_each(own, body);
-                }
-            });
+            divide_by_place(self, parts, &leaf, &|(), ()| ());
         });
     }
+
+    /// [`map_by_place`] on a known worker.
+    ///
+    /// # Panics
+    /// If the body panics, with its payload.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// assert_eq!(pool.run(|worker| worker.map_by_place(0..4_u32, |n| n * n)), [0, 1, 4, 9]);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
+    pub fn map_by_place<P: Parts, R: Send>(
+        &self,
+        parts: P,
+        body: impl Fn(P::Item) -> R + Sync,
+    ) -> Vec<R> {
+        let count = parts.len();
+        let mut results = Vec::with_capacity(count);
+        let output = Output::new(parts, &mut results.spare_capacity_mut()[..count]);
+        let leaf = |output| Output::fill(output, &body);
+        let filled =
+            told(self, held::Place::here(), || divide_by_place(self, output, &leaf, &Filled::join));
+        let filled = filled.keep();
+        // SAFETY: so many places from the first one on have been written: `Filled` begins there and has no gaps.
+        unsafe { results.set_len(filled) };
+        results
+    }
+
+    /// [`reduce_by_place`] on a known worker.
+    ///
+    /// # Panics
+    /// If one of the functions panics, with its payload.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// let most =
+    ///     pool.run(|w| w.reduce_by_place(&[3, 9, 4][..], || 0, |a, &b| a.max(b), |a, b| a.max(b)));
+    /// assert_eq!(most, 9);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
+    pub fn reduce_by_place<P: Parts, R: Send>(
+        &self,
+        parts: P,
+        identity: impl Fn() -> R + Sync,
+        fold: impl Fn(R, P::Item) -> R + Sync,
+        combine: impl Fn(R, R) -> R + Sync,
+    ) -> R {
+        let leaf = |parts: P| parts.into_items().fold(identity(), &fold);
+        told(self, held::Place::here(), || divide_by_place(self, parts, &leaf, &combine))
+    }
+
+    /// [`for_each_until_by_place`] on a known worker.
+    ///
+    /// # Errors
+    /// [`Cancelled`] if some items were not visited, or the token was cancelled before this began, though there were none.
+    ///
+    /// # Panics
+    /// If the body panics, with its payload.
+    ///
+    /// # Examples
+    /// ```
+    /// let (pool, token) = (locksley::Pool::new(2)?, locksley::Cancellation::new());
+    /// let mut items = vec![1; 100];
+    /// pool.run(|w| w.for_each_until_by_place(&token, &mut items[..], |item| *item += 1))?;
+    /// assert_eq!(items, [2; 100]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg_attr(feature = "held-locks", track_caller)]
+    pub fn for_each_until_by_place<P: Parts>(
+        &self,
+        token: &Cancellation,
+        parts: P,
+        body: impl Fn(P::Item) + Sync,
+    ) -> Result<(), Cancelled> {
+        let body = &body;
+        let part = |worker: &Self, parts: P| worker.for_each_until(token, parts, body);
+        told(self, held::Place::here(), || {
+            by_place(self, parts, &part, &|first, second| first.and(second))
+        })
+    }
+}
+
+/// A loop, each place's part of which is divided as ever.
+fn divide_by_place<P: Parts, R: Send>(
+    worker: &Worker,
+    parts: P,
+    leaf: &(impl Fn(P) -> R + Sync),
+    combine: &(impl Fn(R, R) -> R + Sync),
+) -> R {
+    let part =
+        |worker: &Worker, parts| divide(worker, parts, &Grain::unknown(worker), leaf, combine);
+    by_place(worker, parts, &part, combine)
+}
+
+/// Gives each place its part, and combines what comes of them in the order of the items.
+fn by_place<P: Parts, R: Send>(
+    worker: &Worker,
+    parts: P,
+    part: &(impl Fn(&Worker, P) -> R + Sync),
+    combine: &impl Fn(R, R) -> R,
+) -> R {
+    let quarters = worker.shared().quarters();
+    if quarters.is_empty() {
+        return part(worker, parts);
+    }
+    let here = worker.place();
+    let lengths = shares(parts.len(), quarters.iter().map(|quarter| quarter.workers().len()));
+    let mut results: Vec<Option<R>> = quarters.iter().map(|_| None).collect();
+    worker.scope(|worker, scope| {
+        let (mut rest, mut own) = (parts, None);
+        for ((place, length), result) in lengths.enumerate().zip(&mut results) {
+            let (items, others) = rest.split_at(length);
+            rest = others;
+            if place == here {
+                own = Some((items, result));
+            } else if length > 0 {
+                let each = move |worker: &Worker, _: &_| *result = Some(part(worker, items));
+                scope.spawn_near(worker, place, each);
+            }
+        }
+        if let Some((items, result)) = own {
+            *result = Some(part(worker, items));
+        }
+    });
+    let all = results.into_iter().flatten().reduce(combine);
+    all.expect("the caller's place has a part, though there be nothing in it")
 }
 
 /// How many of so many items each gets who has so many of the workers. All together get all.

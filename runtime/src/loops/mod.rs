@@ -15,7 +15,7 @@ mod grain;
 mod parts;
 mod until;
 
-pub use by_place::for_each_by_place;
+pub use by_place::{for_each_by_place, for_each_until_by_place, map_by_place, reduce_by_place};
 pub use parts::{ChunksMut, Parts, chunks_mut};
 pub use until::{for_each_until, map_until, reduce_in_shape_until, reduce_until};
 

@@ -90,6 +90,10 @@ pub(crate) fn generation() -> u32 {
 
 pub(crate) fn watch_for_forks(_in_the_child: fn()) {}
 
+pub(crate) fn unbind_this_thread(_processors: &[usize]) -> bool {
+    false
+}
+
 pub(crate) fn lowered_priority_works() -> bool {
     false
 }

@@ -65,11 +65,10 @@ pub enum Affinity {
     /// [stand-ins](PoolBuilder::stand_ins), those of the process. A thread that joins the pool stays where it is.
     ///
     /// What is in the caches stays near then. But where other programs have all processors of a place, its workers wait for
-    /// their turns there, and do not go to another place; and what was sent to the place may wait with the one worker that was woken for it,
-    /// though there is an idle processor elsewhere, if all workers of other places sleep.
+    /// their turns there, and do not go to another place.
     ///
-    /// What a task starts on such a worker, a thread or a process, is bound as the worker is. So is the child if the task forks: what it
-    /// may use are then the processors of one place. Whether the system has done it is not told.
+    /// What a task starts on such a worker, a thread or a process, is bound as the worker is; but not the child if the task forks. Whether the system has
+    /// done it is told by [`Pool::bound_workers`](crate::Pool::bound_workers).
     Place,
 }
 

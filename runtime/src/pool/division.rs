@@ -10,7 +10,7 @@ use crate::deque::Inbox;
 use crate::job::Job;
 use crate::os;
 use crate::places::{Places, ProcessorSet, Topology};
-use crate::primitive::{AtomicUsize, CachePadded, Ordering};
+use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use crate::sleep::Summons;
 use crate::worker::Worker;
 
@@ -54,6 +54,8 @@ pub(crate) struct Division {
     quarters: Box<[CachePadded<Quarter>]>,
     /// Where the next task goes that goes round.
     turn: CachePadded<AtomicUsize>,
+    /// By worker: whether the system has bound it to its place.
+    bound: Box<[AtomicBool]>,
 }
 
 /// What one place has.
@@ -74,7 +76,7 @@ impl Quarter {
     }
 
     /// The same: they are neighbours.
-    fn range(&self) -> Range<usize> {
+    pub(crate) fn range(&self) -> Range<usize> {
         let (first, last) = (self.workers.first(), self.workers.last());
         first.zip(last).map_or(0..0, |(&first, &last)| first..last + 1)
     }
@@ -107,6 +109,7 @@ impl Division {
             places,
             of_worker,
             turn: CachePadded::new(AtomicUsize::new(0)),
+            bound: (0..workers).map(|_| AtomicBool::new(false)).collect(),
         }
     }
 }
@@ -165,7 +168,7 @@ impl Shared {
         &self.division().places
     }
 
-    /// For another pool that is to have the same ones.
+    /// For another pool that is to have the same ones, as far as it may use them.
     pub(super) fn places_to_keep(&self) -> Arc<Places> {
         Arc::clone(&self.division().places)
     }
@@ -204,7 +207,12 @@ impl Shared {
 
     fn send_to_quarter(&self, quarter: &Quarter, job: NonNull<Job>, summons: Option<&Summons>) {
         quarter.inbox.send(job);
-        self.sleep().work_was_addressed_to_some(quarter.range(), summons);
+        match self.stand_ins().affinity() {
+            Affinity::Place => {
+                self.sleep().work_was_addressed_to_bound_ones(quarter.range(), summons);
+            }
+            _ => self.sleep().work_was_addressed_to_some(quarter.range(), summons),
+        }
     }
 
     /// The place for a task for which none is named, if that goes round.
@@ -228,7 +236,23 @@ impl Shared {
         if !is_bound {
             os::move_to_process_affinity();
         }
+        // Relaxed: who builds a pool waits until its workers are ready, which is after this.
+        self.division().bound[worker].store(is_bound, Ordering::Relaxed);
         is_bound
+    }
+
+    /// How many workers are bound to their places.
+    pub(super) fn bound_workers(&self) -> usize {
+        self.division().bound.iter().filter(|bound| bound.load(Ordering::Relaxed)).count()
+    }
+
+    /// In the child of a fork, whose only thread the calling one is, which sits there: it may run where it could if it were bound to no place. Neither
+    /// allocates nor locks.
+    pub(crate) fn unbind_in_a_child(&self, seat: usize) {
+        let bound = self.division().bound.get(seat);
+        if bound.is_some_and(|bound| bound.load(Ordering::Relaxed)) {
+            os::unbind_this_thread(self.processor_ids());
+        }
     }
 
     /// Whether who sits there may run on that processor, as far as the pool has decided it.
@@ -240,8 +264,13 @@ impl Shared {
 
     /// The summons of that worker: who is in its place is woken first.
     pub(crate) fn summons_of(&self, worker: usize) -> Summons {
+        self.neighbours_of(worker).map_or_else(Summons::default, Summons::with_neighbours)
+    }
+
+    /// Who is in the place of that worker; nobody says it where all are.
+    pub(crate) fn neighbours_of(&self, worker: usize) -> Option<Range<usize>> {
         let here = self.place_of(worker).and_then(|place| self.quarters().get(place));
-        here.map_or_else(Summons::default, |here| Summons::with_neighbours(here.range()))
+        here.map(|here| here.range())
     }
 
     /// Whether the processor is one of that place.
@@ -299,8 +328,11 @@ impl Worker {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
     use super::*;
     use crate::places::{Kind, Region};
+    use crate::pool::Pool;
 
     fn division(sets: &[&str], workers: usize) -> Vec<usize> {
         let sets: Vec<ProcessorSet> = sets.iter().map(|set| set.parse().unwrap()).collect();
@@ -380,5 +412,38 @@ mod tests {
             assert_eq!(others, [0, 1, 2, 3]);
             assert!(quarter.workers.iter().all(|&worker| division.of_worker[worker] == place));
         }
+    }
+
+    #[test]
+    fn who_stands_in_for_another_has_the_neighbours_of_that_one() {
+        let places = Places::given(&(0..4).collect(), ["0-1", "2-3"].map(|it| it.parse().unwrap()));
+        let pool = Pool::builder().workers(4).places(places.unwrap()).stand_ins(1).build().unwrap();
+        for (worker, neighbours) in [(0, 0..2), (3, 2..4), (1, 0..2)] {
+            let (sender, receiver) = channel();
+            // All others are held until the stand-in has come, so nobody else can take this.
+            let held: Vec<_> =
+                (0..4).filter(|&it| it != worker).map(|it| hold(&pool, it)).collect();
+            pool.spawn_at(worker, move |w| {
+                let (seen, is_seen) = channel();
+                w.spawn(move |w| {
+                    let is_stand_in = w.seat_index() == 4;
+                    seen.send((is_stand_in, w.summons().neighbours())).unwrap();
+                });
+                sender.send(w.blocking(|| is_seen.recv().unwrap())).unwrap();
+            });
+            assert_eq!(receiver.recv(), Ok((true, neighbours)));
+            drop(held);
+        }
+    }
+
+    /// Has a worker wait until nobody can tell it to go on.
+    fn hold(pool: &Pool, index: usize) -> Sender<()> {
+        let ((here, is_here), (go_on, told)) = (channel(), channel());
+        pool.spawn_at(index, move |_| {
+            here.send(()).unwrap();
+            let _ = told.recv();
+        });
+        is_here.recv().unwrap();
+        go_on
     }
 }

@@ -217,6 +217,26 @@ impl Pool {
         self.shared_now().places()
     }
 
+    /// How many workers the system has bound to the processors of their places: all, or fewer than [`Affinity::Place`](crate::Affinity::Place) asks
+    /// for, where the system does not do it or has none of these processors for the process; and none if nobody asked. Of a pool that
+    /// [starts in the background](PoolBuilder::start_in_background): so far.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Affinity, Pool};
+    ///
+    /// let pool = Pool::builder().workers(2).affinity(Affinity::Place).build()?;
+    /// if pool.bound_workers() < pool.workers() {
+    ///     eprintln!("some workers may run anywhere");
+    /// }
+    /// assert_eq!(Pool::new(2)?.bound_workers(), 0);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn bound_workers(&self) -> usize {
+        self.shared_now().bound_workers()
+    }
+
     /// What its workers have done so far.
     #[must_use]
     pub fn stats(&self) -> PoolStats {

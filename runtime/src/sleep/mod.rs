@@ -106,14 +106,31 @@ pub(crate) enum Slept {
 #[derive(Debug)]
 pub(crate) struct Summons {
     made_at: Cell<Option<u32>>,
-    /// Who is woken first.
-    near: Range<usize>,
+    /// Who is woken first: from that one on, and before this one.
+    near: Cell<(usize, usize)>,
 }
 
 impl Summons {
     /// Of one who is nearer to some than to others.
     pub(crate) fn with_neighbours(near: Range<usize>) -> Self {
-        Self { made_at: Cell::new(None), near }
+        Self { made_at: Cell::new(None), near: Cell::new((near.start, near.end)) }
+    }
+
+    /// From now on others are near: it passes for somebody else.
+    pub(crate) fn has_neighbours(&self, near: Range<usize>) {
+        self.near.set((near.start, near.end));
+    }
+
+    /// Who is woken first.
+    pub(crate) fn neighbours(&self) -> Range<usize> {
+        let (first, end) = self.near.get();
+        first..end
+    }
+
+    /// Whether nobody was asked since that many had got up. From now on somebody was.
+    fn is_first_at(&self, census: Census) -> bool {
+        let got_up = Some(census.got_up());
+        self.made_at.replace(got_up) != got_up
     }
 }
 
@@ -232,7 +249,7 @@ impl Sleep {
             if is_work_left() {
                 // By this census, in which somebody sleeps. By a later one nobody may, and then remembering its number
                 // would mean to wait for who is not coming.
-                self.summon_unless_under_way(census, summons, &summons.near);
+                self.summon_unless_under_way(census, summons, &summons.neighbours());
             }
         }
     }
@@ -245,11 +262,11 @@ impl Sleep {
         fence(Ordering::SeqCst);
         let census = self.census();
         if census.lacks_a_hunter(self.spare()) {
-            self.summon_unless_under_way(census, summons, &summons.near);
+            self.summon_a_neighbour(census, summons);
         }
         #[cfg(feature = "alternatives")]
         for _ in 0..self.wakes_with_every_push.min(census.asleep()) {
-            self.summon(&summons.near);
+            self.summon(&summons.neighbours());
         }
     }
 
@@ -334,10 +351,44 @@ impl Sleep {
         }
     }
 
+    /// The same, where these may run on processors that others have, as nobody is told: if nobody hunts, one of the others is woken as well,
+    /// who takes it if they do not come.
+    pub(crate) fn work_was_addressed_to_bound_ones(
+        &self,
+        workers: Range<usize>,
+        summons: Option<&Summons>,
+    ) {
+        self.work_was_addressed_to_some(workers.clone(), summons);
+        let census = self.census();
+        let lacks_a_hunter = census.lacks_a_hunter(self.spare());
+        if lacks_a_hunter && summons.is_none_or(|summons| summons.is_first_at(census)) {
+            self.wake_first(|worker| !workers.contains(worker));
+        }
+    }
+
+    /// Something lies where these look first, and somebody else has seen to it. Wakes one of them for the rest, if one sleeps that was not woken before.
+    pub(crate) fn wake_one_of(&self, workers: &Range<usize>) {
+        self.wake_first(|worker| workers.contains(worker));
+    }
+
+    fn wake_first(&self, is_wanted: impl Fn(&usize) -> bool) {
+        let is_silent = |worker: &usize| !self.parkers[*worker].is_rung();
+        let silent = self.sleepers.iter().find(|worker| is_wanted(worker) && is_silent(worker));
+        if let Some(worker) = silent {
+            self.parkers[worker].ring();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn summon_a_neighbour(&self, census: Census, summons: &Summons) {
+        self.summon_unless_under_way(census, summons, &summons.neighbours());
+    }
+
     #[cold]
     #[inline(never)]
     fn summon_unless_under_way(&self, census: Census, summons: &Summons, near: &Range<usize>) {
-        if summons.made_at.replace(Some(census.got_up())) != Some(census.got_up()) {
+        if summons.is_first_at(census) {
             self.summon(near);
         }
     }

@@ -279,6 +279,49 @@ fn a_worker_that_sends_to_several_wakes_nobody_beyond_the_limit_if_one_of_them_i
 }
 
 #[test]
+fn where_those_of_a_place_are_bound_one_elsewhere_is_woken_too_if_nobody_hunts() {
+    let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
+    let summons = Summons::default();
+    for _ in 0..3 {
+        sleep.work_was_addressed_to_bound_ones(3..6, Some(&summons));
+        assert_eq!(rung(&sleep), [1, 3], "they are on their way up");
+    }
+    sleep.work_was_addressed_to_bound_ones(3..6, None);
+    assert_eq!(rung(&sleep), [1, 2, 3, 4], "who is no worker will not hunt");
+    let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
+    sleep.begins_to_hunt();
+    sleep.work_was_addressed_to_bound_ones(3..6, None);
+    assert_eq!(rung(&sleep), [3], "somebody hunts");
+    let sleep = with_sleepers(4, Limit { awake: 2, nap: SOON }, &[2, 3]);
+    sleep.work_was_addressed_to_bound_ones(0..2, None);
+    assert_eq!(
+        rung(&sleep),
+        [2],
+        "the limit is made up, which a sender from outside is not held to"
+    );
+}
+
+#[test]
+fn one_of_some_is_woken_who_was_not_woken_before() {
+    let sleep = with_sleepers(6, Limit::NONE, &[0, 3, 5]);
+    for after in [&[3][..], &[3, 5], &[3, 5]] {
+        sleep.wake_one_of(&(2..6));
+        assert_eq!(rung(&sleep), after);
+    }
+    sleep.wake_one_of(&(1..2));
+    assert_eq!(rung(&sleep), [3, 5], "that one is awake");
+}
+
+#[test]
+fn who_passes_for_another_wakes_the_neighbours_of_that_one() {
+    let sleep = with_sleepers(6, Limit::NONE, &[0, 1, 3, 4]);
+    let summons = Summons::with_neighbours(0..3);
+    summons.has_neighbours(3..6);
+    sleep.work_was_pushed(&summons);
+    assert_eq!(rung(&sleep), [3]);
+}
+
+#[test]
 fn neighbours_are_woken_first() {
     let sleep = with_sleepers(6, Limit::NONE, &[0, 1, 3, 4]);
     for after in [&[3][..], &[3, 4], &[0, 3, 4], &[0, 1, 3, 4]] {

@@ -150,6 +150,82 @@ impl Worker {
     }
 }
 
+impl Worker {
+    /// Has a future run as a task of this worker's pool, and begin at a place, as [`Pool::spawn_near`] has it. Where it goes on when it has waited is the pool's
+    /// [placement](crate::PoolBuilder::placement).
+    ///
+    /// # Panics
+    /// If the pool has no such place.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// let last = pool.places().count() - 1;
+    /// let sum = pool.run(|w| w.spawn_future_near(last, async { 6 * 7 }).join());
+    /// assert_eq!(sum.unwrap(), 42);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_future_near<F>(&self, place: usize, future: F) -> Task<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.shared().must_have_place(place);
+        if place == self.place() {
+            return self.spawn_future(future);
+        }
+        let task = match new_task(self.shared(), future) {
+            Some(task) => {
+                self.push_near(place, task.cast());
+                task
+            }
+            None => stillborn_task::<F>(),
+        };
+        // SAFETY: just made, of that future; the handle's reference is ours.
+        unsafe { Task::new(task) }
+    }
+}
+
+impl Pool {
+    /// Has a future run as a task of this pool, and begin at a place: [`Worker::spawn_future_near`], whoever calls.
+    ///
+    /// # Panics
+    /// If the pool has no such place.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// let here = || locksley::Worker::with_current(|worker| worker.map(|it| it.place()));
+    /// let task = pool.spawn_future_near(0, async move { here() });
+    /// assert!(task.join().unwrap().is_some());
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_future_near<F>(&self, place: usize, future: F) -> Task<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let home = self.shared();
+        home.must_have_place(place);
+        Worker::with_current(|current| match current {
+            Some(worker) if worker.belongs_to(home) => worker.spawn_future_near(place, future),
+            _ => {
+                let task = match new_task(home, future) {
+                    Some(task) => {
+                        home.send_near(place, task.cast());
+                        task
+                    }
+                    None => stillborn_task::<F>(),
+                };
+                // SAFETY: just made, of that future; the handle's reference is ours.
+                unsafe { Task::new(task) }
+            }
+        })
+    }
+}
+
 impl Pool {
     /// Has a future run as a task of this pool.
     ///

@@ -9,6 +9,7 @@ mod children;
 mod grandchildren;
 mod inheritance;
 mod lost;
+mod places;
 mod pools;
 mod vanished;
 mod workers;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use locksley::places::{Doubt, Holds, Kind, Places, ProcessorSet, Region, Topology};
 
@@ -49,7 +50,9 @@ fn compare(capture: &Path) -> (String, Vec<String>) {
     let root = capture.join("machine");
     let answer = Answer::parse(&fs::read_to_string(capture.join("answer")).unwrap());
     let options = fs::read_to_string(capture.join("options")).unwrap_or_default();
+    let begun = Instant::now();
     let whole = Topology::read(&root).unwrap();
+    let time = begun.elapsed();
     check_tree(&whole);
     let group = ControlGroup::of(&root);
     // What is forbidden is still there for lstopo, if it is told so.
@@ -77,13 +80,14 @@ fn compare(capture: &Path) -> (String, Vec<String>) {
     let memories = group.memories.filter(|_| !all);
     differences.extend(compare_memories(&machine, memories.as_ref(), &answer));
     let summary = format!(
-        "{:>3} processors, {:>2} memories, {} core types, {:>2} doubts, {} places {}",
+        "{:>3} processors, {:>2} memories, {} core types, {:>2} doubts, {} places {}, read in {:.1} ms",
         machine.processors().len(),
         machine.memories().len(),
         machine.core_types().len(),
         machine.doubts().len(),
         Places::found(&whole, machine.processors()).count(),
         Places::found(&whole, machine.processors()).reason(),
+        time.as_secs_f64() * 1e3,
     );
     (summary, differences)
 }

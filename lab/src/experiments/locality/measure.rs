@@ -1,7 +1,5 @@
 //! Going through the plan. Within a rotation the placements take turns. Each measurement is made by a process of its own.
 
-use std::time::Duration;
-
 use super::Header;
 use super::plan;
 use super::program::Program;
@@ -18,16 +16,15 @@ pub(super) fn all(
     journal: &mut Journal<Measurement>,
 ) -> Outcome<()> {
     let plan = &header.plan;
-    let turns: Vec<OfCell> =
-        plan.cells().into_iter().map(|cell| OfCell { cell, repeats: plan.repeats }).collect();
+    let of_cell = |cell| OfCell { repeats: plan.repeats_of(&cell), cell };
+    let turns: Vec<OfCell> = plan.cells().into_iter().map(of_cell).collect();
     let rotations = Rotations {
         name: "locality",
         news: plan.quick.then(|| plan::subset(plan)).into_iter().collect(),
         budget_seconds: plan.budget_seconds,
     };
-    let limit = Duration::from_secs_f64(plan.limit_seconds);
     rotations.go(&turns, journal, |turn, repeat| {
-        let finding = program.measure(&turn.cell, plan.seed, limit).map_err(Fault::Run)?;
+        let finding = program.measure(&turn.cell, plan).map_err(Fault::Run)?;
         Ok(Measurement { cell: turn.cell.clone(), repeat, finding })
     })
 }

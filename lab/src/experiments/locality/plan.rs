@@ -1,14 +1,24 @@
 //! What is measured: the subjects, the placements, how often, and for how long at most.
 
-use super::once::{Ground, Kind, Placement, Subject};
+use locksley::places::Kind as Shared;
+
+use super::once::{Ground, Kind, Level, Placement, Subject};
 use super::record::{Division, Input, Plan};
 use crate::apps::{self, App};
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
+use crate::simulation;
 
 /// The paper's sizes ("Merge Sort", "Block Matrix Multiplication"), and smaller ones.
 const INTEGERS: (u64, u64) = (4_194_304, 1_048_576);
 const ROWS: (u64, u64) = (2048, 768);
+/// The paper's arrays, each as large as one of the third caches of its machine ("Cache Stress Test").
+const ARRAY: u64 = 8 << 20;
+
+/// The multiplication takes as long as all else together, and is measured no more often than this; nor are applications with fewer workers.
+const REPEATS_OF_LONG_ONES: usize = 5;
+/// What is measured with fewer workers, too.
+const WITH_FEWER: [Placement; 2] = [Placement::Best, Placement::Ignorant];
 
 /// What stands for all applications on the command line.
 const APPS: &str = "apps";
@@ -28,6 +38,8 @@ pub struct Choice {
     pub placements: Vec<String>,
     /// Instead of the usual number of repetitions.
     pub repeats: Option<usize>,
+    /// The caches that divide the machine, as they were named; those that a pool goes by if they were not.
+    pub level: Option<Level>,
 }
 
 /// The kind of that name, for who may also name the applications.
@@ -39,7 +51,7 @@ fn find(name: &str) -> Outcome<Kind> {
     })
 }
 
-/// The plan, for a machine with these places.
+/// The plan, for a machine with these places, which are those of the choice.
 pub fn plan(choice: &Choice, ground: &Ground) -> Outcome<Plan> {
     if choice.repeats == Some(0) {
         return Err(Fault::input("there must be a repetition"));
@@ -47,7 +59,10 @@ pub fn plan(choice: &Choice, ground: &Ground) -> Outcome<Plan> {
     let quick = choice.quick;
     let (apps, kinds): (Vec<_>, Vec<_>) =
         choice.kinds.iter().cloned().partition(|kind| kind == APPS);
-    let has_apps = !apps.is_empty() || kinds.is_empty() && !quick;
+    if !apps.is_empty() && choice.level.is_some() {
+        return Err(Fault::input("the applications have the places that a pool finds"));
+    }
+    let has_apps = !apps.is_empty() || kinds.is_empty() && !quick && choice.level.is_none();
     let is_apps_alone = !apps.is_empty() && kinds.is_empty();
     let kinds = if is_apps_alone { Vec::new() } else { chosen(&kinds, find, &Kind::ALL)? };
     let placements = chosen(&choice.placements, Placement::find, &Placement::ALL)?;
@@ -57,20 +72,25 @@ pub fn plan(choice: &Choice, ground: &Ground) -> Outcome<Plan> {
         quick,
         seed: choice.seed,
         repeats: choice.repeats.unwrap_or(if quick { 7 } else { 21 }),
-        budget_seconds: if quick { 48.0 } else { 1800.0 },
+        budget_seconds: if quick { 48.0 } else { 450.0 },
         limit_seconds: 120.0,
         division: Division {
             places: places.sets().iter().map(ToString::to_string).collect(),
             reason: places.reason().to_string(),
+            kind: ground.kind().to_string(),
             cache: ground.cache(),
         },
+        level: choice.level.map(|level| level.name().to_owned()),
+        uncounted: ground.uncounted(),
+        simulated: simulation::here().map(str::to_owned),
         workers: ground.processors(),
+        fewer: fewer(ground.processors()),
         apps: if has_apps {
             apps::ALL.iter().map(|app| of_app(*app)).collect()
         } else {
             Vec::new()
         },
-        inputs: kinds.into_iter().map(|kind| input(kind, ground, quick)).collect(),
+        inputs: kinds.into_iter().flat_map(|kind| inputs(kind, ground, quick)).collect(),
         placements: placements.into_iter().map(|it| it.name().to_owned()).collect(),
     })
 }
@@ -90,36 +110,67 @@ fn of_app(app: &dyn App) -> Input {
     Input { kind: app.name().to_owned(), size: app.quick_size().to_owned() }
 }
 
-fn input(kind: Kind, ground: &Ground, quick: bool) -> Input {
+/// A small pool, as most are, on a machine that has more processors.
+fn fewer(processors: usize) -> Option<usize> {
+    match processors {
+        0 | 1 => None,
+        2 => Some(1),
+        _ => Some(2),
+    }
+}
+
+fn inputs(kind: Kind, ground: &Ground, quick: bool) -> Vec<Input> {
     let of = |(full, less)| if quick { less } else { full };
-    let size = match kind {
-        // Both arrays of a place would not fit into its cache.
-        Kind::Stress => ground.cache() / 10 * 9,
-        Kind::Sort => of(INTEGERS),
-        Kind::Multiply => of(ROWS),
+    let sizes = match kind {
+        // One array of a place fits into its cache, and two do not.
+        Kind::Stress => {
+            let fits = ground.cache() / 10 * 9;
+            let of_paper = (ground.kind() == Shared::L3).then_some(ARRAY);
+            match of_paper.filter(|size| size.abs_diff(fits) > fits / 10) {
+                Some(size) if quick => vec![size],
+                Some(size) => vec![size, fits],
+                None => vec![fits],
+            }
+        }
+        Kind::Sort => vec![of(INTEGERS)],
+        Kind::Multiply => vec![of(ROWS)],
     };
-    Input { kind: kind.name().to_owned(), size: size.to_string() }
+    let input = |size: u64| Input { kind: kind.name().to_owned(), size: size.to_string() };
+    sizes.into_iter().map(input).collect()
 }
 
 impl Plan {
     /// What is measured in each rotation, in order.
     pub fn cells(&self) -> Vec<Cell> {
-        let on = |input: &Input| -> Vec<Cell> {
-            let suits = |placement: &&String| suits(placement, input);
-            self.placements.iter().filter(suits).map(|it| self.cell(input, it)).collect()
+        let with = |workers| {
+            let on = move |input: &Input| -> Vec<Cell> {
+                let is_chosen = |it: &&String| suits(it, input) && self.has(input, it, workers);
+                let chosen = self.placements.iter().filter(is_chosen);
+                chosen.map(|it| input.cell(it, workers)).collect()
+            };
+            let both = move |app: &Input| RUNTIMES.map(|runtime| app.cell(runtime, workers));
+            self.inputs.iter().flat_map(on).chain(self.apps.iter().flat_map(both))
         };
-        let both = |app| RUNTIMES.map(|runtime| self.cell(app, runtime));
-        self.inputs.iter().flat_map(on).chain(self.apps.iter().flat_map(both)).collect()
+        self.numbers().flat_map(with).collect()
     }
 
-    /// An input under a placement, or an application on a runtime.
-    pub fn cell(&self, input: &Input, placement: &str) -> Cell {
-        Cell {
-            app: input.kind.clone(),
-            size: input.size.clone(),
-            runtime: placement.to_owned(),
-            workers: self.workers,
-        }
+    /// The numbers of workers.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> + use<> {
+        [Some(self.workers), self.fewer].into_iter().flatten()
+    }
+
+    /// Whether an input is measured under that placement with so many workers.
+    fn has(&self, input: &Input, placement: &str, workers: usize) -> bool {
+        let is_with_fewer =
+            || Placement::find(placement).is_ok_and(|placement| WITH_FEWER.contains(&placement));
+        workers == self.workers || input.kind == Kind::Stress.name() && is_with_fewer()
+    }
+
+    /// How often that is measured, if the time suffices.
+    pub fn repeats_of(&self, cell: &Cell) -> usize {
+        let is_small_app = cell.workers != self.workers && RUNTIMES.contains(&&*cell.runtime);
+        let is_long = cell.app == Kind::Multiply.name() && !self.quick;
+        if is_small_app || is_long { self.repeats.min(REPEATS_OF_LONG_ONES) } else { self.repeats }
     }
 }
 
@@ -127,6 +178,16 @@ impl Input {
     /// What it names.
     pub fn subject(&self) -> Outcome<Subject> {
         Subject::find(&self.kind, &self.size)
+    }
+
+    /// The input under a placement, or the application on a runtime, with so many workers.
+    pub fn cell(&self, placement: &str, workers: usize) -> Cell {
+        Cell {
+            app: self.kind.clone(),
+            size: self.size.clone(),
+            runtime: placement.to_owned(),
+            workers,
+        }
     }
 }
 

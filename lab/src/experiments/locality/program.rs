@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::once::Finding;
 use super::plan::RUNTIMES;
+use super::record::Plan;
 use crate::experiments::forkjoin::child::{self, Ended};
 use crate::experiments::forkjoin::program::settings_removed;
 use crate::record::Cell;
@@ -39,12 +40,7 @@ impl Program {
     }
 
     /// Measures `cell` once; else why it did not.
-    pub(super) fn measure(
-        &self,
-        cell: &Cell,
-        seed: u64,
-        limit: Duration,
-    ) -> Result<Finding, String> {
+    pub(super) fn measure(&self, cell: &Cell, plan: &Plan) -> Result<Finding, String> {
         let Cell { app, size, runtime, workers } = cell;
         let is_app = RUNTIMES.contains(&runtime.as_str());
         let mut command = Command::new(&self.file);
@@ -54,8 +50,10 @@ impl Program {
             command.args(["--workers", &workers.to_string()]);
         } else {
             command.args([ONCE, "--placement", runtime, app, &workers.to_string(), size]);
+            command.args(plan.level.iter().flat_map(|level| ["--level", level]));
         }
-        command.args(["--seed", &seed.to_string()]);
+        command.args(["--seed", &plan.seed.to_string()]);
+        let limit = Duration::from_secs_f64(plan.limit_seconds);
         settings_removed(&mut command);
         match child::run(&mut command, limit) {
             Ended::Well(out, _) => {
@@ -72,5 +70,6 @@ impl Program {
 /// What `run APP --json` has printed, which fails if the answer is wrong.
 fn of_app(line: &str) -> Option<Finding> {
     let line: serde_json::Value = serde_json::from_str(line).ok()?;
-    Some(Finding { seconds: line["seconds"].as_f64()?, tasks: 0, out_of_place: 0 })
+    let seconds = line["seconds"].as_f64()?;
+    Some(Finding { seconds, tasks: 0, out_of_place: 0, counts: None, unbound: 0 })
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Header;
-use super::once::{Finding, Placement, Subject};
+use super::once::{Finding, Level, Placement, Subject};
 use super::plan::RUNTIMES;
 use crate::apps;
 use crate::fault::{Fault, Outcome};
@@ -42,8 +42,20 @@ pub struct Plan {
     pub limit_seconds: f64,
     /// The places.
     pub division: Division,
+    /// The level of caches that was asked for, if any was, as the command line names it.
+    #[serde(default)]
+    pub level: Option<String>,
+    /// Why hits and misses of caches are not counted, if they are not.
+    #[serde(default)]
+    pub uncounted: Option<String>,
+    /// What simulates the machine, if anything does.
+    #[serde(default)]
+    pub simulated: Option<String>,
     /// The number of workers: one for each processor of the places.
     pub workers: usize,
+    /// A smaller number, with which some of it is measured as well.
+    #[serde(default)]
+    pub fewer: Option<usize>,
     /// What is measured under each placement.
     pub inputs: Vec<Input>,
     /// The applications that know nothing of places, by name, with their sizes.
@@ -59,7 +71,10 @@ pub struct Division {
     pub places: Vec<String>,
     /// What divides them.
     pub reason: String,
-    /// The size of the smallest cache of a place, in bytes.
+    /// The caches of places: what divides them, or what is in front of their memories.
+    #[serde(default)]
+    pub kind: String,
+    /// The size of the smallest of these, in bytes.
     pub cache: u64,
 }
 
@@ -106,13 +121,15 @@ impl Document for Record {
 
     fn flaw(&self) -> Option<String> {
         let Header { plan, machine, .. } = &self.header;
-        if machine.processors == 0 || plan.workers == 0 {
+        if machine.processors == 0 || plan.workers == 0 || plan.fewer == Some(0) {
             return Some("it speaks of no workers or no processors".to_owned());
         }
         let of_input = plan.inputs.iter().find_map(|input| input.subject().err());
         let of_app = plan.apps.iter().find_map(|app| problem(&app.kind, &app.size).err());
         let of_placement = plan.placements.iter().find_map(|name| Placement::find(name).err());
-        if let Some(Fault::Input(flaw) | Fault::Run(flaw)) = of_input.or(of_app).or(of_placement) {
+        let of_level = plan.level.iter().find_map(|name| Level::find(name).err());
+        let of_choice = of_placement.or(of_level);
+        if let Some(Fault::Input(flaw) | Fault::Run(flaw)) = of_input.or(of_app).or(of_choice) {
             return Some(flaw);
         }
         let all_are_sound = self.measurements.iter().all(Measurement::is_sound);

@@ -1,17 +1,20 @@
 //! Medians and ratios of what was measured.
 
-use super::once::{Finding, Placement, Subject};
+use super::once::{Counts, Finding, Placement, Subject};
 use super::plan::RUNTIMES;
 use super::record::{Input, Record};
 use crate::experiments::cliff::summary::Times;
+use crate::record::Cell;
 
 /// The summary of a record.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    /// Each subject, in the order of the plan.
+    /// Each subject, in the order of the plan: with all workers, and then with fewer.
     pub groups: Vec<Group>,
-    /// Each application, in the order of the plan.
+    /// Each application, in the order of the plan: with all workers, and then with fewer.
     pub apps: Vec<Ignorant>,
+    /// How many workers were to be bound to their places and were not, at the most.
+    pub unbound: usize,
 }
 
 /// An application that knows nothing of places.
@@ -19,6 +22,8 @@ pub struct Summary {
 pub struct Ignorant {
     /// The application, with its size.
     pub input: Input,
+    /// The number of workers.
+    pub workers: usize,
     /// Seconds without places.
     pub without: Times,
     /// Seconds with them.
@@ -37,6 +42,8 @@ impl Ignorant {
 pub struct Group {
     /// The subject.
     pub subject: Subject,
+    /// The number of workers.
+    pub workers: usize,
     /// Each placement that was measured.
     pub placements: Vec<Figure>,
 }
@@ -52,22 +59,36 @@ pub struct Figure {
     pub of_ignorant: Option<f64>,
     /// The share of tasks that were taken out of a place, on average.
     pub out_of_place: f64,
+    /// Hits and misses of the caches that divide the places, in the median, where they were counted.
+    pub counts: Option<Counts>,
 }
 
 impl Summary {
     /// Summarizes `record`. What was never measured is left out.
     pub fn of(record: &Record) -> Summary {
-        let inputs = record.header.plan.inputs.iter();
-        let apps = record.header.plan.apps.iter();
+        let plan = &record.header.plan;
+        let groups =
+            |workers| plan.inputs.iter().filter_map(move |input| group(record, input, workers));
+        let apps = |workers| plan.apps.iter().filter_map(move |app| ignorant(record, app, workers));
+        let unbound = record.measurements.iter().map(|found| found.finding.unbound);
         Summary {
-            groups: inputs.filter_map(|input| group(record, input)).collect(),
-            apps: apps.filter_map(|app| ignorant(record, app)).collect(),
+            groups: plan.numbers().flat_map(groups).collect(),
+            apps: plan.numbers().flat_map(apps).collect(),
+            unbound: unbound.max().unwrap_or(0),
         }
     }
 
-    /// What places make of the time of all applications: the geometric mean of the ratios. `None` if none was measured.
-    pub fn of_apps(&self) -> Option<f64> {
-        let logarithms: Vec<f64> = self.apps.iter().map(|app| app.ratio().ln()).collect();
+    /// Whether anything was counted of the caches.
+    pub fn has_counts(&self) -> bool {
+        let mut figures = self.groups.iter().flat_map(|group| &group.placements);
+        figures.any(|figure| figure.counts.is_some())
+    }
+
+    /// What places make of the time of all applications with so many workers: the geometric mean of the ratios. `None` if none was
+    /// measured.
+    pub fn of_apps(&self, workers: usize) -> Option<f64> {
+        let apps = self.apps.iter().filter(|app| app.workers == workers);
+        let logarithms: Vec<f64> = apps.map(|app| app.ratio().ln()).collect();
         let number = logarithms.len() as f64;
         (number > 0.0).then(|| (logarithms.iter().sum::<f64>() / number).exp())
     }
@@ -86,11 +107,11 @@ impl Group {
     }
 }
 
-fn group(record: &Record, input: &Input) -> Option<Group> {
+fn group(record: &Record, input: &Input, workers: usize) -> Option<Group> {
     let subject = input.subject().ok()?;
     let names = record.header.plan.placements.iter();
-    let figures = names.filter_map(|name| figure(record, input, name));
-    let mut group = Group { subject, placements: figures.collect() };
+    let figures = names.filter_map(|name| figure(record, &input.cell(name, workers)));
+    let mut group = Group { subject, workers, placements: figures.collect() };
     let ignorant = group.figure(Placement::Ignorant).map(|figure| figure.time.median);
     for figure in &mut group.placements {
         figure.of_ignorant = ignorant.map(|ignorant| figure.time.median / ignorant);
@@ -98,15 +119,14 @@ fn group(record: &Record, input: &Input) -> Option<Group> {
     (!group.placements.is_empty()).then_some(group)
 }
 
-fn ignorant(record: &Record, input: &Input) -> Option<Ignorant> {
-    let time = |runtime| times(&found(record, input, runtime));
+fn ignorant(record: &Record, input: &Input, workers: usize) -> Option<Ignorant> {
+    let time = |runtime| times(&found(record, &input.cell(runtime, workers)));
     let [without, with] = RUNTIMES.map(time);
-    Some(Ignorant { input: input.clone(), without: without?, with: with? })
+    Some(Ignorant { input: input.clone(), workers, without: without?, with: with? })
 }
 
-fn found(record: &Record, input: &Input, placement: &str) -> Vec<Finding> {
-    let cell = record.header.plan.cell(input, placement);
-    let of_it = record.measurements.iter().filter(|found| found.cell == cell);
+fn found(record: &Record, cell: &Cell) -> Vec<Finding> {
+    let of_it = record.measurements.iter().filter(|found| found.cell == *cell);
     of_it.map(|found| found.finding).collect()
 }
 
@@ -114,11 +134,22 @@ fn times(found: &[Finding]) -> Option<Times> {
     Times::of(found.iter().map(|finding| finding.seconds).collect())
 }
 
-fn figure(record: &Record, input: &Input, placement: &str) -> Option<Figure> {
-    let found = found(record, input, placement);
+fn figure(record: &Record, cell: &Cell) -> Option<Figure> {
+    let found = found(record, cell);
     let time = times(&found)?;
     let tasks: u64 = found.iter().map(|finding| finding.tasks).sum();
     let out: u64 = found.iter().map(|finding| finding.out_of_place).sum();
     let out_of_place = if tasks == 0 { 0.0 } else { out as f64 / tasks as f64 };
-    Some(Figure { placement: placement.to_owned(), time, of_ignorant: None, out_of_place })
+    let counts = counts(&found);
+    Some(Figure { placement: cell.runtime.clone(), time, of_ignorant: None, out_of_place, counts })
+}
+
+/// The medians, if anything was counted.
+fn counts(found: &[Finding]) -> Option<Counts> {
+    let median = |of: fn(Counts) -> u64| {
+        let mut all: Vec<u64> = found.iter().filter_map(|finding| finding.counts).map(of).collect();
+        all.sort_unstable();
+        all.get(all.len() / 2).copied()
+    };
+    Some(Counts { hits: median(|it| it.hits)?, misses: median(|it| it.misses)? })
 }

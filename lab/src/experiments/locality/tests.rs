@@ -1,10 +1,11 @@
 //! A made-up record, and runs with scripts for programs.
 
-use super::once::{Finding, Ground, Kind, Placement};
+use super::once::{Counts, Finding, Ground, Kind, Level, Placement};
 use super::plan::{Choice, plan, subset};
 use super::record::{Division, Input};
 use super::*;
 use crate::fault::Fault;
+use crate::record::Cell;
 use crate::record::files;
 use locksley::places::{Kind as Shared, ProcessorSet, Region, Topology};
 
@@ -23,9 +24,14 @@ fn tiny_plan() -> Plan {
         division: Division {
             places: ["0".to_owned(), "<1>".to_owned()].to_vec(),
             reason: "by L2".to_owned(),
+            kind: "L2".to_owned(),
             cache: 1000,
         },
+        level: None,
+        uncounted: None,
+        simulated: None,
         workers: 2,
+        fewer: Some(1),
         inputs: [input("stress", "900"), input("sort", "10")].to_vec(),
         apps: [input("msort", "1K")].to_vec(),
         placements: ["best", "worst", "ignorant"].map(str::to_owned).to_vec(),
@@ -39,17 +45,25 @@ pub(crate) fn record() -> Record {
     let mut measurements = Vec::new();
     let mut found = |input: Input, placement: &str, times: &[(f64, u64)]| {
         for (repeat, &(seconds, out_of_place)) in times.iter().enumerate() {
-            let finding = Finding { seconds, tasks: 100, out_of_place };
-            let cell = header.plan.cell(&input, placement);
+            let counts = (placement == "best")
+                .then(|| Counts { hits: 5000 + 1000 * out_of_place, misses: 2000 });
+            let finding = Finding { seconds, tasks: 100, out_of_place, counts, unbound: repeat };
+            let cell = input.cell(placement, 2);
             measurements.push(Measurement { cell, repeat, finding });
         }
     };
-    found(input("stress", "900"), "best", &[(0.02, 0), (0.01, 10), (0.7, 2)]);
+    found(input("stress", "900"), "best", &[(0.02, 0), (0.01, 12), (0.7, 0)]);
     found(input("stress", "900"), "worst", &[(0.05, 1)]);
     found(input("stress", "900"), "ignorant", &[(0.024, 50), (0.026, 50)]);
     found(input("sort", "10"), "best", &[(0.003, 0)]);
     found(input("msort", "1K"), "locksley-undivided", &[(0.2, 0), (0.1, 0), (0.3, 0)]);
     found(input("msort", "1K"), "locksley-places", &[(0.21, 0)]);
+    let mut alone = measurements.clone();
+    alone.retain(|found| found.cell.app != "sort" && found.cell.runtime != "worst");
+    for found in &mut alone {
+        (found.cell.workers, found.finding.seconds) = (1, 2.0 * found.finding.seconds);
+    }
+    measurements.extend(alone);
     record_of(header, "then".to_owned(), measurements)
 }
 
@@ -57,13 +71,15 @@ pub(crate) fn record() -> Record {
 fn ground() -> Ground {
     let cache = |it| Region::new(Shared::L2, ProcessorSet::from_iter([it])).with_bytes(2 << 20);
     let machine = Topology::of((0..2).collect(), [cache(0), cache(1)]);
-    Ground::of(&machine, machine.processors()).unwrap()
+    Ground::of(&machine, machine.processors(), None).unwrap()
 }
 
 #[test]
 fn figures_are_medians_and_ratios_to_the_ignorant() {
     let summary = Summary::of(&record());
-    assert_eq!(summary.groups.len(), 2);
+    let groups: Vec<_> = summary.groups.iter().map(|it| (it.subject.kind, it.workers)).collect();
+    assert_eq!(groups, [(Kind::Stress, 2), (Kind::Sort, 2), (Kind::Stress, 1)]);
+    assert_eq!((summary.unbound, summary.has_counts()), (2, true));
     let stress = &summary.groups[0];
     let best = stress.figure(Placement::Best).unwrap();
     assert_eq!((best.time.median, best.time.least, best.time.most), (0.02, 0.01, 0.7));
@@ -72,12 +88,35 @@ fn figures_are_medians_and_ratios_to_the_ignorant() {
     assert!((stress.figure(Placement::Worst).unwrap().of_ignorant.unwrap() - 2.0).abs() < 1e-9);
     assert!((stress.gain().unwrap() - 1.25).abs() < 1e-9);
     assert_eq!(stress.figure(Placement::Random), None);
+    assert_eq!(best.counts, Some(Counts { hits: 5000, misses: 2000 }));
+    assert_eq!(stress.figure(Placement::Worst).unwrap().counts, None);
     assert_eq!(summary.groups[1].gain(), None);
-    assert!((summary.apps[0].ratio() - 1.05).abs() < 1e-9);
-    assert!((summary.of_apps().unwrap() - 1.05).abs() < 1e-9);
+    let alone = &summary.groups[2];
+    assert_eq!(alone.figure(Placement::Best).unwrap().time.median, 0.04);
+    assert_eq!(alone.figure(Placement::Worst), None);
+    for (app, workers) in summary.apps.iter().zip([2, 1]) {
+        assert!((app.ratio() - 1.05).abs() < 1e-9);
+        assert_eq!(app.workers, workers);
+        assert!((summary.of_apps(workers).unwrap() - 1.05).abs() < 1e-9);
+    }
     let mut without = record();
     without.measurements.retain(|found| found.cell.runtime != "locksley-places");
-    assert_eq!(Summary::of(&without).of_apps(), None);
+    assert_eq!(Summary::of(&without).of_apps(2), None);
+}
+
+#[test]
+fn the_table_says_what_must_be_known_of_the_figures() {
+    let mut record = record();
+    let text = |record: &Record| table::text(record, &Summary::of(record));
+    let all = text(&record);
+    assert!(all.contains("did not bind 2 of the workers") && !all.contains("not counted"), "{all}");
+    record.measurements.iter_mut().for_each(|found| found.finding.counts = None);
+    record.measurements.iter_mut().for_each(|found| found.finding.unbound = 0);
+    record.header.plan.simulated = Some("QEMU".to_owned());
+    record.header.plan.uncounted = Some("a reason".to_owned());
+    let all = text(&record);
+    assert!(all.contains("not counted: a reason") && !all.contains("bind"), "{all}");
+    assert!(all.contains("simulated, by QEMU") && !all.contains("hits/1000"), "{all}");
 }
 
 #[test]
@@ -86,17 +125,19 @@ fn the_table_has_it_all() {
     let text = table::text(&record, &Summary::of(&record));
     for words in [
         "2 processors",
-        "2 places by L2 (0 | <1>), the least cache 1000 bytes, 2 workers",
+        "2 places by L2 (0 | <1>), the least cache (L2) 1000 bytes, 2 workers",
         "Quick subset",
-        "cache stress, arrays of 900 bytes",
-        "merge sort, 10 integers",
+        "cache stress, arrays of 900 bytes, P = 2",
+        "cache stress, arrays of 900 bytes, P = 1",
+        "merge sort, 10 integers, P = 2",
+        "applications that know nothing of places, P = 1",
         "geometric mean of the ratios: 1.050",
     ] {
         assert!(text.contains(words), "{words} is missing in:\n{text}");
     }
     let line = text.lines().find(|line| line.trim_start().starts_with("best")).unwrap();
     let words: Vec<&str> = line.split_whitespace().collect();
-    assert_eq!(words, ["best", "20.0", "10.0", "700", "0.80", "4", "%"]);
+    assert_eq!(words, ["best", "20.0", "10.0", "700", "0.80", "4", "%", "5", "2"]);
 }
 
 #[test]
@@ -108,9 +149,13 @@ fn plans_say_what_they_measure() {
     assert!(subset(&quick).contains("sort 1048576"), "{}", subset(&quick));
     assert!(subset(&quick).contains("no applications"));
     for plan in [&quick, &full] {
-        // But for the sort, whose tasks wait, in shared deques.
-        let placed = Kind::ALL.len() * Placement::ALL.len() - 1;
-        assert_eq!(plan.cells().len(), placed + 2 * plan.apps.len());
+        // But for the sort, whose tasks wait, in shared deques and in other orders.
+        let placed = Kind::ALL.len() * Placement::ALL.len() - 3;
+        // And of the stress, the best and the ignorant with fewer workers.
+        assert_eq!(plan.cells().len(), placed + 2 + 2 * 2 * plan.apps.len());
+        let is_alone = |cell: &&Cell| cell.workers == 1;
+        assert_eq!(plan.cells().iter().filter(is_alone).count(), 2 + 2 * plan.apps.len());
+        assert_eq!((plan.division.kind.as_str(), &plan.level), ("L2", &None));
         assert_eq!(plan.apps.is_empty(), plan.quick);
         assert_eq!((plan.workers, plan.division.places.len()), (2, 2));
         let cache = plan.division.cache;
@@ -118,7 +163,43 @@ fn plans_say_what_they_measure() {
         assert!(array <= cache && 2 * array > cache, "one fits, and two do not");
     }
     assert!(full.inputs.contains(&input("sort", "4194304")));
-    assert!(full.inputs.contains(&input("multiply", "2048")));
+    let long = input("multiply", "2048");
+    assert!(full.inputs.contains(&long));
+    let often = full.repeats_of(&full.inputs[0].cell("best", 2));
+    let seldom = full.repeats_of(&long.cell("best", 2));
+    assert!(often == full.repeats && (5..often).contains(&seldom));
+}
+
+/// Eight processors, of which four share a third cache of so many bytes.
+fn large(bytes: u64, level: Option<Level>) -> Ground {
+    let cache = |kind, it: std::ops::Range<usize>| Region::new(kind, ProcessorSet::from_iter(it));
+    let l3 = [0..4, 4..8].map(|it| cache(Shared::L3, it).with_bytes(bytes));
+    let l2 = (0..8).map(|core| cache(Shared::L2, core..core + 1).with_bytes(1_000_000));
+    let machine = Topology::of((0..8).collect(), l3.into_iter().chain(l2));
+    Ground::of(&machine, machine.processors(), level).unwrap()
+}
+
+#[test]
+fn arrays_are_those_of_the_paper_and_those_that_fit() {
+    let sizes = |quick, bytes, level| -> Vec<String> {
+        let choice = Choice { quick, level, kinds: vec!["stress".to_owned()], ..Choice::default() };
+        let plan = plan(&choice, &large(bytes, level)).unwrap();
+        assert_eq!((plan.workers, plan.fewer), (8, Some(2)));
+        plan.inputs.into_iter().map(|input| input.size).collect()
+    };
+    assert_eq!(sizes(false, 32_000_000, None), ["8388608", "28800000"]);
+    assert_eq!(sizes(true, 32_000_000, None), ["8388608"]);
+    assert_eq!(sizes(false, 9 << 20, None), ["8493462"], "that is the paper's");
+    assert_eq!(sizes(false, 32_000_000, Some(Level::L2)), ["900000"]);
+}
+
+#[test]
+fn who_names_caches_gets_no_applications() {
+    let choice = Choice { level: Some(Level::L2), ..Choice::default() };
+    let by_level = plan(&choice, &large(1 << 25, Some(Level::L2))).unwrap();
+    assert_eq!((by_level.level.as_deref(), by_level.apps.len()), (Some("l2"), 0));
+    let both = Choice { kinds: vec!["apps".to_owned()], ..choice };
+    assert!(matches!(plan(&both, &large(1 << 25, Some(Level::L2))), Err(Fault::Input(_))));
 }
 
 #[test]
@@ -176,6 +257,33 @@ fn a_record_is_read_as_it_was_written_and_a_spoilt_one_is_refused() {
     refused(&|record| record.measurements.last_mut().unwrap().cell.app = "stress".to_owned());
     refused(&|record| record.measurements.last_mut().unwrap().cell.runtime = "rayon".to_owned());
     refused(&|record| record.header.machine.processors = 0);
+    refused(&|record| record.header.plan.fewer = Some(0));
+    refused(&|record| record.header.plan.level = Some("l9".to_owned()));
+}
+
+/// Records say more than they did.
+#[test]
+fn a_record_of_before_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("record.json");
+    let mut record = serde_json::to_value(record()).unwrap();
+    let plan = record["plan"].as_object_mut().unwrap();
+    for name in ["level", "uncounted", "simulated", "fewer"] {
+        assert!(plan.remove(name).is_some(), "{name}");
+    }
+    plan["division"].as_object_mut().unwrap().remove("kind").unwrap();
+    let measurements = record["measurements"].as_array_mut().unwrap();
+    measurements.retain(|found| found["workers"] == 2);
+    for found in measurements {
+        let finding = found["finding"].as_object_mut().unwrap();
+        finding.remove("counts").unwrap();
+        finding.remove("unbound").unwrap();
+    }
+    std::fs::write(&path, record.to_string()).unwrap();
+    let record: Record = files::read(&path).unwrap();
+    let text = table::text(&record, &Summary::of(&record));
+    assert!(text.contains("the least cache 1000 bytes"), "{text}");
+    assert!(text.contains("not counted: nobody has looked"), "{text}");
 }
 
 /// Runs with shell scripts for programs.
@@ -184,6 +292,23 @@ mod scripts {
     use std::path::Path;
 
     use super::*;
+
+    /// Says what it was asked for.
+    #[test]
+    fn a_level_that_was_asked_for_is_passed_on() {
+        let says = r#"case "$*" in *"--level l2"*) ;; *) exit 3 ;; esac; "#;
+        let program = Program::script(&format!("{says}{GOOD}"));
+        let mut plan = tiny_plan();
+        let cell = plan.inputs[0].cell("best", 2);
+        assert!(program.measure(&cell, &plan).is_err());
+        plan.level = Some("l2".to_owned());
+        let finding = program.measure(&cell, &plan).unwrap();
+        assert_eq!((finding.counts, finding.unbound), (None, 0));
+        let counts = r#","counts":{"hits":3,"misses":2},"unbound":1}'"#;
+        let program = Program::script(&GOOD.replace("}'", counts));
+        let finding = program.measure(&cell, &plan).unwrap();
+        assert_eq!((finding.counts, finding.unbound), (Some(Counts { hits: 3, misses: 2 }), 1));
+    }
 
     const GOOD: &str = r#"echo '{"seconds":0.25,"tasks":10,"out_of_place":1}'"#;
 
@@ -210,7 +335,8 @@ mod scripts {
         options.program = Program::script(GOOD);
         let finished = run(&options).unwrap();
         assert!(!finished.is_old && finished.page.is_file());
-        assert_eq!(finished.record.measurements.len(), 2 * (2 * 3 + 2));
+        // And of fewer workers, two placements of the stress, and the application.
+        assert_eq!(finished.record.measurements.len(), 2 * (2 * 3 + 2 + 2 + 2));
         options.program = Program::script("exit 3");
         let again = run(&options).unwrap();
         assert!(again.is_old && again.record == finished.record);

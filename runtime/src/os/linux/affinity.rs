@@ -96,6 +96,19 @@ pub(crate) fn bind_this_thread(processors: &[usize]) -> bool {
     wanted.iter().any(|&word| word != 0) && set_of_this_thread(&wanted).is_ok()
 }
 
+/// Lets the calling thread run on these processors, whatever it was bound to. Says whether that was done. It neither allocates nor locks.
+pub(crate) fn unbind_this_thread(processors: &[usize]) -> bool {
+    let bits = libc::c_ulong::BITS as usize;
+    let mut wanted: Mask = [0; WORDS];
+    for &processor in processors {
+        if let Some(word) = wanted.get_mut(processor / bits) {
+            *word |= 1 << (processor % bits);
+        }
+    }
+    // SAFETY: the kernel reads the given number of bytes, all of which are in the mask.
+    unsafe { libc::sched_setaffinity(THIS_THREAD, size_of::<Mask>(), wanted.as_ptr().cast()) == 0 }
+}
+
 pub(crate) fn probe() -> Result<(), String> {
     static PROBE: OnceLock<Result<(), String>> = OnceLock::new();
     let probe = || {

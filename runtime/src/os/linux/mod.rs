@@ -23,7 +23,9 @@ mod watch;
 
 pub(super) use affinity::probe as probe_affinity;
 pub(super) use affinity::process_affinity;
-pub(crate) use affinity::{bind_this_thread, move_this_thread, move_to_process_affinity};
+pub(crate) use affinity::{
+    bind_this_thread, move_this_thread, move_to_process_affinity, unbind_this_thread,
+};
 #[cfg(not(loom))]
 pub(super) use barrier::probe as probe_heavy_barrier;
 #[cfg(not(loom))]

@@ -5,15 +5,26 @@
 //! runs it, and whoever comes later finds an empty letter. A mailbox is one for each place here, and not for each worker: that of Locksley's tasks
 //! for the place.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use locksley::{Scope, Worker};
 
-/// Adds a task that lies in both.
-pub(super) fn spawn<'scope, F>(worker: &Worker, scope: &Scope<'scope>, place: usize, task: F)
-where
+/// Adds a task that lies in both. It is counted `elsewhere` if a worker of another place runs it.
+pub(super) fn spawn<'scope, F>(
+    worker: &Worker,
+    scope: &Scope<'scope>,
+    place: usize,
+    elsewhere: &'scope AtomicU64,
+    task: F,
+) where
     F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
 {
+    let task = move |worker: &Worker, scope: &Scope<'scope>| {
+        // Relaxed: it is read when all tasks have ended.
+        elsewhere.fetch_add(u64::from(worker.place() != place), Ordering::Relaxed);
+        task(worker, scope);
+    };
     if place == worker.place() {
         return scope.spawn_on(worker, task);
     }

@@ -2,7 +2,9 @@
 
 use locksley::Worker;
 
-use super::{Case, Task, Timed};
+use super::order::Placed;
+use super::shared_deques::Task;
+use super::{Case, Timed, touch};
 use crate::random::Random;
 
 /// Rows and columns of a block.
@@ -15,9 +17,26 @@ struct Matrix {
 }
 
 impl Matrix {
-    fn random(size: usize, random: &mut Random) -> Matrix {
-        let elements = (0..size * size).map(|_| random.next_u64() as u32).collect();
-        Matrix { size, elements }
+    /// Of pages that nobody has touched.
+    fn new(size: usize) -> Matrix {
+        Matrix { size, elements: vec![0; size * size] }
+    }
+
+    /// The rows of blocks, to be filled where the tasks are placed that use these rows of the first matrix: with the random numbers from the
+    /// `first` one on; or with zeros.
+    fn parts<'m>(
+        &'m mut self,
+        case: &'m Case<'_>,
+        first: Option<usize>,
+    ) -> impl Iterator<Item = ((usize, usize), Task<'m>)> {
+        let (size, blocks) = (self.size, self.size.div_ceil(BLOCK));
+        self.elements.chunks_mut(BLOCK * size).enumerate().map(move |(row, part)| {
+            let fill = move || match first {
+                Some(first) => touch::with_random(part, case.seed, first + row * BLOCK * size, |number| number as u32),
+                None => part.fill(0),
+            };
+            ((row * case.places / blocks, row), Box::new(fill) as Task<'_>)
+        })
     }
 
     fn times(&self, vector: &[u32]) -> Vec<u32> {
@@ -31,10 +50,12 @@ impl Matrix {
 /// Of matrices with `size` rows.
 pub(super) fn measure(worker: &Worker, case: &Case<'_>, size: u64) -> Result<Timed, String> {
     let size = usize::try_from(size).map_err(|_| "no matrix is so large")?;
-    let mut random = Random::new(case.seed);
-    let (a, b) = (Matrix::random(size, &mut random), Matrix::random(size, &mut random));
+    let (mut a, mut b, mut product) = (Matrix::new(size), Matrix::new(size), Matrix::new(size));
+    let parts = a.parts(case, Some(0)).chain(b.parts(case, Some(size * size)));
+    touch::touch(worker, case, parts.chain(product.parts(case, None)));
+    let mut random = Random::new(case.seed).ahead(2 * (size * size) as u64);
     let blocks = size.div_ceil(BLOCK);
-    let ((product, taken_out), time) = case.time(|| multiply(worker, case, &a, &b));
+    let (taken_out, time) = case.time(|| multiply(worker, case, &a, &b, &mut product));
     // Freivalds ("Probabilistic machines can use less running time", 1977): a wrong product passes for one random vector with a
     // probability of one half at the most.
     for _ in 0..20 {
@@ -46,21 +67,20 @@ pub(super) fn measure(worker: &Worker, case: &Case<'_>, size: u64) -> Result<Tim
     Ok(Timed { tasks: (blocks * blocks) as u64, ..time }.with(taken_out))
 }
 
-/// Also returns how many tasks were taken out of a place otherwise than by the pool.
-fn multiply(worker: &Worker, case: &Case<'_>, a: &Matrix, b: &Matrix) -> (Matrix, u64) {
+/// Returns how many tasks were taken out of a place otherwise than by the pool.
+fn multiply(worker: &Worker, case: &Case<'_>, a: &Matrix, b: &Matrix, product: &mut Matrix) -> u64 {
     let (size, blocks) = (a.size, a.size.div_ceil(BLOCK));
-    let mut elements = vec![0; size * size];
-    let tasks = elements.chunks_mut(BLOCK * size).enumerate().flat_map(|(row, rows)| {
+    let rows = product.elements.chunks_mut(BLOCK * size).enumerate();
+    let tasks = rows.flat_map(|(row, rows)| {
         let best = row * case.places / blocks;
         columns(rows, size).into_iter().enumerate().map(move |(column, mut block)| {
             let task = move || fill(&mut block, a, b, (row * BLOCK, column * BLOCK));
             // The second number is another one for each task, and goes round the places by the columns.
             let turn = column + row * blocks * case.places;
-            ((best, turn), Box::new(task) as Task<'_>)
+            Placed { where_to: (best, turn), data: row, task: Box::new(task) }
         })
     });
-    let out_of_place = case.run(worker, tasks);
-    (Matrix { size, elements }, out_of_place)
+    case.run(worker, tasks.collect())
 }
 
 /// Rows of so many elements, as blocks: of each row one stretch.

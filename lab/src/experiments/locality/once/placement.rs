@@ -1,6 +1,6 @@
 //! Where tasks are put.
 
-use super::Kind;
+use super::{Kind, Order};
 use crate::fault::{Fault, Outcome};
 use crate::random::mix;
 
@@ -18,21 +18,27 @@ pub enum Placement {
     Mailboxes,
     /// Where what they need is, in one deque for each place.
     SharedDeques,
-    /// Nobody says.
+    /// Nobody says, and tasks come in an order by chance.
     Ignorant,
-    /// Nobody says, and the pool has one place.
+    /// Nobody says, and those that use the same data come one after the other.
+    IgnorantByData,
+    /// Nobody says, and tasks come by the data in turn.
+    IgnorantInTurn,
+    /// Nobody says, tasks come by chance, and the pool has one place.
     Undivided,
 }
 
 impl Placement {
     /// All of them, in the order of their turns.
-    pub const ALL: [Placement; 7] = [
+    pub const ALL: [Placement; 9] = [
         Placement::Best,
         Placement::Worst,
         Placement::Random,
         Placement::Mailboxes,
         Placement::SharedDeques,
         Placement::Ignorant,
+        Placement::IgnorantByData,
+        Placement::IgnorantInTurn,
         Placement::Undivided,
     ];
 
@@ -45,6 +51,8 @@ impl Placement {
             Placement::Mailboxes => "mailboxes",
             Placement::SharedDeques => "shared-deques",
             Placement::Ignorant => "ignorant",
+            Placement::IgnorantByData => "ignorant-by-data",
+            Placement::IgnorantInTurn => "ignorant-in-turn",
             Placement::Undivided => "undivided",
         }
     }
@@ -64,17 +72,43 @@ impl Placement {
                 "as the best, but by a scheduler with one deque for each place, which its workers share (LASSI)"
             }
             Placement::Ignorant => {
-                "no place is named; the workers are divided into places and bound all the same"
+                "no place is named, and tasks are spawned in an order by chance; the workers are divided into places and bound all the same"
+            }
+            Placement::IgnorantByData => {
+                "the same, but tasks that use the same data are spawned one after the other: then a thief, who takes the oldest, and their owner, who takes the newest, come to different data"
+            }
+            Placement::IgnorantInTurn => {
+                "the same, but tasks are spawned by their data in turn: then everybody comes to all data"
             }
             Placement::Undivided => {
-                "no place is named; the pool has one place, and its workers are not bound"
+                "no place is named, and tasks are spawned in an order by chance; the pool has one place, and its workers are not bound"
             }
         }
     }
 
-    /// Whether tasks of this kind can be put like this: shared deques have none that wait for others.
+    /// Whether tasks of this kind can be put like this. Those of the sort wait for others, which shared deques cannot have, and come as those
+    /// that wait for them do.
     pub fn suits(self, kind: Kind) -> bool {
-        self != Placement::SharedDeques || kind != Kind::Sort
+        let is_for_independent_tasks = matches!(
+            self,
+            Placement::SharedDeques | Placement::IgnorantByData | Placement::IgnorantInTurn
+        );
+        !is_for_independent_tasks || kind != Kind::Sort
+    }
+
+    /// Whether nobody says where a task goes.
+    pub fn is_ignorant(self) -> bool {
+        self.place(0, 0, 1, 0).is_none()
+    }
+
+    /// In which order tasks are spawned that wait for nothing.
+    pub fn order(self) -> Order {
+        match self {
+            Placement::Ignorant | Placement::Undivided => Order::Shuffled,
+            Placement::IgnorantByData => Order::ByData,
+            Placement::IgnorantInTurn => Order::InTurn,
+            _ => Order::AsGiven,
+        }
     }
 
     /// The placement of that name.
@@ -95,7 +129,10 @@ impl Placement {
                 let random = mix(seed ^ mix((best as u64) << 32 | turn as u64));
                 Some((random % places as u64) as usize)
             }
-            Placement::Ignorant | Placement::Undivided => None,
+            Placement::Ignorant
+            | Placement::IgnorantByData
+            | Placement::IgnorantInTurn
+            | Placement::Undivided => None,
         }
     }
 }
@@ -127,6 +164,12 @@ mod tests {
                 assert!((900..1100).contains(&times), "{times}");
             }
             assert!(places(Placement::Ignorant).iter().all(Option::is_none));
+            for placement in Placement::ALL {
+                let is_none =
+                    placement.name().starts_with("ignorant") || placement == Placement::Undivided;
+                assert_eq!(placement.is_ignorant(), is_none);
+                assert_eq!(placement.order() != Order::AsGiven, is_none);
+            }
         }
     }
 }

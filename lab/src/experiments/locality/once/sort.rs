@@ -2,7 +2,8 @@
 
 use locksley::Worker;
 
-use super::{Case, Timed};
+use super::shared_deques::Task;
+use super::{Case, Timed, touch};
 use crate::random::{Random, mix};
 
 /// Integers that are sorted by one task.
@@ -10,12 +11,15 @@ const LEAF: usize = 1 << 15;
 
 /// Of `size` integers.
 pub(super) fn measure(worker: &Worker, case: &Case<'_>, size: u64) -> Result<Timed, String> {
-    let mut random = Random::new(case.seed);
     let length = usize::try_from(size).map_err(|_| "nobody has so many integers")?;
-    let mut data: Vec<u32> = (0..length).map(|_| random.next_u64() as u32).collect();
-    let mut scratch = vec![0; length];
-    let expected = content(&data);
+    let (mut data, mut scratch) = (vec![0; length], vec![0; length]);
     let root = Node { places: (0, case.places), depth: 0, index: 0 };
+    let mut parts = Vec::new();
+    leaves(case, &mut data, &mut scratch, 0, root, &mut parts);
+    touch::touch(worker, case, parts.into_iter());
+    let mut random = Random::new(case.seed);
+    let expected = (0..length)
+        .fold(0, |sum: u64, _| sum.wrapping_add(part_of_content(random.next_u64() as u32)));
     let (tasks, time) = case.time(|| sort(worker, case, &mut data, &mut scratch, root));
     if !data.is_sorted() {
         return Err("the integers are not in order".to_owned());
@@ -28,7 +32,35 @@ pub(super) fn measure(worker: &Worker, case: &Case<'_>, size: u64) -> Result<Tim
 
 /// A sum that does not depend on the order.
 fn content(data: &[u32]) -> u64 {
-    data.iter().fold(0, |sum: u64, &value| sum.wrapping_add(mix(u64::from(value) + 1)))
+    data.iter().fold(0, |sum: u64, &value| sum.wrapping_add(part_of_content(value)))
+}
+
+fn part_of_content(value: u32) -> u64 {
+    mix(u64::from(value) + 1)
+}
+
+/// Both arrays in the parts that are sorted by one task each, to be filled where that is placed; `first` is the number of their first element.
+fn leaves<'t>(
+    case: &'t Case<'_>,
+    data: &'t mut [u32],
+    scratch: &'t mut [u32],
+    first: usize,
+    node: Node,
+    parts: &mut Vec<((usize, usize), Task<'t>)>,
+) {
+    if data.len() <= LEAF {
+        let fill = move || {
+            touch::with_random(data, case.seed, first, |number| number as u32);
+            scratch.fill(0);
+        };
+        parts.push((node.turn(case.places), Box::new(fill)));
+        return;
+    }
+    let (left, right, middle) = node.halves(data.len());
+    let (low, high) = data.split_at_mut(middle);
+    let (low_scratch, high_scratch) = scratch.split_at_mut(middle);
+    leaves(case, low, low_scratch, first, left, parts);
+    leaves(case, high, high_scratch, first + middle, right, parts);
 }
 
 /// A part of the data.

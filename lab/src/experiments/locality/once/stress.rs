@@ -13,8 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use locksley::Worker;
 
-use super::{Case, Task, Timed};
-use crate::random::{Random, mix};
+use super::order::Placed;
+use super::shared_deques::Task;
+use super::touch::{self, PIECE};
+use super::{Case, Timed};
 
 /// How often each array is gone through, for each worker of a place.
 const TIMES: usize = 100;
@@ -24,14 +26,21 @@ const LANES: usize = 32;
 
 /// Of arrays of `size` bytes each.
 pub(super) fn measure(worker: &Worker, case: &Case<'_>, size: u64) -> Result<Timed, String> {
-    let mut random = Random::new(case.seed);
     let length = usize::try_from(size / 2).map_err(|_| "no array is so large")?;
-    let mut array = || -> Vec<u16> { (0..length).map(|_| random.next_u64() as u16).collect() };
-    let arrays: Vec<Vec<u16>> = (0..case.places).map(|_| array()).collect();
+    // Of pages that nobody has touched, each: a copy of another one would be filled here.
+    let mut arrays: Vec<Vec<u16>> = (0..case.places).map(|_| vec![0; length]).collect();
+    let parts = arrays.iter_mut().enumerate().flat_map(|(own, array)| {
+        array.chunks_mut(PIECE).enumerate().map(move |(piece, part)| {
+            let first = own * length + piece * PIECE;
+            let fill = move || touch::with_random(part, case.seed, first, |number| number as u16);
+            ((own, piece), Box::new(fill) as Task<'_>)
+        })
+    });
+    touch::touch(worker, case, parts);
     let each = TIMES * (worker.workers() / case.places).max(1);
-    let once = arrays.iter().map(|array| go_through(array)).fold(0, u64::wrapping_add);
     go_through_all(worker, case, &arrays, 1);
     let ((total, taken_out), time) = case.time(|| go_through_all(worker, case, &arrays, each));
+    let once = arrays.iter().map(|array| go_through(array)).fold(0, u64::wrapping_add);
     if total != once.wrapping_mul(each as u64) {
         return Err("the sum over all arrays is wrong".to_owned());
     }
@@ -48,29 +57,18 @@ fn go_through_all(
     let total = AtomicU64::new(0);
     let add = |array: &Vec<u16>| _ = total.fetch_add(go_through(array), Ordering::Relaxed);
     let add = &add;
-    let mut order: Vec<(usize, usize)> =
-        (0..times).flat_map(|turn| (0..arrays.len()).map(move |own| (own, turn))).collect();
-    if case.is_ignorant() {
-        // Else the order would decide: array by array, a worker would come to one of them as if it had been placed there.
-        shuffle(&mut order, case.seed);
-    }
-    let tasks = order.into_iter().map(|(own, turn)| {
-        let array = &arrays[own];
-        ((own, turn), Box::new(move || add(array)) as Task<'_>)
+    let tasks = (0..times).flat_map(|turn| {
+        arrays.iter().enumerate().map(move |(own, array)| Placed {
+            where_to: (own, turn),
+            data: own,
+            task: Box::new(move || add(array)),
+        })
     });
-    let out_of_place = case.run(worker, tasks);
+    let out_of_place = case.run(worker, tasks.collect());
     (total.into_inner(), out_of_place)
 }
 
-/// Into an order by chance: that of Fisher and Yates, as Durstenfeld has it ("Algorithm 235", 1964).
-fn shuffle<T>(items: &mut [T], seed: u64) {
-    let mut random = Random::new(mix(seed));
-    for last in (1..items.len()).rev() {
-        items.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
-    }
-}
-
-/// The paper's arithmetic over every element: sums and products, as many at a time as the processor can do.
+/// The paper's arithmetic over every element: a sum and a product.
 #[inline(never)]
 fn go_through(array: &[u16]) -> u64 {
     let (mut sums, mut products) = ([0_u16; LANES], [1_u16; LANES]);
@@ -85,23 +83,4 @@ fn go_through(array: &[u16]) -> u64 {
     let sum = sums.iter().chain(rest.clone()).fold(0_u16, |all, &one| all.wrapping_add(one));
     let product = products.iter().chain(rest).fold(1_u16, |all, &one| all.wrapping_mul(one | 1));
     u64::from(sum) << 32 | u64::from(product)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shuffled_is_everything_in_another_order() {
-        let in_order: Vec<usize> = (0..1000).collect();
-        let mut first = vec![0_u32; 10];
-        for seed in 0..1000 {
-            let mut shuffled = in_order.clone();
-            shuffle(&mut shuffled, seed);
-            first[shuffled[0] / 100] += 1;
-            shuffled.sort_unstable();
-            assert_eq!(shuffled, in_order);
-        }
-        assert!(first.iter().all(|times| (50..200).contains(times)), "{first:?}");
-    }
 }
