@@ -7,6 +7,7 @@ use crate::deque::TakeBack;
 use crate::held::{self, Place, Wait};
 use crate::job::{ForkJob, Job};
 use crate::latch::Flag;
+use crate::meter::Site;
 use crate::pool::Pool;
 use crate::strand::{Half, Halves};
 use crate::unwind::{self, Payload};
@@ -39,7 +40,7 @@ use crate::worker::Worker;
 /// assert_eq!(sum(&numbers), 50_005_000);
 /// ```
 #[inline]
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -47,12 +48,18 @@ where
     RA: Send,
     RB: Send,
 {
-    let place = Place::here();
+    let (place, site) = (Place::here(), Site::here());
     Worker::with_current(|current| match current {
-        Some(worker) => worker.join_by(None, place, |_| a(), |_| b()),
-        None => Pool::global().run(|worker| worker.join_at(place, |_| a(), |_| b())),
+        Some(worker) => worker.join_by(None, (place, Some(site)), |_| a(), |_| b()),
+        None => {
+            let task = |worker: &Worker| worker.join_at(place, |_| a(), |_| b());
+            Pool::global().run_from((place, site), task)
+        }
     })
 }
+
+/// Where the join is, for who looks for locks, and for the meter: `None`, where the strand is that joins.
+type Where = (Place, Option<Site>);
 
 /// Where the second task was pushed; what is run while it is waited for: `None`, as the pool has it; and where the join is.
 type How = (i64, Option<Waiting>, Place);
@@ -77,17 +84,17 @@ impl Worker {
     // So that the compiler puts what is joined into the join, and not the join into what calls it: then a recursion's test for its
     // end needs no call. A fork of fib takes 51 instructions instead of 63.
     #[inline(never)]
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        self.join_by(None, Place::here(), a, b)
+        self.join_by(None, (Place::here(), Some(Site::here())), a, b)
     }
 
-    /// [`join`](Self::join), in the name of who is there.
+    /// [`join`](Self::join), in the name of who is there, and of the strand that runs.
     #[inline(never)] // as above
     pub(crate) fn join_at<A, B, RA, RB>(&self, place: Place, a: A, b: B) -> (RA, RB)
     where
@@ -95,7 +102,7 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        self.join_by(None, place, a, b)
+        self.join_by(None, (place, None), a, b)
     }
 
     /// [`join`](Self::join), and what this worker runs while it waits for the second task.
@@ -105,18 +112,24 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Waiting`].
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn join_waiting<A, B, RA, RB>(&self, waiting: Waiting, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        self.join_by(Some(waiting), Place::here(), a, b)
+        self.join_by(Some(waiting), (Place::here(), Some(Site::here())), a, b)
     }
 
     #[inline(always)]
-    fn join_by<A, B, RA, RB>(&self, waiting: Option<Waiting>, place: Place, a: A, b: B) -> (RA, RB)
+    fn join_by<A, B, RA, RB>(
+        &self,
+        waiting: Option<Waiting>,
+        (place, site): Where,
+        a: A,
+        b: B,
+    ) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
@@ -125,7 +138,7 @@ impl Worker {
         let second = ForkJob::new(b);
         let (index, done) = self.fork(second.as_job());
         if !done {
-            return self.join_at_the_ceiling(a, &second, (index, waiting, place));
+            return self.join_at_the_ceiling(a, &second, (index, waiting, place), site);
         }
         self.run_both(a, &second, (index, waiting, place))
     }
@@ -138,6 +151,7 @@ impl Worker {
         a: A,
         second: &ForkJob<B, RB>,
         (index, waiting, place): How,
+        site: Option<Site>,
     ) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
@@ -145,7 +159,7 @@ impl Worker {
         RB: Send,
     {
         if self.is_metered() {
-            return self.join_metered(a, second, (waiting, place));
+            return self.join_metered(a, second, waiting, (place, site));
         }
         self.at_the_ceiling(index);
         self.run_both(a, second, (index, waiting, place))
@@ -158,14 +172,15 @@ impl Worker {
         &self,
         a: A,
         second: &ForkJob<B, RB>,
-        (waiting, place): (Option<Waiting>, Place),
+        waiting: Option<Waiting>,
+        (place, site): Where,
     ) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        let half = Half::new(self, ForkJob::<B, RB>::KIND);
+        let half = Half::new(self, ForkJob::<B, RB>::KIND, site);
         // SAFETY: nobody has seen its word; and this frame is not left before the job has ended or come back.
         unsafe { second.becomes(half.as_kind()) };
         let index = self.push_in_truth(second.as_job());

@@ -1,7 +1,6 @@
 //! A loop that gives the same items to the same place every time.
 
-use super::{Parts, on_a_worker, told};
-use crate::held;
+use super::{Called, Parts, on_a_worker, told};
 use crate::worker::Worker;
 
 /// [`for_each`](super::for_each), which gives each [place](crate::PoolBuilder::places) the same items every time: as many of them, one after
@@ -25,10 +24,10 @@ use crate::worker::Worker;
 /// }
 /// assert!(heights.iter().all(|&height| height == 6));
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn for_each_by_place<P: Parts>(parts: P, body: impl Fn(P::Item) + Sync) {
     let body = &body;
-    on_a_worker(held::Place::here(), move |worker| worker.for_each_by_place(parts, body));
+    on_a_worker(Called::here(), move |worker| worker.for_each_by_place(parts, body));
 }
 
 impl Worker {
@@ -45,7 +44,7 @@ impl Worker {
     /// assert_eq!(items, [2; 100]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn for_each_by_place<P: Parts>(&self, parts: P, body: impl Fn(P::Item) + Sync) {
         let quarters = self.shared().quarters();
         if quarters.is_empty() {
@@ -53,7 +52,8 @@ impl Worker {
         }
         let (body, here) = (&body, self.place());
         let lengths = shares(parts.len(), quarters.iter().map(|quarter| quarter.workers().len()));
-        told(self, held::Place::here(), || {
+        let called = Called::here();
+        told(self, called, || {
             self.scope(|worker, scope| {
                 let (mut rest, mut own) = (parts, None);
                 for (place, length) in lengths.enumerate() {
@@ -63,7 +63,7 @@ impl Worker {
                         own = Some(part);
                     } else if length > 0 {
                         let each = move |worker: &Self, _: &_| worker.for_each(part, body);
-                        scope.spawn_near(worker, place, each);
+                        scope.spawn_near_from(worker, called.site, place, each);
                     }
                 }
                 if let Some(own) = own {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 use super::clock::Clock;
+use super::course::{KEPT, Part};
 use super::path::{Meeting, Path};
 use crate::primitive::CachePadded;
 
@@ -52,6 +53,8 @@ pub(crate) struct Figures {
     pub(crate) clock: Clock,
     pub(crate) work: i64,
     pub(crate) path: Path,
+    /// Through which places it runs, as far as they are kept.
+    pub(crate) course: [Part; KEPT],
     pub(crate) forks: u64,
     pub(crate) uncarried: u64,
     /// Tasks that have not ended.
@@ -188,7 +191,9 @@ impl Region {
             path: Path {
                 span: end.span - self.from.span,
                 burdened: end.burdened - self.from.burdened,
+                ..Path::default()
             },
+            course: end.course.since(&self.from.course),
             forks: sum(|account| &account.forks),
             uncarried: self.uncarried.load(Ordering::Relaxed),
             // Less than none where one was seen to end that was not seen to begin.

@@ -4,9 +4,11 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::clock::Clock;
+use super::course::{KEPT, Part};
 use super::grant::{Grant, GrantMeter};
 use super::region::{BURDEN, Figures};
 use super::stats::{PoolStats, WorkerStats};
+use super::stretch::{self, Stretch};
 use crate::os;
 
 /// What a metered task did, and what the pool did meanwhile; or what a metered pool has done. Made by
@@ -40,6 +42,11 @@ pub struct Report {
     pub critical_path: Duration,
     /// The same, where each edge to or from a task that could be stolen costs [`BURDEN`](Self::BURDEN).
     pub burdened_critical_path: Duration,
+    /// Through which places in the program the longest path runs, those first through which most of it does: where its strands were forked,
+    /// spawned or called. The two halves of a join are both at the join, what a loop calls is at the loop, and what comes after a join or a
+    /// scope is where that was called from. Up to 8 places are exact. If the path runs through more, each may have up to an eighth of it more than it says,
+    /// and what they lack together to the critical path is at places that are not told.
+    pub course: Vec<Stretch>,
     /// How many times a strand forked by a join; a task that is spawned is no such fork.
     pub forks: u64,
     /// Waits and polls whose order is not among the paths, whether anybody had to wait or not: for futures and handles, in channels, at edges
@@ -210,8 +217,12 @@ impl Report {
             return format!("{here}, of what was followed.");
         }
         if parallelism < workers {
+            let through = match stretch::in_words(&self.course, self.critical_path) {
+                Some(places) => format!(", and runs through what was spawned at {places}"),
+                None => String::new(),
+            };
             format!(
-                "{here}: the critical path bounds the speedup; more of the work along it has to be forked, or fewer workers do as well."
+                "{here}: the critical path bounds the speedup{through}; more of the work along it has to be forked, or fewer workers do as well."
             )
         } else if burdened < workers || (parallelism >= most && burdened < most) {
             format!(
@@ -252,6 +263,10 @@ impl fmt::Display for Report {
         writeln!(f, "{:.3?} on {} workers ({})", self.wall, self.workers, self.stats.governor)?;
         writeln!(f, "  work T1            {:>12.3?}{at_least}   forks: {}", self.work, self.forks)?;
         writeln!(f, "  critical path T∞   {:>12.3?}{at_least}", self.critical_path)?;
+        for stretch in stretch::largest(&self.course, self.critical_path) {
+            let share = 100.0 * stretch.share(self.critical_path);
+            writeln!(f, "    {share:>3.0}% spawned at {stretch}")?;
+        }
         writeln!(
             f,
             "  parallelism        {:>12.1}   burdened {:.1} ({:?} an edge){}",
@@ -351,14 +366,19 @@ impl Surroundings {
             os::throttled().map(|now| now.saturating_sub(self.throttled.unwrap_or_default()));
         // What a path has come to was done, though the account may lag behind.
         let work = figures.work.max(figures.path.span);
-        let [work, critical_path, burdened_critical_path] =
-            figures.clock.durations([work, figures.path.span, figures.path.burdened]);
+        let mut ticks = [work, figures.path.span, figures.path.burdened].to_vec();
+        ticks.extend(figures.course.iter().map(|part| part.ticks));
+        let ticks: [i64; 3 + KEPT] = ticks.try_into().expect("so many");
+        let [work, critical_path, burdened_critical_path, times @ ..] =
+            figures.clock.durations(ticks);
+        let sites = figures.course.map(|Part { site, .. }| site);
         Report {
             wall,
             workers,
             work,
             critical_path,
             burdened_critical_path,
+            course: stretch::of(sites.into_iter().zip(times)),
             forks: figures.forks,
             uncarried: figures.uncarried,
             under_way: figures.under_way,
@@ -390,6 +410,7 @@ mod tests {
             work,
             critical_path,
             burdened_critical_path,
+            course: Vec::new(),
             forks: 10,
             uncarried: 0,
             under_way: 0,
@@ -495,7 +516,8 @@ mod tests {
         let figures = Figures {
             clock: Clock::Monotonic,
             work: 3,
-            path: Path { span: 5, burdened: 6 },
+            path: Path { span: 5, burdened: 6, ..Path::default() },
+            course: [Part::default(); KEPT],
             forks: 0,
             uncarried: 0,
             under_way: 1,
@@ -506,6 +528,30 @@ mod tests {
         assert_eq!(report.work, report.critical_path);
         assert_eq!((report.critical_path.as_nanos(), report.under_way), (5, 1));
         assert!((report.parallelism() - 1.0).abs() < 1e-9);
+    }
+
+    /// The places of most of the critical path are named, in the advice where it is what bounds the speedup.
+    #[test]
+    fn advice_names_the_places() {
+        let at = |line, millis| Stretch {
+            file: "src/main.rs",
+            line,
+            column: 9,
+            time: Duration::from_millis(millis),
+        };
+        let course = vec![at(7, 120), at(22, 60), at(31, 10), at(40, 1)];
+        let slow = Report { course: course.clone(), ..report(480, 200, 200) };
+        let advice = slow.advice();
+        assert!(
+            advice[0].contains("spawned at src/main.rs:7 (60%) and src/main.rs:22 (30%);"),
+            "{advice:?}"
+        );
+        let said = slow.to_string();
+        assert!(said.contains(" 60% spawned at src/main.rs:7:9"), "{said}");
+        // A hundredth, and less.
+        assert!(said.contains("src/main.rs:31:9") && !said.contains("src/main.rs:40:9"), "{said}");
+        let wide = Report { course, ..report(9600, 200, 200) }.advice();
+        assert!(!wide.iter().any(|said| said.contains("src/main.rs")), "{wide:?}");
     }
 
     #[test]

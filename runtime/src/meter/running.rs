@@ -5,8 +5,10 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::clock::Clock;
+use super::course::Course;
 use super::path::Path;
 use super::region::Region;
+use super::site::Site;
 
 /// What a worker notes of the strand that it runs. `H` is what the strand may be the second half of.
 ///
@@ -29,6 +31,12 @@ pub(crate) struct Running<H> {
     half: Cell<*const H>,
     /// Whether the region counts it among the tasks that have not ended.
     is_counted: Cell<bool>,
+    /// When the path would have begun if all of it had been at the place where it is.
+    here_began: Cell<i64>,
+    /// The rest of its course.
+    course: Cell<Course>,
+    /// Where it is about to spawn, if that is known.
+    spawning: Cell<Option<Site>>,
 }
 
 impl<H> Running<H> {
@@ -43,6 +51,9 @@ impl<H> Running<H> {
             since: Cell::new(0),
             half: Cell::new(ptr::null()),
             is_counted: Cell::new(false),
+            here_began: Cell::new(0),
+            course: Cell::new(Course::default()),
+            spawning: Cell::new(None),
         }
     }
 
@@ -81,6 +92,7 @@ impl<H> Running<H> {
         self.region.set(region);
         self.half.set(half);
         self.is_counted.set(false);
+        self.spawning.set(None);
         self.clock.set(region.clock());
         self.burden.set(region.burden());
         self.since.set(now);
@@ -105,7 +117,11 @@ impl<H> Running<H> {
     /// The path to this moment.
     #[inline]
     pub(crate) fn path(&self, now: i64) -> Path {
-        Path { span: now - self.span_began.get(), burdened: now - self.burdened_began.get() }
+        Path {
+            span: now - self.span_began.get(),
+            burdened: now - self.burdened_began.get(),
+            course: self.course.get().with_here(now - self.here_began.get()),
+        }
     }
 
     /// What runs on is on another path from now on.
@@ -113,6 +129,33 @@ impl<H> Running<H> {
     pub(crate) fn go_on(&self, path: Path, now: i64) {
         self.span_began.set(now - path.span);
         self.burdened_began.set(now - path.burdened);
+        self.here_began.set(now - path.course.here().ticks);
+        self.course.set(path.course);
+    }
+
+    /// The place that the strand belongs to.
+    pub(crate) fn site(&self) -> Option<Site> {
+        self.course.get().here().site
+    }
+
+    /// The strand goes on at that place. Returns where it was.
+    pub(crate) fn turns_to(&self, site: Option<Site>) -> Option<Site> {
+        let before = self.site();
+        if before != site {
+            let now = self.now();
+            self.go_on(self.path(now).at(site), now);
+        }
+        before
+    }
+
+    /// It is about to spawn there.
+    pub(crate) fn spawns_at(&self, site: Site) {
+        self.spawning.set(Some(site));
+    }
+
+    /// Where what is spawned now is spawned, if that has been said.
+    pub(crate) fn spawned_at(&self) -> Option<Site> {
+        self.spawning.take()
     }
 
     #[inline]

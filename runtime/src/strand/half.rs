@@ -11,7 +11,7 @@ use super::Aside;
 use crate::fork::Waiting;
 use crate::job::{self, Job, Kind};
 use crate::latch::Flag;
-use crate::meter::{Meeting, Path, Region};
+use crate::meter::{Meeting, Path, Region, Site};
 use crate::worker::Worker;
 
 /// What a join knows of its fork, in its frame.
@@ -22,6 +22,8 @@ pub(crate) struct Half<'r> {
     kind: Kind,
     own: &'static Kind,
     region: &'r Arc<Region>,
+    /// The place where the strand goes on after the join.
+    outer: Option<Site>,
     /// Where the second half begins.
     from: Path,
     /// The path to the end of the first one. The worker's that has forked.
@@ -31,17 +33,25 @@ pub(crate) struct Half<'r> {
 }
 
 impl<'r> Half<'r> {
-    /// For a fork of the strand that `worker` runs. `own` is the kind of its job.
+    /// For a fork of the strand that `worker` runs, at that place, or at the strand's own. `own` is the kind of its job.
     // So that it is there once, and not in each join.
     #[inline(never)]
-    pub(crate) fn new(worker: &'r Worker, own: &'static Kind) -> Self {
+    pub(crate) fn new(worker: &'r Worker, own: &'static Kind, site: Option<Site>) -> Self {
         let running = worker.running();
         running.has_forked();
+        let now = running.now();
+        let mut path = running.path(now);
+        let outer = path.site();
+        if site.is_some_and(|site| outer != Some(site)) {
+            path = path.at(site);
+            running.go_on(path, now);
+        }
         Self {
             kind: Kind::of_forks(execute),
             own,
             region: worker.region().expect("it runs a strand"),
-            from: running.path(running.now()).along(running.burden()),
+            outer,
+            from: path.along(running.burden()),
             first: Cell::new(Path::default()),
             end: Meeting::new(),
         }
@@ -105,7 +115,7 @@ impl Worker {
         let running = self.running();
         let now = running.now();
         let second = running.path(now).along(running.burden());
-        running.go_on(half.first.get().meet(second), now);
+        running.go_on(half.first.get().meet(second).at(half.outer), now);
     }
 
     /// Waits for the second half, which others may have, or gets it back. Says whether it did that.
@@ -120,7 +130,7 @@ impl Worker {
         let aside = self.put_aside().expect("a half is one of a strand");
         let is_back = self.recover_as(recover, how);
         let first = half.first.get();
-        let met = || half.end.latest().map_or(first, |second| first.meet(second));
+        let met = || half.end.latest().map_or(first, |second| first.meet(second)).at(half.outer);
         self.take_up(Aside { path: if is_back { half.from } else { met() }, ..aside });
         is_back
     }
