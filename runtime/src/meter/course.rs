@@ -18,8 +18,11 @@ pub(crate) const KEPT: usize = 8;
 pub(crate) struct Course {
     /// That of the path's end.
     here: Part,
-    before: [Part; KEPT - 1],
+    before: Rest,
 }
+
+/// All other places of a path.
+pub(crate) type Rest = [Part; KEPT - 1];
 
 /// What has no ticks is room for another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,10 +46,15 @@ impl Course {
         self.here
     }
 
-    /// The same, with so many ticks where the path ends.
     #[inline]
-    pub(super) fn with_here(self, ticks: i64) -> Self {
-        Self { here: Part { ticks, ..self.here }, ..self }
+    pub(crate) fn of(here: Part, before: Rest) -> Self {
+        Self { here, before }
+    }
+
+    /// Where else it has been.
+    #[inline]
+    pub(crate) fn before(&self) -> &Rest {
+        &self.before
     }
 
     /// It goes on at that place.
@@ -111,7 +119,7 @@ mod tests {
 
         fn go(&mut self, place: usize, ticks: i64) {
             self.course.turn_to(Some(self.sites[place]));
-            self.course = self.course.with_here(self.course.here().ticks + ticks);
+            self.course.here.ticks += ticks;
             self.truth[place] += ticks;
         }
 

@@ -109,13 +109,12 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::meter::course::Part;
     use crate::meter::site::Site;
     use crate::primitive::stepped::{self, Gate};
 
     fn course(ticks: i64) -> Course {
-        let mut course = Course::default();
-        course.turn_to(Some(Site::here()));
-        course.with_here(ticks)
+        Course::of(Part { site: Some(Site::here()), ticks }, Default::default())
     }
 
     /// A thread that is held with the longest in its hand keeps nobody waiting; and when it goes on, that is there again.
@@ -162,9 +161,10 @@ mod models {
     use loom::thread;
 
     use super::*;
+    use crate::meter::course::Part;
 
     fn course(ticks: i64) -> Course {
-        Course::default().with_here(ticks)
+        Course::of(Part { site: None, ticks }, Default::default())
     }
 
     /// Whoever comes first: when all calls have returned, the longest is there, whole.

@@ -43,8 +43,9 @@ pub struct Report {
     /// The same, where each edge to or from a task that could be stolen costs [`BURDEN`](Self::BURDEN).
     pub burdened_critical_path: Duration,
     /// Through which places in the program the longest path runs, those first through which most of it does: where its strands were forked,
-    /// spawned or called. The two halves of a join are both at the join, what a loop calls is at the loop, and what comes after a join or a
-    /// scope is where that was called from. Up to 8 places are exact. If the path runs through more, each may have up to an eighth of it more than it says,
+    /// spawned or called. What a loop calls is at the loop, what a scope's or a detached task does where that was spawned, and what comes after a join or a
+    /// scope is where that was called from. The two halves of a join are both in the function that joins, or, with the feature `join-lines`, at the join's line:
+    /// without it, a join knows nothing of that, and so it costs nothing. Up to 8 places are exact. If the path runs through more, each may have up to an eighth of it more than it says,
     /// and what they lack together to the critical path is at places that are not told.
     pub course: Vec<Stretch>,
     /// How many times a strand forked by a join; a task that is spawned is no such fork.
@@ -218,7 +219,7 @@ impl Report {
         }
         if parallelism < workers {
             let through = match stretch::in_words(&self.course, self.critical_path) {
-                Some(places) => format!(", and runs through what was spawned at {places}"),
+                Some(places) => format!(", and runs through what was spawned {places}"),
                 None => String::new(),
             };
             format!(
@@ -265,7 +266,7 @@ impl fmt::Display for Report {
         writeln!(f, "  critical path T∞   {:>12.3?}{at_least}", self.critical_path)?;
         for stretch in stretch::largest(&self.course, self.critical_path) {
             let share = 100.0 * stretch.share(self.critical_path);
-            writeln!(f, "    {share:>3.0}% spawned at {stretch}")?;
+            writeln!(f, "    {share:>3.0}% of it spawned {stretch}")?;
         }
         writeln!(
             f,
@@ -396,6 +397,7 @@ impl Surroundings {
 mod tests {
     use super::*;
     use crate::meter::path::Path;
+    use crate::meter::site::Origin;
 
     /// On 4 workers, in milliseconds.
     fn report(work: u64, path: u64, burdened: u64) -> Report {
@@ -533,25 +535,20 @@ mod tests {
     /// The places of most of the critical path are named, in the advice where it is what bounds the speedup.
     #[test]
     fn advice_names_the_places() {
-        let at = |line, millis| Stretch {
-            file: "src/main.rs",
-            line,
-            column: 9,
+        let at = |name, millis| Stretch {
+            origin: Origin::Function(name),
             time: Duration::from_millis(millis),
         };
-        let course = vec![at(7, 120), at(22, 60), at(31, 10), at(40, 1)];
+        let course = vec![at("sort", 120), at("merge", 60), at("read", 10), at("write", 1)];
         let slow = Report { course: course.clone(), ..report(480, 200, 200) };
         let advice = slow.advice();
-        assert!(
-            advice[0].contains("spawned at src/main.rs:7 (60%) and src/main.rs:22 (30%);"),
-            "{advice:?}"
-        );
+        assert!(advice[0].contains("spawned in sort (60%) and in merge (30%);"), "{advice:?}");
         let said = slow.to_string();
-        assert!(said.contains(" 60% spawned at src/main.rs:7:9"), "{said}");
+        assert!(said.contains(" 60% of it spawned in sort"), "{said}");
         // A hundredth, and less.
-        assert!(said.contains("src/main.rs:31:9") && !said.contains("src/main.rs:40:9"), "{said}");
+        assert!(said.contains("in read") && !said.contains("in write"), "{said}");
         let wide = Report { course, ..report(9600, 200, 200) }.advice();
-        assert!(!wide.iter().any(|said| said.contains("src/main.rs")), "{wide:?}");
+        assert!(!wide.iter().any(|said| said.contains("in sort")), "{wide:?}");
     }
 
     #[test]

@@ -5,10 +5,28 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::clock::Clock;
-use super::course::Course;
+use super::course::{Course, Part, Rest};
 use super::path::Path;
 use super::region::Region;
 use super::site::Site;
+
+/// Of the part of a course that is not where the path ends.
+pub(crate) type Version = u64;
+
+/// How long a path is, and how much of it is at the place where it ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Length {
+    pub(crate) span: i64,
+    pub(crate) burdened: i64,
+    pub(crate) here: i64,
+}
+
+impl Length {
+    #[inline]
+    pub(crate) fn of(path: &Path) -> Self {
+        Self { span: path.span, burdened: path.burdened, here: path.course.here().ticks }
+    }
+}
 
 /// What a worker notes of the strand that it runs. `H` is what the strand may be the second half of.
 ///
@@ -31,10 +49,15 @@ pub(crate) struct Running<H> {
     half: Cell<*const H>,
     /// Whether the region counts it among the tasks that have not ended.
     is_counted: Cell<bool>,
-    /// When the path would have begun if all of it had been at the place where it is.
+    /// The place that it belongs to.
+    site: Cell<Option<Site>>,
+    /// When the path would have begun if all of it had been at that place.
     here_began: Cell<i64>,
     /// The rest of its course.
-    course: Cell<Course>,
+    elsewhere: Cell<Rest>,
+    /// Another one each time that the rest is another one.
+    version: Cell<Version>,
+    last_version: Cell<Version>,
     /// Where it is about to spawn, if that is known.
     spawning: Cell<Option<Site>>,
 }
@@ -51,8 +74,11 @@ impl<H> Running<H> {
             since: Cell::new(0),
             half: Cell::new(ptr::null()),
             is_counted: Cell::new(false),
+            site: Cell::new(None),
             here_began: Cell::new(0),
-            course: Cell::new(Course::default()),
+            elsewhere: Cell::new(Rest::default()),
+            version: Cell::new(0),
+            last_version: Cell::new(0),
             spawning: Cell::new(None),
         }
     }
@@ -96,7 +122,7 @@ impl<H> Running<H> {
         self.clock.set(region.clock());
         self.burden.set(region.burden());
         self.since.set(now);
-        self.go_on(path, now);
+        self.go_on(&path, now);
     }
 
     /// The strand runs no more. Adds what was done to the account of that worker, and returns the path.
@@ -120,32 +146,80 @@ impl<H> Running<H> {
         Path {
             span: now - self.span_began.get(),
             burdened: now - self.burdened_began.get(),
-            course: self.course.get().with_here(now - self.here_began.get()),
+            course: Course::of(
+                Part { site: self.site.get(), ticks: now - self.here_began.get() },
+                self.elsewhere.get(),
+            ),
         }
     }
 
     /// What runs on is on another path from now on.
     #[inline]
-    pub(crate) fn go_on(&self, path: Path, now: i64) {
-        self.span_began.set(now - path.span);
-        self.burdened_began.set(now - path.burdened);
-        self.here_began.set(now - path.course.here().ticks);
-        self.course.set(path.course);
+    pub(crate) fn go_on(&self, path: &Path, now: i64) {
+        let here = path.course.here();
+        self.site.set(here.site);
+        self.goes_to_length(&Length::of(path), now);
+        self.goes_elsewhere(path.course.before(), None);
+    }
+
+    /// How long the path to this moment is, if it is at the same place as it was.
+    #[inline]
+    pub(crate) fn length(&self, now: i64) -> Length {
+        Length {
+            span: now - self.span_began.get(),
+            burdened: now - self.burdened_began.get(),
+            here: now - self.here_began.get(),
+        }
+    }
+
+    /// What runs on is on a path of that length, at the same place, whose course is the same elsewhere.
+    #[inline]
+    pub(crate) fn goes_to_length(&self, length: &Length, now: i64) {
+        self.span_began.set(now - length.span);
+        self.burdened_began.set(now - length.burdened);
+        self.here_began.set(now - length.here);
+    }
+
+    /// The course of the path is that elsewhere, from now on. It is the one that had that version, or another one.
+    #[inline]
+    pub(crate) fn goes_elsewhere(&self, before: &Rest, version: Option<Version>) {
+        self.elsewhere.set(*before);
+        self.version.set(version.unwrap_or_else(|| {
+            self.last_version.set(self.last_version.get() + 1);
+            self.last_version.get()
+        }));
+    }
+
+    /// The rest of its course.
+    pub(crate) fn elsewhere(&self) -> Rest {
+        self.elsewhere.get()
+    }
+
+    /// Two courses with the same version are the same elsewhere.
+    #[inline]
+    pub(crate) fn version(&self) -> Version {
+        self.version.get()
     }
 
     /// The place that the strand belongs to.
+    #[inline]
     pub(crate) fn site(&self) -> Option<Site> {
-        self.course.get().here().site
+        self.site.get()
     }
 
     /// The strand goes on at that place. Returns where it was.
-    pub(crate) fn turns_to(&self, site: Option<Site>) -> Option<Site> {
-        let before = self.site();
+    #[inline]
+    pub(crate) fn turns_to(&self, site: Option<Site>, now: i64) -> Option<Site> {
+        let before = self.site.get();
         if before != site {
-            let now = self.now();
-            self.go_on(self.path(now).at(site), now);
+            self.turn(site, now);
         }
         before
+    }
+
+    #[inline(never)]
+    fn turn(&self, site: Option<Site>, now: i64) {
+        self.go_on(&self.path(now).at(site), now);
     }
 
     /// It is about to spawn there.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::site::Site;
+use super::site::{Origin, Site};
 
 /// A part of the critical path: what ran in strands that were forked, spawned or called at one place in the program. See
 /// [`Report::course`](crate::meter::Report::course).
@@ -13,12 +13,16 @@ use super::site::Site;
 /// use std::thread::sleep;
 /// use std::time::Duration;
 ///
+/// use locksley::meter::Origin;
+///
 /// let pool = locksley::Pool::new(2)?;
 /// let ((), report) = pool.metered(|worker| {
-///     worker.join(|_| sleep(Duration::from_millis(20)), |_| ()); // the longer half is at this line
+///     worker.scope(|worker, scope| {
+///         scope.spawn_on(worker, |_, _| sleep(Duration::from_millis(20))); // this line
+///     });
 /// });
 /// let longest = &report.course[0];
-/// assert_eq!(longest.line, line!() - 3);
+/// assert!(matches!(longest.origin, Origin::Line(at) if at.line() == line!() - 4));
 /// assert!(longest.share(report.critical_path) > 0.5);
 /// println!("{longest}");
 /// # Ok::<(), locksley::BuildError>(())
@@ -26,12 +30,8 @@ use super::site::Site;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stretch {
-    /// The source file, as the compiler was given it.
-    pub file: &'static str,
-    /// The line, from 1.
-    pub line: u32,
-    /// The column, from 1.
-    pub column: u32,
+    /// Which place.
+    pub origin: Origin,
     /// How much of the critical path it is.
     pub time: Duration,
 }
@@ -49,7 +49,7 @@ impl Stretch {
 
 impl fmt::Display for Stretch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+        self.origin.fmt(f)
     }
 }
 
@@ -57,12 +57,11 @@ impl fmt::Display for Stretch {
 pub(super) fn of(parts: impl Iterator<Item = (Option<Site>, Duration)>) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
     for (site, time) in parts {
-        let Some(place) = site.map(Site::location).filter(|_| !time.is_zero()) else { continue };
-        let (file, line, column) = (place.file(), place.line(), place.column());
-        let is_same = |it: &&mut Stretch| (it.file, it.line, it.column) == (file, line, column);
-        match stretches.iter_mut().find(is_same) {
+        let Some(site) = site.filter(|_| !time.is_zero()) else { continue };
+        let origin = site.origin();
+        match stretches.iter_mut().find(|stretch| stretch.origin == origin) {
             Some(stretch) => stretch.time += time,
-            None => stretches.push(Stretch { file, line, column, time }),
+            None => stretches.push(Stretch { origin, time }),
         }
     }
     stretches.sort_by_key(|stretch| std::cmp::Reverse(stretch.time));
@@ -82,8 +81,8 @@ pub(super) fn in_words(course: &[Stretch], path: Duration) -> Option<String> {
     const MOST: f64 = 0.75;
     let (mut words, mut sum) = (Vec::new(), 0.0);
     for stretch in largest(course, path) {
-        let (Stretch { file, line, .. }, share) = (stretch, stretch.share(path));
-        words.push(format!("{file}:{line} ({:.0}%)", 100.0 * share));
+        let share = stretch.share(path);
+        words.push(format!("{stretch} ({:.0}%)", 100.0 * share));
         sum += share;
         if sum >= MOST {
             break;
@@ -105,7 +104,9 @@ mod tests {
         let parts = parts.into_iter().chain([(Some(other), millis(3)), (Some(one), millis(2))]);
         let stretches = of(parts);
         assert_eq!(stretches.iter().map(|it| it.time.as_millis()).collect::<Vec<_>>(), [4, 3]);
-        assert!(stretches[0].column < stretches[1].column);
-        assert_eq!((stretches[0].line, stretches[0].file), (stretches[1].line, file!()));
+        assert_eq!(
+            stretches.iter().map(|it| it.origin).collect::<Vec<_>>(),
+            [one.origin(), other.origin()]
+        );
     }
 }

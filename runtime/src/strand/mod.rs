@@ -147,13 +147,14 @@ impl Worker {
 
     #[cold]
     fn enters(&self, site: Site, stays: bool) -> Option<Site> {
-        self.running().turns_to(if stays { self.running().site() } else { Some(site) })
+        let running = self.running();
+        running.turns_to(if stays { running.site() } else { Some(site) }, running.now())
     }
 
     #[cold]
     fn leaves_to(&self, before: Option<Site>) {
         if self.is_metered() {
-            self.running().turns_to(before);
+            self.running().turns_to(before, self.running().now());
         }
     }
 
@@ -207,7 +208,7 @@ impl Worker {
         if let Some(latest) = meeting.latest().filter(|_| self.is_metered()) {
             let now = self.running().now();
             let path = self.running().path(now);
-            self.running().go_on(path.meet(latest).at(path.site()), now);
+            self.running().go_on(&path.meet(latest).at(path.site()), now);
         }
     }
 
@@ -236,7 +237,7 @@ impl Worker {
         let (result, path) = self.as_strand(&region, from, || task(self));
         if self.is_metered() {
             // Not at the region's end: what it has spawned may go on longer, and was not waited for.
-            self.running().go_on(path.at(region.from().site()), self.running().now());
+            self.running().go_on(&path.at(region.from().site()), self.running().now());
         }
         (result, region.figures())
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::meter::Stretch;
+use crate::meter::{Origin, Report, Stretch};
 
 /// What a strand, or several, do. Numbers of joins and spawns are those of lines below.
 #[derive(Debug)]
@@ -15,22 +15,37 @@ enum Tree {
     Spawn(usize, Box<Tree>),
 }
 
-const JOINS: u32 = line!() + 7;
-/// At one of eight lines.
-#[rustfmt::skip]
-fn join(number: usize, worker: &Worker, first: impl FnOnce(&Worker) + Send, second: impl FnOnce(&Worker) + Send) {
-    let _ = match number {
-        // The lines count.
-        // From here on.
-        0 => worker.join(first, second),
-        1 => worker.join(first, second),
-        2 => worker.join(first, second),
-        3 => worker.join(first, second),
-        4 => worker.join(first, second),
-        5 => worker.join(first, second),
-        6 => worker.join(first, second),
-        _ => worker.join(first, second),
+/// Functions that join.
+macro_rules! joins {
+    ($($name:ident)*) => {
+        $(fn $name(
+            worker: &Worker,
+            first: impl FnOnce(&Worker) + Send,
+            second: impl FnOnce(&Worker) + Send,
+        ) {
+            worker.join(|w| first(w), |w| second(w));
+        })*
     };
+}
+joins!(join_0 join_1 join_2 join_3 join_4 join_5 join_6 join_7);
+
+/// In one of these eight, or, with `join-lines`, at their one line.
+fn join(
+    number: usize,
+    worker: &Worker,
+    first: impl FnOnce(&Worker) + Send,
+    second: impl FnOnce(&Worker) + Send,
+) {
+    match number {
+        0 => join_0(worker, first, second),
+        1 => join_1(worker, first, second),
+        2 => join_2(worker, first, second),
+        3 => join_3(worker, first, second),
+        4 => join_4(worker, first, second),
+        5 => join_5(worker, first, second),
+        6 => join_6(worker, first, second),
+        _ => join_7(worker, first, second),
+    }
 }
 
 const SPAWNS: u32 = line!() + 6;
@@ -86,8 +101,21 @@ fn run<'s>(tree: &'s Tree, worker: &Worker, scope: Option<&Scope<'s>>) {
     }
 }
 
-/// A path: how much of it lies at which line.
+/// A path: how much of it lies at which line, or in which of the functions that join, whose numbers are below those of all lines.
 type Table = BTreeMap<u32, i64>;
+
+fn place(origin: Origin) -> u32 {
+    match origin {
+        Origin::Line(at) => {
+            assert_eq!(at.file(), file!());
+            at.line()
+        }
+        Origin::Function(name) => {
+            let (_, number) = name.split_once("::join_").expect("they join");
+            number[..1].parse().unwrap()
+        }
+    }
+}
 
 fn length(table: &Table) -> i64 {
     table.values().sum()
@@ -108,7 +136,7 @@ fn interpret(tree: &Tree, mut at: Table, line: u32, scopes: &mut Vec<Table>) -> 
             parts.iter().fold(at, |at, part| interpret(part, at, line, scopes))
         }
         Tree::Join(number, halves) => {
-            let there = JOINS + *number as u32;
+            let there = *number as u32;
             let [first, second] =
                 halves.each_ref().map(|half| interpret(half, at.clone(), there, scopes));
             longer(first, second)
@@ -133,15 +161,15 @@ fn both(pool: &Pool, tree: &Tree) -> [Table; 2] {
     let ((), figures) = pool.metered_by(Clock::Virtual, |worker| run(tree, worker, None));
     let mut told = Table::new();
     for part in figures.course.iter().filter(|part| part.ticks > 0) {
-        let place = part.site.expect("all is called somewhere").location();
-        assert_eq!(place.file(), file!());
-        *told.entry(place.line()).or_default() += part.ticks;
+        let site = part.site.expect("all is called somewhere");
+        *told.entry(place(site.origin())).or_default() += part.ticks;
     }
     let expected = interpret(tree, Table::new(), ROOT, &mut Vec::new());
     assert_eq!(figures.path.span, length(&expected), "{tree:?}");
     [told, expected]
 }
 
+#[cfg(not(feature = "join-lines"))]
 #[test]
 fn up_to_eight_places_are_exact() {
     for workers in [1, 2, 4] {
@@ -154,6 +182,7 @@ fn up_to_eight_places_are_exact() {
     }
 }
 
+#[cfg(not(feature = "join-lines"))]
 #[test]
 fn of_more_places_none_lacks_more_than_an_eighth() {
     let (pool, mut random) = (Pool::new(3).unwrap(), Random(67));
@@ -172,14 +201,24 @@ fn of_more_places_none_lacks_more_than_an_eighth() {
     assert!(most > KEPT, "some run through more: {most}");
 }
 
-#[track_caller]
-fn stretches(pool: &Pool, task: impl FnOnce(&Worker) + Send) -> Vec<(u32, u128)> {
-    let nanos = |stretch: &Stretch| (stretch.line, stretch.time.as_nanos());
-    let report = pool.metered_virtually(task);
-    report.course.iter().map(nanos).collect()
+/// Each with its line, or 0 where it is a function.
+fn lines(report: &Report) -> Vec<(u32, u128)> {
+    let line = |stretch: &Stretch| match stretch.origin {
+        Origin::Line(at) => at.line(),
+        Origin::Function(name) => {
+            assert!(name.contains("strand::tests::course::"), "{name}");
+            0
+        }
+    };
+    report.course.iter().map(|it| (line(it), it.time.as_nanos())).collect()
 }
 
-/// A serial chain beside a wide loop: it is the chain's line that is named; and the loop's, where that is longer.
+/// Where a join is said to be.
+fn join_line(line: u32) -> u32 {
+    if cfg!(feature = "join-lines") { line } else { 0 }
+}
+
+/// A serial chain beside a wide loop: it is the chain's join that is named; and the loop's line, where that is longer.
 #[test]
 fn a_chain_beside_a_loop() {
     let items = [0_u32; 256];
@@ -187,7 +226,7 @@ fn a_chain_beside_a_loop() {
         let pool = Pool::new(workers).unwrap();
         for (chain, leaf) in [(1000, 1), (10, 64)] {
             let line = line!();
-            let path = stretches(&pool, |worker| {
+            let report = pool.metered_virtually(|worker| {
                 spend(3);
                 worker.join(
                     |_| spend(chain),
@@ -195,28 +234,43 @@ fn a_chain_beside_a_loop() {
                 );
                 spend(4);
             });
-            let longest = if leaf == 1 { (line + 3, 1000) } else { (line + 5, 640) };
-            assert_eq!(path, [longest, (line + 1, 7)]);
+            let longest = if leaf == 1 { (join_line(line + 3), 1000) } else { (line + 5, 640) };
+            assert_eq!(lines(&report), [longest, (line + 1, 7)]);
         }
     }
+}
+
+/// The same, said in words.
+#[test]
+fn advice_names_the_task_that_is_long() {
+    let pool = Pool::new(2).unwrap();
+    let line = line!();
+    let report = pool.metered_virtually(|worker| {
+        worker.scope(|worker, scope| {
+            (0..10).for_each(|_| scope.spawn_on(worker, |_, _| spend(1)));
+            scope.spawn_on(worker, |_, _| spend(1_000_000));
+            spend(1);
+        });
+    });
+    let advice = report.advice();
+    let named = format!("spawned at {}:{} (100%)", file!(), line + 4);
+    assert!(advice[0].starts_with("Parallelism 1.0 on 2 workers"), "{advice:?}");
+    assert!(advice[0].contains(&named), "{advice:?}");
 }
 
 /// In the name of whoever has called: loops and joins on whatever worker there is, tasks from outside, and detached ones.
 #[test]
 fn calls_are_in_the_name_of_who_calls() {
     let pool = Pool::builder().workers(2).metered_virtually().build().unwrap();
-    let course = || {
-        let report = pool.report().unwrap();
-        report.course.iter().map(|it| (it.line, it.time.as_nanos())).collect::<Vec<_>>()
-    };
+    let course = || lines(&pool.report().unwrap());
     let line = line!();
     pool.run(|_| {
         crate::loops::for_each(&[1][..], |_| spend(100));
         crate::join(|| spend(200), || ());
     });
-    assert_eq!(course(), [(line + 3, 200), (line + 2, 100)]);
+    assert_eq!(course(), [(join_line(line + 3), 200), (line + 2, 100)]);
     pool.run(|_| spend(300));
-    assert_eq!(course(), [(line + 6, 300), (line + 3, 200), (line + 2, 100)]);
+    assert_eq!(course(), [(line + 6, 300), (join_line(line + 3), 200), (line + 2, 100)]);
     pool.spawn(|_| crate::spawn(|| spend(1000)));
     limits::at_rest(&pool);
     assert_eq!(course()[0], (line + 8, 1000));
@@ -228,7 +282,7 @@ fn panics_keep_to_the_place() {
     for workers in [1, 2] {
         let pool = Pool::new(workers).unwrap();
         let line = line!();
-        let path = stretches(&pool, |worker| {
+        let report = pool.metered_virtually(|worker| {
             for panics in [false, true] {
                 let half = |_: &Worker| {
                     spend(10);
@@ -240,6 +294,6 @@ fn panics_keep_to_the_place() {
                 spend(100);
             }
         });
-        assert_eq!(path, [(line + 1, 200), (line + 9, 20)]);
+        assert_eq!(lines(&report), [(line + 1, 200), (join_line(line + 9), 20)]);
     }
 }
