@@ -15,8 +15,8 @@ use crate::os;
 /// [`Pool::metered`](crate::Pool::metered) and [`Pool::report`](crate::Pool::report), and printed in words by its `Display`.
 ///
 /// Work and critical path are as Hood has them ("Hood: A User-Level Threads Library for Multiprogrammed Multiprocessors", 1998,
-/// sections 3 and 5), measured on the clock of the wall: what a worker was suspended in the middle of a task is in both. Where
-/// [`WorkerStats::off_processor`] says that this was much, they are upper bounds. Where there is something that the meter cannot say, it says that
+/// sections 3 and 5), measured on the clock of the wall, less the time for which the kernel ran others in the middle of a strand, where it says that
+/// ([`taken`](Self::taken)). Where it does not, and [`WorkerStats::off_processor`] says that this was much, they are upper bounds. Where there is something that the meter cannot say, it says that
 /// in its [advice](Self::advice).
 ///
 /// # Examples
@@ -48,6 +48,10 @@ pub struct Report {
     /// without it, a join knows nothing of that, and so it costs nothing. Up to 8 places are exact. If the path runs through more, each may have up to an eighth of it more than it says,
     /// and what they lack together to the critical path is at places that are not told.
     pub course: Vec<Stretch>,
+    /// For how long strands could have run and the kernel ran others in their place: this is in neither work nor critical path. It is asked where a
+    /// strand has gone on for a fifth of a millisecond; what was shorter, and what a hypervisor took, is in both. `None` where the system
+    /// does not tell: then all of it is.
+    pub taken: Option<Duration>,
     /// How many times a strand forked by a join; a task that is spawned is no such fork.
     pub forks: u64,
     /// Waits and polls whose order is not among the paths, whether anybody had to wait or not: for futures and handles, in channels, at edges
@@ -140,6 +144,9 @@ impl Report {
     /// By how much work and critical path may be too long, relative to themselves, since workers waited for a processor; `None` if that is not known.
     /// Some of these waits were in the middle of a strand, and all of them may have been in strands of one path.
     fn excess(&self) -> Option<(f64, f64)> {
+        if self.taken.is_some() {
+            return Some((0.0, 0.0)); // it has been taken out
+        }
         // Those of several pools are not among these.
         let off = self.stats.total().off_processor.filter(|_| !self.is_mixed)?;
         let share = |time| if off.is_zero() { 0.0 } else { ratio(off, time).min(1.0) };
@@ -264,6 +271,9 @@ impl fmt::Display for Report {
         writeln!(f, "{:.3?} on {} workers ({})", self.wall, self.workers, self.stats.governor)?;
         writeln!(f, "  work T1            {:>12.3?}{at_least}   forks: {}", self.work, self.forks)?;
         writeln!(f, "  critical path T∞   {:>12.3?}{at_least}", self.critical_path)?;
+        if let Some(taken) = self.taken.filter(|&taken| ratio(taken, self.work) > 0.01) {
+            writeln!(f, "    without        {taken:>16.3?} for which the kernel ran others")?;
+        }
         for stretch in stretch::largest(&self.course, self.critical_path) {
             let share = 100.0 * stretch.share(self.critical_path);
             writeln!(f, "    {share:>3.0}% of it spawned {stretch}")?;
@@ -367,10 +377,12 @@ impl Surroundings {
             os::throttled().map(|now| now.saturating_sub(self.throttled.unwrap_or_default()));
         // What a path has come to was done, though the account may lag behind.
         let work = figures.work.max(figures.path.span);
-        let mut ticks = [work, figures.path.span, figures.path.burdened].to_vec();
-        ticks.extend(figures.course.iter().map(|part| part.ticks));
-        let ticks: [i64; 3 + KEPT] = ticks.try_into().expect("so many");
-        let [work, critical_path, burdened_critical_path, times @ ..] =
+        let figures_of_time =
+            [work, figures.path.span, figures.path.burdened, figures.taken.unwrap_or(0)];
+        let mut ticks = [0; 4 + KEPT];
+        ticks[..4].copy_from_slice(&figures_of_time);
+        ticks[4..].copy_from_slice(&figures.course.map(|part| part.ticks));
+        let [work, critical_path, burdened_critical_path, taken, times @ ..] =
             figures.clock.durations(ticks);
         let sites = figures.course.map(|Part { site, .. }| site);
         Report {
@@ -380,6 +392,7 @@ impl Surroundings {
             critical_path,
             burdened_critical_path,
             course: stretch::of(sites.into_iter().zip(times)),
+            taken: figures.taken.map(|_| taken),
             forks: figures.forks,
             uncarried: figures.uncarried,
             under_way: figures.under_way,
@@ -413,6 +426,7 @@ mod tests {
             critical_path,
             burdened_critical_path,
             course: Vec::new(),
+            taken: None,
             forks: 10,
             uncarried: 0,
             under_way: 0,
@@ -512,6 +526,17 @@ mod tests {
         assert!(advice[1].contains("25% of T1 and 100% of T∞"), "{advice:?}");
     }
 
+    /// What has been taken out makes nothing a bound.
+    #[test]
+    fn what_the_kernel_took_is_no_excess() {
+        let long = off(report(480, 200, 200), Some(100));
+        assert!(long.advice().iter().any(|said| said.contains("upper bounds")), "{long}");
+        let taken = Some(Duration::from_millis(400));
+        let corrected = Report { taken, ..long };
+        assert!(!corrected.advice().iter().any(|said| said.contains("upper bounds")));
+        assert!(corrected.to_string().contains("400.000ms for which the kernel ran others"));
+    }
+
     /// What a path has come to was done.
     #[test]
     fn work_is_no_less_than_the_critical_path() {
@@ -520,6 +545,7 @@ mod tests {
             work: 3,
             path: Path { span: 5, burdened: 6, ..Path::default() },
             course: [Part::default(); KEPT],
+            taken: None,
             forks: 0,
             uncarried: 0,
             under_way: 1,

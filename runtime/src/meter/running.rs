@@ -3,12 +3,14 @@
 use std::cell::Cell;
 use std::ptr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::clock::Clock;
 use super::course::{Course, Part, Rest};
 use super::path::Path;
-use super::region::Region;
+use super::region::{Done, Region};
 use super::site::Site;
+use crate::os;
 
 /// Of the part of a course that is not where the path ends.
 pub(crate) type Version = u64;
@@ -58,6 +60,16 @@ pub(crate) struct Running<H> {
     /// Another one each time that the rest is another one.
     version: Cell<Version>,
     last_version: Cell<Version>,
+    /// When the clock was read last.
+    read: Cell<i64>,
+    /// Who has not read the clock for longer asks whether it had the processor.
+    long: Cell<i64>,
+    /// How long the thread had waited for a processor when that was asked last; `None` where the system does not tell.
+    delay: Cell<Option<Duration>>,
+    /// How long strands of this worker have waited: its clock shows so much less.
+    taken: Cell<i64>,
+    /// What of this is not in the region's account; `None` if it could not be told.
+    newly_taken: Cell<Option<i64>>,
     /// Where it is about to spawn, if that is known.
     spawning: Cell<Option<Site>>,
 }
@@ -79,6 +91,11 @@ impl<H> Running<H> {
             elsewhere: Cell::new(Rest::default()),
             version: Cell::new(0),
             last_version: Cell::new(0),
+            read: Cell::new(0),
+            long: Cell::new(0),
+            delay: Cell::new(None),
+            taken: Cell::new(0),
+            newly_taken: Cell::new(Some(0)),
             spawning: Cell::new(None),
         }
     }
@@ -105,22 +122,58 @@ impl<H> Running<H> {
         self.burden.get()
     }
 
-    /// This moment on the clock of the strand's region.
+    /// This moment on the clock of the strand's region, which stands still while the kernel runs others in the thread's place.
     #[inline]
     pub(crate) fn now(&self) -> i64 {
-        self.clock.get().now()
+        let now = self.clock.get().now() - self.taken.get();
+        if now - self.read.get() > self.long.get() {
+            return self.after_long(now);
+        }
+        self.read.set(now);
+        now
+    }
+
+    /// The strand went on for so long that it may have been interrupted.
+    #[cold]
+    fn after_long(&self, now: i64) -> i64 {
+        let (before, delay) = (self.delay.get(), os::own_delay());
+        self.delay.set(delay);
+        let waited = before.zip(delay).map(|(before, delay)| {
+            let waited = self.clock.get().ticks(delay.saturating_sub(before).as_nanos() as i64);
+            // Some of it may have been in short stretches, whose time is gone.
+            waited.min(now - self.read.get())
+        });
+        self.newly_taken.set(self.newly_taken.get().zip(waited).map(|(sum, waited)| sum + waited));
+        let waited = waited.unwrap_or(0);
+        self.taken.set(self.taken.get() + waited);
+        self.read.set(now - waited);
+        now - waited
+    }
+
+    /// The same where a strand begins: what its worker has waited for before, as a hunter does that yields, is none of its own.
+    fn now_it_begins(&self) -> i64 {
+        /// A thread that others have run in the place of was away for longer than a tenth of what is long.
+        const SHORT: i64 = 10;
+        let now = self.clock.get().now() - self.taken.get();
+        if (now - self.read.get()).saturating_mul(SHORT) > self.long.get() {
+            self.delay.set(os::own_delay());
+        }
+        self.read.set(now);
+        now
     }
 
     /// A strand runs from now on, at the end of that path.
     pub(crate) fn begin(&self, region: &Arc<Region>, half: *const H, path: Path) {
         debug_assert!(self.region.get().is_null(), "a worker runs one strand");
-        let now = region.now();
         self.region.set(region);
         self.half.set(half);
         self.is_counted.set(false);
         self.spawning.set(None);
         self.clock.set(region.clock());
         self.burden.set(region.burden());
+        self.long.set(region.long());
+        self.newly_taken.set(Some(0));
+        let now = self.now_it_begins();
         self.since.set(now);
         self.go_on(&path, now);
     }
@@ -137,7 +190,9 @@ impl<H> Running<H> {
 
     /// Adds what was done to the account of that worker.
     pub(crate) fn settle(&self, region: &Region, worker: usize, now: i64) {
-        region.add(worker, now - self.since.replace(now), self.forks.take());
+        let taken = self.newly_taken.replace(Some(0));
+        let (work, forks) = (now - self.since.replace(now), self.forks.take());
+        region.add(worker, Done { work, forks, taken });
     }
 
     /// The path to this moment.

@@ -5,6 +5,7 @@ mod course;
 mod followed;
 mod limits;
 mod places;
+mod taken;
 
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -257,7 +258,8 @@ impl<'s> Interpreter<'s> {
         let (work, forks, path) = (self.work, self.forks, end.meet(self.left));
         let (uncarried, under_way, is_mixed) = (0, 0, false);
         let (clock, course) = (Clock::Virtual, [Part::default(); KEPT]);
-        Figures { clock, work, path, course, forks, uncarried, under_way, is_mixed }
+        let taken = Some(0);
+        Figures { clock, work, path, course, forks, taken, uncarried, under_way, is_mixed }
     }
 }
 
