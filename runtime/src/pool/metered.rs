@@ -3,6 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io::Write;
+#[cfg(unix)]
+use std::os::fd::AsFd;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -194,10 +196,16 @@ impl Shared {
     }
 }
 
-/// Prints a report to standard error, in one piece.
+/// Prints a report to standard error, in one piece. It does not wait for who has that locked, and may not go on while the process ends: nothing is
+/// kept back there that would have to come first.
 pub(super) fn print(report: &Report) {
+    let text = report.to_string();
+    #[cfg(unix)]
+    let unlocked = std::io::stderr().as_fd().try_clone_to_owned().map(std::fs::File::from);
+    #[cfg(not(unix))]
+    let unlocked = std::io::Result::Ok(std::io::stderr());
     // Who cannot be told need not stop.
-    let _ = std::io::stderr().write_all(report.to_string().as_bytes());
+    let _ = unlocked.and_then(|mut unlocked| unlocked.write_all(text.as_bytes()));
 }
 
 /// What a pool has that is metered as long as it lives.

@@ -48,7 +48,7 @@ impl Followed {
     /// # Safety
     /// It is, and is alive as long as the result is used.
     pub(crate) unsafe fn of<'t>(task: NonNull<Job>) -> &'t Self {
-        // SAFETY: alive, and its header is not changed after `begin`.
+        // SAFETY: alive, and its header is not changed after `begin`, so it may be read by all who know of the task.
         let kind = unsafe { job::kind(task) };
         // SAFETY: the kind is the first field of a `Self`, which is there as long as the task.
         unsafe { &*kind.cast() }
@@ -60,9 +60,9 @@ impl Followed {
     /// It was followed, and the caller alone has it.
     pub(crate) unsafe fn forget(task: NonNull<Job>) {
         // SAFETY: as the caller promises.
-        let this: *const Self = unsafe { Self::of(task) };
-        // SAFETY: made of a box in `begin`, and freed once, with the task.
-        drop(unsafe { Box::from_raw(this.cast_mut()) });
+        let kind = unsafe { job::kind(task) };
+        // SAFETY: made of a box in `begin`, of which it is the first field; and freed once, with the task.
+        drop(unsafe { Box::from_raw(kind.cast_mut().cast::<Self>()) });
     }
 
     /// The calling thread is about to wake it: what it does next comes after that.
