@@ -37,6 +37,8 @@ pub(crate) enum Role {
     Scoped,
     /// An interval of a root.
     Interval,
+    /// A future whose path is metered.
+    Followed,
     Other,
 }
 
@@ -53,6 +55,11 @@ impl Kind {
     /// For second halves of joins.
     pub(crate) const fn of_forks(execute: Execute) -> Self {
         Self { execute, role: Role::Fork }
+    }
+
+    /// For futures that are [followed](crate::strand::Followed).
+    pub(crate) const fn of_followed(execute: Execute) -> Self {
+        Self { execute, role: Role::Followed }
     }
 
     /// Runs a job.
@@ -120,6 +127,16 @@ pub(crate) unsafe fn kind(job: NonNull<Job>) -> *const Kind {
     let header = unsafe { job.as_ref() };
     // SAFETY: who has a job's word sets its header, if anybody does.
     unsafe { header.0.held() }.cast()
+}
+
+/// Has whoever takes a job run it as that kind says, instead of its own.
+///
+/// # Safety
+/// Nobody has its word yet. The kind is alive, and runs such jobs, as long as the job.
+pub(crate) unsafe fn becomes(job: NonNull<Job>, kind: *const Kind) {
+    // SAFETY: alive, as the caller promises.
+    let header = unsafe { job.as_ref() };
+    header.0.hold(kind.cast_mut().cast());
 }
 
 /// The second half of a join, in its creator's frame. It has no latch but its header, which whoever runs it sets, and wakes

@@ -84,6 +84,7 @@ use crate::task::{self, Task, TaskError};
 /// ```compile_fail,E0277
 /// locksley::thread::create(0, |_| std::future::ready(std::rc::Rc::new(1)));
 /// ```
+#[track_caller]
 pub fn create<F, B>(signals: usize, body: F) -> Thread<B::Output>
 where
     F: FnOnce(Current) -> B + Send + 'static,

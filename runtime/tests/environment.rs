@@ -58,6 +58,22 @@ fn child() {
                 || (),
             );
         }
+        #[cfg(all(target_os = "linux", not(locksley_portable)))]
+        Ok("meter and keep the lock") => {
+            // Instead of waiting for ever.
+            // SAFETY: no memory is involved.
+            unsafe { libc::alarm(60) };
+            assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+            let (has_it, is_locked) = std::sync::mpsc::channel();
+            std::thread::spawn(move || {
+                let _lock = std::io::stderr().lock();
+                has_it.send(()).unwrap();
+                loop {
+                    std::thread::park();
+                }
+            });
+            is_locked.recv().unwrap();
+        }
         Ok("meter and drop within") => {
             // Dropped by a worker when that ends, which is after the pool has.
             struct Ends(#[expect(dead_code)] std::sync::mpsc::Sender<()>);
@@ -275,6 +291,16 @@ fn a_process_that_ends_in_a_task_speaks_of_it() {
     let said = text(&run_metered("meter and exit"));
     assert_eq!(said.matches("critical path T").count(), 1, "{said}");
     assert!(said.contains("forks: 2") && said.contains("1 task had not ended"), "{said}");
+}
+
+/// Somebody has standard error locked, and does not go on.
+#[cfg(all(target_os = "linux", not(locksley_portable)))]
+#[test]
+fn a_process_ends_though_standard_error_is_locked() {
+    let output = run_metered("meter and keep the lock");
+    let said = text(&output);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(said.matches("critical path T").count(), 1, "{said}");
 }
 
 fn run_metered(case: &str) -> Output {

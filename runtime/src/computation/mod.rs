@@ -31,6 +31,7 @@ pub use thread::{Current, Signaller};
 
 use crate::held::{self, Place, Wait};
 use crate::latch::{CountLatch, Flag};
+use crate::meter::Site;
 use crate::pool::{Pool, Shared};
 use crate::task;
 use crate::unwind;
@@ -227,16 +228,18 @@ impl<'c> Computation<'c, '_> {
     /// assert_eq!(count.load(Ordering::Relaxed), 2);
     /// # Ok::<(), locksley::computation::Incomplete>(())
     /// ```
+    #[track_caller]
     pub fn spawn<F>(&self, name: &str, future: F)
     where
         F: Future<Output = ()> + Send + 'c,
     {
+        let site = Site::here();
         let record = Record::new(Arc::from(name), Arc::clone(&self.common));
         self.common.note(&record);
         // SAFETY: who has a `&Computation` is the body, or a member that has not ended, or was lent it by one that waits for who
         // it has lent it to. `'c` ends after the computation, which waits for the latch.
         let member = unsafe { Member::new(future, record, self.unfinished) };
-        task::spawn_in(&self.home, member).detach();
+        task::spawn_in(&self.home, site, member).detach();
     }
 
     /// Makes something to wait for belong to the computation: a [`Semaphore`](crate::sync::Semaphore), a

@@ -26,6 +26,7 @@ impl<'c> Computation<'c, '_> {
     ///     "no task of the computation can go on: 'sum' waits for 'signals'"
     /// );
     /// ```
+    #[track_caller]
     pub fn create<B, F>(&'c self, name: &str, signals: usize, body: B) -> Signaller<'c>
     where
         B: FnOnce(Current<'c>) -> F + Send + 'c,

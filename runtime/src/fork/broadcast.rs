@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::held::{self, Place, Wait};
 use crate::job::StackJob;
 use crate::latch::{CountLatch, Flag};
+use crate::meter::Site;
 use crate::pool::{Pool, Shared};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
@@ -24,13 +25,13 @@ impl Pool {
     /// assert_eq!(pool.broadcast(|worker| worker.index() * 10), [0, 10, 20]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn broadcast<F, R>(&self, task: F) -> Vec<R>
     where
         F: Fn(&Worker) -> R + Sync,
         R: Send,
     {
-        broadcast(self.shared(), Place::here(), &task)
+        broadcast(self.shared(), (Place::here(), Site::here()), &task)
     }
 
     /// Accepts a detached task that each worker runs once.
@@ -50,11 +51,12 @@ impl Pool {
     /// assert_eq!(workers, [0, 1, 2]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[track_caller]
     pub fn spawn_broadcast<F>(&self, task: F)
     where
         F: Fn(&Worker) + Send + Sync + 'static,
     {
-        spawn_broadcast(self.shared(), task);
+        spawn_broadcast(self.shared(), Site::here(), task);
     }
 }
 
@@ -66,13 +68,13 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Pool::broadcast`].
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn broadcast<F, R>(&self, task: F) -> Vec<R>
     where
         F: Fn(&Worker) -> R + Sync,
         R: Send,
     {
-        broadcast(self.shared(), Place::here(), &task)
+        broadcast(self.shared(), (Place::here(), Site::here()), &task)
     }
 
     /// Accepts a detached task that each worker of this worker's pool runs once: [`Pool::spawn_broadcast`] on a known
@@ -80,15 +82,16 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Pool::spawn_broadcast`].
+    #[track_caller]
     pub fn spawn_broadcast<F>(&self, task: F)
     where
         F: Fn(&Worker) + Send + Sync + 'static,
     {
-        spawn_broadcast(self.shared(), task);
+        spawn_broadcast(self.shared(), Site::here(), task);
     }
 }
 
-fn broadcast<F, R>(shared: &Arc<Shared>, place: Place, task: &F) -> Vec<R>
+fn broadcast<F, R>(shared: &Arc<Shared>, (place, site): (Place, Site), task: &F) -> Vec<R>
 where
     F: Fn(&Worker) -> R + Sync,
     R: Send,
@@ -101,6 +104,7 @@ where
         let jobs: Vec<_> = (0..shared.workers()).map(job).collect();
         for (worker, job) in jobs.iter().enumerate() {
             running.begin();
+            shared.is_sent_from(current, site);
             shared.send_to(worker, job.as_job());
         }
         running.end_and_wait(
@@ -138,7 +142,7 @@ fn drop_quietly<T>(value: T) {
     }
 }
 
-fn spawn_broadcast<F>(shared: &Shared, task: F)
+fn spawn_broadcast<F>(shared: &Shared, site: Site, task: F)
 where
     F: Fn(&Worker) + Send + Sync + 'static,
 {
@@ -148,6 +152,7 @@ where
         let task = Arc::clone(&task);
         // Open, as was just seen, or the calling worker's own and closed meanwhile.
         if let Some(job) = shared.detached(move |worker| task(worker)) {
+            Worker::with_current(|current| shared.is_sent_from(current, site));
             shared.send_to(worker, job);
         }
     }

@@ -42,7 +42,7 @@ fn word_of(job: NonNull<Job>) -> Option<Word> {
         Role::Fork => Some(job),
         // On the heap.
         Role::Scoped | Role::Interval => Some(job.map_addr(|address| address | MAY_BE_READ)),
-        Role::Other => None,
+        Role::Followed | Role::Other => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! `join`: two tasks that may run at the same time, and their results.
 
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::waiting::Waiting;
@@ -7,6 +8,7 @@ use crate::deque::TakeBack;
 use crate::held::{self, Place, Wait};
 use crate::job::{ForkJob, Job};
 use crate::latch::Flag;
+use crate::meter::Site;
 use crate::pool::Pool;
 use crate::strand::{Half, Halves};
 use crate::unwind::{self, Payload};
@@ -39,7 +41,7 @@ use crate::worker::Worker;
 /// assert_eq!(sum(&numbers), 50_005_000);
 /// ```
 #[inline]
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[cfg_attr(any(feature = "held-locks", feature = "join-lines"), track_caller)]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -47,12 +49,70 @@ where
     RA: Send,
     RB: Send,
 {
-    let place = Place::here();
+    let (place, name) = (Place::here(), Joiner::<A>::here());
     Worker::with_current(|current| match current {
-        Some(worker) => worker.join_by(None, place, |_| a(), |_| b()),
-        None => Pool::global().run(|worker| worker.join_at(place, |_| a(), |_| b())),
+        Some(worker) => worker.join_by(None, (place, name), |_| a(), |_| b()),
+        None => {
+            let task = |worker: &Worker| worker.join_by(None, (place, name), |_| a(), |_| b());
+            Pool::global().run_from((place, Site::of::<A>()), task)
+        }
     })
 }
+
+/// Where a join is, for the meter. What is not asked for takes no room, and no instruction.
+trait Named: Copy {
+    /// `None`: where the strand is that joins.
+    fn site(self) -> Option<Site>;
+}
+
+/// In the function with the first half, which is a closure of type `A`; with `join-lines`, at its line.
+struct Joiner<A> {
+    #[cfg(feature = "join-lines")]
+    line: Site,
+    half: PhantomData<fn(A)>,
+}
+
+impl<A> Joiner<A> {
+    #[inline(always)]
+    #[cfg_attr(feature = "join-lines", track_caller)]
+    fn here() -> Self {
+        Self {
+            #[cfg(feature = "join-lines")]
+            line: Site::here(),
+            half: PhantomData,
+        }
+    }
+}
+
+impl<A> Clone for Joiner<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Joiner<A> {}
+
+impl<A> Named for Joiner<A> {
+    fn site(self) -> Option<Site> {
+        #[cfg(feature = "join-lines")]
+        return Some(self.line);
+        #[cfg(not(feature = "join-lines"))]
+        Some(Site::of::<A>())
+    }
+}
+
+/// Of whatever calls it: of a loop's, for example.
+#[derive(Clone, Copy)]
+struct Anybodys;
+
+impl Named for Anybodys {
+    fn site(self) -> Option<Site> {
+        None
+    }
+}
+
+/// Where the join is: for who looks for locks, and for the meter.
+type Where<N> = (Place, N);
 
 /// Where the second task was pushed; what is run while it is waited for: `None`, as the pool has it; and where the join is.
 type How = (i64, Option<Waiting>, Place);
@@ -77,17 +137,17 @@ impl Worker {
     // So that the compiler puts what is joined into the join, and not the join into what calls it: then a recursion's test for its
     // end needs no call. A fork of fib takes 51 instructions instead of 63.
     #[inline(never)]
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[cfg_attr(any(feature = "held-locks", feature = "join-lines"), track_caller)]
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        self.join_by(None, Place::here(), a, b)
+        self.join_by(None, (Place::here(), Joiner::<A>::here()), a, b)
     }
 
-    /// [`join`](Self::join), in the name of who is there.
+    /// [`join`](Self::join), in the name of who is there, and of the strand that runs.
     #[inline(never)] // as above
     pub(crate) fn join_at<A, B, RA, RB>(&self, place: Place, a: A, b: B) -> (RA, RB)
     where
@@ -95,7 +155,7 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        self.join_by(None, place, a, b)
+        self.join_by(None, (place, Anybodys), a, b)
     }
 
     /// [`join`](Self::join), and what this worker runs while it waits for the second task.
@@ -105,19 +165,26 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Waiting`].
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[cfg_attr(any(feature = "held-locks", feature = "join-lines"), track_caller)]
     pub fn join_waiting<A, B, RA, RB>(&self, waiting: Waiting, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        self.join_by(Some(waiting), Place::here(), a, b)
+        self.join_by(Some(waiting), (Place::here(), Joiner::<A>::here()), a, b)
     }
 
     #[inline(always)]
-    fn join_by<A, B, RA, RB>(&self, waiting: Option<Waiting>, place: Place, a: A, b: B) -> (RA, RB)
+    fn join_by<A, B, RA, RB, N>(
+        &self,
+        waiting: Option<Waiting>,
+        (place, name): Where<N>,
+        a: A,
+        b: B,
+    ) -> (RA, RB)
     where
+        N: Named,
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
@@ -125,7 +192,7 @@ impl Worker {
         let second = ForkJob::new(b);
         let (index, done) = self.fork(second.as_job());
         if !done {
-            return self.join_at_the_ceiling(a, &second, (index, waiting, place));
+            return self.join_at_the_ceiling(a, &second, (index, waiting, place), name);
         }
         self.run_both(a, &second, (index, waiting, place))
     }
@@ -133,19 +200,21 @@ impl Worker {
     /// Apart, so that it takes no registers from the common case.
     #[cold]
     #[inline(never)]
-    fn join_at_the_ceiling<A, B, RA, RB>(
+    fn join_at_the_ceiling<A, B, RA, RB, N>(
         &self,
         a: A,
         second: &ForkJob<B, RB>,
         (index, waiting, place): How,
+        name: N,
     ) -> (RA, RB)
     where
+        N: Named,
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
         if self.is_metered() {
-            return self.join_metered(a, second, (waiting, place));
+            return self.join_metered(a, second, waiting, (place, name));
         }
         self.at_the_ceiling(index);
         self.run_both(a, second, (index, waiting, place))
@@ -154,18 +223,20 @@ impl Worker {
     /// The same at a fork of a strand: pushes are diverted, so nobody has seen the word of the second task.
     #[cold]
     #[inline(never)]
-    fn join_metered<A, B, RA, RB>(
+    fn join_metered<A, B, RA, RB, N>(
         &self,
         a: A,
         second: &ForkJob<B, RB>,
-        (waiting, place): (Option<Waiting>, Place),
+        waiting: Option<Waiting>,
+        (place, name): Where<N>,
     ) -> (RA, RB)
     where
+        N: Named,
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        let half = Half::new(self, ForkJob::<B, RB>::KIND);
+        let half = Half::new(self, ForkJob::<B, RB>::KIND, name.site());
         // SAFETY: nobody has seen its word; and this frame is not left before the job has ended or come back.
         unsafe { second.becomes(half.as_kind()) };
         let index = self.push_in_truth(second.as_job());

@@ -1,6 +1,7 @@
 //! Tasks for a place: a hint, which costs a task its way back to its own worker, and no other worker its chance.
 
 use super::scope::Scope;
+use crate::meter::Site;
 use crate::pool::Pool;
 use crate::worker::Worker;
 
@@ -37,10 +38,13 @@ impl Pool {
     {
         let shared = self.shared();
         shared.must_have_place(place);
-        let Some(job) = shared.detached(task) else { return };
-        Worker::with_current(|current| match current {
-            Some(worker) if worker.belongs_to(shared) => worker.push_near(place, job),
-            _ => shared.send_near(place, job),
+        let (Some(job), site) = (shared.detached(task), Site::here()) else { return };
+        Worker::with_current(|current| {
+            shared.is_sent_from(current, site);
+            match current {
+                Some(worker) if worker.belongs_to(shared) => worker.push_near(place, job),
+                _ => shared.send_near(place, job),
+            }
         });
     }
 }
@@ -70,6 +74,7 @@ impl Worker {
     {
         self.shared().must_have_place(place);
         if let Some(job) = self.shared().detached(task) {
+            self.spawns_at(Site::here());
             self.push_near(place, job);
         }
     }
@@ -100,11 +105,11 @@ impl Worker {
         if place == self.place() {
             return self.join(a, b);
         }
-        let mut second = None;
+        let (mut second, site) = (None, Site::here());
         let result = &mut second;
         let first = self.scope(|worker, scope| {
-            scope.spawn_near(worker, place, |worker, _| *result = Some(b(worker)));
-            a(worker)
+            scope.spawn_near_from(worker, site, place, |worker, _| *result = Some(b(worker)));
+            worker.in_name_of(site, || false, || a(worker))
         });
         (first, second.expect("the scope waits for it, and raises its panic"))
     }
@@ -140,6 +145,16 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
         self.home().must_have_place(place);
-        self.push_or_send_near(worker, place, self.job(task));
+        self.spawn_near_from(worker, Site::here(), place, task);
+    }
+
+    /// The same for a place that there is, from that place in the program.
+    pub(crate) fn spawn_near_from<F>(&self, worker: &Worker, site: Site, place: usize, task: F)
+    where
+        F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
+    {
+        let job = self.job(task);
+        worker.spawns_at(site);
+        self.push_or_send_near(worker, place, job);
     }
 }

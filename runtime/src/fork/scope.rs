@@ -11,6 +11,7 @@ use super::waiting::Waiting;
 use crate::held::{self, Place, Wait};
 use crate::job::{Job, ScopedJob, ScopedLine};
 use crate::latch::{CountLatch, Flag, Latch};
+use crate::meter::Site;
 use crate::pool::{Pool, Shared};
 use crate::primitive::{AtomicPtr, Ordering};
 use crate::strand::{self, Rendezvous};
@@ -271,23 +272,29 @@ impl<'scope> Scope<'scope> {
     /// });
     /// assert_eq!(count.into_inner(), 2);
     /// ```
+    #[track_caller]
     pub fn spawn<F>(&self, task: F)
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let job = self.job(|_, scope| task(scope));
-        Worker::with_current(|current| self.push_or_send(current, job));
+        let (job, site) = (self.job(|_, scope| task(scope)), Site::here());
+        Worker::with_current(|current| {
+            current.into_iter().for_each(|worker| worker.spawns_at(site));
+            self.push_or_send(current, job);
+        });
     }
 
     /// Adds a task to the scope from a known worker: [`spawn`](Self::spawn) without looking up who calls.
     ///
     /// # Examples
     /// See [`Worker::scope`].
+    #[track_caller]
     pub fn spawn_on<F>(&self, worker: &Worker, task: F)
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
         let job = self.job(task);
+        worker.spawns_at(Site::here());
         self.push_or_send(Some(worker), job);
     }
 
@@ -310,13 +317,15 @@ impl<'scope> Scope<'scope> {
     /// assert_eq!(order.into_inner().unwrap(), [0, 1, 2]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[track_caller]
     pub fn spawn_fifo<F>(&self, task: F)
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let job = self.job(|_, scope| task(scope));
+        let (job, site) = (self.job(|_, scope| task(scope)), Site::here());
         Worker::with_current(|current| match current {
             Some(worker) if worker.belongs_to(&self.home) => {
+                worker.spawns_at(site);
                 let job = self.carried(Some(worker), job);
                 // SAFETY: this worker's line of this scope, which does not end before the tasks that stand there; the word is
                 // pushed below.
@@ -344,10 +353,12 @@ impl<'scope> Scope<'scope> {
     /// assert_eq!(sum.into_inner(), 0 + 1 + 2);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[track_caller]
     pub fn spawn_broadcast<F>(&self, task: F)
     where
         F: Fn(&Worker, &Scope<'scope>) + Send + Sync + 'scope,
     {
+        let site = Site::here();
         self.home.must_be_open();
         if let Some(below) = &self.tally().below {
             below.is_broadcast();
@@ -357,6 +368,7 @@ impl<'scope> Scope<'scope> {
             for worker in 0..self.home.workers() {
                 let task = Arc::clone(&task);
                 let job = self.job(move |worker, scope| task(worker, scope));
+                current.into_iter().for_each(|worker| worker.spawns_at(site));
                 let job = self.carried(current, job);
                 self.home.send_task_to(worker, self.tally.cast(), job);
             }

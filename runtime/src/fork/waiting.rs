@@ -249,7 +249,9 @@ impl Worker {
         // SAFETY: just taken.
         match unsafe { job::role(found.job) } {
             Role::Fork => self.start(found),
-            Role::Scoped | Role::Interval | Role::Other => self.leave_to_others(found.job),
+            Role::Scoped | Role::Interval | Role::Followed | Role::Other => {
+                self.leave_to_others(found.job)
+            }
         }
     }
 
@@ -285,7 +287,7 @@ impl Worker {
         // SAFETY: just taken.
         match unsafe { job::role(taken) } {
             Role::Fork => Some(Found { job: taken, from: thief }),
-            Role::Scoped | Role::Interval | Role::Other => {
+            Role::Scoped | Role::Interval | Role::Followed | Role::Other => {
                 self.leave_to_others(taken);
                 None
             }

@@ -13,6 +13,7 @@ use super::process::{Process, Run};
 use super::report::Report;
 use super::stack::{Homes, Start};
 use super::wait::MOST_CHANNELS;
+use crate::meter::Site;
 use crate::os::Assists;
 use crate::pool::{Pool, Shared};
 use crate::task::{Task, TaskError};
@@ -193,6 +194,7 @@ impl Network {
     ///
     /// # Examples
     /// See [`Network`].
+    #[track_caller]
     pub fn process<P, F, R>(
         &mut self,
         name: impl Into<String>,
@@ -205,7 +207,7 @@ impl Network {
         R: Future + Send + 'static,
         R::Output: Send + Sync + 'static,
     {
-        let number = self.declare(name.into(), &ports);
+        let (number, site) = (self.declare(name.into(), &ports), Site::here());
         let product = Arc::new(OnceLock::new());
         let place = Arc::clone(&product);
         self.begin.push(Box::new(move |graph, worker| {
@@ -218,7 +220,8 @@ impl Network {
             let place = (Arc::strong_count(&place) > 1).then_some(place);
             match made {
                 Ok(future) => {
-                    drop(worker.spawn_future(Run::new(future, place, Arc::clone(graph), number)));
+                    let run = Run::new(future, place, Arc::clone(graph), number);
+                    drop(worker.spawn_future_from(site, run));
                 }
                 Err(payload) => {
                     graph.fail(Failure::Panicked { process: number, payload });

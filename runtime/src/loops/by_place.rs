@@ -2,9 +2,9 @@
 
 use super::filled::{Filled, Output};
 use super::grain::Grain;
-use super::{Parts, divide, on_a_worker, told};
+use super::{Called, Parts, divide, on_a_worker, told};
 use crate::cancellation::{Cancellation, Cancelled};
-use crate::held;
+use crate::meter::Site;
 use crate::worker::Worker;
 
 /// [`for_each`](super::for_each), which gives each [place](crate::PoolBuilder::places) the same items every time: as many of them, one after
@@ -28,10 +28,10 @@ use crate::worker::Worker;
 /// }
 /// assert!(heights.iter().all(|&height| height == 6));
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn for_each_by_place<P: Parts>(parts: P, body: impl Fn(P::Item) + Sync) {
     let body = &body;
-    on_a_worker(held::Place::here(), move |worker| worker.for_each_by_place(parts, body));
+    on_a_worker(Called::here(), move |worker| worker.for_each_by_place(parts, body));
 }
 
 /// [`map`](super::map), divided among the places as [`for_each_by_place`] divides.
@@ -45,10 +45,10 @@ pub fn for_each_by_place<P: Parts>(parts: P, body: impl Fn(P::Item) + Sync) {
 ///
 /// assert_eq!(map_by_place(0..4_u32, |n| n * n), [0, 1, 4, 9]);
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn map_by_place<P: Parts, R: Send>(parts: P, body: impl Fn(P::Item) -> R + Sync) -> Vec<R> {
     let body = &body;
-    on_a_worker(held::Place::here(), move |worker| worker.map_by_place(parts, body))
+    on_a_worker(Called::here(), move |worker| worker.map_by_place(parts, body))
 }
 
 /// [`reduce`](super::reduce), divided among the places as [`for_each_by_place`] divides.
@@ -63,7 +63,7 @@ pub fn map_by_place<P: Parts, R: Send>(parts: P, body: impl Fn(P::Item) -> R + S
 /// let sum = reduce_by_place(0..1_000_u64, || 0, |sum, n| sum + n, |a, b| a + b);
 /// assert_eq!(sum, 499_500);
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn reduce_by_place<P: Parts, R: Send>(
     parts: P,
     identity: impl Fn() -> R + Sync,
@@ -71,7 +71,7 @@ pub fn reduce_by_place<P: Parts, R: Send>(
     combine: impl Fn(R, R) -> R + Sync,
 ) -> R {
     let (identity, fold, combine) = (&identity, &fold, &combine);
-    on_a_worker(held::Place::here(), move |worker| {
+    on_a_worker(Called::here(), move |worker| {
         worker.reduce_by_place(parts, identity, fold, combine)
     })
 }
@@ -95,14 +95,14 @@ pub fn reduce_by_place<P: Parts, R: Send>(
 /// assert_eq!(for_each_until_by_place(&token, &mut items[..], |item| *item += 1), Err(Cancelled));
 /// assert_eq!(items, [1; 100]);
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn for_each_until_by_place<P: Parts>(
     token: &Cancellation,
     parts: P,
     body: impl Fn(P::Item) + Sync,
 ) -> Result<(), Cancelled> {
     let body = &body;
-    on_a_worker(held::Place::here(), move |worker| {
+    on_a_worker(Called::here(), move |worker| {
         worker.for_each_until_by_place(token, parts, body)
     })
 }
@@ -121,11 +121,12 @@ impl Worker {
     /// assert_eq!(items, [2; 100]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn for_each_by_place<P: Parts>(&self, parts: P, body: impl Fn(P::Item) + Sync) {
         let leaf = |parts: P| parts.into_items().for_each(&body);
-        told(self, held::Place::here(), || {
-            divide_by_place(self, parts, &leaf, &|(), ()| ());
+        let called = Called::here();
+        told(self, called, || {
+            divide_by_place(self, called.site, parts, &leaf, &|(), ()| ());
         });
     }
 
@@ -140,7 +141,7 @@ impl Worker {
     /// assert_eq!(pool.run(|worker| worker.map_by_place(0..4_u32, |n| n * n)), [0, 1, 4, 9]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn map_by_place<P: Parts, R: Send>(
         &self,
         parts: P,
@@ -150,8 +151,9 @@ impl Worker {
         let mut results = Vec::with_capacity(count);
         let output = Output::new(parts, &mut results.spare_capacity_mut()[..count]);
         let leaf = |output| Output::fill(output, &body);
+        let called = Called::here();
         let filled =
-            told(self, held::Place::here(), || divide_by_place(self, output, &leaf, &Filled::join));
+            told(self, called, || divide_by_place(self, called.site, output, &leaf, &Filled::join));
         let filled = filled.keep();
         // SAFETY: so many places from the first one on have been written: `Filled` begins there and has no gaps.
         unsafe { results.set_len(filled) };
@@ -171,7 +173,7 @@ impl Worker {
     /// assert_eq!(most, 9);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn reduce_by_place<P: Parts, R: Send>(
         &self,
         parts: P,
@@ -180,7 +182,8 @@ impl Worker {
         combine: impl Fn(R, R) -> R + Sync,
     ) -> R {
         let leaf = |parts: P| parts.into_items().fold(identity(), &fold);
-        told(self, held::Place::here(), || divide_by_place(self, parts, &leaf, &combine))
+        let called = Called::here();
+        told(self, called, || divide_by_place(self, called.site, parts, &leaf, &combine))
     }
 
     /// [`for_each_until_by_place`] on a known worker.
@@ -199,7 +202,7 @@ impl Worker {
     /// assert_eq!(items, [2; 100]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn for_each_until_by_place<P: Parts>(
         &self,
         token: &Cancellation,
@@ -208,8 +211,9 @@ impl Worker {
     ) -> Result<(), Cancelled> {
         let body = &body;
         let part = |worker: &Self, parts: P| worker.for_each_until(token, parts, body);
-        told(self, held::Place::here(), || {
-            by_place(self, parts, &part, &|first, second| first.and(second))
+        let called = Called::here();
+        told(self, called, || {
+            by_place(self, called.site, parts, &part, &|first, second| first.and(second))
         })
     }
 }
@@ -217,18 +221,20 @@ impl Worker {
 /// A loop, each place's part of which is divided as ever.
 fn divide_by_place<P: Parts, R: Send>(
     worker: &Worker,
+    site: Site,
     parts: P,
     leaf: &(impl Fn(P) -> R + Sync),
     combine: &(impl Fn(R, R) -> R + Sync),
 ) -> R {
     let part =
         |worker: &Worker, parts| divide(worker, parts, &Grain::unknown(worker), leaf, combine);
-    by_place(worker, parts, &part, combine)
+    by_place(worker, site, parts, &part, combine)
 }
 
 /// Gives each place its part, and combines what comes of them in the order of the items.
 fn by_place<P: Parts, R: Send>(
     worker: &Worker,
+    site: Site,
     parts: P,
     part: &(impl Fn(&Worker, P) -> R + Sync),
     combine: &impl Fn(R, R) -> R,
@@ -249,7 +255,7 @@ fn by_place<P: Parts, R: Send>(
                 own = Some((items, result));
             } else if length > 0 {
                 let each = move |worker: &Worker, _: &_| *result = Some(part(worker, items));
-                scope.spawn_near(worker, place, each);
+                scope.spawn_near_from(worker, site, place, each);
             }
         }
         if let Some((items, result)) = own {

@@ -20,6 +20,7 @@ pub use parts::{ChunksMut, Parts, chunks_mut};
 pub use until::{for_each_until, map_until, reduce_in_shape_until, reduce_until};
 
 use crate::held::{self, Place, Wait};
+use crate::meter::Site;
 use crate::pool::Pool;
 use crate::worker::Worker;
 use filled::{Filled, Output};
@@ -38,10 +39,10 @@ use grain::Grain;
 /// locksley::loops::for_each(numbered, |square| *square += 1);
 /// assert_eq!(squares.iter().sum::<i32>(), 1000);
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn for_each<P: Parts>(parts: P, body: impl Fn(P::Item) + Sync) {
     let body = &body;
-    on_a_worker(Place::here(), move |worker| worker.for_each(parts, body));
+    on_a_worker(Called::here(), move |worker| worker.for_each(parts, body));
 }
 
 /// What `body` returns for each item, in the order of the items.
@@ -54,10 +55,10 @@ pub fn for_each<P: Parts>(parts: P, body: impl Fn(P::Item) + Sync) {
 /// let lengths = locksley::loops::map(&["robin", "of", "locksley"][..], |word| word.len());
 /// assert_eq!(lengths, [5, 2, 8]);
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn map<P: Parts, R: Send>(parts: P, body: impl Fn(P::Item) -> R + Sync) -> Vec<R> {
     let body = &body;
-    on_a_worker(Place::here(), move |worker| worker.map(parts, body))
+    on_a_worker(Called::here(), move |worker| worker.map(parts, body))
 }
 
 /// Folds all items into one value: each leaf begins with `identity` and folds its items in order, and
@@ -75,7 +76,7 @@ pub fn map<P: Parts, R: Send>(parts: P, body: impl Fn(P::Item) -> R + Sync) -> V
 /// let sum = locksley::loops::reduce(0..1_000_000_u64, || 0, |sum, n| sum + n, |a, b| a + b);
 /// assert_eq!(sum, 499_999_500_000);
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn reduce<P: Parts, R: Send>(
     parts: P,
     identity: impl Fn() -> R + Sync,
@@ -83,7 +84,7 @@ pub fn reduce<P: Parts, R: Send>(
     combine: impl Fn(R, R) -> R + Sync,
 ) -> R {
     let (identity, fold, combine) = (&identity, &fold, &combine);
-    on_a_worker(Place::here(), move |worker| worker.reduce(parts, identity, fold, combine))
+    on_a_worker(Called::here(), move |worker| worker.reduce(parts, identity, fold, combine))
 }
 
 /// [`reduce`], divided always in the same way: by halves, down to leaves of at most `leaf` items. So the result is the same in
@@ -102,7 +103,7 @@ pub fn reduce<P: Parts, R: Send>(
 /// let sum = || reduce_in_shape(&numbers[..], 256, || 0.0, |sum, n| sum + n, |a, b| a + b);
 /// assert_eq!(sum().to_bits(), sum().to_bits());
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn reduce_in_shape<P: Parts, R: Send>(
     parts: P,
     leaf: usize,
@@ -111,23 +112,39 @@ pub fn reduce_in_shape<P: Parts, R: Send>(
     combine: impl Fn(R, R) -> R + Sync,
 ) -> R {
     let (identity, fold, combine) = (&identity, &fold, &combine);
-    on_a_worker(Place::here(), move |worker| {
+    on_a_worker(Called::here(), move |worker| {
         worker.reduce_in_shape(parts, leaf, identity, fold, combine)
     })
 }
 
-fn on_a_worker<R: Send>(place: Place, task: impl FnOnce(&Worker) -> R + Send) -> R {
+fn on_a_worker<R: Send>(called: Called, task: impl FnOnce(&Worker) -> R + Send) -> R {
     Worker::with_current(|current| match current {
-        Some(worker) => told(worker, place, || task(worker)),
-        None => Pool::global().run(task),
+        Some(worker) => told(worker, called, || task(worker)),
+        None => Pool::global().run_from((called.place, called.site), task),
     })
+}
+
+/// Where a loop was called: for who looks for locks, and for the meter.
+#[derive(Clone, Copy)]
+struct Called {
+    place: Place,
+    site: Site,
+}
+
+impl Called {
+    #[inline(always)]
+    #[track_caller]
+    fn here() -> Self {
+        Self { place: Place::here(), site: Site::here() }
+    }
 }
 
 /// Says what the caller holds, and runs the loop as a task of its own, whose joins are no business of the caller's.
 #[inline(always)]
-fn told<R>(worker: &Worker, place: Place, all: impl FnOnce() -> R) -> R {
-    held::tell(Some(worker), Wait::Loop, place);
-    held::apart(all)
+fn told<R>(worker: &Worker, called: Called, all: impl FnOnce() -> R) -> R {
+    held::tell(Some(worker), Wait::Loop, called.place);
+    // What is called here is called in the name of who has called that.
+    worker.in_name_of(called.site, || called.site.is_beside(file!()), || held::apart(all))
 }
 
 impl Worker {
@@ -144,10 +161,10 @@ impl Worker {
     /// assert_eq!(items, [2; 100]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn for_each<P: Parts>(&self, parts: P, body: impl Fn(P::Item) + Sync) {
         let leaf = |parts: P| parts.into_items().for_each(&body);
-        told(self, Place::here(), || {
+        told(self, Called::here(), || {
             divide(self, parts, &Grain::unknown(self), &leaf, &|(), ()| ());
         });
     }
@@ -163,13 +180,13 @@ impl Worker {
     /// assert_eq!(pool.run(|worker| worker.map(0..4_u32, |n| n * n)), [0, 1, 4, 9]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn map<P: Parts, R: Send>(&self, parts: P, body: impl Fn(P::Item) -> R + Sync) -> Vec<R> {
         let count = parts.len();
         let mut results = Vec::with_capacity(count);
         let output = Output::new(parts, &mut results.spare_capacity_mut()[..count]);
         let leaf = |output| Output::fill(output, &body);
-        let filled = told(self, Place::here(), || {
+        let filled = told(self, Called::here(), || {
             divide(self, output, &Grain::unknown(self), &leaf, &Filled::join)
         });
         let filled = filled.keep();
@@ -190,7 +207,7 @@ impl Worker {
     /// assert_eq!(most, 9);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn reduce<P: Parts, R: Send>(
         &self,
         parts: P,
@@ -199,7 +216,7 @@ impl Worker {
         combine: impl Fn(R, R) -> R + Sync,
     ) -> R {
         let leaf = |parts: P| parts.into_items().fold(identity(), &fold);
-        told(self, Place::here(), || divide(self, parts, &Grain::unknown(self), &leaf, &combine))
+        told(self, Called::here(), || divide(self, parts, &Grain::unknown(self), &leaf, &combine))
     }
 
     /// [`reduce_in_shape`] on a known worker.
@@ -216,7 +233,7 @@ impl Worker {
     /// assert_eq!(pool.run(sum), pool.run(sum));
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn reduce_in_shape<P: Parts, R: Send>(
         &self,
         parts: P,
@@ -227,7 +244,7 @@ impl Worker {
     ) -> R {
         assert!(leaf > 0, "leaves of no items");
         let fold = |parts: P| parts.into_items().fold(identity(), &fold);
-        told(self, Place::here(), || divide_in_shape(self, parts, leaf, &fold, &combine))
+        told(self, Called::here(), || divide_in_shape(self, parts, leaf, &fold, &combine))
     }
 }
 
@@ -243,7 +260,8 @@ fn divide<P: Parts, R: Send>(
         return grain.learn(items, || leaf(parts));
     }
     let (left, right) = parts.split_at(items / 2);
-    let (left, right) = worker.join(
+    let (left, right) = worker.join_at(
+        Place::here(),
         |w| divide(w, left, grain, leaf, combine),
         |w| match grain.handed_to(w) {
             None => divide(w, right, grain, leaf, combine),
@@ -265,7 +283,8 @@ fn divide_in_shape<P: Parts, R: Send>(
         return leaf(parts);
     }
     let (left, right) = parts.split_at(items / 2);
-    let (left, right) = worker.join(
+    let (left, right) = worker.join_at(
+        Place::here(),
         |w| divide_in_shape(w, left, most, leaf, combine),
         |w| divide_in_shape(w, right, most, leaf, combine),
     );

@@ -2,7 +2,7 @@
 
 use super::filled::{Filled, Output};
 use super::grain::Grain;
-use super::{Parts, on_a_worker, told};
+use super::{Called, Parts, on_a_worker, told};
 use crate::cancellation::{Cancellation, Cancelled};
 use crate::held::Place;
 use crate::worker::Worker;
@@ -18,14 +18,14 @@ use crate::worker::Worker;
 ///
 /// # Examples
 /// See [`Cancellation`].
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn for_each_until<P: Parts>(
     token: &Cancellation,
     parts: P,
     body: impl Fn(P::Item) + Sync,
 ) -> Result<(), Cancelled> {
     let body = &body;
-    on_a_worker(Place::here(), move |worker| worker.for_each_until(token, parts, body))
+    on_a_worker(Called::here(), move |worker| worker.for_each_until(token, parts, body))
 }
 
 /// [`map`](super::map) that stops as [`for_each_until`] does. What was returned before is dropped then.
@@ -45,14 +45,14 @@ pub fn for_each_until<P: Parts>(
 /// token.cancel();
 /// assert_eq!(map_until(&token, 0..4_u32, |n| n * n), Err(Cancelled));
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn map_until<P: Parts, R: Send>(
     token: &Cancellation,
     parts: P,
     body: impl Fn(P::Item) -> R + Sync,
 ) -> Result<Vec<R>, Cancelled> {
     let body = &body;
-    on_a_worker(Place::here(), move |worker| worker.map_until(token, parts, body))
+    on_a_worker(Called::here(), move |worker| worker.map_until(token, parts, body))
 }
 
 /// [`reduce`](super::reduce) that stops as [`for_each_until`] does.
@@ -71,7 +71,7 @@ pub fn map_until<P: Parts, R: Send>(
 /// let sum = reduce_until(&token, 0..1_000_u64, || 0, |sum, n| sum + n, |a, b| a + b);
 /// assert_eq!(sum, Ok(499_500));
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn reduce_until<P: Parts, R: Send>(
     token: &Cancellation,
     parts: P,
@@ -80,7 +80,7 @@ pub fn reduce_until<P: Parts, R: Send>(
     combine: impl Fn(R, R) -> R + Sync,
 ) -> Result<R, Cancelled> {
     let (identity, fold, combine) = (&identity, &fold, &combine);
-    on_a_worker(Place::here(), move |worker| {
+    on_a_worker(Called::here(), move |worker| {
         worker.reduce_until(token, parts, identity, fold, combine)
     })
 }
@@ -102,7 +102,7 @@ pub fn reduce_until<P: Parts, R: Send>(
 /// let sum = reduce_in_shape_until(&token, 0..999_u16, 64, || 0, |a, n| a + n % 2, |a, b| a + b);
 /// assert_eq!(sum, Ok(499));
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
+#[track_caller]
 pub fn reduce_in_shape_until<P: Parts, R: Send>(
     token: &Cancellation,
     parts: P,
@@ -112,7 +112,7 @@ pub fn reduce_in_shape_until<P: Parts, R: Send>(
     combine: impl Fn(R, R) -> R + Sync,
 ) -> Result<R, Cancelled> {
     let (identity, fold, combine) = (&identity, &fold, &combine);
-    on_a_worker(Place::here(), move |w| {
+    on_a_worker(Called::here(), move |w| {
         w.reduce_in_shape_until(token, parts, leaf, identity, fold, combine)
     })
 }
@@ -135,7 +135,7 @@ impl Worker {
     /// assert_eq!(items, [2; 100]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn for_each_until<P: Parts>(
         &self,
         token: &Cancellation,
@@ -143,7 +143,7 @@ impl Worker {
         body: impl Fn(P::Item) + Sync,
     ) -> Result<(), Cancelled> {
         let leaf = |parts: P| parts.into_items().for_each(&body);
-        told(self, Place::here(), || {
+        told(self, Called::here(), || {
             divide(self, token, parts, &Grain::unknown(self), &leaf, &|(), ()| ())
         })
     }
@@ -162,7 +162,7 @@ impl Worker {
     /// assert_eq!(pool.run(|w| w.map_until(&token, 0..4_u32, |n| n * n)), Ok(vec![0, 1, 4, 9]));
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn map_until<P: Parts, R: Send>(
         &self,
         token: &Cancellation,
@@ -173,7 +173,7 @@ impl Worker {
         let mut results = Vec::with_capacity(count);
         let output = Output::new(parts, &mut results.spare_capacity_mut()[..count]);
         let leaf = |output| Output::fill(output, &body);
-        let filled = told(self, Place::here(), || {
+        let filled = told(self, Called::here(), || {
             divide(self, token, output, &Grain::unknown(self), &leaf, &Filled::join)
         })?;
         let filled = filled.keep();
@@ -198,7 +198,7 @@ impl Worker {
     /// assert_eq!(most, Ok(9));
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn reduce_until<P: Parts, R: Send>(
         &self,
         token: &Cancellation,
@@ -208,7 +208,7 @@ impl Worker {
         combine: impl Fn(R, R) -> R + Sync,
     ) -> Result<R, Cancelled> {
         let leaf = |parts: P| parts.into_items().fold(identity(), &fold);
-        told(self, Place::here(), || {
+        told(self, Called::here(), || {
             divide(self, token, parts, &Grain::unknown(self), &leaf, &combine)
         })
     }
@@ -230,7 +230,7 @@ impl Worker {
     /// assert_eq!(sum, Ok(4950));
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn reduce_in_shape_until<P: Parts, R: Send>(
         &self,
         token: &Cancellation,
@@ -242,7 +242,7 @@ impl Worker {
     ) -> Result<R, Cancelled> {
         assert!(leaf > 0, "leaves of no items");
         let fold = |parts: P| parts.into_items().fold(identity(), &fold);
-        told(self, Place::here(), || divide_in_shape(self, token, parts, leaf, &fold, &combine))
+        told(self, Called::here(), || divide_in_shape(self, token, parts, leaf, &fold, &combine))
     }
 }
 
@@ -262,7 +262,8 @@ fn divide<P: Parts, R: Send>(
         return Ok(grain.learn(items, || leaf(parts)));
     }
     let (left, right) = parts.split_at(items / 2);
-    let (left, right) = worker.join(
+    let (left, right) = worker.join_at(
+        Place::here(),
         |w| divide(w, token, left, grain, leaf, combine),
         |w| match grain.handed_to(w) {
             None => divide(w, token, right, grain, leaf, combine),
@@ -286,7 +287,8 @@ fn divide_in_shape<P: Parts, R: Send>(
         return Ok(leaf(parts));
     }
     let (left, right) = parts.split_at(items / 2);
-    let (left, right) = worker.join(
+    let (left, right) = worker.join_at(
+        Place::here(),
         |w| divide_in_shape(w, token, left, most, leaf, combine),
         |w| divide_in_shape(w, token, right, most, leaf, combine),
     );

@@ -26,6 +26,17 @@ impl Clock {
         Self::Monotonic
     }
 
+    /// Whether it goes on by itself.
+    pub(super) fn is_real(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Counter => true,
+            Self::Monotonic => true,
+            #[cfg(all(test, not(loom)))]
+            Self::Virtual => false,
+        }
+    }
+
     #[inline]
     pub(crate) fn now(self) -> i64 {
         match self {

@@ -5,23 +5,33 @@
 
 mod clock;
 mod counters;
+mod course;
+mod furthest;
 mod grant;
 mod ledger;
 mod path;
 mod region;
 mod report;
 mod running;
+mod site;
 mod stats;
+mod stretch;
 
 pub(crate) use clock::Clock;
 #[cfg(all(test, not(loom)))]
 pub(crate) use clock::virtually;
 pub(crate) use counters::Counters;
+#[cfg(all(test, not(loom)))]
+pub(crate) use course::KEPT;
+pub(crate) use course::{Course, Part, Rest};
 pub use grant::{Grant, GrantMeter};
 pub(crate) use ledger::Ledger;
 pub(crate) use path::{Meeting, Path};
 pub(crate) use region::{Figures, Region};
 pub use report::Report;
 pub(crate) use report::Surroundings;
-pub(crate) use running::Running;
+pub(crate) use running::{Length, Running, Version};
+pub use site::Origin;
+pub(crate) use site::Site;
 pub use stats::{PoolStats, WorkerStats};
+pub use stretch::Stretch;

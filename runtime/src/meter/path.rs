@@ -2,6 +2,10 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use super::course::Course;
+use super::furthest::Furthest;
+use super::site::Site;
+
 /// How long the longest path to some moment is, in ticks of a clock, from where its region began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path {
@@ -9,12 +13,27 @@ pub(crate) struct Path {
     pub(crate) span: i64,
     /// The same, where each edge to or from a task that could be stolen costs something. It may be another path.
     pub(crate) burdened: i64,
+    /// Through which places the longest path runs.
+    pub(crate) course: Course,
 }
 
 impl Path {
     /// The longer of two, at a moment that comes after both.
     pub(crate) fn meet(self, other: Self) -> Self {
-        Self { span: self.span.max(other.span), burdened: self.burdened.max(other.burdened) }
+        let burdened = self.burdened.max(other.burdened);
+        let longer = if other.span > self.span { other } else { self };
+        Self { burdened, ..longer }
+    }
+
+    /// As it goes on at that place.
+    pub(crate) fn at(mut self, site: Option<Site>) -> Self {
+        self.course.turn_to(site);
+        self
+    }
+
+    /// Where it ends.
+    pub(crate) fn site(&self) -> Option<Site> {
+        self.course.here().site
     }
 
     /// Along an edge that costs so much if it is one between workers.
@@ -28,6 +47,8 @@ impl Path {
 pub(crate) struct Meeting {
     span: AtomicI64,
     burdened: AtomicI64,
+    /// That of the longest.
+    course: Furthest,
 }
 
 /// Nobody has arrived.
@@ -35,28 +56,31 @@ const NEVER: i64 = i64::MIN;
 
 impl Meeting {
     pub(crate) fn new() -> Self {
-        Self { span: AtomicI64::new(NEVER), burdened: AtomicI64::new(NEVER) }
+        let (span, burdened) = (AtomicI64::new(NEVER), AtomicI64::new(NEVER));
+        Self { span, burdened, course: Furthest::new() }
     }
 
     pub(crate) fn arrive(&self, path: Path) {
-        raise(&self.span, path.span);
+        if raise(&self.span, path.span) {
+            self.course.arrive(path.span, &path.course);
+        }
         raise(&self.burdened, path.burdened);
     }
 
-    /// The longest path of those that have arrived; `None` if there is none.
+    /// The longest path of those that have arrived; `None` if there is none. While others arrive its course may not be known.
     pub(crate) fn latest(&self) -> Option<Path> {
-        let path = Path {
-            span: self.span.load(Ordering::Relaxed),
-            burdened: self.burdened.load(Ordering::Relaxed),
-        };
-        (path.span != NEVER).then_some(path)
+        let span = self.span.load(Ordering::Relaxed);
+        if span == NEVER {
+            return None;
+        }
+        let burdened = self.burdened.load(Ordering::Relaxed);
+        Some(Path { span, burdened, course: self.course.course().unwrap_or_default() })
     }
 }
 
-fn raise(latest: &AtomicI64, to: i64) {
+/// Says whether it was lower.
+fn raise(latest: &AtomicI64, to: i64) -> bool {
     // Looked at first, since most paths are not the longest.
     // Relaxed: whoever asks for the latest has learnt by something that orders that those it waits for have arrived.
-    if latest.load(Ordering::Relaxed) < to {
-        latest.fetch_max(to, Ordering::Relaxed);
-    }
+    latest.load(Ordering::Relaxed) < to && latest.fetch_max(to, Ordering::Relaxed) < to
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 use super::clock::Clock;
+use super::course::{KEPT, Part};
 use super::path::{Meeting, Path};
 use crate::primitive::CachePadded;
 
@@ -13,6 +14,10 @@ use crate::primitive::CachePadded;
 /// Cilkview takes 15 000 instructions for each such edge (He, Leiserson and Leiserson, "The Cilkview scalability analyzer", SPAA
 /// 2010, section 3): some 5 µs, at three instructions a nanosecond.
 pub(super) const BURDEN: i64 = 5_000;
+
+/// A strand that has gone on for so many nanoseconds without a look at the clock looks whether it was interrupted. A turn that the kernel gives to
+/// others is seldom shorter; and to look takes about a microsecond.
+const LONG: i64 = 200_000;
 
 /// What strands of a region have done so far. A strand keeps a reference to its region, and adds to it when it ends or waits.
 #[derive(Debug)]
@@ -24,6 +29,8 @@ pub(crate) struct Region {
     clock: Clock,
     /// [`BURDEN`] in ticks.
     burden: i64,
+    /// [`LONG`] in ticks.
+    long: i64,
     /// Where the first strand began.
     from: Path,
     /// One for each worker, and more: no two write the same one often.
@@ -32,6 +39,8 @@ pub(crate) struct Region {
     end: Meeting,
     /// Waits, and polls of futures, whose order is not among the paths.
     uncarried: AtomicU64,
+    /// Whether the system did not say how long some strand was interrupted.
+    is_untold: AtomicBool,
     /// The address of the pool that the first strand ran in; 0 before.
     home: AtomicUsize,
     /// Whether any has run in another one.
@@ -42,8 +51,18 @@ pub(crate) struct Region {
 struct Account {
     work: AtomicU64,
     forks: AtomicU64,
+    taken: AtomicU64,
     /// Tasks that were handed over there, less those that have ended there.
     under_way: AtomicI64,
+}
+
+/// What a worker has done in strands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    pub(super) work: i64,
+    pub(super) forks: u64,
+    /// How long the kernel has run others meanwhile, as far as that was found out; `None` if it could not be.
+    pub(super) taken: Option<i64>,
 }
 
 /// What came out of a region, in ticks.
@@ -52,7 +71,11 @@ pub(crate) struct Figures {
     pub(crate) clock: Clock,
     pub(crate) work: i64,
     pub(crate) path: Path,
+    /// Through which places it runs, as far as they are kept.
+    pub(crate) course: [Part; KEPT],
     pub(crate) forks: u64,
+    /// How long strands were interrupted, which is neither work nor path; `None` if that is not known.
+    pub(crate) taken: Option<i64>,
     pub(crate) uncarried: u64,
     /// Tasks that have not ended.
     pub(crate) under_way: u64,
@@ -86,10 +109,12 @@ impl Region {
             outer,
             clock,
             burden: clock.ticks(BURDEN),
+            long: if clock.is_real() { clock.ticks(LONG) } else { i64::MAX },
             from,
             accounts: (0..workers.max(1)).map(|_| CachePadded::default()).collect(),
             end: Meeting::new(),
             uncarried: AtomicU64::new(0),
+            is_untold: AtomicBool::new(false),
             home: AtomicUsize::new(0),
             is_mixed: AtomicBool::new(false),
         }
@@ -100,9 +125,8 @@ impl Region {
         self.clock
     }
 
-    #[inline]
-    pub(crate) fn now(&self) -> i64 {
-        self.clock.now()
+    pub(super) fn long(&self) -> i64 {
+        self.long
     }
 
     pub(crate) fn burden(&self) -> i64 {
@@ -125,7 +149,7 @@ impl Region {
     }
 
     /// A worker adds what it has done.
-    pub(super) fn add(&self, worker: usize, work: i64, forks: u64) {
+    pub(super) fn add(&self, worker: usize, Done { work, forks, taken }: Done) {
         // Negative only where two processors' counters do not quite agree.
         let work = work.max(0) as u64;
         self.all().for_each(|region| {
@@ -133,6 +157,11 @@ impl Region {
             // Relaxed, both: who sums them up has waited for the strands that matter.
             account.work.fetch_add(work, Ordering::Relaxed);
             account.forks.fetch_add(forks, Ordering::Relaxed);
+            match taken {
+                Some(0) => {}
+                Some(taken) => drop(account.taken.fetch_add(taken as u64, Ordering::Relaxed)),
+                None => region.is_untold.store(true, Ordering::Relaxed),
+            }
         });
     }
 
@@ -188,8 +217,12 @@ impl Region {
             path: Path {
                 span: end.span - self.from.span,
                 burdened: end.burdened - self.from.burdened,
+                ..Path::default()
             },
+            course: end.course.since(&self.from.course),
             forks: sum(|account| &account.forks),
+            taken: (!self.is_untold.load(Ordering::Relaxed))
+                .then(|| sum(|account| &account.taken) as i64),
             uncarried: self.uncarried.load(Ordering::Relaxed),
             // Less than none where one was seen to end that was not seen to begin.
             under_way: under_way.sum::<i64>().max(0) as u64,

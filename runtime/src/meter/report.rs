@@ -4,17 +4,19 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::clock::Clock;
+use super::course::{KEPT, Part};
 use super::grant::{Grant, GrantMeter};
 use super::region::{BURDEN, Figures};
 use super::stats::{PoolStats, WorkerStats};
+use super::stretch::{self, Stretch};
 use crate::os;
 
 /// What a metered task did, and what the pool did meanwhile; or what a metered pool has done. Made by
 /// [`Pool::metered`](crate::Pool::metered) and [`Pool::report`](crate::Pool::report), and printed in words by its `Display`.
 ///
 /// Work and critical path are as Hood has them ("Hood: A User-Level Threads Library for Multiprogrammed Multiprocessors", 1998,
-/// sections 3 and 5), measured on the clock of the wall: what a worker was suspended in the middle of a task is in both. Where
-/// [`WorkerStats::off_processor`] says that this was much, they are upper bounds. Where there is something that the meter cannot say, it says that
+/// sections 3 and 5), measured on the clock of the wall, less the time for which the kernel ran others in the middle of a strand, where it says that
+/// ([`taken`](Self::taken)). Where it does not, and [`WorkerStats::off_processor`] says that this was much, they are upper bounds. Where there is something that the meter cannot say, it says that
 /// in its [advice](Self::advice).
 ///
 /// # Examples
@@ -40,12 +42,23 @@ pub struct Report {
     pub critical_path: Duration,
     /// The same, where each edge to or from a task that could be stolen costs [`BURDEN`](Self::BURDEN).
     pub burdened_critical_path: Duration,
+    /// Through which places in the program the longest path runs, those first through which most of it does: where its strands were forked,
+    /// spawned or called. What a loop calls is at the loop, what a scope's or a detached task does where that was spawned, and what comes after a join or a
+    /// scope is where that was called from. The two halves of a join are both in the function that joins, or, with the feature `join-lines`, at the join's line:
+    /// without it, a join knows nothing of that, and so it costs nothing. Up to 8 places are exact. If the path runs through more, each may have up to an eighth of it more than it says,
+    /// and what they lack together to the critical path is at places that are not told.
+    pub course: Vec<Stretch>,
+    /// For how long strands could have run and the kernel ran others in their place: this is in neither work nor critical path. It is asked where a
+    /// strand has gone on for a fifth of a millisecond; what was shorter, and what a hypervisor took, is in both. `None` where the system
+    /// does not tell: then all of it is.
+    pub taken: Option<Duration>,
     /// How many times a strand forked by a join; a task that is spawned is no such fork.
     pub forks: u64,
-    /// Waits and polls whose order is not among the paths, whether anybody had to wait or not: for futures and handles, in channels, at edges
+    /// Waits and polls whose order is not, or may not be, among the paths, whether anybody had to wait or not: each poll of a future, which may find
+    /// without a wait what others have left for it; waits in channels, at edges
     /// and locks of intervals, and in calls that block; tasks that a plain thread has spawned into a metered scope; and what tasks that are not
     /// metered have sent to a metered pool. If there are any, the
-    /// critical path is a lower bound, and so is the work, since what such tasks did later may be missing.
+    /// critical path is a lower bound, and so may be the work.
     pub uncarried: u64,
     /// Tasks that had not ended, or not begun. What they have done since they last spawned or waited is missing.
     pub under_way: u64,
@@ -132,6 +145,9 @@ impl Report {
     /// By how much work and critical path may be too long, relative to themselves, since workers waited for a processor; `None` if that is not known.
     /// Some of these waits were in the middle of a strand, and all of them may have been in strands of one path.
     fn excess(&self) -> Option<(f64, f64)> {
+        if self.taken.is_some() {
+            return Some((0.0, 0.0)); // it has been taken out
+        }
         // Those of several pools are not among these.
         let off = self.stats.total().off_processor.filter(|_| !self.is_mixed)?;
         let share = |time| if off.is_zero() { 0.0 } else { ratio(off, time).min(1.0) };
@@ -210,8 +226,12 @@ impl Report {
             return format!("{here}, of what was followed.");
         }
         if parallelism < workers {
+            let through = match stretch::in_words(&self.course, self.critical_path) {
+                Some(places) => format!(", and runs through what was spawned {places}"),
+                None => String::new(),
+            };
             format!(
-                "{here}: the critical path bounds the speedup; more of the work along it has to be forked, or fewer workers do as well."
+                "{here}: the critical path bounds the speedup{through}; more of the work along it has to be forked, or fewer workers do as well."
             )
         } else if burdened < workers || (parallelism >= most && burdened < most) {
             format!(
@@ -252,6 +272,13 @@ impl fmt::Display for Report {
         writeln!(f, "{:.3?} on {} workers ({})", self.wall, self.workers, self.stats.governor)?;
         writeln!(f, "  work T1            {:>12.3?}{at_least}   forks: {}", self.work, self.forks)?;
         writeln!(f, "  critical path T∞   {:>12.3?}{at_least}", self.critical_path)?;
+        if let Some(taken) = self.taken.filter(|&taken| ratio(taken, self.work) > 0.01) {
+            writeln!(f, "    without        {taken:>16.3?} for which the kernel ran others")?;
+        }
+        for stretch in stretch::largest(&self.course, self.critical_path) {
+            let share = 100.0 * stretch.share(self.critical_path);
+            writeln!(f, "    {share:>3.0}% of it spawned {stretch}")?;
+        }
         writeln!(
             f,
             "  parallelism        {:>12.1}   burdened {:.1} ({:?} an edge){}",
@@ -351,14 +378,22 @@ impl Surroundings {
             os::throttled().map(|now| now.saturating_sub(self.throttled.unwrap_or_default()));
         // What a path has come to was done, though the account may lag behind.
         let work = figures.work.max(figures.path.span);
-        let [work, critical_path, burdened_critical_path] =
-            figures.clock.durations([work, figures.path.span, figures.path.burdened]);
+        let figures_of_time =
+            [work, figures.path.span, figures.path.burdened, figures.taken.unwrap_or(0)];
+        let mut ticks = [0; 4 + KEPT];
+        ticks[..4].copy_from_slice(&figures_of_time);
+        ticks[4..].copy_from_slice(&figures.course.map(|part| part.ticks));
+        let [work, critical_path, burdened_critical_path, taken, times @ ..] =
+            figures.clock.durations(ticks);
+        let sites = figures.course.map(|Part { site, .. }| site);
         Report {
             wall,
             workers,
             work,
             critical_path,
             burdened_critical_path,
+            course: stretch::of(sites.into_iter().zip(times)),
+            taken: figures.taken.map(|_| taken),
             forks: figures.forks,
             uncarried: figures.uncarried,
             under_way: figures.under_way,
@@ -376,6 +411,7 @@ impl Surroundings {
 mod tests {
     use super::*;
     use crate::meter::path::Path;
+    use crate::meter::site::Origin;
 
     /// On 4 workers, in milliseconds.
     fn report(work: u64, path: u64, burdened: u64) -> Report {
@@ -390,6 +426,8 @@ mod tests {
             work,
             critical_path,
             burdened_critical_path,
+            course: Vec::new(),
+            taken: None,
             forks: 10,
             uncarried: 0,
             under_way: 0,
@@ -489,13 +527,26 @@ mod tests {
         assert!(advice[1].contains("25% of T1 and 100% of T∞"), "{advice:?}");
     }
 
+    /// What has been taken out makes nothing a bound.
+    #[test]
+    fn what_the_kernel_took_is_no_excess() {
+        let long = off(report(480, 200, 200), Some(100));
+        assert!(long.advice().iter().any(|said| said.contains("upper bounds")), "{long}");
+        let taken = Some(Duration::from_millis(400));
+        let corrected = Report { taken, ..long };
+        assert!(!corrected.advice().iter().any(|said| said.contains("upper bounds")));
+        assert!(corrected.to_string().contains("400.000ms for which the kernel ran others"));
+    }
+
     /// What a path has come to was done.
     #[test]
     fn work_is_no_less_than_the_critical_path() {
         let figures = Figures {
             clock: Clock::Monotonic,
             work: 3,
-            path: Path { span: 5, burdened: 6 },
+            path: Path { span: 5, burdened: 6, ..Path::default() },
+            course: [Part::default(); KEPT],
+            taken: None,
             forks: 0,
             uncarried: 0,
             under_way: 1,
@@ -506,6 +557,25 @@ mod tests {
         assert_eq!(report.work, report.critical_path);
         assert_eq!((report.critical_path.as_nanos(), report.under_way), (5, 1));
         assert!((report.parallelism() - 1.0).abs() < 1e-9);
+    }
+
+    /// The places of most of the critical path are named, in the advice where it is what bounds the speedup.
+    #[test]
+    fn advice_names_the_places() {
+        let at = |name, millis| Stretch {
+            origin: Origin::Function(name),
+            time: Duration::from_millis(millis),
+        };
+        let course = vec![at("sort", 120), at("merge", 60), at("read", 10), at("write", 1)];
+        let slow = Report { course: course.clone(), ..report(480, 200, 200) };
+        let advice = slow.advice();
+        assert!(advice[0].contains("spawned in sort (60%) and in merge (30%);"), "{advice:?}");
+        let said = slow.to_string();
+        assert!(said.contains(" 60% of it spawned in sort"), "{said}");
+        // A hundredth, and less.
+        assert!(said.contains("in read") && !said.contains("in write"), "{said}");
+        let wide = Report { course, ..report(9600, 200, 200) }.advice();
+        assert!(!wide.iter().any(|said| said.contains("in sort")), "{wide:?}");
     }
 
     #[test]

@@ -36,8 +36,8 @@ pub(crate) use system::{Futex, heavy_barrier, heavy_barrier_works};
 pub(crate) use system::{
     LoweredPriority, ThreadClock, ThreadDelay, ThreadWatch, ask_for_huge_pages, at_exit,
     bind_this_thread, busy_time, generation, huge_page, lowered_priority_works, move_this_thread,
-    move_to_process_affinity, page, place_memory, process_time, runnable_threads, shorten_turns,
-    throttled, unbind_this_thread, watch_for_forks,
+    move_to_process_affinity, own_delay, page, place_memory, process_time, runnable_threads,
+    shorten_turns, throttled, unbind_this_thread, watch_for_forks,
 };
 
 /// Lets other threads run on this processor, if any are ready.

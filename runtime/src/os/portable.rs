@@ -172,6 +172,10 @@ impl ThreadDelay {
     pub(crate) fn retire(&self) {}
 }
 
+pub(crate) fn own_delay() -> Option<Duration> {
+    None
+}
+
 pub(crate) fn throttled() -> Option<Duration> {
     None
 }

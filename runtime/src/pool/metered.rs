@@ -1,15 +1,17 @@
 //! Metering: of what a task does, or of all that a pool does.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io::Write;
+#[cfg(unix)]
+use std::os::fd::AsFd;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use super::{Pool, Shared};
-use crate::job::Job;
-use crate::meter::{Clock, Figures, Meeting, Path, PoolStats, Region, Report, Surroundings};
+use crate::job::{self, Job, Role};
+use crate::meter::{Clock, Figures, Meeting, Path, PoolStats, Region, Report, Site, Surroundings};
 use crate::os;
 use crate::strand::{self, Rendezvous};
 use crate::unwind;
@@ -52,6 +54,7 @@ impl Pool {
     /// println!("{report}");
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[track_caller]
     pub fn metered<F, R>(&self, task: F) -> (R, Report)
     where
         F: FnOnce(&Worker) -> R + Send,
@@ -65,13 +68,25 @@ impl Pool {
         (result, report)
     }
 
+    /// The report alone, on the clock of tests.
+    #[cfg(all(test, not(loom)))]
+    #[track_caller]
+    pub(crate) fn metered_virtually(&self, task: impl FnOnce(&Worker) + Send) -> Report {
+        let before = Surroundings::new(Clock::Virtual, || self.shared().stats_with_waits());
+        let ((), figures) = self.metered_by(Clock::Virtual, task);
+        let stats = self.shared().stats_with_waits();
+        before.report(before.elapsed(), &figures, stats, self.shared().workers())
+    }
+
     /// The same with that clock.
+    #[track_caller]
     pub(crate) fn metered_by<F, R>(&self, clock: Clock, task: F) -> (R, Figures)
     where
         F: FnOnce(&Worker) -> R + Send,
         R: Send,
     {
-        let (result, figures) = self.run(|worker| worker.in_region(clock, task));
+        let site = Site::here();
+        let (result, figures) = self.run(|worker| worker.in_region(clock, site, task));
         (result.unwrap_or_else(|payload| unwind::resume(payload)), figures)
     }
 
@@ -143,18 +158,54 @@ impl Shared {
 
     /// Runs what was asked for by one of its own workers, on that: as a strand, if all that the pool does is metered and the worker runs none,
     /// as a guest does.
-    pub(super) fn run_here<R>(&self, worker: &Worker, task: impl FnOnce(&Worker) -> R) -> R {
+    pub(super) fn run_here<R>(
+        &self,
+        worker: &Worker,
+        site: Site,
+        task: impl FnOnce(&Worker) -> R,
+    ) -> R {
         match self.meter() {
-            Some(meter) if !worker.is_metered() => meter.run(worker, task),
+            Some(meter) if !worker.is_metered() => meter.run(worker, site, task),
             _ => task(worker),
+        }
+    }
+
+    /// Where a task begins that the caller, which is that worker or none, is about to push or send, and of which region it is; if it is metered.
+    /// From then on the region counts it as under way.
+    #[inline]
+    pub(crate) fn path_of_what_is_sent(
+        &self,
+        caller: Option<&Worker>,
+    ) -> Option<(Arc<Region>, Path)> {
+        match (caller, self.meter()) {
+            (Some(worker), _) if worker.is_metered() => worker.path_of_what_is_spawned(),
+            (_, Some(meter)) => Some(meter.path_of_what_is_sent(caller)),
+            (_, None) => None,
+        }
+    }
+
+    /// The caller, which is that worker or none, is about to send a job for what is called at that place.
+    #[inline]
+    pub(crate) fn is_sent_from(&self, caller: Option<&Worker>, site: Site) {
+        match (caller, self.meter()) {
+            (Some(worker), _) if worker.is_metered() => worker.spawns_at(site),
+            // On a thread that ends it is not known.
+            (_, Some(_)) => drop(SENDING.try_with(|sending| sending.set(Some(site)))),
+            (_, None) => {}
         }
     }
 }
 
-/// Prints a report to standard error, in one piece.
+/// Prints a report to standard error, in one piece. It does not wait for who has that locked, and may not go on while the process ends: nothing is
+/// kept back there that would have to come first.
 pub(super) fn print(report: &Report) {
+    let text = report.to_string();
+    #[cfg(unix)]
+    let unlocked = std::io::stderr().as_fd().try_clone_to_owned().map(std::fs::File::from);
+    #[cfg(not(unix))]
+    let unlocked = std::io::Result::Ok(std::io::stderr());
     // Who cannot be told need not stop.
-    let _ = std::io::stderr().write_all(report.to_string().as_bytes());
+    let _ = unlocked.and_then(|mut unlocked| unlocked.write_all(text.as_bytes()));
 }
 
 /// What a pool has that is metered as long as it lives.
@@ -183,6 +234,8 @@ pub(super) enum Metering {
 thread_local! {
     /// On a thread that is no worker: the regions of pools that it has waited for, and the path to where it went on after that.
     static OUTSIDE: RefCell<Vec<(Weak<Region>, Path)>> = const { RefCell::new(Vec::new()) };
+    /// Where who runs no strand is about to send something to a metered pool.
+    static SENDING: Cell<Option<Site>> = const { Cell::new(None) };
 }
 
 impl Meter {
@@ -216,8 +269,8 @@ impl Meter {
     /// Runs `task` on a worker of this pool that runs no strand.
     #[cold]
     #[inline(never)]
-    fn run<R>(&self, worker: &Worker, task: impl FnOnce(&Worker) -> R) -> R {
-        let from = self.outside(Some(worker));
+    fn run<R>(&self, worker: &Worker, site: Site, task: impl FnOnce(&Worker) -> R) -> R {
+        let from = self.outside(Some(worker)).at(Some(site));
         let (region, seat) = (&self.region, worker.seat_index());
         region.runs_in(worker.shared().address());
         region.hands_over(seat);
@@ -279,10 +332,21 @@ impl Meter {
         caller: Option<&Worker>,
         job: NonNull<Job>,
     ) -> NonNull<Job> {
-        let path = self.outside(caller).along(self.region.burden());
+        // SAFETY: as the caller promises.
+        if unsafe { job::role(job) } == Role::Followed {
+            return job; // it was told when it was woken or spawned
+        }
+        let site = SENDING.try_with(Cell::take).ok().flatten();
+        let path = self.outside(caller).along(self.region.burden()).at(site);
         // Nobody has pushed it, so nobody's seat will be asked for.
         // SAFETY: as the caller promises.
         unsafe { strand::carried_from(&self.region, path, job, 0) }
+    }
+
+    #[cold]
+    fn path_of_what_is_sent(&self, caller: Option<&Worker>) -> (Arc<Region>, Path) {
+        self.region.hands_over(0);
+        (Arc::clone(&self.region), self.outside(caller).along(self.region.burden()))
     }
 
     /// The caller has waited for those that have arrived.

@@ -37,7 +37,7 @@ pub use thread::WorkerThread;
 use crate::held::{self, Place, Wait};
 use crate::job::StackJob;
 use crate::latch::{Latch, ThreadLatch, WorkerLatch};
-use crate::meter::PoolStats;
+use crate::meter::{PoolStats, Site};
 use crate::places::Places;
 use crate::sleep::MAX_WORKERS;
 use crate::unwind;
@@ -260,33 +260,43 @@ impl Pool {
     /// assert_eq!(text, "borrowed by one of two");
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
+    #[track_caller]
     pub fn run<F, R>(&self, task: F) -> R
     where
         F: FnOnce(&Worker) -> R + Send,
         R: Send,
     {
-        let (shared, place) = (self.shared(), Place::here());
+        self.run_from((Place::here(), Site::here()), task)
+    }
+
+    /// The same, from that place in the program.
+    pub(crate) fn run_from<F, R>(&self, (place, site): (Place, Site), task: F) -> R
+    where
+        F: FnOnce(&Worker) -> R + Send,
+        R: Send,
+    {
+        let shared = self.shared();
         Worker::with_current(|current| match current {
-            Some(worker) if worker.belongs_to(shared) => shared.run_here(worker, task),
+            Some(worker) if worker.belongs_to(shared) => shared.run_here(worker, site, task),
             Some(stranger) => {
                 held::tell(current, Wait::Run, place);
                 let latch = WorkerLatch::set_from_abroad(stranger);
-                self.run_sent(task, latch, |latch| {
+                self.run_sent(site, task, latch, |latch| {
                     stranger.while_aside(|| stranger.wait_until(latch.flag()));
                 })
             }
-            None => self.run_sent(task, ThreadLatch::new(), ThreadLatch::wait),
+            None => self.run_sent(site, task, ThreadLatch::new(), ThreadLatch::wait),
         })
     }
 
-    fn run_sent<F, R, L>(&self, task: F, latch: L, wait: impl FnOnce(&L)) -> R
+    fn run_sent<F, R, L>(&self, site: Site, task: F, latch: L, wait: impl FnOnce(&L)) -> R
     where
         F: FnOnce(&Worker) -> R + Send,
         R: Send,
         L: Latch,
     {
         let job = StackJob::new(task, latch);
+        Worker::with_current(|current| self.shared().is_sent_from(current, site));
         self.shared().send(job.as_job());
         wait(job.latch());
         Worker::with_current(|current| {
@@ -312,12 +322,22 @@ impl Pool {
     /// assert!(receiver.recv().unwrap() < 2);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[track_caller]
     pub fn spawn<F>(&self, task: F)
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
+        self.spawn_from(Site::here(), task);
+    }
+
+    /// The same, from that place in the program.
+    pub(crate) fn spawn_from<F>(&self, site: Site, task: F)
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
         let shared = self.shared();
         if let Some(job) = shared.detached(task) {
+            Worker::with_current(|current| shared.is_sent_from(current, site));
             push_or_send(shared, job);
         }
     }

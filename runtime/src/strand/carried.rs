@@ -46,8 +46,13 @@ impl Worker {
     /// borrows ends.
     pub(crate) unsafe fn carried(&self, job: NonNull<Job>) -> NonNull<Job> {
         let Some(region) = self.region() else { return job };
+        // SAFETY: as the caller promises.
+        if unsafe { job::role(job) } == Role::Followed {
+            return job; // it was told when it was woken
+        }
         // What comes before it is known from now on, however long this strand goes on.
         let path = self.settles(region);
+        let path = self.running().spawned_at().map_or(path, |site| path.at(Some(site)));
         // SAFETY: as the caller promises.
         unsafe { carried_from(region, path.along(region.burden()), job, self.seat_index()) }
     }
@@ -66,7 +71,7 @@ pub(crate) unsafe fn carried_from(
     // SAFETY: as the caller promises.
     let role = unsafe { job::role(job) };
     // It says by its own word who it is, and has a path of its own if it is metered.
-    if role == Role::Fork {
+    if matches!(role, Role::Fork | Role::Followed) {
         return job;
     }
     region.hands_over(by);
@@ -85,6 +90,8 @@ pub(crate) unsafe fn carried_from(
             }
         }
         // SAFETY: as the caller promises.
-        Role::Fork | Role::Other => unsafe { HeapJob::into_job(move |worker| carried.run(worker)) },
+        Role::Fork | Role::Followed | Role::Other => unsafe {
+            HeapJob::into_job(move |worker| carried.run(worker))
+        },
     }
 }

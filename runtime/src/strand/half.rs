@@ -11,7 +11,7 @@ use super::Aside;
 use crate::fork::Waiting;
 use crate::job::{self, Job, Kind};
 use crate::latch::Flag;
-use crate::meter::{Meeting, Path, Region};
+use crate::meter::{Course, Length, Meeting, Part, Path, Region, Rest, Site, Version};
 use crate::worker::Worker;
 
 /// What a join knows of its fork, in its frame.
@@ -22,29 +22,51 @@ pub(crate) struct Half<'r> {
     kind: Kind,
     own: &'static Kind,
     region: &'r Arc<Region>,
+    /// The place where the strand goes on after the join.
+    outer: Option<Site>,
     /// Where the second half begins.
     from: Path,
-    /// The path to the end of the first one. The worker's that has forked.
-    first: Cell<Path>,
+    /// What the course of that path is elsewhere, as the worker knows it that has forked.
+    version: Version,
+    /// The path to the end of the first one. That worker's.
+    first: Cell<Length>,
+    /// What its course is elsewhere, if that is not what it was at the fork. That worker's.
+    first_elsewhere: Cell<Option<Rest>>,
     /// Where whoever has taken the second one leaves the path to its end.
     end: Meeting,
 }
 
 impl<'r> Half<'r> {
-    /// For a fork of the strand that `worker` runs. `own` is the kind of its job.
+    /// For a fork of the strand that `worker` runs, at that place, or at the strand's own. `own` is the kind of its job.
     // So that it is there once, and not in each join.
     #[inline(never)]
-    pub(crate) fn new(worker: &'r Worker, own: &'static Kind) -> Self {
+    pub(crate) fn new(worker: &'r Worker, own: &'static Kind, site: Option<Site>) -> Self {
         let running = worker.running();
         running.has_forked();
+        let now = running.now();
+        let outer = running.site();
+        if site.is_some() {
+            running.turns_to(site, now);
+        }
         Self {
             kind: Kind::of_forks(execute),
             own,
             region: worker.region().expect("it runs a strand"),
-            from: running.path(running.now()).along(running.burden()),
-            first: Cell::new(Path::default()),
+            outer,
+            from: running.path(now).along(running.burden()),
+            version: running.version(),
+            first: Cell::new(Length::default()),
+            first_elsewhere: Cell::new(None),
             end: Meeting::new(),
         }
+    }
+
+    /// To the end of the first half.
+    fn first_path(&self) -> Path {
+        let Length { span, burdened, here } = self.first.get();
+        let elsewhere = self.first_elsewhere.get().unwrap_or(*self.from.course.before());
+        let here = Part { site: self.from.site(), ticks: here };
+        Path { span, burdened, course: Course::of(here, elsewhere) }
     }
 
     /// What the job of the second half is to have for its kind: by that, the rest is found, too.
@@ -96,16 +118,38 @@ impl Worker {
     pub(crate) fn turns_to_second(&self, half: &Half<'_>) {
         let running = self.running();
         let now = running.now();
-        half.first.set(running.path(now));
-        running.go_on(half.from, now);
+        // It is there, unless a panic has kept it from coming back from where it was called.
+        running.turns_to(half.from.site(), now);
+        half.first.set(running.length(now));
+        // Most halves have not been anywhere else.
+        if running.version() != half.version {
+            half.first_elsewhere.set(Some(running.elsewhere()));
+            running.goes_elsewhere(half.from.course.before(), Some(half.version));
+        }
+        running.goes_to_length(&Length::of(&half.from), now);
     }
 
     /// This worker has run both halves itself, and the strand goes on after the later one.
     pub(crate) fn joins_halves(&self, half: &Half<'_>) {
         let running = self.running();
         let now = running.now();
-        let second = running.path(now).along(running.burden());
-        running.go_on(half.first.get().meet(second), now);
+        running.turns_to(half.from.site(), now);
+        let (first, mut second) = (half.first.get(), running.length(now));
+        second.burdened += running.burden();
+        let burdened = first.burdened.max(second.burdened);
+        if second.span > first.span {
+            running.goes_to_length(&Length { burdened, ..second }, now);
+        } else {
+            running.goes_to_length(&Length { burdened, ..first }, now);
+            match half.first_elsewhere.get() {
+                Some(elsewhere) => running.goes_elsewhere(&elsewhere, None),
+                None if running.version() != half.version => {
+                    running.goes_elsewhere(half.from.course.before(), Some(half.version));
+                }
+                None => {}
+            }
+        }
+        running.turns_to(half.outer, now);
     }
 
     /// Waits for the second half, which others may have, or gets it back. Says whether it did that.
@@ -119,8 +163,8 @@ impl Worker {
     ) -> bool {
         let aside = self.put_aside().expect("a half is one of a strand");
         let is_back = self.recover_as(recover, how);
-        let first = half.first.get();
-        let met = || half.end.latest().map_or(first, |second| first.meet(second));
+        let first = half.first_path();
+        let met = || half.end.latest().map_or(first, |second| first.meet(second)).at(half.outer);
         self.take_up(Aside { path: if is_back { half.from } else { met() }, ..aside });
         is_back
     }

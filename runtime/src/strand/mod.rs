@@ -5,19 +5,21 @@
 //! `meter/`.
 
 mod carried;
+mod followed;
 mod half;
 mod rendezvous;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 pub(crate) use carried::carried_from;
+pub(crate) use followed::Followed;
 pub(crate) use half::{Half, Halves};
 pub(crate) use rendezvous::{Rendezvous, carried_to};
 
 use std::ptr;
 use std::sync::Arc;
 
-use crate::meter::{Clock, Figures, Meeting, Path, Region};
+use crate::meter::{Clock, Figures, Meeting, Path, Region, Site};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
@@ -32,6 +34,14 @@ pub(crate) struct Aside<'w> {
 }
 
 impl Worker {
+    /// The region of the strand that it runs, and where a task begins that this is about to spawn, which the region counts from now on.
+    #[cold]
+    pub(crate) fn path_of_what_is_spawned(&self) -> Option<(Arc<Region>, Path)> {
+        let region = self.region()?;
+        region.hands_over(self.seat_index());
+        Some((Arc::clone(region), self.settles(region).along(region.burden())))
+    }
+
     /// Whether it runs a strand.
     #[inline]
     pub(crate) fn is_metered(&self) -> bool {
@@ -110,6 +120,44 @@ impl Worker {
         result
     }
 
+    /// What it spawns next, it spawns there.
+    #[inline]
+    pub(crate) fn spawns_at(&self, site: Site) {
+        if self.is_metered() {
+            self.running().spawns_at(site);
+        }
+    }
+
+    /// Runs `what` as a part of the strand that belongs to that place, `unless` it is to stay where it is. If it panics, what the strand
+    /// does from there to the end of the join, or task, that it is in counts as that part, too.
+    #[inline]
+    pub(crate) fn in_name_of<R>(
+        &self,
+        site: Site,
+        unless: impl FnOnce() -> bool,
+        what: impl FnOnce() -> R,
+    ) -> R {
+        let before = self.is_metered().then(|| self.enters(site, unless()));
+        let result = what();
+        if let Some(before) = before {
+            self.leaves_to(before);
+        }
+        result
+    }
+
+    #[cold]
+    fn enters(&self, site: Site, stays: bool) -> Option<Site> {
+        let running = self.running();
+        running.turns_to(if stays { running.site() } else { Some(site) }, running.now())
+    }
+
+    #[cold]
+    fn leaves_to(&self, before: Option<Site>) {
+        if self.is_metered() {
+            self.running().turns_to(before, self.running().now());
+        }
+    }
+
     /// What the strand that this worker runs has done is in the account of its region from now on, and so is the path that it has come to,
     /// which is returned.
     fn settles(&self, region: &Arc<Region>) -> Path {
@@ -159,7 +207,8 @@ impl Worker {
     pub(crate) fn comes_after(&self, meeting: &Meeting) {
         if let Some(latest) = meeting.latest().filter(|_| self.is_metered()) {
             let now = self.running().now();
-            self.running().go_on(self.running().path(now).meet(latest), now);
+            let path = self.running().path(now);
+            self.running().go_on(&path.meet(latest).at(path.site()), now);
         }
     }
 
@@ -170,11 +219,12 @@ impl Worker {
         }
     }
 
-    /// Meters `task` as a region of its own, timed by `clock`; or, inside of another one, by that one's clock and from its path on:
-    /// then the other goes on where this task has come to.
+    /// Meters `task` as a region of its own, called for at that place, timed by `clock`; or, inside of another one, by that one's clock and from
+    /// its path on: then the other goes on where this task has come to.
     pub(crate) fn in_region<R>(
         &self,
         clock: Clock,
+        site: Site,
         task: impl FnOnce(&Worker) -> R,
     ) -> (Result<R, Payload>, Figures) {
         let seats = self.shared().seats();
@@ -183,10 +233,11 @@ impl Worker {
             Some((outer, from)) => Region::within(outer, from, seats),
         });
         region.runs_in(self.shared().address());
-        let (result, path) = self.as_strand(&region, region.from(), || task(self));
+        let from = region.from().at(Some(site));
+        let (result, path) = self.as_strand(&region, from, || task(self));
         if self.is_metered() {
             // Not at the region's end: what it has spawned may go on longer, and was not waited for.
-            self.running().go_on(path, self.running().now());
+            self.running().go_on(&path.at(region.from().site()), self.running().now());
         }
         (result, region.figures())
     }

@@ -1,8 +1,11 @@
 //! Programs whose work and critical path are known: random ones, run by pools with a clock that shows what each strand says it costs,
 //! against an interpreter of the same tree.
 
+mod course;
+mod followed;
 mod limits;
 mod places;
+mod taken;
 
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -12,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::fork::{Scope, Waiting};
 use crate::meter::virtually::spend;
-use crate::meter::{Clock, Figures, Meeting, Path, Region};
+use crate::meter::{Clock, Figures, KEPT, Meeting, Part, Path, Region, Site};
 use crate::pool::Pool;
 use crate::unwind;
 use crate::worker::Worker;
@@ -151,8 +154,8 @@ fn run<'s>(
             });
         }
         Program::Region(inner) => {
-            let (result, figures) =
-                worker.in_region(Clock::Virtual, |worker| run(inner, worker, None, pools));
+            let (result, figures) = worker
+                .in_region(Clock::Virtual, Site::here(), |worker| run(inner, worker, None, pools));
             result.unwrap_or_else(|payload| unwind::resume(payload));
             let here = usize::from(!worker.is_of(&pools[0]));
             let at_once = inner.without_what_it_leaves();
@@ -194,7 +197,7 @@ impl Interpreter<'_> {
         match program {
             Program::Work(ticks) => {
                 self.work += ticks;
-                Path { span: at.span + ticks, burdened: at.burdened + ticks }
+                Path { span: at.span + ticks, burdened: at.burdened + ticks, ..at }
             }
             Program::Sequence(parts) => parts.iter().fold(at, |at, part| self.go(part, at, here)),
             Program::Join(first, second) => {
@@ -254,13 +257,15 @@ impl<'s> Interpreter<'s> {
     fn figures(&self, end: Path) -> Figures {
         let (work, forks, path) = (self.work, self.forks, end.meet(self.left));
         let (uncarried, under_way, is_mixed) = (0, 0, false);
-        Figures { clock: Clock::Virtual, work, path, forks, uncarried, under_way, is_mixed }
+        let (clock, course) = (Clock::Virtual, [Part::default(); KEPT]);
+        let taken = Some(0);
+        Figures { clock, work, path, course, forks, taken, uncarried, under_way, is_mixed }
     }
 }
 
 /// All but what programs that go to another pool do not say of themselves, or those that leave something behind.
 fn known(figures: Figures) -> Figures {
-    Figures { under_way: 0, is_mixed: false, ..figures }
+    Figures { under_way: 0, is_mixed: false, course: [Part::default(); KEPT], ..figures }
 }
 
 const PROGRAMS: u64 = 60;
@@ -498,9 +503,10 @@ fn what_is_run_in_between_is_another_strand() {
 fn the_latest_of_those_that_meet() {
     let meeting = Meeting::new();
     assert_eq!(meeting.latest(), None);
-    meeting.arrive(Path { span: 3, burdened: 9 });
-    meeting.arrive(Path { span: 5, burdened: 7 });
-    assert_eq!(meeting.latest(), Some(Path { span: 5, burdened: 9 }));
+    let path = |span, burdened| Path { span, burdened, ..Path::default() };
+    meeting.arrive(path(3, 9));
+    meeting.arrive(path(5, 7));
+    assert_eq!(meeting.latest(), Some(path(5, 9)));
 }
 
 /// Both regions have one beginning; the outer one goes on where the inner one's own code has come to, and has what that leaves behind.
@@ -509,7 +515,7 @@ fn a_region_inside_leaves_something_behind() {
     let pool = Pool::new(1).unwrap();
     let ((), outer) = pool.metered_by(Clock::Virtual, |worker| {
         spend(1);
-        let (result, inner) = worker.in_region(Clock::Virtual, |worker| {
+        let (result, inner) = worker.in_region(Clock::Virtual, Site::here(), |worker| {
             spend(10);
             worker.spawn(|_| spend(1000));
             assert!(worker.run_one(), "the only worker runs it");
@@ -638,7 +644,8 @@ fn a_strand_upon_a_strand() {
     let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
         spend(1);
         let region = Arc::clone(worker.region().unwrap());
-        let (_, path) = worker.as_strand(&region, Path { span: 50, burdened: 50 }, || spend(5));
+        let from = Path { span: 50, burdened: 50, ..Path::default() };
+        let (_, path) = worker.as_strand(&region, from, || spend(5));
         assert_eq!(path.span, 55);
         spend(2);
     });

@@ -15,6 +15,7 @@ use super::waker;
 use crate::held;
 use crate::job::Job;
 use crate::pool::Shared;
+use crate::strand::Followed;
 use crate::unwind::{self, Payload};
 
 /// Where a task belongs. The model checker has one of its own.
@@ -33,6 +34,8 @@ pub(super) trait Runner {
     /// The task is about to wait. From when this has returned until its [end](Ran::Finished), somebody sees to it that it is
     /// cancelled if all are, unless `is_closing` says so afterwards.
     fn remember(&self, task: NonNull<Header>);
+    /// The task is about to wait, or, if it `ends`, to say that it has ended; and its path is metered.
+    fn leaves(&self, _path: &Followed, _ends: bool) {}
     /// Whoever is told of panics that nobody waits for.
     fn home(&self) -> Option<Arc<Shared>>;
 }
@@ -112,6 +115,11 @@ where
     unsafe fn free(task: NonNull<Header>) {
         // SAFETY: alive until it is freed below.
         unsafe { task.as_ref() }.ends();
+        // SAFETY: as above.
+        if unsafe { task.as_ref() }.state.is_followed() {
+            // SAFETY: this was the last reference.
+            unsafe { Followed::forget(task.cast()) };
+        }
         // SAFETY: made by `allocated`, and this was the last reference. What is in the stage was moved out or dropped.
         drop(unsafe { Box::from_raw(task.cast::<Self>().as_ptr()) });
     }
@@ -141,6 +149,9 @@ where
                 // Who runs it sees to it below.
                 let _ = state.cancel();
             }
+            // SAFETY: running, by us, who have the pool's reference.
+            let followed = unsafe { task.as_ref() }.followed();
+            followed.into_iter().for_each(|path| runner.leaves(path, false));
             let before = state.pause();
             if !before.is_scheduled() {
                 return Ran::Waits;
@@ -224,6 +235,7 @@ where
         let place: *mut Outcome<F::Output> = unsafe { Self::stage(task) }.cast();
         // SAFETY: nobody else touches the stage before the state says that the task has finished.
         unsafe { place.write(outcome) };
+        header.followed().into_iter().for_each(|path| runner.leaves(path, true));
         let before = header.state.finish();
         header.must_be_alive();
         let last = if before.has_awaiter() {

@@ -140,7 +140,11 @@ impl<T> Task<T> {
         let place = Place::here();
         Worker::with_current(|current| {
             held::tell(current, Wait::Task, place);
-            current.into_iter().for_each(Worker::has_uncarried);
+            if let Some(worker) = current.filter(|worker| worker.is_metered())
+                && self.header().is_some_and(|header| header.followed().is_none())
+            {
+                worker.has_uncarried();
+            }
         });
         let header = self.header().expect(TAKEN);
         if !header.state.is_finished() {
@@ -193,6 +197,9 @@ impl<T> Task<T> {
     }
 
     fn take(&mut self) -> Result<T, TaskError> {
+        if let Some(path) = self.header().and_then(Header::followed) {
+            Worker::with_current(|current| path.is_awaited_by(current));
+        }
         self.take_outcome().into_result()
     }
 }

@@ -3,13 +3,16 @@
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::task::Waker;
 
 use super::shelf::Links;
 use super::state::{State, Woken};
 use crate::job::Job;
+use crate::meter::{Path, Region};
 use crate::os;
 use crate::primitive::{AtomicU32, Ordering};
+use crate::strand::Followed;
 
 /// The first part of a task's one allocation. Its own first field is the job, so the task's address is the word that goes into
 /// queues.
@@ -96,6 +99,13 @@ impl Header {
         self.last.store(worker as u32, Ordering::Relaxed);
     }
 
+    /// What is known of its path, if that is metered.
+    #[inline]
+    pub(super) fn followed(&self) -> Option<&Followed> {
+        // SAFETY: it is followed, and as it is alive, so is that.
+        self.state.is_followed().then(|| unsafe { Followed::of(NonNull::from(&self.job)) })
+    }
+
     /// # Safety
     /// The cell is the caller's, who is the handle, and no awaiter is set; or that was set, the task has finished, and the caller
     /// is who finished it.
@@ -114,6 +124,7 @@ pub(super) unsafe fn wake(task: NonNull<Header>) {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { task.as_ref() };
     header.must_be_alive();
+    header.followed().into_iter().for_each(Followed::is_woken);
     if header.state.wake() {
         // SAFETY: alive, and this caller alone was told to.
         unsafe { (header.table.schedule)(task) };
@@ -129,6 +140,7 @@ pub(super) unsafe fn wake_and_drop(task: NonNull<Header>) {
     let header = unsafe { task.as_ref() };
     let table = header.table;
     header.must_be_alive();
+    header.followed().into_iter().for_each(Followed::is_woken);
     match header.state.wake_and_drop() {
         // SAFETY: what is scheduled has not finished, so it has the pool's reference; this caller alone was told to.
         Woken::Schedule => unsafe { (table.schedule)(task) },
@@ -146,6 +158,7 @@ pub(super) unsafe fn cancel(task: NonNull<Header>) {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { task.as_ref() };
     header.must_be_alive();
+    header.followed().into_iter().for_each(Followed::is_woken);
     if header.state.cancel() {
         // SAFETY: alive, and this caller alone was told to.
         unsafe { (header.table.schedule)(task) };
@@ -181,4 +194,15 @@ pub(super) unsafe fn outcome(task: NonNull<Header>) -> NonNull<()> {
 /// Only addresses are compared.
 pub(super) fn is_home(header: &Header, home: *const ()) -> bool {
     ptr::eq(header.home, home)
+}
+
+/// Has the path of a task followed, from where it is spawned.
+///
+/// # Safety
+/// As for [`Followed::begin`].
+pub(super) unsafe fn follow(task: NonNull<Header>, region: &Arc<Region>, from: Path) {
+    // SAFETY: as the caller promises; its kind is its own until then.
+    unsafe { Followed::begin(task.cast(), region, from) };
+    // SAFETY: alive, as the caller promises.
+    unsafe { task.as_ref() }.state.is_to_be_followed();
 }

@@ -8,6 +8,7 @@ use super::header::Header;
 use super::placement::Placement;
 use crate::job::{Job, Kind};
 use crate::pool::Shared;
+use crate::strand::Followed;
 use crate::worker::Worker;
 
 /// A pool.
@@ -107,6 +108,10 @@ impl Runner for AtWorker<'_> {
     fn remember(&self, task: NonNull<Header>) {
         // SAFETY: it is being run here, and `execute` takes it down when it has finished.
         unsafe { self.0.shared().shelves().put_up(task, self.0.seat_index()) };
+    }
+
+    fn leaves(&self, path: &Followed, ends: bool) {
+        if ends { path.ends(self.0) } else { path.pauses(self.0) }
     }
 
     fn home(&self) -> Option<Arc<Shared>> {

@@ -1,9 +1,12 @@
 //! How futures become tasks.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::handle::Task;
+use super::header::{self, Header};
 use super::home::{new_task, stillborn_task};
+use crate::meter::Site;
 use crate::pool::{Pool, Shared};
 use crate::worker::Worker;
 
@@ -89,28 +92,32 @@ use crate::worker::Worker;
 /// let task = locksley::task::spawn(async move { borrowed.len() });
 /// drop(task);
 /// ```
+#[track_caller]
 pub fn spawn<F>(future: F) -> Task<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
+    let site = Site::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.spawn_future(future),
-        None => Pool::global().spawn_future(future),
+        Some(worker) => worker.spawn_future_from(site, future),
+        None => spawn_in(Pool::global().shared(), site, future),
     })
 }
 
 /// Has a future run as a task of that pool, whoever calls.
-pub(crate) fn spawn_in<F>(home: &Arc<Shared>, future: F) -> Task<F::Output>
+pub(crate) fn spawn_in<F>(home: &Arc<Shared>, site: Site, future: F) -> Task<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     Worker::with_current(|current| match current {
-        Some(worker) if worker.belongs_to(home) => worker.spawn_future(future),
+        Some(worker) if worker.belongs_to(home) => worker.spawn_future_from(site, future),
         _ => {
             let task = match new_task(home, future) {
                 Some(task) => {
+                    // SAFETY: just made, and nobody has seen it.
+                    unsafe { follow_from(home, current, site, task) };
                     home.send(task.cast());
                     task
                 }
@@ -132,7 +139,17 @@ impl Worker {
     /// assert_eq!(sum.unwrap(), 42);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[track_caller]
     pub fn spawn_future<F>(&self, future: F) -> Task<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.spawn_future_from(Site::here(), future)
+    }
+
+    /// The same, from that place in the program.
+    pub(crate) fn spawn_future_from<F>(&self, site: Site, future: F) -> Task<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
@@ -140,6 +157,8 @@ impl Worker {
         // A guest may outlive its pool, and a worker's start hook in the background may run when that is over.
         let task = match new_task(self.shared(), future) {
             Some(task) => {
+                // SAFETY: just made, and nobody has seen it.
+                unsafe { follow_from(self.shared(), Some(self), site, task) };
                 self.push_next(task.cast());
                 task
             }
@@ -239,11 +258,24 @@ impl Pool {
     /// assert!(task.join().unwrap() < 2);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
+    #[track_caller]
     pub fn spawn_future<F>(&self, future: F) -> Task<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        spawn_in(self.shared(), future)
+        spawn_in(self.shared(), Site::here(), future)
+    }
+}
+
+/// Has the path of a task followed that is about to be pushed or sent to that pool, if who spawns it is metered, or all that the pool does.
+///
+/// # Safety
+/// It was just made, of that pool, and nobody has seen it.
+#[inline]
+unsafe fn follow_from(home: &Shared, caller: Option<&Worker>, site: Site, task: NonNull<Header>) {
+    if let Some((region, from)) = home.path_of_what_is_sent(caller) {
+        // SAFETY: as the caller promises.
+        unsafe { header::follow(task, &region, from.at(Some(site))) };
     }
 }

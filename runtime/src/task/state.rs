@@ -8,7 +8,8 @@
 //! | 3           | `CANCELLED` | who cancels it                             | nobody                               |
 //! | 4           | `HANDLE`    | spawning                                   | the handle, when it goes before the end |
 //! | 5           | `AWAITER`   | the handle, when it has left a waker       | the handle, before the end           |
-//! | 6 and up    | references  | the pool's, the handle's, one for each waker |                                    |
+//! | 6           | `FOLLOWED`  | spawning, where who spawns is metered      | nobody                               |
+//! | 7 and up    | references  | the pool's, the handle's, one for each waker |                                    |
 //!
 //! *Scheduled and not running*: the task's word is in one queue, or in the hand of the one thread that is about to put
 //! it there, or has just taken it out. *Scheduled and running*: it was woken meanwhile, and whoever runs it will see to it.
@@ -23,7 +24,8 @@ const FINISHED: usize = 1 << 2;
 const CANCELLED: usize = 1 << 3;
 const HANDLE: usize = 1 << 4;
 const AWAITER: usize = 1 << 5;
-const REFERENCE: usize = 1 << 6;
+const FOLLOWED: usize = 1 << 6;
+const REFERENCE: usize = 1 << 7;
 
 /// So many references that more of them can only be forgotten ones.
 const TOO_MANY: usize = usize::MAX / 2;
@@ -64,7 +66,8 @@ impl Before {
 
 impl fmt::Debug for Before {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = ["scheduled", "running", "finished", "cancelled", "handle", "awaiter"];
+        let names =
+            ["scheduled", "running", "finished", "cancelled", "handle", "awaiter", "followed"];
         let facts = names.iter().enumerate().filter(|&(bit, _)| self.0 >> bit & 1 == 1);
         f.debug_set().entries(facts.map(|(_, name)| name)).entry(&self.references()).finish()
     }
@@ -95,6 +98,21 @@ impl State {
     /// A task that never ran and never will. The one reference is the handle's.
     pub(super) fn stillborn() -> Self {
         Self(AtomicUsize::new(CANCELLED | FINISHED | HANDLE | REFERENCE))
+    }
+
+    /// From now on somebody meters it. Nobody else knows it yet.
+    pub(super) fn is_to_be_followed(&self) {
+        // Relaxed: it is handed on by something that orders.
+        self.0.fetch_or(FOLLOWED, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn is_followed(&self) -> bool {
+        if cfg!(loom) {
+            return false; // models follow nothing, and have a load less to explore
+        }
+        // Relaxed, as above.
+        self.0.load(Ordering::Relaxed) & FOLLOWED != 0
     }
 
     /// Somebody wakes it. Says whether the caller puts its word into a queue.

@@ -1,6 +1,8 @@
 //! How long threads waited for a processor (`schedstat`: the kernel's document sched-stats), and how long a quota kept them from one.
 
-use std::fs;
+use std::cell::OnceCell;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -34,6 +36,22 @@ impl ThreadDelay {
     }
 }
 
+thread_local! {
+    /// The calling thread's own numbers, once it has asked for them; nothing where they cannot be had.
+    static OWN: OnceCell<Option<File>> = const { OnceCell::new() };
+}
+
+/// For how long the calling thread could have run and did not: one system call after the first time. `None` where the kernel does not count.
+pub(crate) fn own_delay() -> Option<Duration> {
+    let read = |file: &File| {
+        let mut text = [0; 80];
+        let length = file.read_at(&mut text, 0).ok()?;
+        waited(std::str::from_utf8(&text[..length]).ok()?)
+    };
+    let open = || File::open("/proc/thread-self/schedstat").ok();
+    OWN.try_with(|own| own.get_or_init(open).as_ref().and_then(read)).ok()?
+}
+
 /// The second of the three numbers: on a processor, waiting for one, times on one.
 fn waited(schedstat: &str) -> Option<Duration> {
     let nanos = schedstat.split_ascii_whitespace().nth(1)?;
@@ -49,6 +67,17 @@ mod tests {
         assert_eq!(waited("123 456 7\n"), Some(Duration::from_nanos(456)));
         for wrong in ["", "123", "123 x 7"] {
             assert_eq!(waited(wrong), None);
+        }
+    }
+
+    /// As others see it: between two looks of theirs.
+    #[test]
+    fn a_thread_knows_its_own() {
+        let delay = ThreadDelay::of_this_thread();
+        for _ in 0..3 {
+            let (before, own, after) = (delay.read(), own_delay(), delay.read());
+            assert!(before <= own && own <= after, "{before:?} {own:?} {after:?}");
+            std::thread::yield_now();
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) use clock::probe as probe_thread_clock;
 pub(crate) use clock::{ThreadClock, process_time};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use counter::trusts_counter;
-pub(crate) use delay::ThreadDelay;
+pub(crate) use delay::{ThreadDelay, own_delay};
 pub(crate) use exit::at_exit;
 pub(crate) use fork::{generation, watch_for_forks};
 #[cfg(not(loom))]
