@@ -3,7 +3,7 @@
 use crate::cli;
 use crate::experiments::{
     alternatives, channels, cliff, corun, forkjoin, intervals, locality, model, neighbour, rayon,
-    scatter, wait,
+    scatter, turnkey, wait,
 };
 use crate::fault::Outcome;
 use crate::output::say;
@@ -23,6 +23,7 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
         Some(channels::record::Record::FORMAT) => of_channels(arguments),
         Some(scatter::record::Record::FORMAT) => of_scatter(arguments),
         Some(locality::record::Record::FORMAT) => of_locality(arguments),
+        Some(turnkey::record::Record::FORMAT) => of_turnkey(arguments),
         _ => of_cliff(arguments),
     }?;
     say(&page)
@@ -34,6 +35,14 @@ fn of_cliff(arguments: &cli::Report) -> Outcome<String> {
     let summary = cliff::summary::Summary::of(&record);
     report::write(&page, &record, &summary)?;
     Ok(format!("{}\npage    {}", cliff::table::text(&record, &summary), page.display()))
+}
+
+fn of_turnkey(arguments: &cli::Report) -> Outcome<String> {
+    let record: turnkey::record::Record = files::read(&arguments.json)?;
+    let page = report::prepare(&arguments.out)?;
+    let summary = turnkey::summary::Summary::of(&record);
+    report::turnkey::write(&page, &record, &summary)?;
+    Ok(format!("{}\npage    {}", turnkey::table::text(&record, &summary), page.display()))
 }
 
 fn of_forkjoin(arguments: &cli::Report) -> Outcome<String> {

@@ -21,4 +21,5 @@ pub mod rayon;
 pub mod reading;
 pub mod scatter;
 mod series;
+pub mod turnkey;
 pub mod wait;
