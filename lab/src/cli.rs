@@ -3,7 +3,7 @@
 mod once;
 
 pub use once::{
-    ChannelsOnce, ForkjoinOnce, IntervalsOnce, MultiprogramOnce, ScatterOnce, WaitOnce,
+    ChannelsOnce, ForkjoinOnce, IntervalsOnce, MultiprogramOnce, ScatterOnce, TurnkeyOnce, WaitOnce,
 };
 
 use std::ffi::OsString;
@@ -89,6 +89,11 @@ pub enum Command {
     /// Measure one of these once, in this process
     #[command(hide = true)]
     LocalityOnce(LocalityOnce),
+    /// Measure whether a pool to which nobody says how many workers to have does as well as with the best number
+    Turnkey(Turnkey),
+    /// Measure one of these once, in this process
+    #[command(hide = true)]
+    TurnkeyOnce(TurnkeyOnce),
     /// Make the page of an experiment again from its record
     Report(Report),
     /// Nothing was asked for that needs doing: help or the version has been printed
@@ -404,6 +409,17 @@ pub struct Wait {
     #[arg(long, value_name = "N")]
     pub tasks: Option<u64>,
     /// How often each is measured, if the time suffices [default: 11, or 7 if quick]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
+}
+
+/// `locksley turnkey`
+#[derive(Debug, Args)]
+pub struct Turnkey {
+    /// How often each is measured, if the time suffices [default: 9, or 5 if quick]
     #[arg(long, value_name = "K")]
     pub repeats: Option<usize>,
     /// What every experiment takes.

@@ -95,7 +95,7 @@ fn locksleys_variable_wins_and_then_the_newer_of_rayons() {
 
 #[test]
 fn a_wrong_value_of_rayons_is_passed_over_as_rayon_does() {
-    let processors = locksley::os::Processors::allowed().count();
+    let processors = locksley::os::Processors::allowed().count_up();
     for wrong in ["many", "-1", ""] {
         assert_workers(&[("RAYON_NUM_THREADS", wrong)], processors);
         assert_workers(&[("RAYON_NUM_THREADS", wrong), ("RAYON_RS_NUM_CPUS", "4")], 4);

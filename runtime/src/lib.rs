@@ -51,6 +51,7 @@ pub mod alternatives {
         BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield, StealHalf,
     };
 }
+mod allowance;
 mod blocking;
 mod cancellation;
 pub mod computation;

@@ -35,8 +35,8 @@ fn a_pinned_builder_does_not_pin_its_workers_by_accident() {
         let free = Pool::new(2).unwrap();
         assert_eq!(free.run(|_| allowed()), before);
         assert_eq!(
-            Pool::builder().build().unwrap().workers(),
-            locksley::os::Processors::allowed().count()
+            Pool::builder().build().unwrap().size(),
+            locksley::os::Processors::allowed().count_up()
         );
         let bound = Pool::builder().workers(2).affinity(Affinity::Builder).build().unwrap();
         assert_eq!(bound.run(|_| allowed()), pinned);

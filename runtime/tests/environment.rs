@@ -25,6 +25,7 @@ fn text(output: &Output) -> String {
 fn child() {
     match std::env::var(CASE).as_deref() {
         Ok("count") => println!("workers={}", Pool::global().workers()),
+        Ok("size") => println!("size={} of {}", Pool::global().size(), Pool::global().workers()),
         Ok("meter") => {
             assert_eq!(locksley::join(|| 1, || 2), (1, 2));
             let pool = Pool::builder().workers(1).build().unwrap();
@@ -156,8 +157,11 @@ fn the_variable_sets_the_number_of_workers() {
 
 #[test]
 fn without_it_as_many_as_processors_are_allowed() {
-    let expected = format!("workers={}", locksley::os::Processors::allowed().count());
-    assert!(text(&run_child("count", None)).contains(&expected));
+    let says = text(&run_child("size", None));
+    let numbers = says.lines().find_map(|line| line.strip_prefix("size=")?.split_once(" of "));
+    let (size, workers) = numbers.unwrap_or_else(|| panic!("{says}"));
+    assert_eq!(size, locksley::os::Processors::allowed().count_up().to_string());
+    assert!(workers.parse::<usize>().unwrap() >= size.parse().unwrap());
 }
 
 #[test]

@@ -40,6 +40,28 @@ pub struct WaitOnce {
     pub seed: u64,
 }
 
+/// `locksley turnkey-once`
+#[derive(Debug, Args)]
+pub struct TurnkeyOnce {
+    /// An application, phases, quota or moved
+    pub kind: String,
+    /// The application's parameters, or hundredths of a processor
+    pub size: String,
+    /// The number of workers; 0: nobody says it
+    #[arg(long, value_name = "P", value_parser = workers_or_none)]
+    pub workers: usize,
+    /// For how long, in seconds
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub secs: std::time::Duration,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+}
+
+fn workers_or_none(text: &str) -> Result<usize, String> {
+    if text == "0" { Ok(0) } else { workers(text) }
+}
+
 /// `locksley intervals-once`
 #[derive(Debug, Args)]
 pub struct IntervalsOnce {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use locksley::Pool;
+use locksley::os::Processors;
 use locksley::places::{Places, ProcessorSet, Topology};
 use serde::Serialize;
 
@@ -19,28 +21,92 @@ struct Answer {
     machine: Machine,
     #[serde(flatten)]
     shape: Shape,
+    #[serde(flatten)]
+    allowance: Allowance,
+}
+
+/// How many workers a pool has to which nobody says it.
+#[derive(Serialize)]
+struct Allowance {
+    /// The file that sets the quota.
+    quota_set_in: Option<String>,
+    /// What could not be read of control groups.
+    quota_faults: Vec<String>,
+    /// Those that may be awake.
+    workers: usize,
+    /// Those that there are.
+    most_workers: usize,
+    /// What decides it, in words.
+    workers_because: String,
+}
+
+impl Allowance {
+    fn here() -> Outcome<Allowance> {
+        let pool = Pool::builder().build().map_err(|error| Fault::run(error.to_string()))?;
+        Ok(Allowance::of(&Processors::allowed(), pool.size(), pool.workers()))
+    }
+
+    fn of(allowed: &Processors, workers: usize, most_workers: usize) -> Allowance {
+        let variable = "LOCKSLEY_WORKERS";
+        let by_quota = allowed.capacity() < allowed.ids().len() as f64;
+        let because = if std::env::var_os(variable).is_some() {
+            format!("{variable} says so")
+        } else if by_quota {
+            "the quota, rounded up".to_owned()
+        } else {
+            "one for each processor allowed".to_owned()
+        };
+        Allowance {
+            quota_set_in: allowed.quota_set_in().map(|file| file.display().to_string()),
+            quota_faults: allowed.faults().iter().map(ToString::to_string).collect(),
+            workers,
+            most_workers,
+            workers_because: because,
+        }
+    }
+
+    fn line(&self) -> String {
+        let Allowance { workers, most_workers, workers_because, .. } = self;
+        let beyond = match most_workers - workers {
+            0 => String::new(),
+            beyond => format!("; {beyond} more sleep, for when more are allowed"),
+        };
+        format!("{workers} in a pool to which nobody says it ({workers_because}){beyond}")
+    }
 }
 
 pub(super) fn execute(arguments: &cli::Machine) -> Outcome<()> {
     let (machine, topology, allowed) = (Machine::here(), Topology::of_this_machine(), allowed());
+    let allowance = Allowance::here()?;
     if arguments.json {
-        let answer = Answer { machine, shape: Shape::of(&topology, &allowed) };
+        let answer = Answer { machine, shape: Shape::of(&topology, &allowed), allowance };
         return say(&serde_json::to_string(&answer).map_err(|error| Fault::run(error.to_string()))?);
     }
-    say(text(&machine, &topology, &allowed).trim_end())
+    say(text(&machine, &topology, &allowed, &allowance).trim_end())
 }
 
-fn text(machine: &Machine, topology: &Topology, allowed: &ProcessorSet) -> String {
+fn text(
+    machine: &Machine,
+    topology: &Topology,
+    allowed: &ProcessorSet,
+    allowance: &Allowance,
+) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{name:<12}{value}");
     };
     line("processors", &format!("{} allowed ({})", machine.processors, machine.processor));
+    let set_in = allowance.quota_set_in.as_ref();
+    let set_in = set_in.map_or(String::new(), |file| format!(" (set in {file})"));
     line(
         "quota",
-        &machine.quota.map_or("none".to_owned(), |quota| format!("{quota:.2} processors")),
+        &machine.quota.map_or("none".to_owned(), |quota| format!("{quota:.2} processors{set_in}")),
     );
+    for fault in &allowance.quota_faults {
+        line("", &format!("not known: {fault}"));
+    }
+    line("workers", &allowance.line());
     line(
         "memory",
         &machine.memory.map_or("unknown".to_owned(), |bytes| in_bytes(u128::from(bytes))),
@@ -68,4 +134,41 @@ fn text(machine: &Machine, topology: &Topology, allowed: &ProcessorSet) -> Strin
         line("", &format!("{:<width$}  {}: {state}", assist.name, assist.purpose));
     }
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_how_many_workers_there_are_and_why() {
+        let allowance = |workers, most_workers, because: &str| Allowance {
+            quota_set_in: None,
+            quota_faults: Vec::new(),
+            workers,
+            most_workers,
+            workers_because: because.to_owned(),
+        };
+        let line = allowance(2, 2, "why").line();
+        assert_eq!(line, "2 in a pool to which nobody says it (why)");
+        let line = allowance(2, 8, "why").line();
+        assert!(line.ends_with("(why); 6 more sleep, for when more are allowed"), "{line}");
+    }
+
+    #[test]
+    fn what_is_not_known_is_told() {
+        let topology = Topology::of_this_machine();
+        let allowed = allowed();
+        let mut machine = Machine::here();
+        machine.quota = Some(1.5);
+        let allowance = Allowance {
+            quota_set_in: Some("/sys/fs/cgroup/job/cpu.max".to_owned()),
+            quota_faults: vec!["/proc/self/cgroup: odd".to_owned()],
+            ..Allowance::of(&Processors::allowed(), 2, 2)
+        };
+        let text = text(&machine, &topology, &allowed, &allowance);
+        assert!(text.contains("quota       1.50 processors (set in /sys/fs/cgroup/job/cpu.max)"));
+        assert!(text.contains("not known: /proc/self/cgroup: odd"), "{text}");
+        assert!(text.contains("workers     2 in a pool"), "{text}");
+    }
 }

@@ -21,6 +21,7 @@ mod rounds;
 mod run;
 mod scatter;
 mod sleeper;
+mod turnkey;
 mod wait;
 
 use crate::cli::Command;
@@ -56,6 +57,8 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::ScatterOnce(arguments) => scatter::once(&arguments),
         Command::Locality(arguments) => locality::execute(&arguments),
         Command::LocalityOnce(arguments) => locality::once(&arguments),
+        Command::Turnkey(arguments) => turnkey::execute(&arguments),
+        Command::TurnkeyOnce(arguments) => turnkey::once(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::cli;
 use crate::experiments::{
     alternatives, channels, cliff, corun, forkjoin, intervals, locality, model, multiprogram,
-    neighbour, rayon, scatter, wait,
+    neighbour, rayon, scatter, turnkey, wait,
 };
 use crate::fault::Outcome;
 use crate::output::say;
@@ -68,6 +68,12 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
             locality::summary::Summary::of,
             report::locality::write,
             locality::table::text,
+        ),
+        Some(turnkey::record::Record::FORMAT) => page(
+            arguments,
+            turnkey::summary::Summary::of,
+            report::turnkey::write,
+            turnkey::table::text,
         ),
         _ => page(arguments, cliff::summary::Summary::of, report::write, cliff::table::text),
     }?;

@@ -27,4 +27,5 @@ pub mod scatter;
 pub(crate) mod series;
 #[cfg(test)]
 mod trial;
+pub mod turnkey;
 pub mod wait;

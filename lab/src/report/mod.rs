@@ -29,6 +29,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod theme;
+pub mod turnkey;
 pub mod wait;
 
 use std::path::{Path, PathBuf};

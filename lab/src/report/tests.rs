@@ -90,6 +90,38 @@ fn a_record_with_nothing_measured_makes_a_page() {
 }
 
 #[test]
+fn the_page_of_turnkey_is_complete() {
+    use crate::experiments::turnkey::{summary::Summary, tests::record};
+    let record = record();
+    let page = turnkey::html(&record, &Summary::of(&record));
+    let headline = "<h1>A pool to which nobody says how many workers to have takes at most 5.0 % alone (msort), and 20.0 % beside a \
+                    cycler (msort) more than with the best number</h1>";
+    assert!(page.contains(headline), "{page}");
+    // One for each setting.
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 2);
+    for words in [
+        "0 of 1 are within 3 %",
+        "<td>1.050</td>",
+        "<td>1.200</td>",
+        "<tr><th>turnkey</th><td>1.50</td><td>1.00</td><td>1234</td>",
+        "<tr><th>1.50, P = 2</th><td>5000</td>",
+        "0.250 s",
+        "control groups of version 2",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    for elsewhere in ["https:", "src=", "href=", "url(", "#01FE", "NaN", ">inf"] {
+        assert!(!page.contains(elsewhere), "the page has {elsewhere}");
+    }
+    let mut empty = record;
+    empty.measurements.clear();
+    empty.header.plan.groups = Err("<not ours>".to_owned());
+    let page = turnkey::html(&empty, &Summary::of(&empty));
+    assert!(page.contains("<h1>Nobody chooses the number of workers</h1>"));
+    assert!(page.contains("&lt;not ours&gt;") && !page.contains("<not ours>"));
+}
+
+#[test]
 fn the_page_of_wait_is_complete() {
     use crate::experiments::wait::{summary::Summary, tests::record};
     let record = record();

@@ -10,5 +10,6 @@ mod networks;
 mod rayon;
 mod records;
 mod support;
+mod turnkey;
 mod wait;
 mod wrong_input;

@@ -44,7 +44,8 @@ pub trait Governor: Debug + Send + Sync + 'static {
     /// [stand-in](crate::Worker::blocking), with the number of the worker that it stands in for first.
     fn hunter(&self, worker: usize, workers: usize) -> Box<dyn Hunter>;
 
-    /// How many workers pushes wake, at the most, where the process may use so many processors. If not overridden: no limit.
+    /// How many workers pushes wake, at the most, where the process may use so many processors. If not overridden: no limit. Asked again when that
+    /// changes, where nobody has [chosen](crate::PoolBuilder::workers) a number of workers; no more may be awake there than are allowed.
     fn limit(&self, processors: usize) -> Limit {
         let _ = processors;
         Limit::NONE

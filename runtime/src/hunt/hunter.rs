@@ -95,6 +95,7 @@ impl Hunt {
             shared.end_of_the_lost();
         }
         shared.sleep().begins_to_hunt();
+        shared.attends_to_allowance(true);
         worker.seat().does(Activity::Hunts);
         let mut failures = 0;
         self.victim = None;
@@ -117,7 +118,9 @@ impl Hunt {
     fn search(&mut self, worker: &Worker, goal: Goal<'_>, failures: &mut u64) -> Option<Found> {
         while !goal.is_reached(worker) {
             let prospect = self.prospect(worker, goal.done, *failures);
-            let is_beyond = worker.shared().sleep().is_beyond_the_size();
+            let shared = worker.shared();
+            let is_beyond =
+                shared.sleep().is_beyond_the_size() || shared.is_beyond_what_is_allowed();
             let next = if is_beyond {
                 Move::Sleep
             } else if self.near.has_to_wait() {
@@ -154,6 +157,7 @@ impl Hunt {
             }
             *failures += 1;
             if failures.is_multiple_of(INSIST_AFTER) {
+                shared.attends_to_allowance(true);
                 self.insist(worker);
                 let found = settle_doubts(worker).or_else(|| self.search_inboxes(worker, true));
                 if found.is_some() {
@@ -363,6 +367,8 @@ impl Hunt {
     /// worker that is one too many leaves to the others what they seem to be busy with.
     fn sleep_and_look(&mut self, worker: &Worker, goal: Goal<'_>) -> Option<Found> {
         let slept = self.sleep(worker, goal);
+        // It hunts again.
+        worker.shared().attends_to_allowance(true);
         if goal.is_reached(worker) {
             return None;
         }

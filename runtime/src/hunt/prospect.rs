@@ -41,7 +41,8 @@ pub struct Prospect<'a> {
     pub hunting: usize,
     /// Workers that sleep.
     pub asleep: usize,
-    /// Processors that the process was allowed to use when the pool was built.
+    /// Processors that the process was allowed to use when the pool was built; or, where nobody has [chosen](crate::PoolBuilder::workers) a
+    /// number of workers, that it may use now.
     pub processors: usize,
     /// This worker.
     pub worker: usize,

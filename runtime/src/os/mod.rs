@@ -7,6 +7,7 @@ mod assist;
 mod assists;
 #[cfg(all(target_os = "linux", not(locksley_portable)))]
 mod door;
+mod limits;
 #[cfg(loom)]
 mod loom;
 mod processors;
@@ -24,6 +25,8 @@ use portable as system;
 
 pub use assist::{Assist, AssistState, assists};
 pub use assists::{Assists, UnknownAssist};
+pub use limits::LimitFault;
+pub(crate) use limits::Quota;
 pub use processors::Processors;
 
 #[cfg(loom)]
@@ -34,10 +37,11 @@ pub(crate) use system::trusts_counter;
 #[cfg(not(loom))]
 pub(crate) use system::{Futex, heavy_barrier, heavy_barrier_works};
 pub(crate) use system::{
-    LoweredPriority, ThreadClock, ThreadDelay, ThreadWatch, ask_for_huge_pages, at_exit,
-    bind_this_thread, busy_time, generation, huge_page, lowered_priority_works, move_this_thread,
-    move_to_process_affinity, own_delay, page, place_memory, process_time, runnable_threads,
-    shorten_turns, throttled, unbind_this_thread, watch_for_forks,
+    Groups, LoweredPriority, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
+    ask_for_huge_pages, at_exit, bind_this_thread, busy_time, generation, huge_page,
+    lowered_priority_works, move_this_thread, move_to_process_affinity, online, own_delay, page,
+    place_memory, process_time, runnable_threads, shorten_turns, throttled, unbind_this_thread,
+    watch_for_forks,
 };
 
 /// Lets other threads run on this processor, if any are ready.

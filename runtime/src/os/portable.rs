@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::thread::Thread;
 use std::time::Duration;
 
-use super::{Assists, Standing};
+use super::{Assists, LimitFault, Quota, Standing};
 use crate::primitive::{AtomicU32, Ordering, fence};
 
 /// A word that one thread may block on.
@@ -106,8 +106,52 @@ pub(super) fn process_affinity() -> Option<Vec<usize>> {
     None
 }
 
-pub(super) fn quota() -> Option<f64> {
-    None
+/// Control groups: there are none here.
+#[derive(Debug)]
+pub(crate) struct Groups;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Limits {
+    pub(crate) quota: Option<Quota>,
+    pub(crate) processors: Option<Vec<usize>>,
+    pub(crate) faults: Vec<LimitFault>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Throttling {
+    pub(crate) periods: u64,
+}
+
+impl Groups {
+    pub(crate) fn of_this_process() -> Self {
+        Self
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    pub(crate) fn throttling_of(&self, _quota: &Quota) -> Option<Throttling> {
+        None
+    }
+}
+
+/// Where a thread may run: not known here.
+#[derive(Debug)]
+pub(crate) struct ThreadAffinity;
+
+impl ThreadAffinity {
+    pub(crate) fn of_this_thread() -> Self {
+        Self
+    }
+
+    pub(crate) fn of_any<'a>(_threads: impl Iterator<Item = &'a Self>) -> Option<usize> {
+        None
+    }
+}
+
+pub(crate) fn online() -> Option<usize> {
+    std::thread::available_parallelism().ok().map(usize::from)
 }
 
 pub(crate) fn move_to_process_affinity() -> bool {

@@ -14,13 +14,16 @@ use super::shared::Rules;
 use super::start::{self, Hooks};
 use super::thread::WorkerThread;
 use super::{Pool, global};
+#[cfg(all(test, not(loom)))]
+use crate::allowance::Asked;
+use crate::allowance::ROOM;
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::DequeKind;
 use crate::fiber::StackOptions;
 use crate::fork::Waiting;
 use crate::held::HeldLock;
 use crate::hunt::{Balanced, Governor};
-use crate::os::Assists;
+use crate::os::{self, Assists, Processors};
 use crate::places::Places;
 use crate::sleep::MAX_WORKERS;
 use crate::task::Placement;
@@ -87,6 +90,7 @@ impl Default for PoolBuilder {
                 panic_handler: None,
                 meter: Metering::Off,
                 places: None,
+                allowance: None,
                 #[cfg(feature = "held-locks")]
                 held_lock_handler: None,
                 #[cfg(feature = "alternatives")]
@@ -100,15 +104,33 @@ impl Default for PoolBuilder {
 }
 
 impl PoolBuilder {
-    /// How many workers, from 1 to [`Pool::MAX_WORKERS`]. If not set: the environment variable `LOCKSLEY_WORKERS`, or else
-    /// [`Processors::count`](crate::os::Processors::count).
+    /// How many workers, from 1 to [`Pool::MAX_WORKERS`]. If not set: the environment variable `LOCKSLEY_WORKERS`; or else nobody has
+    /// chosen, and the pool follows what is allowed.
+    ///
+    /// It then begins with [`Processors::count_up`](crate::os::Processors::count_up) workers, and has more that sleep, in case more are allowed later: at
+    /// most four times as many, and no more than the machine has processors; or as many as [`max_workers`](Self::max_workers) says. While the
+    /// pool works, workers that have nothing else to do look again, ten times a second: where its threads may run, and which quotas
+    /// the process's control group has. As many workers as that allows may be awake ([`Pool::size`]); those beyond sleep. Where the quota is
+    /// no whole number, one worker rests from time to time, between tasks, so that the quota lasts to the end of its period and the kernel need not keep all of
+    /// them from running. A number that somebody chooses, here, by that variable or by [`Pool::resize`], is kept, whatever is
+    /// allowed.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, os::Processors};
+    ///
+    /// let pool = Pool::builder().build()?;
+    /// assert!(pool.size() <= pool.workers());
+    /// println!("{} of {} for {:?}", pool.size(), pool.workers(), Processors::allowed());
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
     pub fn workers(self, workers: usize) -> Self {
         Self { workers: Some(workers), ..self }
     }
 
     /// How many workers there are, for [`Pool::resize`] to choose from: so many threads are started, and
-    /// [`workers`](Self::workers) says how many of them may be at work in the beginning (if that was not set, no more than this). If
-    /// not set: as many as may be at work in the beginning.
+    /// [`workers`](Self::workers) says how many of them may be at work in the beginning. If
+    /// not set: as many as may be at work in the beginning, or, if that was not chosen, as many as it says there.
     ///
     /// # Examples
     /// See [`Pool::resize`].
@@ -404,18 +426,25 @@ impl PoolBuilder {
         self
     }
 
+    /// What is allowed is what somebody else says than the system, if nobody chooses a number.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn allowed_by(mut self, source: Asked) -> Self {
+        self.makeup.allowance = Some(source);
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
     /// Each of [`BuildError`]'s kinds but the last.
     pub fn build(self) -> Result<Pool, BuildError> {
-        let (workers, size) = numbers_of_workers(self.workers, self.max_workers)?;
-        let names = (0..workers).map(self.thread_name).collect();
+        let numbers = Numbers::of(self.workers, self.max_workers)?;
+        let names = (0..numbers.workers).map(self.thread_name).collect();
         let threads = start::Threads { names, stack_size: self.stack_size };
         let (begin, meter) = (self.begin, self.meter);
         let rest = Rest { begin, meter, hooks: self.hooks, makeup: self.makeup };
         let spawn = |worker| threads.spawn(worker).map(Some);
-        rest.start(workers, size, self.assists, Some(threads.clone()), spawn)
+        rest.start(numbers, self.assists, Some(threads.clone()), spawn)
     }
 
     /// Starts the workers on threads of your own: `spawn` is called once for each, and sees to it that
@@ -449,8 +478,8 @@ impl PoolBuilder {
         let begin = start::Begin { affinity: Affinity::Builder, ..self.begin };
         let meter = self.meter;
         let rest = Rest { begin, meter, hooks: self.hooks, makeup: self.makeup };
-        let (workers, size) = numbers_of_workers(self.workers, self.max_workers)?;
-        rest.start(workers, size, self.assists, None, |worker| spawn(worker).map(|()| None))
+        let numbers = Numbers::of(self.workers, self.max_workers)?;
+        rest.start(numbers, self.assists, None, |worker| spawn(worker).map(|()| None))
     }
 
     /// Makes this the pool that [`Pool::global`] returns, and that [`join`](crate::join), [`scope`](crate::scope) and
@@ -485,8 +514,7 @@ struct Rest {
 impl Rest {
     fn start(
         mut self,
-        workers: usize,
-        size: usize,
+        numbers: Numbers,
         assists: Option<Assists>,
         threads: Option<start::Threads>,
         spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
@@ -500,29 +528,50 @@ impl Rest {
         if !StackOptions::SIZES.contains(&asked) {
             return Err(BuildError::WaitingStackSize { asked });
         }
+        let Numbers { workers, chosen } = numbers;
+        if chosen.is_none() {
+            self.makeup.allowance.get_or_insert_default();
+        }
         let hooks = Arc::new(self.hooks);
         let pool = start::start(workers, self.begin, hooks, self.makeup, threads, spawn)?;
-        pool.shared.sleep().resize(size);
+        if let Some(size) = chosen {
+            pool.shared.resize(size);
+        }
         Ok(pool)
     }
 }
 
-/// How many there are, and how many may be at work.
-fn numbers_of_workers(
-    asked: Option<usize>,
-    most: Option<usize>,
-) -> Result<(usize, usize), BuildError> {
-    let or_fewer = |size: usize| most.map_or(size, |most| size.min(most));
-    let size = asked.map_or_else(|| default_workers().map(or_fewer), Ok)?;
-    let workers = most.unwrap_or(size);
-    match (workers, size) {
-        (0, _) | (_, 0) => Err(BuildError::NoWorkers),
-        (asked @ MAX_WORKERS.., _) if asked > MAX_WORKERS => {
-            Err(BuildError::TooManyWorkers { asked, most: MAX_WORKERS })
+/// How many there are, and how many may be at work, if somebody has chosen that.
+#[derive(Clone, Copy)]
+struct Numbers {
+    workers: usize,
+    chosen: Option<usize>,
+}
+
+impl Numbers {
+    fn of(asked: Option<usize>, most: Option<usize>) -> Result<Self, BuildError> {
+        let or_fewer = |size: usize| most.map_or(size, |most| size.min(most));
+        let chosen = match asked {
+            None => default_workers()?.map(or_fewer),
+            asked => asked,
+        };
+        let workers = most.or(chosen).unwrap_or_else(room);
+        match (workers, chosen) {
+            (0, _) | (_, Some(0)) => Err(BuildError::NoWorkers),
+            (asked @ MAX_WORKERS.., _) if asked > MAX_WORKERS => {
+                Err(BuildError::TooManyWorkers { asked, most: MAX_WORKERS })
+            }
+            (most, Some(asked)) if asked > most => Err(BuildError::TooManyWorkers { asked, most }),
+            (workers, chosen) => Ok(Self { workers, chosen }),
         }
-        (most, asked) if asked > most => Err(BuildError::TooManyWorkers { asked, most }),
-        numbers => Ok(numbers),
     }
+}
+
+/// How many there are where nobody has chosen: more than are allowed now, as far as the machine could ever give them processors.
+fn room() -> usize {
+    let allowed = Processors::allowed().count_up();
+    let machine = os::online().unwrap_or(allowed);
+    allowed.saturating_mul(ROOM).min(machine).max(allowed).min(MAX_WORKERS)
 }
 
 impl fmt::Debug for PoolBuilder {

@@ -1,19 +1,18 @@
 //! How many workers a pool has if nobody says.
 
 use super::error::BuildError;
-use crate::os::{Assists, Processors};
+use crate::os::Assists;
 #[cfg(feature = "rayon-variables")]
 use crate::sleep::MAX_WORKERS;
 
 /// The environment variable that says it.
 const WORKERS: &str = "LOCKSLEY_WORKERS";
 
-/// What `LOCKSLEY_WORKERS` says; or what rayon's variables say, with the feature `rayon-variables`; or the processors that
-/// are allowed.
-pub(super) fn default_workers() -> Result<usize, BuildError> {
+/// What `LOCKSLEY_WORKERS` says; or what rayon's variables say, with the feature `rayon-variables`; `None` if nobody says it.
+pub(super) fn default_workers() -> Result<Option<usize>, BuildError> {
     match std::env::var_os(WORKERS) {
-        Some(value) => parse(&value.to_string_lossy()),
-        None => Ok(rayon_workers().unwrap_or_else(|| Processors::allowed().count())),
+        Some(value) => parse(&value.to_string_lossy()).map(Some),
+        None => Ok(rayon_workers()),
     }
 }
 

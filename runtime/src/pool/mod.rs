@@ -123,7 +123,7 @@ impl Pool {
         if !self.shared.is_lost() {
             return &self.shared;
         }
-        self.revival.revived(self.shared.sleep().size()).shared()
+        self.revival.revived(self.shared.chosen_size()).shared()
     }
 
     /// The same, but that nothing is started.
@@ -162,10 +162,11 @@ impl Pool {
         self.shared_now().workers()
     }
 
-    /// How many of its workers may be at work: as many as it has, or as many as [`resize`](Self::resize) has said.
+    /// How many of its workers may be at work: as many as it has, or as many as [`resize`](Self::resize) has said; or, if nobody has
+    /// [chosen](PoolBuilder::workers) a number, as many as were allowed when one of its workers last looked, but for one that rests.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.shared_now().sleep().size()
+        self.shared_now().size()
     }
 
     /// Has at most so many of its workers be at work from now on, and at least one. It has as many as before
@@ -176,7 +177,7 @@ impl Pool {
     /// it waits for has happened, or a [process](crate::kahn::Network::process_on_stack) needs a stack that a worker has come across which has none. While there is work and nobody does any
     /// for half a second, because those that are awake are blocked, one of those that sleep helps; and it takes what has been
     /// waiting for ten seconds, since somebody may wait for it in their own code (how a governor's limit is kept: [`Limit`](crate::hunt::Limit)). If they become more, they are woken
-    /// to look for work. A thread that [joined](PoolBuilder::with_current_thread) the pool does not count among them: mostly it is about
+    /// to look for work. A pool for which nobody had [chosen](PoolBuilder::workers) a number does not follow what is allowed any more. A thread that [joined](PoolBuilder::with_current_thread) the pool does not count among them: mostly it is about
     /// something else.
     ///
     /// # Errors
@@ -199,7 +200,7 @@ impl Pool {
         if !(1..=most).contains(&size) {
             return Err(SizeError { asked: size, most });
         }
-        shared.sleep().resize(size);
+        shared.resize(size);
         Ok(())
     }
 

@@ -38,12 +38,12 @@ impl Revival {
         }
     }
 
-    /// The new pool, in which so many workers may be at work.
+    /// The new pool, in which so many workers may be at work, if somebody has chosen how many.
     ///
     /// # Panics
     /// If it cannot be built.
     #[cold]
-    pub(super) fn revived(&self, size: usize) -> &Pool {
+    pub(super) fn revived(&self, size: Option<usize>) -> &Pool {
         self.pool.get_or_init(|| {
             let Some(recipe) = &self.recipe else {
                 panic!(
@@ -52,7 +52,9 @@ impl Revival {
             };
             match recipe.build() {
                 Ok(pool) => {
-                    pool.shared.sleep().resize(size);
+                    if let Some(size) = size {
+                        pool.shared.resize(size);
+                    }
                     Box::new(pool)
                 }
                 Err(error) => panic!("a pool could not be built again after a fork: {error}"),

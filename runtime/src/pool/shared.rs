@@ -13,6 +13,7 @@ use super::stand_ins::StandIns;
 use super::start::Makeup;
 use super::tally::{Left, Tally};
 
+use crate::allowance::Allowance;
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::AnyThief;
 use crate::deque::{ChaseLevThief, Closed, Inbox, Mailbox, Steal, Thief};
@@ -24,7 +25,9 @@ use crate::hunt::{Activity, Governor, Limit};
 use crate::job::{HeapJob, Job, Line};
 use crate::latch::Flag;
 use crate::meter::{Counters, Ledger, Meeting, PoolStats, WorkerStats};
-use crate::os::{self, Assists, Processors, Standing, ThreadClock, ThreadDelay, ThreadWatch};
+use crate::os::{
+    self, Assists, Processors, Standing, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
+};
 use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, CachePadded, Ordering};
 use crate::sleep::{Sleep, Summons};
 use crate::strand::Rendezvous;
@@ -55,6 +58,8 @@ pub(crate) struct Shared {
     governor: Arc<dyn Governor>,
     /// Processors allowed when the pool was built.
     processors: Processors,
+    /// If nobody has chosen how many workers there are: how many may be awake.
+    allowance: Option<Allowance>,
     assists: Assists,
     /// Whether hunters can lower their priority and get it back. Asked once, before there are workers: hunting takes
     /// no lock, not even that of a probe.
@@ -119,6 +124,7 @@ pub(crate) struct Seat {
     next: CachePadded<AtomicU64>,
     clock: OnceLock<ThreadClock>,
     delay: OnceLock<ThreadDelay>,
+    affinity: OnceLock<ThreadAffinity>,
     watch: OnceLock<ThreadWatch>,
     /// Where its time went.
     ledger: CachePadded<Ledger>,
@@ -140,6 +146,7 @@ impl Seat {
             next: CachePadded::new(AtomicU64::new(0)),
             clock: OnceLock::new(),
             delay: OnceLock::new(),
+            affinity: OnceLock::new(),
             watch: OnceLock::new(),
             ledger: CachePadded::new(Ledger::new()),
         }
@@ -219,6 +226,7 @@ impl Seat {
     pub(crate) fn start_clock(&self) {
         self.clock.get_or_init(ThreadClock::of_this_thread);
         self.delay.get_or_init(ThreadDelay::of_this_thread);
+        self.affinity.get_or_init(ThreadAffinity::of_this_thread);
         self.ledger.begin();
     }
 
@@ -352,6 +360,18 @@ impl Seat {
     }
 }
 
+/// Where so many processors may be used. A guest counts as awake, though mostly it is about something else.
+fn limit_by(governor: &dyn Governor, processors: usize, guests: usize) -> Limit {
+    let limit = governor.limit(processors);
+    Limit { awake: limit.awake.saturating_add(guests), ..limit }
+}
+
+/// The same, but no more than that, whatever the governor says.
+fn limit_where_allowed(governor: &dyn Governor, workers: usize, guests: usize) -> Limit {
+    let limit = limit_by(governor, workers, guests);
+    Limit { awake: limit.awake.min(workers.saturating_add(guests)), ..limit }
+}
+
 impl Shared {
     /// `seats` are those of so many `workers`, some of whom are `guests`, and those of stand-ins.
     pub(super) fn new(
@@ -367,9 +387,11 @@ impl Shared {
         let processors = Processors::allowed();
         // Opens what has to be opened, so that no hunter waits for another one that does.
         let _ = assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads);
-        let limit = governor.limit(processors.count());
-        // A guest counts as awake, though mostly it is about something else.
-        let limit = Limit { awake: limit.awake.saturating_add(guests), ..limit };
+        let allowance = makeup.allowance.map(|source| Allowance::new(&processors, source.open()));
+        let limit = match &allowance {
+            Some(allowance) => limit_where_allowed(&*governor, allowance.awake(), guests),
+            None => limit_by(&*governor, processors.count(), guests),
+        };
         let sleep = Sleep::with_seats(workers, seats.len(), limit).with_guests(guests);
         #[cfg(feature = "alternatives")]
         let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
@@ -390,6 +412,7 @@ impl Shared {
             sleep,
             governor,
             processors,
+            allowance,
             assists,
             can_lower_priority: assists.has(Assists::LOWERED_PRIORITY)
                 && os::lowered_priority_works(),
@@ -503,8 +526,66 @@ impl Shared {
         &*self.governor
     }
 
+    /// How many may be used: when the pool was built, or, if nobody has chosen the number of workers, now.
     pub(crate) fn processors(&self) -> usize {
+        self.allowance.as_ref().map_or_else(|| self.processors_at_first(), Allowance::awake)
+    }
+
+    pub(crate) fn processors_at_first(&self) -> usize {
         self.processors.count()
+    }
+
+    /// How many there are that any worker may run on, as the system has it now.
+    pub(crate) fn processors_of_workers(&self) -> Option<usize> {
+        let workers = self.seats[self.residents()].iter();
+        ThreadAffinity::of_any(workers.filter_map(|seat| seat.affinity.get()))
+    }
+
+    /// Looks what is allowed, if that is due. Who `hunts` goes on to do so.
+    #[inline]
+    pub(crate) fn attends_to_allowance(&self, hunts: bool) {
+        if let Some(allowance) = &self.allowance {
+            allowance.attend(self, hunts);
+        }
+    }
+
+    /// Whether as many others are awake as are allowed, in a pool for which nobody has chosen a number. A governor need not ask.
+    pub(crate) fn is_beyond_what_is_allowed(&self) -> bool {
+        self.allowance.as_ref().is_some_and(|allowance| !allowance.is_chosen())
+            && self.sleep.is_one_too_many()
+    }
+
+    /// The limit where nobody has chosen a number, and so many workers are allowed.
+    pub(crate) fn limit_where_allowed(&self, workers: usize) -> Limit {
+        limit_where_allowed(self.governor(), workers, self.guests)
+    }
+
+    /// The limit by what was allowed when the pool was built.
+    pub(crate) fn limit_at_first(&self) -> Limit {
+        limit_by(self.governor(), self.processors_at_first(), self.guests)
+    }
+
+    /// How many workers may be at work, beside guests.
+    pub(super) fn size(&self) -> usize {
+        let size = self.sleep.size();
+        match &self.allowance {
+            Some(allowance) if !allowance.is_chosen() => size.min(allowance.awake()),
+            _ => size,
+        }
+    }
+
+    /// Somebody has chosen how many.
+    pub(super) fn resize(&self, size: usize) {
+        if let Some(allowance) = &self.allowance {
+            allowance.ends(self);
+        }
+        self.sleep.resize(size);
+    }
+
+    /// The size that somebody has chosen.
+    pub(super) fn chosen_size(&self) -> Option<usize> {
+        let is_chosen = self.allowance.as_ref().is_none_or(Allowance::is_chosen);
+        is_chosen.then(|| self.sleep.size())
     }
 
     /// The processors that the process was allowed to use when the pool was built.

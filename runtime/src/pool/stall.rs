@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::Pool;
+use super::{Pool, Shared};
+use crate::allowance::{Asked, Source};
 use crate::hunt::{Abp, Governor, Hunter, Limit, Move, Prospect};
+use crate::os::Quota;
 use crate::primitive::stepped::{self, Gate, wait_for};
 
 const PARENTS: usize = 12;
@@ -40,7 +42,10 @@ impl Hunter for Confined {
 
 /// Sends tasks that push tasks. The first of them arms its worker.
 fn hold_after(steps: usize, workers: usize, governor: impl Governor) -> bool {
-    let pool = Pool::builder().workers(workers).governor(governor).build().unwrap();
+    hold_in(Pool::builder().workers(workers).governor(governor).build().unwrap(), steps)
+}
+
+fn hold_in(pool: Pool, steps: usize) -> bool {
     let gate = Arc::new(Gate::default());
     let done = Arc::new(AtomicUsize::new(0));
     for parent in 0..PARENTS {
@@ -87,6 +92,40 @@ fn a_lookout_takes_over_from_a_worker_that_is_held_at_any_step() {
     for workers in [2, 3] {
         for steps in (0..120).chain((120..1000).step_by(37)) {
             times_held += usize::from(hold_after(steps, workers, Confined));
+        }
+    }
+    assert!(times_held > 50, "the harness holds threads: {times_held}");
+}
+
+/// What is allowed is read at each look, and one worker is always to rest.
+struct Restless(u64);
+
+impl Source for Restless {
+    fn processors(&mut self, _shared: &Shared) -> Option<usize> {
+        Some(4)
+    }
+    fn quota(&mut self) -> Option<Quota> {
+        let period = Duration::from_millis(100);
+        Some(Quota { processors: 1.5, period, file: "made up".into() })
+    }
+    fn periods_used_up(&mut self, _quota: &Quota) -> Option<u64> {
+        None
+    }
+    fn used(&mut self) -> Option<Duration> {
+        self.0 += 1;
+        Some(Duration::from_secs(self.0))
+    }
+}
+
+#[test]
+fn others_finish_while_who_looks_what_is_allowed_is_held_at_any_step() {
+    let mut times_held = 0;
+    for most in [2, 3] {
+        for steps in (0..120).chain((120..1000).step_by(37)) {
+            let builder = Pool::builder().max_workers(most).governor(Confined);
+            let made_up = Asked::MadeUp(Arc::new(|| Box::new(Restless(0))));
+            let pool = builder.allowed_by(made_up).build().unwrap();
+            times_held += usize::from(hold_in(pool, steps));
         }
     }
     assert!(times_held > 50, "the harness holds threads: {times_held}");

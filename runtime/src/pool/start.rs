@@ -14,6 +14,7 @@ use super::revival::{Recipe, Revival};
 use super::shared::{PanicHandler, Rules, Seat, Shared};
 use super::stand_ins::StandIns;
 use super::thread::{Starting, WorkerThread};
+use crate::allowance::Asked;
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::{DequeKind, any};
 use crate::deque::{chase_lev, mailbox};
@@ -107,6 +108,8 @@ pub(super) struct Makeup {
     pub(super) meter: Metering,
     /// If not set: as the machine has them.
     pub(super) places: Option<Arc<Places>>,
+    /// Who says how many workers may be awake, if nobody has chosen how many there are.
+    pub(super) allowance: Option<Asked>,
     #[cfg(feature = "held-locks")]
     pub(super) held_lock_handler: Option<Arc<held::Handler>>,
     #[cfg(feature = "alternatives")]

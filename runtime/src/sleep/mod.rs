@@ -29,7 +29,8 @@ pub(crate) struct Sleep {
     counters: Counters,
     sleepers: Sleepers,
     parkers: Box<[CachePadded<Parker>]>,
-    limit: Limit,
+    /// For how long a lookout sleeps, in nanoseconds.
+    nap: AtomicU64,
     workers: usize,
     /// So many of the workers count as awake whatever they are about, and not towards the size.
     guests: usize,
@@ -65,14 +66,26 @@ pub struct Limit {
 impl Limit {
     /// No limit, however many workers there are.
     pub const NONE: Self = Self { awake: usize::MAX, nap: Duration::MAX };
+
+    fn nap_or(self, usual: Duration) -> Duration {
+        if self.nap == Self::NONE.nap { usual } else { self.nap }
+    }
 }
 
-/// Of so many workers, in one word: how many are beyond the limit or the size (bits 0–31); how many beyond the size (32–47), which is for those
-/// that are no guests; and the size (48–63).
-fn beyond(workers: usize, guests: usize, limit: Limit, size: usize) -> u64 {
-    let beyond = |awake: usize| workers.saturating_sub(awake.max(1)) as u64;
-    let awake = size.saturating_add(guests);
-    beyond(limit.awake.min(awake)) | beyond(awake) << 32 | (size.min(workers) as u64) << 48
+/// Of so many workers, in one word: how many are beyond the limit or the size (bits 0–31); how many may be awake by the limit (32–47,
+/// all bits for any number); and the size (48–63), which is for those that are no guests.
+fn beyond(workers: usize, guests: usize, limit: usize, size: usize) -> u64 {
+    let awake = limit.min(size.saturating_add(guests)).max(1);
+    let beyond = workers.saturating_sub(awake) as u64;
+    beyond | (limit.min(ANY_NUMBER) as u64) << 32 | (size.min(workers) as u64) << 48
+}
+
+/// More than there can be workers.
+const ANY_NUMBER: usize = 0xFFFF;
+const _: () = assert!(MAX_WORKERS < ANY_NUMBER);
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// For how long a lookout sleeps if the governor sets no limit, and so says nothing about naps.
@@ -152,12 +165,12 @@ impl Sleep {
     pub(crate) fn with_seats(workers: usize, seats: usize, limit: Limit) -> Self {
         debug_assert!(workers <= seats && seats <= MAX_WORKERS);
         Self {
-            limit,
+            nap: AtomicU64::new(nanos(limit.nap_or(USUAL_NAP))),
             #[cfg(feature = "alternatives")]
             wakes_with_every_push: 0,
             workers,
             guests: 0,
-            beyond: AtomicU64::new(beyond(workers, 0, limit, workers)),
+            beyond: AtomicU64::new(beyond(workers, 0, limit.awake, workers)),
             counters: Counters::new(),
             sleepers: Sleepers::new(seats),
             parkers: (0..seats).map(|_| CachePadded::new(Parker::new())).collect(),
@@ -183,7 +196,8 @@ impl Sleep {
     }
 
     fn nap(&self) -> Duration {
-        if self.limit.nap == Limit::NONE.nap { USUAL_NAP } else { self.limit.nap }
+        // Relaxed: a nap of another length loses nothing.
+        Duration::from_nanos(self.nap.load(Ordering::Relaxed))
     }
 
     /// How many workers may be awake, beside the guests: as many as there are, if nobody has said otherwise.
@@ -192,19 +206,42 @@ impl Sleep {
     }
 
     fn beyond_the_size(&self) -> usize {
-        (self.beyond.load(Ordering::Relaxed) >> 32 & 0xFFFF) as usize
+        self.workers.saturating_sub((self.size() + self.guests).max(1))
     }
 
     /// From now on so many workers may be awake, beside the guests, or as many as the limit says if that is less. Those who are too many go to sleep when
     /// they have nothing to do.
     pub(crate) fn resize(&self, size: usize) {
-        let beyond = beyond(self.workers, self.guests, self.limit, size);
-        self.beyond.store(beyond, Ordering::Relaxed);
-        // Release pairs with the acquire of all who change the counters: who goes by a census that is newer than this sees
-        // the new size, and who goes by an older one is seen here (see the README).
-        self.counters.touch();
+        self.change(|limit, _| (limit, size));
         // Who sleeps may have left to others what is its own matter now.
         self.wake_all();
+    }
+
+    /// From now on pushes wake no more workers than `limit.awake`, guests included. Says whether they may be more than before. Then the caller
+    /// hunts, and goes on to do so; or it calls [`wake_all`](Self::wake_all).
+    pub(crate) fn limit_to(&self, limit: Limit) -> bool {
+        self.nap.store(nanos(limit.nap_or(USUAL_NAP)), Ordering::Relaxed);
+        limit.awake > self.change(|_, size| (limit.awake, size))
+    }
+
+    /// Changes how many may be awake by the limit, and by the size. Returns what the limit was before.
+    fn change(&self, change: impl Fn(usize, usize) -> (usize, usize)) -> usize {
+        let mut before = self.beyond.load(Ordering::Relaxed);
+        loop {
+            let was = (before >> 32) as usize & ANY_NUMBER;
+            let (limit, size) = change(was, (before >> 48) as usize);
+            let after = beyond(self.workers, self.guests, limit, size);
+            let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+            match self.beyond.compare_exchange(before, after, success, failure) {
+                Ok(_) => {
+                    // Release pairs with the acquire of all who change the counters: who goes by a census that is newer than this sees
+                    // the new numbers, and who goes by an older one is seen by the caller (see the README).
+                    self.counters.touch();
+                    return was;
+                }
+                Err(now) => before = now,
+            }
+        }
     }
 
     /// Whether as many are awake as the size allows, and one of those asleep is the lookout: then who sends something wakes

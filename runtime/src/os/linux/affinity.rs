@@ -74,6 +74,34 @@ pub(crate) fn process_affinity() -> Option<Vec<usize>> {
     Some((0..WORDS * bits).filter(is_in).collect())
 }
 
+/// The processors that one thread may run on, readable from any other while that thread lives.
+#[derive(Debug)]
+pub(crate) struct ThreadAffinity(libc::pid_t);
+
+impl ThreadAffinity {
+    pub(crate) fn of_this_thread() -> Self {
+        // SAFETY: no memory is involved.
+        Self(unsafe { libc::gettid() })
+    }
+
+    /// How many processors there are that any of `threads` may run on. `None` if that is known of none of them. A system call for each.
+    pub(crate) fn of_any<'a>(threads: impl Iterator<Item = &'a Self>) -> Option<usize> {
+        let masks = threads.filter_map(|thread| get(thread.0).ok());
+        let all = masks.reduce(|mut all, mask| {
+            all.iter_mut().zip(mask).for_each(|(word, other)| *word |= other);
+            all
+        })?;
+        Some(all.iter().map(|word| word.count_ones() as usize).sum())
+    }
+}
+
+/// How many processors the machine has that are switched on, whoever may use them; `None` where the system does not tell.
+pub(crate) fn online() -> Option<usize> {
+    // SAFETY: no memory is involved.
+    let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    usize::try_from(online).ok().filter(|&online| online > 0)
+}
+
 /// Gives the calling thread the process's affinity. Says whether it has it now.
 pub(crate) fn move_to_process_affinity() -> bool {
     let Ok(wanted) = of_the_process() else { return false };
@@ -131,4 +159,36 @@ pub(super) fn on_a_throwaway_thread(
         let thread = thread.map_err(|error| error.to_string())?;
         thread.join().unwrap_or_else(|_| Err("the probe panicked".to_owned()))
     })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_may_run_together_where_any_of_them_may() {
+        let allowed = process_affinity().unwrap();
+        let bound = |processor: usize| {
+            std::thread::spawn(move || {
+                assert!(bind_this_thread(&[processor]));
+                let own = ThreadAffinity::of_this_thread();
+                assert_eq!(ThreadAffinity::of_any([&own].into_iter()), Some(1));
+                // Read by another thread while this one lives.
+                std::thread::scope(|scope| {
+                    let read = || ThreadAffinity::of_any([&own].into_iter());
+                    assert_eq!(scope.spawn(read).join().unwrap(), Some(1));
+                });
+            })
+        };
+        allowed.iter().for_each(|&processor| bound(processor).join().unwrap());
+        let free = std::thread::spawn(move || {
+            assert!(bind_this_thread(&allowed));
+            let own = ThreadAffinity::of_this_thread();
+            let two = [&own, &own];
+            assert_eq!(ThreadAffinity::of_any(two.into_iter()), Some(allowed.len()));
+        });
+        free.join().unwrap();
+        assert_eq!(ThreadAffinity::of_any(std::iter::empty()), None);
+        assert_eq!(ThreadAffinity::of_any([&ThreadAffinity(-1)].into_iter()), None);
+    }
 }

@@ -11,10 +11,10 @@ mod exit;
 mod fork;
 #[cfg(not(loom))]
 mod futex;
+mod groups;
 mod load;
 mod memory;
 mod priority;
-mod quota;
 mod rseq;
 mod runnable;
 mod slice;
@@ -24,7 +24,8 @@ mod watch;
 pub(super) use affinity::probe as probe_affinity;
 pub(super) use affinity::process_affinity;
 pub(crate) use affinity::{
-    bind_this_thread, move_this_thread, move_to_process_affinity, unbind_this_thread,
+    ThreadAffinity, bind_this_thread, move_this_thread, move_to_process_affinity, online,
+    unbind_this_thread,
 };
 #[cfg(not(loom))]
 pub(super) use barrier::probe as probe_heavy_barrier;
@@ -41,13 +42,12 @@ pub(crate) use fork::{generation, watch_for_forks};
 pub(crate) use futex::Futex;
 #[cfg(not(loom))]
 pub(super) use futex::probe as probe_futex;
+pub(crate) use groups::{Groups, Limits, throttled};
 pub(crate) use load::busy_time;
 pub(super) use load::probe as probe_busy_time;
 pub(crate) use memory::{ask_for_huge_pages, huge_page, page, place as place_memory};
 pub(super) use priority::probe as probe_lowered_priority;
 pub(crate) use priority::{LoweredPriority, works as lowered_priority_works};
-pub(super) use quota::quota;
-pub(crate) use quota::throttled;
 pub(super) use runnable::probe as probe_runnable_threads;
 pub(crate) use runnable::runnable_threads;
 pub(super) use slice::probe as probe_slice;

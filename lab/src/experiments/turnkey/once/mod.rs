@@ -1,0 +1,34 @@
+//! One measurement, in a process of its own: the hidden command `turnkey-once`.
+
+mod app;
+mod groups;
+mod moved;
+mod phases;
+mod quota;
+mod subject;
+
+use ::locksley::Pool;
+
+use super::record::Reading;
+use crate::fault::{Fault, Outcome};
+pub use groups::Ground;
+pub use phases::PHASES;
+pub use subject::{Subject, TURNKEY};
+
+/// Measures `subject` on so many workers, or, if these are [`TURNKEY`], on as many as the pool finds right.
+pub fn measure(subject: &Subject, workers: usize, seconds: f64, seed: u64) -> Outcome<Reading> {
+    let time = std::time::Duration::from_secs_f64(seconds);
+    match subject {
+        Subject::App { app, size, beside } => app::measure(app, size, *beside, workers, time, seed),
+        Subject::Phases => phases::measure(workers, time),
+        Subject::Quota { hundredths } => quota::measure(*hundredths, workers, time),
+        Subject::Moved => moved::measure(workers, time),
+    }
+}
+
+/// A pool of so many workers; or one to which nobody says how many.
+fn pool(workers: usize) -> Outcome<Pool> {
+    let builder = Pool::builder();
+    let builder = if workers == TURNKEY { builder } else { builder.workers(workers) };
+    builder.build().map_err(|error| Fault::run(error.to_string()))
+}

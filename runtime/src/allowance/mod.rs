@@ -1,0 +1,201 @@
+//! What a pool may use whose number of workers nobody chose: read again while it runs, by who has nothing to do.
+//!
+//! The README beside this file has the states, and says who looks and why that is enough.
+
+mod pace;
+mod source;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::fmt;
+use std::sync::{Mutex, TryLockError};
+use std::time::{Duration, Instant};
+
+use crate::hunt::Limit;
+use crate::os::{Processors, Quota};
+use crate::pool::Shared;
+use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use pace::Pace;
+pub(crate) use source::{Asked, Source};
+
+/// A pool whose number of workers nobody chose has so many times as many as are allowed when it is built, if the machine has as many processors:
+/// more may be allowed later. In programs written for rayon, which divide their work by the number of threads, it has no more.
+pub(crate) const ROOM: usize = if cfg!(feature = "rayon-variables") { 1 } else { 4 };
+
+/// So long after one time of looking what is allowed comes the next.
+const BETWEEN_READINGS: Duration = Duration::from_millis(100);
+/// And so long after one look at what has been used.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
+/// A rest is not shorter than this.
+const SHORTEST_REST: Duration = Duration::from_millis(1);
+
+/// How many workers may be awake, as the system allows it.
+pub(crate) struct Allowance {
+    since: Instant,
+    /// When to look next, in nanoseconds since then.
+    due: AtomicU64,
+    /// How many may be awake by the last look.
+    now: AtomicUsize,
+    /// Whether somebody has said how many there are to be.
+    is_chosen: AtomicBool,
+    /// Had by who looks. Nobody waits for it.
+    look: Mutex<Look>,
+}
+
+/// What was seen last.
+struct Look {
+    source: Box<dyn Source>,
+    /// When what is allowed was read.
+    read: Duration,
+    /// How many processors there are, whatever a quota says.
+    processors: usize,
+    quota: Option<Quota>,
+    /// How many workers may be awake, those that rest included.
+    awake: usize,
+    /// If one of them has to rest from time to time.
+    pace: Option<Pace>,
+}
+
+/// What follows from a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Verdict {
+    awake: usize,
+    /// For how long a worker rests, if one does.
+    rest: Option<Duration>,
+    next: Duration,
+}
+
+impl Allowance {
+    /// Begins with what was allowed a moment ago.
+    pub(crate) fn new(processors: &Processors, source: Box<dyn Source>) -> Self {
+        let look = Look::new(processors.ids().len(), processors.quota_as_set().cloned(), source);
+        Self {
+            since: Instant::now(),
+            due: AtomicU64::new(0),
+            now: AtomicUsize::new(look.awake),
+            is_chosen: AtomicBool::new(false),
+            look: Mutex::new(look),
+        }
+    }
+
+    /// How many workers may be awake now.
+    pub(crate) fn awake(&self) -> usize {
+        // Relaxed: a figure for those who decide how to hunt.
+        self.now.load(Ordering::Relaxed)
+    }
+
+    /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom. Who
+    /// `hunts` goes on to do so.
+    pub(crate) fn attend(&self, shared: &Shared, hunts: bool) {
+        let now = self.since.elapsed();
+        // Relaxed: who sees an old number looks too often.
+        if now.as_nanos() < u128::from(self.due.load(Ordering::Relaxed)) || self.is_chosen() {
+            return;
+        }
+        let mut look = match self.look.try_lock() {
+            Ok(look) => look,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        let verdict = look.at(now, shared);
+        self.due.store(nanos(verdict.next), Ordering::Relaxed);
+        let before = self.now.swap(verdict.awake, Ordering::Relaxed);
+        // Before the next one looks, so that the numbers come in order.
+        if verdict.awake != before || verdict.rest.is_some() {
+            self.apply(verdict, shared, hunts);
+        }
+    }
+
+    fn apply(&self, verdict: Verdict, shared: &Shared, hunts: bool) {
+        let limit = shared.limit_where_allowed(verdict.awake);
+        let nap = verdict.rest.map_or(limit.nap, |rest| limit.nap.min(rest));
+        let is_more = shared.sleep().limit_to(Limit { nap, ..limit });
+        if is_more && !hunts {
+            shared.sleep().wake_all();
+        }
+        // Pairs with the fence in `ends`: either that comes later and has the last word, or it is seen here.
+        fence(Ordering::SeqCst);
+        if self.is_chosen() {
+            self.let_go(shared);
+        }
+    }
+
+    /// From now on somebody has said how many workers there are to be, and nobody looks any more.
+    pub(crate) fn ends(&self, shared: &Shared) {
+        self.is_chosen.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        self.let_go(shared);
+    }
+
+    fn let_go(&self, shared: &Shared) {
+        self.now.store(shared.processors_at_first(), Ordering::Relaxed);
+        shared.sleep().limit_to(shared.limit_at_first());
+        shared.sleep().wake_all();
+    }
+
+    /// Whether somebody has said how many workers there are to be.
+    pub(crate) fn is_chosen(&self) -> bool {
+        // Relaxed: see `apply`.
+        self.is_chosen.load(Ordering::Relaxed)
+    }
+}
+
+impl Look {
+    fn new(processors: usize, quota: Option<Quota>, source: Box<dyn Source>) -> Self {
+        let mut look =
+            Self { source, read: Duration::ZERO, processors, quota, awake: 1, pace: None };
+        look.conclude();
+        look
+    }
+
+    fn at(&mut self, now: Duration, shared: &Shared) -> Verdict {
+        if now >= self.read + BETWEEN_READINGS {
+            self.read = now;
+            self.read_again(shared);
+        }
+        let mut next = self.read + BETWEEN_READINGS;
+        let mut rest = None;
+        if let Some(pace) = &mut self.pace
+            && let Some(used) = self.source.used()
+        {
+            next = next.min(now + BETWEEN_LOOKS);
+            rest = pace.look(now, used).then(|| pace.rest().max(SHORTEST_REST));
+        }
+        Verdict { awake: self.awake - usize::from(rest.is_some()), rest, next }
+    }
+
+    fn read_again(&mut self, shared: &Shared) {
+        let processors = self.source.processors(shared).unwrap_or(self.processors);
+        let quota = self.source.quota();
+        if processors != self.processors || quota != self.quota {
+            (self.processors, self.quota) = (processors, quota);
+            self.conclude();
+        }
+        if let Some(pace) = &mut self.pace
+            && let Some(quota) = &self.quota
+            && let Some(periods) = self.source.periods_used_up(quota)
+        {
+            pace.was_used_up(periods);
+        }
+    }
+
+    /// From what was read.
+    fn conclude(&mut self) {
+        let all = self.processors.max(1);
+        let quota = self.quota.as_ref().filter(|quota| quota.processors < all as f64);
+        let pace = quota.map(|quota| Pace::new(quota.processors, quota.period));
+        self.awake = pace.as_ref().map_or(all, Pace::workers).max(1);
+        // A worker that is alone cannot rest: nobody would do the work.
+        self.pace = pace.filter(|_| self.awake > 1);
+    }
+}
+
+impl fmt::Debug for Allowance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Allowance").field("is_chosen", &self.is_chosen()).finish_non_exhaustive()
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

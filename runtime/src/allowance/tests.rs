@@ -1,0 +1,273 @@
+//! Pools that follow what somebody makes up. How many processors this machine has does not matter.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::hunt::{Abp, Balanced, Bws};
+use crate::os::Quota;
+use crate::{Pool, PoolBuilder, Worker};
+
+const SOON: Duration = Duration::from_secs(60);
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// What is allowed, and can be changed.
+#[derive(Debug)]
+struct Rules {
+    processors: AtomicUsize,
+    /// In hundredths of a processor; 0 is none.
+    quota: AtomicU64,
+    /// How much more processor time has been used at each look, in nanoseconds.
+    used_at_a_look: AtomicU64,
+    used: AtomicU64,
+    looks: AtomicUsize,
+}
+
+impl Rules {
+    fn new(processors: usize, quota: u64) -> Arc<Self> {
+        Arc::new(Self {
+            processors: AtomicUsize::new(processors),
+            quota: AtomicU64::new(quota),
+            used_at_a_look: AtomicU64::new(0),
+            used: AtomicU64::new(0),
+            looks: AtomicUsize::new(0),
+        })
+    }
+
+    /// A pool of six workers at the most, which has not looked yet.
+    fn pool(self: &Arc<Self>, build: impl Fn(PoolBuilder) -> PoolBuilder) -> Pool {
+        let rules = Arc::clone(self);
+        let source = Asked::MadeUp(Arc::new(move || Box::new(MadeUp(Arc::clone(&rules)))));
+        build(Pool::builder().max_workers(6)).allowed_by(source).build().unwrap()
+    }
+}
+
+struct MadeUp(Arc<Rules>);
+
+impl Source for MadeUp {
+    fn processors(&mut self, shared: &Shared) -> Option<usize> {
+        assert!(shared.processors_of_workers().is_none_or(|processors| processors > 0));
+        self.0.looks.fetch_add(1, Ordering::Relaxed);
+        Some(self.0.processors.load(Ordering::Relaxed))
+    }
+
+    fn quota(&mut self) -> Option<Quota> {
+        let hundredths = self.0.quota.load(Ordering::Relaxed);
+        let processors = hundredths as f64 / 100.0;
+        (hundredths > 0).then(|| Quota { processors, period: PERIOD, file: "made up".into() })
+    }
+
+    fn periods_used_up(&mut self, _: &Quota) -> Option<u64> {
+        Some(0)
+    }
+
+    fn used(&mut self) -> Option<Duration> {
+        let more = self.0.used_at_a_look.load(Ordering::Relaxed);
+        Some(Duration::from_nanos(self.0.used.fetch_add(more, Ordering::Relaxed) + more))
+    }
+}
+
+fn fib(w: &Worker, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = w.join(|w| fib(w, n - 1), |w| fib(w, n - 2));
+    a + b
+}
+
+fn governed() -> [fn(PoolBuilder) -> PoolBuilder; 3] {
+    [
+        |pool| pool.governor(Balanced::default()),
+        |pool| pool.governor(Bws::default()),
+        |pool| pool.governor(Abp::default()),
+    ]
+}
+
+/// Works until so many may be at work.
+fn works_until(pool: &Pool, size: usize) {
+    let patience = Instant::now() + SOON;
+    while pool.size() != size {
+        assert_eq!(pool.run(|w| fib(w, 12)), 144);
+        assert!(Instant::now() < patience, "{} instead of {size}", pool.size());
+    }
+}
+
+/// All of so many tasks have to be there at the same time.
+fn meet(pool: &Pool, number: usize) {
+    let here = AtomicUsize::new(0);
+    pool.run(|w| {
+        w.scope(|w, scope| {
+            for _ in 0..number {
+                scope.spawn_on(w, |_, _| {
+                    here.fetch_add(1, Ordering::AcqRel);
+                    while here.load(Ordering::Acquire) < number {
+                        thread::yield_now();
+                    }
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn as_many_are_at_work_as_are_allowed() {
+    for governed in governed() {
+        let rules = Rules::new(1, 0);
+        let pool = rules.pool(governed);
+        assert_eq!(pool.workers(), 6);
+        for (processors, quota, size) in
+            [(1, 0, 1), (4, 0, 4), (4, 200, 2), (4, 900, 4), (64, 50, 1), (3, 0, 3), (64, 0, 6)]
+        {
+            rules.processors.store(processors, Ordering::Relaxed);
+            rules.quota.store(quota, Ordering::Relaxed);
+            works_until(&pool, size);
+            meet(&pool, size);
+        }
+    }
+}
+
+/// Whoever looks, and finds that more are allowed, has work of its own to do; so do the others wait that it is for.
+#[test]
+fn those_who_have_slept_are_woken_when_more_are_allowed() {
+    for governed in governed() {
+        let rules = Rules::new(1, 0);
+        let pool = rules.pool(governed);
+        works_until(&pool, 1);
+        for _ in 0..5 {
+            rules.processors.store(1, Ordering::Relaxed);
+            works_until(&pool, 1);
+            rules.processors.store(3, Ordering::Relaxed);
+            // More than are allowed: the lookout helps, however late.
+            meet(&pool, 3);
+        }
+    }
+}
+
+#[test]
+fn futures_that_wake_each_other_do_not_keep_a_pool_from_looking() {
+    let rules = Rules::new(2, 0);
+    let pool = rules.pool(|pool| pool);
+    works_until(&pool, 2);
+    let stop = Arc::new(AtomicBool::new(false));
+    let is_over = Arc::clone(&stop);
+    let busy = pool.spawn_future(async move {
+        while !is_over.load(Ordering::Acquire) {
+            crate::task::yield_now().await;
+        }
+    });
+    rules.processors.store(1, Ordering::Relaxed);
+    let patience = Instant::now() + SOON;
+    while pool.size() != 1 {
+        assert!(Instant::now() < patience);
+        thread::yield_now();
+    }
+    stop.store(true, Ordering::Release);
+    busy.join().unwrap();
+}
+
+#[test]
+fn one_rests_when_too_much_was_used_and_comes_back() {
+    for governed in governed() {
+        let rules = Rules::new(8, 250);
+        let pool = rules.pool(governed);
+        for _ in 0..3 {
+            rules.used_at_a_look.store(0, Ordering::Relaxed);
+            works_until(&pool, 3);
+            rules.used_at_a_look.store(1_000_000_000, Ordering::Relaxed);
+            works_until(&pool, 2);
+            // Whoever rests is there for those who wait for it.
+            meet(&pool, 3);
+        }
+    }
+}
+
+#[test]
+fn nobody_rests_who_is_alone() {
+    let rules = Rules::new(8, 50);
+    rules.used_at_a_look.store(1_000_000_000, Ordering::Relaxed);
+    let pool = rules.pool(|pool| pool);
+    works_until(&pool, 1);
+    let looks = rules.looks.load(Ordering::Relaxed);
+    let patience = Instant::now() + SOON;
+    while rules.looks.load(Ordering::Relaxed) < looks + 3 {
+        assert_eq!(pool.run(|w| fib(w, 12)), 144);
+        assert_eq!(pool.size(), 1);
+        assert!(Instant::now() < patience);
+    }
+}
+
+#[test]
+fn a_number_that_was_chosen_is_kept() {
+    for governed in governed() {
+        let rules = Rules::new(2, 0);
+        let pool = rules.pool(governed);
+        works_until(&pool, 2);
+        pool.resize(5).unwrap();
+        assert_eq!(pool.size(), 5);
+        rules.processors.store(1, Ordering::Relaxed);
+        // Longer than from one time of looking to the next.
+        let begun = Instant::now();
+        while begun.elapsed() < 3 * BETWEEN_READINGS {
+            assert_eq!(pool.run(|w| fib(w, 12)), 144);
+        }
+        assert_eq!(pool.size(), 5);
+        meet(&pool, 5);
+    }
+    let rules = Rules::new(1, 0);
+    let pool = rules.pool(|pool| pool.workers(3));
+    assert_eq!((pool.size(), pool.workers()), (3, 6));
+    assert_eq!(pool.run(|w| fib(w, 12)), 144);
+    assert_eq!(pool.size(), 3);
+}
+
+#[test]
+fn an_idle_pool_sleeps_though_one_was_to_rest() {
+    // Not `Abp`, whose hunters wait at the lowest priority beside others that want the processors, and are awake meanwhile.
+    for governed in &governed()[..2] {
+        let rules = Rules::new(8, 150);
+        let pool = rules.pool(governed);
+        rules.used_at_a_look.store(1_000_000_000, Ordering::Relaxed);
+        works_until(&pool, 1);
+        let patience = Instant::now() + SOON;
+        let mut before = pool.stats().total();
+        loop {
+            thread::sleep(Duration::from_millis(200));
+            let now = pool.stats().total();
+            let quiet = |stats: &crate::meter::WorkerStats| {
+                (stats.sleeps, stats.wakeups, stats.failed_steals, stats.yields)
+            };
+            if quiet(&now) == quiet(&before) {
+                break;
+            }
+            assert!(Instant::now() < patience, "still awake: {before:?} {now:?}");
+            before = now;
+        }
+        assert_eq!(pool.run(|w| fib(w, 12)), 144);
+    }
+}
+
+/// The oracle of what follows from a reading is written out.
+#[test]
+fn what_follows_from_what_was_read() {
+    let quota = |processors| Quota { processors, period: PERIOD, file: "made up".into() };
+    let rules = Rules::new(1, 0);
+    for (processors, allowed, awake, paced) in [
+        (4, None, 4, false),
+        (0, None, 1, false),
+        (4, Some(4.0), 4, false),
+        (4, Some(9.5), 4, false),
+        (4, Some(3.5), 4, true),
+        (4, Some(2.0), 2, true),
+        (4, Some(1.01), 2, true),
+        (4, Some(1.0), 1, false),
+        (4, Some(0.3), 1, false),
+        (1, Some(0.3), 1, false),
+        (1, Some(1.5), 1, false),
+    ] {
+        let source = Box::new(MadeUp(Arc::clone(&rules)));
+        let look = Look::new(processors, allowed.map(quota), source);
+        assert_eq!((look.awake, look.pace.is_some()), (awake, paced), "{processors} {allowed:?}");
+    }
+}
