@@ -102,9 +102,7 @@ pub fn for_each_until_by_place<P: Parts>(
     body: impl Fn(P::Item) + Sync,
 ) -> Result<(), Cancelled> {
     let body = &body;
-    on_a_worker(Called::here(), move |worker| {
-        worker.for_each_until_by_place(token, parts, body)
-    })
+    on_a_worker(Called::here(), move |worker| worker.for_each_until_by_place(token, parts, body))
 }
 
 impl Worker {

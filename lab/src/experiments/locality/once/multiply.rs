@@ -32,7 +32,11 @@ impl Matrix {
         let (size, blocks) = (self.size, self.size.div_ceil(BLOCK));
         self.elements.chunks_mut(BLOCK * size).enumerate().map(move |(row, part)| {
             let fill = move || match first {
-                Some(first) => touch::with_random(part, case.seed, first + row * BLOCK * size, |number| number as u32),
+                Some(first) => {
+                    touch::with_random(part, case.seed, first + row * BLOCK * size, |number| {
+                        number as u32
+                    })
+                }
                 None => part.fill(0),
             };
             ((row * case.places / blocks, row), Box::new(fill) as Task<'_>)
