@@ -104,7 +104,7 @@ impl Division {
 /// The sorters of two neighbours, which a merger comes after, that has all of these; if there are two.
 fn halves(sorters: &Range<usize>) -> Option<[Range<usize>; 2]> {
     let middle = sorters.start + sorters.len().div_ceil(2);
-    (sorters.len() > 1).then(|| [sorters.start..middle, middle..sorters.end])
+    (sorters.len() > 1).then_some([sorters.start..middle, middle..sorters.end])
 }
 
 /// What a sorter makes of its part.

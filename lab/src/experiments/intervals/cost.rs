@@ -78,11 +78,11 @@ impl Cost {
             Cost::Chain => number.min(OF_A_ROOT),
             Cost::Graph => number,
         };
-        let (bytes, available) = (size::product(&[at_a_time, BYTES]), available_memory());
-        if bytes > available {
+        let (needed, available) = (size::product(&[at_a_time, BYTES]), available_memory());
+        if needed > available {
             return Err(Fault::input(format!(
                 "a graph of {number} intervals needs {} of memory, and {} are available",
-                size::in_bytes(bytes),
+                size::in_bytes(needed),
                 size::in_bytes(available)
             )));
         }
