@@ -498,7 +498,7 @@ fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
         sleeps_again(before);
         // It is woken for nothing, and sees that there is nothing any more.
         let before = sleeps();
-        pool.resize(2);
+        pool.resize(2).unwrap();
         sleeps_again(before);
     }
     let asked = asked.load(Ordering::Relaxed);
