@@ -1,6 +1,10 @@
 //! Programs whose work and critical path are known: random ones, run by pools with a clock that shows what each strand says it costs,
 //! against an interpreter of the same tree.
 
+#[cfg_attr(
+    feature = "join-lines",
+    allow(dead_code, reason = "the joins of random programs are at one line then")
+)]
 mod course;
 mod followed;
 mod limits;
