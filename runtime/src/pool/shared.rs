@@ -537,7 +537,7 @@ impl Shared {
 
     /// How many there are that any worker may run on, as the system has it now.
     pub(crate) fn processors_of_workers(&self) -> Option<usize> {
-        let workers = self.seats[self.residents()].iter();
+        let workers = self.seats[self.apart.residents()].iter();
         ThreadAffinity::of_any(workers.filter_map(|seat| seat.affinity.get()))
     }
 
@@ -555,14 +555,19 @@ impl Shared {
             && self.sleep.is_one_too_many()
     }
 
+    /// So many of the workers, the first ones, are guests.
+    fn guests(&self) -> usize {
+        self.apart.residents().start
+    }
+
     /// The limit where nobody has chosen a number, and so many workers are allowed.
     pub(crate) fn limit_where_allowed(&self, workers: usize) -> Limit {
-        limit_where_allowed(self.governor(), workers, self.guests)
+        limit_where_allowed(self.governor(), workers, self.guests())
     }
 
     /// The limit by what was allowed when the pool was built.
     pub(crate) fn limit_at_first(&self) -> Limit {
-        limit_by(self.governor(), self.processors_at_first(), self.guests)
+        limit_by(self.governor(), self.processors_at_first(), self.guests())
     }
 
     /// How many workers may be at work, beside guests.
