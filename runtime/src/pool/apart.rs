@@ -262,8 +262,6 @@ mod models {
                 reader.leaves();
             });
             let able = thread::spawn(move || able.take_one(1));
-            // Both may be asleep by then, at no expense of preemptions.
-            thread::yield_now();
             pool.is_done(0);
             pool.apart.send(ITEM, &pool.sleep);
             reader.join().unwrap();

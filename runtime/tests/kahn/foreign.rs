@@ -328,6 +328,8 @@ fn a_dropped_pool_cancels_nothing_that_a_join_waits_for_that_runs_only_what_lies
             };
             let mut network = Network::new();
             let waited = network.process_on_stack("waits", (), move |()| {
+                // So that it leaves its stack, and what has begun it is not owed an end any more.
+                block_on(locksley::task::spawn(async {})).unwrap();
                 let (is_stolen, is_helped) = (AtomicBool::new(false), AtomicBool::new(false));
                 let until = |it: &AtomicBool| {
                     while !it.load(Ordering::Acquire) {
