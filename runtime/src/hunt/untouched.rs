@@ -221,21 +221,24 @@ mod tests {
                 thread::yield_now();
             }
         };
-        // Worker 1 falls asleep first, and is the lookout; then the other one of the second place.
-        let (first, last) = (hold(&pool, 0), hold(&pool, 3));
-        asleep(&pool, 1);
-        drop(last);
-        asleep(&pool, 2);
-        drop(first);
         let (sender, receiver) = channel();
-        let (end, ended) = channel::<()>();
+        let ((begin, begun), (end, ended)) = (channel(), channel::<()>());
+        let ((here, is_here), last) = (channel(), hold(&pool, 3));
         pool.spawn_at(0, move |w| {
+            here.send(()).unwrap();
+            begun.recv().unwrap();
             for n in 0..TASKS {
                 let sender = sender.clone();
                 w.spawn_near(1, move |_| sender.send(n).unwrap());
             }
             let _ = ended.recv();
         });
+        is_here.recv().unwrap();
+        // Worker 1 falls asleep first, and is the lookout; then the other one of the second place.
+        asleep(&pool, 1);
+        drop(last);
+        asleep(&pool, 2);
+        begin.send(()).unwrap();
         let until = Instant::now() + Duration::from_secs(60);
         let in_time = |_: &usize| {
             let left = until.saturating_duration_since(Instant::now());
