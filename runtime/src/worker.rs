@@ -781,7 +781,7 @@ impl Worker {
         if self.shared.is_lost() {
             return; // what waits is the parent's
         }
-        self.shared.attends_to_allowance(false);
+        self.shared.attends_to_allowance();
         self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize);
         let quarter = self.quarter();
         let places = if quarter.is_some() { 5 } else { 4 };

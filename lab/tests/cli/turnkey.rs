@@ -24,13 +24,13 @@ fn turnkey_once_prints_its_one_line() {
         let phases = found["phases"]["phases"].as_array().unwrap();
         let parallelisms: Vec<_> = phases.iter().map(|phase| &phase["parallelism"]).collect();
         assert_eq!(parallelisms, [1, 4, 64]);
-        let all = found["phases"]["workers"].as_f64().unwrap();
-        assert!(all >= 1.0 && (workers == "0" || all == workers.parse().unwrap()));
+        let all = found["phases"]["workers"].as_u64().unwrap();
+        assert!(all >= 1 && (workers == "0" || all.to_string() == workers), "{found}");
         for phase in phases {
             // Who works is awake, and no more than all are.
             let figure = |name: &str| phase[name].as_f64().unwrap();
             let (working, awake) = (figure("working"), figure("awake"));
-            assert!(working <= awake && awake <= all * 1.05, "{found}");
+            assert!(working <= awake && awake <= all as f64 * 1.05, "{found}");
             assert!(awake > 0.0 && figure("rounds_per_s") > 0.0, "{found}");
         }
     }

@@ -84,9 +84,8 @@ impl Allowance {
         self.now.load(Ordering::Relaxed)
     }
 
-    /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom. Who
-    /// `hunts` goes on to do so.
-    pub(crate) fn attend(&self, shared: &Shared, hunts: bool) {
+    /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom.
+    pub(crate) fn attend(&self, shared: &Shared) {
         let now = self.since.elapsed();
         // Relaxed: who sees an old number looks too often.
         if now.as_nanos() < u128::from(self.due.load(Ordering::Relaxed)) || self.is_chosen() {
@@ -102,17 +101,14 @@ impl Allowance {
         let before = self.now.swap(verdict.awake, Ordering::Relaxed);
         // Before the next one looks, so that the numbers come in order.
         if verdict.awake != before || verdict.rest.is_some() {
-            self.apply(verdict, shared, hunts);
+            self.apply(verdict, shared);
         }
     }
 
-    fn apply(&self, verdict: Verdict, shared: &Shared, hunts: bool) {
+    fn apply(&self, verdict: Verdict, shared: &Shared) {
         let limit = shared.limit_where_allowed(verdict.awake);
         let nap = verdict.rest.map_or(limit.nap, |rest| limit.nap.min(rest));
-        let is_more = shared.sleep().limit_to(Limit { nap, ..limit });
-        if is_more && !hunts {
-            shared.sleep().wake_all();
-        }
+        shared.sleep().limit_to(Limit { nap, ..limit });
         // Pairs with the fence in `ends`: either that comes later and has the last word, or it is seen here.
         fence(Ordering::SeqCst);
         if self.is_chosen() {
@@ -130,7 +126,6 @@ impl Allowance {
     fn let_go(&self, shared: &Shared) {
         self.now.store(shared.processors_at_first(), Ordering::Relaxed);
         shared.sleep().limit_to(shared.limit_at_first());
-        shared.sleep().wake_all();
     }
 
     /// Whether somebody has said how many workers there are to be.

@@ -95,7 +95,7 @@ impl Hunt {
             shared.end_of_the_lost();
         }
         shared.sleep().begins_to_hunt();
-        shared.attends_to_allowance(true);
+        shared.attends_to_allowance();
         worker.seat().does(Activity::Hunts);
         let mut failures = 0;
         self.victim = None;
@@ -157,7 +157,7 @@ impl Hunt {
             }
             *failures += 1;
             if failures.is_multiple_of(INSIST_AFTER) {
-                shared.attends_to_allowance(true);
+                shared.attends_to_allowance();
                 self.insist(worker);
                 let found = settle_doubts(worker).or_else(|| self.search_inboxes(worker, true));
                 if found.is_some() {
@@ -367,8 +367,7 @@ impl Hunt {
     /// worker that is one too many leaves to the others what they seem to be busy with.
     fn sleep_and_look(&mut self, worker: &Worker, goal: Goal<'_>) -> Option<Found> {
         let slept = self.sleep(worker, goal);
-        // It hunts again.
-        worker.shared().attends_to_allowance(true);
+        worker.shared().attends_to_allowance();
         if goal.is_reached(worker) {
             return None;
         }

@@ -541,11 +541,11 @@ impl Shared {
         ThreadAffinity::of_any(workers.filter_map(|seat| seat.affinity.get()))
     }
 
-    /// Looks what is allowed, if that is due. Who `hunts` goes on to do so.
+    /// Looks what is allowed, if that is due.
     #[inline]
-    pub(crate) fn attends_to_allowance(&self, hunts: bool) {
+    pub(crate) fn attends_to_allowance(&self) {
         if let Some(allowance) = &self.allowance {
-            allowance.attend(self, hunts);
+            allowance.attend(self);
         }
     }
 

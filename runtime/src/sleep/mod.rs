@@ -217,11 +217,13 @@ impl Sleep {
         self.wake_all();
     }
 
-    /// From now on pushes wake no more workers than `limit.awake`, guests included. Says whether they may be more than before. Then the caller
-    /// hunts, and goes on to do so; or it calls [`wake_all`](Self::wake_all).
-    pub(crate) fn limit_to(&self, limit: Limit) -> bool {
+    /// From now on pushes wake no more workers than `limit.awake`, guests included.
+    pub(crate) fn limit_to(&self, limit: Limit) {
         self.nap.store(nanos(limit.nap_or(USUAL_NAP)), Ordering::Relaxed);
-        limit.awake > self.change(|_, size| (limit.awake, size))
+        if limit.awake > self.change(|_, size| (limit.awake, size)) {
+            // As in `resize`.
+            self.wake_all();
+        }
     }
 
     /// Changes how many may be awake by the limit, and by the size. Returns what the limit was before.

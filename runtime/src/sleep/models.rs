@@ -589,41 +589,6 @@ fn loom_sleep_more_may_be_awake_while_the_last_hunter_leaves() {
     relieved(true, 2);
 }
 
-/// As [`relieved`]; but it is the limit that is raised, by one who hunts and then has a task of its own to do. Of the two tasks that are pushed
-/// the relieved one does the other. The fourth worker, which pushes, never comes to them.
-#[test]
-fn loom_sleep_a_hunter_raises_the_limit_while_something_is_pushed() {
-    check(2, || {
-        let shared = Arc::new((limited(4, 2), Tasks::new(0)));
-        // The lookout is suspended on its way up.
-        shared.0.begins_to_hunt();
-        assert!(shared.0.counters.falls_asleep_as_lookout(2));
-        // Who will raise the limit.
-        shared.0.begins_to_hunt();
-        let relieved = shared.clone();
-        let relieved = thread::spawn(move || {
-            let (sleep, tasks) = &*relieved;
-            sleep.begins_to_hunt();
-            while sleep.is_one_too_many() || !tasks.take_one() {
-                sleep.sleep(2, |rest| rest == Rest::Full && tasks.are_left());
-            }
-            sleep.stops_hunting(&Summons::default(), || tasks.are_left());
-        });
-        let raiser = shared.clone();
-        let raiser = thread::spawn(move || {
-            let (sleep, tasks) = &*raiser;
-            assert!(sleep.limit_to(Limit { awake: 4, nap: Duration::from_millis(1) }));
-            while !tasks.take_one() {
-                sleep.sleep(3, |rest| rest == Rest::Full && tasks.are_left());
-            }
-            sleep.stops_hunting(&Summons::default(), || tasks.are_left());
-        });
-        push_tasks(2, &shared.0, &shared.1);
-        raiser.join().unwrap();
-        relieved.join().unwrap();
-    });
-}
-
 /// Two workers, of whom one may be awake. Something is sent, from outside or to the one that sleeps; one of them does it.
 fn sent_to_fewer(send: impl Fn(&Sleep) + Copy + Send + Sync + 'static) {
     check(2, move || {

@@ -12,15 +12,14 @@ pub const LOCKSLEY: &str = "locksley";
 /// The numbers of workers that somebody might choose.
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
 
-const APPS: [(&str, &str); 8] = [
+const APPS: [(&str, &str); 7] = [
     ("heat", "1024x512x60"),
     ("msort", "1M"),
-    ("mm", "384"),
+    ("mm", "512"),
     ("lu", "512"),
     ("barnes", "4096x1"),
     ("ray", "4,128x128"),
     ("knary", "9,4,1"),
-    ("cg", "quick"),
 ];
 const QUICK_APPS: [(&str, &str); 4] =
     [("heat", "1024x512x20"), ("msort", "300K"), ("mm", "256"), ("knary", "8,4,1")];
