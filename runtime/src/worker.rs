@@ -541,7 +541,9 @@ impl Worker {
 
     /// Makes a job available that has become ready here, and is at home with another worker, or here.
     pub(crate) fn follow_as_is(&self, home: usize, job: NonNull<Job>) {
-        if home != self.index && !self.may_keep(home) {
+        // In a child after a fork, nobody is there to take it (`fork/in_a_child.rs`).
+        let is_elsewhere = home != self.index() && !self.shared.is_lost();
+        if is_elsewhere && !self.may_keep(home) {
             return self.shared.pass_on(home, job, &self.summons);
         }
         self.seat().is_to_run_next(self.deque_end());

@@ -180,8 +180,8 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     ///
     /// It is a hint: what the interval before has used is still in the cache there. If it becomes ready on another worker, it is sent
     /// back to that one, and workers that have nothing to do take it from there, as they take what was pushed. It is not sent
-    /// if the point had occurred before the interval was made. Of several points that it follows the one counts that
-    /// occurs last; a [place](Self::near) that was named counts more. This is what Nornir calls WS-LAST (2010), for intervals.
+    /// if the point had occurred before the interval was made. Of several points that it follows one counts that occurs
+    /// late; a [place](Self::near) that was named counts more, and one that the pool would choose less. The end of an interval with children occurs where the last of them ends. This is what Nornir calls WS-LAST (2010), for intervals.
     ///
     /// # Examples
     /// Each row of a plate is worked on where it was before, wherever its neighbours are:

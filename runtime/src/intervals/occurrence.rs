@@ -181,7 +181,7 @@ impl<'w> Occurrence<'w> {
             && let Some(worker) = self.worker.filter(|worker| worker.belongs_to(core.home()))
         {
             // SAFETY: it waits for us.
-            unsafe { target.header() }.follows(worker.index());
+            unsafe { target.header() }.is_to_follow_to(worker.index());
         }
         target
     }
@@ -231,14 +231,13 @@ unsafe fn schedule_specially(
 ) {
     let (core, special) = (header.core(), header.special());
     let home = core.home();
-    let unplaced = || if special.goes_round() { home.next_place() } else { None };
-    let place = special.place().or_else(unplaced);
+    let last = if special.follows() { header.followed() } else { None };
+    let goes_round = special.goes_round() && last.is_none();
+    let place = special.place().or_else(|| if goes_round { home.next_place() } else { None });
     // With the job the root may end; and then nobody but us may keep the pool, unless we work in it.
     let kept = own.is_none().then(|| Arc::clone(home));
     // SAFETY: whoever takes the word runs it, once, while the interval is alive.
     let job = unsafe { carried_to(core.paths(), caller, job) };
-    let last = if special.follows() { header.followed() } else { None };
-    let last = last.filter(|_| place.is_none());
     match (own, kept, place) {
         (Some(worker), _, None) => match last {
             Some(last) => worker.follow_as_is(last, job),
