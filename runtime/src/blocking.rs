@@ -93,6 +93,7 @@ impl Worker {
     /// ```
     pub fn blocking<R>(&self, call: impl FnOnce() -> R) -> R {
         let _foreign = ForeignWait::begin(self);
+        let _away = self.may_come_back();
         let is_elsewhere = self.seat().is_elsewhere();
         if !self.goes_away(is_elsewhere) {
             return call();
@@ -109,9 +110,11 @@ impl Worker {
     /// This one, a stand-in, works for the worker whose number is that of the `caller`, until it is `released`. It may be let go and
     /// called by another one before it looks.
     pub(crate) fn stand_in_for(&self, caller: impl Fn() -> Option<usize>, released: &Flag) {
+        self.begins_to_stand_in();
         self.work_on(released, || {
             caller().into_iter().for_each(|number| self.takes_number(number));
         });
+        self.ends_to_stand_in();
         self.steps_down();
     }
 

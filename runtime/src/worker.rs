@@ -394,7 +394,7 @@ impl Worker {
                 return true;
             }
             let found = self.take_local().or_else(|| self.hunt.borrow_mut().look_once(self));
-            self.execute_if_any(found)
+            self.execute_if_any(found) || self.runs_what_nobody_can()
         })
     }
 
@@ -429,7 +429,7 @@ impl Worker {
             // Whoever does this again and again may never hunt.
             let made_ready = || self.doubts.settle().then(|| self.take_own()).flatten();
             let found = self.take_local().or_else(made_ready);
-            self.execute_if_any(found)
+            self.execute_if_any(found) || self.runs_what_nobody_can()
         })
     }
 

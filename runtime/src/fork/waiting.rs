@@ -123,6 +123,7 @@ impl Worker {
         }
         let abort = AbortOnUnwind("a panic came out of a task");
         let _foreign = ForeignWait::begin(self);
+        let _unable = self.waits_on_top();
         let (mut patience, mut is_back) = (Patience::default(), false);
         while !is_back && !end.is_set() {
             if end.is_begun_at_home() {
@@ -194,6 +195,7 @@ impl Worker {
     /// Waits for a scope that began at the mark, and runs only its tasks.
     fn wait_below(&self, event: &Flag, awaited: Awaited<'_>, mark: Mark) {
         let abort = AbortOnUnwind("a panic came out of a task");
+        let _unable = self.waits_on_top();
         let mut patience = Patience::default();
         while !event.is_set() {
             if self.must_wait_for_anything(awaited, mark) {

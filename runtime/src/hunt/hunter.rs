@@ -382,7 +382,7 @@ impl Hunt {
         let is_beyond = worker.shared().sleep().is_beyond_the_size();
         let own = || worker.receive_from(worker.seat().inbox());
         // Whoever can take what needs a stack does so: those who are at work may be such as cannot.
-        let addressed = worker.take_mail().or_else(|| worker.take_apart());
+        let addressed = worker.take_mail().or_else(|| take_apart(worker, is_beyond));
         let received = addressed.or_else(|| if is_beyond { own() } else { receive(worker) });
         if received.is_some() || slept != Slept::AsLookout {
             return received;
@@ -497,6 +497,15 @@ fn receive(worker: &Worker) -> Option<Found> {
     let own = worker.receive_from(worker.seat().inbox());
     let near = own.or_else(|| worker.receive_from(worker.quarter()?.inbox()));
     near.or_else(|| worker.take_sent())
+}
+
+/// What needs a stack, for one that is one too many, and was rung for; maybe for what was sent to all, which then is another one's.
+fn take_apart(worker: &Worker, is_beyond: bool) -> Option<Found> {
+    let found = worker.take_apart()?;
+    if !is_beyond && !worker.shared().inbox().is_empty() {
+        worker.shared().sleep().work_was_sent();
+    }
+    Some(found)
 }
 
 /// A ready task that was sent to another worker.

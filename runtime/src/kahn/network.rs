@@ -242,10 +242,14 @@ impl Network {
     ///
     /// What it is given, and what it returns, is as with [`process`](Self::process). It may wait for what does not belong to the network by
     /// [`block_on`](crate::block_on), in a join or a scope, or in [`blocking`](crate::blocking). Such a wait does not end with the network. A
-    /// pool that is dropped first waits for it to end, if it has begun before, as it does where closures wait; after that its networks are cancelled, like
-    /// all futures, and it waits for processes on stacks to return. One that comes to such a wait later, when the pool is being dropped and all
-    /// closures have ended, may find the pool's futures cancelled: if it waits for what one of these was to do, and the wait does not end when that is
-    /// dropped, the pool waits for ever. A wait at a channel inside of `blocking` or a scope ends with the network all the same.
+    /// pool that is dropped first waits for it to end, as it does where closures wait, if it has begun before, and unless the process is at a
+    /// channel inside of it; after that its networks are cancelled, like all futures, and it waits for processes on stacks to return. One that
+    /// comes to such a wait later, when the pool is being dropped and all closures have ended, may find the pool's futures cancelled: if it waits
+    /// for what one of these was to do, and the wait does not end when that is dropped, the pool waits for ever.
+    ///
+    /// A wait at a channel inside of `blocking` or a scope ends with the network all the same. The pool does not wait for what is around it
+    /// either: if the process is at such a channel when the last closure has ended, the scope goes on like a wait that begins later, and another
+    /// task of it may find the pool's futures cancelled.
     ///
     /// If there is no stack for it, because the pool may have [none](crate::PoolBuilder::waiting_stacks) or no more of them, because the system
     /// has no memory for one, because the pool's only worker is [the thread that built it](crate::PoolBuilder::with_current_thread), or all others unwind, or

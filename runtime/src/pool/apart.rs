@@ -7,6 +7,7 @@ use std::thread;
 use crate::deque::Inbox;
 use crate::hunt::Found;
 use crate::job::Job;
+use crate::os;
 use crate::primitive::{AtomicBool, Ordering, fence};
 use crate::sleep::Sleep;
 use crate::worker::Worker;
@@ -16,16 +17,16 @@ pub(crate) struct Apart<T> {
     inbox: Inbox<T>,
     /// Whether anything was ever sent there: where nothing was, nobody looks any further.
     is_used: AtomicBool,
-    /// By seat, who cannot: guests, and those who wait while their threads unwind. Nobody rings for these.
+    /// By seat, who cannot: guests, stand-ins that nobody has called, and those who wait while their threads unwind. Nobody rings for these.
     unable: Box<[AtomicBool]>,
-    /// Those of the workers who are no guests.
-    residents: Range<usize>,
 }
 
 impl<T> Apart<T> {
+    /// The residents are those of the workers who are no guests. The seats before theirs are guests', and those behind, stand-ins'.
     pub(super) fn new(seats: usize, residents: Range<usize>) -> Self {
-        let unable = (0..seats).map(|seat| AtomicBool::new(seat < residents.start)).collect();
-        Self { inbox: Inbox::new(), is_used: AtomicBool::new(false), unable, residents }
+        let is_unable = |seat| AtomicBool::new(!residents.contains(&seat));
+        let unable = (0..seats).map(is_unable).collect();
+        Self { inbox: Inbox::new(), is_used: AtomicBool::new(false), unable }
     }
 
     pub(super) fn residents(&self) -> Range<usize> {
@@ -85,11 +86,25 @@ impl<T> Apart<T> {
         self.unable[seat].store(false, Ordering::Relaxed);
     }
 
-    /// Whether all residents wait and cannot take anything; but for one, of whom the caller knows. Exact for those who said so before the
-    /// caller's last fence.
+    fn is_unable(&self, seat: usize) -> bool {
+        // Relaxed: whoever has to know about another has a fence before.
+        self.unable[seat].load(Ordering::Relaxed)
+    }
+
+    /// Whether nobody can take anything; but for the one in a seat, of whom the caller knows. Exact for those who said so before the caller's
+    /// last fence.
     fn is_for_nobody(&self, but: Option<usize>) -> bool {
-        let mut residents = self.residents.clone();
-        residents.all(|seat| but == Some(seat) || self.unable[seat].load(Ordering::Relaxed))
+        (0..self.unable.len()).all(|seat| but == Some(seat) || self.is_unable(seat))
+    }
+}
+
+/// While it lives, a worker that waits, and cannot go to another stack, is in a call that blocks. It may come back, and somebody may stand in for it.
+#[must_use]
+pub(crate) struct Away<'w>(&'w Worker);
+
+impl Drop for Away<'_> {
+    fn drop(&mut self) {
+        self.0.becomes_unable();
     }
 }
 
@@ -108,7 +123,7 @@ impl Worker {
     /// that.
     pub(crate) fn leave_apart(&self, job: NonNull<Job>) {
         self.shared().send_apart(job);
-        if self.shared().apart().is_for_nobody(Some(self.index())) {
+        if self.shared().apart().is_for_nobody(Some(self.seat_index())) {
             self.run_what_nobody_can();
         }
     }
@@ -127,14 +142,62 @@ impl Worker {
     /// It begins to wait on top of what waits. If it cannot go to another stack meanwhile, others do not count on it.
     pub(crate) fn waits_on_top(&self) -> Option<Unable<'_>> {
         // A guest never can.
-        let apart = self.shared().apart();
-        if !thread::panicking() || !apart.becomes_unable(self.seat_index()) {
+        (thread::panicking() && self.becomes_unable()).then(|| Unable(self))
+    }
+
+    /// It is about to call something that blocks. Who waits on top of what waits is counted on again meanwhile.
+    pub(crate) fn may_come_back(&self) -> Option<Away<'_>> {
+        let (apart, seat) = (self.shared().apart(), self.seat_index());
+        // A guest never can.
+        if !thread::panicking() || self.is_guest() || !apart.is_unable(seat) {
             return None;
         }
-        if apart.is_any() && apart.is_for_nobody(None) {
+        apart.becomes_able(seat);
+        Some(Away(self))
+    }
+
+    /// This one, a stand-in, has been called.
+    pub(crate) fn begins_to_stand_in(&self) {
+        self.shared().apart().becomes_able(self.seat_index());
+    }
+
+    /// This one, a stand-in, is not wanted any more.
+    pub(crate) fn ends_to_stand_in(&self) {
+        self.becomes_unable();
+    }
+
+    /// Others do not count on it from now on. Says whether they did before.
+    fn becomes_unable(&self) -> bool {
+        let apart = self.shared().apart();
+        let was_able = apart.becomes_unable(self.seat_index());
+        if was_able && self.is_any_for_nobody() {
             self.run_what_nobody_can();
         }
-        Some(Unable(self))
+        was_able
+    }
+
+    /// It has found nothing, for code that waits in a loop of its own. If it cannot go to another stack, it says so for as long as it looks, and runs
+    /// what nobody can. Says whether there was something.
+    pub(crate) fn runs_what_nobody_can(&self) -> bool {
+        let apart = self.shared().apart();
+        if !apart.is_used() || !thread::panicking() {
+            return false;
+        }
+        let _unable = apart.becomes_unable(self.seat_index()).then(|| Unable(self));
+        let is_any = self.is_any_for_nobody();
+        if is_any {
+            self.run_what_nobody_can();
+        } else if apart.is_any() {
+            // Others who wait like this are to look while this one has said so.
+            os::yield_now();
+        }
+        is_any
+    }
+
+    fn is_any_for_nobody(&self) -> bool {
+        let apart = self.shared().apart();
+        // (In a child of the process all that lies there is the parent's.)
+        apart.is_any() && apart.is_for_nobody(None) && !self.shared().is_lost()
     }
 
     #[cold]
@@ -310,6 +373,15 @@ mod tests {
         assert!(apart.becomes_unable(2) && apart.is_for_nobody(None));
         apart.becomes_able(1);
         assert!(!apart.is_for_nobody(None) && !apart.is_for_nobody(Some(2)));
+    }
+
+    #[test]
+    fn a_stand_in_counts_while_it_stands_in() {
+        let apart = Apart::<u64>::new(4, 1..2);
+        assert!(apart.becomes_unable(1) && apart.is_for_nobody(None));
+        apart.becomes_able(3);
+        assert!(!apart.is_for_nobody(None) && apart.is_for_nobody(Some(3)));
+        assert!(apart.becomes_unable(3) && apart.is_for_nobody(None));
     }
 
     #[test]

@@ -13,17 +13,17 @@ use locksley::{Pool, Worker, block_on};
 use crate::common::{Sleepy, in_time};
 use crate::stacks::pipeline;
 
-fn index() -> usize {
+pub(crate) fn index() -> usize {
     Worker::with_current(|worker| worker.expect("tasks run on workers").index())
 }
 
 /// A pool of so many workers, of whom the calling thread is one.
-fn pool(workers: usize) -> Pool {
+pub(crate) fn pool(workers: usize) -> Pool {
     Pool::builder().workers(workers).governor(Sleepy).with_current_thread().build().unwrap()
 }
 
 /// What needs no worker of its own, as the guest finds it, is done.
-fn as_guest() {
+pub(crate) fn as_guest() {
     Worker::with_current(|guest| {
         let guest = guest.expect("the thread has joined the pool");
         // Again, since not to find one means little.
@@ -31,6 +31,24 @@ fn as_guest() {
             guest.run_one();
         }
     });
+}
+
+/// Whether the guest, which is the calling thread, comes across the process of a network of one. Then it has run two tasks that it had itself: what begins the
+/// network, and this. What it has from others counts elsewhere, too.
+fn comes_across(pool: &Pool, run: impl FnOnce()) -> bool {
+    let before = pool.stats().workers[0];
+    run();
+    let did = pool.stats().workers[0] - before;
+    did.tasks == did.received + did.steals + 2
+}
+
+/// So many times, and until the guest has come across the process once. (Others may be faster.)
+fn until_it_comes_across(pool: &Pool, times: usize, mut run: impl FnMut()) {
+    let (mut runs, mut is_across) = (0, false);
+    while runs < times || !is_across {
+        is_across |= comes_across(pool, &mut run);
+        runs += 1;
+    }
 }
 
 /// Each of the other workers is in a call that blocks, until what is returned is dropped.
@@ -53,7 +71,7 @@ fn others_block(pool: &Pool) -> Vec<Sender<()>> {
 }
 
 /// So many of those who take what any may do are in a task until what is returned is dropped.
-fn some_are_stuck(pool: &Pool, number: usize) -> Vec<Sender<()>> {
+pub(crate) fn some_are_stuck(pool: &Pool, number: usize) -> Vec<Sender<()>> {
     let (say, said) = channel();
     let stick = |_| {
         let (end, ended): (_, Receiver<()>) = channel();
@@ -82,10 +100,10 @@ fn a_process_begins_at_a_stand_in_that_sleeps() {
     for workers in [2, 3] {
         in_time(move || {
             let pool = pool(workers);
-            for _ in 0..20 {
+            until_it_comes_across(&pool, 20, || {
                 let calls = others_block(&pool);
                 that_ends(calls, &pool).join().unwrap();
-            }
+            });
         });
     }
 }
@@ -99,10 +117,30 @@ fn a_process_begins_at_a_stand_in_that_comes_to_it_late() {
             let calls = others_block(&pool);
             let mut stuck = some_are_stuck(&pool, workers - 1);
             let running = that_ends(calls, &pool);
-            as_guest();
+            assert!(comes_across(&pool, as_guest));
             drop(stuck.pop());
             block_on(running).unwrap();
         });
+    }
+}
+
+/// Nobody has time for it before the number of those that may be at work is another one.
+#[test]
+fn a_process_that_waits_to_begin_does_so_after_the_size_has_changed() {
+    for (before, after) in [(3, 1), (1, 3), (2, 1), (1, 2)] {
+        for first in [0, 1] {
+            in_time(move || {
+                let pool = pool(3);
+                let mut stuck = some_are_stuck(&pool, 2);
+                pool.resize(before).unwrap();
+                let free = stuck.swap_remove(first);
+                let running = that_ends(stuck, &pool);
+                assert!(comes_across(&pool, as_guest));
+                pool.resize(after).unwrap();
+                drop(free);
+                block_on(running).unwrap();
+            });
+        }
     }
 }
 
@@ -112,7 +150,7 @@ fn who_sleeps_is_woken_for_a_process_that_a_guest_has_found() {
     for workers in [2, 3] {
         in_time(move || {
             let pool = pool(workers);
-            for _ in 0..200 {
+            until_it_comes_across(&pool, 200, || {
                 let (say, said) = channel();
                 let mut network = Network::new();
                 network.process_on_stack("says", (), move |()| say.send(()).unwrap());
@@ -125,7 +163,7 @@ fn who_sleeps_is_woken_for_a_process_that_a_guest_has_found() {
                 });
                 said.recv().unwrap();
                 running.join().unwrap();
-            }
+            });
         });
     }
 }
@@ -136,10 +174,12 @@ fn who_is_beyond_the_size_is_woken_for_a_process() {
     in_time(|| {
         let pool = pool(3);
         pool.resize(1).unwrap();
-        let stuck = some_are_stuck(&pool, 1);
-        let running = that_ends(stuck, &pool);
-        as_guest();
-        block_on(running).unwrap();
+        until_it_comes_across(&pool, 1, || {
+            let stuck = some_are_stuck(&pool, 1);
+            let running = that_ends(stuck, &pool);
+            as_guest();
+            block_on(running).unwrap();
+        });
     });
 }
 
@@ -261,7 +301,7 @@ fn a_guest_comes_across_a_process_once() {
 }
 
 /// Waits when it is dropped.
-struct Patient(Arc<Semaphore>);
+pub(crate) struct Patient(pub(crate) Arc<Semaphore>);
 
 impl Drop for Patient {
     fn drop(&mut self) {

@@ -362,3 +362,44 @@ fn a_dropped_pool_cancels_nothing_that_a_join_waits_for_that_runs_only_what_lies
         });
     }
 }
+
+/// A scope that a process waits for began before its pool was dropped, and is not waited for while the process is at a channel inside of it: a task of the
+/// scope that another worker has finds a future of the pool cancelled.
+#[test]
+fn a_dropped_pool_cancels_though_a_scope_is_around_a_wait_at_a_channel() {
+    in_time(|| {
+        let pool = Pool::new(2).unwrap();
+        let (open, opened) = channel::<()>();
+        drop(pool.spawn_future(async move {
+            let _open = open;
+            std::future::pending::<()>().await;
+        }));
+        let (say, said) = channel();
+        let mut network = Network::new();
+        let (output, input) = network.channel::<u8>("nothing", 2);
+        network.process("holds", output, async |_output| std::future::pending::<()>().await);
+        let told = network.process_on_stack("waits", input, move |mut input| {
+            let (mut received, mut is_over) = (Ok(None), false);
+            let (begin, begun) = channel();
+            let over = &mut is_over;
+            with(|w| {
+                w.scope(|w, scope| {
+                    scope.spawn_on(w, move |_, _| {
+                        begin.send(()).unwrap();
+                        *over = opened.recv().is_err();
+                    });
+                    // The other worker has it, and is stuck.
+                    begun.recv().unwrap();
+                    say.send(w.index()).unwrap();
+                    scope.spawn_on(w, |_, _| received = input.recv_blocking());
+                });
+            });
+            (received, is_over)
+        });
+        let running = network.start(&pool).unwrap();
+        until_it_leaves(&pool, said.recv().unwrap());
+        drop(pool);
+        assert!(matches!(running.join(), Err(NetworkError::Cancelled)));
+        assert_eq!(told.take(), Some((Err(Over), true)));
+    });
+}

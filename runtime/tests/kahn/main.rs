@@ -13,6 +13,8 @@ mod ends;
 #[cfg(all(feature = "stacks", not(locksley_portable)))]
 mod foreign;
 #[cfg(all(feature = "stacks", not(locksley_portable)))]
+mod nobody;
+#[cfg(all(feature = "stacks", not(locksley_portable)))]
 mod pauses;
 mod results;
 mod stacks;
