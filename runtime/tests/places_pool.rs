@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Barrier};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{AlwaysAsleep, Confined, Restless, Sleepy, message};
 use locksley::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, Prospect};
@@ -33,6 +33,9 @@ fn divided(sizes: &[usize]) -> PoolBuilder {
     let places = Places::given(&(0..first).collect(), sets).unwrap();
     Pool::builder().workers(first).places(places)
 }
+
+/// Whoever waits for longer has waited in vain.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 const SHAPES: [&[usize]; 5] = [&[2], &[1, 1], &[1, 2], &[2, 2, 1], &[1, 3, 2, 2]];
 
@@ -60,7 +63,9 @@ fn options() -> impl Iterator<Item = PoolBuilder> {
 }
 
 fn wait_until(flag: &AtomicBool) {
+    let until = Instant::now() + PATIENCE;
     while !flag.load(Ordering::Acquire) {
+        assert!(Instant::now() < until, "in vain");
         thread::yield_now();
     }
 }
@@ -253,7 +258,7 @@ fn workers_that_are_neighbours_share_a_place() {
     assert_eq!(fewer.run(|w| w.join_near(2, |_| 1, |_| 2)), (1, 2), "nobody is there");
     let (sender, receiver) = channel();
     fewer.spawn_near(2, move |w| sender.send(w.place()).unwrap());
-    assert!(receiver.recv().unwrap() < 2);
+    assert!(receiver.recv_timeout(PATIENCE).unwrap() < 2);
 }
 
 /// Has a worker wait until it is told to go on, or nobody can tell it.
@@ -264,7 +269,7 @@ fn hold(pool: &Pool, index: usize) -> Sender<()> {
         here.send(()).unwrap();
         let _ = told.recv();
     });
-    is_here.recv().unwrap();
+    is_here.recv_timeout(PATIENCE).unwrap();
     go_on
 }
 
@@ -277,9 +282,9 @@ fn a_stand_in_belongs_to_the_place_of_its_worker() {
         // The other worker is held, so the stand-in runs this.
         let (here, is_here) = channel();
         worker.spawn(move |w| here.send((w.index(), w.place())).unwrap());
-        sender.send(worker.blocking(|| is_here.recv().unwrap())).unwrap();
+        sender.send(worker.blocking(|| is_here.recv_timeout(PATIENCE).unwrap())).unwrap();
     });
-    assert_eq!(receiver.recv(), Ok((1, 1)));
+    assert_eq!(receiver.recv_timeout(PATIENCE), Ok((1, 1)));
 }
 
 #[test]
@@ -321,7 +326,7 @@ fn what_was_sent_to_a_stuck_place_is_done_elsewhere() {
                             flags.iter().for_each(wait_until);
                         }
                     });
-                    is_here.recv().unwrap();
+                    is_here.recv_timeout(PATIENCE).unwrap();
                     pool.run(|w| {
                         w.join_near(last, |_| (), |_| flags[1].store(true, Ordering::Release));
                     });
@@ -392,7 +397,7 @@ fn a_worker_takes_first_what_was_sent_to_its_place() {
                 }
             }
             held[1].send(()).unwrap();
-            let order: Vec<_> = (0..6).map(|_| receiver.recv().unwrap()).collect();
+            let order: Vec<_> = (0..6).map(|_| receiver.recv_timeout(PATIENCE).unwrap()).collect();
             assert_eq!(order, [1, 3, 5, 0, 2, 4].map(|n| (n, 1)));
             assert_eq!(pool.stats().workers[1].out_of_place, 3);
         }
@@ -414,7 +419,7 @@ fn what_is_sent_to_a_place_keeps_nobody_from_the_rest() {
         pool.spawn(task("to all"));
         pool.spawn_at(0, task("to one"));
         first.send(()).unwrap();
-        let order: Vec<_> = (0..502).map(|_| receiver.recv().unwrap()).collect();
+        let order: Vec<_> = (0..502).map(|_| receiver.recv_timeout(PATIENCE).unwrap()).collect();
         for name in ["to all", "to one"] {
             let position = order.iter().position(|&it| it == name).unwrap();
             assert!(position < 250, "{name}: {position}");
@@ -432,7 +437,7 @@ fn with_one_place_nothing_is_out_of_it() {
         assert_eq!(pool.run(|w| fib(w, 20)), 6765);
         let (sender, receiver) = channel();
         pool.spawn_near(0, move |w| sender.send(w.place()).unwrap());
-        assert_eq!(receiver.recv(), Ok(0));
+        assert_eq!(receiver.recv_timeout(PATIENCE), Ok(0));
         assert_eq!(pool.stats().total().out_of_place, 0);
     }
 }
@@ -450,14 +455,14 @@ fn a_guest_that_drops_its_pool_leaves_nothing_at_another_place() {
             told.recv().unwrap();
             done.send(()).unwrap();
         });
-        is_here.recv().unwrap();
+        is_here.recv_timeout(PATIENCE).unwrap();
         pool.spawn_near(1, move |_| go_on.send(()).unwrap());
         drop(pool);
     });
-    assert_eq!(is_done.recv_timeout(Duration::from_secs(20)), Ok(()));
+    assert_eq!(is_done.recv_timeout(PATIENCE), Ok(()));
 }
 
-/// A governor that always has its hunters sleep, and counts how often it is asked.
+/// A governor that always has its hunters sleep, and counts how often it is asked by one that begins, or has tried to sleep.
 #[derive(Debug)]
 struct Tired(Arc<AtomicUsize>);
 
@@ -471,8 +476,8 @@ impl Governor for Tired {
 }
 
 impl Hunter for Tired {
-    fn next(&mut self, _prospect: &Prospect<'_>) -> Move {
-        self.0.fetch_add(1, Ordering::Relaxed);
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+        self.0.fetch_add(usize::from(prospect.failures == 0), Ordering::Relaxed);
         Move::Sleep
     }
 }
@@ -487,14 +492,16 @@ fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
     let (sender, receiver) = channel();
     let sleeps = || pool.stats().workers[0].sleeps;
     let sleeps_again = |before| {
+        let until = Instant::now() + PATIENCE;
         while sleeps() == before {
+            assert!(Instant::now() < until, "it does not sleep");
             thread::yield_now();
         }
     };
     for _ in 0..TASKS {
         let (before, sender) = (sleeps(), sender.clone());
         pool.spawn_near(1, move |w| sender.send(w.index()).unwrap());
-        assert_eq!(receiver.recv(), Ok(0));
+        assert_eq!(receiver.recv_timeout(PATIENCE), Ok(0));
         sleeps_again(before);
         // It is woken for nothing, and sees that there is nothing any more.
         let before = sleeps();
@@ -503,6 +510,22 @@ fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
     }
     let asked = asked.load(Ordering::Relaxed);
     assert!(asked < 10 * TASKS, "{asked}");
+}
+
+/// Who waits for the processor may be the one that it has left something to.
+#[test]
+fn who_leaves_something_to_another_place_gives_way_meanwhile() {
+    let pool = divided(&[1, 1]).governor(Tired(Arc::default())).build().unwrap();
+    let _held = hold(&pool, 1);
+    let (sender, receiver) = channel();
+    let until = Instant::now() + PATIENCE;
+    // Once is enough, but for a worker that is held up for the whole moment.
+    while pool.stats().workers[0].yields == 0 {
+        assert!(Instant::now() < until, "it never yields");
+        let sender = sender.clone();
+        pool.spawn_near(1, move |w| sender.send(w.index()).unwrap());
+        assert_eq!(receiver.recv_timeout(PATIENCE), Ok(0));
+    }
 }
 
 /// A governor whose hunters only search, and count how often they are shown the other worker, and how often nobody.
@@ -534,7 +557,9 @@ fn a_governor_is_shown_who_is_left_alone_elsewhere() {
     let shown = Arc::new([0, 0].map(AtomicUsize::new));
     let pool = divided(&[1, 1]).governor(Witness(Arc::clone(&shown))).build().unwrap();
     let held = hold(&pool, 1);
+    let until = Instant::now() + PATIENCE;
     while shown[1].load(Ordering::Relaxed) < 1000 {
+        assert!(Instant::now() < until, "it is not shown");
         thread::yield_now();
     }
     drop(held);

@@ -99,6 +99,7 @@ impl Hunt {
         worker.seat().does(Activity::Hunts);
         let mut failures = 0;
         self.victim = None;
+        self.near.begins();
         self.switches = worker.seat().switches().unwrap_or(0);
         let found = self.search(worker, goal, &mut failures);
         self.account_for_switches(worker, 0);
@@ -121,12 +122,11 @@ impl Hunt {
             let shared = worker.shared();
             let is_beyond =
                 shared.sleep().is_beyond_the_size() || shared.is_beyond_what_is_allowed();
-            let next = if is_beyond {
-                Move::Sleep
-            } else if self.near.has_to_wait() {
-                Move::Search
-            } else {
-                self.hunter.next(&prospect)
+            let next = if is_beyond { Move::Sleep } else { self.hunter.next(&prospect) };
+            let next = match next {
+                // It stays awake for what will be taken in a moment, perhaps by who waits for this processor.
+                Move::Sleep if !is_beyond && self.near.has_to_wait() => Move::Yield,
+                next => next,
             };
             match next {
                 Move::Search => spin_loop(),

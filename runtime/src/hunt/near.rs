@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use super::prospect::Activity;
 use super::victims::Victims;
 use crate::pool::Quarter;
-use crate::primitive::spin_loop;
 use crate::worker::Worker;
 
 /// So many attempts for each worker of its own place a hunter makes there, before it tries any elsewhere.
@@ -22,9 +21,6 @@ const MOMENT: Duration = Duration::from_micros(100);
 /// A hunter that was about something else for longer than this does not know that there was something all the time.
 const GAP: Duration = MOMENT.saturating_mul(10);
 
-/// For how long a hunter that only waits for the moment to be over waits between two attempts.
-const PAUSE: Duration = Duration::from_micros(1);
-
 /// But if it comes back so often, and never saw that there was nothing, its workers have more than they take.
 const RETURNS: u8 = 2;
 
@@ -38,7 +34,7 @@ pub(super) struct Near {
     /// How many attempts it has made since it tried a worker of another place whatever that had, in this hunt and in those before. Who always has
     /// much there would end all hunts.
     since_far: u64,
-    /// Until when it has only to wait for what it has left, and need not try to sleep.
+    /// Until when it waits for what it has left, and need not try to sleep.
     waits_until: Option<Instant>,
 }
 
@@ -55,24 +51,24 @@ impl Near {
         Self { seen: vec![None; places].into(), turn: 0, since_far: 0, waits_until: None }
     }
 
-    /// It was about to sleep, and stays awake for what it has just left to another place.
-    pub(super) fn waits(&mut self) {
-        let last = self.seen.iter().flatten().map(|seen| seen.since).min();
-        self.waits_until = last.map(|since| since + MOMENT);
+    /// A hunt begins, in which it has left nothing yet.
+    pub(super) fn begins(&mut self) {
+        self.waits_until = None;
     }
 
-    /// Whether that is so still. If so, some time has passed.
-    pub(super) fn has_to_wait(&mut self) -> bool {
-        let Some(until) = self.waits_until else { return false };
+    /// It was about to sleep, and stays awake for what it has just left to another place.
+    pub(super) fn waits(&mut self) {
         let now = Instant::now();
-        if now >= until {
-            self.waits_until = None;
-            return false;
-        }
-        while now.elapsed() < PAUSE {
-            spin_loop();
-        }
-        true
+        let ends = self.seen.iter().flatten().map(|seen| seen.since + MOMENT);
+        // Where a moment is over, what has been seen there is of before, or could not be taken.
+        self.waits_until = ends.filter(|&end| end > now).min();
+    }
+
+    /// Whether that is so still, and there is something left that it has seen.
+    pub(super) fn has_to_wait(&mut self) -> bool {
+        let is_left = self.seen.iter().any(Option::is_some);
+        self.waits_until = self.waits_until.filter(|&until| is_left && Instant::now() < until);
+        self.waits_until.is_some()
     }
 
     /// Of the other places, the one whose inbox is looked at in this attempt, if any is: when all attempts at home were made; and once
@@ -320,6 +316,26 @@ mod tests {
         assert!(now.elapsed() >= MOMENT);
         assert!(near.is_left_since(1, 7, Instant::now()));
         assert!(!near.has_to_wait(), "it is over");
+    }
+
+    #[test]
+    fn nobody_waits_for_what_is_over_or_gone_or_was_left_in_another_hunt() {
+        let mut near = Near::new(3);
+        let now = Instant::now();
+        // Too long ago, whatever this thread is held up for; and a long time from now.
+        let (before, later) = (now.checked_sub(MOMENT).unwrap(), now + Duration::from_secs(3600));
+        let seen = |since| Some(Seen { mark: 1, since, last: since, returns: 0 });
+        near.seen[1] = seen(before);
+        near.waits();
+        assert!(!near.has_to_wait(), "it is over");
+        near.seen[2] = seen(later);
+        near.waits();
+        assert!(near.has_to_wait(), "it is over for one of them only");
+        near.begins();
+        assert!(!near.has_to_wait(), "that was another hunt");
+        near.waits();
+        near.seen = [None; 3].into();
+        assert!(!near.has_to_wait(), "it is gone");
     }
 
     #[test]

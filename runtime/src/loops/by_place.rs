@@ -242,14 +242,16 @@ fn by_place<P: Parts, R: Send>(
         return part(worker, parts);
     }
     let here = worker.place();
+    let is_empty = parts.len() == 0;
     let lengths = shares(parts.len(), quarters.iter().map(|quarter| quarter.workers().len()));
     let mut results: Vec<Option<R>> = quarters.iter().map(|_| None).collect();
     worker.scope(|worker, scope| {
         let (mut rest, mut own) = (parts, None);
-        for ((place, length), result) in lengths.enumerate().zip(&mut results) {
+        for ((place, length), result) in lengths.clone().enumerate().zip(&mut results) {
             let (items, others) = rest.split_at(length);
             rest = others;
-            if place == here {
+            // A part of nothing might say that it was cancelled, though nothing is missing.
+            if place == here && (length > 0 || is_empty) {
                 own = Some((items, result));
             } else if length > 0 {
                 let each = move |worker: &Worker, _: &_| *result = Some(part(worker, items));
@@ -260,15 +262,18 @@ fn by_place<P: Parts, R: Send>(
             *result = Some(part(worker, items));
         }
     });
+    let all_there = lengths.zip(&results).all(|(length, result)| length == 0 || result.is_some());
+    // `map_by_place` relies on it.
+    assert!(all_there, "a scope waits for all parts");
     let all = results.into_iter().flatten().reduce(combine);
-    all.expect("the caller's place has a part, though there be nothing in it")
+    all.expect("somebody has an item, or the caller a part with nothing in it")
 }
 
 /// How many of so many items each gets who has so many of the workers. All together get all.
 fn shares(
     items: usize,
     workers: impl Iterator<Item = usize> + Clone,
-) -> impl Iterator<Item = usize> {
+) -> impl Iterator<Item = usize> + Clone {
     let all: usize = workers.clone().sum();
     let (mut before, mut given) = (0, 0);
     workers.map(move |workers| {
@@ -280,7 +285,32 @@ fn shares(
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::shares;
+    use std::ops::Range;
+
+    use super::{by_place, shares};
+    use crate::places::Places;
+    use crate::pool::Pool;
+    use crate::worker::Worker;
+
+    /// Of a token that is cancelled with the last item it would say that something is missing.
+    #[test]
+    fn there_is_no_part_with_nothing_in_it_but_of_nothing() {
+        let sets = ["0", "1", "2-3"].map(|set| set.parse().unwrap());
+        let places = Places::given(&(0..4).collect(), sets).unwrap();
+        let pool = Pool::builder().workers(4).places(places).build().unwrap();
+        for items in 0..6_usize {
+            let wanted = shares(items, [1, 1, 2].into_iter()).filter(|&it| it > 0).count();
+            let parts = pool.broadcast(|w| {
+                let part = |_: &Worker, part: Range<usize>| vec![part];
+                by_place(w, 0..items, &part, &|a, b| [a, b].concat())
+            });
+            for parts in parts {
+                assert_eq!(parts.len(), wanted.max(1), "{parts:?}");
+                assert!(items == 0 || parts.iter().all(|part| !part.is_empty()), "{parts:?}");
+                assert!(parts.into_iter().flatten().eq(0..items));
+            }
+        }
+    }
 
     #[test]
     fn each_place_gets_its_share() {

@@ -75,7 +75,7 @@ unsafe impl<R: Send> Send for Filled<'_, R> {}
 impl<R> Filled<'_, R> {
     /// The union of two neighbours: `fill` has checked that there is no gap between them.
     pub(super) fn join(mut self, right: Self) -> Self {
-        debug_assert_eq!(self.start.wrapping_add(self.count), right.start);
+        assert_eq!(self.start.wrapping_add(self.count), right.start, "neighbours");
         self.count += right.keep();
         self
     }

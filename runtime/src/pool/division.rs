@@ -329,6 +329,7 @@ impl Worker {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use std::sync::mpsc::{Sender, channel};
+    use std::time::Duration;
 
     use super::*;
     use crate::places::{Kind, Region};
@@ -414,6 +415,9 @@ mod tests {
         }
     }
 
+    /// Whoever waits for longer has waited in vain.
+    const LONGEST: Duration = Duration::from_secs(60);
+
     #[test]
     fn who_stands_in_for_another_has_the_neighbours_of_that_one() {
         let places = Places::given(&(0..4).collect(), ["0-1", "2-3"].map(|it| it.parse().unwrap()));
@@ -429,9 +433,9 @@ mod tests {
                     let is_stand_in = w.seat_index() == 4;
                     seen.send((is_stand_in, w.summons().neighbours())).unwrap();
                 });
-                sender.send(w.blocking(|| is_seen.recv().unwrap())).unwrap();
+                sender.send(w.blocking(|| is_seen.recv_timeout(LONGEST))).unwrap();
             });
-            assert_eq!(receiver.recv(), Ok((true, neighbours)));
+            assert_eq!(receiver.recv_timeout(2 * LONGEST), Ok(Ok((true, neighbours))));
             drop(held);
         }
     }
@@ -443,7 +447,7 @@ mod tests {
             here.send(()).unwrap();
             let _ = told.recv();
         });
-        is_here.recv().unwrap();
+        is_here.recv_timeout(LONGEST).unwrap();
         go_on
     }
 }

@@ -348,23 +348,9 @@ impl Sleep {
         // Pairs with the fences in `sleep` and `stops_hunting`: either they see the work, or we see that they are gone.
         fence(Ordering::SeqCst);
         let census = self.census();
-        if census.asleep() == 0 || self.is_made_up(census) {
-            return;
-        }
-        let (mut silent, mut has_rung, mut has_awake) = (None, false, false);
-        for worker in workers.clone() {
-            if !self.sleepers.contains(worker) {
-                has_awake = true;
-            } else if self.parkers[worker].is_rung() {
-                has_rung = true;
-            } else {
-                silent = silent.or(Some(worker));
-            }
-        }
-        let is_seen_to = has_rung || has_awake && self.is_limit_made_up(census);
-        // One who was rung for before may be suspended: what is sent then is not to wait for it.
-        if (summons.is_none() || !is_seen_to)
-            && silent.is_some_and(|worker| self.parkers[worker].ring())
+        if census.asleep() == 0
+            || self.is_made_up(census)
+            || self.rings_one_of(&workers, census, summons)
         {
             return;
         }
@@ -390,6 +376,29 @@ impl Sleep {
         }
     }
 
+    /// Rings for one of these to whom something was sent, unless that is seen to.
+    fn rings_one_of(
+        &self,
+        workers: &Range<usize>,
+        census: Census,
+        summons: Option<&Summons>,
+    ) -> bool {
+        let (mut silent, mut has_rung, mut has_awake) = (None, false, false);
+        for worker in workers.clone() {
+            if !self.sleepers.contains(worker) {
+                has_awake = true;
+            } else if self.parkers[worker].is_rung() {
+                has_rung = true;
+            } else {
+                silent = silent.or(Some(worker));
+            }
+        }
+        let is_seen_to = has_rung || has_awake && self.is_limit_made_up(census);
+        // One who was rung for before may be suspended: what is sent then is not to wait for it.
+        (summons.is_none() || !is_seen_to)
+            && silent.is_some_and(|worker| self.parkers[worker].ring())
+    }
+
     /// The same, where these may run on processors that others have, as nobody is told: if nobody hunts, one of the others is woken as well,
     /// who takes it if they do not come.
     pub(crate) fn work_was_addressed_to_bound_ones(
@@ -397,11 +406,19 @@ impl Sleep {
         workers: Range<usize>,
         summons: Option<&Summons>,
     ) {
-        self.work_was_addressed_to_some(workers.clone(), summons);
+        // Pairs with the fences in `sleep` and `stops_hunting`: either they see the work, or we see that they are gone.
+        fence(Ordering::SeqCst);
         let census = self.census();
-        let lacks_a_hunter = census.lacks_a_hunter(self.spare());
-        if lacks_a_hunter && summons.is_none_or(|summons| summons.is_first_at(census)) {
-            self.wake_first(|worker| !workers.contains(worker));
+        if census.asleep() == 0 || self.is_made_up(census) {
+            return;
+        }
+        // It is to be asked once: who is woken in the place is no answer to whether one elsewhere is.
+        let is_first = census.lacks_a_hunter(self.spare())
+            && summons.is_none_or(|summons| summons.is_first_at(census));
+        let is_one_rung = self.rings_one_of(&workers, census, summons);
+        let is_other_rung = is_first && self.wake_first(|worker| !workers.contains(worker));
+        if !is_one_rung && !is_other_rung && (is_first || summons.is_none()) {
+            self.summon(&workers);
         }
     }
 
@@ -410,12 +427,11 @@ impl Sleep {
         self.wake_first(|worker| workers.contains(worker));
     }
 
-    fn wake_first(&self, is_wanted: impl Fn(&usize) -> bool) {
+    /// Says whether it has rung for one.
+    fn wake_first(&self, is_wanted: impl Fn(&usize) -> bool) -> bool {
         let is_silent = |worker: &usize| !self.parkers[*worker].is_rung();
         let silent = self.sleepers.iter().find(|worker| is_wanted(worker) && is_silent(worker));
-        if let Some(worker) = silent {
-            self.parkers[worker].ring();
-        }
+        silent.is_some_and(|worker| self.parkers[worker].ring())
     }
 
     #[cold]

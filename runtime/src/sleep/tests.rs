@@ -292,6 +292,17 @@ fn where_those_of_a_place_are_bound_one_elsewhere_is_woken_too_if_nobody_hunts()
     sleep.begins_to_hunt();
     sleep.work_was_addressed_to_bound_ones(3..6, None);
     assert_eq!(rung(&sleep), [3], "somebody hunts");
+    // Somebody has woken one of the place, who may wait for a processor that others have.
+    for summons in [Some(&Summons::default()), None] {
+        let sleep = with_sleepers(4, Limit::NONE, &[1, 2, 3]);
+        sleep.wake(3);
+        sleep.work_was_addressed_to_bound_ones(3..4, summons);
+        assert_eq!(rung(&sleep), [1, 3], "one elsewhere, and not two");
+    }
+    let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
+    sleep.wake(3);
+    sleep.work_was_addressed_to_bound_ones(3..6, Some(&Summons::default()));
+    assert_eq!(rung(&sleep), [1, 3], "it is not spent on another one of the place");
     let sleep = with_sleepers(4, Limit { awake: 2, nap: SOON }, &[2, 3]);
     sleep.work_was_addressed_to_bound_ones(0..2, None);
     assert_eq!(

@@ -283,7 +283,7 @@ fn a_record_of_before_is_read() {
     let record: Record = files::read(&path).unwrap();
     let text = table::text(&record, &Summary::of(&record));
     assert!(text.contains("the least cache 1000 bytes"), "{text}");
-    assert!(text.contains("not counted: nobody has looked"), "{text}");
+    assert!(text.contains("not counted: nothing was counted that can be used"), "{text}");
 }
 
 /// Runs with shell scripts for programs.

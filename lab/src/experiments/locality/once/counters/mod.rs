@@ -121,7 +121,8 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// What was counted between two readings; nothing if a counter did not count all the while, or for a part of it.
+/// What was counted between two readings; nothing if a counter did not count at all, or more was missed than came: then they counted at different
+/// times, and what each would have counted all the while is not known.
 pub(super) fn between(before: Option<[Reading; 2]>, after: Option<[Reading; 2]>) -> Option<Counts> {
     let (before, after) = before.zip(after)?;
     let of = |which: usize| {
@@ -132,7 +133,7 @@ pub(super) fn between(before: Option<[Reading; 2]>, after: Option<[Reading; 2]>)
         Some((count * wanted / counted).round() as u64)
     };
     let (reached, misses) = (of(0)?, of(1)?);
-    Some(Counts { hits: reached.saturating_sub(misses), misses })
+    Some(Counts { hits: reached.checked_sub(misses)?, misses })
 }
 
 #[cfg(test)]
@@ -196,6 +197,16 @@ mod tests {
         assert_eq!(between(before, None), None);
         assert_eq!(between(after, before), None, "time does not go back");
         assert_eq!(between(before, before), None, "it has not counted");
+    }
+
+    #[test]
+    fn those_that_counted_at_different_times_say_nothing() {
+        let none = Some([reading(0, 0, 0); 2]);
+        let apart = |reached, missed| {
+            between(none, Some([reading(reached, 20, 10), reading(missed, 20, 10)]))
+        };
+        assert_eq!(apart(100, 101), None, "it would be no hits at all");
+        assert_eq!(apart(100, 100), Some(Counts { hits: 0, misses: 200 }));
     }
 
     #[test]
