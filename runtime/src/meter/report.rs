@@ -202,6 +202,9 @@ impl Report {
                 ));
             }
         }
+        if ratio(self.critical_path, self.wall) > 1.01 {
+            advice.push("T∞ is longer than it took: its path comes from what was begun before, and was not a part of it.".to_owned());
+        }
         if self.is_mixed {
             advice.push("Workers of other pools had a part in it, or these in what is metered for others: work and times are not of the same workers, and neither utilization nor bound can be told.".to_owned());
         }

@@ -41,7 +41,7 @@ impl Stretch {
     /// See [`Stretch`].
     #[must_use]
     pub fn share(&self, critical_path: Duration) -> f64 {
-        self.time.as_secs_f64() / critical_path.as_secs_f64().max(1e-12)
+        (self.time.as_secs_f64() / critical_path.as_secs_f64().max(1e-12)).min(1.0)
     }
 }
 
