@@ -416,6 +416,14 @@ mod tests {
     use crate::meter::path::Path;
     use crate::meter::site::Origin;
 
+    #[test]
+    fn a_path_that_is_longer_than_it_took_is_told() {
+        let tells = |path| {
+            report(1000, path, path).advice().iter().any(|it| it.contains("longer than it took"))
+        };
+        assert_eq!([299, 300, 310].map(tells), [false, false, true]);
+    }
+
     /// On 4 workers, in milliseconds.
     fn report(work: u64, path: u64, burdened: u64) -> Report {
         let [work, critical_path, burdened_critical_path] =
