@@ -63,7 +63,7 @@ fn child() {
         Ok("meter and keep the lock") => {
             // Instead of waiting for ever.
             // SAFETY: no memory is involved.
-            unsafe { libc::alarm(60) };
+            unsafe { libc::alarm(300) };
             assert_eq!(locksley::join(|| 1, || 2), (1, 2));
             let (has_it, is_locked) = std::sync::mpsc::channel();
             std::thread::spawn(move || {

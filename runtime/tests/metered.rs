@@ -20,6 +20,11 @@ fn spent(report: &Report) -> Duration {
     (report.work + report.taken.unwrap_or_default()).mul_f64(1.01)
 }
 
+/// What has been spent along the critical path at least, by that clock.
+fn spent_along(report: &Report) -> Duration {
+    (report.critical_path + report.taken.unwrap_or_default()).mul_f64(1.01)
+}
+
 const BIT: Duration = Duration::from_millis(2);
 
 /// A full tree whose leaves each take a bit.
@@ -30,6 +35,13 @@ fn tree(worker: &Worker, depth: u32) {
     worker.join(|w| tree(w, depth - 1), |w| tree(w, depth - 1));
 }
 
+/// Whether the system counts for how long threads wait.
+fn tells() -> bool {
+    let numbers = std::fs::read_to_string("/proc/thread-self/schedstat");
+    cfg!(all(target_os = "linux", not(locksley_portable)))
+        && numbers.is_ok_and(|numbers| numbers.trim() != "0 0 0")
+}
+
 #[test]
 fn a_tree_has_the_work_of_its_leaves_and_the_path_of_one() {
     for workers in [1, 2, 4] {
@@ -38,28 +50,24 @@ fn a_tree_has_the_work_of_its_leaves_and_the_path_of_one() {
         assert_eq!((report.forks, report.workers, report.uncarried), (15, workers, 0));
         // Time that others have the processor may be in it, so there is no upper bound to be sure of.
         assert!(spent(&report) >= 16 * BIT, "{report}");
-        let taken = report.taken.unwrap_or_default();
-        assert!(report.critical_path + taken >= BIT, "{report}");
+        assert!(spent_along(&report) >= BIT, "{report}");
         assert!(report.critical_path <= report.work, "{report}");
         assert!(!report.course.is_empty(), "{report}");
         assert!(report.burdened_critical_path >= report.critical_path, "{report}");
-        assert!(report.wall >= report.critical_path, "{report}");
+        assert!(report.wall.mul_f64(1.01) >= report.critical_path, "{report}");
         assert_eq!(report.stats.workers.iter().filter(|w| w.off_processor.is_some()).count(), {
-            let tells = cfg!(all(target_os = "linux", not(locksley_portable)));
-            if tells { workers } else { 0 }
+            if tells() { workers } else { 0 }
         });
         assert_eq!(report.stats.workers.len(), workers);
     }
 }
 
-/// Others that have the processor may make any one leaf as long as all of them, but not each time.
+/// Others that have the processor may make any one strand as long as all of them, but not each time.
 #[test]
 fn a_tree_is_seen_to_be_parallel() {
     let pool = Pool::new(2).unwrap();
-    let most = (0..40)
-        .map(|_| pool.metered(|worker| tree(worker, 4)).1.parallelism())
-        .find(|&parallelism| parallelism > 8.0);
-    assert!(most.is_some_and(|most| most <= 16.1), "{most:?}");
+    let mut told = (0..400).map(|_| pool.metered(|worker| tree(worker, 4)).1.parallelism());
+    assert!(told.any(|parallelism| (8.0..=16.1).contains(&parallelism)));
 }
 
 /// With one worker there is no time but that of strands.
@@ -67,38 +75,42 @@ fn a_tree_is_seen_to_be_parallel() {
 fn the_work_of_one_worker_is_the_time_that_it_took() {
     let pool = Pool::new(1).unwrap();
     let ((), report) = pool.metered(|worker| tree(worker, 4));
-    assert!(report.work <= report.wall, "{report}");
-    assert!(report.stats.total().working >= report.work, "{report}");
+    assert!(report.work <= report.wall.mul_f64(1.01), "{report}");
+    assert!(report.stats.total().working.mul_f64(1.01) >= report.work, "{report}");
 }
 
 #[test]
 fn where_the_time_of_a_pool_that_idles_goes() {
     let pool = Pool::new(3).unwrap();
-    // The two others have gone to sleep, and are not woken.
+    // The two others are there, have gone to sleep, and are not woken.
+    pool.broadcast(|_| ());
     sleep(Duration::from_millis(100));
+    let begin = Instant::now();
     let ((), report) = pool.metered(|_| sleep(Duration::from_millis(100)));
+    let most = begin.elapsed().mul_f64(1.01) * 3;
     let total = report.stats.total();
-    assert!(total.working >= Duration::from_millis(100), "{report}");
+    assert!(total.working.mul_f64(1.01) >= Duration::from_millis(100), "{report}");
     assert!(total.sleeping + total.hunting >= Duration::from_millis(190), "{report}");
     let sum = total.working + total.hunting + total.sleeping;
-    assert!(sum >= report.wall * 3 - Duration::from_millis(5), "{report}");
-    assert!(sum <= report.wall * 3 + Duration::from_millis(50), "{report}");
+    assert!(sum.mul_f64(1.01) >= report.wall * 3 - Duration::from_millis(5), "{report}");
+    assert!(sum <= most, "{most:?}\n{report}");
     assert!(report.parallelism() <= 1.1, "{report}");
 }
 
 #[test]
 fn loops_and_scopes_are_metered() {
     let pool = Pool::new(2).unwrap();
-    let ((), report) = pool.metered(|worker| {
+    let all = |worker: &Worker| {
         worker.for_each(0..32_u32, |_| busy(BIT));
         worker.scope(|worker, scope| {
             (0..8).for_each(|_| scope.spawn_on(worker, |_, _| busy(BIT)));
         });
         loops::for_each(0..4_u32, |_| busy(BIT));
-    });
+    };
+    let ((), report) = pool.metered(all);
     assert!(spent(&report) >= 44 * BIT, "{report}");
-    assert!(report.critical_path + report.taken.unwrap_or_default() >= 3 * BIT, "{report}");
-    assert!(report.parallelism() > 1.5, "{report}");
+    assert!(spent_along(&report) >= 3 * BIT, "{report}");
+    assert!((0..400).any(|_| pool.metered(all).1.parallelism() > 1.5));
 }
 
 #[test]
@@ -132,7 +144,7 @@ fn a_metered_pool_adds_up_what_one_thread_asks_of_it() {
     assert_eq!(report.forks, 9);
     assert!(spent(&report) >= 12 * BIT, "{report}");
     // One after the other, as the thread has waited for each.
-    assert!(report.critical_path + report.taken.unwrap_or_default() >= 3 * BIT, "{report}");
+    assert!(spent_along(&report) >= 3 * BIT, "{report}");
     let is_done = AtomicBool::new(false);
     pool.in_place_scope(|scope| {
         scope.spawn(|_| {
@@ -141,7 +153,10 @@ fn a_metered_pool_adds_up_what_one_thread_asks_of_it() {
         });
     });
     assert!(is_done.into_inner());
-    assert!(spent(&pool.report().unwrap()) >= spent(&report) + BIT);
+    let mut later = pool.report().unwrap();
+    // It may turn out in between that not all of it is known.
+    later.taken = later.taken.or(report.taken);
+    assert!(spent(&later) >= report.work + report.taken.unwrap_or_default() + BIT, "{later}");
 }
 
 #[test]
@@ -159,7 +174,7 @@ fn what_is_not_followed_is_told() {
 
 /// Whether there comes a time in which nobody works; there is nothing to be done.
 fn quiet(pool: &Pool) -> bool {
-    let patience = Instant::now() + Duration::from_secs(20);
+    let patience = Instant::now() + Duration::from_secs(180);
     while Instant::now() < patience {
         let before = pool.stats();
         sleep(Duration::from_millis(20));

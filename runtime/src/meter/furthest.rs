@@ -54,12 +54,12 @@ impl Furthest {
         });
     }
 
-    /// The course of the longest that has arrived; `None` if there is none, or somebody has it just now.
-    pub(super) fn course(&self) -> Option<Course> {
+    /// The longest that has arrived; `None` if there is none, or somebody has it just now.
+    pub(super) fn longest(&self) -> Option<Path> {
         let there = self.take()?;
-        let course = there.course();
+        let longest = (there.span(), there.course());
         self.put(there);
-        Some(course)
+        Some(longest)
     }
 
     fn take(&self) -> Option<Box<Arrival>> {
@@ -137,7 +137,7 @@ mod tests {
                             furthest.arrive(ticks, &course(ticks));
                             done.fetch_add(1, Ordering::Release);
                         }
-                        furthest.course().expect("a call has returned since");
+                        furthest.longest().expect("a call has returned since");
                         done.fetch_add(1, Ordering::Release);
                     });
                     let got_through = stepped::wait_for(&done, 4);
@@ -145,7 +145,7 @@ mod tests {
                     assert_eq!(got_through, 4, "after {steps} steps");
                     was_held
                 });
-                assert_eq!(furthest.course().unwrap().here().ticks, held.max(12));
+                assert_eq!(furthest.longest().unwrap().1.here().ticks, held.max(12));
                 if !was_held {
                     assert!(steps >= 2, "there are steps: {steps}");
                     break;
@@ -178,12 +178,12 @@ mod models {
                 let other = thread::spawn(move || there.arrive(spans[1], &course(spans[1])));
                 furthest.arrive(spans[0], &course(spans[0]));
                 // Or else the other one has it in hand.
-                if let Some(seen) = furthest.course() {
+                if let Some((_, seen)) = furthest.longest() {
                     assert!(seen.here().ticks >= spans[0]);
                 }
                 other.join().unwrap();
                 let longest = spans[0].max(spans[1]);
-                assert_eq!(furthest.course().unwrap().here().ticks, longest);
+                assert_eq!(furthest.longest().unwrap().1.here().ticks, longest);
             });
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use super::course::Course;
+use super::course::{Course, Part, Rest};
 use super::furthest::Furthest;
 use super::site::Site;
 
@@ -67,14 +67,18 @@ impl Meeting {
         raise(&self.burdened, path.burdened);
     }
 
-    /// The longest path of those that have arrived; `None` if there is none. While others arrive its course may not be known.
+    /// The longest path of those that have arrived; `None` if there is none. While others arrive its course may not be known: then all of it is at a place
+    /// that is not known.
     pub(crate) fn latest(&self) -> Option<Path> {
         let span = self.span.load(Ordering::Relaxed);
         if span == NEVER {
             return None;
         }
         let burdened = self.burdened.load(Ordering::Relaxed);
-        Some(Path { span, burdened, course: self.course.course().unwrap_or_default() })
+        let unknown = || Course::of(Part { site: None, ticks: span }, Rest::default());
+        let (its, course) = self.course.longest().unwrap_or_else(|| (span, unknown()));
+        // Another one may have arrived since.
+        Some(Path { span: span.max(its), burdened, course })
     }
 }
 

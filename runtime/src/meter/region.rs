@@ -45,6 +45,8 @@ pub(crate) struct Region {
     home: AtomicUsize,
     /// Whether any has run in another one.
     is_mixed: AtomicBool,
+    /// Whether nobody will ask for its figures any more.
+    has_reported: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -117,6 +119,7 @@ impl Region {
             is_untold: AtomicBool::new(false),
             home: AtomicUsize::new(0),
             is_mixed: AtomicBool::new(false),
+            has_reported: AtomicBool::new(false),
         }
     }
 
@@ -202,6 +205,23 @@ impl Region {
         self.all().for_each(|region| {
             region.uncarried.fetch_add(1, Ordering::Relaxed);
         });
+    }
+
+    /// Whether nobody will ask what it, or one that it lies in, has come to.
+    pub(crate) fn is_over(&self) -> bool {
+        // Relaxed: who meters on for a while does no harm.
+        self.all().all(|region| region.has_reported.load(Ordering::Relaxed))
+    }
+
+    /// What it has come to in the end, when its first strand has come to that path.
+    pub(crate) fn last_figures(&self, path: &Path) -> Figures {
+        let mut figures = self.figures();
+        // Somebody whom nobody has waited for had the longest one's in hand.
+        if figures.course.iter().all(|part| part.site.is_none()) {
+            figures.course = path.course.since(&self.from.course);
+        }
+        self.has_reported.store(true, Ordering::Relaxed);
+        figures
     }
 
     /// What it has come to.

@@ -202,6 +202,9 @@ impl Report {
                 ));
             }
         }
+        if ratio(self.critical_path, self.wall) > 1.01 {
+            advice.push("T∞ is longer than it took: its path comes from what was begun before, and was not a part of it.".to_owned());
+        }
         if self.is_mixed {
             advice.push("Workers of other pools had a part in it, or these in what is metered for others: work and times are not of the same workers, and neither utilization nor bound can be told.".to_owned());
         }
@@ -412,6 +415,14 @@ mod tests {
     use super::*;
     use crate::meter::path::Path;
     use crate::meter::site::Origin;
+
+    #[test]
+    fn a_path_that_is_longer_than_it_took_is_told() {
+        let tells = |path| {
+            report(1000, path, path).advice().iter().any(|it| it.contains("longer than it took"))
+        };
+        assert_eq!([299, 300, 310].map(tells), [false, false, true]);
+    }
 
     /// On 4 workers, in milliseconds.
     fn report(work: u64, path: u64, burdened: u64) -> Report {

@@ -1,9 +1,9 @@
 //! The strand that a worker runs: which region it belongs to, and how long the path is that it is on.
 
 use std::cell::Cell;
-use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{mem, ptr};
 
 use super::clock::Clock;
 use super::course::{Course, Part, Rest};
@@ -11,6 +11,9 @@ use super::path::Path;
 use super::region::{Done, Region};
 use super::site::Site;
 use crate::os;
+
+/// To ask takes less than such a part of what is long; and after so many times of it, it is asked again.
+const PARTS: i64 = 10;
 
 /// Of the part of a course that is not where the path ends.
 pub(crate) type Version = u64;
@@ -66,6 +69,8 @@ pub(crate) struct Running<H> {
     long: Cell<i64>,
     /// How long the thread had waited for a processor when that was asked last; `None` where the system does not tell.
     delay: Cell<Option<Duration>>,
+    /// When that is to be asked again, however short all stretches are.
+    due: Cell<i64>,
     /// How long strands of this worker have waited: its clock shows so much less.
     taken: Cell<i64>,
     /// What of this is not in the region's account; `None` if it could not be told.
@@ -94,6 +99,7 @@ impl<H> Running<H> {
             read: Cell::new(0),
             long: Cell::new(0),
             delay: Cell::new(None),
+            due: Cell::new(i64::MIN),
             taken: Cell::new(0),
             newly_taken: Cell::new(Some(0)),
             spawning: Cell::new(None),
@@ -126,40 +132,63 @@ impl<H> Running<H> {
     #[inline]
     pub(crate) fn now(&self) -> i64 {
         let now = self.clock.get().now() - self.taken.get();
-        if now - self.read.get() > self.long.get() {
-            return self.after_long(now);
+        if now - self.read.get() > self.long.get() || now > self.due.get() {
+            return self.after_long();
         }
         self.read.set(now);
         now
     }
 
-    /// The strand went on for so long that it may have been interrupted.
+    /// The strand went on for so long that it may have been interrupted; or it did not, and nobody has asked for a while.
     #[cold]
-    fn after_long(&self, now: i64) -> i64 {
-        let (before, delay) = (self.delay.get(), os::own_delay());
-        self.delay.set(delay);
-        let waited = before.zip(delay).map(|(before, delay)| {
+    fn after_long(&self) -> i64 {
+        let before = self.delay.get();
+        let now = self.asks();
+        let stretch = now - self.read.get();
+        self.read.set(now);
+        // What short stretches waited for stays in them: it must not be taken from a long one that comes later.
+        if stretch <= self.long.get() {
+            return now;
+        }
+        let waited = before.zip(self.delay.get()).map(|(before, delay)| {
             let waited = self.clock.get().ticks(delay.saturating_sub(before).as_nanos() as i64);
             // Some of it may have been in short stretches, whose time is gone.
-            waited.min(now - self.read.get())
+            waited.min(stretch)
         });
         self.newly_taken.set(self.newly_taken.get().zip(waited).map(|(sum, waited)| sum + waited));
         let waited = waited.unwrap_or(0);
         self.taken.set(self.taken.get() + waited);
+        self.due.set(self.due.get().saturating_sub(waited));
         self.read.set(now - waited);
         now - waited
     }
 
     /// The same where a strand begins: what its worker has waited for before, as a hunter does that yields, is none of its own.
     fn now_it_begins(&self) -> i64 {
-        /// A thread that others have run in the place of was away for longer than a tenth of what is long.
-        const SHORT: i64 = 10;
         let now = self.clock.get().now() - self.taken.get();
-        if (now - self.read.get()).saturating_mul(SHORT) > self.long.get() {
-            self.delay.set(os::own_delay());
-        }
+        // A thread that others have run in the place of was away for longer than a part of what is long.
+        let was_away = (now - self.read.get()).saturating_mul(PARTS) > self.long.get();
+        let now = if was_away || now > self.due.get() { self.asks() } else { now };
         self.read.set(now);
         now
+    }
+
+    /// Asks for how long the thread has waited. Returns a moment after that, and before it waits again: so what it has waited for lies before that
+    /// moment, and all that it waits for from then on after it.
+    fn asks(&self) -> i64 {
+        /// One is enough but when the thread is interrupted just then.
+        const TRIES: u32 = 3;
+        let now = || self.clock.get().now() - self.taken.get();
+        let mut last = now();
+        for _ in 0..TRIES {
+            self.delay.set(os::own_delay());
+            let before = mem::replace(&mut last, now());
+            if last - before <= self.long.get() / PARTS {
+                break;
+            }
+        }
+        self.due.set(last.saturating_add(self.long.get().saturating_mul(PARTS)));
+        last
     }
 
     /// A strand runs from now on, at the end of that path.

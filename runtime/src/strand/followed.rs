@@ -74,6 +74,14 @@ impl Followed {
         });
     }
 
+    /// It is being run by that worker, from now on: after all who have woken it until then, also those who did when its path had been looked at.
+    #[cold]
+    pub(crate) fn begins(&self, worker: &Worker) {
+        if self.region_of(Some(worker)).is_some() {
+            worker.comes_after(&self.next);
+        }
+    }
+
     /// It is being run by that worker, and is about to wait.
     #[cold]
     pub(crate) fn pauses(&self, worker: &Worker) {
@@ -109,11 +117,17 @@ impl Followed {
     }
 }
 
-/// Polls it, as a strand.
+/// Polls it, as a strand as long as anybody may ask what became of it.
 unsafe fn execute(task: NonNull<Job>, worker: &Worker, from: usize) {
     // SAFETY: such is its kind; used only before the task is polled, which may free it.
     let this = unsafe { Followed::of(task) };
     let (own, site, region) = (this.own, this.site, Arc::clone(&this.region));
+    if region.is_over() {
+        // SAFETY: as the caller promises; it is the job's own kind.
+        let ended =
+            worker.while_aside(|| unwind::halt(|| unsafe { own.execute(task, worker, from) }));
+        return ended.unwrap_or_else(|payload| unwind::resume(payload));
+    }
     let next = this.next.latest().expect("it was spawned").at(site);
     region.runs_in(worker.shared().address());
     worker.shared().works_for(&region);

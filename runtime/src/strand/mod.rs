@@ -37,7 +37,7 @@ impl Worker {
     /// The region of the strand that it runs, and where a task begins that this is about to spawn, which the region counts from now on.
     #[cold]
     pub(crate) fn path_of_what_is_spawned(&self) -> Option<(Arc<Region>, Path)> {
-        let region = self.region()?;
+        let region = self.region().filter(|region| !region.is_over())?;
         region.hands_over(self.seat_index());
         Some((Arc::clone(region), self.settles(region).along(region.burden())))
     }
@@ -239,6 +239,6 @@ impl Worker {
             // Not at the region's end: what it has spawned may go on longer, and was not waited for.
             self.running().go_on(&path.at(region.from().site()), self.running().now());
         }
-        (result, region.figures())
+        (result, region.last_figures(&path))
     }
 }

@@ -298,7 +298,7 @@ fn check_metered_pools(seed: u64, depth: u64, kinds: Kinds, build: impl Fn() -> 
         outside = end.along(oracle.burden);
         let expected = oracle.figures(end);
         // Detached tasks may still run.
-        let patience = Instant::now() + Duration::from_secs(20);
+        let patience = Instant::now() + Duration::from_secs(180);
         let is_over = |figures: Figures| known(figures) == expected && figures.under_way == 0;
         while kinds.detached && !is_over(pools[0].figures()) && Instant::now() < patience {
             thread::yield_now();

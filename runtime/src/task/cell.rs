@@ -34,6 +34,8 @@ pub(super) trait Runner {
     /// The task is about to wait. From when this has returned until its [end](Ran::Finished), somebody sees to it that it is
     /// cancelled if all are, unless `is_closing` says so afterwards.
     fn remember(&self, task: NonNull<Header>);
+    /// The task, whose path is metered, is polled from now on, or given up: who wakes it later has it polled again.
+    fn begins(&self, _path: &Followed) {}
     /// The task is about to wait, or, if it `ends`, to say that it has ended; and its path is metered.
     fn leaves(&self, _path: &Followed, _ends: bool) {}
     /// Whoever is told of panics that nobody waits for.
@@ -134,6 +136,9 @@ where
         let state = unsafe { &(*task.as_ptr()).state };
         let outcome = loop {
             let is_unwanted = state.begin().is_cancelled() || runner.is_closing();
+            // SAFETY: running, by us, who have the pool's reference.
+            let followed = unsafe { task.as_ref() }.followed();
+            followed.into_iter().for_each(|path| runner.begins(path));
             let outcome = if is_unwanted {
                 // SAFETY: running, by us.
                 Some(unsafe { Self::give_up(task, runner) })

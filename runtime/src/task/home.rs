@@ -110,6 +110,10 @@ impl Runner for AtWorker<'_> {
         unsafe { self.0.shared().shelves().put_up(task, self.0.seat_index()) };
     }
 
+    fn begins(&self, path: &Followed) {
+        path.begins(self.0);
+    }
+
     fn leaves(&self, path: &Followed, ends: bool) {
         if ends { path.ends(self.0) } else { path.pauses(self.0) }
     }

@@ -1,10 +1,12 @@
 //! How long threads waited for a processor (`schedstat`: the kernel's document sched-stats), and how long a quota kept them from one.
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use std::time::Duration;
+
+use super::fork::generation;
 
 /// The time for which one thread could have run and did not, readable from any other while that thread lives.
 #[derive(Debug)]
@@ -37,8 +39,9 @@ impl ThreadDelay {
 }
 
 thread_local! {
-    /// The calling thread's own numbers, once it has asked for them; nothing where they cannot be had.
-    static OWN: OnceCell<Option<File>> = const { OnceCell::new() };
+    /// The calling thread's own numbers, once it has asked for them; nothing where they cannot be had. In a child of the process the file is still that
+    /// of the parent's thread, so it is told apart by the generation.
+    static OWN: RefCell<Option<(u32, Option<File>)>> = const { RefCell::new(None) };
 }
 
 /// For how long the calling thread could have run and did not: one system call after the first time. `None` where the kernel does not count.
@@ -49,13 +52,22 @@ pub(crate) fn own_delay() -> Option<Duration> {
         waited(std::str::from_utf8(&text[..length]).ok()?)
     };
     let open = || File::open("/proc/thread-self/schedstat").ok();
-    OWN.try_with(|own| own.get_or_init(open).as_ref().and_then(read)).ok()?
+    OWN.try_with(|own| {
+        let mut own = own.borrow_mut();
+        if own.as_ref().is_none_or(|&(opened, _)| opened != generation()) {
+            *own = Some((generation(), open()));
+        }
+        own.as_ref()?.1.as_ref().and_then(read)
+    })
+    .ok()?
 }
 
-/// The second of the three numbers: on a processor, waiting for one, times on one.
+/// The second of the three numbers: on a processor, waiting for one, times on one. A thread that was never on a processor is one of a kernel that
+/// does not count: then all three are 0.
 fn waited(schedstat: &str) -> Option<Duration> {
-    let nanos = schedstat.split_ascii_whitespace().nth(1)?;
-    nanos.parse().ok().map(Duration::from_nanos)
+    let mut numbers = schedstat.split_ascii_whitespace().skip(1).map(|it| it.parse().ok());
+    let (nanos, times): (u64, u64) = (numbers.next()??, numbers.next()??);
+    (times > 0).then(|| Duration::from_nanos(nanos))
 }
 
 #[cfg(all(test, not(loom)))]
@@ -65,7 +77,7 @@ mod tests {
     #[test]
     fn the_second_number_is_the_wait() {
         assert_eq!(waited("123 456 7\n"), Some(Duration::from_nanos(456)));
-        for wrong in ["", "123", "123 x 7"] {
+        for wrong in ["", "123", "123 x 7", "123 456", "0 0 0\n"] {
             assert_eq!(waited(wrong), None);
         }
     }
@@ -85,7 +97,8 @@ mod tests {
     fn it_does_not_shrink() {
         let delay = ThreadDelay::of_this_thread();
         let (before, after) = (delay.read(), delay.read());
-        let is_counted = fs::exists("/proc/self/schedstat").unwrap();
+        let is_counted = fs::read_to_string("/proc/thread-self/schedstat")
+            .is_ok_and(|numbers| numbers.trim() != "0 0 0");
         assert_eq!((before.is_some(), after.is_some()), (is_counted, is_counted));
         assert!(before <= after, "{before:?} {after:?}");
     }

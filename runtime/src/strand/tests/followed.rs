@@ -1,6 +1,7 @@
 //! Futures that are tasks: what they await, who wakes them, and what they did before.
 
 use std::pin::Pin;
+use std::sync::mpsc::channel;
 
 use super::limits::{at_rest, metered_pool};
 use super::*;
@@ -87,6 +88,43 @@ fn a_future_that_waits_is_under_way() {
     task.cancel();
     assert!(task.join().is_err());
     assert_eq!(at_rest(&pool).under_way, 0);
+}
+
+/// Nobody will ask for its work any more, so it is metered no more; and so is nothing that it spawns.
+#[test]
+fn a_future_that_outlives_its_region_is_metered_until_the_report() {
+    let is_metered = || Worker::with_current(|current| current.is_some_and(Worker::is_metered));
+    for outer in [false, true] {
+        let (pool, permits) = (Pool::new(2).unwrap(), Arc::new(Semaphore::new(0)));
+        let wanted = Arc::clone(&permits);
+        let future = async move {
+            let before = is_metered();
+            wanted.acquire().await.unwrap().forget();
+            (before, is_metered(), task::spawn(async move { is_metered() }).await.unwrap())
+        };
+        let (sender, begun) = channel();
+        let inner = move |worker: &Worker| {
+            let task = worker.spawn_future(future);
+            while !task.is_finished() && worker.run_one() {}
+            sender.send(task).unwrap();
+        };
+        let seen = |task: task::Task<_>| {
+            permits.add_permits(1);
+            task.join().unwrap()
+        };
+        if outer {
+            let (seen, _) = pool.metered_by(Clock::Virtual, |_| {
+                let begun = begun;
+                pool.metered_by(Clock::Virtual, inner);
+                seen(begun.recv().unwrap())
+            });
+            assert_eq!(seen, (true, true, true), "the outer one's report is to come");
+        } else {
+            pool.metered_by(Clock::Virtual, inner);
+            let seen = seen(begun.recv().unwrap());
+            assert!(!seen.1 && !seen.2, "{seen:?}");
+        }
+    }
 }
 
 /// What an asynchronous task does.

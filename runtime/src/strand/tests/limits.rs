@@ -13,7 +13,7 @@ pub(super) fn metered_pool(workers: usize) -> Pool {
 
 /// Until nothing is under way in the pool.
 pub(super) fn at_rest(pool: &Pool) -> Figures {
-    let patience = Instant::now() + Duration::from_secs(20);
+    let patience = Instant::now() + Duration::from_secs(180);
     while pool.figures().under_way > 0 && Instant::now() < patience {
         thread::yield_now();
     }

@@ -33,8 +33,12 @@ fn what_others_had_is_neither_work_nor_path() {
     if !can_tell {
         return;
     }
+    let whole = pool.run(|_| ThreadDelay::of_this_thread());
     let is_over = AtomicBool::new(false);
+    let (waited_before, begin) = (whole.read().unwrap(), Instant::now());
     let (elapsed, ran, waited, report) = thread::scope(|threads| {
+        // Also if what follows panics: nobody would learn of it.
+        let _ends = Ends(&is_over);
         for _ in 0..2 {
             threads.spawn(|| {
                 os::bind_this_thread(&[processor]);
@@ -53,19 +57,29 @@ fn what_others_had_is_neither_work_nor_path() {
             }
             (before, now(&clock).unwrap())
         });
-        is_over.store(true, Ordering::Relaxed);
         (after.0 - before.0, after.1 - before.1, after.2 - before.2, report)
     });
+    let (most, whole) = (begin.elapsed(), whole.read().unwrap() - waited_before);
     let taken = report.taken.expect("the system tells");
-    // What is not taken out is in the work, and nothing is in it twice.
-    let room = elapsed / 10 + Duration::from_millis(10);
+    // The clocks are compared to a thousandth.
+    let about = |time: Duration| time.mul_f64(1.01) + Duration::from_millis(1);
+    // What is not taken out is in the work, and nothing is in it twice: there is only one worker.
     let all = report.work + taken;
-    assert!(all <= elapsed + room && elapsed <= all + room, "{elapsed:?}\n{report}");
+    assert!(elapsed <= about(all) && all <= about(most), "{elapsed:?} {most:?}\n{report}");
+    // Nothing was taken for a wait that was none.
+    assert!(taken <= about(whole), "{whole:?}\n{report}");
     // What it waited for was found, but for short turns; and what it ran was not taken for that.
-    assert!(taken <= waited + room && waited <= taken + room, "{waited:?}\n{report}");
-    assert!(report.work + room >= ran, "{ran:?}\n{report}");
-    // Two halves of one length: so half of the work is on the path, where all is taken out of both.
-    let half = report.work / 2;
-    assert!(report.critical_path + room >= half && report.critical_path <= report.work);
+    let room = elapsed / 4 + Duration::from_millis(10);
+    assert!(waited <= taken + room, "{waited:?}\n{report}");
+    assert!(ran <= report.work + room, "{ran:?}\n{report}");
     assert!(!report.advice().iter().any(|said| said.contains("upper bounds")), "{report}");
+}
+
+/// Says that it is over.
+struct Ends<'f>(&'f AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
