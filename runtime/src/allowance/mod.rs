@@ -36,6 +36,8 @@ pub(crate) struct Allowance {
     due: AtomicU64,
     /// How many may be awake by the last look.
     now: AtomicUsize,
+    /// The same, with the one that rests.
+    allowed: AtomicUsize,
     /// Whether somebody has said how many there are to be.
     is_chosen: AtomicBool,
     /// Had by who looks. Nobody waits for it.
@@ -54,12 +56,16 @@ struct Look {
     awake: usize,
     /// If one of them has to rest from time to time.
     pace: Option<Pace>,
+    /// What was done about it last: how many may be awake, and those without the one that rests, if one does.
+    applied: (usize, usize, bool),
 }
 
 /// What follows from a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Verdict {
     awake: usize,
+    /// With the one that rests.
+    allowed: usize,
     /// For how long a worker rests, if one does.
     rest: Option<Duration>,
     next: Duration,
@@ -73,6 +79,7 @@ impl Allowance {
             since: Instant::now(),
             due: AtomicU64::new(0),
             now: AtomicUsize::new(look.awake),
+            allowed: AtomicUsize::new(look.awake),
             is_chosen: AtomicBool::new(false),
             look: Mutex::new(look),
         }
@@ -82,6 +89,12 @@ impl Allowance {
     pub(crate) fn awake(&self) -> usize {
         // Relaxed: a figure for those who decide how to hunt.
         self.now.load(Ordering::Relaxed)
+    }
+
+    /// The same, whether one of them rests or not.
+    pub(crate) fn allowed(&self) -> usize {
+        // Relaxed: a figure for those who ask.
+        self.allowed.load(Ordering::Relaxed)
     }
 
     /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom.
@@ -98,9 +111,12 @@ impl Allowance {
         };
         let verdict = look.at(now, shared);
         self.due.store(nanos(verdict.next), Ordering::Relaxed);
-        let before = self.now.swap(verdict.awake, Ordering::Relaxed);
-        // Before the next one looks, so that the numbers come in order.
-        if verdict.awake != before || verdict.rest.is_some() {
+        self.now.store(verdict.awake, Ordering::Relaxed);
+        self.allowed.store(verdict.allowed, Ordering::Relaxed);
+        let after = verdict.numbers();
+        let before = std::mem::replace(&mut look.applied, after);
+        // Before the next one looks, so that the numbers come in order. A rest that goes on may be shorter than it was.
+        if after != before || verdict.rest.is_some() {
             self.apply(verdict, shared);
         }
     }
@@ -108,7 +124,7 @@ impl Allowance {
     fn apply(&self, verdict: Verdict, shared: &Shared) {
         let limit = shared.limit_where_allowed(verdict.awake);
         let nap = verdict.rest.map_or(limit.nap, |rest| limit.nap.min(rest));
-        shared.sleep().limit_to(Limit { nap, ..limit });
+        shared.sleep().limit_to(Limit { nap, ..limit }, verdict.allowed);
         // Pairs with the fence in `ends`: either that comes later and has the last word, or it is seen here.
         fence(Ordering::SeqCst);
         if self.is_chosen() {
@@ -125,7 +141,7 @@ impl Allowance {
 
     fn let_go(&self, shared: &Shared) {
         self.now.store(shared.processors_at_first(), Ordering::Relaxed);
-        shared.sleep().limit_to(shared.limit_at_first());
+        shared.sleep().limit_to(shared.limit_at_first(), usize::MAX);
     }
 
     /// Whether somebody has said how many workers there are to be.
@@ -135,11 +151,18 @@ impl Allowance {
     }
 }
 
+impl Verdict {
+    fn numbers(self) -> (usize, usize, bool) {
+        (self.awake, self.allowed, self.rest.is_some())
+    }
+}
+
 impl Look {
     fn new(processors: usize, quota: Option<Quota>, source: Box<dyn Source>) -> Self {
-        let mut look =
-            Self { source, read: Duration::ZERO, processors, quota, awake: 1, pace: None };
+        let (read, applied) = (Duration::ZERO, (1, 1, false));
+        let mut look = Self { source, read, processors, quota, awake: 1, pace: None, applied };
         look.conclude();
+        look.applied = (look.awake, look.awake, false);
         look
     }
 
@@ -156,7 +179,8 @@ impl Look {
             next = next.min(now + BETWEEN_LOOKS);
             rest = pace.look(now, used).then(|| pace.rest().max(SHORTEST_REST));
         }
-        Verdict { awake: self.awake - usize::from(rest.is_some()), rest, next }
+        let awake = self.awake - usize::from(rest.is_some());
+        Verdict { awake, allowed: self.awake, rest, next }
     }
 
     fn read_again(&mut self, shared: &Shared) {

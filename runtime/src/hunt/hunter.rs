@@ -364,9 +364,14 @@ impl Hunt {
             return self.sweep(worker, true);
         }
         let is_beyond = worker.shared().sleep().is_beyond_the_size();
-        let own = || worker.receive_from(worker.seat().inbox());
-        let received =
-            worker.take_mail().or_else(|| if is_beyond { own() } else { receive(worker) });
+        let received = worker.take_mail().or_else(|| {
+            let own = worker.receive_from(worker.seat().inbox());
+            let near = own.or_else(|| if is_beyond { None } else { receive_near(worker) });
+            near.or_else(|| {
+                let leaves = worker.shared().sleep().leaves_the_inbox();
+                if leaves { None } else { worker.receive_from(worker.shared().inbox()) }
+            })
+        });
         if received.is_some() || slept != Slept::AsLookout {
             return received;
         }
@@ -375,7 +380,8 @@ impl Hunt {
 
     /// One attempt, or two, at each deque that seems to have been left alone, and one at each such inbox.
     fn take_untouched(&mut self, worker: &Worker, is_beyond: bool) -> Option<Found> {
-        if self.untouched.is_what_was_sent_left_alone(worker.shared(), is_beyond) {
+        let leaves_the_inbox = worker.shared().sleep().leaves_the_inbox();
+        if self.untouched.is_what_was_sent_left_alone(worker.shared(), leaves_the_inbox) {
             let sent = worker.receive_from(worker.shared().inbox());
             if sent.is_some() {
                 return sent;
@@ -424,13 +430,14 @@ impl Hunt {
             if rest == Rest::AsLookout {
                 self.untouched.note(shared);
             }
-            let leaves = rest != Rest::Full && shared.sleep().leaves_what_is_sent();
             let is_work_left = match rest {
                 Rest::Full => shared.is_work_left(),
-                _ if leaves => false,
                 Rest::Relieved | Rest::AsLookout => {
                     let is_near = |quarter: &Quarter| !quarter.inbox().is_empty();
-                    !shared.inbox().is_empty() || worker.quarter().is_some_and(is_near)
+                    let sleep = shared.sleep();
+                    !sleep.leaves_what_is_sent() && !shared.inbox().is_empty()
+                        || !sleep.leaves_what_is_sent_near()
+                            && worker.quarter().is_some_and(is_near)
                 }
             };
             let is_addressed = worker.has_mail() || !worker.seat().inbox().is_empty();
@@ -471,8 +478,12 @@ impl Hunt {
 /// From the worker's own inbox, its place's, or the pool's.
 fn receive(worker: &Worker) -> Option<Found> {
     let own = worker.receive_from(worker.seat().inbox());
-    let near = own.or_else(|| worker.receive_from(worker.quarter()?.inbox()));
+    let near = own.or_else(|| receive_near(worker));
     near.or_else(|| worker.receive_from(worker.shared().inbox()))
+}
+
+fn receive_near(worker: &Worker) -> Option<Found> {
+    worker.receive_from(worker.quarter()?.inbox())
 }
 
 /// A ready task that was sent to another worker.

@@ -393,6 +393,7 @@ impl Shared {
             None => limit_by(&*governor, processors.count(), guests),
         };
         let sleep = Sleep::with_seats(workers, seats.len(), limit).with_guests(guests);
+        let sleep = sleep.allowing(allowance.as_ref().map_or(usize::MAX, Allowance::allowed));
         #[cfg(feature = "alternatives")]
         let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
         Arc::new(Self {
@@ -570,7 +571,7 @@ impl Shared {
     pub(super) fn size(&self) -> usize {
         let size = self.sleep.size();
         match &self.allowance {
-            Some(allowance) if !allowance.is_chosen() => size.min(allowance.awake()),
+            Some(allowance) if !allowance.is_chosen() => size.min(allowance.allowed()),
             _ => size,
         }
     }
