@@ -23,7 +23,7 @@ pub(crate) use source::{Asked, Source};
 pub(crate) const ROOM: usize = if cfg!(feature = "rayon-variables") { 1 } else { 4 };
 
 /// So long after one time of looking what is allowed comes the next.
-const BETWEEN_READINGS: Duration = Duration::from_millis(100);
+pub(crate) const BETWEEN_READINGS: Duration = Duration::from_millis(100);
 /// And so long after one look at what has been used.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 /// A rest is not shorter than this.
@@ -34,6 +34,8 @@ pub(crate) struct Allowance {
     since: Instant,
     /// When to look next, in nanoseconds since then.
     due: AtomicU64,
+    /// When to read again what is allowed, likewise.
+    reading_due: AtomicU64,
     /// How many may be awake by the last look.
     now: AtomicUsize,
     /// The same, with the one that rests.
@@ -78,6 +80,7 @@ impl Allowance {
         Self {
             since: Instant::now(),
             due: AtomicU64::new(0),
+            reading_due: AtomicU64::new(nanos(BETWEEN_READINGS)),
             now: AtomicUsize::new(look.awake),
             allowed: AtomicUsize::new(look.awake),
             is_chosen: AtomicBool::new(false),
@@ -97,11 +100,22 @@ impl Allowance {
         self.allowed.load(Ordering::Relaxed)
     }
 
-    /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom.
-    pub(crate) fn attend(&self, shared: &Shared) {
+    /// Whether it is time to read what is allowed, and has been for so long.
+    pub(crate) fn is_reading_due_for(&self, long: Duration) -> bool {
+        // Relaxed: who sees an old number reads too often.
+        let due = Duration::from_nanos(self.reading_due.load(Ordering::Relaxed));
+        !self.is_chosen() && self.since.elapsed() >= due + long
+    }
+
+    /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom. `reads`: whether
+    /// it may take as long as it takes to read files.
+    pub(crate) fn attend(&self, shared: &Shared, reads: bool) {
+        if self.is_chosen() {
+            return;
+        }
         let now = self.since.elapsed();
         // Relaxed: who sees an old number looks too often.
-        if now.as_nanos() < u128::from(self.due.load(Ordering::Relaxed)) || self.is_chosen() {
+        if now.as_nanos() < u128::from(self.due.load(Ordering::Relaxed)) {
             return;
         }
         let mut look = match self.look.try_lock() {
@@ -109,7 +123,8 @@ impl Allowance {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
-        let verdict = look.at(now, shared);
+        let verdict = look.at(now, shared, reads);
+        self.reading_due.store(nanos(look.read + BETWEEN_READINGS), Ordering::Relaxed);
         self.due.store(nanos(verdict.next), Ordering::Relaxed);
         self.now.store(verdict.awake, Ordering::Relaxed);
         self.allowed.store(verdict.allowed, Ordering::Relaxed);
@@ -166,8 +181,8 @@ impl Look {
         look
     }
 
-    fn at(&mut self, now: Duration, shared: &Shared) -> Verdict {
-        if now >= self.read + BETWEEN_READINGS {
+    fn at(&mut self, now: Duration, shared: &Shared, reads: bool) -> Verdict {
+        if reads && now >= self.read + BETWEEN_READINGS {
             self.read = now;
             self.read_again(shared);
         }

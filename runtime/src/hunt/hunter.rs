@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ptr::NonNull;
+use std::time::Duration;
 
 #[cfg(feature = "alternatives")]
 use super::alternatives::take_more;
@@ -91,8 +92,8 @@ impl Hunt {
             // Nobody could ever give it anything but what is the parent's.
             shared.end_of_the_lost();
         }
+        shared.attends_to_allowance(true);
         shared.sleep().begins_to_hunt();
-        shared.attends_to_allowance();
         worker.seat().does(Activity::Hunts);
         let mut failures = 0;
         self.victim = None;
@@ -148,7 +149,7 @@ impl Hunt {
             }
             *failures += 1;
             if failures.is_multiple_of(INSIST_AFTER) {
-                shared.attends_to_allowance();
+                self.attend_to_allowance(worker);
                 self.insist(worker);
                 let found = settle_doubts(worker).or_else(|| self.search_inboxes(worker, true));
                 if found.is_some() {
@@ -322,6 +323,17 @@ impl Hunt {
         shared.sleep().begins_to_hunt();
     }
 
+    /// As in `yield_lowered`, if there is something to read.
+    fn attend_to_allowance(&mut self, worker: &Worker) {
+        let shared = worker.shared();
+        if !shared.is_reading_due_for(Duration::ZERO) {
+            return shared.attends_to_allowance(false);
+        }
+        self.stops_hunting(worker);
+        shared.attends_to_allowance(true);
+        shared.sleep().begins_to_hunt();
+    }
+
     /// Gives the processor to `peer`, which does not run.
     fn hand_over(&mut self, worker: &Worker, peer: usize) {
         if bring_here(worker, peer) {
@@ -356,7 +368,7 @@ impl Hunt {
     /// worker that is one too many leaves to the others what they seem to be busy with.
     fn sleep_and_look(&mut self, worker: &Worker, goal: Goal<'_>) -> Option<Found> {
         let slept = self.sleep(worker, goal);
-        worker.shared().attends_to_allowance();
+        self.attend_to_allowance(worker);
         if goal.is_reached(worker) {
             return None;
         }

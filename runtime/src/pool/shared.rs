@@ -543,12 +543,17 @@ impl Shared {
         ThreadAffinity::of_any(workers.filter_map(|seat| seat.affinity.get()))
     }
 
-    /// Looks what is allowed, if that is due.
+    /// Looks what is allowed, if that is due. Who counts as hunting does not read files: pushes wake nobody meanwhile.
     #[inline]
-    pub(crate) fn attends_to_allowance(&self) {
+    pub(crate) fn attends_to_allowance(&self, reads: bool) {
         if let Some(allowance) = &self.allowance {
-            allowance.attend(self);
+            allowance.attend(self, reads);
         }
+    }
+
+    /// Whether somebody should read what is allowed, and should have so long ago.
+    pub(crate) fn is_reading_due_for(&self, long: Duration) -> bool {
+        self.allowance.as_ref().is_some_and(|allowance| allowance.is_reading_due_for(long))
     }
 
     /// Whether as many others are awake as are allowed, in a pool for which nobody has chosen a number. A governor need not ask.
