@@ -6,6 +6,7 @@ use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use crate::allowance::BETWEEN_READINGS;
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::AnyOwner;
 use crate::deque::{ChaseLevOwner, Inbox, Owner, Pushed, Reader, Steal, TakeBack};
@@ -783,7 +784,9 @@ impl Worker {
         if self.shared.is_lost() {
             return; // what waits is the parent's
         }
-        self.shared.attends_to_allowance();
+        // It has work: it reads only if nobody else has for long.
+        let reads = self.shared.is_reading_due_for(BETWEEN_READINGS);
+        self.shared.attends_to_allowance(reads);
         self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize);
         let quarter = self.quarter();
         let places = if quarter.is_some() { 5 } else { 4 };

@@ -23,7 +23,7 @@ pub(crate) use source::{Asked, Source};
 pub(crate) const ROOM: usize = if cfg!(feature = "rayon-variables") { 1 } else { 4 };
 
 /// So long after one time of looking what is allowed comes the next.
-const BETWEEN_READINGS: Duration = Duration::from_millis(100);
+pub(crate) const BETWEEN_READINGS: Duration = Duration::from_millis(100);
 /// And so long after one look at what has been used.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 /// A rest is not shorter than this.
@@ -34,8 +34,12 @@ pub(crate) struct Allowance {
     since: Instant,
     /// When to look next, in nanoseconds since then.
     due: AtomicU64,
+    /// When to read again what is allowed, likewise.
+    reading_due: AtomicU64,
     /// How many may be awake by the last look.
     now: AtomicUsize,
+    /// The same, with the one that rests.
+    allowed: AtomicUsize,
     /// Whether somebody has said how many there are to be.
     is_chosen: AtomicBool,
     /// Had by who looks. Nobody waits for it.
@@ -54,12 +58,16 @@ struct Look {
     awake: usize,
     /// If one of them has to rest from time to time.
     pace: Option<Pace>,
+    /// What was done about it last: how many may be awake, and those without the one that rests, if one does.
+    applied: (usize, usize, bool),
 }
 
 /// What follows from a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Verdict {
     awake: usize,
+    /// With the one that rests.
+    allowed: usize,
     /// For how long a worker rests, if one does.
     rest: Option<Duration>,
     next: Duration,
@@ -72,7 +80,9 @@ impl Allowance {
         Self {
             since: Instant::now(),
             due: AtomicU64::new(0),
+            reading_due: AtomicU64::new(nanos(BETWEEN_READINGS)),
             now: AtomicUsize::new(look.awake),
+            allowed: AtomicUsize::new(look.awake),
             is_chosen: AtomicBool::new(false),
             look: Mutex::new(look),
         }
@@ -84,11 +94,28 @@ impl Allowance {
         self.now.load(Ordering::Relaxed)
     }
 
-    /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom.
-    pub(crate) fn attend(&self, shared: &Shared) {
+    /// The same, whether one of them rests or not.
+    pub(crate) fn allowed(&self) -> usize {
+        // Relaxed: a figure for those who ask.
+        self.allowed.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is time to read what is allowed, and has been for so long.
+    pub(crate) fn is_reading_due_for(&self, long: Duration) -> bool {
+        // Relaxed: who sees an old number reads too often.
+        let due = Duration::from_nanos(self.reading_due.load(Ordering::Relaxed));
+        !self.is_chosen() && self.since.elapsed() >= due + long
+    }
+
+    /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom. `reads`: whether
+    /// it may take as long as it takes to read files.
+    pub(crate) fn attend(&self, shared: &Shared, reads: bool) {
+        if self.is_chosen() {
+            return;
+        }
         let now = self.since.elapsed();
         // Relaxed: who sees an old number looks too often.
-        if now.as_nanos() < u128::from(self.due.load(Ordering::Relaxed)) || self.is_chosen() {
+        if now.as_nanos() < u128::from(self.due.load(Ordering::Relaxed)) {
             return;
         }
         let mut look = match self.look.try_lock() {
@@ -96,11 +123,15 @@ impl Allowance {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
-        let verdict = look.at(now, shared);
+        let verdict = look.at(now, shared, reads);
+        self.reading_due.store(nanos(look.read + BETWEEN_READINGS), Ordering::Relaxed);
         self.due.store(nanos(verdict.next), Ordering::Relaxed);
-        let before = self.now.swap(verdict.awake, Ordering::Relaxed);
-        // Before the next one looks, so that the numbers come in order.
-        if verdict.awake != before || verdict.rest.is_some() {
+        self.now.store(verdict.awake, Ordering::Relaxed);
+        self.allowed.store(verdict.allowed, Ordering::Relaxed);
+        let after = verdict.numbers();
+        let before = std::mem::replace(&mut look.applied, after);
+        // Before the next one looks, so that the numbers come in order. A rest that goes on may be shorter than it was.
+        if after != before || verdict.rest.is_some() {
             self.apply(verdict, shared);
         }
     }
@@ -108,7 +139,7 @@ impl Allowance {
     fn apply(&self, verdict: Verdict, shared: &Shared) {
         let limit = shared.limit_where_allowed(verdict.awake);
         let nap = verdict.rest.map_or(limit.nap, |rest| limit.nap.min(rest));
-        shared.sleep().limit_to(Limit { nap, ..limit });
+        shared.sleep().limit_to(Limit { nap, ..limit }, verdict.allowed);
         // Pairs with the fence in `ends`: either that comes later and has the last word, or it is seen here.
         fence(Ordering::SeqCst);
         if self.is_chosen() {
@@ -125,7 +156,7 @@ impl Allowance {
 
     fn let_go(&self, shared: &Shared) {
         self.now.store(shared.processors_at_first(), Ordering::Relaxed);
-        shared.sleep().limit_to(shared.limit_at_first());
+        shared.sleep().limit_to(shared.limit_at_first(), usize::MAX);
     }
 
     /// Whether somebody has said how many workers there are to be.
@@ -135,16 +166,23 @@ impl Allowance {
     }
 }
 
+impl Verdict {
+    fn numbers(self) -> (usize, usize, bool) {
+        (self.awake, self.allowed, self.rest.is_some())
+    }
+}
+
 impl Look {
     fn new(processors: usize, quota: Option<Quota>, source: Box<dyn Source>) -> Self {
-        let mut look =
-            Self { source, read: Duration::ZERO, processors, quota, awake: 1, pace: None };
+        let (read, applied) = (Duration::ZERO, (1, 1, false));
+        let mut look = Self { source, read, processors, quota, awake: 1, pace: None, applied };
         look.conclude();
+        look.applied = (look.awake, look.awake, false);
         look
     }
 
-    fn at(&mut self, now: Duration, shared: &Shared) -> Verdict {
-        if now >= self.read + BETWEEN_READINGS {
+    fn at(&mut self, now: Duration, shared: &Shared, reads: bool) -> Verdict {
+        if reads && now >= self.read + BETWEEN_READINGS {
             self.read = now;
             self.read_again(shared);
         }
@@ -156,7 +194,8 @@ impl Look {
             next = next.min(now + BETWEEN_LOOKS);
             rest = pace.look(now, used).then(|| pace.rest().max(SHORTEST_REST));
         }
-        Verdict { awake: self.awake - usize::from(rest.is_some()), rest, next }
+        let awake = self.awake - usize::from(rest.is_some());
+        Verdict { awake, allowed: self.awake, rest, next }
     }
 
     fn read_again(&mut self, shared: &Shared) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::os::{self, Groups, Quota};
+use crate::os::{self, Groups, LimitFault, Quota};
 use crate::pool::Shared;
 
 /// What the system says. Asked by one worker at a time.
@@ -32,7 +32,7 @@ pub(crate) enum Asked {
 impl Asked {
     pub(crate) fn open(&self) -> Box<dyn Source> {
         match self {
-            Self::System => Box::new(System(Groups::of_this_process())),
+            Self::System => Box::new(System::open()),
             #[cfg(all(test, not(loom)))]
             Self::MadeUp(make) => make(),
         }
@@ -41,7 +41,35 @@ impl Asked {
 
 /// The system that there is.
 #[derive(Debug)]
-struct System(Groups);
+struct System {
+    groups: Groups,
+    quota: Kept,
+}
+
+impl System {
+    fn open() -> Self {
+        let groups = Groups::of_this_process();
+        let (quota, faults) = groups.quota();
+        Self { groups, quota: Kept { last: quota, known: faults } }
+    }
+}
+
+/// The quota that was read last without any fault, but for those that were there from the beginning.
+#[derive(Debug)]
+struct Kept {
+    last: Option<Quota>,
+    known: Vec<LimitFault>,
+}
+
+impl Kept {
+    /// After one more reading. One that failed, where no more files may be open, does not lift a quota.
+    fn after(&mut self, quota: Option<Quota>, faults: &[LimitFault]) -> Option<Quota> {
+        if faults.iter().all(|fault| self.known.contains(fault)) {
+            self.last = quota;
+        }
+        self.last.clone()
+    }
+}
 
 impl Source for System {
     fn processors(&mut self, shared: &Shared) -> Option<usize> {
@@ -49,14 +77,34 @@ impl Source for System {
     }
 
     fn quota(&mut self) -> Option<Quota> {
-        self.0.limits().quota
+        let (quota, faults) = self.groups.quota();
+        self.quota.after(quota, &faults)
     }
 
     fn periods_used_up(&mut self, quota: &Quota) -> Option<u64> {
-        self.0.throttling_of(quota).map(|throttling| throttling.periods)
+        self.groups.throttling_of(quota).map(|throttling| throttling.periods)
     }
 
     fn used(&mut self) -> Option<Duration> {
         os::process_time()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_that_fails_lifts_no_quota() {
+        let quota = |processors| {
+            let period = Duration::from_millis(100);
+            Some(Quota { processors, period, file: "quota".into() })
+        };
+        let fault = |problem: &str| LimitFault::file("quota", problem.to_owned());
+        let mut kept = Kept { last: quota(2.0), known: vec![fault("always")] };
+        assert_eq!(kept.after(None, &[fault("always"), fault("too many open files")]), quota(2.0));
+        assert_eq!(kept.after(quota(3.0), &[fault("too many open files")]), quota(2.0));
+        assert_eq!(kept.after(quota(3.0), &[fault("always")]), quota(3.0));
+        assert_eq!(kept.after(None, &[]), None);
     }
 }

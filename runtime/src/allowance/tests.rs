@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::hunt::{Abp, Balanced, Bws};
+use crate::hunt::{Abp, Balanced, Bws, PATIENCE};
 use crate::os::Quota;
 use crate::{Pool, PoolBuilder, Worker};
 
@@ -85,12 +85,13 @@ fn governed() -> [fn(PoolBuilder) -> PoolBuilder; 3] {
     ]
 }
 
-/// Works until so many may be at work.
-fn works_until(pool: &Pool, size: usize) {
+/// Works until so many may be awake.
+fn works_until(pool: &Pool, awake: usize) {
+    let now = || pool.shared().processors();
     let patience = Instant::now() + SOON;
-    while pool.size() != size {
+    while now() != awake {
         assert_eq!(pool.run(|w| fib(w, 12)), 144);
-        assert!(Instant::now() < patience, "{} instead of {size}", pool.size());
+        assert!(Instant::now() < patience, "{} instead of {awake}", now());
     }
 }
 
@@ -122,8 +123,57 @@ fn as_many_are_at_work_as_are_allowed() {
         {
             rules.processors.store(processors, Ordering::Relaxed);
             rules.quota.store(quota, Ordering::Relaxed);
-            works_until(&pool, size);
+            works_until(&pool, if processors == 64 && quota == 0 { 64 } else { size });
+            assert_eq!(pool.size(), size);
             meet(&pool, size);
+        }
+    }
+}
+
+/// Waits until all of them sleep.
+fn rests(pool: &Pool) {
+    let patience = Instant::now() + SOON;
+    while pool.shared().sleep().census().asleep() < pool.workers() {
+        assert!(Instant::now() < patience);
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// What is sent finds no more at work than are allowed; but for the lookout, which helps no more often than once in so long.
+#[test]
+fn what_is_sent_keeps_to_what_is_allowed() {
+    const TASKS: usize = 50;
+    let impatient = |pool: PoolBuilder| {
+        pool.governor(Abp { attempts: 2, lower_after: None, sleep_after: Some(0) })
+    };
+    for governed in [governed()[0], governed()[1], impatient] {
+        for allowed in [1, 2] {
+            let rules = Rules::new(allowed, 0);
+            let pool = rules.pool(governed);
+            works_until(&pool, allowed);
+            // So nobody goes by what was allowed before.
+            rests(&pool);
+            let [here, most, done] = [(); 3].map(|()| Arc::new(AtomicUsize::new(0)));
+            let begun = Instant::now();
+            for _ in 0..TASKS {
+                let [here, most, done] = [&here, &most, &done].map(Arc::clone);
+                pool.spawn(move |_| {
+                    most.fetch_max(here.fetch_add(1, Ordering::AcqRel) + 1, Ordering::AcqRel);
+                    let end = Instant::now() + Duration::from_millis(5);
+                    while Instant::now() < end {
+                        std::hint::spin_loop();
+                    }
+                    here.fetch_sub(1, Ordering::AcqRel);
+                    done.fetch_add(1, Ordering::AcqRel);
+                });
+            }
+            while done.load(Ordering::Acquire) < TASKS {
+                assert!(begun.elapsed() < SOON, "{done:?}");
+                thread::sleep(Duration::from_millis(1));
+            }
+            let helped = (begun.elapsed().as_nanos() / PATIENCE.as_nanos()) as usize;
+            let most = most.load(Ordering::Acquire);
+            assert!(most <= allowed + helped, "{most}, {allowed} allowed, {helped} times helped");
         }
     }
 }
@@ -177,6 +227,7 @@ fn one_rests_when_too_much_was_used_and_comes_back() {
             works_until(&pool, 3);
             rules.used_at_a_look.store(1_000_000_000, Ordering::Relaxed);
             works_until(&pool, 2);
+            assert_eq!(pool.size(), 3, "though one of them rests");
             // Whoever rests is there for those who wait for it.
             meet(&pool, 3);
         }

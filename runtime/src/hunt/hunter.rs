@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ptr::NonNull;
+use std::time::Duration;
 
 #[cfg(feature = "alternatives")]
 use super::alternatives::take_more;
@@ -94,8 +95,8 @@ impl Hunt {
             // Nobody could ever give it anything but what is the parent's.
             shared.end_of_the_lost();
         }
+        shared.attends_to_allowance(true);
         shared.sleep().begins_to_hunt();
-        shared.attends_to_allowance();
         worker.seat().does(Activity::Hunts);
         let mut failures = 0;
         self.victim = None;
@@ -157,7 +158,7 @@ impl Hunt {
             }
             *failures += 1;
             if failures.is_multiple_of(INSIST_AFTER) {
-                shared.attends_to_allowance();
+                self.attend_to_allowance(worker);
                 self.insist(worker);
                 let found = settle_doubts(worker).or_else(|| self.search_inboxes(worker, true));
                 if found.is_some() {
@@ -333,6 +334,17 @@ impl Hunt {
         shared.sleep().begins_to_hunt();
     }
 
+    /// As in `yield_lowered`, if there is something to read.
+    fn attend_to_allowance(&mut self, worker: &Worker) {
+        let shared = worker.shared();
+        if !shared.is_reading_due_for(Duration::ZERO) {
+            return shared.attends_to_allowance(false);
+        }
+        self.stops_hunting(worker);
+        shared.attends_to_allowance(true);
+        shared.sleep().begins_to_hunt();
+    }
+
     /// Gives the processor to `peer`, which does not run.
     fn hand_over(&mut self, worker: &Worker, peer: usize) {
         if bring_here(worker, peer) {
@@ -367,7 +379,7 @@ impl Hunt {
     /// worker that is one too many leaves to the others what they seem to be busy with.
     fn sleep_and_look(&mut self, worker: &Worker, goal: Goal<'_>) -> Option<Found> {
         let slept = self.sleep(worker, goal);
-        worker.shared().attends_to_allowance();
+        self.attend_to_allowance(worker);
         if goal.is_reached(worker) {
             return None;
         }
@@ -380,10 +392,16 @@ impl Hunt {
             return found;
         }
         let is_beyond = worker.shared().sleep().is_beyond_the_size();
-        let own = || worker.receive_from(worker.seat().inbox());
         // Whoever can take what needs a stack does so: those who are at work may be such as cannot.
         let addressed = worker.take_mail().or_else(|| take_apart(worker, is_beyond));
-        let received = addressed.or_else(|| if is_beyond { own() } else { receive(worker) });
+        let received = addressed.or_else(|| {
+            let own = worker.receive_from(worker.seat().inbox());
+            let near = own.or_else(|| if is_beyond { None } else { receive_near(worker) });
+            near.or_else(|| {
+                let leaves = worker.shared().sleep().leaves_the_inbox();
+                if leaves { None } else { worker.take_sent() }
+            })
+        });
         if received.is_some() || slept != Slept::AsLookout {
             return received;
         }
@@ -392,7 +410,8 @@ impl Hunt {
 
     /// One attempt, or two, at each deque that seems to have been left alone, and one at each such inbox.
     fn take_untouched(&mut self, worker: &Worker, is_beyond: bool) -> Option<Found> {
-        if self.untouched.is_what_was_sent_left_alone(worker.shared(), is_beyond) {
+        let leaves_the_inbox = worker.shared().sleep().leaves_the_inbox();
+        if self.untouched.is_what_was_sent_left_alone(worker.shared(), leaves_the_inbox) {
             let sent = worker.receive_from(worker.shared().inbox());
             if sent.is_some() {
                 return sent;
@@ -446,13 +465,14 @@ impl Hunt {
             if rest == Rest::AsLookout {
                 self.untouched.note(shared);
             }
-            let leaves = rest != Rest::Full && shared.sleep().leaves_what_is_sent();
             let is_work_left = match rest {
                 Rest::Full => shared.is_work_left(),
-                _ if leaves => false,
                 Rest::Relieved | Rest::AsLookout => {
                     let is_near = |quarter: &Quarter| !quarter.inbox().is_empty();
-                    !shared.inbox().is_empty() || worker.quarter().is_some_and(is_near)
+                    let sleep = shared.sleep();
+                    !sleep.leaves_what_is_sent() && !shared.inbox().is_empty()
+                        || !sleep.leaves_what_is_sent_near()
+                            && worker.quarter().is_some_and(is_near)
                 }
             };
             let is_addressed =
@@ -495,7 +515,7 @@ impl Hunt {
 /// From the worker's own inbox, its place's, or those of the pool.
 fn receive(worker: &Worker) -> Option<Found> {
     let own = worker.receive_from(worker.seat().inbox());
-    let near = own.or_else(|| worker.receive_from(worker.quarter()?.inbox()));
+    let near = own.or_else(|| receive_near(worker));
     near.or_else(|| worker.take_sent())
 }
 
@@ -506,6 +526,10 @@ fn take_apart(worker: &Worker, is_beyond: bool) -> Option<Found> {
         worker.shared().sleep().work_was_sent();
     }
     Some(found)
+}
+
+fn receive_near(worker: &Worker) -> Option<Found> {
+    worker.receive_from(worker.quarter()?.inbox())
 }
 
 /// A ready task that was sent to another worker.

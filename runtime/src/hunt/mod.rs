@@ -24,3 +24,5 @@ pub use bws::Bws;
 pub use governor::{End, Governor, Hunter, Move};
 pub(crate) use hunter::{Found, Goal, Hunt};
 pub use prospect::{Activity, Prospect};
+#[cfg(all(test, not(loom)))]
+pub(crate) use untouched::PATIENCE;

@@ -47,16 +47,15 @@ struct Sent {
 /// for so many naps.
 const LONG: u32 = 4;
 
-/// A lookout that is beyond the pool's size, and not only beyond its governor's limit, leaves everything to those who are at work; if
+/// A lookout that is beyond the pool's size, or what is sent beyond what is allowed, and not only beyond its governor's limit, leaves everything to those who are at work; if
 /// nobody is, for so long ...
-const PATIENCE: Duration = Duration::from_millis(500);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
 /// ... or if somebody is, but has not come to it for so long. They may wait for it in their own code.
 const GREAT_PATIENCE: Duration = Duration::from_secs(10);
 
 impl Work {
     fn note(&mut self, shared: &Shared, now: Instant) {
-        let is_resized = shared.sleep().size() < shared.workers();
-        let done = is_resized.then(|| shared.processor_time()).flatten();
+        let done = shared.sleep().is_narrowed().then(|| shared.processor_time()).flatten();
         let is_idle = self
             .done
             .zip(done)
@@ -97,6 +96,9 @@ impl Untouched {
     pub(super) fn note(&mut self, shared: &Shared) {
         let now = Instant::now();
         self.work.note(shared, now);
+        // The mark does not tell for how long nothing was there.
+        let since = if shared.inbox().is_empty() { now } else { self.sent.since };
+        self.sent = Sent { since, ..self.sent };
         self.sent.note(shared.inbox().mark(), now);
         for (sent, quarter) in self.sent_near.iter_mut().zip(shared.quarters()) {
             sent.note(quarter.inbox().mark(), now);
@@ -142,7 +144,8 @@ impl Untouched {
     /// Whether nobody has taken anything from the pool's inbox.
     pub(super) fn is_what_was_sent_left_alone(&self, shared: &Shared, is_beyond: bool) -> bool {
         self.sent.is_left_alone(shared.inbox().mark())
-            && (!is_beyond || self.may_help(self.sent.since))
+            && (!is_beyond
+                || self.sent.since.elapsed() >= PATIENCE && self.may_help(self.sent.since))
     }
 
     /// Whether nobody has taken anything from the inbox of that place.

@@ -131,6 +131,10 @@ impl Groups {
         Limits::default()
     }
 
+    pub(crate) fn quota(&self) -> (Option<Quota>, Vec<LimitFault>) {
+        (None, Vec::new())
+    }
+
     pub(crate) fn throttling_of(&self, _quota: &Quota) -> Option<Throttling> {
         None
     }

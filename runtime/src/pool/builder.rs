@@ -113,7 +113,7 @@ impl PoolBuilder {
     /// the process's control group has. As many workers as that allows may be awake ([`Pool::size`]); those beyond sleep. Where the quota is
     /// no whole number, one worker rests from time to time, between tasks, so that the quota lasts to the end of its period and the kernel need not keep all of
     /// them from running. A number that somebody chooses, here, by that variable or by [`Pool::resize`], is kept, whatever is
-    /// allowed.
+    /// allowed. Where threads for those that sleep cannot be had, the pool is started once more without them.
     ///
     /// # Examples
     /// ```
@@ -517,7 +517,7 @@ impl Rest {
         numbers: Numbers,
         assists: Option<Assists>,
         threads: Option<start::Threads>,
-        spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
+        mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
         self.makeup.assists = assists.map_or_else(default_assists, Ok)?;
         self.makeup.meter = match self.meter {
@@ -528,12 +528,21 @@ impl Rest {
         if !StackOptions::SIZES.contains(&asked) {
             return Err(BuildError::WaitingStackSize { asked });
         }
-        let Numbers { workers, chosen } = numbers;
+        let Numbers { workers, chosen, needed } = numbers;
         if chosen.is_none() {
             self.makeup.allowance.get_or_insert_default();
         }
         let hooks = Arc::new(self.hooks);
-        let pool = start::start(workers, self.begin, hooks, self.makeup, threads, spawn)?;
+        let mut start = |workers, makeup, threads| {
+            start::start(workers, self.begin, Arc::clone(&hooks), makeup, threads, &mut spawn)
+        };
+        let pool = match start(workers, self.makeup.clone(), threads.clone()) {
+            // Those that are not needed now cannot be had.
+            Err(BuildError::Thread { worker, .. }) if worker >= needed => {
+                start(needed, self.makeup, threads)?
+            }
+            pool => pool?,
+        };
         if let Some(size) = chosen {
             pool.shared.resize(size);
         }
@@ -546,6 +555,8 @@ impl Rest {
 struct Numbers {
     workers: usize,
     chosen: Option<usize>,
+    /// Fewer would be too few.
+    needed: usize,
 }
 
 impl Numbers {
@@ -555,23 +566,24 @@ impl Numbers {
             None => default_workers()?.map(or_fewer),
             asked => asked,
         };
-        let workers = most.or(chosen).unwrap_or_else(room);
+        let (workers, needed) = most.or(chosen).map_or_else(room, |workers| (workers, workers));
         match (workers, chosen) {
             (0, _) | (_, Some(0)) => Err(BuildError::NoWorkers),
             (asked @ MAX_WORKERS.., _) if asked > MAX_WORKERS => {
                 Err(BuildError::TooManyWorkers { asked, most: MAX_WORKERS })
             }
             (most, Some(asked)) if asked > most => Err(BuildError::TooManyWorkers { asked, most }),
-            (workers, chosen) => Ok(Self { workers, chosen }),
+            (workers, chosen) => Ok(Self { workers, chosen, needed }),
         }
     }
 }
 
-/// How many there are where nobody has chosen: more than are allowed now, as far as the machine could ever give them processors.
-fn room() -> usize {
+/// How many there are where nobody has chosen: more than are allowed now, as far as the machine could ever give them processors; and how many are needed.
+fn room() -> (usize, usize) {
     let allowed = Processors::allowed().count_up();
     let machine = os::online().unwrap_or(allowed);
-    allowed.saturating_mul(ROOM).min(machine).max(allowed).min(MAX_WORKERS)
+    let needed = allowed.min(MAX_WORKERS);
+    (allowed.saturating_mul(ROOM).min(machine).max(needed).min(MAX_WORKERS), needed)
 }
 
 impl fmt::Debug for PoolBuilder {
@@ -583,5 +595,31 @@ impl fmt::Debug for PoolBuilder {
             .field("affinity", &self.begin.affinity)
             .field("governor", &self.makeup.governor)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// No more than three threads can be had.
+    fn built(workers: usize, needed: usize) -> Result<Pool, BuildError> {
+        let PoolBuilder { begin, hooks, makeup, .. } = Pool::builder();
+        let rest = Rest { begin, meter: None, hooks, makeup };
+        rest.start(Numbers { workers, chosen: None, needed }, None, None, |worker| {
+            if worker.index() >= 3 {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            std::thread::Builder::new().spawn(|| worker.run()).map(Some)
+        })
+    }
+
+    #[test]
+    fn threads_that_are_not_needed_may_be_missing() {
+        let pool = built(6, 2).unwrap();
+        assert_eq!(pool.workers(), 2);
+        assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+        assert_eq!(built(3, 2).unwrap().workers(), 3);
+        assert!(matches!(built(6, 4), Err(BuildError::Thread { worker: 3, .. })));
     }
 }

@@ -163,7 +163,7 @@ impl Pool {
     }
 
     /// How many of its workers may be at work: as many as it has, or as many as [`resize`](Self::resize) has said; or, if nobody has
-    /// [chosen](PoolBuilder::workers) a number, as many as were allowed when one of its workers last looked, but for one that rests.
+    /// [chosen](PoolBuilder::workers) a number, as many as were allowed when one of its workers last looked; one of these may rest.
     #[must_use]
     pub fn size(&self) -> usize {
         self.shared_now().size()

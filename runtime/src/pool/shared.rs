@@ -393,6 +393,7 @@ impl Shared {
             None => limit_by(&*governor, processors.count(), guests),
         };
         let sleep = Sleep::with_seats(workers, seats.len(), limit).with_guests(guests);
+        let sleep = sleep.allowing(allowance.as_ref().map_or(usize::MAX, Allowance::allowed));
         #[cfg(feature = "alternatives")]
         let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
         Arc::new(Self {
@@ -541,12 +542,17 @@ impl Shared {
         ThreadAffinity::of_any(workers.filter_map(|seat| seat.affinity.get()))
     }
 
-    /// Looks what is allowed, if that is due.
+    /// Looks what is allowed, if that is due. Who counts as hunting does not read files: pushes wake nobody meanwhile.
     #[inline]
-    pub(crate) fn attends_to_allowance(&self) {
+    pub(crate) fn attends_to_allowance(&self, reads: bool) {
         if let Some(allowance) = &self.allowance {
-            allowance.attend(self);
+            allowance.attend(self, reads);
         }
+    }
+
+    /// Whether somebody should read what is allowed, and should have so long ago.
+    pub(crate) fn is_reading_due_for(&self, long: Duration) -> bool {
+        self.allowance.as_ref().is_some_and(|allowance| allowance.is_reading_due_for(long))
     }
 
     /// Whether as many others are awake as are allowed, in a pool for which nobody has chosen a number. A governor need not ask.
@@ -574,7 +580,7 @@ impl Shared {
     pub(super) fn size(&self) -> usize {
         let size = self.sleep.size();
         match &self.allowance {
-            Some(allowance) if !allowance.is_chosen() => size.min(allowance.awake()),
+            Some(allowance) if !allowance.is_chosen() => size.min(allowance.allowed()),
             _ => size,
         }
     }

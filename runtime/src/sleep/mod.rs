@@ -21,7 +21,7 @@ pub(crate) use counters::{Census, MAX_WORKERS};
 use parker::Parker;
 use sleepers::Sleepers;
 
-use crate::primitive::{AtomicU64, CachePadded, Ordering, fence};
+use crate::primitive::{AtomicU64, AtomicUsize, CachePadded, Ordering, fence};
 
 /// The sleeping side of one pool.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub(crate) struct Sleep {
     guests: usize,
     /// What has become of the limit and the size: see [`beyond`].
     beyond: AtomicU64,
+    /// So many, beside the guests, do what is sent to all: the size, if this is more.
+    allowed: AtomicUsize,
     /// How many sleepers every push wakes.
     #[cfg(feature = "alternatives")]
     wakes_with_every_push: usize,
@@ -171,6 +173,7 @@ impl Sleep {
             workers,
             guests: 0,
             beyond: AtomicU64::new(beyond(workers, 0, limit.awake, workers)),
+            allowed: AtomicUsize::new(usize::MAX),
             counters: Counters::new(),
             sleepers: Sleepers::new(seats),
             parkers: (0..seats).map(|_| CachePadded::new(Parker::new())).collect(),
@@ -180,6 +183,11 @@ impl Sleep {
     /// The same, but that so many of the workers are guests. The limit is for all.
     pub(crate) fn with_guests(self, guests: usize) -> Self {
         Self { guests, ..self }
+    }
+
+    /// The same, but that so many do what is sent to all.
+    pub(crate) fn allowing(self, allowed: usize) -> Self {
+        Self { allowed: AtomicUsize::new(allowed), ..self }
     }
 
     /// The same, but that every push wakes so many.
@@ -209,6 +217,18 @@ impl Sleep {
         self.workers.saturating_sub((self.size() + self.guests).max(1))
     }
 
+    /// How many workers are not for what is sent to all.
+    fn beyond_what_is_allowed(&self) -> usize {
+        // Relaxed: as the size, it is changed before the counters are (see `resize` and the README).
+        let size = self.size().min(self.allowed.load(Ordering::Relaxed));
+        self.workers.saturating_sub((size + self.guests).max(1))
+    }
+
+    /// Whether fewer than there are do what is sent to all.
+    pub(crate) fn is_narrowed(&self) -> bool {
+        self.beyond_what_is_allowed() > 0
+    }
+
     /// From now on so many workers may be awake, beside the guests, or as many as the limit says if that is less. Those who are too many go to sleep when
     /// they have nothing to do.
     pub(crate) fn resize(&self, size: usize) {
@@ -217,10 +237,13 @@ impl Sleep {
         self.wake_all();
     }
 
-    /// From now on pushes wake no more workers than `limit.awake`, guests included.
-    pub(crate) fn limit_to(&self, limit: Limit) {
+    /// From now on pushes wake no more workers than `limit.awake`, guests included; and what is sent to all wakes no more than are `allowed`, beside
+    /// the guests.
+    pub(crate) fn limit_to(&self, limit: Limit, allowed: usize) {
         self.nap.store(nanos(limit.nap_or(USUAL_NAP)), Ordering::Relaxed);
-        if limit.awake > self.change(|_, size| (limit.awake, size)) {
+        let allowed_before = self.allowed.swap(allowed, Ordering::Relaxed);
+        let limit_before = self.change(|_, size| (limit.awake, size));
+        if limit.awake > limit_before || allowed > allowed_before {
             // As in `resize`.
             self.wake_all();
         }
@@ -246,10 +269,9 @@ impl Sleep {
         }
     }
 
-    /// Whether as many are awake as the size allows, and one of those asleep is the lookout: then who sends something wakes
+    /// Whether all are awake but so many, and one of those asleep is the lookout: then who sends something wakes
     /// nobody, and who falls asleep leaves it to them.
-    fn is_made_up(&self, census: Census) -> bool {
-        let beyond = self.beyond_the_size();
+    fn is_made_up(census: Census, beyond: usize) -> bool {
         beyond > 0 && census.has_lookout() && census.asleep() <= beyond
     }
 
@@ -258,14 +280,25 @@ impl Sleep {
         census.has_lookout() && census.asleep() <= self.spare() as usize
     }
 
-    /// For who falls asleep, and is counted already: whether it leaves what is sent to those who are awake, and to the lookout.
+    /// For who falls asleep, and is counted already: whether it leaves what is sent to all to those who are awake, and to the lookout.
     pub(crate) fn leaves_what_is_sent(&self) -> bool {
-        self.is_made_up(self.census())
+        Self::is_made_up(self.census(), self.beyond_what_is_allowed())
+    }
+
+    /// The same for what is sent to its place.
+    pub(crate) fn leaves_what_is_sent_near(&self) -> bool {
+        Self::is_made_up(self.census(), self.beyond_the_size())
     }
 
     /// Whether as many workers as the size allows are awake though the calling one, which hunts, is not counted.
     pub(crate) fn is_beyond_the_size(&self) -> bool {
         let beyond = self.beyond_the_size();
+        beyond > 0 && self.census().asleep() < beyond
+    }
+
+    /// The same for those who are to do what is sent to all.
+    pub(crate) fn leaves_the_inbox(&self) -> bool {
+        let beyond = self.beyond_what_is_allowed();
         beyond > 0 && self.census().asleep() < beyond
     }
 
@@ -327,7 +360,7 @@ impl Sleep {
         // Pairs with the fence in `sleep`.
         fence(Ordering::SeqCst);
         let census = self.census();
-        if census.asleep() > 0 && !self.is_made_up(census) {
+        if census.asleep() > 0 && !Self::is_made_up(census, self.beyond_what_is_allowed()) {
             self.summon(&(0..usize::MAX));
         }
     }
@@ -349,7 +382,7 @@ impl Sleep {
         fence(Ordering::SeqCst);
         let census = self.census();
         if census.asleep() == 0
-            || self.is_made_up(census)
+            || Self::is_made_up(census, self.beyond_the_size())
             || self.rings_one_of(&workers, census, summons)
         {
             return;
@@ -409,7 +442,7 @@ impl Sleep {
         // Pairs with the fences in `sleep` and `stops_hunting`: either they see the work, or we see that they are gone.
         fence(Ordering::SeqCst);
         let census = self.census();
-        if census.asleep() == 0 || self.is_made_up(census) {
+        if census.asleep() == 0 || Self::is_made_up(census, self.beyond_the_size()) {
             return;
         }
         // It is to be asked once: who is woken in the place is no answer to whether one elsewhere is.

@@ -544,11 +544,11 @@ fn loom_sleep_fewer_than_the_limit_look_for_what_was_sent_to_their_place() {
 
 /// Of three workers one may be awake, and is stuck; one is the lookout, and suspended on its way up. So the third has left what is
 /// pushed to those two. Then all may be awake. `hunts`: there is a fourth, who hunts, and leaves.
-fn relieved(hunts: bool, bound: usize) {
+fn relieved(hunts: bool, bound: usize, set: fn(&Sleep, usize)) {
     check(bound, move || {
         let workers = 3 + usize::from(hunts);
         let shared = Arc::new((limited(workers, workers), Tasks::new(0)));
-        shared.0.resize(1);
+        set(&shared.0, 1);
         shared.0.begins_to_hunt();
         assert!(shared.0.counters.falls_asleep_as_lookout(2));
         if hunts {
@@ -570,7 +570,7 @@ fn relieved(hunts: bool, bound: usize) {
             })
         });
         let resizer = shared.clone();
-        let resizer = thread::spawn(move || resizer.0.resize(workers));
+        let resizer = thread::spawn(move || set(&resizer.0, workers));
         push_tasks(1, &shared.0, &shared.1);
         resizer.join().unwrap();
         leaver.into_iter().for_each(|leaver| leaver.join().unwrap());
@@ -580,20 +580,30 @@ fn relieved(hunts: bool, bound: usize) {
 
 #[test]
 fn loom_sleep_more_may_be_awake_while_something_is_pushed() {
-    relieved(false, 3);
+    relieved(false, 3, Sleep::resize);
+}
+
+#[test]
+fn loom_sleep_more_are_allowed_while_something_is_pushed() {
+    relieved(false, 2, allow);
 }
 
 /// The push counts on a hunter that then leaves, by the limit that was.
 #[test]
 fn loom_sleep_more_may_be_awake_while_the_last_hunter_leaves() {
-    relieved(true, 2);
+    relieved(true, 2, Sleep::resize);
+}
+
+/// So many workers are allowed.
+fn allow(sleep: &Sleep, allowed: usize) {
+    sleep.limit_to(Limit { awake: allowed, nap: Duration::from_millis(1) }, allowed);
 }
 
 /// Two workers, of whom one may be awake. Something is sent, from outside or to the one that sleeps; one of them does it.
-fn sent_to_fewer(send: impl Fn(&Sleep) + Copy + Send + Sync + 'static) {
+fn sent_to_fewer(narrow: fn(&Sleep), send: impl Fn(&Sleep) + Copy + Send + Sync + 'static) {
     check(2, move || {
         let shared = Arc::new((limited(2, 2), Tasks::new(0), Flag::new()));
-        shared.0.resize(1);
+        narrow(&shared.0);
         let workers = [0, 1].map(|worker| {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -601,7 +611,7 @@ fn sent_to_fewer(send: impl Fn(&Sleep) + Copy + Send + Sync + 'static) {
                 let mut untouched = false;
                 sleep.begins_to_hunt();
                 while !done.is_set() {
-                    if (untouched || !sleep.is_beyond_the_size()) && tasks.take_one() {
+                    if (untouched || !sleep.leaves_the_inbox()) && tasks.take_one() {
                         done.set();
                         sleep.wake_all();
                         break;
@@ -660,10 +670,15 @@ fn loom_sleep_what_is_sent_when_the_lookout_is_stuck_is_done() {
 
 #[test]
 fn loom_sleep_what_is_sent_to_fewer_is_done() {
-    sent_to_fewer(Sleep::work_was_sent);
+    sent_to_fewer(|sleep| sleep.resize(1), Sleep::work_was_sent);
+}
+
+#[test]
+fn loom_sleep_what_is_sent_where_fewer_are_allowed_is_done() {
+    sent_to_fewer(|sleep| allow(sleep, 1), Sleep::work_was_sent);
 }
 
 #[test]
 fn loom_sleep_what_is_addressed_to_fewer_is_done() {
-    sent_to_fewer(|sleep| sleep.work_was_addressed(1, None));
+    sent_to_fewer(|sleep| sleep.resize(1), |sleep| sleep.work_was_addressed(1, None));
 }

@@ -32,6 +32,10 @@ impl Files {
         }
     }
 
+    pub(super) fn has(&self, folder: &Path) -> bool {
+        self.root.join(folder.strip_prefix("/").unwrap_or(folder)).exists()
+    }
+
     /// How many processors' worth of time the group in that folder may have; `None` where it sets no limit.
     pub(super) fn quota(
         &self,

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use super::super::{LimitFault, Quota};
 use files::Files;
+use membership::Membership;
 use mounts::{Mount, Version};
 
 /// The control groups of this process: where the hierarchies are mounted, which seldom changes. In which groups the process is, and what
@@ -59,22 +60,49 @@ impl Groups {
         Self { files, mounts, faults }
     }
 
+    /// The quota of which [`limits`](Self::limits) tell, and what could not be read of it.
+    pub(crate) fn quota(&self) -> (Option<Quota>, Vec<LimitFault>) {
+        let quota_now = || {
+            let mut faults = self.faults.clone();
+            let memberships = membership::read(&self.files, &mut faults);
+            let (quota, is_there) = self.quota_of(&memberships, &mut faults);
+            (quota, is_there, faults)
+        };
+        let (quota, is_there, faults) = quota_now();
+        if is_there {
+            return (quota, faults);
+        }
+        // It may have been moved meanwhile, and the group removed where it was.
+        let (quota, _, faults) = quota_now();
+        (quota, faults)
+    }
+
+    /// And whether its group is there, as far as that is known.
+    fn quota_of(
+        &self,
+        memberships: &[Membership],
+        faults: &mut Vec<LimitFault>,
+    ) -> (Option<Quota>, bool) {
+        let folders = self.folders(memberships, "cpu", faults);
+        let quotas = folders.iter().filter_map(|(version, folder)| {
+            let quota = self.files.quota(*version, folder);
+            quota.unwrap_or_else(|fault| {
+                faults.push(fault);
+                None
+            })
+        });
+        let quota = quotas.min_by(|a, b| a.processors.total_cmp(&b.processors));
+        (quota, folders.first().is_none_or(|(_, innermost)| self.files.has(innermost)))
+    }
+
     /// What they allow now.
     pub(crate) fn limits(&self) -> Limits {
         let mut faults = self.faults.clone();
-        let quotas =
-            self.folders("cpu", &mut faults).into_iter().filter_map(|(version, folder)| {
-                let quota = self.files.quota(version, &folder);
-                quota.unwrap_or_else(|fault| {
-                    faults.push(fault);
-                    None
-                })
-            });
-        let quotas: Vec<Quota> = quotas.collect();
-        let quota = quotas.into_iter().min_by(|a, b| a.processors.total_cmp(&b.processors));
+        let memberships = membership::read(&self.files, &mut faults);
+        let (quota, _) = self.quota_of(&memberships, &mut faults);
         // What the kernel calls effective is what all the groups above leave, so the innermost one says it; unless it says nothing, because
         // the controller is switched off there.
-        let folders = self.folders("cpuset", &mut Vec::new());
+        let folders = self.folders(&memberships, "cpuset", &mut Vec::new());
         let sets = folders.iter().map(|(version, folder)| self.files.processors(*version, folder));
         let mut processors = None;
         for set in sets {
@@ -97,16 +125,22 @@ impl Groups {
 
     /// That of the group and its ancestors that was kept from running for longest: they may have been at the same time.
     fn longest_throttling(&self) -> Option<Duration> {
-        let folders = self.folders("cpu", &mut Vec::new());
+        let memberships = membership::read(&self.files, &mut Vec::new());
+        let folders = self.folders(&memberships, "cpu", &mut Vec::new());
         let times = folders.iter().filter_map(|(_, folder)| self.files.throttling(folder));
         times.map(|throttling| throttling.time).max()
     }
 
-    /// The folders, as the machine names them, of the groups in which this process is as far as that controller goes: the innermost first, up to
+    /// The folders, as the machine names them, of those groups in which this process is as far as that controller goes: the innermost first, up to
     /// what is mounted.
-    fn folders(&self, controller: &str, faults: &mut Vec<LimitFault>) -> Vec<(Version, PathBuf)> {
+    fn folders(
+        &self,
+        memberships: &[Membership],
+        controller: &str,
+        faults: &mut Vec<LimitFault>,
+    ) -> Vec<(Version, PathBuf)> {
         let mut folders = Vec::new();
-        for membership in membership::read(&self.files, faults) {
+        for membership in memberships {
             let Some(version) = membership.version_for(controller) else { continue };
             let mounts = self.mounts.iter().filter(|mount| mount.has(version, controller));
             let mut hidden = None;
@@ -122,7 +156,7 @@ impl Groups {
                 }
             }
             if let Some(above) = hidden {
-                faults.push(LimitFault::Hidden { group: membership.group });
+                faults.push(LimitFault::Hidden { group: membership.group.clone() });
                 folders.extend(above.into_iter().map(|folder| (version, folder)));
             }
         }

@@ -14,7 +14,10 @@ impl Machine {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("locksley-groups-{}-{number}", std::process::id());
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let name = format!("{name}-{}", now.as_nanos());
         let machine = Self(std::env::temp_dir().join(name));
+        fs::create_dir(&machine.0).unwrap(); // its own, and empty
         for (path, text) in files {
             machine.write(path, text);
         }
