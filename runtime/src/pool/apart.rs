@@ -29,10 +29,6 @@ impl<T> Apart<T> {
         Self { inbox: Inbox::new(), is_used: AtomicBool::new(false), unable }
     }
 
-    pub(super) fn residents(&self) -> Range<usize> {
-        self.residents.clone()
-    }
-
     /// Sends an item, and wakes one of those who can take it, if one sleeps.
     pub(super) fn send(&self, item: NonNull<T>, sleep: &Sleep) {
         // Relaxed: whoever has to know has a fence after the one in `wake_one`, or is woken there.

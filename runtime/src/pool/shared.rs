@@ -43,6 +43,8 @@ pub(crate) struct Shared {
     /// Those of the workers, and behind them those of stand-ins.
     seats: Box<[CachePadded<Seat>]>,
     workers: usize,
+    /// So many of the workers, the first ones, are guests.
+    guests: usize,
     /// So many seats have been taken; behind them nobody has ever sat.
     seats_taken: AtomicUsize,
     stand_ins: StandIns,
@@ -403,6 +405,7 @@ impl Shared {
             waiting: makeup.rules.waiting,
             seats,
             workers,
+            guests,
             seats_taken: AtomicUsize::new(workers),
             stand_ins,
             generation: os::generation(),
@@ -538,7 +541,7 @@ impl Shared {
 
     /// How many there are that any worker may run on, as the system has it now.
     pub(crate) fn processors_of_workers(&self) -> Option<usize> {
-        let workers = self.seats[self.apart.residents()].iter();
+        let workers = self.seats[self.guests..self.workers].iter();
         ThreadAffinity::of_any(workers.filter_map(|seat| seat.affinity.get()))
     }
 
@@ -561,19 +564,14 @@ impl Shared {
             && self.sleep.is_one_too_many()
     }
 
-    /// So many of the workers, the first ones, are guests.
-    fn guests(&self) -> usize {
-        self.apart.residents().start
-    }
-
     /// The limit where nobody has chosen a number, and so many workers are allowed.
     pub(crate) fn limit_where_allowed(&self, workers: usize) -> Limit {
-        limit_where_allowed(self.governor(), workers, self.guests())
+        limit_where_allowed(self.governor(), workers, self.guests)
     }
 
     /// The limit by what was allowed when the pool was built.
     pub(crate) fn limit_at_first(&self) -> Limit {
-        limit_by(self.governor(), self.processors_at_first(), self.guests())
+        limit_by(self.governor(), self.processors_at_first(), self.guests)
     }
 
     /// How many workers may be at work, beside guests.
