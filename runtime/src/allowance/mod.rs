@@ -80,7 +80,7 @@ impl Allowance {
         Self {
             since: Instant::now(),
             due: AtomicU64::new(0),
-            reading_due: AtomicU64::new(nanos(BETWEEN_READINGS)),
+            reading_due: AtomicU64::new(nanos(look.next_reading())),
             now: AtomicUsize::new(look.awake),
             allowed: AtomicUsize::new(look.awake),
             is_chosen: AtomicBool::new(false),
@@ -124,7 +124,7 @@ impl Allowance {
             Err(TryLockError::WouldBlock) => return,
         };
         let verdict = look.at(now, shared, reads);
-        self.reading_due.store(nanos(look.read + BETWEEN_READINGS), Ordering::Relaxed);
+        self.reading_due.store(nanos(look.next_reading()), Ordering::Relaxed);
         self.due.store(nanos(verdict.next), Ordering::Relaxed);
         self.now.store(verdict.awake, Ordering::Relaxed);
         self.allowed.store(verdict.allowed, Ordering::Relaxed);
@@ -182,11 +182,11 @@ impl Look {
     }
 
     fn at(&mut self, now: Duration, shared: &Shared, reads: bool) -> Verdict {
-        if reads && now >= self.read + BETWEEN_READINGS {
+        if reads && now >= self.next_reading() {
             self.read = now;
             self.read_again(shared);
         }
-        let mut next = self.read + BETWEEN_READINGS;
+        let mut next = self.next_reading();
         let mut rest = None;
         if let Some(pace) = &mut self.pace
             && let Some(used) = self.source.used()
@@ -196,6 +196,10 @@ impl Look {
         }
         let awake = self.awake - usize::from(rest.is_some());
         Verdict { awake, allowed: self.awake, rest, next }
+    }
+
+    fn next_reading(&self) -> Duration {
+        self.read + self.source.between_readings()
     }
 
     fn read_again(&mut self, shared: &Shared) {

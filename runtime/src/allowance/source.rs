@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::BETWEEN_READINGS;
 use crate::os::{self, Groups, LimitFault, Quota};
 use crate::pool::Shared;
 
@@ -18,6 +19,11 @@ pub(crate) trait Source: Send {
 
     /// How much processor time the process has used; `None` where nobody says.
     fn used(&mut self) -> Option<Duration>;
+
+    /// So long after one time of looking what is allowed comes the next.
+    fn between_readings(&self) -> Duration {
+        BETWEEN_READINGS
+    }
 }
 
 /// Which source a pool asks.

@@ -97,38 +97,73 @@ fn a_lookout_takes_over_from_a_worker_that_is_held_at_any_step() {
     assert!(times_held > 50, "the harness holds threads: {times_held}");
 }
 
-/// What is allowed is read at each look, and one worker is always to rest.
-struct Restless(u64);
+/// As many are awake as are allowed, and a lookout comes soon.
+#[derive(Debug)]
+struct Following;
+
+impl Governor for Following {
+    fn name(&self) -> &'static str {
+        "following"
+    }
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Confined)
+    }
+    fn limit(&self, processors: usize) -> Limit {
+        Limit { awake: processors, nap: Duration::from_micros(100) }
+    }
+}
+
+/// What is allowed is read at each look, and changes all the time: three workers, or two, of whom one is to rest.
+struct Restless {
+    used: u64,
+    readings: usize,
+    /// How often it has changed, in all pools.
+    changes: Arc<AtomicUsize>,
+}
 
 impl Source for Restless {
     fn processors(&mut self, _shared: &Shared) -> Option<usize> {
-        Some(4)
+        Some(3)
     }
     fn quota(&mut self) -> Option<Quota> {
         let period = Duration::from_millis(100);
-        Some(Quota { processors: 1.5, period, file: "made up".into() })
+        self.readings += 1;
+        // So many in a row: the first look at what has been used tells nothing.
+        let is_new = self.readings.is_multiple_of(3);
+        self.changes.fetch_add(usize::from(is_new), Ordering::Relaxed);
+        let has_quota = (self.readings / 3).is_multiple_of(2);
+        has_quota.then(|| Quota { processors: 1.5, period, file: "made up".into() })
+    }
+    fn between_readings(&self) -> Duration {
+        Duration::ZERO
     }
     fn periods_used_up(&mut self, _quota: &Quota) -> Option<u64> {
         None
     }
     fn used(&mut self) -> Option<Duration> {
-        self.0 += 1;
-        Some(Duration::from_secs(self.0))
+        self.used += 1;
+        Some(Duration::from_secs(self.used))
     }
 }
 
 #[test]
 fn others_finish_while_who_looks_what_is_allowed_is_held_at_any_step() {
     let mut times_held = 0;
-    for most in [2, 3] {
+    let changes = Arc::new(AtomicUsize::new(0));
+    for most in [3, 4] {
         for steps in (0..120).chain((120..1000).step_by(37)) {
-            let builder = Pool::builder().max_workers(most).governor(Confined);
-            let made_up = Asked::MadeUp(Arc::new(|| Box::new(Restless(0))));
+            let builder = Pool::builder().max_workers(most).governor(Following);
+            let changes = Arc::clone(&changes);
+            let made_up = Asked::MadeUp(Arc::new(move || {
+                Box::new(Restless { used: 0, readings: 0, changes: Arc::clone(&changes) })
+            }));
             let pool = builder.allowed_by(made_up).build().unwrap();
             times_held += usize::from(hold_in(pool, steps));
         }
     }
     assert!(times_held > 50, "the harness holds threads: {times_held}");
+    let changes = changes.load(Ordering::Relaxed);
+    assert!(changes > 100, "what is allowed changes: {changes}");
 }
 
 /// A letter is sent while the sender of another to the same worker is held; and while another worker is held.
