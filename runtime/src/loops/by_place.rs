@@ -302,7 +302,7 @@ mod tests {
             let wanted = shares(items, [1, 1, 2].into_iter()).filter(|&it| it > 0).count();
             let parts = pool.broadcast(|w| {
                 let part = |_: &Worker, part: Range<usize>| vec![part];
-                by_place(w, Site::here(), 0..items, &part, &|a, b| [a, b].concat())
+                by_place(w, crate::meter::Site::here(), 0..items, &part, &|a, b| [a, b].concat())
             });
             for parts in parts {
                 assert_eq!(parts.len(), wanted.max(1), "{parts:?}");
