@@ -13,6 +13,7 @@ pub(super) fn execute(arguments: &cli::Turnkey) -> Outcome<()> {
         quick: arguments.course.quick,
         seed: arguments.course.seed,
         repeats: arguments.repeats,
+        kinds: arguments.kinds.clone(),
     };
     let plan = plan::plan(&choice, Ground::find())?;
     let programs = Program::new(&this_program()?, &["turnkey-once"]);

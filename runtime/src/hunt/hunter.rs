@@ -469,10 +469,9 @@ impl Hunt {
                 Rest::Full => shared.is_work_left(),
                 Rest::Relieved | Rest::AsLookout => {
                     let is_near = |quarter: &Quarter| !quarter.inbox().is_empty();
-                    let sleep = shared.sleep();
-                    !sleep.leaves_what_is_sent() && !shared.inbox().is_empty()
-                        || !sleep.leaves_what_is_sent_near()
-                            && worker.quarter().is_some_and(is_near)
+                    let is_sent = || !shared.inbox().is_empty();
+                    !shared.sleep().leaves_what_is_sent()
+                        && (is_sent() || worker.quarter().is_some_and(is_near))
                 }
             };
             let is_addressed =

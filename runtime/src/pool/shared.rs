@@ -392,7 +392,7 @@ impl Shared {
         let allowance = makeup.allowance.map(|source| Allowance::new(&processors, source.open()));
         let limit = match &allowance {
             Some(allowance) => limit_where_allowed(&*governor, allowance.awake(), guests),
-            None => limit_by(&*governor, processors.count(), guests),
+            None => limit_by(&*governor, processors.count_up(), guests),
         };
         let sleep = Sleep::with_seats(workers, seats.len(), limit).with_guests(guests);
         let sleep = sleep.allowing(allowance.as_ref().map_or(usize::MAX, Allowance::allowed));
@@ -535,8 +535,10 @@ impl Shared {
         self.allowance.as_ref().map_or_else(|| self.processors_at_first(), Allowance::awake)
     }
 
+    /// As many as it took to use what was allowed when the pool was built: with a quota rounded down, a pool of two workers would leave a third of
+    /// one and a half processors.
     pub(crate) fn processors_at_first(&self) -> usize {
-        self.processors.count()
+        self.processors.count_up()
     }
 
     /// How many there are that any worker may run on, as the system has it now.

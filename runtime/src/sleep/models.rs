@@ -588,6 +588,14 @@ fn loom_sleep_more_are_allowed_while_something_is_pushed() {
     relieved(false, 2, allow);
 }
 
+/// Nobody more is allowed, but one rested.
+#[test]
+fn loom_sleep_a_rest_ends_while_something_is_pushed() {
+    relieved(false, 2, |sleep, awake| {
+        sleep.limit_to(Limit { awake, nap: Duration::from_millis(1) }, 3);
+    });
+}
+
 /// The push counts on a hunter that then leaves, by the limit that was.
 #[test]
 fn loom_sleep_more_may_be_awake_while_the_last_hunter_leaves() {
@@ -681,4 +689,9 @@ fn loom_sleep_what_is_sent_where_fewer_are_allowed_is_done() {
 #[test]
 fn loom_sleep_what_is_addressed_to_fewer_is_done() {
     sent_to_fewer(|sleep| sleep.resize(1), |sleep| sleep.work_was_addressed(1, None));
+}
+
+#[test]
+fn loom_sleep_what_is_addressed_where_fewer_are_allowed_is_done() {
+    sent_to_fewer(|sleep| allow(sleep, 1), |sleep| sleep.work_was_addressed(1, None));
 }

@@ -1,13 +1,13 @@
 //! Medians, and what the number that nobody chose takes over the best one.
 
-use super::once::{Subject, TURNKEY};
-use super::record::{Measurement, Phase, Reading, Record};
+use super::once::{Setting, Subject, TURNKEY};
+use super::record::{Measurement, Phase, Reading, Record, Throttling};
 use crate::experiments::cliff::summary::Times;
 
 /// The summary of a record. What was never measured is left out.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
-    /// Each application, alone and beside a cycler.
+    /// Each application, in each setting.
     pub apps: Vec<AppSummary>,
     /// The phases, by the number of workers.
     pub phases: Vec<(usize, Vec<Phase>)>,
@@ -24,12 +24,14 @@ pub struct AppSummary {
     pub app: String,
     /// Its parameters.
     pub size: String,
-    /// Whether it ran beside a cycler.
-    pub beside: bool,
+    /// What else there was.
+    pub setting: Setting,
     /// With the number that nobody chose.
     pub turnkey: Option<Times>,
     /// With each number that somebody might choose.
     pub fixed: Vec<(usize, Times)>,
+    /// Under a quota: how that was kept, with the number that nobody chose and with each other. Medians.
+    pub throttling: Vec<(usize, Throttling)>,
 }
 
 /// Rounds under a quota.
@@ -49,6 +51,10 @@ pub struct QuotaSummary {
     pub worst_late_ms: f64,
     /// See [`Reading::Quota`].
     pub throttled_per_s: f64,
+    /// How the quota was kept, where that was read. Medians.
+    pub throttling: Option<Throttling>,
+    /// How long a round took, where that was read: as [`Reading::Quota`] has it, the longest of all.
+    pub round_ms: Option<[f64; 3]>,
 }
 
 /// Moves between groups.
@@ -95,13 +101,16 @@ impl Summary {
                 record.measurements.iter().filter(is_its).map(|found| &found.reading).collect()
             };
             match subject {
-                Subject::App { app, size, beside } => {
+                Subject::App { app, size, setting } => {
+                    let kept = |&workers: &usize| Some((workers, throttling(&of(workers))?));
+                    let throttling = numbers.iter().filter_map(kept).collect();
                     let times = |workers| times(&of(workers));
                     let fixed = |&workers: &usize| Some((workers, times(workers)?));
                     let fixed: Vec<_> = plan.workers.iter().filter_map(fixed).collect();
                     let turnkey = times(TURNKEY);
                     if turnkey.is_some() || !fixed.is_empty() {
-                        summary.apps.push(AppSummary { app, size, beside, turnkey, fixed });
+                        let app = AppSummary { app, size, setting, turnkey, fixed, throttling };
+                        summary.apps.push(app);
                     }
                 }
                 Subject::Phases => {
@@ -118,9 +127,27 @@ impl Summary {
         summary
     }
 
+    /// The settings in which there are applications, in the order of the plan.
+    pub fn settings(&self) -> Vec<Setting> {
+        let mut settings = Vec::new();
+        for app in &self.apps {
+            if !settings.contains(&app.setting) {
+                settings.push(app.setting);
+            }
+        }
+        settings
+    }
+
+    /// The rounds under that quota with the number of workers that does the most of them.
+    pub fn best_under(&self, hundredths: u64) -> Option<&QuotaSummary> {
+        let is_fixed = |it: &&QuotaSummary| it.hundredths == hundredths && it.workers != TURNKEY;
+        let all = self.quotas.iter().filter(is_fixed);
+        all.max_by(|a, b| a.rounds_per_s.total_cmp(&b.rounds_per_s))
+    }
+
     /// The largest of all ratios to the best chosen number, with its application; none where nothing was measured.
-    pub fn worst(&self, beside: bool) -> Option<(&AppSummary, f64)> {
-        let apps = self.apps.iter().filter(|app| app.beside == beside);
+    pub fn worst(&self, setting: Setting) -> Option<(&AppSummary, f64)> {
+        let apps = self.apps.iter().filter(|app| app.setting == setting);
         let ratios = apps.filter_map(|app| Some((app, app.ratio()?)));
         ratios.max_by(|(_, a), (_, b)| a.total_cmp(b))
     }
@@ -128,7 +155,7 @@ impl Summary {
 
 fn times(readings: &[&Reading]) -> Option<Times> {
     let seconds = |reading: &&Reading| match reading {
-        Reading::Time { seconds } => Some(*seconds),
+        Reading::Time { seconds, .. } => Some(*seconds),
         _ => None,
     };
     Times::of(readings.iter().filter_map(seconds).collect())
@@ -136,6 +163,33 @@ fn times(readings: &[&Reading]) -> Option<Times> {
 
 fn median(numbers: impl Iterator<Item = f64>) -> Option<f64> {
     Times::of(numbers.collect()).map(|times| times.median)
+}
+
+/// How the quota was kept: medians.
+fn throttling(readings: &[&Reading]) -> Option<Throttling> {
+    let of = |reading: &&Reading| match **reading {
+        Reading::Time { throttling, .. } | Reading::Quota { throttling, .. } => throttling,
+        _ => None,
+    };
+    let all: Vec<Throttling> = readings.iter().filter_map(of).collect();
+    let median = |figure: fn(&Throttling) -> f64| median(all.iter().map(figure));
+    Some(Throttling {
+        used_up_per_s: median(|it| it.used_up_per_s)?,
+        share_of_periods: median(|it| it.share_of_periods)?,
+        stopped: median(|it| it.stopped)?,
+        worked: median(|it| it.worked)?,
+    })
+}
+
+/// How long rounds took: medians, and the longest of all.
+fn rounds(readings: &[&Reading]) -> Option<[f64; 3]> {
+    let of = |reading: &&Reading| match **reading {
+        Reading::Quota { round_ms, .. } => round_ms,
+        _ => None,
+    };
+    let all: Vec<[f64; 3]> = readings.iter().filter_map(of).collect();
+    let median = |place: usize| median(all.iter().map(|times| times[place]));
+    Some([median(0)?, median(1)?, all.iter().map(|times| times[2]).reduce(f64::max)?])
 }
 
 /// The medians of each phase.
@@ -171,6 +225,7 @@ fn quota(readings: &[&Reading], hundredths: u64, workers: usize) -> Option<Quota
                 p99_late_ms,
                 worst_late_ms,
                 throttled_per_s,
+                ..
             } => Some([rounds_per_s, median_late_ms, p99_late_ms, worst_late_ms, throttled_per_s]),
             _ => None,
         })
@@ -184,6 +239,8 @@ fn quota(readings: &[&Reading], hundredths: u64, workers: usize) -> Option<Quota
         p99_late_ms: of(2)?,
         worst_late_ms: all.iter().map(|figures| figures[3]).reduce(f64::max)?,
         throttled_per_s: of(4)?,
+        throttling: throttling(readings),
+        round_ms: rounds(readings),
     })
 }
 

@@ -1,9 +1,12 @@
-//! An application, alone or beside a cycler.
+//! An application: alone, beside a cycler, or under a quota.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::account::Account;
+use super::groups::Ground;
 use super::pool;
+use super::subject::Setting;
 use crate::apps;
 use crate::experiments::turnkey::record::Reading;
 use crate::fault::{Fault, Outcome};
@@ -20,17 +23,25 @@ const HEAD_START: Duration = Duration::from_millis(50);
 pub(super) fn measure(
     app: &str,
     size: &str,
-    beside: bool,
+    setting: Setting,
     workers: usize,
     time: Duration,
     seed: u64,
 ) -> Outcome<Reading> {
     let problem = apps::problem(apps::find(app)?, size)?;
     let mut instance = problem.prepare(seed);
+    let ground = match setting {
+        Setting::Under(hundredths) => Some((Ground::find().map_err(Fault::run)?, hundredths)),
+        Setting::Alone | Setting::Beside => None,
+    };
+    let group = ground.as_ref().map(|(ground, hundredths)| ground.group("app", Some(*hundredths)));
+    let group = group.transpose()?;
     let crew = Crew::Locksley(pool(workers)?);
+    let Crew::Locksley(pool) = &crew else { unreachable!("it was made above") };
     // Once for the caches.
     crew.compute(instance.as_mut());
-    let cycler = beside.then(|| Cycler::start(seed)).transpose()?;
+    let cycler = (setting == Setting::Beside).then(|| Cycler::start(seed)).transpose()?;
+    let account = group.as_ref().map(|group| Account::begin(group, pool)).transpose()?;
     let begun = Instant::now();
     let mut seconds = Vec::new();
     while seconds.is_empty() || begun.elapsed() < time {
@@ -38,7 +49,9 @@ pub(super) fn measure(
         instance.check().map_err(|wrong| Fault::run(format!("the answer is wrong: {wrong}")))?;
     }
     drop(cycler);
-    Ok(Reading::Time { seconds: seconds.iter().sum::<f64>() / seconds.len() as f64 })
+    let throttling = account.map(Account::end).transpose()?;
+    let seconds = seconds.iter().sum::<f64>() / seconds.len() as f64;
+    Ok(Reading::Time { seconds, throttling })
 }
 
 /// Another process, which takes processors away until this is dropped.

@@ -1,5 +1,6 @@
 //! One measurement, in a process of its own: the hidden command `turnkey-once`.
 
+mod account;
 mod app;
 mod groups;
 mod moved;
@@ -13,13 +14,15 @@ use super::record::Reading;
 use crate::fault::{Fault, Outcome};
 pub use groups::Ground;
 pub use phases::PHASES;
-pub use subject::{Subject, TURNKEY};
+pub use subject::{Setting, Subject, TURNKEY};
 
 /// Measures `subject` on so many workers, or, if these are [`TURNKEY`], on as many as the pool finds right.
 pub fn measure(subject: &Subject, workers: usize, seconds: f64, seed: u64) -> Outcome<Reading> {
     let time = std::time::Duration::from_secs_f64(seconds);
     match subject {
-        Subject::App { app, size, beside } => app::measure(app, size, *beside, workers, time, seed),
+        Subject::App { app, size, setting } => {
+            app::measure(app, size, *setting, workers, time, seed)
+        }
         Subject::Phases => phases::measure(workers, time),
         Subject::Quota { hundredths } => quota::measure(*hundredths, workers, time),
         Subject::Moved => moved::measure(workers, time),
