@@ -50,6 +50,9 @@ pub struct TurnkeyOnce {
     /// The number of workers; 0: nobody says it
     #[arg(long, value_name = "P", value_parser = workers_or_none)]
     pub workers: usize,
+    /// These numbers too, by turns: an application, under no quota
+    #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = workers)]
+    pub against: Vec<usize>,
     /// For how long, in seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub secs: std::time::Duration,

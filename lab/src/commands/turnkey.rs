@@ -28,6 +28,7 @@ pub(super) fn execute(arguments: &cli::Turnkey) -> Outcome<()> {
 pub(super) fn once(arguments: &cli::TurnkeyOnce) -> Outcome<()> {
     let subject = Subject::find(&arguments.kind, &arguments.size)?;
     let seconds = arguments.secs.as_secs_f64();
-    let reading = once::measure(&subject, arguments.workers, seconds, arguments.seed)?;
+    let against = &arguments.against;
+    let reading = once::measure(&subject, arguments.workers, against, seconds, arguments.seed)?;
     say_finding(plan::LOCKSLEY, Found { reading })
 }

@@ -104,7 +104,7 @@ fn the_page_of_turnkey_is_complete() {
         "<td>1.050</td>",
         "<td>1.200</td>",
         "<tr><th>turnkey</th><td>1.50</td><td>1.00</td><td>1234</td>",
-        "<tr><th>1.50, turnkey</th><td>6000</td><td>1.200</td><td>0.200</td>",
+        "<tr><th>1.50, turnkey</th><td>6000</td><td>1.200</td><td>0.20</td>",
         "<tr><th>1.50, P = 2</th><td>5000</td><td>1.000</td>",
         "<td>25 % (0.125)</td>",
         "<td>0.125</td><td>1.250</td></tr>",

@@ -24,7 +24,7 @@ pub(crate) const ROOM: usize = if cfg!(feature = "rayon-variables") { 1 } else {
 
 /// So long after one time of looking what is allowed comes the next.
 pub(crate) const BETWEEN_READINGS: Duration = Duration::from_millis(100);
-/// And so long after one look at what has been used.
+/// And so long, at least, after one look at what has been used.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 /// A rest is not shorter than this.
 const SHORTEST_REST: Duration = Duration::from_millis(1);
@@ -189,9 +189,9 @@ impl Look {
         let mut next = self.next_reading();
         let mut rest = None;
         if let Some(pace) = &mut self.pace
-            && let Some(used) = self.source.used()
+            && let Some(used) = self.source.used(shared)
         {
-            next = next.min(now + BETWEEN_LOOKS);
+            next = next.min(now + pace.between_looks().max(BETWEEN_LOOKS));
             rest = pace.look(now, used).then(|| pace.rest().max(SHORTEST_REST));
         }
         let awake = self.awake - usize::from(rest.is_some());

@@ -58,6 +58,11 @@ impl Pace {
         self.rests
     }
 
+    /// So long after one look the process cannot be ahead by much of the slack: one worker more than the quota allows is not awake.
+    pub(super) fn between_looks(&self) -> Duration {
+        Duration::from_secs_f64(SLACK * self.quota * self.period / 4.0)
+    }
+
     /// For how long the rest has to last, from the last look on, if all others work.
     pub(super) fn rest(&self) -> Duration {
         let others = self.workers().saturating_sub(1) as f64;
@@ -155,6 +160,13 @@ mod tests {
             let (before, after) = (without.longest_stall(), with.longest_stall());
             assert!(after <= (before / 4).max(period / 40), "{quota}: {before:?} {after:?}");
         }
+    }
+
+    #[test]
+    fn looks_are_as_seldom_as_the_slack_allows() {
+        let between = |quota| Pace::new(quota, Duration::from_millis(100)).between_looks();
+        assert_eq!(between(1.28), Duration::from_micros(500));
+        assert_eq!(between(64.0), Duration::from_millis(25));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(crate) trait Source: Send {
     fn periods_used_up(&mut self, quota: &Quota) -> Option<u64>;
 
     /// How much processor time the process has used; `None` where nobody says.
-    fn used(&mut self) -> Option<Duration>;
+    fn used(&mut self, shared: &Shared) -> Option<Duration>;
 
     /// So long after one time of looking what is allowed comes the next.
     fn between_readings(&self) -> Duration {
@@ -91,7 +91,10 @@ impl Source for System {
         self.groups.throttling_of(quota).map(|throttling| throttling.periods)
     }
 
-    fn used(&mut self) -> Option<Duration> {
+    /// The kernel adds to the process's clock what its threads do on other processors when their clocks tick, which may be after 10 ms: more than
+    /// the pool may be ahead of its quota. A thread whose own clock is read is up to date.
+    fn used(&mut self, shared: &Shared) -> Option<Duration> {
+        shared.brings_clocks_up_to_date();
         os::process_time()
     }
 }

@@ -63,7 +63,7 @@ impl Source for MadeUp {
         Some(0)
     }
 
-    fn used(&mut self) -> Option<Duration> {
+    fn used(&mut self, _: &Shared) -> Option<Duration> {
         let more = self.0.used_at_a_look.load(Ordering::Relaxed);
         Some(Duration::from_nanos(self.0.used.fetch_add(more, Ordering::Relaxed) + more))
     }

@@ -686,6 +686,12 @@ impl Shared {
         clocks.reduce(|all, one| all + one)
     }
 
+    /// Has the kernel account for what those who are awake have used until now.
+    pub(crate) fn brings_clocks_up_to_date(&self) {
+        let awake = self.taken().iter().filter(|seat| seat.activity() != Activity::Sleeps);
+        awake.filter_map(|seat| seat.clock.get()).for_each(|clock| _ = clock.read());
+    }
+
     /// Whether any worker could take something now. Exact for what was pushed or sent before the caller's last fence.
     pub(crate) fn is_work_left(&self) -> bool {
         let is_left = |seat: &CachePadded<Seat>| seat.has_tasks() || !seat.inbox.is_empty();

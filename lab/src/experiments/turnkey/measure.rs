@@ -38,8 +38,14 @@ fn read(program: &Program, plan: &Plan, cell: &Cell) -> Outcome<Result<Reading, 
     let limit = Duration::from_secs_f64(plan.limit_seconds);
     let seconds = plan.seconds_of(&subject).to_string();
     let (workers, seed) = (cell.workers.to_string(), plan.seed.to_string());
-    let arguments = [&cell.app[..], &cell.size, "--workers", &workers, "--secs", &seconds];
-    let found = program.finds(&[&arguments[..], &["--seed", &seed]].concat(), limit);
+    let mut arguments = vec![&cell.app[..], &cell.size, "--workers", &workers, "--secs", &seconds];
+    arguments.extend(["--seed", &seed]);
+    let against: Vec<String> = plan.workers.iter().map(ToString::to_string).collect();
+    let against = against.join(",");
+    if subject.is_measured_in_turn() {
+        arguments.extend(["--against", &against]);
+    }
+    let found = program.finds(&arguments, limit);
     Ok(found.and_then(|found: Found| {
         let is_sound = found.reading.is_of(&subject);
         is_sound.then_some(found.reading).ok_or_else(|| "it answered something else".to_owned())

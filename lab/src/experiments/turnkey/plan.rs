@@ -148,7 +148,7 @@ impl Plan {
                 workers,
             };
             cells.push(cell(TURNKEY));
-            if subject != Subject::Moved {
+            if subject != Subject::Moved && !subject.is_measured_in_turn() {
                 cells.extend(self.workers.iter().map(|&workers| cell(workers)));
             }
         }
@@ -157,7 +157,9 @@ impl Plan {
 
     /// For how long a measurement of `subject` goes on.
     pub(super) fn seconds_of(&self, subject: &Subject) -> f64 {
-        self.seconds[usize::from(!matches!(subject, Subject::App { setting: Setting::Alone, .. }))]
+        let is_alone = matches!(subject, Subject::App { setting: Setting::Alone, .. });
+        let turns = if subject.is_measured_in_turn() { 1 + self.workers.len() } else { 1 };
+        self.seconds[usize::from(!is_alone)] * turns as f64
     }
 }
 

@@ -50,6 +50,11 @@ pub enum Reading {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         throttling: Option<Throttling>,
     },
+    /// The mean times of a computation on several numbers of workers, which took turns.
+    Turns {
+        /// The number that nobody chose among them.
+        turns: Vec<Turn>,
+    },
     /// The phases of a program.
     Phases {
         /// One after the other.
@@ -89,6 +94,15 @@ pub enum Reading {
         /// And with it.
         tight_rounds_per_s: f64,
     },
+}
+
+/// What one number of workers takes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// How many.
+    pub workers: usize,
+    /// The mean time of a computation.
+    pub seconds: f64,
 }
 
 /// How a quota was kept.
@@ -143,6 +157,11 @@ impl Reading {
                 is_positive(*seconds)
                     && throttling.is_some() == is_under
                     && throttling.iter().all(Throttling::is_sound)
+            }
+            (Reading::Turns { turns }, subject) => {
+                subject.is_measured_in_turn()
+                    && !turns.is_empty()
+                    && turns.iter().all(|turn| is_positive(turn.seconds))
             }
             (Reading::Phases { phases, workers }, Subject::Phases) => {
                 let is_sound = |phase: &Phase| {

@@ -1,7 +1,7 @@
 //! Medians, and what the number that nobody chose takes over the best one.
 
 use super::once::{Setting, Subject, TURNKEY};
-use super::record::{Measurement, Phase, Reading, Record, Throttling};
+use super::record::{Measurement, Phase, Reading, Record, Throttling, Turn};
 use crate::experiments::cliff::summary::Times;
 
 /// The summary of a record. What was never measured is left out.
@@ -32,6 +32,8 @@ pub struct AppSummary {
     pub fixed: Vec<(usize, Times)>,
     /// Under a quota: how that was kept, with the number that nobody chose and with each other. Medians.
     pub throttling: Vec<(usize, Throttling)>,
+    /// Where all took turns: what they took in each of these measurements.
+    pub turns: Vec<Vec<Turn>>,
 }
 
 /// Rounds under a quota.
@@ -78,9 +80,15 @@ impl AppSummary {
         self.fixed.iter().copied().min_by(|(_, a), (_, b)| a.median.total_cmp(&b.median))
     }
 
-    /// What it takes where nobody chose, relative to that.
+    /// What it takes where nobody chose, relative to that: the median of all measurements where these took turns.
     pub fn ratio(&self) -> Option<f64> {
-        Some(self.turnkey?.median / self.best()?.1.median)
+        let (best, times) = self.best()?;
+        let ratio = |turns: &Vec<Turn>| {
+            let of = |workers| Some(turns.iter().find(|turn| turn.workers == workers)?.seconds);
+            Some(of(TURNKEY)? / of(best)?)
+        };
+        let in_turn = median(self.turns.iter().filter_map(ratio));
+        in_turn.or_else(|| Some(self.turnkey?.median / times.median))
     }
 }
 
@@ -102,15 +110,23 @@ impl Summary {
             };
             match subject {
                 Subject::App { app, size, setting } => {
+                    let turns: Vec<Vec<Turn>> = turns(&of(TURNKEY));
                     let kept = |&workers: &usize| Some((workers, throttling(&of(workers))?));
                     let throttling = numbers.iter().filter_map(kept).collect();
-                    let times = |workers| times(&of(workers));
+                    let times = |workers| times(&of(workers), &turns, workers);
                     let fixed = |&workers: &usize| Some((workers, times(workers)?));
                     let fixed: Vec<_> = plan.workers.iter().filter_map(fixed).collect();
                     let turnkey = times(TURNKEY);
                     if turnkey.is_some() || !fixed.is_empty() {
-                        let app = AppSummary { app, size, setting, turnkey, fixed, throttling };
-                        summary.apps.push(app);
+                        summary.apps.push(AppSummary {
+                            app,
+                            size,
+                            setting,
+                            turnkey,
+                            fixed,
+                            throttling,
+                            turns,
+                        });
                     }
                 }
                 Subject::Phases => {
@@ -153,12 +169,22 @@ impl Summary {
     }
 }
 
-fn times(readings: &[&Reading]) -> Option<Times> {
-    let seconds = |reading: &&Reading| match reading {
+/// Of so many workers: what was read of them alone, and in turns.
+fn times(readings: &[&Reading], turns: &[Vec<Turn>], workers: usize) -> Option<Times> {
+    let alone = readings.iter().filter_map(|reading| match reading {
         Reading::Time { seconds, .. } => Some(*seconds),
         _ => None,
+    });
+    let turns = turns.iter().flatten().filter(|turn| turn.workers == workers);
+    Times::of(alone.chain(turns.map(|turn| turn.seconds)).collect())
+}
+
+fn turns(readings: &[&Reading]) -> Vec<Vec<Turn>> {
+    let of = |reading: &&Reading| match reading {
+        Reading::Turns { turns } => Some(turns.clone()),
+        _ => None,
     };
-    Times::of(readings.iter().filter_map(seconds).collect())
+    readings.iter().filter_map(of).collect()
 }
 
 fn median(numbers: impl Iterator<Item = f64>) -> Option<f64> {

@@ -1,8 +1,8 @@
 //! A made-up record, and runs with scripts for programs. Runs with this program's own binary are tested from outside.
 
-use super::once::{PHASES, Setting, TURNKEY};
+use super::once::{Ground, PHASES, Setting, TURNKEY};
 use super::plan::{Choice, plan, subset};
-use super::record::{Measurement, Phase, Reading, Throttling};
+use super::record::{Measurement, Phase, Reading, Throttling, Turn};
 use super::*;
 use crate::fault::Fault;
 use crate::record::{Cell, Document, files};
@@ -49,9 +49,12 @@ pub(crate) fn record() -> Record {
         let used_up_per_s = share_of_periods * 10.0;
         Some(Throttling { used_up_per_s, share_of_periods, stopped: 0.125, worked: 1.25 })
     };
-    read("msort", "10K", TURNKEY, &times(&[0.020, 0.021, 0.090]));
-    read("msort", "10K", 1, &times(&[0.040]));
-    read("msort", "10K", 2, &times(&[0.020, 0.020, 0.030]));
+    let in_turn = |turnkey, two| {
+        let turn = |(workers, seconds)| Turn { workers, seconds };
+        Reading::Turns { turns: [(TURNKEY, turnkey), (1, 0.040), (2, two)].map(turn).to_vec() }
+    };
+    let all = [(0.020, 0.020), (0.021, 0.020), (0.090, 0.030)];
+    read("msort", "10K", TURNKEY, &all.map(|(turnkey, two)| in_turn(turnkey, two)));
     read("msort", "10K beside cycler", TURNKEY, &times(&[0.060]));
     read("msort", "10K beside cycler", 1, &times(&[0.050]));
     read("msort", "10K beside cycler", 2, &times(&[0.064]));
@@ -95,6 +98,9 @@ fn what_nobody_chose_is_compared_with_the_best_that_somebody_could_have() {
     let all = [Setting::Alone, Setting::Beside, Setting::Under(150)];
     assert_eq!(summary.settings(), all);
     assert_eq!((alone.best().unwrap().0, beside.best().unwrap().0), (2, 1));
+    assert_eq!((alone.turns.len(), alone.fixed.len(), beside.turns.len()), (3, 2, 0));
+    // Disturbed are those that took turns with each other.
+    assert_eq!(alone.turnkey.unwrap().median, 0.021);
     assert_eq!(under.ratio(), Some(0.5));
     let shares: Vec<_> = under.throttling.iter().map(|(p, it)| (*p, it.share_of_periods)).collect();
     assert_eq!(shares, [(TURNKEY, 0.0), (2, 0.25)]);
@@ -267,13 +273,16 @@ fn what_a_child_says_is_recorded_or_missing() {
         };
         run(&options)
     };
-    let good = run("good", r#"echo "{\"reading\":{\"time\":{\"seconds\":0.5}}}""#).unwrap();
-    assert_eq!((good.record.measurements.len(), good.record.missing.len()), (3, 0));
+    let turns = r#"{\"workers\":0,\"seconds\":0.5},{\"workers\":2,\"seconds\":0.5}"#;
+    let script = format!(r#"echo "{{\"reading\":{{\"turns\":{{\"turns\":[{turns}]}}}}}}""#);
+    let good = run("good", &script).unwrap();
+    assert_eq!((good.record.measurements.len(), good.record.missing.len()), (1, 0));
     assert_eq!(good.summary.apps[0].ratio(), Some(1.0));
     let read: Record = files::read(&folder.path().join("good.json")).unwrap();
     assert_eq!(read, good.record);
     for (name, script, why) in [
         ("other", r#"echo "{\"reading\":{\"time\":{\"seconds\":-1}}}""#, "something else"),
+        ("nothing", r#"echo "{\"reading\":{\"turns\":{\"turns\":[]}}}""#, "something else"),
         ("noise", "echo noise", "it printed 'noise'"),
         ("bad", "echo sorry >&2; exit 3", "sorry"),
     ] {

@@ -90,6 +90,12 @@ impl Subject {
         }
     }
 
+    /// Whether all numbers of workers take turns within a process: what disturbs one then disturbs the others, too. What a quota leaves to
+    /// one depends on what the one before has used of it.
+    pub fn is_measured_in_turn(&self) -> bool {
+        matches!(self, Subject::App { setting: Setting::Alone | Setting::Beside, .. })
+    }
+
     /// Whether a control group is needed.
     pub fn needs_group(&self) -> bool {
         matches!(
@@ -118,6 +124,8 @@ mod tests {
             assert_eq!(Subject::find(&kind, &size).unwrap(), subject);
             let is_limited = size.contains("150") || subject == Subject::Moved;
             assert_eq!(subject.needs_group(), is_limited, "{size}");
+            let is_alike = kind == "msort" && !is_limited;
+            assert_eq!(subject.is_measured_in_turn(), is_alike, "{size}");
         }
         for (kind, size) in [
             ("msort", "many"),
