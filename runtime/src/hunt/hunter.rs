@@ -379,10 +379,7 @@ impl Hunt {
     /// worker that is one too many leaves to the others what they seem to be busy with.
     fn sleep_and_look(&mut self, worker: &Worker, goal: Goal<'_>) -> Option<Found> {
         let slept = self.sleep(worker, goal);
-        if slept != Slept::Well {
-            // Who was woken does what it was woken for, and looks when it hunts again: somebody may wait for that.
-            self.attend_to_allowance(worker);
-        }
+        self.attend_to_allowance(worker);
         if goal.is_reached(worker) {
             return None;
         }
