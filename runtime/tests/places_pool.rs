@@ -4,38 +4,20 @@ mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use common::places::{PATIENCE, divided, hold};
 use common::{AlwaysAsleep, Confined, Restless, Sleepy, message};
-use locksley::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, Prospect};
+use locksley::hunt::{Abp, Balanced, Bws};
 use locksley::loops::for_each_by_place;
-use locksley::places::Places;
 use locksley::task::yield_now;
 use locksley::{
     Affinity, CancellableScope, Cancellation, Cancelled, Pool, PoolBuilder, Unplaced, Waiting,
     Worker,
 };
-
-/// Places of so many processors each, and as many workers. That this machine has other processors is nothing to a pool whose
-/// workers are not bound.
-fn divided(sizes: &[usize]) -> PoolBuilder {
-    let mut first = 0;
-    let sets: Vec<_> = sizes
-        .iter()
-        .map(|size| {
-            first += size;
-            (first - size..first).collect()
-        })
-        .collect();
-    let places = Places::given(&(0..first).collect(), sets).unwrap();
-    Pool::builder().workers(first).places(places)
-}
-
-/// Whoever waits for longer has waited in vain.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 const SHAPES: [&[usize]; 5] = [&[2], &[1, 1], &[1, 2], &[2, 2, 1], &[1, 3, 2, 2]];
 
@@ -261,18 +243,6 @@ fn workers_that_are_neighbours_share_a_place() {
     assert!(receiver.recv_timeout(PATIENCE).unwrap() < 2);
 }
 
-/// Has a worker wait until it is told to go on, or nobody can tell it.
-fn hold(pool: &Pool, index: usize) -> Sender<()> {
-    let (go_on, told) = channel();
-    let (here, is_here) = channel();
-    pool.spawn_at(index, move |_| {
-        here.send(()).unwrap();
-        let _ = told.recv();
-    });
-    is_here.recv_timeout(PATIENCE).unwrap();
-    go_on
-}
-
 #[test]
 fn a_stand_in_belongs_to_the_place_of_its_worker() {
     let pool = divided(&[1, 1]).build().unwrap();
@@ -460,111 +430,6 @@ fn a_guest_that_drops_its_pool_leaves_nothing_at_another_place() {
         drop(pool);
     });
     assert_eq!(is_done.recv_timeout(PATIENCE), Ok(()));
-}
-
-/// A governor that always has its hunters sleep, and counts how often it is asked by one that begins, or has tried to sleep.
-#[derive(Debug)]
-struct Tired(Arc<AtomicUsize>);
-
-impl Governor for Tired {
-    fn name(&self) -> &'static str {
-        "tired"
-    }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
-        Box::new(Tired(Arc::clone(&self.0)))
-    }
-}
-
-impl Hunter for Tired {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        self.0.fetch_add(usize::from(prospect.failures == 0), Ordering::Relaxed);
-        Move::Sleep
-    }
-}
-
-/// While it leaves something to another place it does not go to sleep and get up again, all the time: each time it has all deques opened.
-#[test]
-fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
-    const TASKS: usize = 30;
-    let asked = Arc::new(AtomicUsize::new(0));
-    let pool = divided(&[1, 1]).governor(Tired(Arc::clone(&asked))).build().unwrap();
-    let _held = hold(&pool, 1);
-    let (sender, receiver) = channel();
-    let sleeps = || pool.stats().workers[0].sleeps;
-    let sleeps_again = |before| {
-        let until = Instant::now() + PATIENCE;
-        while sleeps() == before {
-            assert!(Instant::now() < until, "it does not sleep");
-            thread::yield_now();
-        }
-    };
-    for _ in 0..TASKS {
-        let (before, sender) = (sleeps(), sender.clone());
-        pool.spawn_near(1, move |w| sender.send(w.index()).unwrap());
-        assert_eq!(receiver.recv_timeout(PATIENCE), Ok(0));
-        sleeps_again(before);
-        // It is woken for nothing, and sees that there is nothing any more.
-        let before = sleeps();
-        pool.resize(2).unwrap();
-        sleeps_again(before);
-    }
-    let asked = asked.load(Ordering::Relaxed);
-    assert!(asked < 10 * TASKS, "{asked}");
-}
-
-/// Who waits for the processor may be the one that it has left something to.
-#[test]
-fn who_leaves_something_to_another_place_gives_way_meanwhile() {
-    let pool = divided(&[1, 1]).governor(Tired(Arc::default())).build().unwrap();
-    let _held = hold(&pool, 1);
-    let (sender, receiver) = channel();
-    let until = Instant::now() + PATIENCE;
-    // Once is enough, but for a worker that is held up for the whole moment.
-    while pool.stats().workers[0].yields == 0 {
-        assert!(Instant::now() < until, "it never yields");
-        let sender = sender.clone();
-        pool.spawn_near(1, move |w| sender.send(w.index()).unwrap());
-        assert_eq!(receiver.recv_timeout(PATIENCE), Ok(0));
-    }
-}
-
-/// A governor whose hunters only search, and count how often they are shown the other worker, and how often nobody.
-#[derive(Debug)]
-struct Witness(Arc<[AtomicUsize; 2]>);
-
-impl Governor for Witness {
-    fn name(&self) -> &'static str {
-        "witness"
-    }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
-        Box::new(Witness(Arc::clone(&self.0)))
-    }
-}
-
-impl Hunter for Witness {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        if prospect.failures > 0 {
-            let is_shown = prospect.victim == Some(1 - prospect.worker);
-            self.0[usize::from(is_shown)].fetch_add(1, Ordering::Relaxed);
-        }
-        Move::Search
-    }
-}
-
-/// It has nothing to be taken, but may have work and no processor.
-#[test]
-fn a_governor_is_shown_who_is_left_alone_elsewhere() {
-    let shown = Arc::new([0, 0].map(AtomicUsize::new));
-    let pool = divided(&[1, 1]).governor(Witness(Arc::clone(&shown))).build().unwrap();
-    let held = hold(&pool, 1);
-    let until = Instant::now() + PATIENCE;
-    while shown[1].load(Ordering::Relaxed) < 1000 {
-        assert!(Instant::now() < until, "it is not shown");
-        thread::yield_now();
-    }
-    drop(held);
-    drop(pool);
-    assert_eq!(shown[0].load(Ordering::Relaxed), 0);
 }
 
 /// Who looks once finds what was sent to another place, though it has never looked there before.
