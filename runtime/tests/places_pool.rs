@@ -12,11 +12,11 @@ use std::time::Instant;
 use common::places::{PATIENCE, divided, hold};
 use common::{AlwaysAsleep, Confined, Restless, Sleepy, message};
 use locksley::hunt::{Abp, Balanced, Bws};
-use locksley::loops::for_each_by_place;
-use locksley::task::yield_now;
+use locksley::loops::{for_each_by_place, reduce_in_shape};
+use locksley::task::{self, yield_now};
 use locksley::{
     Affinity, CancellableScope, Cancellation, Cancelled, Pool, PoolBuilder, Unplaced, Waiting,
-    Worker,
+    Worker, join_near, scope, scope_until, spawn_near,
 };
 
 const SHAPES: [&[usize]; 5] = [&[2], &[1, 1], &[1, 2], &[2, 2, 1], &[1, 3, 2, 2]];
@@ -72,6 +72,7 @@ fn fib_near(worker: &Worker, places: usize, n: u64) -> u64 {
 
 #[test]
 fn all_is_done_once_under_every_option() {
+    let other = Pool::new(1).unwrap();
     for builder in options() {
         let pool = builder.build().unwrap();
         let places = pool.places().count();
@@ -96,6 +97,12 @@ fn all_is_done_once_under_every_option() {
         let more =
             |w: &Worker| w.for_each_until_by_place(&token, &mut visits[..], |visit| *visit += 1);
         assert_eq!(pool.run(more), Ok(()));
+        let squares = pool.run(|w| w.map_until_by_place(&token, 0..3000_u64, |n| n * n)).unwrap();
+        assert!(squares.iter().zip(0..3000).all(|(&square, n)| square == n * n));
+        let all = |w: &Worker| {
+            w.reduce_until_by_place(&token, &squares[..], || 0, |sum, n| sum + n, |a, b| a + b)
+        };
+        assert_eq!(pool.run(all), Ok(squares.iter().sum()));
         assert!(visits.iter().all(|&visits| visits == 4));
         let names = pool.run(|w| w.map_by_place(0..3000_u32, |n| n.to_string()));
         assert!(names.iter().enumerate().all(|(n, name)| *name == n.to_string()));
@@ -108,8 +115,29 @@ fn all_is_done_once_under_every_option() {
         let in_order =
             |w: &Worker| w.reduce_by_place(0..3000_u32, Vec::new, append, |a, b| [a, b].concat());
         assert_eq!(pool.run(in_order), (0..3000).collect::<Vec<_>>());
+        for items in [0_u16, 1, 2, 5, 1000] {
+            // Of floats each order of additions has another sum.
+            let root = |sum: f32, n: u16| sum + f32::from(n).sqrt();
+            let bits = |sum: f32| sum.to_bits();
+            for leaf in [1, 3, 64, 10_000] {
+                let anywhere = reduce_in_shape(0..items, leaf, || 0.1, root, |a, b| a + b);
+                let by_place = pool.run(|w| {
+                    w.reduce_in_shape_by_place(0..items, leaf, || 0.1, root, |a, b| a + b)
+                });
+                assert_eq!(bits(by_place), bits(anywhere), "{items} {leaf}");
+                let until = pool.run(|w| {
+                    let add = |a, b| a + b;
+                    w.reduce_in_shape_until_by_place(&token, 0..items, leaf, || 0.1, root, add)
+                });
+                assert_eq!(until.map(bits), Ok(bits(anywhere)));
+            }
+        }
         for count in [0, 1, 2] {
             assert_eq!(pool.run(|w| w.map_by_place(0..count, |n| n)).len(), count);
+            assert_eq!(
+                pool.run(|w| w.map_until_by_place(&token, 0..count, |n| n)).unwrap().len(),
+                count
+            );
             assert_eq!(
                 pool.run(|w| w.reduce_by_place(0..count, || 0, |a, _| a + 1, |a, b| a + b)),
                 count
@@ -122,10 +150,11 @@ fn all_is_done_once_under_every_option() {
                     n
                 };
                 let place = n % places;
-                if n % 2 == 0 {
-                    return pool.spawn_future_near(place, future);
+                match n % 3 {
+                    0 => pool.spawn_future_near(place, future),
+                    1 => pool.run(|w| w.spawn_future_near(place, future)),
+                    _ => pool.run(|_| task::spawn_near(place, future)),
                 }
-                pool.run(|w| w.spawn_future_near(place, future))
             })
             .collect();
         let answers = futures.into_iter().map(|task| task.join().unwrap());
@@ -140,7 +169,7 @@ fn all_is_done_once_under_every_option() {
                             count.fetch_add(1, Ordering::Relaxed);
                         });
                     });
-                    scope.spawn_near(w, n % places, move |w, scope| {
+                    scope.spawn_near_on(w, n % places, move |w, scope| {
                         scope.spawn_on(w, |_, _| {
                             count.fetch_add(1, Ordering::Relaxed);
                         });
@@ -149,6 +178,35 @@ fn all_is_done_once_under_every_option() {
             });
         });
         assert_eq!(count.into_inner(), 100);
+        let count = AtomicUsize::new(0);
+        let add = &|| {
+            count.fetch_add(1, Ordering::Relaxed);
+        };
+        // By who is no worker, a worker of another pool, and one that does not say which it is.
+        pool.in_place_scope(|scope| {
+            (0..places).for_each(|place| scope.spawn_near(place, move |_| add()));
+        });
+        other.run(|_| {
+            pool.in_place_scope(|scope| {
+                (0..places).for_each(|place| scope.spawn_near(place, move |_| add()));
+            });
+        });
+        pool.run(|_| {
+            scope(|scope| {
+                (0..places).for_each(|place| {
+                    scope.spawn_near(place, move |scope| scope.spawn_near(place, move |_| add()));
+                });
+            });
+            let all = scope_until(&token, |scope| {
+                (0..places).for_each(|place| scope.spawn_near(place, move |_| add()));
+            });
+            assert_eq!(all, Ok(()));
+        });
+        assert_eq!(count.into_inner(), 4 * places);
+        assert_eq!(pool.run(|_| join_near(places - 1, || 1, || 2)), (1, 2));
+        let (near, is_near) = channel();
+        pool.run(|_| spawn_near(places - 1, move || near.send(1).unwrap()));
+        assert_eq!(is_near.recv_timeout(PATIENCE), Ok(1));
         let mut done: Vec<_> = receiver.iter().collect();
         done.sort_unstable();
         assert_eq!(done, (0..40).chain(100..140).collect::<Vec<_>>());
@@ -167,15 +225,25 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
             let add = || {
                 count.fetch_add(1, Ordering::Relaxed);
             };
-            scope.spawn_near(w, 1, move |_, _| add());
-            scope.spawn_near(w, 1, move |_, scope| scope.cancel());
-            scope.spawn_near(w, 1, move |_, _| add());
+            scope.spawn_near_on(w, 1, move |_, _| add());
+            scope.spawn_near_on(w, 1, move |_, scope| scope.cancel());
+            scope.spawn_near_on(w, 1, move |_, _| add());
         })
     });
     assert_eq!((result, count.into_inner()), (Err(Cancelled), 1));
     token.cancel();
-    let none = |w: &Worker| w.for_each_until_by_place(&token, 0..10, |_| unreachable!());
-    assert_eq!(pool.run(none), Err(Cancelled));
+    for items in [0, 10] {
+        let none = |w: &Worker| w.for_each_until_by_place(&token, 0..items, |_| unreachable!());
+        assert_eq!(pool.run(none), Err(Cancelled));
+        let none = |w: &Worker| w.map_until_by_place(&token, 0..items, |n| n);
+        assert_eq!(pool.run(none), Err(Cancelled));
+        let add = |a, b| a + b;
+        let none = |w: &Worker| w.reduce_until_by_place(&token, 0..items, || 0, add, add);
+        assert_eq!(pool.run(none), Err(Cancelled));
+        let none =
+            |w: &Worker| w.reduce_in_shape_until_by_place(&token, 0..items, 3, || 0, add, add);
+        assert_eq!(pool.run(none), Err(Cancelled));
+    }
     // Of results that others have made none is lost, and none is dropped twice.
     let made = Arc::new(());
     let broken = |n: usize| {
@@ -186,6 +254,19 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
         catch_unwind(AssertUnwindSafe(|| pool.run(|w| w.map_by_place(0..1000_usize, broken))));
     assert_eq!(message(&*payload.unwrap_err()), "the seventh");
     assert_eq!(Arc::strong_count(&made), 1);
+    // Nor where it is cancelled by one of the last items.
+    for place in [0, 1] {
+        let token = Cancellation::new();
+        let some = |n: usize| {
+            if n == 500 * place + 499 {
+                token.cancel();
+            }
+            Arc::clone(&made)
+        };
+        let result = pool.run(|w| w.map_until_by_place(&token, 0..1000_usize, some));
+        assert!(result.is_err() || result.is_ok_and(|all| all.len() == 1000));
+        assert_eq!(Arc::strong_count(&made), 1);
+    }
     let task = pool.spawn_future_near(1, async { panic!("at a place") });
     assert!(matches!(task.join(), Err(error) if error.is_panic()));
 }
@@ -216,13 +297,18 @@ fn a_place_that_is_not_there_is_refused() {
         refused(&|| pool.spawn_near(count, |_| ()));
         refused(&|| pool.run(|w| w.spawn_near(count, |_| ())));
         refused(&|| pool.run(|w| w.join_near(count, |_| (), |_| ())).0);
-        refused(&|| pool.run(|w| w.scope(|w, scope| scope.spawn_near(w, count, |_, _| ()))));
+        refused(&|| pool.run(|w| w.scope(|w, scope| scope.spawn_near_on(w, count, |_, _| ()))));
+        refused(&|| pool.run(|w| w.scope(|_, scope| scope.spawn_near(count, |_| ()))));
+        refused(&|| pool.in_place_scope(|scope| scope.spawn_near(count, |_| ())));
+        refused(&|| pool.run(|_| spawn_near(count, || ())));
+        refused(&|| pool.run(|_| join_near(count, || (), || ())).0);
         refused(&|| drop(pool.spawn_future_near(count, async {})));
         refused(&|| drop(pool.run(|w| w.spawn_future_near(count, async {}))));
+        refused(&|| drop(pool.run(|_| task::spawn_near(count, async {}))));
         let token = Cancellation::new();
         refused(&|| {
             let add = |w: &Worker, scope: &CancellableScope<'_, '_>| {
-                scope.spawn_near(w, count, |_, _| ());
+                scope.spawn_near_on(w, count, |_, _| ());
             };
             let _ = pool.run(|w| w.scope_until(&token, add));
         });
@@ -289,7 +375,7 @@ fn what_was_sent_to_a_stuck_place_is_done_elsewhere() {
                     // Sent there by the worker itself, whose own deque it is; and from outside.
                     scope.spawn_broadcast(move |w, scope| {
                         if w.index() == stuck {
-                            scope.spawn_near(w, last, |_, _| {
+                            scope.spawn_near_on(w, last, |_, _| {
                                 flags[0].store(true, Ordering::Release)
                             });
                             here.send(()).unwrap();
@@ -318,7 +404,7 @@ fn what_was_sent_to_another_place_is_done_though_its_sender_is_stuck() {
                 let flag = AtomicBool::new(false);
                 pool.run(|w| {
                     w.scope(|w, scope| {
-                        scope.spawn_near(w, place, |_, _| flag.store(true, Ordering::Release));
+                        scope.spawn_near_on(w, place, |_, _| flag.store(true, Ordering::Release));
                         wait_until(&flag);
                     });
                 });
@@ -340,7 +426,7 @@ fn who_runs_only_what_lies_below_waits_for_no_place() {
                     let add = || {
                         count.fetch_add(1, Ordering::Relaxed);
                     };
-                    scope.spawn_near(w, place, move |_, _| add());
+                    scope.spawn_near_on(w, place, move |_, _| add());
                     scope.spawn_on(w, move |_, _| add());
                     scope.spawn(move |_| add());
                 }
@@ -451,24 +537,27 @@ fn who_looks_once_finds_what_was_sent_elsewhere() {
 #[test]
 fn a_loop_gives_each_place_the_same_items() {
     let pool = divided(&[1, 1]).build().unwrap();
-    for turn in 0..20 {
+    for turn in 0..40 {
         // Both workers are at a first item at the same time, so each is at that of its own part: the caller begins with that, and the
         // rest lies where the other one has not been. Each is the caller in turn: a loop that knew nothing of places would give
         // the caller the first item.
-        let caller = turn % 2;
+        let (caller, in_shape) = (turn % 2, turn % 4 > 1);
         let barrier = Barrier::new(2);
         let at = [AtomicUsize::new(9), AtomicUsize::new(9)];
+        let body = |n: usize| {
+            if n.is_multiple_of(500) {
+                let here = Worker::with_current(|current| current.unwrap().place());
+                at[n / 500].store(here, Ordering::Relaxed);
+                barrier.wait();
+            }
+        };
         pool.broadcast(|w| {
             if w.index() != caller {
-                return;
+            } else if in_shape {
+                w.reduce_in_shape_by_place(0..1000_usize, 10, || (), |(), n| body(n), |(), ()| ());
+            } else {
+                w.for_each_by_place(0..1000_usize, body);
             }
-            w.for_each_by_place(0..1000_usize, |n| {
-                if n % 500 == 0 {
-                    let here = Worker::with_current(|current| current.unwrap().place());
-                    at[n / 500].store(here, Ordering::Relaxed);
-                    barrier.wait();
-                }
-            });
         });
         assert_eq!(at.map(AtomicUsize::into_inner), [0, 1]);
     }
@@ -477,5 +566,6 @@ fn a_loop_gives_each_place_the_same_items() {
     for_each_by_place(0..1000, |_: i32| {
         count.fetch_add(1, Ordering::Relaxed);
     });
+    assert_eq!(join_near(0, || 1, || 2), (1, 2));
     assert_eq!(count.into_inner(), 1000);
 }

@@ -285,6 +285,23 @@ impl Shared {
 }
 
 impl Worker {
+    /// The places of its pool: [`Pool::places`](crate::Pool::places).
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Worker, join_near};
+    ///
+    /// let pool = locksley::Pool::new(2)?;
+    /// let last = |worker: Option<&Worker>| worker.map(|worker| worker.places().count() - 1);
+    /// let both = pool.run(|_| join_near(Worker::with_current(last).unwrap(), || 1, || 2));
+    /// assert_eq!(both, (1, 2));
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn places(&self) -> &Places {
+        self.shared().places()
+    }
+
     /// The place that it belongs to, from 0: see [`PoolBuilder::places`](crate::PoolBuilder::places). That of a stand-in is
     /// that of the worker which is in a [blocking call](Self::blocking).
     ///
