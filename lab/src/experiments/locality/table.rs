@@ -76,9 +76,12 @@ fn of_apps(summary: &Summary, workers: usize) -> String {
     for app in summary.apps.iter().filter(|app| app.workers == workers) {
         let Input { kind, size } = &app.input;
         let (without, with) = (number(app.without.median * 1e3), number(app.with.median * 1e3));
-        let _ = writeln!(text, "  {kind:<11}{size:<22}{without:>9}{with:>9}{:>9.3}", app.ratio());
+        let _ = writeln!(text, "  {kind:<11}{size:<22}{without:>9}{with:>9}{:>9.3}", app.ratio);
     }
-    let _ = writeln!(text, "  geometric mean of the ratios: {mean:.3}");
+    let _ = writeln!(
+        text,
+        "  geometric mean of the ratios: {mean:.3} (a ratio is the median of those of each rotation)"
+    );
     text
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn record() -> Record {
     found(input("stress", "900"), "ignorant", &[(0.024, 50), (0.026, 50)]);
     found(input("sort", "10"), "best", &[(0.003, 0)]);
     found(input("msort", "1K"), "locksley-undivided", &[(0.2, 0), (0.1, 0), (0.3, 0)]);
-    found(input("msort", "1K"), "locksley-places", &[(0.21, 0)]);
+    found(input("msort", "1K"), "locksley-places", &[(0.24, 0), (0.105, 0), (0.3, 0)]);
     let mut alone = measurements.clone();
     alone.retain(|found| found.cell.app != "sort" && found.cell.runtime != "worst");
     for found in &mut alone {
@@ -95,7 +95,7 @@ fn figures_are_medians_and_ratios_to_the_ignorant() {
     assert_eq!(alone.figure(Placement::Best).unwrap().time.median, 0.04);
     assert_eq!(alone.figure(Placement::Worst), None);
     for (app, workers) in summary.apps.iter().zip([2, 1]) {
-        assert!((app.ratio() - 1.05).abs() < 1e-9);
+        assert!((app.ratio - 1.05).abs() < 1e-9);
         assert_eq!(app.workers, workers);
         assert!((summary.of_apps(workers).unwrap() - 1.05).abs() < 1e-9);
     }
