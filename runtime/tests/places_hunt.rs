@@ -142,7 +142,7 @@ fn who_is_about_to_sleep_sees_what_was_sent_to_its_place() {
         let watched = Watched::new(worker, 0, Move::Sleep);
         let pool = divided(shape).governor(watched.clone()).build().unwrap();
         let (report, reported) = channel();
-        let sending = sends_to(&pool, 1, move |by| report.send(by).unwrap());
+        let sending = sends_to(&pool, 1, move |by| _ = report.send(by));
         let _stuck = hold(&pool, worker - 1);
         let is_about_to_sleep = hold(&pool, worker);
         if worker == 3 {
@@ -160,7 +160,7 @@ fn a_hunter_sees_what_was_sent_to_its_place_in_each_attempt() {
     let watched = Watched::new(worker, failures, Move::Search);
     let pool = divided(&[2, 2]).governor(watched.clone()).build().unwrap();
     let ((report, reported), seen) = (channel(), watched.clone());
-    let sending = sends_to(&pool, 1, move |by| report.send((by, seen.asked())).unwrap());
+    let sending = sends_to(&pool, 1, move |by| _ = report.send((by, seen.asked())));
     let _stuck = [1, 2].map(|other| hold(&pool, other));
     let hunts = hold(&pool, worker);
     watched.then(&sending);

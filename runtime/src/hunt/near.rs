@@ -383,35 +383,46 @@ mod tests {
             let pool = divided(&[1, 1]).build().unwrap();
             let _held = [0, 1].map(|worker| hold(&pool, worker));
             let gate = Arc::new(Gate::default());
-            let is_held = thread::scope(|scope| {
+            let (is_held, seen) = thread::scope(|scope| {
                 scope.spawn(|| {
                     stepped::arm(steps, &gate);
                     pool.spawn_near(1, |_| ());
                     stepped::disarm();
                 });
                 let is_held = gate.wait_until_held();
-                let quarter = &pool.shared_now().quarters()[1];
-                let inbox = quarter.inbox();
-                if inbox.looks_empty() && !inbox.is_empty() {
-                    overlooked += 1;
-                    let mut near = Near::new(2);
-                    assert!(!near.is_left(1, quarter, false), "not yet for a moment");
-                    let since = |near: &Near| near.seen[1].map(|seen| seen.since);
-                    let first = since(&near);
-                    assert!(!near.is_left(1, quarter, true) && first.is_some());
-                    assert_eq!(since(&near), first, "it lies there still");
-                    near.seen[1].as_mut().unwrap().mark = 0;
-                    assert!(!near.is_left(1, quarter, true));
-                    assert_eq!(since(&near), None, "it was taken");
-                }
+                let seen = seen_at_a_glance(&pool.shared_now().quarters()[1]);
                 gate.open();
-                is_held
+                (is_held, seen)
             });
+            if let Some(seen) = seen {
+                overlooked += 1;
+                let [first, is_there, is_taken] = seen;
+                assert!(first.is_some() && is_there == first, "it lies there still: {seen:?}");
+                assert_eq!(is_taken, None, "it was taken");
+            }
             if !is_held {
                 break;
             }
         }
         assert!(overlooked > 0, "a sender is held where a glance overlooks what it sends");
+    }
+
+    /// If a glance overlooks what is there: since when a hunter has seen something, after it has looked, after a glance, and after another one, when
+    /// that was taken which it had seen.
+    fn seen_at_a_glance(quarter: &Quarter) -> Option<[Option<Instant>; 3]> {
+        let inbox = quarter.inbox();
+        if !inbox.looks_empty() || inbox.is_empty() {
+            return None;
+        }
+        let mut near = Near::new(1);
+        let mut since = |at_a_glance, is_another: bool| {
+            if is_another && let Some(seen) = &mut near.seen[0] {
+                seen.mark = 0;
+            }
+            let is_left = near.is_left(0, quarter, at_a_glance);
+            near.seen[0].map(|seen| seen.since).filter(|_| !is_left)
+        };
+        Some([since(false, false), since(true, false), since(true, true)])
     }
 
     /// Pools of some shapes, with so many stand-ins at work.

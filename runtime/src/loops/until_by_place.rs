@@ -107,7 +107,7 @@ pub fn reduce_until_by_place<P: Parts, R: Send>(
 ///
 /// let token = Cancellation::new();
 /// let odd = |count: u32, n: u16| count + u32::from(n % 2);
-/// let sum = reduce_in_shape_until_by_place(&token, 0..999, 64, || 0, odd, |a, b| a + b);
+/// let sum = reduce_in_shape_until_by_place(&token, 0..999_u16, 64, || 0, odd, |a, b| a + b);
 /// assert_eq!(sum, Ok(499));
 /// ```
 #[track_caller]
