@@ -21,6 +21,8 @@ mod stand_ins;
 mod start;
 mod tally;
 mod thread;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod trial;
 
 use std::fmt;
 use std::ptr::NonNull;

@@ -30,6 +30,6 @@ pub use error::TaskError;
 pub use handle::Task;
 pub use placement::Placement;
 pub(crate) use shelf::Shelves;
-pub use spawn::spawn;
 pub(crate) use spawn::spawn_in;
+pub use spawn::{spawn, spawn_near};
 pub use yielding::{YieldNow, yield_now};

@@ -3,7 +3,7 @@
 use locksley::places::Kind as Shared;
 
 use super::once::{Ground, Kind, Level, Placement, Subject};
-use super::record::{Division, Input, Plan};
+use super::record::{Division, Input, Plan, Uncounted};
 use crate::apps::{self, App};
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
@@ -81,7 +81,7 @@ pub fn plan(choice: &Choice, ground: &Ground) -> Outcome<Plan> {
             cache: ground.cache(),
         },
         level: choice.level.map(|level| level.name().to_owned()),
-        uncounted: ground.uncounted(),
+        uncounted: Uncounted(ground.uncounted()),
         simulated: simulation::here().map(str::to_owned),
         workers: ground.processors(),
         fewer: fewer(ground.processors()),

@@ -55,7 +55,7 @@ pub fn notes(record: &Record, summary: &Summary) -> Vec<String> {
         ));
     }
     if !summary.has_counts() {
-        let why = plan.uncounted.as_deref().unwrap_or("nothing was counted that can be used");
+        let why = plan.uncounted.0.as_deref().unwrap_or("nothing was counted that can be used");
         notes.push(format!("Hits and misses of caches were not counted: {why}"));
     }
     if summary.unbound > 0 {
