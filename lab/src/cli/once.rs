@@ -59,6 +59,9 @@ pub struct TurnkeyOnce {
     /// What all random input follows from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+    /// Which repetition this is: the order of turns, and what the cycler does, differ between them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub repeat: u64,
 }
 
 fn workers_or_none(text: &str) -> Result<usize, String> {

@@ -28,7 +28,7 @@ pub(super) fn execute(arguments: &cli::Turnkey) -> Outcome<()> {
 pub(super) fn once(arguments: &cli::TurnkeyOnce) -> Outcome<()> {
     let subject = Subject::find(&arguments.kind, &arguments.size)?;
     let seconds = arguments.secs.as_secs_f64();
-    let against = &arguments.against;
-    let reading = once::measure(&subject, arguments.workers, against, seconds, arguments.seed)?;
+    let random = once::Seeds { input: arguments.seed, repeat: arguments.repeat };
+    let reading = once::measure(&subject, arguments.workers, &arguments.against, seconds, random)?;
     say_finding(plan::LOCKSLEY, Found { reading })
 }

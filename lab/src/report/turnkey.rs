@@ -246,6 +246,9 @@ fn method(record: &Record) -> String {
 are medians, and the worst lateness and the longest time that a pool took to follow a move are those of all rotations.</li>
 <li>An application is computed once to warm up, and then again and again: for {app} s where nothing disturbs it. All else goes on for {rest} s. Answers are checked.</li>
 <li>A pool of a chosen number of workers keeps that number, as far as it takes so many to use what is allowed, and none of them rests.</li>
+<li>Alone and beside a cycler all numbers take turns within one process, in an order that differs between rounds and rotations; <i>over the best</i> is the \
+median of the quotients within a process, and not that of the medians shown. Under a quota it is the quotient of medians, and the numbers larger than the quota are one \
+configuration, measured as often as there are such numbers.</li>
 <li>The best of several medians is smaller than each of them is likely to be again: with equal pools, turnkey would come out a little above 1.</li>
 <li>The cycler has as many workers as there are processors, and runs as long as the measurement.</li>
 </ul>",

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::once::{Setting, Subject};
+use super::once::{Setting, Subject, TURNKEY};
 use crate::experiments::series;
 use crate::fault::{Fault, Outcome};
 use crate::record::{Cell, Document};
@@ -147,20 +147,22 @@ impl Plan {
 }
 
 impl Reading {
-    /// Whether this can be read of `subject`.
-    pub(super) fn is_of(&self, subject: &Subject) -> bool {
+    /// Whether this can be read of `subject`, where somebody might choose these numbers of workers.
+    pub(super) fn is_of(&self, subject: &Subject, workers: &[usize]) -> bool {
         let is_positive = |number: f64| number.is_finite() && number > 0.0;
         let is_none_or_more = |number: f64| number.is_finite() && number >= 0.0;
         match (self, subject) {
             (Reading::Time { seconds, throttling }, Subject::App { setting, .. }) => {
                 let is_under = matches!(setting, Setting::Under(_));
                 is_positive(*seconds)
+                    && !subject.is_measured_in_turn()
                     && throttling.is_some() == is_under
                     && throttling.iter().all(Throttling::is_sound)
             }
             (Reading::Turns { turns }, subject) => {
+                let all = std::iter::once(&TURNKEY).chain(workers);
                 subject.is_measured_in_turn()
-                    && !turns.is_empty()
+                    && turns.iter().map(|turn| &turn.workers).eq(all)
                     && turns.iter().all(|turn| is_positive(turn.seconds))
             }
             (Reading::Phases { phases, workers }, Subject::Phases) => {
@@ -208,14 +210,15 @@ impl Reading {
     }
 }
 
-/// Whether this is something that can be read of its subject.
-fn is_sound(found: &Measurement) -> bool {
+/// Whether this is something that can be read of its subject, by that plan.
+fn is_sound(found: &Measurement, plan: &Plan) -> bool {
     let Cell { app, size, .. } = &found.cell;
-    Subject::find(app, size).is_ok_and(|subject| found.reading.is_of(&subject))
+    Subject::find(app, size).is_ok_and(|subject| found.reading.is_of(&subject, &plan.workers))
 }
 
 impl Document for Record {
-    const FORMAT: &'static str = "locksley-turnkey/1";
+    /// In the first one each number of workers was measured alone in its process.
+    const FORMAT: &'static str = "locksley-turnkey/2";
 
     fn format(&self) -> &str {
         &self.format
@@ -229,7 +232,7 @@ impl Document for Record {
         if let Err(Fault::Input(flaw) | Fault::Run(flaw)) = plan.subjects() {
             return Some(flaw);
         }
-        let all_are_sound = self.measurements.iter().all(is_sound);
+        let all_are_sound = self.measurements.iter().all(|found| is_sound(found, plan));
         (!all_are_sound).then(|| "it has a measurement that is none".to_owned())
     }
 }

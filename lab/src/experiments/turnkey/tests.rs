@@ -42,9 +42,6 @@ pub(crate) fn record() -> Record {
             measurements.push(Measurement { cell, repeat, reading });
         }
     };
-    let times = |all: &[f64]| -> Vec<Reading> {
-        all.iter().map(|&seconds| Reading::Time { seconds, throttling: None }).collect()
-    };
     let kept = |share_of_periods| {
         let used_up_per_s = share_of_periods * 10.0;
         Some(Throttling { used_up_per_s, share_of_periods, stopped: 0.125, worked: 1.25 })
@@ -55,9 +52,9 @@ pub(crate) fn record() -> Record {
     };
     let all = [(0.020, 0.020), (0.021, 0.020), (0.090, 0.030)];
     read("msort", "10K", TURNKEY, &all.map(|(turnkey, two)| in_turn(turnkey, two)));
-    read("msort", "10K beside cycler", TURNKEY, &times(&[0.060]));
-    read("msort", "10K beside cycler", 1, &times(&[0.050]));
-    read("msort", "10K beside cycler", 2, &times(&[0.064]));
+    let beside = [(TURNKEY, 0.060), (1, 0.050), (2, 0.064)];
+    let turns = beside.map(|(workers, seconds)| Turn { workers, seconds }).to_vec();
+    read("msort", "10K beside cycler", TURNKEY, &[Reading::Turns { turns }]);
     let under = |seconds, share| vec![Reading::Time { seconds, throttling: kept(share) }];
     read("msort", "10K under 150", TURNKEY, &under(0.030, 0.0));
     read("msort", "10K under 150", 2, &under(0.060, 0.25));
@@ -98,7 +95,7 @@ fn what_nobody_chose_is_compared_with_the_best_that_somebody_could_have() {
     let all = [Setting::Alone, Setting::Beside, Setting::Under(150)];
     assert_eq!(summary.settings(), all);
     assert_eq!((alone.best().unwrap().0, beside.best().unwrap().0), (2, 1));
-    assert_eq!((alone.turns.len(), alone.fixed.len(), beside.turns.len()), (3, 2, 0));
+    assert_eq!((alone.turns.len(), alone.fixed.len(), beside.turns.len()), (3, 2, 1));
     // Disturbed are those that took turns with each other.
     assert_eq!(alone.turnkey.unwrap().median, 0.021);
     assert_eq!(under.ratio(), Some(0.5));
@@ -208,7 +205,7 @@ fn kinds_are_chosen() {
 fn an_earlier_record_is_read() {
     let earlier = r#"{"quota":{"rounds_per_s":1800.5,"median_late_ms":0.1,"p99_late_ms":0.5,"worst_late_ms":4.5,"throttled_per_s":6.0}}"#;
     let reading: Reading = serde_json::from_str(earlier).unwrap();
-    assert!(reading.is_of(&super::once::Subject::Quota { hundredths: 100 }));
+    assert!(reading.is_of(&super::once::Subject::Quota { hundredths: 100 }, &[1, 2]));
     assert_eq!(serde_json::to_string(&reading).unwrap(), earlier);
     let mut record = record();
     let is_quota = |found: &&mut Measurement| found.cell.app == "quota";
@@ -231,13 +228,30 @@ fn a_record_is_as_it_was_and_flaws_are_found() {
     assert!(broken(&|it| it.header.machine.processors = 0).is_some());
     assert!(broken(&|it| it.header.plan.workers.push(0)).is_some());
     assert!(broken(&|it| it.header.plan.inputs[0].0 = "nothing".to_owned()).is_some());
-    let none = Reading::Time { seconds: 0.0, throttling: None };
-    assert!(broken(&|it| it.measurements[0].reading = none.clone()).is_some());
-    let not_a_number = Throttling { stopped: f64::NAN, ..Throttling::default() };
-    for throttling in [Some(Throttling::default()), Some(not_a_number)] {
-        let strange = Reading::Time { seconds: 1.0, throttling };
-        assert!(broken(&|it| it.measurements[0].reading = strange.clone()).is_some());
+    // By turns, and each of the numbers once.
+    let alone = Reading::Time { seconds: 1.0, throttling: None };
+    assert!(broken(&|it| it.measurements[0].reading = alone.clone()).is_some());
+    let of = |numbers: &[usize], seconds| {
+        let turn = |&workers: &usize| Turn { workers, seconds };
+        let turns = Reading::Turns { turns: numbers.iter().map(turn).collect() };
+        broken(&|it| it.measurements[0].reading = turns.clone())
+    };
+    assert_eq!(of(&[TURNKEY, 1, 2], 1.0), None);
+    assert!(of(&[TURNKEY, 1, 2], 0.0).is_some());
+    for numbers in [&[][..], &[1, 2], &[TURNKEY, 2], &[TURNKEY, 1, 2, 2], &[TURNKEY, 1, 1, 2]] {
+        assert!(of(numbers, 1.0).is_some(), "{numbers:?}");
     }
+    let under = |throttling| {
+        let reading = Reading::Time { seconds: 1.0, throttling };
+        broken(&|it| {
+            let found = it.measurements.iter_mut().find(|it| it.cell.size == "10K under 150");
+            found.unwrap().reading = reading.clone();
+        })
+    };
+    assert_eq!(under(Some(Throttling::default())), None);
+    assert!(under(None).is_some());
+    let not_a_number = Throttling { stopped: f64::NAN, ..Throttling::default() };
+    assert!(under(Some(not_a_number)).is_some());
     assert!(broken(&|it| it.measurements[0].cell.app = "phases".to_owned()).is_some());
     assert!(
         broken(&|it| {
@@ -273,7 +287,7 @@ fn what_a_child_says_is_recorded_or_missing() {
         };
         run(&options)
     };
-    let turns = r#"{\"workers\":0,\"seconds\":0.5},{\"workers\":2,\"seconds\":0.5}"#;
+    let turns = [0, 1, 2].map(|p| format!(r#"{{\"workers\":{p},\"seconds\":0.5}}"#)).join(",");
     let script = format!(r#"echo "{{\"reading\":{{\"turns\":{{\"turns\":[{turns}]}}}}}}""#);
     let good = run("good", &script).unwrap();
     assert_eq!((good.record.measurements.len(), good.record.missing.len()), (1, 0));

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::account::Account;
 use super::groups::Ground;
-use super::pool;
 use super::subject::Setting;
+use super::{Seeds, pool};
 use crate::apps::{self, Instance};
 use crate::experiments::turnkey::record::{Reading, Turn};
 use crate::fault::{Fault, Outcome};
@@ -60,10 +60,11 @@ pub(super) fn measure_in_turn(
     setting: Setting,
     numbers: &[usize],
     time: Duration,
-    seed: u64,
+    seeds: Seeds,
 ) -> Outcome<Reading> {
     let problem = apps::problem(apps::find(app)?, size)?;
-    let mut instance = problem.prepare(seed);
+    let mut instance = problem.prepare(seeds.input);
+    let seed = seeds.of_repetition();
     let crews: Vec<Crew> = numbers
         .iter()
         .map(|&workers| Ok(Crew::Locksley(pool(workers)?)))
