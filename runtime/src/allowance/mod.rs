@@ -26,8 +26,6 @@ pub(crate) const ROOM: usize = if cfg!(feature = "rayon-variables") { 1 } else {
 pub(crate) const BETWEEN_READINGS: Duration = Duration::from_millis(100);
 /// And so long, at least, after one look at what has been used.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
-/// A rest is not shorter than this.
-const SHORTEST_REST: Duration = Duration::from_millis(1);
 
 /// How many workers may be awake, as the system allows it.
 pub(crate) struct Allowance {
@@ -191,8 +189,10 @@ impl Look {
         if let Some(pace) = &mut self.pace
             && let Some(used) = self.source.used(shared)
         {
-            next = next.min(now + pace.between_looks().max(BETWEEN_LOOKS));
-            rest = pace.look(now, used).then(|| pace.rest().max(SHORTEST_REST));
+            let pause = pace.between_looks().max(BETWEEN_LOOKS);
+            next = next.min(now + pause);
+            // Who gets up before somebody may look again is still one too many.
+            rest = pace.look(now, used).then(|| pace.rest().max(pause));
         }
         let awake = self.awake - usize::from(rest.is_some());
         Verdict { awake, allowed: self.awake, rest, next }

@@ -47,16 +47,24 @@ impl Asked {
 
 /// The system that there is.
 #[derive(Debug)]
-struct System {
+pub(super) struct System {
     groups: Groups,
     quota: Kept,
+    /// How many workers' clocks were read when somebody last asked what was used.
+    clocks_read: usize,
 }
 
 impl System {
-    fn open() -> Self {
+    pub(super) fn open() -> Self {
         let groups = Groups::of_this_process();
         let (quota, faults) = groups.quota();
-        Self { groups, quota: Kept { last: quota, known: faults } }
+        Self { groups, quota: Kept { last: quota, known: faults }, clocks_read: 0 }
+    }
+
+    /// How many workers' clocks were brought up to date when somebody last asked what was used.
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn clocks_read(&self) -> usize {
+        self.clocks_read
     }
 }
 
@@ -94,7 +102,7 @@ impl Source for System {
     /// The kernel adds to the process's clock what its threads do on other processors when their clocks tick, which may be after 10 ms: more than
     /// the pool may be ahead of its quota. A thread whose own clock is read is up to date.
     fn used(&mut self, shared: &Shared) -> Option<Duration> {
-        shared.brings_clocks_up_to_date();
+        self.clocks_read = shared.brings_clocks_up_to_date();
         os::process_time()
     }
 }

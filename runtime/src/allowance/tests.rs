@@ -1,14 +1,19 @@
 //! Pools that follow what somebody makes up. How many processors this machine has does not matter.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::source::System;
 use super::*;
-use crate::hunt::{Abp, Balanced, Bws, PATIENCE};
+use crate::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, PATIENCE, Prospect};
 use crate::os::Quota;
-use crate::{Pool, PoolBuilder, Worker};
+use crate::pool::trial::hold;
+use crate::{Pool, PoolBuilder, Worker, task};
 
 const SOON: Duration = Duration::from_secs(60);
 const PERIOD: Duration = Duration::from_millis(100);
@@ -178,6 +183,97 @@ fn what_is_sent_keeps_to_what_is_allowed() {
     }
 }
 
+/// As many may be awake as there are processors, and a lookout sleeps for so long that it cannot do much.
+#[derive(Debug)]
+struct Seldom;
+
+impl Governor for Seldom {
+    fn name(&self) -> &'static str {
+        "seldom"
+    }
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Seldom)
+    }
+    fn limit(&self, processors: usize) -> Limit {
+        Limit { awake: processors, nap: Duration::from_secs(1) }
+    }
+}
+
+impl Hunter for Seldom {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+        let may_search = prospect.failures < 64 && !prospect.is_one_too_many();
+        if may_search { Move::Search } else { Move::Sleep }
+    }
+}
+
+/// The lookout takes one in each nap: all of them would take it longer than anybody waits here. So it has to wake whose inbox that is.
+#[test]
+fn what_is_sent_to_one_who_sleeps_does_not_wait_for_a_nap_each() {
+    const FUTURES: usize = 120;
+    let rules = Rules::new(1, 0);
+    let pool = rules.pool(|pool| pool.governor(Seldom));
+    works_until(&pool, 1);
+    let _stuck = hold(&pool, 0);
+    let is_ready = Arc::new(AtomicBool::new(false));
+    let ((waker, wakers), (sender, receiver)) = (channel(), channel());
+    let go = Arc::clone(&is_ready);
+    pool.spawn_at(1, move |_| {
+        for _ in 0..FUTURES {
+            let (go, waker, sender) = (Arc::clone(&go), waker.clone(), sender.clone());
+            let waits = poll_fn(move |context| {
+                if go.load(Ordering::Acquire) {
+                    return Poll::Ready(());
+                }
+                waker.send(context.waker().clone()).unwrap();
+                Poll::Pending
+            });
+            drop(task::spawn(async move {
+                waits.await;
+                sender.send(()).unwrap();
+            }));
+        }
+    });
+    let next = |_| wakers.recv_timeout(SOON).unwrap();
+    let wakers: Vec<Waker> = (0..FUTURES).map(next).collect();
+    // All sleep but the one that is stuck, so one of them is the lookout.
+    let patience = Instant::now() + SOON;
+    while pool.shared().sleep().census().asleep() < pool.workers() - 1
+        || !pool.shared().sleep().leaves_what_is_sent()
+    {
+        assert!(Instant::now() < patience);
+        thread::yield_now();
+    }
+    is_ready.store(true, Ordering::Release);
+    wakers.into_iter().for_each(Waker::wake);
+    let patience = Instant::now() + SOON;
+    let in_time = |_: &usize| {
+        let left = patience.saturating_duration_since(Instant::now());
+        receiver.recv_timeout(left).is_ok()
+    };
+    assert_eq!((0..FUTURES).filter(in_time).count(), FUTURES);
+}
+
+/// The process's clock shows what others have used when theirs have been read.
+#[cfg(target_os = "linux")]
+#[test]
+fn whoever_asks_what_was_used_reads_the_clocks_of_those_who_are_awake() {
+    let pool = Pool::builder().workers(3).build().unwrap();
+    let held = [0, 2].map(|worker| hold(&pool, worker));
+    let has_clocks = pool.shared().processor_time().is_some();
+    let mut system = System::open();
+    assert_eq!(system.clocks_read(), 0);
+    assert!(system.used(pool.shared()).is_some());
+    let read = system.clocks_read();
+    assert!(!has_clocks || read >= held.len(), "{read}");
+    drop(held);
+    let patience = Instant::now() + SOON;
+    while system.clocks_read() > 0 {
+        assert!(system.used(pool.shared()).is_some());
+        assert!(Instant::now() < patience, "they do not sleep, or clocks of sleepers are read");
+        thread::yield_now();
+    }
+}
+
 /// Whoever looks, and finds that more are allowed, has work of its own to do; so do the others wait that it is for.
 #[test]
 fn those_who_have_slept_are_woken_when_more_are_allowed() {
@@ -320,5 +416,23 @@ fn what_follows_from_what_was_read() {
         let source = Box::new(MadeUp(Arc::clone(&rules)));
         let look = Look::new(processors, allowed.map(quota), source);
         assert_eq!((look.awake, look.pace.is_some()), (awake, paced), "{processors} {allowed:?}");
+    }
+}
+
+#[test]
+fn a_rest_lasts_until_somebody_may_look_again() {
+    let rules = Rules::new(100, 0);
+    let pool = rules.pool(|pool| pool);
+    rules.used_at_a_look.store(10_000_000_000, Ordering::Relaxed);
+    for processors in [1.5, 2.01, 64.5] {
+        let quota = Quota { processors, period: PERIOD, file: "made up".into() };
+        let mut look = Look::new(100, Some(quota), Box::new(MadeUp(Arc::clone(&rules))));
+        assert_eq!(look.at(Duration::ZERO, pool.shared(), false).rest, None);
+        for milliseconds in [1, 2, 30] {
+            let now = Duration::from_millis(milliseconds);
+            let verdict = look.at(now, pool.shared(), false);
+            assert!(now + verdict.rest.unwrap() >= verdict.next, "{processors}: {verdict:?}");
+            assert_eq!(verdict.awake + 1, verdict.allowed);
+        }
     }
 }

@@ -440,6 +440,10 @@ impl Hunt {
             if self.untouched.is_inbox_left_alone(victim, worker.shared(), is_beyond) {
                 let sent = take_sent(worker, victim);
                 if sent.is_some() {
+                    if !is_beyond && !worker.shared().seat(victim).inbox().looks_empty() {
+                        // Nobody was woken while as many were awake as are allowed, and this one takes one a nap.
+                        worker.shared().sleep().wake(victim);
+                    }
                     return sent;
                 }
             }

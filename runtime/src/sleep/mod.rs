@@ -251,8 +251,8 @@ impl Sleep {
         }
     }
 
-    /// The limit is higher than it was: rings for as many as are missing now. Nobody has left them anything but what was pushed; and each of them looks at
-    /// everything.
+    /// The limit is higher than it was: rings for as many as are missing now, each of whom looks at everything. Where nobody is, as many are awake as may be, and
+    /// what was left to the lookout is left to it rightly.
     fn wake_missing(&self) {
         // Pairs with the fence in `work_was_pushed`: either who pushes goes by the new limit, or those who are rung for see the task.
         fence(Ordering::SeqCst);

@@ -32,9 +32,9 @@ impl Shared {
         clocks.reduce(|all, one| all + one)
     }
 
-    /// Has the kernel account for what those who are awake have used until now.
-    pub(crate) fn brings_clocks_up_to_date(&self) {
+    /// Has the kernel account for what those who are awake have used until now. Returns how many of them have told.
+    pub(crate) fn brings_clocks_up_to_date(&self) -> usize {
         let awake = self.taken().iter().filter(|seat| seat.activity() != Activity::Sleeps);
-        awake.filter_map(|seat| seat.clock.get()).for_each(|clock| _ = clock.read());
+        awake.filter_map(|seat| seat.clock.get()?.read()).count()
     }
 }
