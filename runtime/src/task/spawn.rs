@@ -161,6 +161,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
+    Worker::must_have_place_here(place);
     let site = Site::here();
     Worker::with_current(|current| match current {
         Some(worker) => worker.spawn_future_near_from(site, place, future),
