@@ -509,13 +509,13 @@ impl Worker {
         }
     }
 
-    /// Makes a job available to all workers where pushes are diverted. Returns its index.
-    pub(crate) fn push_in_truth(&self, job: NonNull<Job>) -> i64 {
+    /// Makes a job available to all workers where pushes are diverted.
+    #[inline]
+    pub(crate) fn push_in_truth(&self, job: NonNull<Job>) {
         let (index, done) = self.deque.push_in_truth(job);
         if !done {
             self.at_the_ceiling(index);
         }
-        index
     }
 
     /// A strand begins: whatever it pushes is to carry its path.
@@ -620,6 +620,7 @@ impl Worker {
     }
 
     /// Where the next job is pushed to.
+    #[inline]
     pub(crate) fn deque_end(&self) -> i64 {
         self.deque.end()
     }
