@@ -51,12 +51,10 @@ fn a_pinned_builder_does_not_pin_its_workers_by_accident() {
     std::thread::spawn(move || {
         pin_to_the_first_allowed();
         let pinned = allowed();
-        // Whoever is preempted may be on the way to another processor, for an instant: there and back.
+        // Otherwise whoever is preempted may be on the way to another processor, for an instant: there and back.
         let stays = Assists::ALL.without(Assists::MOVES);
         let free = Pool::builder().workers(2).assists(stays).build().unwrap();
         assert_eq!(free.run(|_| allowed()), before);
-        let free = Pool::new(2).unwrap();
-        assert!((0..100).any(|_| free.run(|_| allowed()) == before));
         assert_eq!(
             Pool::builder().build().unwrap().size(),
             locksley::os::Processors::allowed().count_up()
@@ -81,7 +79,7 @@ fn workers_are_bound_to_their_places_on_request_only() {
     let sets: Vec<_> = sets.chain([ProcessorSet::from_iter([ids[ids.len() - 1] + 1])]).collect();
     let places = Places::given(&(0..=ids[ids.len() - 1] + 1).collect(), sets).unwrap();
     let builder = || Pool::builder().workers(ids.len() + 1).places(places.clone());
-    let free = builder().build().unwrap();
+    let free = builder().assists(Assists::ALL.without(Assists::MOVES)).build().unwrap();
     assert!(free.broadcast(|_| allowed()).iter().all(|allowed| *allowed == before));
     assert_eq!(free.bound_workers(), 0);
     let bound = builder().affinity(Affinity::Place).build().unwrap();
