@@ -10,13 +10,15 @@ use crate::experiments::turnkey::once::{Setting, TURNKEY};
 use crate::experiments::turnkey::plan;
 use crate::experiments::turnkey::record::Record;
 use crate::experiments::turnkey::summary::{AppSummary, QuotaSummary, Summary};
-use crate::experiments::turnkey::table::{groups, name, setting};
+use crate::experiments::turnkey::table::{groups, name, readings, setting};
 use crate::experiments::wait::table::number;
 use crate::fault::Outcome;
 use crate::record::files;
 
 /// The issue's target: no more than this over the best number that somebody could have chosen.
 const TARGET: f64 = 1.03;
+/// What is of fewer readings is no finding.
+const ENOUGH: usize = 3;
 
 /// Writes the page.
 pub fn write(page: &Path, record: &Record, summary: &Summary) -> Outcome<()> {
@@ -45,7 +47,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
         seed: header.plan.seed,
     }
     .table();
-    let method = method(record);
+    let method = method(record, summary);
     let body = format!(
         "<header>
 <p class=\"kicker\">Locksley · nobody chooses the number of workers · {processors} processors</p>
@@ -65,7 +67,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
 /// The finding, computed.
 fn headline(summary: &Summary) -> String {
     let worst = |its| {
-        let (app, ratio) = summary.worst(its)?;
+        let (app, ratio) = summary.worst(its, ENOUGH)?;
         Some(format!("{:.1} % {} ({})", (ratio - 1.0) * 100.0, setting(its), app.app))
     };
     let mut parts: Vec<String> = summary.settings().into_iter().filter_map(worst).collect();
@@ -102,10 +104,12 @@ fn apps(record: &Record, summary: &Summary, its: Setting) -> String {
     let heads: String =
         record.header.plan.workers.iter().map(|&p| format!("<th>{}</th>", name(p))).collect();
     let rows: String = apps.iter().map(|app| app_row(&record.header.plan.workers, app)).collect();
+    let is_under = matches!(its, Setting::Under(_));
+    let equals = if is_under { "<th>over their mean</th>" } else { "" };
     format!(
         "<section>\n<h2>Applications {title}</h2>\n<p>{about} Milliseconds, medians. {within} of {} are within 3 % of the best chosen number.</p>\n\
          <figure>\n<figcaption><b>Turnkey over the best chosen number</b> <span>1 is as good</span></figcaption>\n{bars}</figure>\n\
-         <table class=\"numbers\">\n<tr><th>application</th><th>{}</th>{heads}<th>over the best</th></tr>\n{rows}</table>\n</section>\n",
+         <table class=\"numbers\">\n<tr><th>application</th><th>{}</th>{heads}<th>over the best</th>{equals}</tr>\n{rows}</table>\n</section>\n",
         ratios.len(),
         name(TURNKEY)
     )
@@ -127,8 +131,9 @@ fn app_row(workers: &[usize], app: &AppSummary) -> String {
         .map(|workers| cell(app.fixed.iter().find(|(p, _)| p == workers).map(|found| found.1)))
         .collect();
     let ratio = app.ratio().map_or(String::new(), |ratio| format!("{ratio:.3}"));
+    let equals = app.over_equals().map_or(String::new(), |it| format!("<td>{it:.3}</td>"));
     format!(
-        "<tr><th>{} {}</th>{}{fixed}<td>{ratio}</td></tr>\n{}",
+        "<tr><th>{} {}</th>{}{fixed}<td>{ratio}</td>{equals}</tr>\n{}",
         escape(&app.app),
         escape(&app.size),
         cell(app.turnkey),
@@ -149,7 +154,7 @@ fn stops(workers: &[usize], app: &AppSummary) -> String {
         format!("<td>{text}</td>")
     };
     let numbers = std::iter::once(TURNKEY).chain(workers.iter().copied());
-    format!("<tr><td></td>{}<td></td></tr>\n", numbers.map(cell).collect::<String>())
+    format!("<tr><td></td>{}<td></td><td></td></tr>\n", numbers.map(cell).collect::<String>())
 }
 
 fn phases(summary: &Summary) -> String {
@@ -237,18 +242,21 @@ fn moved(summary: &Summary) -> String {
     )
 }
 
-fn method(record: &Record) -> String {
+fn method(record: &Record, summary: &Summary) -> String {
+    let readings = readings(summary);
     let [app, rest] = record.header.plan.seconds;
     format!(
         "<h3>How it was measured</h3>
 <ul>
 <li>Each measurement is made by a process of its own. All numbers of workers take turns, in up to {} rotations through everything; figures \
-are medians, and the worst lateness and the longest time that a pool took to follow a move are those of all rotations.</li>
+are medians, and the worst lateness and the longest time that a pool took to follow a move are those of all rotations. Here {readings}; \
+the headline is of what was read at least {ENOUGH} times.</li>
 <li>An application is computed once to warm up, and then again and again: for {app} s where nothing disturbs it. All else goes on for {rest} s. Answers are checked.</li>
 <li>A pool of a chosen number of workers keeps that number, as far as it takes so many to use what is allowed, and none of them rests.</li>
 <li>Alone and beside a cycler all numbers take turns within one process, in an order that differs between rounds and rotations; <i>over the best</i> is the \
 median of the quotients within a process, and not that of the medians shown. Under a quota it is the quotient of medians, and the numbers larger than the quota are one \
-configuration, measured as often as there are such numbers.</li>
+configuration, measured as often as there are such numbers: <i>over their mean</i> is relative to the mean of their medians. How pools do whose workers \
+all run, whatever the quota, is not measured.</li>
 <li>The best of several medians is smaller than each of them is likely to be again: with equal pools, turnkey would come out a little above 1.</li>
 <li>The cycler has as many workers as there are processors, and runs as long as the measurement.</li>
 </ul>",

@@ -436,3 +436,39 @@ fn a_rest_lasts_until_somebody_may_look_again() {
         }
     }
 }
+
+/// Who has work looks when nobody else has for twice as long as somebody should, at clocks and at files; and who counts as hunting reads no files.
+#[test]
+fn who_has_work_looks_seldom() {
+    let rules = Rules::new(4, 150);
+    rules.used_at_a_look.store(1, Ordering::Relaxed);
+    let pool = Pool::new(3).unwrap();
+    let source = Box::new(MadeUp(Arc::clone(&rules)));
+    let allowance = Allowance::new(&Processors::allowed(), source);
+    // How often it has read what is allowed, and what was used.
+    let looks = |microseconds, leisure| {
+        let now = || (rules.looks.load(Ordering::Relaxed), rules.used.load(Ordering::Relaxed));
+        let before = now();
+        allowance.attend_at(Duration::from_micros(microseconds), pool.shared(), leisure);
+        (now().0 - before.0, now().1 - before.1)
+    };
+    let takes_long =
+        |microseconds, awake| allowance.takes_long_at(Duration::from_micros(microseconds), awake);
+    assert_eq!(looks(150_000, Leisure::Full), (1, 1));
+    assert_eq!(looks(150_900, Leisure::Full), (0, 0));
+    assert!(!takes_long(150_900, FEW + 1), "nothing is due");
+    assert!(!takes_long(151_000, FEW) && takes_long(151_000, FEW + 1));
+    assert_eq!(looks(151_000, Leisure::HasWork), (0, 0));
+    assert_eq!(looks(151_000, Leisure::Hunts), (0, 1));
+    assert_eq!(looks(152_900, Leisure::HasWork), (0, 0));
+    assert_eq!(looks(153_000, Leisure::HasWork), (0, 1));
+    assert!(takes_long(250_000, 1), "files");
+    assert_eq!(looks(251_000, Leisure::Hunts), (0, 1));
+    assert_eq!(looks(349_000, Leisure::HasWork), (0, 1));
+    assert_eq!(looks(351_000, Leisure::HasWork), (1, 1));
+    assert!(!takes_long(352_000, 1));
+    allowance.ends(pool.shared());
+    assert!(!allowance.takes_long(FEW + 1));
+    allowance.attend(pool.shared(), Leisure::Full);
+    assert_eq!(rules.looks.load(Ordering::Relaxed), 2, "somebody has chosen");
+}

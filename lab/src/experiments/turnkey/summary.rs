@@ -15,6 +15,8 @@ pub struct Summary {
     pub quotas: Vec<QuotaSummary>,
     /// The move.
     pub moved: Option<MovedSummary>,
+    /// Of how many readings each figure is: of so many at least, and at most.
+    pub readings: (usize, usize),
 }
 
 /// An application in one setting.
@@ -90,6 +92,23 @@ impl AppSummary {
         let in_turn = median(self.turns.iter().filter_map(ratio));
         in_turn.or_else(|| Some(self.turnkey?.median / times.median))
     }
+
+    /// Under a quota: the same, relative to the mean of those that had more workers than that. They keep as many awake, so they are one
+    /// configuration, of whose medians the best is too small.
+    pub fn over_equals(&self) -> Option<f64> {
+        let Setting::Under(hundredths) = self.setting else { return None };
+        let is_equal = |(workers, _): &&(usize, Times)| *workers as u64 * 100 > hundredths;
+        let equals = self.fixed.iter().filter(is_equal).map(|(_, times)| times.median);
+        let (sum, number) = equals.fold((0.0, 0), |(sum, number), time| (sum + time, number + 1));
+        (number > 0).then_some(self.turnkey?.median * f64::from(number) / sum)
+    }
+
+    /// Of how many readings these are.
+    pub fn readings(&self) -> usize {
+        let of = |times: Option<Times>| times.map_or(0, |times| times.number);
+        let apart = of(self.turnkey).min(of(self.best().map(|(_, times)| times)));
+        if self.turns.is_empty() { apart } else { self.turns.len() }
+    }
 }
 
 impl Summary {
@@ -108,6 +127,11 @@ impl Summary {
                 };
                 record.measurements.iter().filter(is_its).map(|found| &found.reading).collect()
             };
+            for number in numbers.iter().map(|&workers| of(workers).len()).filter(|&it| it > 0) {
+                let (least, most) = summary.readings;
+                summary.readings =
+                    (if least == 0 { number } else { least.min(number) }, most.max(number));
+            }
             match subject {
                 Subject::App { app, size, setting } => {
                     let turns: Vec<Vec<Turn>> = turns(&of(TURNKEY));
@@ -161,9 +185,10 @@ impl Summary {
         all.max_by(|a, b| a.rounds_per_s.total_cmp(&b.rounds_per_s))
     }
 
-    /// The largest of all ratios to the best chosen number, with its application; none where nothing was measured.
-    pub fn worst(&self, setting: Setting) -> Option<(&AppSummary, f64)> {
-        let apps = self.apps.iter().filter(|app| app.setting == setting);
+    /// The largest of all ratios to the best chosen number, with its application; none where nothing was measured so often.
+    pub fn worst(&self, setting: Setting, readings: usize) -> Option<(&AppSummary, f64)> {
+        let is_its = |app: &&AppSummary| app.setting == setting && app.readings() >= readings;
+        let apps = self.apps.iter().filter(is_its);
         let ratios = apps.filter_map(|app| Some((app, app.ratio()?)));
         ratios.max_by(|(_, a), (_, b)| a.total_cmp(b))
     }

@@ -27,6 +27,7 @@ pub fn text(record: &Record, summary: &Summary) -> String {
         let _ = writeln!(text, "{}", plan::subset(plan));
     }
     let _ = writeln!(text, "{}", groups(record));
+    let _ = writeln!(text, "{}", readings(summary));
     text += &missing::lines(&record.missing);
     text += &apps(plan.workers.as_slice(), summary);
     text += &phases(summary);
@@ -51,6 +52,16 @@ pub fn groups(record: &Record) -> String {
     match &record.header.plan.groups {
         Ok(version) => format!("control groups of version {version}"),
         Err(why) => format!("no quotas, since no control groups can be made: {why}"),
+    }
+}
+
+/// Of how many readings the figures are.
+pub fn readings(summary: &Summary) -> String {
+    match summary.readings {
+        (_, 0) => "nothing was read".to_owned(),
+        (_, 1) => "each figure is a single reading".to_owned(),
+        (least, most) if least == most => format!("each figure is of {least} readings"),
+        (least, most) => format!("each figure is of {least} to {most} readings"),
     }
 }
 
@@ -81,7 +92,9 @@ fn apps(workers: &[usize], summary: &Summary) -> String {
         for &workers in workers {
             let _ = write!(text, "{:>9}", name(workers));
         }
-        let _ = writeln!(text, "{:>17}", "turnkey over best");
+        let is_under = matches!(its, Setting::Under(_));
+        let _ = write!(text, "{:>17}", "turnkey over best");
+        let _ = writeln!(text, "{}", if is_under { "   mean of more" } else { "" });
         for app in summary.apps.iter().filter(|app| app.setting == its) {
             let _ = write!(text, "  {:<20}", format!("{} {}", app.app, app.size));
             let millis = |seconds: Option<f64>| seconds.map_or("-".to_owned(), |s| number(s * 1e3));
@@ -91,9 +104,19 @@ fn apps(workers: &[usize], summary: &Summary) -> String {
                 let _ = write!(text, "{:>9}", millis(found.map(|(_, times)| times.median)));
             }
             let ratio = app.ratio().map_or("-".to_owned(), |ratio| format!("{ratio:.3}"));
-            let _ = writeln!(text, "{ratio:>17}");
+            let _ = write!(text, "{ratio:>17}");
+            let equals = app.over_equals().map_or(String::new(), |it| format!("{it:>15.3}"));
+            let _ = writeln!(text, "{equals}");
             text += &stops(app);
         }
+        text += match its {
+            Setting::Alone | Setting::Beside => {
+                "  over best: the median of the quotients within a process, where all take turns\n"
+            }
+            Setting::Under(_) => {
+                "  over best: the quotient of medians; over the mean of those with more workers than the quota, which keep as many awake\n"
+            }
+        };
     }
     text
 }

@@ -3,7 +3,9 @@
 use super::once::{Ground, PHASES, Setting, TURNKEY};
 use super::plan::{Choice, plan, subset};
 use super::record::{Measurement, Phase, Reading, Throttling, Turn};
+use super::summary::AppSummary;
 use super::*;
+use crate::experiments::cliff::summary::Times;
 use crate::fault::Fault;
 use crate::record::{Cell, Document, files};
 
@@ -104,7 +106,17 @@ fn what_nobody_chose_is_compared_with_the_best_that_somebody_could_have() {
     assert!(alone.throttling.is_empty());
     assert!((alone.ratio().unwrap() - 1.05).abs() < 1e-9);
     assert!((beside.ratio().unwrap() - 1.2).abs() < 1e-9);
-    let worst = |setting| summary.worst(setting).unwrap();
+    let worst = |setting| summary.worst(setting, 1).unwrap();
+    assert!(summary.worst(Setting::Beside, 2).is_none());
+    assert_eq!([alone, beside, under].map(AppSummary::readings), [3, 1, 1]);
+    assert_eq!(summary.readings, (1, 3));
+    // Of two that keep as many awake; and one that does not.
+    let times = |seconds| Times::of(vec![seconds]).unwrap();
+    let fixed = vec![(1, times(9.0)), (2, times(0.020)), (4, times(0.040))];
+    let equals = AppSummary { fixed, ..under.clone() }.over_equals().unwrap();
+    assert!((equals - 1.0).abs() < 1e-9, "{equals}");
+    assert_eq!([alone, beside].map(AppSummary::over_equals), [None; 2]);
+    assert_eq!(AppSummary { fixed: vec![(1, times(9.0))], ..under.clone() }.over_equals(), None);
     assert_eq!(worst(Setting::Beside).0.size, "10K");
     assert!(worst(Setting::Beside).1 > worst(Setting::Alone).1);
 }
@@ -131,7 +143,8 @@ fn an_empty_record_has_an_empty_summary() {
     record.measurements.clear();
     let summary = Summary::of(&record);
     assert!(summary.apps.is_empty() && summary.phases.is_empty() && summary.quotas.is_empty());
-    assert!(summary.moved.is_none() && summary.worst(Setting::Alone).is_none());
+    assert!(summary.moved.is_none() && summary.worst(Setting::Alone, 0).is_none());
+    assert_eq!(summary.readings, (0, 0));
     assert!(table::text(&record, &summary).contains("control groups of version 2"));
 }
 
@@ -149,6 +162,8 @@ fn the_table_has_all() {
         "parallelism 64",
         "1.50 (1.00), 1234",
         "applications under a quota of 1.50",
+        "each figure is of 1 to 3 readings",
+        "mean of more",
         "used up (stopped): turnkey 0% (0.125), P = 2 25% (0.125)",
         "1.50, turnkey        6000      1.200",
         "1.50, P = 2",
@@ -198,6 +213,37 @@ fn kinds_are_chosen() {
     let refused = |found| matches!(found, Err(Fault::Input(_)));
     assert!(refused(of(&["rest"], Ok(ground()))));
     assert!(refused(of(&["under", "moved"], Err("not ours".to_owned()))));
+}
+
+/// A figure that was read once tells little.
+#[test]
+fn a_quick_run_has_time_to_measure_thrice() {
+    use super::once::Subject;
+    let of = |kinds: &[&str]| {
+        let kinds = kinds.iter().map(|&kind| kind.to_owned()).collect();
+        let choice = Choice { quick: true, kinds, ..Choice::default() };
+        super::plan::plan(&choice, Ok(Ground::of_version(2))).unwrap()
+    };
+    let plan = of(&[]);
+    let seconds = |cell: &Cell| {
+        let subject = Subject::find(&cell.app, &cell.size).unwrap();
+        let its = plan.seconds_of(&subject);
+        // Each phase twice; rounds begin before anything is measured; a move, there and back, and rounds in both groups.
+        let all = match subject {
+            Subject::Phases => its * 2.0 * PHASES.len() as f64,
+            Subject::Quota { .. } => its + 0.3,
+            Subject::Moved => its * 3.0,
+            Subject::App { .. } => its,
+        };
+        // And each program is started.
+        all + 0.05
+    };
+    let rotation: f64 = plan.cells().unwrap().iter().map(seconds).sum();
+    assert!(rotation * 3.0 < plan.budget_seconds, "{rotation}");
+    let is_under =
+        |subject: &Subject| matches!(subject, Subject::App { setting: Setting::Under(_), .. });
+    assert!(!plan.subjects().unwrap().iter().any(is_under));
+    assert!(of(&["under"]).subjects().unwrap().iter().all(is_under), "if that is asked for");
 }
 
 /// Of the first kind of record, which did not say how the quota was kept.
