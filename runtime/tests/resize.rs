@@ -319,5 +319,6 @@ fn a_blocked_worker_is_helped_where_a_guest_is_gone() {
     // The lookout naps for ten milliseconds, or for longer where others want the processors. Half a second in which nobody has worked is fifty naps at the most; and
     // the ten for which it leaves to those who work what they have come by, a thousand, if it gets to run.
     let naps = naps() - before;
-    assert!(naps < 500, "{naps} naps");
+    let has_clocks = pool.stats().workers[1].processor_time.is_some();
+    assert!(naps < 500 || !has_clocks, "{naps} naps");
 }
