@@ -7,12 +7,13 @@ use locksley::{Pool, Worker};
 use super::{Clock, Rate, Round, leaf};
 
 pub(super) fn repeat(round: Round, pool: &Pool, time: Duration) -> (u64, Rate) {
-    pool.run(|worker| {
-        Clock::start(time).repeat(|| {
-            let serial = leaf::in_a_row(round, round.serial);
-            serial.wrapping_add(chunks(worker, round, round.chunks))
-        })
-    })
+    pool.run(|worker| Clock::start(time).repeat(|| once(round, worker)))
+}
+
+/// One round, and the sum of its leaves.
+pub(super) fn once(round: Round, worker: &Worker) -> u64 {
+    let serial = leaf::in_a_row(round, round.serial);
+    serial.wrapping_add(chunks(worker, round, round.chunks))
 }
 
 fn chunks(worker: &Worker, round: Round, number: u64) -> u64 {
