@@ -261,7 +261,7 @@ impl Meter {
     /// What has been done so far; by the calling thread, all.
     fn figures(&self) -> Figures {
         Worker::with_current(|current| {
-            current.into_iter().for_each(|worker| worker.settles_in(&self.region));
+            current.into_iter().for_each(|worker| _ = worker.settles_in(&self.region));
         });
         self.region.figures()
     }
