@@ -528,7 +528,7 @@ unsafe fn begins_specially(header: &Header, worker: &Worker) -> bool {
         if let Some(paths) = header.paths() {
             // SAFETY: they are held from now on.
             let left = unsafe { holding.path_left(paths.region()) };
-            left.into_iter().for_each(|path| paths.begins_after(path, worker));
+            left.into_iter().for_each(|path| paths.begins_after(&path, worker));
         }
     }
     if let Some(record) = header.record() {

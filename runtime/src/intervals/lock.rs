@@ -212,8 +212,8 @@ impl Turns {
 
     /// # Safety
     /// The caller has the lock.
-    unsafe fn leaves(&self, path: Path, region: &Region) {
-        let new = Left { region: region.number(), path };
+    unsafe fn leaves(&self, path: &Path, region: &Region) {
+        let new = Left { region: region.number(), path: *path };
         // SAFETY: it is the holder's, as the caller promises. It is handed over as the data is.
         self.left.with_mut(|left| match unsafe { &mut *left } {
             Some(left) => **left = new,
@@ -314,7 +314,7 @@ impl Holding {
     /// Gives back those that were taken: none, if the start has failed. Leaves a path there, if it is known.
     ///
     /// Called once, at the end.
-    pub(super) fn give_back(&self, left: Option<(Path, &Region)>) {
+    pub(super) fn give_back(&self, left: Option<(&Path, &Region)>) {
         // SAFETY: the end has occurred, so nobody takes any more.
         let taken = self.progress.with_mut(|own| unsafe { (*own).taken });
         for lock in &self.locks[..taken] {

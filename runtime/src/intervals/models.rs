@@ -133,7 +133,7 @@ fn loom_point_a_path_goes_along_an_edge_whenever_that_is_added() {
             to_source.arrive(path(7));
             let outcome = other.source.point.arrive(1, Outcome::Well).expect("nothing else comes");
             // SAFETY: it was the last.
-            let longest = unsafe { to_source.occurs() }.expect("it has arrived");
+            let longest = *unsafe { to_source.occurs() }.expect("it has arrived");
             let mut last = None;
             // SAFETY: the edges live as long as the world.
             for _ in unsafe { other.source.point.occur(outcome) } {
@@ -141,7 +141,7 @@ fn loom_point_a_path_goes_along_an_edge_whenever_that_is_added() {
                 last = other.arrive_at_target(1, outcome);
             }
             // SAFETY: it was the last.
-            last.map(|_| unsafe { to_target.occurs() })
+            last.map(|_| unsafe { to_target.occurs() }.copied())
         });
         let [to_source, to_target] = &*paths;
         to_target.arrive(path(3));
@@ -153,13 +153,13 @@ fn loom_point_a_path_goes_along_an_edge_whenever_that_is_added() {
             Err(_) => {
                 // SAFETY: the source has occurred, as was just seen.
                 let longest = unsafe { to_source.longest() };
-                to_target.arrive(longest.expect("it has arrived"));
+                to_target.arrive(*longest.expect("it has arrived"));
                 2
             }
         };
         let last = world.arrive_at_target(things, Outcome::Well);
         // SAFETY: it was the last.
-        let seen = last.map(|_| unsafe { to_target.occurs() });
+        let seen = last.map(|_| unsafe { to_target.occurs() }.copied());
         let both = [seen, occurs.join().unwrap()];
         let ended: Vec<_> = both.into_iter().flatten().map(|path| path.unwrap().span).collect();
         assert_eq!(ended, [7], "one of them has it occur, and knows the longest path");

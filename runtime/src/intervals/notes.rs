@@ -25,7 +25,7 @@ impl Notes {
     /// # Safety
     /// The caller has it occur; nobody else does.
     #[cold]
-    pub(super) unsafe fn start_occurs(&self, header: &Header) -> Option<Path> {
+    pub(super) unsafe fn start_occurs(&self, header: &Header) -> Option<&Path> {
         self.record.iter().for_each(|record| record.starts(header.core()));
         // SAFETY: as the caller promises.
         self.paths.as_ref().and_then(|paths| unsafe { paths.start().occurs() })
@@ -36,7 +36,7 @@ impl Notes {
     /// # Safety
     /// As above.
     #[cold]
-    pub(super) unsafe fn end_occurs(&self, header: &Header) -> Option<Path> {
+    pub(super) unsafe fn end_occurs(&self, header: &Header) -> Option<&Path> {
         self.record.iter().for_each(|record| record.ends(header.core()));
         // SAFETY: as the caller promises.
         self.paths.as_ref().and_then(|paths| unsafe { paths.end().occurs() })

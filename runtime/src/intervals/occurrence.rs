@@ -9,7 +9,6 @@ use super::paths;
 use super::point::{Outcome, Successors};
 use super::root::Core;
 use crate::job::Job;
-use crate::meter::Path;
 use crate::strand::carried_to;
 use crate::unwind::AbortOnUnwind;
 use crate::worker::Worker;
@@ -106,15 +105,12 @@ impl<'w> Occurrence<'w> {
     fn start(&mut self, interval: NonNull<Header>, outcome: Outcome) {
         // SAFETY: alive, as above.
         let header = unsafe { interval.as_ref() };
-        let path = if header.special().is_nothing() { None } else { start_with_notes(header) };
-        // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
-        let successors = unsafe { header.start().occur(outcome) };
-        match path {
-            None => self.let_go_all(successors, header.core(), outcome, |_| ()),
-            // SAFETY: targets wait for what comes from here.
-            Some(path) => self.let_go_all(successors, header.core(), outcome, |target| unsafe {
-                paths::goes_on_to(path, target);
-            }),
+        if header.special().is_nothing() {
+            // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
+            let successors = unsafe { header.start().occur(outcome) };
+            self.let_go_all(successors, header.core(), outcome, |_| ());
+        } else {
+            self.start_specially(header, outcome);
         }
         self.has_started(interval, outcome);
     }
@@ -142,17 +138,12 @@ impl<'w> Occurrence<'w> {
     fn end(&mut self, interval: NonNull<Header>, outcome: Outcome) -> Option<(At, Outcome)> {
         // SAFETY: alive, as above.
         let header = unsafe { interval.as_ref() };
-        let path = if header.special().is_nothing() { None } else { end_specially(header) };
-        // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
-        let successors = unsafe { header.end().occur(outcome) };
-        match path {
-            None => self.let_go_after_end(successors, header.core(), outcome, |_| ()),
-            Some(path) => {
-                // SAFETY: targets wait for what comes from here.
-                let brings = |target| unsafe { paths::goes_on_to(path, target) };
-                self.let_go_after_end(successors, header.core(), outcome, brings);
-                header.parent().into_iter().for_each(|parent| brings(At::end(parent)));
-            }
+        if header.special().is_nothing() {
+            // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
+            let successors = unsafe { header.end().occur(outcome) };
+            self.let_go_after_end(successors, header.core(), outcome, |_| ());
+        } else {
+            self.end_specially(header, outcome);
         }
         let Some(parent) = header.parent() else {
             // SAFETY: the root's end is the last to occur, and does so once.
@@ -162,6 +153,40 @@ impl<'w> Occurrence<'w> {
         // SAFETY: it waits for us.
         let state = unsafe { At::end(parent).state() };
         Some((At::end(parent), state.arrive(1, outcome)?))
+    }
+
+    /// A start occurs of an interval about which something is special.
+    #[cold]
+    #[inline(never)]
+    fn start_specially(&mut self, header: &Header, outcome: Outcome) {
+        // SAFETY: all has come that it waits for, and we are the only ones to be told.
+        let path = header.notes().and_then(|notes| unsafe { notes.start_occurs(header) });
+        // SAFETY: as above. Alive, as the caller says.
+        let successors = unsafe { header.start().occur(outcome) };
+        self.let_go_all(successors, header.core(), outcome, |target| {
+            // SAFETY: it waits for what comes from here.
+            path.into_iter().for_each(|path| unsafe { paths::goes_on_to(path, target) });
+        });
+    }
+
+    /// The same of an end.
+    #[cold]
+    #[inline(never)]
+    fn end_specially(&mut self, header: &Header, outcome: Outcome) {
+        // SAFETY: as above.
+        let path = header.notes().and_then(|notes| unsafe { notes.end_occurs(header) });
+        if let Some(holding) = header.own_holding() {
+            let left = path.zip(header.paths()).map(|(path, paths)| (path, &**paths.region()));
+            holding.give_back(left);
+        }
+        // SAFETY: as above.
+        let successors = unsafe { header.end().occur(outcome) };
+        let brings = |target| {
+            // SAFETY: it waits for what comes from here, as the parent does.
+            path.into_iter().for_each(|path| unsafe { paths::goes_on_to(path, target) });
+        };
+        self.let_go_after_end(successors, header.core(), outcome, brings);
+        header.parent().into_iter().for_each(|parent| brings(At::end(parent)));
     }
 
     /// Those who waited for a start, each of which is told to `brings` before.
@@ -229,26 +254,6 @@ impl<'w> Occurrence<'w> {
             self.due.push((target, outcome));
         }
     }
-}
-
-/// What else is done when a start is about to occur, if anything is special. The path to it, if it is metered.
-#[cold]
-fn start_with_notes(header: &Header) -> Option<Path> {
-    let notes = header.notes()?;
-    // SAFETY: all has come that it waits for, and the caller is the only one to be told.
-    unsafe { notes.start_occurs(header) }
-}
-
-/// The same of an end.
-#[cold]
-fn end_specially(header: &Header) -> Option<Path> {
-    // SAFETY: as above.
-    let path = header.notes().and_then(|notes| unsafe { notes.end_occurs(header) });
-    if let Some(holding) = header.own_holding() {
-        let left = path.zip(header.paths()).map(|(path, paths)| (path, &**paths.region()));
-        holding.give_back(left);
-    }
-    path
 }
 
 /// Makes a body available to all workers; first of all to those of a place, if one was named for it.

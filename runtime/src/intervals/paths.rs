@@ -51,7 +51,7 @@ impl Paths {
                     // It comes after this one's start, in any case.
                     // SAFETY: the body runs, and who makes a child knows that.
                     let start = unsafe { self.start.longest() };
-                    start.into_iter().for_each(|path| this.start.arrive(path));
+                    start.into_iter().for_each(|&path| this.start.arrive(path));
                 }
             }
             this
@@ -83,7 +83,7 @@ impl Paths {
     /// As for [`strand::carried_from`]; and the start has occurred.
     pub(super) unsafe fn carried(&self, job: NonNull<Job>, by: Option<&Worker>) -> NonNull<Job> {
         // SAFETY: as the caller promises.
-        let start = unsafe { self.start.longest() }.unwrap_or_default();
+        let start = unsafe { self.start.longest() }.copied().unwrap_or_default();
         let from = start.along(self.region.burden()).at(self.site);
         // SAFETY: as the caller promises.
         unsafe { strand::carried_from(&self.region, from, job, by.map_or(0, Worker::seat_index)) }
@@ -103,7 +103,7 @@ impl Paths {
     }
 
     /// The body is about to begin on that worker, after what has ended at the end of that path.
-    pub(super) fn begins_after(&self, path: Path, worker: &Worker) {
+    pub(super) fn begins_after(&self, path: &Path, worker: &Worker) {
         if worker.region().is_some_and(|its| its.is_one_with(&self.region)) {
             worker.goes_on_after(path.along(self.region.burden()));
         }
@@ -115,10 +115,10 @@ impl Paths {
 /// # Safety
 /// The target is alive, and waits for what comes with this path.
 #[cold]
-pub(super) unsafe fn goes_on_to(path: Path, target: At) {
+pub(super) unsafe fn goes_on_to(path: &Path, target: At) {
     // SAFETY: as the caller promises.
     let target_paths = unsafe { target.header() }.paths();
-    target_paths.into_iter().for_each(|paths| paths.of(target.side).arrive(path));
+    target_paths.into_iter().for_each(|paths| paths.of(target.side).arrive(*path));
 }
 
 /// The source of an edge had occurred when it was to be added: the path to it goes to its target.

@@ -1,6 +1,6 @@
 //! A network that runs: who waits for whom is read off it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use super::channel::{AnyChannel, Core};
@@ -10,6 +10,7 @@ use super::process::Process;
 use super::solitude::{NotMade, Solitude};
 use super::stack::Homes;
 use super::wait::Need;
+use crate::meter::{Meeting, Region};
 use crate::primitive::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::sync::JoinCounter;
 use crate::worker::Worker;
@@ -104,6 +105,15 @@ pub(super) struct Graph {
     /// How often a channel has grown.
     grown: AtomicU64,
     unfinished: JoinCounter,
+    /// If it is metered.
+    paths: OnceLock<Box<Paths>>,
+}
+
+/// What is metered of a network, beside its channels.
+struct Paths {
+    region: Arc<Region>,
+    /// Where its processes have come to.
+    end: Meeting,
 }
 
 impl Graph {
@@ -135,6 +145,7 @@ impl Graph {
             failure: Mutex::new(None),
             grown: AtomicU64::new(0),
             unfinished,
+            paths: OnceLock::new(),
         })
     }
 
@@ -337,8 +348,45 @@ impl Graph {
         &self.homes
     }
 
+    /// Has it metered, if the worker on which it is about to begin runs a strand. Whether it does.
+    pub(super) fn meter(&self, worker: &Worker) -> bool {
+        let region = worker.region().filter(|region| !region.is_over());
+        if let Some(region) = region {
+            self.cores().for_each(|core| core.meter(region));
+            let (region, end) = (Arc::clone(region), Meeting::new());
+            self.paths.get_or_init(|| Box::new(Paths { region, end }));
+        }
+        region.is_some()
+    }
+
+    pub(super) fn is_metered(&self) -> bool {
+        self.paths.get().is_some()
+    }
+
+    /// All processes have ended: the strand that the caller runs, who has waited for that, comes after all of them.
+    pub(super) fn is_waited_for(&self) {
+        let Some(paths) = self.paths.get() else { return };
+        Worker::with_current(|current| match current.filter(|it| it.is_in(&paths.region)) {
+            Some(worker) => worker.comes_after(&paths.end),
+            None => paths.region.has_uncarried(),
+        });
+    }
+
+    #[cold]
+    fn process_arrives(&self, paths: &Paths) {
+        Worker::with_current(|current| {
+            match current.and_then(|worker| worker.settles_in(&paths.region)) {
+                Some((region, path)) => paths.end.arrive(path.along(region.burden())),
+                None => paths.region.has_uncarried(),
+            }
+        });
+    }
+
     /// A process has ended, and dropped all that it had.
     pub(super) fn one_has_ended(&self) {
+        if let Some(paths) = self.paths.get() {
+            self.process_arrives(paths);
+        }
         self.unfinished.signal();
     }
 

@@ -1,6 +1,7 @@
 //! How networks are made and run.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -16,7 +17,7 @@ use super::wait::MOST_CHANNELS;
 use crate::meter::Site;
 use crate::os::Assists;
 use crate::pool::{Pool, Shared};
-use crate::task::{Task, TaskError};
+use crate::task::{self, Task, TaskError};
 use crate::unwind;
 use crate::worker::Worker;
 
@@ -379,6 +380,10 @@ impl Network {
 
 /// Begins all processes and waits for them.
 async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Outcome {
+    if Worker::with_current(|current| current.is_some_and(|worker| graph.meter(worker))) {
+        // Who ends it says so with the path.
+        poll_fn(|context| Poll::Ready(task::tells_its_paths(context.waker()))).await;
+    }
     let home = Worker::with_current(|current| {
         let worker = current.expect("tasks run on workers");
         if worker.shared().assists().has(Assists::MEMBARRIER) {
@@ -389,6 +394,7 @@ async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Outcome {
     });
     let unfinished = Unfinished(&graph);
     graph.end().await;
+    graph.is_waited_for();
     std::mem::forget(unfinished);
     graph.purge();
     match graph.take_failure() {

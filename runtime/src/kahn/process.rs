@@ -9,6 +9,7 @@ use super::error::Failure;
 use super::graph::Graph;
 use super::wait::{Need, WaitWord};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, fence};
+use crate::task;
 use crate::unwind;
 use crate::worker::Worker;
 
@@ -59,7 +60,8 @@ impl Process {
 
     /// How it is woken from now on. Says whether that was not known.
     pub(super) fn is_woken_by(&self, waker: &Waker) -> bool {
-        self.waker.get().is_none() && self.waker.set(waker.clone()).is_ok()
+        // Paths go along channels, and not with who wakes.
+        self.waker.get().is_none() && self.waker.set(task::waker_without_path(waker)).is_ok()
     }
 
     /// Says what it waits for.

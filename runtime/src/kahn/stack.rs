@@ -187,7 +187,9 @@ pub(super) fn wait<F: Future + Unpin>(
             )
         });
         let mut context = Context::from_waker(&home.waker);
-        worker.has_uncarried();
+        if worker.is_metered() && !graph.is_metered() {
+            worker.has_uncarried();
+        }
         loop {
             if let Poll::Ready(found) = Pin::new(&mut future).poll(&mut context) {
                 return Ok(found);

@@ -58,6 +58,11 @@ impl Worker {
         unsafe { self.running().region().as_ref() }
     }
 
+    /// Whether that is a strand of this region, or of one whose paths have the same beginning.
+    pub(crate) fn is_in(&self, region: &Region) -> bool {
+        self.region().is_some_and(|its| its.is_one_with(region))
+    }
+
     /// The path to this moment of the strand that it runs.
     pub(crate) fn path(&self) -> Option<Path> {
         self.is_metered().then(|| self.running().path(self.running().now()))

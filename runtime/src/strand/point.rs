@@ -32,19 +32,20 @@ impl PointPath {
     ///
     /// # Safety
     /// The caller has it occur, after this; nobody else does.
-    pub(crate) unsafe fn occurs(&self) -> Option<Path> {
+    pub(crate) unsafe fn occurs(&self) -> Option<&Path> {
         let longest = self.before.latest();
         // SAFETY: nobody looks before it has occurred, and nobody else has it occur.
         self.longest.with_mut(|known| unsafe { *known = longest });
-        longest
+        // SAFETY: it occurs.
+        unsafe { self.longest() }
     }
 
     /// The path to it.
     ///
     /// # Safety
     /// It has occurred, and the caller has seen that.
-    pub(crate) unsafe fn longest(&self) -> Option<Path> {
+    pub(crate) unsafe fn longest(&self) -> Option<&Path> {
         // SAFETY: it was written before that, and is not written any more.
-        self.longest.with(|longest| unsafe { *longest })
+        self.longest.with(|longest| unsafe { &*longest }.as_ref())
     }
 }

@@ -9,6 +9,7 @@ mod course;
 mod followed;
 mod graphs;
 mod limits;
+mod networks;
 mod places;
 mod taken;
 

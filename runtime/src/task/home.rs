@@ -80,8 +80,11 @@ where
     let task: NonNull<Header> = job.cast();
     // SAFETY: whoever has its word may run it, and then it has not finished: it has the pool's reference.
     unsafe { task.as_ref() }.ran_at(worker.index());
-    // Whatever it waits for, or does not have to.
-    worker.has_uncarried();
+    // Whatever it waits for, or does not have to. What is followed says so when it has been polled.
+    // SAFETY: as above.
+    if worker.is_metered() && unsafe { task.as_ref() }.followed().is_none() {
+        worker.has_uncarried();
+    }
     // SAFETY: the job is the first field of the task whose type `execute` was made for.
     match unsafe { TaskCell::<F, InPool>::run(task, &AtWorker(worker)) } {
         Ran::Waits => {}

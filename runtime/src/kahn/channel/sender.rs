@@ -24,7 +24,8 @@ pub struct Sender<T> {
     graph: Arc<Graph>,
     /// The process that it belongs to.
     owner: u32,
-    is_measured: bool,
+    /// Whether it is measured or metered.
+    is_watched: bool,
     waits: Waits,
     /// How many messages were put into the channel.
     tail: u64,
@@ -49,9 +50,9 @@ impl<T> Sender<T> {
         graph: Arc<Graph>,
         owner: u32,
     ) -> Self {
-        let is_measured = channel.core.measures().is_some();
+        let is_watched = channel.core.is_watched();
         let (waits, ring) = (Waits::default(), None);
-        Self { channel, graph, owner, is_measured, waits, tail: 0, most: 0, ring }
+        Self { channel, graph, owner, is_watched, waits, tail: 0, most: 0, ring }
     }
 
     /// Sends a message. Waits as long as the channel is full.
@@ -129,8 +130,8 @@ impl<T> Sender<T> {
         unsafe { Ring::put(ring, self.tail, message) };
         self.tail += 1;
         let core = &self.channel.core;
-        if self.is_measured {
-            self.measure_filling();
+        if self.is_watched {
+            self.is_seen_to_put();
         }
         // Release pairs with the acquire in `Receiver::look`: who sees the number sees the message.
         core.tail.store(self.tail, Ordering::Release);
@@ -183,17 +184,27 @@ impl<T> Sender<T> {
     }
 
     fn discard(&mut self, message: T) {
-        let discarded = &self.core().discarded;
-        discarded.store(discarded.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let (core, sent) = (self.core(), self.core().discarded.load(Ordering::Relaxed));
+        if self.is_watched
+            && let Some(stamps) = core.stamps()
+        {
+            // SAFETY: this is the producer, `&mut`.
+            unsafe { stamps.discards(self.tail + sent, core.capacity()) };
+        }
+        core.discarded.store(sent + 1, Ordering::Relaxed);
         drop(message);
     }
 
     /// With the message that is about to be published: afterwards it may be gone at once.
     #[cold]
-    fn measure_filling(&self) {
-        let head = self.core().head.load(Ordering::Relaxed);
-        if let Some(measures) = self.core().measures() {
-            measures.filled(self.tail - head);
+    fn is_seen_to_put(&self) {
+        let core = self.core();
+        if let Some(measures) = core.measures() {
+            measures.filled(self.tail - core.head.load(Ordering::Relaxed));
+        }
+        if let Some(stamps) = core.stamps() {
+            // SAFETY: this is the producer, `&mut`, and there was room.
+            unsafe { stamps.sends(self.tail - 1, core.capacity()) };
         }
     }
 
@@ -233,6 +244,12 @@ enum Look {
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         let core = self.core();
+        if self.is_watched
+            && let Some(stamps) = core.stamps()
+        {
+            // SAFETY: this is the producer, `&mut`.
+            unsafe { stamps.is_closed(self.tail) };
+        }
         core.close();
         // As in `put`.
         self.graph.barrier();

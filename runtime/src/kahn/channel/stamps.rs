@@ -31,8 +31,8 @@ impl Stamps {
         Self { region: Arc::clone(region), messages, room, looks: AtomicU32::new(0) }
     }
 
-    /// The producer is about to publish the message with that index, or has nobody to send it to, or is done. It comes after what has made room
-    /// for that, where so many are in the channel at most.
+    /// The producer is about to publish the message with that index. It comes after what has made room for that, where so many are in the
+    /// channel at most.
     ///
     /// # Safety
     /// The caller is the producer, and has seen that there is room.
@@ -52,6 +52,16 @@ impl Stamps {
         drop(unsafe { self.comes_after_room(index, capacity) });
     }
 
+    /// The producer is done, and has sent so many.
+    ///
+    /// # Safety
+    /// The caller is the producer.
+    pub(super) unsafe fn is_closed(&self, index: u64) {
+        // SAFETY: as the caller promises.
+        unsafe { self.messages.put(None, Stamp { index, path: self.path() }) };
+    }
+
+    /// Gives back a node that is not needed any more.
     unsafe fn comes_after_room(&self, index: u64, capacity: u64) -> Option<Box<Node>> {
         let (mut spare, mut latest) = (None, None);
         let made_room = |stamp: &Stamp| stamp.index.saturating_add(capacity) <= index;
@@ -120,9 +130,9 @@ struct Stamp {
     path: Option<Path>,
 }
 
-/// One writes, and another one reads: a list of nodes, the first of which has been read. (Hwang and Briggs, "Computer Architecture and Parallel
-/// Processing", 1984, have it as a shared chain; the node that is given back with each stamp is used for the next, so that none is allocated as
-/// long as messages go to and fro.)
+/// One writes, and another one reads: a list of nodes, of which the first has been read, as in Michael and Scott's queue ("Simple, fast, and
+/// practical non-blocking and blocking concurrent queue algorithms", PODC 1996), with one at each end. A node that is given back with a stamp is used for the
+/// next one, so none is allocated as long as messages go to and fro.
 struct Queue {
     /// The reader's.
     read: UnsafeCell<NonNull<Node>>,
@@ -171,7 +181,7 @@ impl Queue {
         };
         let node = NonNull::from(Box::leak(node));
         // SAFETY: the writer's.
-        let last = self.newest.with_mut(|newest| unsafe { (*newest).replace(node) });
+        let last = self.newest.with_mut(|newest| unsafe { std::mem::replace(&mut *newest, node) });
         // Release pairs with the acquire in `take_if`: the stamp is seen.
         // SAFETY: the reader does not free the last node of the list.
         unsafe { last.as_ref() }.next.store(node.as_ptr(), Ordering::Release);
@@ -181,10 +191,7 @@ impl Queue {
     ///
     /// # Safety
     /// The caller is the reader.
-    unsafe fn take_if(
-        &self,
-        is_wanted: impl FnOnce(&Stamp) -> bool,
-    ) -> Option<(Stamp, Box<Node>)> {
+    unsafe fn take_if(&self, is_wanted: impl FnOnce(&Stamp) -> bool) -> Option<(Stamp, Box<Node>)> {
         // SAFETY: the reader's.
         let read = self.read.with(|read| unsafe { *read });
         // Acquire pairs with the release in `put`.
