@@ -212,6 +212,7 @@ impl Turns {
 
     /// # Safety
     /// The caller has the lock.
+    #[cold]
     unsafe fn leaves(&self, path: &Path, region: &Region) {
         let new = Left { region: region.number(), path: *path };
         // SAFETY: it is the holder's, as the caller promises. It is handed over as the data is.
@@ -306,8 +307,12 @@ impl Holding {
     /// All are held, and have not been given back.
     #[cold]
     pub(super) unsafe fn path_left(&self, region: &Region) -> Option<Path> {
-        // SAFETY: locks outlive the root; and as the caller promises.
-        let left = self.locks.iter().filter_map(|lock| unsafe { lock.as_ref().path_left(region) });
+        let left = self.locks.iter().filter_map(|lock| {
+            // SAFETY: locks outlive the root.
+            let lock = unsafe { lock.as_ref() };
+            // SAFETY: as the caller promises.
+            unsafe { lock.path_left(region) }
+        });
         left.reduce(Path::meet)
     }
 
