@@ -84,7 +84,8 @@ pub use blocking::blocking;
 pub use cancellation::{Cancellation, Cancelled};
 pub use fiber::block_on;
 pub use fork::{
-    CancellableScope, Scope, Waiting, in_place_scope, join, scope, scope_until, spawn, spawn_fifo,
+    CancellableScope, Scope, Waiting, in_place_scope, join, join_near, scope, scope_until, spawn,
+    spawn_fifo, spawn_near,
 };
 pub use pool::{Affinity, BuildError, Pool, PoolBuilder, SizeError, Unplaced, WorkerThread};
 pub use worker::Worker;

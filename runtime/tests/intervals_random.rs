@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use common::places::divided;
 use common::pools;
 use locksley::hunt::{Abp, Balanced, Bws};
 use locksley::intervals::{Context, Lock, Point, Refusal, Root, Side};
-use locksley::places::Places;
 use locksley::{Pool, PoolBuilder, Unplaced, Worker};
 
 const MOST: usize = 48;
@@ -407,15 +407,7 @@ fn divided_pools() -> impl Iterator<Item = Pool> {
     let shapes = [&[1, 1][..], &[1, 2], &[2, 2, 1]];
     shapes.into_iter().flat_map(move |shape| {
         governors.into_iter().enumerate().map(move |(n, with_governor)| {
-            let mut first = 0;
-            let sets: Vec<_> = (shape.iter())
-                .map(|size| {
-                    first += size;
-                    (first - size..first).collect()
-                })
-                .collect();
-            let places = Places::given(&(0..first).collect(), sets).unwrap();
-            let pool = with_governor(Pool::builder()).workers(first).places(places);
+            let pool = with_governor(divided(shape));
             let pool = if n % 2 == 0 { pool } else { pool.unplaced(Unplaced::RoundRobin) };
             let pool = if n % 3 == 0 { pool } else { pool.oldest_first() };
             pool.build().expect("a pool can be built")

@@ -4,38 +4,20 @@ mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use common::places::{PATIENCE, divided, hold};
 use common::{AlwaysAsleep, Confined, Restless, Sleepy, message};
-use locksley::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, Prospect};
-use locksley::loops::for_each_by_place;
-use locksley::places::Places;
-use locksley::task::yield_now;
+use locksley::hunt::{Abp, Balanced, Bws};
+use locksley::loops::{for_each_by_place, reduce_in_shape};
+use locksley::task::{self, yield_now};
 use locksley::{
     Affinity, CancellableScope, Cancellation, Cancelled, Pool, PoolBuilder, Unplaced, Waiting,
-    Worker,
+    Worker, join_near, scope, scope_until, spawn_near,
 };
-
-/// Places of so many processors each, and as many workers. That this machine has other processors is nothing to a pool whose
-/// workers are not bound.
-fn divided(sizes: &[usize]) -> PoolBuilder {
-    let mut first = 0;
-    let sets: Vec<_> = sizes
-        .iter()
-        .map(|size| {
-            first += size;
-            (first - size..first).collect()
-        })
-        .collect();
-    let places = Places::given(&(0..first).collect(), sets).unwrap();
-    Pool::builder().workers(first).places(places)
-}
-
-/// Whoever waits for longer has waited in vain.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 const SHAPES: [&[usize]; 5] = [&[2], &[1, 1], &[1, 2], &[2, 2, 1], &[1, 3, 2, 2]];
 
@@ -90,6 +72,7 @@ fn fib_near(worker: &Worker, places: usize, n: u64) -> u64 {
 
 #[test]
 fn all_is_done_once_under_every_option() {
+    let other = Pool::new(1).unwrap();
     for builder in options() {
         let pool = builder.build().unwrap();
         let places = pool.places().count();
@@ -114,6 +97,12 @@ fn all_is_done_once_under_every_option() {
         let more =
             |w: &Worker| w.for_each_until_by_place(&token, &mut visits[..], |visit| *visit += 1);
         assert_eq!(pool.run(more), Ok(()));
+        let squares = pool.run(|w| w.map_until_by_place(&token, 0..3000_u64, |n| n * n)).unwrap();
+        assert!(squares.iter().zip(0..3000).all(|(&square, n)| square == n * n));
+        let all = |w: &Worker| {
+            w.reduce_until_by_place(&token, &squares[..], || 0, |sum, n| sum + n, |a, b| a + b)
+        };
+        assert_eq!(pool.run(all), Ok(squares.iter().sum()));
         assert!(visits.iter().all(|&visits| visits == 4));
         let names = pool.run(|w| w.map_by_place(0..3000_u32, |n| n.to_string()));
         assert!(names.iter().enumerate().all(|(n, name)| *name == n.to_string()));
@@ -126,8 +115,29 @@ fn all_is_done_once_under_every_option() {
         let in_order =
             |w: &Worker| w.reduce_by_place(0..3000_u32, Vec::new, append, |a, b| [a, b].concat());
         assert_eq!(pool.run(in_order), (0..3000).collect::<Vec<_>>());
+        for items in [0_u16, 1, 2, 5, 1000] {
+            // Of floats each order of additions has another sum.
+            let root = |sum: f32, n: u16| sum + f32::from(n).sqrt();
+            let bits = |sum: f32| sum.to_bits();
+            for leaf in [1, 3, 64, 10_000] {
+                let anywhere = reduce_in_shape(0..items, leaf, || 0.1, root, |a, b| a + b);
+                let by_place = pool.run(|w| {
+                    w.reduce_in_shape_by_place(0..items, leaf, || 0.1, root, |a, b| a + b)
+                });
+                assert_eq!(bits(by_place), bits(anywhere), "{items} {leaf}");
+                let until = pool.run(|w| {
+                    let add = |a, b| a + b;
+                    w.reduce_in_shape_until_by_place(&token, 0..items, leaf, || 0.1, root, add)
+                });
+                assert_eq!(until.map(bits), Ok(bits(anywhere)));
+            }
+        }
         for count in [0, 1, 2] {
             assert_eq!(pool.run(|w| w.map_by_place(0..count, |n| n)).len(), count);
+            assert_eq!(
+                pool.run(|w| w.map_until_by_place(&token, 0..count, |n| n)).unwrap().len(),
+                count
+            );
             assert_eq!(
                 pool.run(|w| w.reduce_by_place(0..count, || 0, |a, _| a + 1, |a, b| a + b)),
                 count
@@ -140,10 +150,11 @@ fn all_is_done_once_under_every_option() {
                     n
                 };
                 let place = n % places;
-                if n % 2 == 0 {
-                    return pool.spawn_future_near(place, future);
+                match n % 3 {
+                    0 => pool.spawn_future_near(place, future),
+                    1 => pool.run(|w| w.spawn_future_near(place, future)),
+                    _ => pool.run(|_| task::spawn_near(place, future)),
                 }
-                pool.run(|w| w.spawn_future_near(place, future))
             })
             .collect();
         let answers = futures.into_iter().map(|task| task.join().unwrap());
@@ -158,7 +169,7 @@ fn all_is_done_once_under_every_option() {
                             count.fetch_add(1, Ordering::Relaxed);
                         });
                     });
-                    scope.spawn_near(w, n % places, move |w, scope| {
+                    scope.spawn_near_on(w, n % places, move |w, scope| {
                         scope.spawn_on(w, |_, _| {
                             count.fetch_add(1, Ordering::Relaxed);
                         });
@@ -167,6 +178,35 @@ fn all_is_done_once_under_every_option() {
             });
         });
         assert_eq!(count.into_inner(), 100);
+        let count = AtomicUsize::new(0);
+        let add = &|| {
+            count.fetch_add(1, Ordering::Relaxed);
+        };
+        // By who is no worker, a worker of another pool, and one that does not say which it is.
+        pool.in_place_scope(|scope| {
+            (0..places).for_each(|place| scope.spawn_near(place, move |_| add()));
+        });
+        other.run(|_| {
+            pool.in_place_scope(|scope| {
+                (0..places).for_each(|place| scope.spawn_near(place, move |_| add()));
+            });
+        });
+        pool.run(|_| {
+            scope(|scope| {
+                (0..places).for_each(|place| {
+                    scope.spawn_near(place, move |scope| scope.spawn_near(place, move |_| add()));
+                });
+            });
+            let all = scope_until(&token, |scope| {
+                (0..places).for_each(|place| scope.spawn_near(place, move |_| add()));
+            });
+            assert_eq!(all, Ok(()));
+        });
+        assert_eq!(count.into_inner(), 4 * places);
+        assert_eq!(pool.run(|_| join_near(places - 1, || 1, || 2)), (1, 2));
+        let (near, is_near) = channel();
+        pool.run(|_| spawn_near(places - 1, move || near.send(1).unwrap()));
+        assert_eq!(is_near.recv_timeout(PATIENCE), Ok(1));
         let mut done: Vec<_> = receiver.iter().collect();
         done.sort_unstable();
         assert_eq!(done, (0..40).chain(100..140).collect::<Vec<_>>());
@@ -185,15 +225,25 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
             let add = || {
                 count.fetch_add(1, Ordering::Relaxed);
             };
-            scope.spawn_near(w, 1, move |_, _| add());
-            scope.spawn_near(w, 1, move |_, scope| scope.cancel());
-            scope.spawn_near(w, 1, move |_, _| add());
+            scope.spawn_near_on(w, 1, move |_, _| add());
+            scope.spawn_near_on(w, 1, move |_, scope| scope.cancel());
+            scope.spawn_near_on(w, 1, move |_, _| add());
         })
     });
     assert_eq!((result, count.into_inner()), (Err(Cancelled), 1));
     token.cancel();
-    let none = |w: &Worker| w.for_each_until_by_place(&token, 0..10, |_| unreachable!());
-    assert_eq!(pool.run(none), Err(Cancelled));
+    for items in [0, 10] {
+        let none = |w: &Worker| w.for_each_until_by_place(&token, 0..items, |_| unreachable!());
+        assert_eq!(pool.run(none), Err(Cancelled));
+        let none = |w: &Worker| w.map_until_by_place(&token, 0..items, |n| n);
+        assert_eq!(pool.run(none), Err(Cancelled));
+        let add = |a, b| a + b;
+        let none = |w: &Worker| w.reduce_until_by_place(&token, 0..items, || 0, add, add);
+        assert_eq!(pool.run(none), Err(Cancelled));
+        let none =
+            |w: &Worker| w.reduce_in_shape_until_by_place(&token, 0..items, 3, || 0, add, add);
+        assert_eq!(pool.run(none), Err(Cancelled));
+    }
     // Of results that others have made none is lost, and none is dropped twice.
     let made = Arc::new(());
     let broken = |n: usize| {
@@ -204,6 +254,19 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
         catch_unwind(AssertUnwindSafe(|| pool.run(|w| w.map_by_place(0..1000_usize, broken))));
     assert_eq!(message(&*payload.unwrap_err()), "the seventh");
     assert_eq!(Arc::strong_count(&made), 1);
+    // Nor where it is cancelled by one of the last items.
+    for place in [0, 1] {
+        let token = Cancellation::new();
+        let some = |n: usize| {
+            if n == 500 * place + 499 {
+                token.cancel();
+            }
+            Arc::clone(&made)
+        };
+        let result = pool.run(|w| w.map_until_by_place(&token, 0..1000_usize, some));
+        assert!(result.is_err() || result.is_ok_and(|all| all.len() == 1000));
+        assert_eq!(Arc::strong_count(&made), 1);
+    }
     let task = pool.spawn_future_near(1, async { panic!("at a place") });
     assert!(matches!(task.join(), Err(error) if error.is_panic()));
 }
@@ -234,13 +297,18 @@ fn a_place_that_is_not_there_is_refused() {
         refused(&|| pool.spawn_near(count, |_| ()));
         refused(&|| pool.run(|w| w.spawn_near(count, |_| ())));
         refused(&|| pool.run(|w| w.join_near(count, |_| (), |_| ())).0);
-        refused(&|| pool.run(|w| w.scope(|w, scope| scope.spawn_near(w, count, |_, _| ()))));
+        refused(&|| pool.run(|w| w.scope(|w, scope| scope.spawn_near_on(w, count, |_, _| ()))));
+        refused(&|| pool.run(|w| w.scope(|_, scope| scope.spawn_near(count, |_| ()))));
+        refused(&|| pool.in_place_scope(|scope| scope.spawn_near(count, |_| ())));
+        refused(&|| pool.run(|_| spawn_near(count, || ())));
+        refused(&|| pool.run(|_| join_near(count, || (), || ())).0);
         refused(&|| drop(pool.spawn_future_near(count, async {})));
         refused(&|| drop(pool.run(|w| w.spawn_future_near(count, async {}))));
+        refused(&|| drop(pool.run(|_| task::spawn_near(count, async {}))));
         let token = Cancellation::new();
         refused(&|| {
             let add = |w: &Worker, scope: &CancellableScope<'_, '_>| {
-                scope.spawn_near(w, count, |_, _| ());
+                scope.spawn_near_on(w, count, |_, _| ());
             };
             let _ = pool.run(|w| w.scope_until(&token, add));
         });
@@ -259,18 +327,6 @@ fn workers_that_are_neighbours_share_a_place() {
     let (sender, receiver) = channel();
     fewer.spawn_near(2, move |w| sender.send(w.place()).unwrap());
     assert!(receiver.recv_timeout(PATIENCE).unwrap() < 2);
-}
-
-/// Has a worker wait until it is told to go on, or nobody can tell it.
-fn hold(pool: &Pool, index: usize) -> Sender<()> {
-    let (go_on, told) = channel();
-    let (here, is_here) = channel();
-    pool.spawn_at(index, move |_| {
-        here.send(()).unwrap();
-        let _ = told.recv();
-    });
-    is_here.recv_timeout(PATIENCE).unwrap();
-    go_on
 }
 
 #[test]
@@ -319,7 +375,7 @@ fn what_was_sent_to_a_stuck_place_is_done_elsewhere() {
                     // Sent there by the worker itself, whose own deque it is; and from outside.
                     scope.spawn_broadcast(move |w, scope| {
                         if w.index() == stuck {
-                            scope.spawn_near(w, last, |_, _| {
+                            scope.spawn_near_on(w, last, |_, _| {
                                 flags[0].store(true, Ordering::Release)
                             });
                             here.send(()).unwrap();
@@ -348,7 +404,7 @@ fn what_was_sent_to_another_place_is_done_though_its_sender_is_stuck() {
                 let flag = AtomicBool::new(false);
                 pool.run(|w| {
                     w.scope(|w, scope| {
-                        scope.spawn_near(w, place, |_, _| flag.store(true, Ordering::Release));
+                        scope.spawn_near_on(w, place, |_, _| flag.store(true, Ordering::Release));
                         wait_until(&flag);
                     });
                 });
@@ -370,7 +426,7 @@ fn who_runs_only_what_lies_below_waits_for_no_place() {
                     let add = || {
                         count.fetch_add(1, Ordering::Relaxed);
                     };
-                    scope.spawn_near(w, place, move |_, _| add());
+                    scope.spawn_near_on(w, place, move |_, _| add());
                     scope.spawn_on(w, move |_, _| add());
                     scope.spawn(move |_| add());
                 }
@@ -462,111 +518,6 @@ fn a_guest_that_drops_its_pool_leaves_nothing_at_another_place() {
     assert_eq!(is_done.recv_timeout(PATIENCE), Ok(()));
 }
 
-/// A governor that always has its hunters sleep, and counts how often it is asked by one that begins, or has tried to sleep.
-#[derive(Debug)]
-struct Tired(Arc<AtomicUsize>);
-
-impl Governor for Tired {
-    fn name(&self) -> &'static str {
-        "tired"
-    }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
-        Box::new(Tired(Arc::clone(&self.0)))
-    }
-}
-
-impl Hunter for Tired {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        self.0.fetch_add(usize::from(prospect.failures == 0), Ordering::Relaxed);
-        Move::Sleep
-    }
-}
-
-/// While it leaves something to another place it does not go to sleep and get up again, all the time: each time it has all deques opened.
-#[test]
-fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
-    const TASKS: usize = 30;
-    let asked = Arc::new(AtomicUsize::new(0));
-    let pool = divided(&[1, 1]).governor(Tired(Arc::clone(&asked))).build().unwrap();
-    let _held = hold(&pool, 1);
-    let (sender, receiver) = channel();
-    let sleeps = || pool.stats().workers[0].sleeps;
-    let sleeps_again = |before| {
-        let until = Instant::now() + PATIENCE;
-        while sleeps() == before {
-            assert!(Instant::now() < until, "it does not sleep");
-            thread::yield_now();
-        }
-    };
-    for _ in 0..TASKS {
-        let (before, sender) = (sleeps(), sender.clone());
-        pool.spawn_near(1, move |w| sender.send(w.index()).unwrap());
-        assert_eq!(receiver.recv_timeout(PATIENCE), Ok(0));
-        sleeps_again(before);
-        // It is woken for nothing, and sees that there is nothing any more.
-        let before = sleeps();
-        pool.resize(2).unwrap();
-        sleeps_again(before);
-    }
-    let asked = asked.load(Ordering::Relaxed);
-    assert!(asked < 10 * TASKS, "{asked}");
-}
-
-/// Who waits for the processor may be the one that it has left something to.
-#[test]
-fn who_leaves_something_to_another_place_gives_way_meanwhile() {
-    let pool = divided(&[1, 1]).governor(Tired(Arc::default())).build().unwrap();
-    let _held = hold(&pool, 1);
-    let (sender, receiver) = channel();
-    let until = Instant::now() + PATIENCE;
-    // Once is enough, but for a worker that is held up for the whole moment.
-    while pool.stats().workers[0].yields == 0 {
-        assert!(Instant::now() < until, "it never yields");
-        let sender = sender.clone();
-        pool.spawn_near(1, move |w| sender.send(w.index()).unwrap());
-        assert_eq!(receiver.recv_timeout(PATIENCE), Ok(0));
-    }
-}
-
-/// A governor whose hunters only search, and count how often they are shown the other worker, and how often nobody.
-#[derive(Debug)]
-struct Witness(Arc<[AtomicUsize; 2]>);
-
-impl Governor for Witness {
-    fn name(&self) -> &'static str {
-        "witness"
-    }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
-        Box::new(Witness(Arc::clone(&self.0)))
-    }
-}
-
-impl Hunter for Witness {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        if prospect.failures > 0 {
-            let is_shown = prospect.victim == Some(1 - prospect.worker);
-            self.0[usize::from(is_shown)].fetch_add(1, Ordering::Relaxed);
-        }
-        Move::Search
-    }
-}
-
-/// It has nothing to be taken, but may have work and no processor.
-#[test]
-fn a_governor_is_shown_who_is_left_alone_elsewhere() {
-    let shown = Arc::new([0, 0].map(AtomicUsize::new));
-    let pool = divided(&[1, 1]).governor(Witness(Arc::clone(&shown))).build().unwrap();
-    let held = hold(&pool, 1);
-    let until = Instant::now() + PATIENCE;
-    while shown[1].load(Ordering::Relaxed) < 1000 {
-        assert!(Instant::now() < until, "it is not shown");
-        thread::yield_now();
-    }
-    drop(held);
-    drop(pool);
-    assert_eq!(shown[0].load(Ordering::Relaxed), 0);
-}
-
 /// Who looks once finds what was sent to another place, though it has never looked there before.
 #[test]
 fn who_looks_once_finds_what_was_sent_elsewhere() {
@@ -586,24 +537,27 @@ fn who_looks_once_finds_what_was_sent_elsewhere() {
 #[test]
 fn a_loop_gives_each_place_the_same_items() {
     let pool = divided(&[1, 1]).build().unwrap();
-    for turn in 0..20 {
+    for turn in 0..40 {
         // Both workers are at a first item at the same time, so each is at that of its own part: the caller begins with that, and the
         // rest lies where the other one has not been. Each is the caller in turn: a loop that knew nothing of places would give
         // the caller the first item.
-        let caller = turn % 2;
+        let (caller, in_shape) = (turn % 2, turn % 4 > 1);
         let barrier = Barrier::new(2);
         let at = [AtomicUsize::new(9), AtomicUsize::new(9)];
+        let body = |n: usize| {
+            if n.is_multiple_of(500) {
+                let here = Worker::with_current(|current| current.unwrap().place());
+                at[n / 500].store(here, Ordering::Relaxed);
+                barrier.wait();
+            }
+        };
         pool.broadcast(|w| {
             if w.index() != caller {
-                return;
+            } else if in_shape {
+                w.reduce_in_shape_by_place(0..1000_usize, 10, || (), |(), n| body(n), |(), ()| ());
+            } else {
+                w.for_each_by_place(0..1000_usize, body);
             }
-            w.for_each_by_place(0..1000_usize, |n| {
-                if n % 500 == 0 {
-                    let here = Worker::with_current(|current| current.unwrap().place());
-                    at[n / 500].store(here, Ordering::Relaxed);
-                    barrier.wait();
-                }
-            });
         });
         assert_eq!(at.map(AtomicUsize::into_inner), [0, 1]);
     }
@@ -612,5 +566,6 @@ fn a_loop_gives_each_place_the_same_items() {
     for_each_by_place(0..1000, |_: i32| {
         count.fetch_add(1, Ordering::Relaxed);
     });
+    assert_eq!(join_near(0, || 1, || 2), (1, 2));
     assert_eq!(count.into_inner(), 1000);
 }

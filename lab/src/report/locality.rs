@@ -120,13 +120,13 @@ fn apps(summary: &Summary, workers: usize) -> String {
             escape(&app.input.size),
             number(app.without.median * 1e3),
             number(app.with.median * 1e3),
-            app.ratio()
+            app.ratio
         )
     };
     let apps = summary.apps.iter().filter(|app| app.workers == workers);
     let rows: String = apps.map(row).collect();
     format!(
-        "<section>\n<h2>Applications that know nothing of places, P = {workers}</h2>\n<p>With places over without: {mean:.3} in the geometric mean.</p>\n\
+        "<section>\n<h2>Applications that know nothing of places, P = {workers}</h2>\n<p>With places over without: {mean:.3} in the geometric mean. A ratio is the median of those of each rotation.</p>\n\
          <table class=\"numbers\">\n<tr><th>application</th><th>size</th><th>ms without</th><th>ms with</th><th>ratio</th></tr>\n\
          {rows}</table>\n</section>\n"
     )

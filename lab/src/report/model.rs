@@ -54,7 +54,8 @@ has it, relative to T1, and T1/T∞ is the ratio of what the meter has of both, 
 {circumstances}
 <h3>How it was measured</h3>
 <ul>
-<li>In up to {repeats} rotations through everything; figures are medians. Each time is the second computation of a pool: the first fills \
+<li>In up to {repeats} rotations through everything; figures are medians, and utilizations those of the rotations, each with the T1 and \
+TP of its own, since a shared machine is now faster and now slower. Each time is the second computation of a pool: the first fills \
 its caches. Every answer is checked.</li>
 <li>Times are taken without the meter. T1 and T∞ are those of one worker: with more workers than processors, what a worker is \
 suspended in the middle of a strand would be in both.</li>

@@ -244,7 +244,7 @@ fn the_page_of_locality_is_complete() {
     assert!(!page.contains("were not counted") && !page.contains("simulated, by"));
     let mut simulated = record.clone();
     simulated.header.plan.simulated = Some("<QEMU>".to_owned());
-    simulated.header.plan.uncounted = Some("a reason & more".to_owned());
+    simulated.header.plan.uncounted.0 = Some("a reason & more".to_owned());
     simulated.measurements.iter_mut().for_each(|found| found.finding.counts = None);
     let page = locality::html(&simulated, &Summary::of(&simulated));
     for words in [

@@ -1,9 +1,63 @@
 //! Tasks for a place: a hint, which costs a task its way back to its own worker, and no other worker its chance.
 
 use super::scope::Scope;
+use crate::held::Place;
 use crate::meter::Site;
 use crate::pool::Pool;
 use crate::worker::Worker;
+
+/// Accepts a detached task for a place of the calling worker's pool, or of the [global pool](Pool::global) on any other thread:
+/// [`Pool::spawn_near`].
+///
+/// # Panics
+/// If the pool has no such place. [`Worker::places`] and [`Pool::places`] say which there are.
+///
+/// # Examples
+/// ```
+/// use std::sync::mpsc::channel;
+///
+/// let (sender, receiver) = channel();
+/// locksley::spawn_near(0, move || sender.send("done").unwrap());
+/// assert_eq!(receiver.recv(), Ok("done"));
+/// ```
+#[track_caller]
+pub fn spawn_near<F>(place: usize, task: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    let site = Site::here();
+    Worker::with_current(|current| match current {
+        Some(worker) => worker.spawn_near_from(site, place, |_| task()),
+        None => Pool::global().spawn_near_from(site, place, |_| task()),
+    });
+}
+
+/// [`join`](crate::join), the second task of which is for a place: [`Worker::join_near`] on the calling worker, or in the
+/// [global pool](Pool::global) on any other thread.
+///
+/// # Panics
+/// If the pool has no such place; and as [`join`](crate::join).
+///
+/// # Examples
+/// ```
+/// assert_eq!(locksley::join_near(0, || 1, || "two"), (1, "two"));
+/// ```
+#[track_caller]
+pub fn join_near<A, B, RA, RB>(place: usize, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let (caller, site) = (Place::here(), Site::here());
+    Worker::with_current(|current| match current {
+        Some(worker) => worker.join_near_from((caller, site), place, |_| a(), |_| b()),
+        None => Pool::global().run_from((caller, site), |worker| {
+            worker.join_near_from((caller, site), place, |_| a(), |_| b())
+        }),
+    })
+}
 
 impl Pool {
     /// Accepts a detached task for a place of this pool: its workers take it before others do.
@@ -36,9 +90,18 @@ impl Pool {
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
+        self.spawn_near_from(Site::here(), place, task);
+    }
+
+    /// The same, from that place in the program.
+    #[track_caller]
+    fn spawn_near_from<F>(&self, site: Site, place: usize, task: F)
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
         let shared = self.shared();
         shared.must_have_place(place);
-        let (Some(job), site) = (shared.detached(task), Site::here()) else { return };
+        let Some(job) = shared.detached(task) else { return };
         Worker::with_current(|current| {
             shared.is_sent_from(current, site);
             match current {
@@ -72,9 +135,18 @@ impl Worker {
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
+        self.spawn_near_from(Site::here(), place, task);
+    }
+
+    /// The same, from that place in the program.
+    #[track_caller]
+    fn spawn_near_from<F>(&self, site: Site, place: usize, task: F)
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
         self.shared().must_have_place(place);
         if let Some(job) = self.shared().detached(task) {
-            self.spawns_at(Site::here());
+            self.spawns_at(site);
             self.push_near(place, job);
         }
     }
@@ -105,10 +177,46 @@ impl Worker {
         if place == self.place() {
             return self.join(a, b);
         }
-        let (mut second, site) = (None, Site::here());
+        self.join_elsewhere((Place::here(), Site::here()), place, a, b)
+    }
+
+    /// The same, from that place in the program.
+    #[track_caller]
+    fn join_near_from<A, B, RA, RB>(
+        &self,
+        (caller, site): (Place, Site),
+        place: usize,
+        a: A,
+        b: B,
+    ) -> (RA, RB)
+    where
+        A: FnOnce(&Worker) -> RA,
+        B: FnOnce(&Worker) -> RB + Send,
+        RB: Send,
+    {
+        self.shared().must_have_place(place);
+        if place == self.place() {
+            return self.in_name_of(site, || false, || self.join_at(caller, a, b));
+        }
+        self.join_elsewhere((caller, site), place, a, b)
+    }
+
+    fn join_elsewhere<A, B, RA, RB>(
+        &self,
+        (caller, site): (Place, Site),
+        place: usize,
+        a: A,
+        b: B,
+    ) -> (RA, RB)
+    where
+        A: FnOnce(&Worker) -> RA,
+        B: FnOnce(&Worker) -> RB + Send,
+        RB: Send,
+    {
+        let mut second = None;
         let result = &mut second;
-        let first = self.scope(|worker, scope| {
-            scope.spawn_near_from(worker, site, place, |worker, _| *result = Some(b(worker)));
+        let first = self.scope_at(caller, |worker, scope| {
+            scope.spawn_near_from(Some(worker), site, place, |worker, _| *result = Some(b(worker)));
             worker.in_name_of(site, || false, || a(worker))
         });
         (first, second.expect("the scope waits for it, and raises its panic"))
@@ -116,10 +224,36 @@ impl Worker {
 }
 
 impl<'scope> Scope<'scope> {
-    /// Adds a task for a place to the scope, from a known worker: see [`Pool::spawn_near`].
+    /// Adds a task for a place to the scope: see [`Pool::spawn_near`].
     ///
     /// Where the one who waits for the scope runs [only what lies below](crate::Waiting::Below), the hint does not count: what
     /// is sent lies below nobody.
+    ///
+    /// # Panics
+    /// If the pool has no such place.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// let last = pool.places().count() - 1;
+    /// let mut answer = 0;
+    /// pool.in_place_scope(|scope| scope.spawn_near(last, |_| answer = 42));
+    /// assert_eq!(answer, 42);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_near<F>(&self, place: usize, task: F)
+    where
+        F: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        self.home().must_have_place(place);
+        let site = Site::here();
+        Worker::with_current(|current| {
+            self.spawn_near_from(current, site, place, |_, scope| task(scope));
+        });
+    }
+
+    /// Adds a task for a place to the scope from a known worker: [`spawn_near`](Self::spawn_near) without looking up who calls.
     ///
     /// # Panics
     /// If the pool has no such place.
@@ -132,7 +266,7 @@ impl<'scope> Scope<'scope> {
     /// pool.run(|worker| {
     ///     worker.scope(|worker, scope| {
     ///         for (n, square) in squares.iter_mut().enumerate() {
-    ///             scope.spawn_near(worker, n % places, move |_, _| *square = n * n);
+    ///             scope.spawn_near_on(worker, n % places, move |_, _| *square = n * n);
     ///         }
     ///     })
     /// });
@@ -140,21 +274,26 @@ impl<'scope> Scope<'scope> {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     #[track_caller]
-    pub fn spawn_near<F>(&self, worker: &Worker, place: usize, task: F)
+    pub fn spawn_near_on<F>(&self, worker: &Worker, place: usize, task: F)
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
         self.home().must_have_place(place);
-        self.spawn_near_from(worker, Site::here(), place, task);
+        self.spawn_near_from(Some(worker), Site::here(), place, task);
     }
 
-    /// The same for a place that there is, from that place in the program.
-    pub(crate) fn spawn_near_from<F>(&self, worker: &Worker, site: Site, place: usize, task: F)
-    where
+    /// The same for a place that there is, by that worker or by none, from that place in the program.
+    pub(crate) fn spawn_near_from<F>(
+        &self,
+        worker: Option<&Worker>,
+        site: Site,
+        place: usize,
+        task: F,
+    ) where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
         let job = self.job(task);
-        worker.spawns_at(site);
+        worker.into_iter().for_each(|worker| worker.spawns_at(site));
         self.push_or_send_near(worker, place, job);
     }
 }

@@ -406,21 +406,25 @@ impl<'scope> Scope<'scope> {
     /// With the worker's own tasks if it belongs to the pool, else to where all look; or to a place, where tasks go round.
     fn push_or_send(&self, worker: Option<&Worker>, job: NonNull<Job>) {
         let place = if self.heeds_places() { self.home.next_place() } else { None };
-        match (worker.filter(|worker| worker.belongs_to(&self.home)), place) {
-            (Some(worker), None) => self.push(worker, job),
-            (Some(worker), Some(place)) => self.push_near(worker, place, job),
-            (None, None) => self.send(worker, job),
-            (None, Some(place)) => self.send_near(worker, place, job),
-        }
+        self.push_or_send_to(worker, place, job);
     }
 
     /// With the worker's own tasks if it belongs to the pool, else to where all look; or to that place, where it has others.
-    pub(super) fn push_or_send_near(&self, worker: &Worker, place: usize, job: NonNull<Job>) {
-        match (worker.belongs_to(&self.home), self.heeds_places()) {
-            (true, true) => self.push_near(worker, place, job),
-            (true, false) => self.push(worker, job),
-            (false, true) => self.send_near(Some(worker), place, job),
-            (false, false) => self.send(Some(worker), job),
+    pub(super) fn push_or_send_near(
+        &self,
+        worker: Option<&Worker>,
+        place: usize,
+        job: NonNull<Job>,
+    ) {
+        self.push_or_send_to(worker, Some(place).filter(|_| self.heeds_places()), job);
+    }
+
+    fn push_or_send_to(&self, caller: Option<&Worker>, place: Option<usize>, job: NonNull<Job>) {
+        match (caller.filter(|worker| worker.belongs_to(&self.home)), place) {
+            (Some(worker), None) => self.push(worker, job),
+            (Some(worker), Some(place)) => self.push_near(worker, place, job),
+            (None, None) => self.send(caller, job),
+            (None, Some(place)) => self.send_near(caller, place, job),
         }
     }
 

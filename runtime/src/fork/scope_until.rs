@@ -224,6 +224,35 @@ impl<'scope> CancellableScope<'_, 'scope> {
     ///
     /// # Examples
     /// ```
+    /// use locksley::{Cancellation, scope_until};
+    ///
+    /// let mut answer = 0;
+    /// let done = scope_until(&Cancellation::new(), |scope| scope.spawn_near(0, |_| answer = 42));
+    /// assert_eq!((done, answer), (Ok(()), 42));
+    /// ```
+    #[track_caller]
+    pub fn spawn_near<F>(&self, place: usize, task: F)
+    where
+        F: FnOnce(&CancellableScope<'_, 'scope>) + Send + 'scope,
+    {
+        self.scope.home().must_have_place(place);
+        if self.state.admits() {
+            let state = Arc::clone(self.state);
+            self.scope.spawn_near(place, move |scope| {
+                if state.admits() {
+                    task(&CancellableScope { scope, state: &state });
+                }
+            });
+        }
+    }
+
+    /// The same from a known worker, as [`Scope::spawn_near_on`] does.
+    ///
+    /// # Panics
+    /// If the pool has no such place.
+    ///
+    /// # Examples
+    /// ```
     /// use locksley::{Cancellation, Pool};
     ///
     /// let pool = Pool::new(2)?;
@@ -232,7 +261,7 @@ impl<'scope> CancellableScope<'_, 'scope> {
     /// let result = pool.run(|worker| {
     ///     worker.scope_until(&Cancellation::new(), |worker, scope| {
     ///         for (n, square) in squares.iter_mut().enumerate() {
-    ///             scope.spawn_near(worker, n % places, move |_, _| *square = n * n);
+    ///             scope.spawn_near_on(worker, n % places, move |_, _| *square = n * n);
     ///         }
     ///     })
     /// });
@@ -240,14 +269,14 @@ impl<'scope> CancellableScope<'_, 'scope> {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     #[track_caller]
-    pub fn spawn_near<F>(&self, worker: &Worker, place: usize, task: F)
+    pub fn spawn_near_on<F>(&self, worker: &Worker, place: usize, task: F)
     where
         F: FnOnce(&Worker, &CancellableScope<'_, 'scope>) + Send + 'scope,
     {
         self.scope.home().must_have_place(place);
         if self.state.admits() {
             let state = Arc::clone(self.state);
-            self.scope.spawn_near(worker, place, move |worker, scope| {
+            self.scope.spawn_near_on(worker, place, move |worker, scope| {
                 if state.admits() {
                     task(worker, &CancellableScope { scope, state: &state });
                 }

@@ -235,10 +235,13 @@ pub(super) fn has_too_much(worker: &Worker, victim: usize) -> bool {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
     use super::*;
-    use crate::places::Places;
-    use crate::pool::Pool;
+    use crate::pool::trial::{divided, hold};
     use crate::primitive::CachePadded;
+    use crate::primitive::stepped::{self, Gate};
 
     /// A governor looks at every so-manieth victim only.
     #[test]
@@ -372,19 +375,63 @@ mod tests {
         assert!(!look(5, 16) && !look(6, 20), "it was empty meanwhile");
     }
 
+    /// A glance overlooks what a sender has put there that is held before it could say so; what was seen, and nobody has taken, is seen still.
+    #[test]
+    fn a_glance_forgets_only_what_was_taken() {
+        let mut overlooked = 0;
+        for steps in 0.. {
+            let pool = divided(&[1, 1]).build().unwrap();
+            let _held = [0, 1].map(|worker| hold(&pool, worker));
+            let gate = Arc::new(Gate::default());
+            let (is_held, seen) = thread::scope(|scope| {
+                scope.spawn(|| {
+                    stepped::arm(steps, &gate);
+                    pool.spawn_near(1, |_| ());
+                    stepped::disarm();
+                });
+                let is_held = gate.wait_until_held();
+                let seen = seen_at_a_glance(&pool.shared_now().quarters()[1]);
+                gate.open();
+                (is_held, seen)
+            });
+            if let Some(seen) = seen {
+                overlooked += 1;
+                let [first, is_there, is_taken] = seen;
+                assert!(first.is_some() && is_there == first, "it lies there still: {seen:?}");
+                assert_eq!(is_taken, None, "it was taken");
+            }
+            if !is_held {
+                break;
+            }
+        }
+        assert!(overlooked > 0, "a sender is held where a glance overlooks what it sends");
+    }
+
+    /// If a glance overlooks what is there: since when a hunter has seen something, after it has looked, after a glance, and after another one, when
+    /// that was taken which it had seen.
+    fn seen_at_a_glance(quarter: &Quarter) -> Option<[Option<Instant>; 3]> {
+        let inbox = quarter.inbox();
+        if !inbox.looks_empty() || inbox.is_empty() {
+            return None;
+        }
+        let mut near = Near::new(1);
+        let mut since = |at_a_glance, is_another: bool| {
+            if is_another && let Some(seen) = &mut near.seen[0] {
+                seen.mark = 0;
+            }
+            let is_left = near.is_left(0, quarter, at_a_glance);
+            near.seen[0].map(|seen| seen.since).filter(|_| !is_left)
+        };
+        Some([since(false, false), since(true, false), since(true, true)])
+    }
+
     /// Pools of some shapes, with so many stand-ins at work.
     fn pools(check: impl Fn(&[usize], &[CachePadded<Quarter>], usize) + Sync) {
         for shape in [&[1, 1][..], &[1, 3], &[2, 2, 1], &[3, 1, 2, 2]] {
-            let workers: usize = shape.iter().sum();
-            let mut first = 0;
-            let sets = shape.iter().map(|size| {
-                first += size;
-                (first - size..first).collect()
-            });
-            let places = Places::given(&(0..workers).collect(), sets.collect::<Vec<_>>()).unwrap();
-            let pool = Pool::builder().workers(workers).places(places).build().unwrap();
+            let pool = divided(shape).build().unwrap();
             for stand_ins in 0..3 {
-                pool.run(|w| check(shape, w.shared().quarters(), workers + stand_ins));
+                let seats_taken = pool.workers() + stand_ins;
+                pool.run(|w| check(shape, w.shared().quarters(), seats_taken));
             }
         }
     }

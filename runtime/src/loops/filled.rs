@@ -62,6 +62,26 @@ impl<P: Parts, R: Send> Parts for Output<'_, P, R> {
     }
 }
 
+/// What `fill` makes of items, in their order. It is given all of them, and returns what it has made of them, united.
+///
+/// # Panics
+/// If something is missing there.
+pub(super) fn collected<P: Parts, R: Send, E>(
+    parts: P,
+    fill: impl for<'v> FnOnce(Output<'v, P, R>) -> Result<Filled<'v, R>, E>,
+) -> Result<Vec<R>, E> {
+    let count = parts.len();
+    let mut results = Vec::with_capacity(count);
+    let places = &mut results.spare_capacity_mut()[..count];
+    let start = places.as_ptr();
+    let filled = fill(Output::new(parts, places))?;
+    assert!(filled.start.cast_const() == start && filled.count == count, "all of it");
+    let filled = filled.keep();
+    // SAFETY: so many places from the first one on have been written: `Filled` begins there and has no gaps.
+    unsafe { results.set_len(filled) };
+    Ok(results)
+}
+
 /// Places next to each other that have been written. Dropped, it drops what was written: a neighbour panicked.
 pub(super) struct Filled<'v, R> {
     start: *mut MaybeUninit<R>,

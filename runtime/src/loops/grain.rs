@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use super::divide::Leaves;
 use crate::worker::Worker;
 
 /// What a leaf should take: long enough that what it costs to divide for it, and to look at the clock at times, is a few
@@ -42,33 +43,6 @@ impl Grain {
         Self { worker, items: AtomicUsize::new(items), found, leaves }
     }
 
-    /// For a worker that has taken over a part: if it is another one.
-    #[inline]
-    pub(super) fn handed_to(&self, worker: &Worker) -> Option<Self> {
-        let is_other = worker.seat_index() != self.worker;
-        is_other.then(|| Self::starting_with((self.items() / CAUTION).max(1), worker.seat_index()))
-    }
-
-    #[inline]
-    pub(super) fn items(&self) -> usize {
-        self.items.load(Ordering::Relaxed)
-    }
-
-    /// Runs a leaf of `items` items, and learns from how long it took.
-    #[inline]
-    pub(super) fn learn<R>(&self, items: usize, leaf: impl FnOnce() -> R) -> R {
-        let leaves = self.leaves.load(Ordering::Relaxed).wrapping_add(1);
-        self.leaves.store(leaves, Ordering::Relaxed);
-        let is_timed = !self.found.load(Ordering::Relaxed) || leaves.is_multiple_of(SAMPLE);
-        let start = is_timed.then(Instant::now);
-        // In one place, so that it is compiled into this.
-        let result = leaf();
-        if let Some(start) = start {
-            self.correct(items, start.elapsed());
-        }
-        result
-    }
-
     fn correct(&self, items: usize, took: Duration) {
         let grain = self.items();
         let too_long = took > 2 * LEAF;
@@ -84,6 +58,35 @@ impl Grain {
             }
         }
         self.found.store(too_long || took >= LEAF / 2, Ordering::Relaxed);
+    }
+}
+
+impl Leaves for Grain {
+    #[inline]
+    fn items(&self) -> usize {
+        self.items.load(Ordering::Relaxed)
+    }
+
+    /// And learns from how long it took.
+    #[inline]
+    fn run<R>(&self, items: usize, leaf: impl FnOnce() -> R) -> R {
+        let leaves = self.leaves.load(Ordering::Relaxed).wrapping_add(1);
+        self.leaves.store(leaves, Ordering::Relaxed);
+        let is_timed = !self.found.load(Ordering::Relaxed) || leaves.is_multiple_of(SAMPLE);
+        let start = is_timed.then(Instant::now);
+        // In one place, so that it is compiled into this.
+        let result = leaf();
+        if let Some(start) = start {
+            self.correct(items, start.elapsed());
+        }
+        result
+    }
+
+    /// If that is another worker.
+    #[inline]
+    fn handed_to(&self, worker: &Worker) -> Option<Self> {
+        let is_other = worker.seat_index() != self.worker;
+        is_other.then(|| Self::starting_with((self.items() / CAUTION).max(1), worker.seat_index()))
     }
 }
 

@@ -5,26 +5,36 @@
 //! whatever a worker is doing, what it has not begun is within reach of the others, except for the rest of
 //! one leaf: as many items as took five microseconds before.
 //!
-//! Each has a form that stops once a [`Cancellation`](crate::Cancellation) is cancelled: [`for_each_until`] and so on.
+//! Each has a form that stops once a [`Cancellation`](crate::Cancellation) is cancelled: [`for_each_until`] and so on; one that gives
+//! each [place](crate::PoolBuilder::places) the same items every time: [`for_each_by_place`] and so on; and one that does both.
 //!
 //! This is a small set, for programs that need no more. Chains of adaptors are what iterator libraries are for.
 
+mod among;
 mod by_place;
+mod divide;
 mod filled;
+mod form;
 mod grain;
 mod parts;
 mod until;
+mod until_by_place;
 
-pub use by_place::{for_each_by_place, for_each_until_by_place, map_by_place, reduce_by_place};
+pub use by_place::{for_each_by_place, map_by_place, reduce_by_place, reduce_in_shape_by_place};
 pub use parts::{ChunksMut, Parts, chunks_mut};
 pub use until::{for_each_until, map_until, reduce_in_shape_until, reduce_until};
+pub use until_by_place::{
+    for_each_until_by_place, map_until_by_place, reduce_in_shape_until_by_place,
+    reduce_until_by_place,
+};
 
 use crate::held::{self, Place, Wait};
 use crate::meter::Site;
 use crate::pool::Pool;
 use crate::worker::Worker;
-use filled::{Filled, Output};
-use grain::Grain;
+use among::Anywhere;
+use divide::Never;
+use form::{Form, always};
 
 /// Calls `body` with each item, in no particular order, on all workers.
 ///
@@ -163,10 +173,7 @@ impl Worker {
     /// ```
     #[track_caller]
     pub fn for_each<P: Parts>(&self, parts: P, body: impl Fn(P::Item) + Sync) {
-        let leaf = |parts: P| parts.into_items().for_each(&body);
-        told(self, Called::here(), || {
-            divide(self, parts, &Grain::unknown(self), &leaf, &|(), ()| ());
-        });
+        always(Form::of(self, Called::here(), Never, Anywhere).for_each(parts, body));
     }
 
     /// [`map`] on a known worker.
@@ -182,17 +189,7 @@ impl Worker {
     /// ```
     #[track_caller]
     pub fn map<P: Parts, R: Send>(&self, parts: P, body: impl Fn(P::Item) -> R + Sync) -> Vec<R> {
-        let count = parts.len();
-        let mut results = Vec::with_capacity(count);
-        let output = Output::new(parts, &mut results.spare_capacity_mut()[..count]);
-        let leaf = |output| Output::fill(output, &body);
-        let filled = told(self, Called::here(), || {
-            divide(self, output, &Grain::unknown(self), &leaf, &Filled::join)
-        });
-        let filled = filled.keep();
-        // SAFETY: so many places from the first one on have been written: `Filled` begins there and has no gaps.
-        unsafe { results.set_len(filled) };
-        results
+        always(Form::of(self, Called::here(), Never, Anywhere).map(parts, body))
     }
 
     /// [`reduce`] on a known worker.
@@ -215,8 +212,9 @@ impl Worker {
         fold: impl Fn(R, P::Item) -> R + Sync,
         combine: impl Fn(R, R) -> R + Sync,
     ) -> R {
-        let leaf = |parts: P| parts.into_items().fold(identity(), &fold);
-        told(self, Called::here(), || divide(self, parts, &Grain::unknown(self), &leaf, &combine))
+        always(
+            Form::of(self, Called::here(), Never, Anywhere).reduce(parts, identity, fold, combine),
+        )
     }
 
     /// [`reduce_in_shape`] on a known worker.
@@ -242,51 +240,9 @@ impl Worker {
         fold: impl Fn(R, P::Item) -> R + Sync,
         combine: impl Fn(R, R) -> R + Sync,
     ) -> R {
-        assert!(leaf > 0, "leaves of no items");
-        let fold = |parts: P| parts.into_items().fold(identity(), &fold);
-        told(self, Called::here(), || divide_in_shape(self, parts, leaf, &fold, &combine))
+        always(
+            Form::of(self, Called::here(), Never, Anywhere)
+                .reduce_in_shape(parts, leaf, identity, fold, combine),
+        )
     }
-}
-
-fn divide<P: Parts, R: Send>(
-    worker: &Worker,
-    parts: P,
-    grain: &Grain,
-    leaf: &(impl Fn(P) -> R + Sync),
-    combine: &(impl Fn(R, R) -> R + Sync),
-) -> R {
-    let items = parts.len();
-    if items <= grain.items() {
-        return grain.learn(items, || leaf(parts));
-    }
-    let (left, right) = parts.split_at(items / 2);
-    let (left, right) = worker.join_at(
-        Place::here(),
-        |w| divide(w, left, grain, leaf, combine),
-        |w| match grain.handed_to(w) {
-            None => divide(w, right, grain, leaf, combine),
-            Some(own) => divide(w, right, &own, leaf, combine),
-        },
-    );
-    combine(left, right)
-}
-
-fn divide_in_shape<P: Parts, R: Send>(
-    worker: &Worker,
-    parts: P,
-    most: usize,
-    leaf: &(impl Fn(P) -> R + Sync),
-    combine: &(impl Fn(R, R) -> R + Sync),
-) -> R {
-    let items = parts.len();
-    if items <= most {
-        return leaf(parts);
-    }
-    let (left, right) = parts.split_at(items / 2);
-    let (left, right) = worker.join_at(
-        Place::here(),
-        |w| divide_in_shape(w, left, most, leaf, combine),
-        |w| divide_in_shape(w, right, most, leaf, combine),
-    );
-    combine(left, right)
 }

@@ -1,10 +1,9 @@
 //! Loops that stop once a token is cancelled.
 
-use super::filled::{Filled, Output};
-use super::grain::Grain;
-use super::{Called, Parts, on_a_worker, told};
+use super::among::Anywhere;
+use super::form::Form;
+use super::{Called, Parts, on_a_worker};
 use crate::cancellation::{Cancellation, Cancelled};
-use crate::held::Place;
 use crate::worker::Worker;
 
 /// [`for_each`](super::for_each) that begins no leaf, and divides no more, once `token` is cancelled. Leaves that have begun are
@@ -142,10 +141,7 @@ impl Worker {
         parts: P,
         body: impl Fn(P::Item) + Sync,
     ) -> Result<(), Cancelled> {
-        let leaf = |parts: P| parts.into_items().for_each(&body);
-        told(self, Called::here(), || {
-            divide(self, token, parts, &Grain::unknown(self), &leaf, &|(), ()| ())
-        })
+        Form::of(self, Called::here(), token, Anywhere).for_each(parts, body)
     }
 
     /// [`map_until`] on a known worker.
@@ -169,17 +165,7 @@ impl Worker {
         parts: P,
         body: impl Fn(P::Item) -> R + Sync,
     ) -> Result<Vec<R>, Cancelled> {
-        let count = parts.len();
-        let mut results = Vec::with_capacity(count);
-        let output = Output::new(parts, &mut results.spare_capacity_mut()[..count]);
-        let leaf = |output| Output::fill(output, &body);
-        let filled = told(self, Called::here(), || {
-            divide(self, token, output, &Grain::unknown(self), &leaf, &Filled::join)
-        })?;
-        let filled = filled.keep();
-        // SAFETY: so many places from the first one on have been written: `Filled` begins there and has no gaps.
-        unsafe { results.set_len(filled) };
-        Ok(results)
+        Form::of(self, Called::here(), token, Anywhere).map(parts, body)
     }
 
     /// [`reduce_until`] on a known worker.
@@ -207,10 +193,7 @@ impl Worker {
         fold: impl Fn(R, P::Item) -> R + Sync,
         combine: impl Fn(R, R) -> R + Sync,
     ) -> Result<R, Cancelled> {
-        let leaf = |parts: P| parts.into_items().fold(identity(), &fold);
-        told(self, Called::here(), || {
-            divide(self, token, parts, &Grain::unknown(self), &leaf, &combine)
-        })
+        Form::of(self, Called::here(), token, Anywhere).reduce(parts, identity, fold, combine)
     }
 
     /// [`reduce_in_shape_until`] on a known worker.
@@ -240,57 +223,7 @@ impl Worker {
         fold: impl Fn(R, P::Item) -> R + Sync,
         combine: impl Fn(R, R) -> R + Sync,
     ) -> Result<R, Cancelled> {
-        assert!(leaf > 0, "leaves of no items");
-        let fold = |parts: P| parts.into_items().fold(identity(), &fold);
-        told(self, Called::here(), || divide_in_shape(self, token, parts, leaf, &fold, &combine))
+        Form::of(self, Called::here(), token, Anywhere)
+            .reduce_in_shape(parts, leaf, identity, fold, combine)
     }
-}
-
-/// As in the folder above, but that it looks at the token before it divides, and before each leaf. What a half has already
-/// made is dropped where the other one is missing.
-fn divide<P: Parts, R: Send>(
-    worker: &Worker,
-    token: &Cancellation,
-    parts: P,
-    grain: &Grain,
-    leaf: &(impl Fn(P) -> R + Sync),
-    combine: &(impl Fn(R, R) -> R + Sync),
-) -> Result<R, Cancelled> {
-    token.check()?;
-    let items = parts.len();
-    if items <= grain.items() {
-        return Ok(grain.learn(items, || leaf(parts)));
-    }
-    let (left, right) = parts.split_at(items / 2);
-    let (left, right) = worker.join_at(
-        Place::here(),
-        |w| divide(w, token, left, grain, leaf, combine),
-        |w| match grain.handed_to(w) {
-            None => divide(w, token, right, grain, leaf, combine),
-            Some(own) => divide(w, token, right, &own, leaf, combine),
-        },
-    );
-    Ok(combine(left?, right?))
-}
-
-fn divide_in_shape<P: Parts, R: Send>(
-    worker: &Worker,
-    token: &Cancellation,
-    parts: P,
-    most: usize,
-    leaf: &(impl Fn(P) -> R + Sync),
-    combine: &(impl Fn(R, R) -> R + Sync),
-) -> Result<R, Cancelled> {
-    token.check()?;
-    let items = parts.len();
-    if items <= most {
-        return Ok(leaf(parts));
-    }
-    let (left, right) = parts.split_at(items / 2);
-    let (left, right) = worker.join_at(
-        Place::here(),
-        |w| divide_in_shape(w, token, left, most, leaf, combine),
-        |w| divide_in_shape(w, token, right, most, leaf, combine),
-    );
-    Ok(combine(left?, right?))
 }

@@ -285,6 +285,23 @@ impl Shared {
 }
 
 impl Worker {
+    /// The places of its pool: [`Pool::places`](crate::Pool::places).
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Worker, join_near};
+    ///
+    /// let pool = locksley::Pool::new(2)?;
+    /// let last = |worker: Option<&Worker>| worker.map(|worker| worker.places().count() - 1);
+    /// let both = pool.run(|_| join_near(Worker::with_current(last).unwrap(), || 1, || 2));
+    /// assert_eq!(both, (1, 2));
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn places(&self) -> &Places {
+        self.shared().places()
+    }
+
     /// The place that it belongs to, from 0: see [`PoolBuilder::places`](crate::PoolBuilder::places). That of a stand-in is
     /// that of the worker which is in a [blocking call](Self::blocking).
     ///
@@ -328,12 +345,11 @@ impl Worker {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use std::sync::mpsc::{Sender, channel};
-    use std::time::Duration;
+    use std::sync::mpsc::channel;
 
     use super::*;
     use crate::places::{Kind, Region};
-    use crate::pool::Pool;
+    use crate::pool::trial::{LONGEST, divided, hold};
 
     fn division(sets: &[&str], workers: usize) -> Vec<usize> {
         let sets: Vec<ProcessorSet> = sets.iter().map(|set| set.parse().unwrap()).collect();
@@ -415,13 +431,9 @@ mod tests {
         }
     }
 
-    /// Whoever waits for longer has waited in vain.
-    const LONGEST: Duration = Duration::from_secs(60);
-
     #[test]
     fn who_stands_in_for_another_has_the_neighbours_of_that_one() {
-        let places = Places::given(&(0..4).collect(), ["0-1", "2-3"].map(|it| it.parse().unwrap()));
-        let pool = Pool::builder().workers(4).places(places.unwrap()).stand_ins(1).build().unwrap();
+        let pool = divided(&[2, 2]).stand_ins(1).build().unwrap();
         for (worker, neighbours) in [(0, 0..2), (3, 2..4), (1, 0..2)] {
             let (sender, receiver) = channel();
             // All others are held until the stand-in has come, so nobody else can take this.
@@ -438,16 +450,5 @@ mod tests {
             assert_eq!(receiver.recv_timeout(2 * LONGEST), Ok(Ok((true, neighbours))));
             drop(held);
         }
-    }
-
-    /// Has a worker wait until nobody can tell it to go on.
-    fn hold(pool: &Pool, index: usize) -> Sender<()> {
-        let ((here, is_here), (go_on, told)) = (channel(), channel());
-        pool.spawn_at(index, move |_| {
-            here.send(()).unwrap();
-            let _ = told.recv();
-        });
-        is_here.recv_timeout(LONGEST).unwrap();
-        go_on
     }
 }

@@ -185,6 +185,38 @@ impl Shared {
         }
     }
 
+    /// The word to send instead of that of `job`, if that is sent by a strand, or if all that the pool does is metered.
+    ///
+    /// # Safety
+    /// As for [`Worker::carried`].
+    pub(super) unsafe fn metered(&self, job: NonNull<Job>) -> NonNull<Job> {
+        Worker::with_current(|current| match (current, self.meter()) {
+            // SAFETY: as the caller promises.
+            (Some(worker), _) if worker.is_metered() => unsafe { worker.carried(job) },
+            // SAFETY: as the caller promises.
+            (_, Some(meter)) => unsafe { meter.carried(current, job) },
+            (_, None) => job,
+        })
+    }
+
+    /// A place where the paths of tasks meet for which the caller is going to wait, which is that worker or none; if it is metered.
+    pub(crate) fn rendezvous(&self, caller: Option<&Worker>) -> Option<Box<Rendezvous>> {
+        match (caller, self.meter()) {
+            (Some(worker), _) if worker.is_metered() => Rendezvous::of(worker),
+            (_, Some(meter)) => Some(meter.rendezvous(caller)),
+            (_, None) => None,
+        }
+    }
+
+    /// The caller, which is that worker or none, has waited for what has arrived there.
+    pub(crate) fn meter_comes_after(&self, caller: Option<&Worker>, meeting: &Meeting) {
+        match (caller, self.meter()) {
+            (Some(worker), _) if worker.is_metered() => worker.comes_after(meeting),
+            (_, Some(meter)) => meter.comes_after(caller, meeting),
+            (_, None) => {}
+        }
+    }
+
     /// The caller, which is that worker or none, is about to send a job for what is called at that place.
     #[inline]
     pub(crate) fn is_sent_from(&self, caller: Option<&Worker>, site: Site) {

@@ -9,6 +9,7 @@ mod global;
 mod metered;
 mod post;
 mod revival;
+mod seat;
 mod shared;
 #[cfg(all(test, not(loom)))]
 mod stall;
@@ -20,6 +21,8 @@ mod stand_ins;
 mod start;
 mod tally;
 mod thread;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod trial;
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -31,7 +34,8 @@ pub(crate) use division::Quarter;
 pub use division::Unplaced;
 pub use error::{BuildError, SizeError};
 use revival::Revival;
-pub(crate) use shared::{Seat, Shared};
+pub(crate) use seat::Seat;
+pub(crate) use shared::Shared;
 pub use thread::WorkerThread;
 
 use crate::held::{self, Place, Wait};

@@ -11,6 +11,7 @@ use crate::allowance::{Asked, Source};
 use crate::hunt::{Abp, Governor, Hunter, Limit, Move, Prospect};
 use crate::os::Quota;
 use crate::primitive::stepped::{self, Gate, wait_for};
+use crate::worker::Worker;
 
 const PARENTS: usize = 12;
 const CHILDREN: usize = 4;
@@ -40,35 +41,108 @@ impl Hunter for Confined {
     }
 }
 
-/// Sends tasks that push tasks. The first of them arms its worker.
-fn hold_after(steps: usize, workers: usize, governor: impl Governor) -> bool {
-    hold_in(Pool::builder().workers(workers).governor(governor).build().unwrap(), steps)
+fn pool(workers: usize, governor: impl Governor) -> Pool {
+    Pool::builder().workers(workers).governor(governor).build().unwrap()
 }
 
-fn hold_in(pool: Pool, steps: usize) -> bool {
+pub(super) fn abp(sleep_after: Option<u32>) -> Abp {
+    Abp { attempts: 2, lower_after: Some(1), sleep_after }
+}
+
+/// After how many steps a worker is held, ...
+pub(super) fn steps() -> impl Iterator<Item = usize> {
+    (0..120).chain((120..1000).step_by(37))
+}
+
+/// ... and a worker and a sender.
+pub(super) fn steps_of_both() -> impl Iterator<Item = usize> {
+    (0..40).chain((40..400).step_by(23))
+}
+
+pub(super) type Task = Box<dyn FnOnce(&Worker) + Send>;
+
+/// A task that counts when it is done.
+fn counted(done: &Arc<AtomicUsize>) -> Task {
+    let done = Arc::clone(done);
+    Box::new(move |_| {
+        done.fetch_add(1, Ordering::Release);
+    })
+}
+
+/// While a thread is held, so many of `all` are done at least; and then all are. Says whether it was held.
+pub(super) fn release(
+    pool: Pool,
+    steps: usize,
+    gate: &Gate,
+    done: &AtomicUsize,
+    (least, all): (usize, usize),
+) -> bool {
+    let finished = wait_for(done, least);
+    let held = gate.is_held();
+    gate.open();
+    drop(pool);
+    assert!(finished >= least, "held after {steps} steps: {finished} of {all}");
+    assert_eq!(done.load(Ordering::Acquire), all, "nothing is lost");
+    held
+}
+
+/// Has tasks sent that have others sent by the worker that runs them, each with its number. The first of them arms its worker.
+pub(super) fn hold_in(
+    pool: Pool,
+    steps: usize,
+    send: fn(&Pool, usize, Task),
+    pass_on: fn(&Worker, usize, Task),
+) -> bool {
     let gate = Arc::new(Gate::default());
     let done = Arc::new(AtomicUsize::new(0));
     for parent in 0..PARENTS {
         let (gate, done) = (Arc::clone(&gate), Arc::clone(&done));
-        pool.spawn(move |w| {
+        let task = move |w: &Worker| {
             if parent == 0 {
                 stepped::arm(steps, &gate);
             }
-            for _ in 0..CHILDREN {
-                let done = Arc::clone(&done);
-                w.spawn(move |_| {
-                    done.fetch_add(1, Ordering::Release);
-                });
-            }
-        });
+            (0..CHILDREN).for_each(|child| pass_on(w, child, counted(&done)));
+        };
+        send(&pool, parent, Box::new(task));
     }
     let all = PARENTS * CHILDREN;
-    let finished = wait_for(&done, all - IN_HAND);
-    let held = gate.is_held();
-    gate.open();
+    release(pool, steps, &gate, &done, (all - IN_HAND, all))
+}
+
+fn hold_after(steps: usize, pool: Pool) -> bool {
+    hold_in(pool, steps, |pool, _, task| pool.spawn(task), |w, _, task| w.spawn(task))
+}
+
+/// Three tasks are sent, the first by a thread that is held. That worker is held as well. Of the tasks so many at least are done meanwhile. Says whether the
+/// sender was held.
+pub(super) fn hold_a_sender_and(
+    worker: usize,
+    pool: Pool,
+    steps: usize,
+    least: usize,
+    [first, second, third]: [fn(&Pool, Task); 3],
+) -> bool {
+    let [gate, gate_of_worker] = [Arc::new(Gate::default()), Arc::new(Gate::default())];
+    let done = Arc::new(AtomicUsize::new(0));
+    let (finished, held) = thread::scope(|scope| {
+        let at = Arc::clone(&gate_of_worker);
+        pool.spawn_at(worker, move |_| stepped::arm(steps, &at));
+        scope.spawn(|| {
+            stepped::arm(steps, &gate);
+            first(&pool, counted(&done));
+            stepped::disarm();
+        });
+        let held = gate.wait_until_held();
+        second(&pool, counted(&done));
+        third(&pool, counted(&done));
+        let finished = wait_for(&done, least);
+        gate.open();
+        gate_of_worker.open();
+        (finished, held)
+    });
     drop(pool);
-    assert!(finished >= all - IN_HAND, "held after {steps} steps: {finished} of {all}");
-    assert_eq!(done.load(Ordering::Acquire), all, "nothing is lost");
+    assert!(finished >= least, "held after {steps} steps");
+    assert_eq!(done.load(Ordering::Acquire), 3, "nothing is lost");
     held
 }
 
@@ -77,9 +151,9 @@ fn others_finish_while_a_worker_is_held_at_any_step() {
     let mut times_held = 0;
     for workers in [2, 3] {
         for sleep_after in [Some(0), Some(1000), None] {
-            for steps in (0..120).chain((120..1000).step_by(37)) {
-                let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after };
-                times_held += usize::from(hold_after(steps, workers, governor));
+            for steps in steps() {
+                let pool = pool(workers, abp(sleep_after));
+                times_held += usize::from(hold_after(steps, pool));
             }
         }
     }
@@ -90,8 +164,8 @@ fn others_finish_while_a_worker_is_held_at_any_step() {
 fn a_lookout_takes_over_from_a_worker_that_is_held_at_any_step() {
     let mut times_held = 0;
     for workers in [2, 3] {
-        for steps in (0..120).chain((120..1000).step_by(37)) {
-            times_held += usize::from(hold_after(steps, workers, Confined));
+        for steps in steps() {
+            times_held += usize::from(hold_after(steps, pool(workers, Confined)));
         }
     }
     assert!(times_held > 50, "the harness holds threads: {times_held}");
@@ -151,14 +225,14 @@ fn others_finish_while_who_looks_what_is_allowed_is_held_at_any_step() {
     let mut times_held = 0;
     let changes = Arc::new(AtomicUsize::new(0));
     for most in [3, 4] {
-        for steps in (0..120).chain((120..1000).step_by(37)) {
+        for steps in steps() {
             let builder = Pool::builder().max_workers(most).governor(Following);
             let changes = Arc::clone(&changes);
             let made_up = Asked::MadeUp(Arc::new(move || {
                 Box::new(Restless { used: 0, readings: 0, changes: Arc::clone(&changes) })
             }));
             let pool = builder.allowed_by(made_up).build().unwrap();
-            times_held += usize::from(hold_in(pool, steps));
+            times_held += usize::from(hold_after(steps, pool));
         }
     }
     assert!(times_held > 50, "the harness holds threads: {times_held}");
@@ -171,35 +245,12 @@ fn others_finish_while_who_looks_what_is_allowed_is_held_at_any_step() {
 fn a_letter_arrives_though_somebody_is_held() {
     let mut senders_held = 0;
     for sleep_after in [Some(0), None] {
-        for steps in (0..40).chain((40..400).step_by(23)) {
-            let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after };
-            let pool = Pool::builder().workers(3).governor(governor).build().unwrap();
-            let gates = [Arc::new(Gate::default()), Arc::new(Gate::default())];
-            let done = Arc::new(AtomicUsize::new(0));
-            let letter = || {
-                let done = Arc::clone(&done);
-                move |_: &crate::Worker| {
-                    done.fetch_add(1, Ordering::Release);
-                }
-            };
-            let finished = thread::scope(|scope| {
-                let at = Arc::clone(&gates[0]);
-                pool.spawn_at(1, move |_| stepped::arm(steps, &at));
-                scope.spawn(|| {
-                    stepped::arm(steps, &gates[1]);
-                    pool.spawn_at(0, letter());
-                    stepped::disarm();
-                });
-                senders_held += usize::from(gates[1].wait_until_held());
-                pool.spawn_at(0, letter());
-                pool.spawn_at(2, letter());
-                let finished = wait_for(&done, 2);
-                gates.iter().for_each(|gate| gate.open());
-                finished
-            });
-            drop(pool);
-            assert!(finished >= 2, "held after {steps} steps");
-            assert_eq!(done.load(Ordering::Acquire), 3, "nothing is lost");
+        for steps in steps_of_both() {
+            let pool = pool(3, abp(sleep_after));
+            let to_0 = |pool: &Pool, task: Task| pool.spawn_at(0, task);
+            let to_2 = |pool: &Pool, task: Task| pool.spawn_at(2, task);
+            let held = hold_a_sender_and(1, pool, steps, 2, [to_0, to_0, to_2]);
+            senders_held += usize::from(held);
         }
     }
     assert!(senders_held > 4, "the harness holds senders: {senders_held}");
@@ -230,12 +281,8 @@ fn a_line_moves_on_though_a_worker_is_held() {
             // Whoever helps is not this worker.
             wait_for(&count, TASKS - 1);
         });
-        let finished = wait_for(&done, TASKS - 1);
-        times_held += usize::from(gate.is_held());
-        gate.open();
-        drop(pool);
-        assert!(finished >= TASKS - 1, "held after {steps} steps: {finished} of {TASKS}");
-        assert_eq!(done.load(Ordering::Acquire), TASKS, "nothing is lost");
+        let is_held = release(pool, steps, &gate, &done, (TASKS - 1, TASKS));
+        times_held += usize::from(is_held);
     }
     assert!(times_held > 20, "the harness holds threads: {times_held}");
 }
@@ -277,8 +324,7 @@ fn others_finish_while_a_worker_is_held_on_its_way_into_a_blocking_call_or_out_o
     let mut times_held = 0;
     for workers in [2, 3] {
         for steps in 0..60 {
-            let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after: Some(0) };
-            let pool = Pool::builder().workers(workers).governor(governor).build().unwrap();
+            let pool = pool(workers, abp(Some(0)));
             let gate = Arc::new(Gate::default());
             let done = Arc::new(AtomicUsize::new(0));
             let (at, count) = (Arc::clone(&gate), Arc::clone(&done));
@@ -314,9 +360,8 @@ fn others_finish_while_a_worker_is_held_on_its_way_into_a_blocking_call_or_out_o
 fn others_finish_while_a_stand_in_is_held_at_any_step() {
     let mut times_held = 0;
     for steps in (0..120).chain((120..600).step_by(37)) {
-        let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after: Some(0) };
         let pool = Pool::builder().workers(1).stand_ins(PARENTS);
-        let pool = pool.governor(governor).build().unwrap();
+        let pool = pool.governor(abp(Some(0))).build().unwrap();
         let gate = Arc::new(Gate::default());
         let (done, armed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         // The worker itself is not held: where it is at work, its stand-ins are not.
@@ -342,12 +387,8 @@ fn others_finish_while_a_stand_in_is_held_at_any_step() {
             });
         }
         let all = PARENTS * CHILDREN;
-        let finished = wait_for(&done, all - IN_HAND);
-        times_held += usize::from(gate.is_held());
-        gate.open();
-        drop(pool);
-        assert!(finished >= all - IN_HAND, "held after {steps} steps: {finished} of {all}");
-        assert_eq!(done.load(Ordering::Acquire), all, "nothing is lost");
+        let is_held = release(pool, steps, &gate, &done, (all - IN_HAND, all));
+        times_held += usize::from(is_held);
     }
     assert!(times_held > 50, "the harness holds threads: {times_held}");
 }
@@ -383,10 +424,6 @@ fn a_held_thief_that_takes_half_hides_two_tasks() {
             pushed.store(1, Ordering::Release);
             wait_for(&count, TASKS - 2);
         });
-        let finished = wait_for(&done, TASKS - 2);
-        gate.open();
-        drop(pool);
-        assert!(finished >= TASKS - 2, "held after {steps} steps: {finished} of {TASKS}");
-        assert_eq!(done.load(Ordering::Acquire), TASKS, "nothing is lost");
+        release(pool, steps, &gate, &done, (TASKS - 2, TASKS));
     }
 }

@@ -6,18 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::Pool;
-use super::stall::Confined;
-use crate::hunt::{Abp, Governor};
+use super::stall::{Confined, abp, release};
+use crate::hunt::Governor;
 use crate::primitive::stepped::{self, Gate, wait_for};
 
 const SENT: usize = 8;
 /// What may lie there for as long as the other thread is held: what that one has taken, and the last one that was sent, if it was rung for that. (A worker
 /// that is held on its way to sleep is rung for once, as one that is held on its way up: `sleep/README.md`.)
 const IN_HAND: usize = 2;
-
-fn abp(sleep_after: Option<u32>) -> Abp {
-    Abp { attempts: 2, lower_after: Some(1), sleep_after }
-}
 
 fn pool(governor: impl Governor) -> Pool {
     Pool::builder().workers(2).governor(governor).build().unwrap()
@@ -45,14 +41,8 @@ fn hold_taker_after(steps: usize, pool: Pool) -> bool {
     for n in 0..SENT {
         send(&pool, &done, (n == 0).then_some((steps, &gate)));
     }
-    let finished = wait_for(&done, SENT - IN_HAND);
-    let is_held = gate.is_held();
-    gate.open();
-    // Before the pool's handle goes: a job that finds the tasks cancelled begins all the same.
-    drop(pool);
-    assert!(finished >= SENT - IN_HAND, "held after {steps} steps: {finished} of {SENT}");
-    assert_eq!(done.load(Ordering::Acquire), SENT, "nothing is lost");
-    is_held
+    // They may begin after the pool's handle has gone: a job that finds the tasks cancelled begins all the same.
+    release(pool, steps, &gate, &done, (SENT - IN_HAND, SENT))
 }
 
 #[test]

@@ -158,6 +158,30 @@ fn loom_sleep_what_is_addressed_to_a_place_wakes_all_that_it_takes() {
     }
 }
 
+/// Something is sent to a place whose worker falls asleep, while one elsewhere hunts, who sees it and leaves it there, and then stops
+/// hunting for something else. Whoever relied on that one would wait for ever.
+#[test]
+fn loom_sleep_what_is_addressed_to_a_place_is_done_though_one_elsewhere_leaves_it() {
+    for by_a_worker in [false, true] {
+        check(2, move || {
+            let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0)));
+            let worker = shared.clone();
+            let worker = thread::spawn(move || work_once(0, &worker.0, &worker.1));
+            let leaver = shared.clone();
+            let leaver = thread::spawn(move || {
+                leaver.0.begins_to_hunt();
+                leaver.0.stops_hunting(&Summons::default(), || leaver.1.are_left());
+            });
+            let (sleep, tasks) = &*shared;
+            tasks.add_one();
+            let summons = Summons::with_neighbours(1..2);
+            sleep.work_was_addressed_to_some(0..1, by_a_worker.then_some(&summons));
+            leaver.join().unwrap();
+            worker.join().unwrap();
+        });
+    }
+}
+
 #[test]
 fn loom_sleep_the_last_hunter_to_leave_wakes_another() {
     check(2, || {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::handle::Task;
 use super::header::{self, Header};
 use super::home::{new_task, stillborn_task};
+use crate::job::Job;
 use crate::meter::Site;
 use crate::pool::{Pool, Shared};
 use crate::worker::Worker;
@@ -113,19 +114,73 @@ where
 {
     Worker::with_current(|current| match current {
         Some(worker) if worker.belongs_to(home) => worker.spawn_future_from(site, future),
-        _ => {
-            let task = match new_task(home, future) {
-                Some(task) => {
-                    // SAFETY: just made, and nobody has seen it.
-                    unsafe { follow_from(home, current, site, task) };
-                    home.send(task.cast());
-                    task
-                }
-                None => stillborn_task::<F>(),
-            };
-            // SAFETY: just made, of that future; the handle's reference is ours.
-            unsafe { Task::new(task) }
+        _ => begin_by(home, (current, site), future, |task| home.send(task)),
+    })
+}
+
+/// Has a future run as a task of that pool, which `begin` pushes or sends, in the name of that caller.
+#[inline]
+fn begin_by<F>(
+    home: &Arc<Shared>,
+    (caller, site): (Option<&Worker>, Site),
+    future: F,
+    begin: impl FnOnce(NonNull<Job>),
+) -> Task<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    // A guest may outlive its pool, and a worker's start hook in the background may run when that is over.
+    let task = match new_task(home, future) {
+        Some(task) => {
+            // SAFETY: just made, and nobody has seen it.
+            unsafe { follow_from(home, caller, site, task) };
+            begin(task.cast());
+            task
         }
+        None => stillborn_task::<F>(),
+    };
+    // SAFETY: just made, of that future; the handle's reference is ours.
+    unsafe { Task::new(task) }
+}
+
+/// Has a future run as a task of the calling worker's pool, or of the [global pool](Pool::global) on any other thread, and begin at a place:
+/// [`Worker::spawn_future_near`].
+///
+/// # Panics
+/// If the pool has no such place.
+///
+/// # Examples
+/// ```
+/// let task = locksley::task::spawn_near(0, async { 6 * 7 });
+/// assert_eq!(task.join().unwrap(), 42);
+/// ```
+#[track_caller]
+pub fn spawn_near<F>(place: usize, future: F) -> Task<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let site = Site::here();
+    Worker::with_current(|current| match current {
+        Some(worker) => worker.spawn_future_near_from(site, place, future),
+        None => spawn_near_in(Pool::global().shared(), site, place, future),
+    })
+}
+
+/// The same in that pool, whoever calls.
+#[track_caller]
+fn spawn_near_in<F>(home: &Arc<Shared>, site: Site, place: usize, future: F) -> Task<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    home.must_have_place(place);
+    Worker::with_current(|current| match current {
+        Some(worker) if worker.belongs_to(home) => {
+            worker.spawn_future_near_from(site, place, future)
+        }
+        _ => begin_by(home, (current, site), future, |task| home.send_near(place, task)),
     })
 }
 
@@ -154,22 +209,9 @@ impl Worker {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        // A guest may outlive its pool, and a worker's start hook in the background may run when that is over.
-        let task = match new_task(self.shared(), future) {
-            Some(task) => {
-                // SAFETY: just made, and nobody has seen it.
-                unsafe { follow_from(self.shared(), Some(self), site, task) };
-                self.push_next(task.cast());
-                task
-            }
-            None => stillborn_task::<F>(),
-        };
-        // SAFETY: just made, of that future; the handle's reference is ours.
-        unsafe { Task::new(task) }
+        begin_by(self.shared(), (Some(self), site), future, |task| self.push_next(task))
     }
-}
 
-impl Worker {
     /// Has a future run as a task of this worker's pool, and begin at a place, as [`Pool::spawn_near`] has it. Where it goes on when it has waited is the pool's
     /// [placement](crate::PoolBuilder::placement).
     ///
@@ -190,19 +232,22 @@ impl Worker {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        self.spawn_future_near_from(Site::here(), place, future)
+    }
+
+    /// The same, from that place in the program.
+    #[track_caller]
+    fn spawn_future_near_from<F>(&self, site: Site, place: usize, future: F) -> Task<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
         self.shared().must_have_place(place);
         if place == self.place() {
-            return self.spawn_future(future);
+            return self.spawn_future_from(site, future);
         }
-        let task = match new_task(self.shared(), future) {
-            Some(task) => {
-                self.push_near(place, task.cast());
-                task
-            }
-            None => stillborn_task::<F>(),
-        };
-        // SAFETY: just made, of that future; the handle's reference is ours.
-        unsafe { Task::new(task) }
+        let push = |task| self.push_near(place, task);
+        begin_by(self.shared(), (Some(self), site), future, push)
     }
 }
 
@@ -226,26 +271,9 @@ impl Pool {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let home = self.shared();
-        home.must_have_place(place);
-        Worker::with_current(|current| match current {
-            Some(worker) if worker.belongs_to(home) => worker.spawn_future_near(place, future),
-            _ => {
-                let task = match new_task(home, future) {
-                    Some(task) => {
-                        home.send_near(place, task.cast());
-                        task
-                    }
-                    None => stillborn_task::<F>(),
-                };
-                // SAFETY: just made, of that future; the handle's reference is ours.
-                unsafe { Task::new(task) }
-            }
-        })
+        spawn_near_in(self.shared(), Site::here(), place, future)
     }
-}
 
-impl Pool {
     /// Has a future run as a task of this pool.
     ///
     /// A worker of this pool puts it with its own tasks; from elsewhere, tasks begin in the order in which they were sent, with

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod places;
 pub(crate) mod seen;
 
 use std::any::Any;

@@ -195,7 +195,7 @@ fn what_a_child_has_for_other_places_is_run_there() {
                     w.join_near(other, |_| add(1), |_| add(10));
                     w.scope(|w, scope| {
                         for place in [other, 1 - other, other] {
-                            scope.spawn_near(w, place, |_, _| add(100));
+                            scope.spawn_near_on(w, place, |_, _| add(100));
                             scope.spawn_on(w, |_, _| add(1000));
                         }
                     });

@@ -3,42 +3,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::intervals::{Context, Lock, Recording, Root};
-use locksley::places::Places;
-use locksley::{Pool, PoolBuilder, Unplaced, Worker};
+use locksley::{Pool, Unplaced, Worker};
 
 use super::common::message;
+use super::common::places::{divided, hold};
 use super::refusals::until;
-
-/// Places of so many workers each. That this machine has other processors is nothing to a pool whose workers are not bound.
-fn divided(sizes: &[usize]) -> PoolBuilder {
-    let mut first = 0;
-    let sets: Vec<_> = sizes
-        .iter()
-        .map(|size| {
-            first += size;
-            (first - size..first).collect()
-        })
-        .collect();
-    let places = Places::given(&(0..first).collect(), sets).unwrap();
-    Pool::builder().workers(first).places(places)
-}
-
-/// Has a worker wait until it is told to go on, or nobody can tell it.
-fn hold(pool: &Pool, index: usize) -> Sender<()> {
-    let (go_on, told) = channel();
-    let (here, is_here) = channel();
-    pool.spawn_at(index, move |_| {
-        here.send(()).unwrap();
-        let _ = told.recv();
-    });
-    is_here.recv().unwrap();
-    go_on
-}
 
 /// The place of the worker that the calling thread is.
 fn here() -> usize {

@@ -3,7 +3,7 @@
 use locksley::places::Kind as Shared;
 
 use super::once::{Ground, Kind, Level, Placement, Subject};
-use super::record::{Division, Input, Plan};
+use super::record::{Division, Input, Plan, Uncounted};
 use crate::apps::{self, App};
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
@@ -15,7 +15,7 @@ const ROWS: (u64, u64) = (2048, 768);
 /// The paper's arrays, each as large as one of the third caches of its machine ("Cache Stress Test").
 const ARRAY: u64 = 8 << 20;
 
-/// The multiplication takes as long as all else together, and is measured no more often than this; nor are applications with fewer workers.
+/// The multiplication takes as long as all else together, and is measured no more often than this.
 const REPEATS_OF_LONG_ONES: usize = 5;
 /// What is measured with fewer workers, too.
 const WITH_FEWER: [Placement; 2] = [Placement::Best, Placement::Ignorant];
@@ -81,7 +81,7 @@ pub fn plan(choice: &Choice, ground: &Ground) -> Outcome<Plan> {
             cache: ground.cache(),
         },
         level: choice.level.map(|level| level.name().to_owned()),
-        uncounted: ground.uncounted(),
+        uncounted: Uncounted(ground.uncounted()),
         simulated: simulation::here().map(str::to_owned),
         workers: ground.processors(),
         fewer: fewer(ground.processors()),
@@ -168,9 +168,8 @@ impl Plan {
 
     /// How often that is measured, if the time suffices.
     pub fn repeats_of(&self, cell: &Cell) -> usize {
-        let is_small_app = cell.workers != self.workers && RUNTIMES.contains(&&*cell.runtime);
         let is_long = cell.app == Kind::Multiply.name() && !self.quick;
-        if is_small_app || is_long { self.repeats.min(REPEATS_OF_LONG_ONES) } else { self.repeats }
+        if is_long { self.repeats.min(REPEATS_OF_LONG_ONES) } else { self.repeats }
     }
 }
 

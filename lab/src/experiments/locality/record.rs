@@ -47,7 +47,7 @@ pub struct Plan {
     pub level: Option<String>,
     /// Why hits and misses of caches are not counted, if they are not.
     #[serde(default)]
-    pub uncounted: Option<String>,
+    pub uncounted: Uncounted,
     /// What simulates the machine, if anything does.
     #[serde(default)]
     pub simulated: Option<String>,
@@ -62,6 +62,18 @@ pub struct Plan {
     pub apps: Vec<Input>,
     /// The placements, by name, in the order of their turns.
     pub placements: Vec<String>,
+}
+
+/// Why something is not counted, if it is not. All reasons are equal: measurements belong together that are made without counts, whatever the
+/// system says of that.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Uncounted(pub Option<String>);
+
+impl PartialEq for Uncounted {
+    fn eq(&self, other: &Uncounted) -> bool {
+        self.0.is_some() == other.0.is_some()
+    }
 }
 
 /// The places of a machine.

@@ -28,13 +28,9 @@ pub struct Ignorant {
     pub without: Times,
     /// Seconds with them.
     pub with: Times,
-}
-
-impl Ignorant {
-    /// The median with places over that without.
-    pub fn ratio(&self) -> f64 {
-        self.with.median / self.without.median
-    }
+    /// What was measured with places over what was measured without in the same rotation: the median of these ratios. (What disturbs a
+    /// machine for longer than a moment disturbs both.)
+    pub ratio: f64,
 }
 
 /// What the placements made of a subject.
@@ -88,7 +84,7 @@ impl Summary {
     /// measured.
     pub fn of_apps(&self, workers: usize) -> Option<f64> {
         let apps = self.apps.iter().filter(|app| app.workers == workers);
-        let logarithms: Vec<f64> = apps.map(|app| app.ratio().ln()).collect();
+        let logarithms: Vec<f64> = apps.map(|app| app.ratio.ln()).collect();
         let number = logarithms.len() as f64;
         (number > 0.0).then(|| (logarithms.iter().sum::<f64>() / number).exp())
     }
@@ -122,7 +118,19 @@ fn group(record: &Record, input: &Input, workers: usize) -> Option<Group> {
 fn ignorant(record: &Record, input: &Input, workers: usize) -> Option<Ignorant> {
     let time = |runtime| times(&found(record, &input.cell(runtime, workers)));
     let [without, with] = RUNTIMES.map(time);
-    Some(Ignorant { input: input.clone(), workers, without: without?, with: with? })
+    let ratio = median_of_pairs(record, RUNTIMES.map(|runtime| input.cell(runtime, workers)))?;
+    Some(Ignorant { input: input.clone(), workers, without: without?, with: with?, ratio })
+}
+
+/// The median of the ratios of what was measured in the same rotations, of the second cell over the first.
+fn median_of_pairs(record: &Record, [base, other]: [Cell; 2]) -> Option<f64> {
+    let of_cell = |cell| record.measurements.iter().filter(move |found| found.cell == cell);
+    let ratios = of_cell(base).filter_map(|first| {
+        let mut others = of_cell(other.clone());
+        let second = others.find(|second| second.repeat == first.repeat)?;
+        Some(second.finding.seconds / first.finding.seconds)
+    });
+    Some(Times::of(ratios.collect())?.median)
 }
 
 fn found(record: &Record, cell: &Cell) -> Vec<Finding> {

@@ -55,7 +55,7 @@ pub fn notes(record: &Record, summary: &Summary) -> Vec<String> {
         ));
     }
     if !summary.has_counts() {
-        let why = plan.uncounted.as_deref().unwrap_or("nothing was counted that can be used");
+        let why = plan.uncounted.0.as_deref().unwrap_or("nothing was counted that can be used");
         notes.push(format!("Hits and misses of caches were not counted: {why}"));
     }
     if summary.unbound > 0 {
@@ -76,9 +76,12 @@ fn of_apps(summary: &Summary, workers: usize) -> String {
     for app in summary.apps.iter().filter(|app| app.workers == workers) {
         let Input { kind, size } = &app.input;
         let (without, with) = (number(app.without.median * 1e3), number(app.with.median * 1e3));
-        let _ = writeln!(text, "  {kind:<11}{size:<22}{without:>9}{with:>9}{:>9.3}", app.ratio());
+        let _ = writeln!(text, "  {kind:<11}{size:<22}{without:>9}{with:>9}{:>9.3}", app.ratio);
     }
-    let _ = writeln!(text, "  geometric mean of the ratios: {mean:.3}");
+    let _ = writeln!(
+        text,
+        "  geometric mean of the ratios: {mean:.3} (a ratio is the median of those of each rotation)"
+    );
     text
 }
 

@@ -2,7 +2,7 @@
 
 use super::once::{Counts, Finding, Ground, Kind, Level, Placement};
 use super::plan::{Choice, plan, subset};
-use super::record::{Division, Input};
+use super::record::{Division, Input, Uncounted};
 use super::*;
 use crate::fault::Fault;
 use crate::record::Cell;
@@ -28,7 +28,7 @@ fn tiny_plan() -> Plan {
             cache: 1000,
         },
         level: None,
-        uncounted: None,
+        uncounted: Uncounted::default(),
         simulated: None,
         workers: 2,
         fewer: Some(1),
@@ -57,7 +57,7 @@ pub(crate) fn record() -> Record {
     found(input("stress", "900"), "ignorant", &[(0.024, 50), (0.026, 50)]);
     found(input("sort", "10"), "best", &[(0.003, 0)]);
     found(input("msort", "1K"), "locksley-undivided", &[(0.2, 0), (0.1, 0), (0.3, 0)]);
-    found(input("msort", "1K"), "locksley-places", &[(0.21, 0)]);
+    found(input("msort", "1K"), "locksley-places", &[(0.24, 0), (0.105, 0), (0.3, 0)]);
     let mut alone = measurements.clone();
     alone.retain(|found| found.cell.app != "sort" && found.cell.runtime != "worst");
     for found in &mut alone {
@@ -95,7 +95,7 @@ fn figures_are_medians_and_ratios_to_the_ignorant() {
     assert_eq!(alone.figure(Placement::Best).unwrap().time.median, 0.04);
     assert_eq!(alone.figure(Placement::Worst), None);
     for (app, workers) in summary.apps.iter().zip([2, 1]) {
-        assert!((app.ratio() - 1.05).abs() < 1e-9);
+        assert!((app.ratio - 1.05).abs() < 1e-9);
         assert_eq!(app.workers, workers);
         assert!((summary.of_apps(workers).unwrap() - 1.05).abs() < 1e-9);
     }
@@ -113,7 +113,7 @@ fn the_table_says_what_must_be_known_of_the_figures() {
     record.measurements.iter_mut().for_each(|found| found.finding.counts = None);
     record.measurements.iter_mut().for_each(|found| found.finding.unbound = 0);
     record.header.plan.simulated = Some("QEMU".to_owned());
-    record.header.plan.uncounted = Some("a reason".to_owned());
+    record.header.plan.uncounted.0 = Some("a reason".to_owned());
     let all = text(&record);
     assert!(all.contains("not counted: a reason") && !all.contains("bind"), "{all}");
     assert!(all.contains("simulated, by QEMU") && !all.contains("hits/1000"), "{all}");
@@ -342,6 +342,26 @@ mod scripts {
         assert!(again.is_old && again.record == finished.record);
         options.fresh = true;
         assert!(run(&options).is_err(), "it is measured again");
+    }
+
+    /// But a record without counts is none of a machine that counts.
+    #[test]
+    fn a_run_goes_on_though_the_system_says_otherwise_why_nothing_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = options(folder.path(), GOOD);
+        let mut says = |why: Option<&str>, script: &str| {
+            options.plan.uncounted = Uncounted(why.map(str::to_owned));
+            options.program = Program::script(script);
+            run(&options)
+        };
+        let fails = format!("if [ \"$3\" = worst ]; then exit 3; fi; {GOOD}");
+        assert!(says(Some("no rights"), &fails).is_err());
+        let slower = GOOD.replace("0.25", "0.5");
+        let finished = says(Some("no such counter"), &slower).unwrap();
+        let seconds = finished.record.measurements.iter().map(|found| found.finding.seconds);
+        assert_eq!(seconds.filter(|&seconds| seconds == 0.25).count(), 1, "that of the first run");
+        assert!(says(Some("no rights"), "exit 3").unwrap().is_old);
+        assert!(says(None, "exit 3").is_err(), "it is measured anew");
     }
 
     #[test]

@@ -26,8 +26,8 @@ pub struct Plan {
 /// Of a tree of height h, degree d and s children in series the work grows as d^h and the critical path as (s+1)^h: these have
 /// parallelism from 2 to thousands.
 const KNARIES: [&str; 14] = [
-    "6,6,4", "7,6,4", "8,5,3", "9,5,3", "8,4,2", "10,4,2", "8,6,3", "9,3,1", "11,3,1", "7,6,2",
-    "9,4,1", "7,6,1", "10,5,1", "9,5,0",
+    "6,6,4", "7,6,4", "8,5,3", "8,6,4", "8,4,2", "9,4,2", "8,6,3", "9,3,1", "11,3,1", "7,6,2",
+    "9,4,1", "7,6,1", "9,5,1", "8,5,0",
 ];
 const QUICK_KNARIES: [&str; 8] =
     ["5,6,4", "6,6,4", "7,5,3", "8,4,2", "6,6,3", "9,3,1", "7,4,1", "7,5,0"];
@@ -35,11 +35,11 @@ const QUICK_KNARIES: [&str; 8] =
 /// The other applications, each with sizes of different parallelism.
 const APPS: [Choice; 6] = [
     ("heat", &["128x64x400", "1024x512x100", "4096x512x40"]),
-    ("msort", &["10K", "300K", "8M"]),
-    ("mm", &["64", "256", "1024"]),
+    ("msort", &["10K", "300K", "2M"]),
+    ("mm", &["64", "256", "512"]),
     ("lu", &["128", "512", "1024"]),
-    ("barnes", &["512x10", "4096x3", "16384x2"]),
-    ("ray", &["4,16x16", "4,128x128", "4,512x512"]),
+    ("barnes", &["512x10", "4096x3", "16384x1"]),
+    ("ray", &["4,16x16", "4,128x128", "4,256x256"]),
 ];
 const QUICK_APPS: [Choice; 3] =
     [("heat", &["128x64x200", "1024x512x20"]), ("msort", &["10K", "300K"]), ("mm", &["64", "256"])];
@@ -54,7 +54,7 @@ pub fn plan(quick: bool, seed: u64, processors: usize) -> Outcome<Plan> {
     let inputs = plan::inputs([(KNARY, knaries)].into_iter().chain(apps.iter().copied()))?;
     let mut workers = if quick { QUICK_WORKERS.to_vec() } else { WORKERS.to_vec() };
     workers.extend([processors, 2 * processors]);
-    let (repeats, budget_seconds) = if quick { (5, 45.0) } else { (7, 390.0) };
+    let (repeats, budget_seconds) = if quick { (5, 45.0) } else { (21, 420.0) };
     Ok(Plan { quick, seed, repeats, budget_seconds, workers: plan::numbers(workers), inputs })
 }
 

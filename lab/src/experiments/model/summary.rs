@@ -1,6 +1,6 @@
-//! Medians, normalized.
+//! Medians of ratios, normalized.
 
-use super::record::Record;
+use super::record::{Record, Sample};
 use crate::experiments::bound::{Bound, Computation, Metered};
 use crate::experiments::cliff::summary::{DISTURBANCE, Times};
 
@@ -29,14 +29,19 @@ impl Summary {
 fn summarize(record: &Record, app: &str, size: &str) -> Option<Computation> {
     let samples =
         || record.samples.iter().filter(move |sample| sample.app == app && sample.size == size);
-    let times = |workers: usize| {
-        let timed = samples().filter(|s| s.metered.is_none() && s.workers == workers);
-        timed.map(|sample| sample.seconds).collect::<Vec<f64>>()
-    };
+    let timed =
+        |workers: usize| samples().filter(move |s| s.metered.is_none() && s.workers == workers);
     let metered: Vec<Metered> = samples().filter_map(|sample| sample.metered).collect();
-    let mut computation = Computation::of(app, size, times(1), &metered)?;
+    let works = timed(1).map(|sample| sample.seconds).collect();
+    let mut computation = Computation::of(app, size, works, &metered)?;
     let point = |&workers: &usize| {
-        let seconds = Times::of(times(workers))?.median;
+        // A shared machine is now faster and now slower, so each time is compared with that of one worker in the same rotation.
+        let of_one = |sample: &Sample| {
+            let one = timed(1).find(|one| one.repeat == sample.repeat)?;
+            Some(sample.seconds / one.seconds)
+        };
+        let ratio = Times::of(timed(workers).filter_map(of_one).collect())?.median;
+        let seconds = ratio * computation.work;
         Some(computation.point(workers, None, record.machine.granted(workers), seconds))
     };
     let points = record.plan.workers.iter().filter_map(point).collect();

@@ -19,7 +19,7 @@ pub fn text(record: &Record, summary: &Summary) -> String {
     text += &disturbance(summary.taken);
     let _ = writeln!(
         text,
-        "utilization T1/(PA TP), medians; PA = min(P, {}), as if nobody else used the machine; times in seconds; T∞, and the T1 of T1/T∞, metered on one worker\n",
+        "utilization T1/(PA TP), medians of rotations, with T1 and TP of the same one; PA = min(P, {}), as if nobody else used the machine; times in seconds; T∞, and the T1 of T1/T∞, metered on one worker\n",
         summary.capacity
     );
     let _ = write!(text, "{:<22}{:>10}{:>11}{:>9}  P =", "input", "T1", "T∞", "T1/T∞");

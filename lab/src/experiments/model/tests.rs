@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::apps;
-use crate::experiments::bound::Metered;
+use crate::experiments::bound::{Computation, Metered};
 
 fn tiny_plan() -> Plan {
     let mut plan = plan::plan(true, 3, 2).unwrap();
@@ -62,6 +62,21 @@ fn points_are_those_of_the_papers() {
     let fit = summary.bound.fit().unwrap();
     assert!(fit.points == 4 && (fit.c1 - 1.0).abs() < 1e-9, "{fit:?}");
     assert!((fit.c_inf - 2.0).abs() < 1e-9 && fit.margins.is_none(), "{fit:?}");
+}
+
+#[test]
+fn a_rotation_on_a_slower_machine_changes_no_utilization() {
+    let utilizations = |record: &Record| -> Vec<f64> {
+        let of = |it: &Computation| it.points.iter().map(|at| at.utilization).collect::<Vec<_>>();
+        Summary::of(record).bound.computations.iter().flat_map(of).collect()
+    };
+    let (even, mut uneven) = (record(), record());
+    for sample in uneven.samples.iter_mut().filter(|sample| sample.repeat == 1) {
+        sample.seconds *= 3.0;
+    }
+    for (one, other) in utilizations(&even).into_iter().zip(utilizations(&uneven)) {
+        assert!((one - other).abs() < 1e-12, "{one}, {other}");
+    }
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! Tasks that go to places.
 
+use std::sync::mpsc::{TryRecvError, channel};
+
 use super::limits::at_rest;
 use super::*;
 use crate::Unplaced;
-use crate::places::Places;
+use crate::pool::trial;
+use crate::sync::Semaphore;
 
 /// Two places, the first of which has all workers but one.
 fn divided(workers: usize) -> PoolBuilder {
-    let last = workers - 1;
-    let sets = [(0..last).collect(), last.to_string().parse().unwrap()];
-    let places = Places::given(&(0..workers).collect(), sets).unwrap();
-    Pool::builder().workers(workers).places(places)
+    trial::divided(&[workers - 1, 1])
 }
 
 #[test]
@@ -32,13 +32,44 @@ fn who_names_a_place_sends_the_path_there() {
             worker.join_near(place, |_| spend(10), |_| spend(20));
         });
         worker.scope(|worker, scope| {
-            (0..2).for_each(|place| scope.spawn_near(worker, place, |_, _| spend(100)));
+            (0..2).for_each(|place| scope.spawn_near_on(worker, place, |_, _| spend(100)));
             spend(5);
         });
         spend(2);
     });
     assert_eq!((figures.work, figures.path.span), (1 + 2 * 30 + 205 + 2, 1 + 2 * 20 + 100 + 2));
     assert_eq!((figures.forks, figures.uncarried, figures.under_way), (1, 0, 0));
+}
+
+/// What it does after a wait comes after what it did before; and who joins it comes after all of it.
+#[test]
+fn a_future_for_a_place_is_followed() {
+    for place in 0..2 {
+        for waits in [false, true] {
+            let (pool, permits) = (divided(2).build().unwrap(), Arc::new(Semaphore::new(0)));
+            let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+                let wanted = Arc::clone(&permits);
+                let (sender, begun) = channel::<()>();
+                let task = worker.spawn_future_near(place, async move {
+                    spend(50);
+                    let permit = wanted.acquire();
+                    drop(sender);
+                    permit.await.unwrap().forget();
+                    spend(7);
+                });
+                spend(5);
+                // It may have begun only because this one helps.
+                while waits && begun.try_recv() == Err(TryRecvError::Empty) {
+                    worker.run_one();
+                }
+                permits.add_permits(1);
+                task.join().unwrap();
+                spend(1);
+            });
+            assert_eq!((figures.work, figures.path.span), (63, 50 + 7 + 1));
+            assert_eq!(figures.under_way, 0);
+        }
+    }
 }
 
 /// From outside, from a worker of the pool, and from one of another pool.

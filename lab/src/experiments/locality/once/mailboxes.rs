@@ -31,7 +31,7 @@ pub(super) fn spawn<'scope, F>(
     let letter = Arc::new(Mutex::new(Some(task)));
     let copy = Arc::clone(&letter);
     scope.spawn_on(worker, move |worker, scope| open(&letter, worker, scope));
-    scope.spawn_near(worker, place, move |worker, scope| open(&copy, worker, scope));
+    scope.spawn_near_on(worker, place, move |worker, scope| open(&copy, worker, scope));
 }
 
 fn open<'scope, F>(letter: &Mutex<Option<F>>, worker: &Worker, scope: &Scope<'scope>)

@@ -54,13 +54,6 @@ struct Timed {
     counts: Option<Counts>,
 }
 
-impl Timed {
-    /// The same, but that so many more were taken out of a place: otherwise than by the pool.
-    fn with(self, taken_out: u64) -> Self {
-        Timed { out_of_place: self.out_of_place + taken_out, ..self }
-    }
-}
-
 /// How a computation places its tasks.
 struct Case<'p> {
     pool: &'p Pool,
@@ -104,14 +97,21 @@ impl Case<'_> {
             (Placement::Mailboxes, Some(place)) => {
                 mailboxes::spawn(worker, scope, place, &self.elsewhere, task);
             }
-            (_, Some(place)) => scope.spawn_near(worker, place, task),
+            (_, Some(place)) => scope.spawn_near_on(worker, place, task),
             (_, None) => scope.spawn_on(worker, task),
         }
     }
 
-    /// Runs tasks that wait for nothing, in the placement's order. Returns how many were taken out of a place otherwise than by the pool.
-    fn run(&self, worker: &Worker, mut tasks: Vec<Placed<'_>>) -> u64 {
+    /// How long it takes to run tasks that wait for nothing, in the placement's order, which they are put into before.
+    fn time_all(&self, worker: &Worker, mut tasks: Vec<Placed<'_>>) -> Timed {
         self.placement.order().arrange(&mut tasks, self.seed);
+        let number = tasks.len() as u64;
+        let (taken_out, time) = self.time(|| self.run(worker, tasks));
+        Timed { tasks: number, out_of_place: time.out_of_place + taken_out, ..time }
+    }
+
+    /// Runs tasks that wait for nothing, in this order. Returns how many were taken out of a place otherwise than by the pool.
+    fn run(&self, worker: &Worker, tasks: Vec<Placed<'_>>) -> u64 {
         if self.placement == Placement::SharedDeques {
             let placed =
                 tasks.into_iter().map(|Placed { where_to: (best, turn), task, .. }| {

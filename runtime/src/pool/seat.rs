@@ -1,0 +1,276 @@
+//! A seat: what others may touch of one worker.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicPtr, AtomicU8};
+use std::sync::{Arc, OnceLock};
+#[cfg(feature = "alternatives")]
+use std::time::Duration;
+
+#[cfg(feature = "alternatives")]
+use crate::deque::alternatives::AnyThief;
+use crate::deque::{ChaseLevThief, Inbox, Mailbox, Steal, Thief};
+use crate::fiber::Returns;
+use crate::hunt::Activity;
+use crate::job::{Job, Line};
+use crate::meter::{Counters, Ledger, WorkerStats};
+use crate::os::{Assists, Standing, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch};
+use crate::primitive::{AtomicU64, CachePadded, Ordering};
+
+/// What others may touch of one worker.
+pub(crate) struct Seat {
+    pub(super) thief: ChaseLevThief<Job>,
+    #[cfg(feature = "alternatives")]
+    instead: Option<AnyThief<Job>>,
+    pub(super) mailbox: Arc<Mailbox<Job>>,
+    /// Ready tasks that were sent to this worker, or gave way here. Others take them too.
+    inbox: Inbox<Job>,
+    /// Where stacks of this worker's come back to it.
+    returns: Returns,
+    /// Where this worker's detached tasks stand that begin in the order in which they were spawned.
+    line: Line,
+    /// Apart from what thieves read: the worker writes these with every task.
+    counters: CachePadded<Counters>,
+    /// What the worker does. Read by hunters, and no part of any protocol.
+    activity: CachePadded<AtomicU8>,
+    /// The stolen second half of a join that the worker is in, if all that it has in its deque lies below that. No part of what
+    /// decides who runs what.
+    running: CachePadded<AtomicPtr<Job>>,
+    /// Where the task lies, or lay, that the worker last pushed as the one that it runs next; and a number that no recent one had.
+    next: CachePadded<AtomicU64>,
+    pub(super) clock: OnceLock<ThreadClock>,
+    pub(super) delay: OnceLock<ThreadDelay>,
+    pub(super) affinity: OnceLock<ThreadAffinity>,
+    watch: OnceLock<ThreadWatch>,
+    /// Where its time went.
+    ledger: CachePadded<Ledger>,
+}
+
+impl Seat {
+    pub(crate) fn new(thief: ChaseLevThief<Job>, mailbox: Arc<Mailbox<Job>>) -> Self {
+        Self {
+            thief,
+            #[cfg(feature = "alternatives")]
+            instead: None,
+            mailbox,
+            inbox: Inbox::new(),
+            returns: Returns::new(),
+            line: Line::new(),
+            counters: CachePadded::default(),
+            activity: CachePadded::default(),
+            running: CachePadded::new(AtomicPtr::new(std::ptr::null_mut())),
+            next: CachePadded::new(AtomicU64::new(0)),
+            clock: OnceLock::new(),
+            delay: OnceLock::new(),
+            affinity: OnceLock::new(),
+            watch: OnceLock::new(),
+            ledger: CachePadded::new(Ledger::new()),
+        }
+    }
+
+    #[cfg(feature = "alternatives")]
+    pub(crate) fn with_instead(self, instead: AnyThief<Job>) -> Self {
+        Self { instead: Some(instead), ..self }
+    }
+
+    pub(crate) fn steal_oldest(&self) -> Steal<Job> {
+        #[cfg(feature = "alternatives")]
+        if let Some(instead) = &self.instead {
+            return instead.steal_oldest();
+        }
+        self.thief.steal_oldest()
+    }
+
+    /// As [`steal_oldest`](Self::steal_oldest) on the built-in deque, if that is wanted when it has been seen what the oldest is.
+    pub(crate) fn steal_oldest_if(&self, is_wanted: impl FnOnce(&Self) -> bool) -> Steal<Job> {
+        self.thief.steal_oldest_if(|| is_wanted(self))
+    }
+
+    /// Two numbers that change together with what is in the deque; `None` if it has none.
+    pub(crate) fn marks(&self) -> Option<(i64, i64)> {
+        #[cfg(feature = "alternatives")]
+        if self.instead.is_some() {
+            return None;
+        }
+        Some(self.thief.marks())
+    }
+
+    /// Whether there seemed to be several tasks, a moment ago. A deque that does not tell counts as having them.
+    pub(crate) fn holds_several(&self) -> bool {
+        #[cfg(feature = "alternatives")]
+        if self.instead.is_some() {
+            return true;
+        }
+        self.thief.items_seen() > 1
+    }
+
+    /// How many tasks there were in the built-in deque, a moment ago.
+    #[cfg(feature = "alternatives")]
+    pub(crate) fn tasks_seen(&self) -> usize {
+        self.thief.items_seen()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        #[cfg(feature = "alternatives")]
+        if let Some(instead) = &self.instead {
+            return instead.is_empty();
+        }
+        self.thief.is_empty()
+    }
+
+    pub(crate) fn has_tasks(&self) -> bool {
+        !self.is_empty()
+    }
+
+    pub(crate) fn inbox(&self) -> &Inbox<Job> {
+        &self.inbox
+    }
+
+    pub(crate) fn returns(&self) -> &Returns {
+        &self.returns
+    }
+
+    pub(crate) fn line(&self) -> &Line {
+        &self.line
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Called by the worker on its own thread.
+    pub(crate) fn start_clock(&self) {
+        self.clock.get_or_init(ThreadClock::of_this_thread);
+        self.delay.get_or_init(ThreadDelay::of_this_thread);
+        self.affinity.get_or_init(ThreadAffinity::of_this_thread);
+        self.ledger.begin();
+    }
+
+    /// The same, and from then on the thread is seen by others.
+    pub(crate) fn appear(&self, assists: Assists) {
+        self.start_clock();
+        self.watch.get_or_init(|| ThreadWatch::of_this_thread(assists));
+    }
+
+    /// Called by the worker on its own thread, before that ends; and what it waited for may be asked for later, if that is metered.
+    pub(crate) fn disappear(&self, is_metered: bool) {
+        self.ledger.end();
+        if is_metered && let Some(delay) = self.delay.get() {
+            delay.retire();
+        }
+        if let Some(watch) = self.watch.get() {
+            watch.retire();
+        }
+    }
+
+    pub(crate) fn does(&self, activity: Activity) {
+        self.activity.store(activity as u8, Ordering::Relaxed);
+        self.ledger.turn_to(activity as u8);
+    }
+
+    /// The worker's time goes into that, or into something that is none of the pool's.
+    pub(crate) fn spends_time_on(&self, activity: Option<Activity>) {
+        match activity {
+            Some(activity) => self.ledger.turn_to(activity as u8),
+            None => self.ledger.turn_away(),
+        }
+    }
+
+    /// Whether it goes into something that is none of the pool's.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.ledger.is_elsewhere()
+    }
+
+    /// The worker, which was about to sleep, hunts on.
+    pub(crate) fn does_not_sleep(&self) {
+        self.activity.store(Activity::Hunts as u8, Ordering::Relaxed);
+        self.ledger.turn_back_to(Activity::Hunts as u8);
+    }
+
+    pub(crate) fn activity(&self) -> Activity {
+        match self.activity.load(Ordering::Relaxed) {
+            0 => Activity::Works,
+            1 => Activity::Hunts,
+            _ => Activity::Sleeps,
+        }
+    }
+
+    /// Called by the worker, with null where there is none.
+    pub(crate) fn now_runs(&self, job: *mut Job) {
+        // Relaxed: what is pushed later is published by the push, and this with it.
+        self.running.store(job, Ordering::Relaxed);
+    }
+
+    /// Called by the worker before it pushes, at that index, a task that it runs next if the one waits that it runs now.
+    pub(crate) fn is_to_run_next(&self, index: i64) {
+        // Relaxed: published by the push; and nobody but the worker writes it.
+        let pushed = (self.next.load(Ordering::Relaxed) >> 32).wrapping_add(1);
+        self.next.store(pushed << 32 | u64::from(index as u32), Ordering::Relaxed);
+    }
+
+    /// Which task it is, if there is one in its deque only, and that was pushed like that.
+    pub(crate) fn is_about_to_run(&self) -> Option<u64> {
+        let (oldest, _) = self.marks().filter(|(oldest, end)| end - oldest == 1)?;
+        // Relaxed: no part of any protocol. An old one may lie where another one did that was pushed like that.
+        Some(self.next.load(Ordering::Relaxed)).filter(|&next| next as u32 == oldest as u32)
+    }
+
+    /// Whether there seems to be nothing in its deque.
+    pub(crate) fn seems_empty(&self) -> bool {
+        self.marks().is_some_and(|(oldest, end)| oldest == end)
+    }
+
+    pub(crate) fn running(&self) -> *mut Job {
+        self.running.load(Ordering::Relaxed)
+    }
+
+    /// Whether the worker is in that job, and all that it has in its deque lies below.
+    pub(crate) fn runs(&self, job: NonNull<Job>) -> bool {
+        self.running() == job.as_ptr()
+    }
+
+    /// The processor that the worker last ran on.
+    pub(crate) fn processor(&self) -> Option<usize> {
+        self.watch.get()?.processor()
+    }
+
+    /// Where the worker is, as seen by one that runs on processor `here`.
+    pub(crate) fn standing(&self, here: Option<usize>) -> Standing {
+        self.watch.get().map_or(Standing::Unknown, |watch| watch.standing(here))
+    }
+
+    /// How often the worker's thread has left its processor and come back.
+    pub(crate) fn switches(&self) -> Option<u64> {
+        self.watch.get()?.switches()
+    }
+
+    /// Has the worker wait for processor `here`. Says whether that was done.
+    pub(crate) fn pull(&self, here: usize) -> bool {
+        self.watch.get().is_some_and(|watch| watch.pull(here))
+    }
+
+    pub(super) fn stats(&self) -> WorkerStats {
+        let spent = self.ledger.read();
+        WorkerStats {
+            tasks: self.counters.tasks.read(),
+            steals: self.counters.steals.read(),
+            failed_steals: self.counters.failed_steals.read(),
+            received: self.counters.received.read(),
+            yields: self.counters.yields.read(),
+            sleeps: self.counters.sleeps.read(),
+            wakeups: self.counters.wakeups.read(),
+            hand_overs: self.counters.hand_overs.read(),
+            pulls: self.counters.pulls.read(),
+            moves: self.counters.moves.read(),
+            out_of_place: self.counters.out_of_place.read(),
+            switches: self.switches(),
+            to_hunter: self.counters.to_hunter.read(),
+            working: spent.working,
+            hunting: spent.hunting,
+            sleeping: spent.sleeping,
+            off_processor: None,
+            #[cfg(feature = "alternatives")]
+            lock_wait: self.instead.as_ref().map_or(Duration::ZERO, AnyThief::lock_wait),
+            processor_time: self.clock.get().and_then(ThreadClock::read),
+        }
+    }
+}

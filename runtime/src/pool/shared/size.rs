@@ -1,0 +1,89 @@
+//! How many workers may be awake: what the governor says, what the process is allowed, what somebody has chosen.
+
+use std::time::Duration;
+
+use super::Shared;
+use crate::allowance::Allowance;
+use crate::hunt::{Governor, Limit};
+use crate::os::ThreadAffinity;
+
+/// Where so many processors may be used. A guest counts as awake, though mostly it is about something else.
+pub(super) fn limit_by(governor: &dyn Governor, processors: usize, guests: usize) -> Limit {
+    let limit = governor.limit(processors);
+    Limit { awake: limit.awake.saturating_add(guests), ..limit }
+}
+
+/// The same, but no more than that, whatever the governor says.
+pub(super) fn limit_where_allowed(governor: &dyn Governor, workers: usize, guests: usize) -> Limit {
+    let limit = limit_by(governor, workers, guests);
+    Limit { awake: limit.awake.min(workers.saturating_add(guests)), ..limit }
+}
+
+impl Shared {
+    /// How many may be used: when the pool was built, or, if nobody has chosen the number of workers, now.
+    pub(crate) fn processors(&self) -> usize {
+        self.allowance.as_ref().map_or_else(|| self.processors_at_first(), Allowance::awake)
+    }
+
+    pub(crate) fn processors_at_first(&self) -> usize {
+        self.processors.count()
+    }
+
+    /// How many there are that any worker may run on, as the system has it now.
+    pub(crate) fn processors_of_workers(&self) -> Option<usize> {
+        let workers = self.seats[self.guests..self.workers].iter();
+        ThreadAffinity::of_any(workers.filter_map(|seat| seat.affinity.get()))
+    }
+
+    /// Looks what is allowed, if that is due. Who counts as hunting does not read files: pushes wake nobody meanwhile.
+    #[inline]
+    pub(crate) fn attends_to_allowance(&self, reads: bool) {
+        if let Some(allowance) = &self.allowance {
+            allowance.attend(self, reads);
+        }
+    }
+
+    /// Whether somebody should read what is allowed, and should have so long ago.
+    pub(crate) fn is_reading_due_for(&self, long: Duration) -> bool {
+        self.allowance.as_ref().is_some_and(|allowance| allowance.is_reading_due_for(long))
+    }
+
+    /// Whether as many others are awake as are allowed, in a pool for which nobody has chosen a number. A governor need not ask.
+    pub(crate) fn is_beyond_what_is_allowed(&self) -> bool {
+        self.allowance.as_ref().is_some_and(|allowance| !allowance.is_chosen())
+            && self.sleep.is_one_too_many()
+    }
+
+    /// The limit where nobody has chosen a number, and so many workers are allowed.
+    pub(crate) fn limit_where_allowed(&self, workers: usize) -> Limit {
+        limit_where_allowed(self.governor(), workers, self.guests)
+    }
+
+    /// The limit by what was allowed when the pool was built.
+    pub(crate) fn limit_at_first(&self) -> Limit {
+        limit_by(self.governor(), self.processors_at_first(), self.guests)
+    }
+
+    /// How many workers may be at work, beside guests.
+    pub(in crate::pool) fn size(&self) -> usize {
+        let size = self.sleep.size();
+        match &self.allowance {
+            Some(allowance) if !allowance.is_chosen() => size.min(allowance.allowed()),
+            _ => size,
+        }
+    }
+
+    /// Somebody has chosen how many.
+    pub(in crate::pool) fn resize(&self, size: usize) {
+        if let Some(allowance) = &self.allowance {
+            allowance.ends(self);
+        }
+        self.sleep.resize(size);
+    }
+
+    /// The size that somebody has chosen.
+    pub(in crate::pool) fn chosen_size(&self) -> Option<usize> {
+        let is_chosen = self.allowance.as_ref().is_none_or(Allowance::is_chosen);
+        is_chosen.then(|| self.sleep.size())
+    }
+}

@@ -1,0 +1,33 @@
+//! What the workers of a pool have done.
+
+use std::time::Duration;
+
+use super::Shared;
+use crate::meter::{PoolStats, WorkerStats};
+use crate::os::ThreadDelay;
+use crate::pool::seat::Seat;
+use crate::primitive::CachePadded;
+
+impl Shared {
+    pub(crate) fn stats(&self) -> PoolStats {
+        let workers = self.taken().iter().map(|seat| seat.stats()).collect();
+        PoolStats { governor: self.governor.name(), workers }
+    }
+
+    /// The same, and how long workers waited for a processor. It reads a file for each of them.
+    pub(in crate::pool) fn stats_with_waits(&self) -> PoolStats {
+        let stats = |seat: &CachePadded<Seat>| {
+            let off_processor = seat.delay.get().and_then(ThreadDelay::read);
+            WorkerStats { off_processor, ..seat.stats() }
+        };
+        let workers = self.taken().iter().map(stats).collect();
+        PoolStats { governor: self.governor.name(), workers }
+    }
+
+    /// What all workers have used together, those that have not ended; `None` where the system does not tell.
+    pub(crate) fn processor_time(&self) -> Option<Duration> {
+        // A guest's thread may have ended.
+        let clocks = self.taken().iter().filter_map(|seat| seat.clock.get()?.read());
+        clocks.reduce(|all, one| all + one)
+    }
+}
