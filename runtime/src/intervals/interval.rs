@@ -522,7 +522,8 @@ impl<F, T> Interval<F, T> {
 unsafe fn begins_specially(header: &Header, worker: &Worker) -> bool {
     if let Some(holding) = header.own_holding() {
         // SAFETY: who has the job has the right to that.
-        if !unsafe { Holding::take(NonNull::from(holding)) } {
+        let take = || unsafe { Holding::take(NonNull::from(holding)) };
+        if !worker.counted_if_it_stays(take) {
             return false;
         }
         if let Some(paths) = header.paths() {

@@ -198,10 +198,10 @@ pub(super) struct Turns {
     left: UnsafeCell<Option<Box<Left>>>,
 }
 
-/// A path, and the [number](Region::number) of its region.
+/// A path, and its region.
 #[derive(Debug)]
 struct Left {
-    region: u64,
+    region: Arc<Region>,
     path: Path,
 }
 
@@ -213,11 +213,17 @@ impl Turns {
     /// # Safety
     /// The caller has the lock.
     #[cold]
-    unsafe fn leaves(&self, path: &Path, region: &Region) {
-        let new = Left { region: region.number(), path: *path };
+    unsafe fn leaves(&self, path: &Path, region: &Arc<Region>) {
+        let new = Left { region: Arc::clone(region), path: *path };
         // SAFETY: it is the holder's, as the caller promises. It is handed over as the data is.
         self.left.with_mut(|left| match unsafe { &mut *left } {
-            Some(left) => **left = new,
+            Some(left) => {
+                let before = std::mem::replace(&mut **left, new).region;
+                // Whoever of that one comes next does not find it.
+                if !before.is_one_with(region) && !before.is_over() {
+                    before.has_uncarried();
+                }
+            }
             none => *none = Some(Box::new(new)),
         });
     }
@@ -226,8 +232,8 @@ impl Turns {
     /// The caller has the lock.
     unsafe fn path_left(&self, region: &Region) -> Option<Path> {
         // SAFETY: it is the holder's, as the caller promises.
-        let left = self.left.with(|left| unsafe { &*left }.as_ref().map(|it| (it.region, it.path)));
-        left.filter(|&(its, _)| its == region.number()).map(|(_, path)| path)
+        let left = self.left.with(|left| unsafe { &*left }.as_deref());
+        left.filter(|it| it.region.is_one_with(region)).map(|it| it.path)
     }
 }
 
@@ -319,7 +325,7 @@ impl Holding {
     /// Gives back those that were taken: none, if the start has failed. Leaves a path there, if it is known.
     ///
     /// Called once, at the end.
-    pub(super) fn give_back(&self, left: Option<(&Path, &Region)>) {
+    pub(super) fn give_back(&self, left: Option<(&Path, &Arc<Region>)>) {
         // SAFETY: the end has occurred, so nobody takes any more.
         let taken = self.progress.with_mut(|own| unsafe { (*own).taken });
         for lock in &self.locks[..taken] {

@@ -176,7 +176,7 @@ impl<'w> Occurrence<'w> {
         // SAFETY: as above.
         let path = header.notes().and_then(|notes| unsafe { notes.end_occurs(header) });
         if let Some(holding) = header.own_holding() {
-            let left = path.zip(header.paths()).map(|(path, paths)| (path, &**paths.region()));
+            let left = path.zip(header.paths()).map(|(path, paths)| (path, paths.region()));
             holding.give_back(left);
         }
         // SAFETY: as above.

@@ -116,6 +116,27 @@ struct Paths {
     end: Meeting,
 }
 
+impl Paths {
+    /// The calling task was a process: it is over as far as anybody can learn, as who waits for the network does not wait for what comes after this.
+    #[cold]
+    fn task_ends(&self) {
+        Worker::with_current(|current| {
+            current.into_iter().for_each(|worker| _ = worker.task_ends_in(&self.region));
+        });
+    }
+
+    /// Whoever waits for the network comes after what the calling thread has done.
+    #[cold]
+    fn process_arrives(&self) {
+        Worker::with_current(|current| {
+            match current.and_then(|worker| worker.settles_in(&self.region)) {
+                Some((region, path)) => self.end.arrive(path.along(region.burden())),
+                None => self.region.has_uncarried(),
+            }
+        });
+    }
+}
+
 impl Graph {
     pub(super) fn new(
         processes: Box<[Process]>,
@@ -340,6 +361,9 @@ impl Graph {
         if let Some(channel) = self.look_after_ends(process) {
             self.fail(Failure::Kept { process, channel });
         }
+        if let Some(paths) = self.paths.get() {
+            paths.task_ends();
+        }
         self.one_has_ended();
     }
 
@@ -352,7 +376,9 @@ impl Graph {
     pub(super) fn meter(&self, worker: &Worker) -> bool {
         let region = worker.region().filter(|region| !region.is_over());
         if let Some(region) = region {
-            self.cores().for_each(|core| core.meter(region));
+            self.cores().zip(&self.links).for_each(|(core, link)| {
+                core.meter(region, link.producer != NOBODY, link.consumer != NOBODY);
+            });
             let (region, end) = (Arc::clone(region), Meeting::new());
             self.paths.get_or_init(|| Box::new(Paths { region, end }));
         }
@@ -372,20 +398,10 @@ impl Graph {
         });
     }
 
-    #[cold]
-    fn process_arrives(&self, paths: &Paths) {
-        Worker::with_current(|current| {
-            match current.and_then(|worker| worker.settles_in(&paths.region)) {
-                Some((region, path)) => paths.end.arrive(path.along(region.burden())),
-                None => paths.region.has_uncarried(),
-            }
-        });
-    }
-
-    /// A process has ended, and dropped all that it had.
+    /// A process has ended, and dropped all that it had; or will not begin. The caller may be about something else.
     pub(super) fn one_has_ended(&self) {
         if let Some(paths) = self.paths.get() {
-            self.process_arrives(paths);
+            paths.process_arrives();
         }
         self.unfinished.signal();
     }

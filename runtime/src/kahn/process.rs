@@ -58,6 +58,15 @@ impl Process {
         }
     }
 
+    /// It lets others go first, and is polled again. Where that context is its own, it comes after itself alone: nothing was done for it meanwhile that has
+    /// a path.
+    #[cold]
+    pub(super) fn gives_way(&self, context: &Context<'_>) {
+        let waker = context.waker();
+        let own = self.waker.get().filter(|own| own.data() == waker.data());
+        own.unwrap_or(waker).wake_by_ref();
+    }
+
     /// How it is woken from now on. Says whether that was not known.
     pub(super) fn is_woken_by(&self, waker: &Waker) -> bool {
         // Paths go along channels, and not with who wakes.

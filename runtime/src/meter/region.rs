@@ -141,11 +141,6 @@ impl Region {
         self.from
     }
 
-    /// What no region has whose paths have another beginning.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
-    }
-
     /// Whether paths of both have one beginning, and may meet.
     pub(crate) fn is_one_with(&self, other: &Self) -> bool {
         self.number == other.number

@@ -195,6 +195,20 @@ impl Worker {
         }
     }
 
+    /// Does `what` says whether the task that is being run goes on here. If not, it may have gone on elsewhere, counted anew, and have ended there: so it
+    /// is not counted here meanwhile.
+    #[inline]
+    pub(crate) fn counted_if_it_stays(&self, what: impl FnOnce() -> bool) -> bool {
+        let counted = self.region().filter(|_| self.running().is_counted().get());
+        counted.into_iter().for_each(|region| _ = self.task_ends(region));
+        let stays = what();
+        if let Some(region) = counted.filter(|_| stays) {
+            region.hands_over(self.seat_index());
+            self.running().is_counted().set(true);
+        }
+        stays
+    }
+
     /// The same, if it is one of that region, or of one whose paths have the same beginning.
     pub(crate) fn task_ends_in(&self, region: &Region) -> Option<Path> {
         let its = self.region().filter(|its| its.is_one_with(region))?;

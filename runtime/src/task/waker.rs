@@ -19,8 +19,12 @@ pub(super) unsafe fn lent(task: NonNull<Header>) -> ManuallyDrop<Waker> {
 }
 
 /// For those who know from where the task goes on: it is woken, and nothing is said of the path of who wakes.
-static WITHOUT_PATH: RawWakerVTable =
-    RawWakerVTable::new(clone_without_path, wake, wake_without_path, drop_waker);
+static WITHOUT_PATH: RawWakerVTable = RawWakerVTable::new(
+    clone_without_path,
+    wake_without_path_and_drop,
+    wake_without_path,
+    drop_waker,
+);
 
 /// One that wakes the same; if it is a task that is followed, without a word of the path of who wakes it, since the task learns by itself after what
 /// it comes.
@@ -69,6 +73,13 @@ unsafe fn clone_without_path(data: *const ()) -> RawWaker {
 unsafe fn wake_without_path(data: *const ()) {
     // SAFETY: the waker has a reference.
     unsafe { header::wake_without_path(task(data)) }
+}
+
+unsafe fn wake_without_path_and_drop(data: *const ()) {
+    // SAFETY: the waker has a reference until it is dropped, below.
+    unsafe { wake_without_path(data) };
+    // SAFETY: the waker's reference, which goes with it.
+    unsafe { drop_waker(data) };
 }
 
 unsafe fn wake(data: *const ()) {

@@ -123,9 +123,9 @@ impl Core {
         self.watch.get_or_init(Box::default).measure();
     }
 
-    /// Has it metered, as a part of that region, from now on: none of its ends is there yet.
-    pub(super) fn meter(&self, region: &Arc<Region>) {
-        self.watch.get_or_init(Box::default).meter(region);
+    /// Has it metered, as a part of that region, from now on: none of its ends is there yet, and of some nobody ever will have any.
+    pub(super) fn meter(&self, region: &Arc<Region>, is_sent: bool, is_received: bool) {
+        self.watch.get_or_init(Box::default).meter(region, is_sent, is_received);
     }
 
     fn is_watched(&self) -> bool {

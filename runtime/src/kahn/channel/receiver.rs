@@ -290,7 +290,8 @@ impl<T> Recv<'_, T> {
     #[cold]
     #[inline(never)]
     fn find_after_many(&mut self, context: &Context<'_>) -> Poll<bool> {
-        let is_metered = self.receiver.core().stamps().map(|stamps| !stamps.gives_way());
+        let stamps = self.receiver.core().stamps().filter(|stamps| stamps.are_wanted());
+        let is_metered = stamps.map(|stamps| !stamps.gives_way());
         if is_metered == Some(true) {
             return self.find_metered(context);
         }
@@ -298,7 +299,7 @@ impl<T> Recv<'_, T> {
         self.receiver.looks = if is_metered.is_some() { METERED } else { 0 };
         // A process that is its own partner never waits, and would keep its worker for ever.
         self.receiver.wait_is_over();
-        context.waker().wake_by_ref();
+        self.receiver.graph.process(self.receiver.owner).gives_way(context);
         Poll::Pending
     }
 
@@ -310,11 +311,11 @@ impl<T> Recv<'_, T> {
         if found == Poll::Ready(true) {
             receiver.seen = receiver.head + 1;
         }
-        if found.is_ready()
+        if let Poll::Ready(is_there) = found
             && let Some(stamps) = receiver.channel.core.stamps()
         {
             // SAFETY: this is the consumer, `&mut`, and has seen what there is.
-            unsafe { stamps.receives(receiver.head) };
+            unsafe { stamps.receives(receiver.head, is_there) };
         }
         found
     }

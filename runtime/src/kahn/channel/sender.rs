@@ -335,7 +335,7 @@ impl<T> Send<'_, T> {
         let gives_way = discarded % GIVES_WAY_AFTER == GIVES_WAY_AFTER - 1 && !self.has_given_way;
         if gives_way {
             self.has_given_way = true;
-            context.waker().wake_by_ref();
+            self.sender.graph.process(self.sender.owner).gives_way(context);
         }
         gives_way
     }

@@ -8,7 +8,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use crate::meter::{Path, Region};
-use crate::primitive::{AtomicPtr, AtomicU32, Ordering, UnsafeCell};
+use crate::primitive::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, UnsafeCell};
 use crate::worker::Worker;
 
 /// What is metered of a channel.
@@ -20,15 +20,28 @@ pub(super) struct Stamps {
     room: Queue,
     /// How often the consumer has looked. Its own.
     looks: AtomicU32,
+    /// Whether the consumer knows who has sent the last message, or that this is not to be known. Its own.
+    knows_end: AtomicBool,
+    /// Of so many messages the producer knows who has made room for what comes after them, or that this is not to be known. Its own.
+    known_room: AtomicU64,
 }
 
-/// So often a consumer finds a message before it gives way: as often as one that nobody meters.
+/// After so many looks a consumer gives way. One that nobody meters does so after as many; but it may find many messages by each.
 const GIVES_WAY_AFTER: u32 = 256;
 
 impl Stamps {
-    pub(super) fn new(region: &Arc<Region>) -> Self {
+    /// Of a channel that has a producer, and a consumer, or not: who is not there has left nothing.
+    pub(super) fn new(region: &Arc<Region>, is_sent: bool, is_received: bool) -> Self {
         let (messages, room) = (Queue::new(), Queue::new());
-        Self { region: Arc::clone(region), messages, room, looks: AtomicU32::new(0) }
+        let (looks, knows_end) = (AtomicU32::new(0), AtomicBool::new(!is_sent));
+        let known_room = AtomicU64::new(if is_received { 0 } else { u64::MAX });
+        let region = Arc::clone(region);
+        Self { region, messages, room, looks, knows_end, known_room }
+    }
+
+    /// Whether anybody may still ask for the paths. Who has seen that nobody does leaves no stamps any more, and looks for none.
+    pub(super) fn are_wanted(&self) -> bool {
+        !self.region.is_over()
     }
 
     /// The producer is about to publish the message with that index. It comes after what has made room for that, where so many are in the
@@ -37,10 +50,13 @@ impl Stamps {
     /// # Safety
     /// The caller is the producer, and has seen that there is room.
     pub(super) unsafe fn sends(&self, index: u64, capacity: u64) {
+        if !self.are_wanted() {
+            return;
+        }
         // SAFETY: as the caller promises.
         let node = unsafe { self.comes_after_room(index, capacity) };
         // SAFETY: as the caller promises.
-        unsafe { self.messages.put(node, Stamp { index, path: self.path() }) };
+        unsafe { self.messages.put(node, self.stamp(index, false)) };
     }
 
     /// The same of a message that nobody wants: it is not published.
@@ -48,8 +64,10 @@ impl Stamps {
     /// # Safety
     /// As above.
     pub(super) unsafe fn discards(&self, index: u64, capacity: u64) {
-        // SAFETY: as the caller promises.
-        drop(unsafe { self.comes_after_room(index, capacity) });
+        if self.are_wanted() {
+            // SAFETY: as the caller promises.
+            drop(unsafe { self.comes_after_room(index, capacity) });
+        }
     }
 
     /// The producer is done, and has sent so many.
@@ -57,8 +75,10 @@ impl Stamps {
     /// # Safety
     /// The caller is the producer.
     pub(super) unsafe fn is_closed(&self, index: u64) {
-        // SAFETY: as the caller promises.
-        unsafe { self.messages.put(None, Stamp { index, path: self.path() }) };
+        if self.are_wanted() {
+            // SAFETY: as the caller promises.
+            unsafe { self.messages.put(None, self.stamp(index, true)) };
+        }
     }
 
     /// Gives back a node that is not needed any more.
@@ -67,23 +87,45 @@ impl Stamps {
         let made_room = |stamp: &Stamp| stamp.index.saturating_add(capacity) <= index;
         // SAFETY: the producer reads this queue.
         while let Some((stamp, node)) = unsafe { self.room.take_if(made_room) } {
+            let known = if stamp.is_end { u64::MAX } else { stamp.index + 1 };
+            // Relaxed: the producer's own.
+            self.known_room.store(known, Ordering::Relaxed);
             (spare, latest) = (Some(node), stamp.path);
         }
         self.comes_after(latest);
+        // It was waited for, or would have been; but whoever has made it left no word of that, as an `Inlet` that is dropped.
+        if self.known_room.load(Ordering::Relaxed) <= index.saturating_sub(capacity)
+            && capacity <= index
+        {
+            self.region.has_uncarried();
+            self.known_room.store(u64::MAX, Ordering::Relaxed);
+        }
         spare
     }
 
-    /// The consumer is about to take a message out, or has learnt that there will be none. It comes after whoever has put it there, or was done.
-    /// What it leaves, with that index, says that there is room.
+    /// The consumer is about to take a message out, if it is there, or has learnt that there will be none. It comes after whoever has put it there, or was
+    /// done. What it leaves, with that index, says that there is room.
     ///
     /// # Safety
     /// The caller is the consumer, and has seen that.
-    pub(super) unsafe fn receives(&self, index: u64) {
+    pub(super) unsafe fn receives(&self, index: u64, is_there: bool) {
+        if !self.are_wanted() {
+            return;
+        }
+        // Relaxed: the consumer's own.
+        let knows_end = !is_there && self.knows_end.swap(true, Ordering::Relaxed);
         // SAFETY: the consumer reads this queue.
-        let Some((stamp, node)) = (unsafe { self.messages.take_if(|_| true) }) else { return };
-        self.comes_after(stamp.path);
-        // SAFETY: the consumer writes to this one.
-        unsafe { self.room.put(Some(node), Stamp { index, path: self.path() }) };
+        match unsafe { self.messages.take_if(|_| true) } {
+            Some((stamp, node)) => {
+                debug_assert_eq!((stamp.index, stamp.is_end), (index, !is_there));
+                self.comes_after(stamp.path);
+                // SAFETY: the consumer writes to this one.
+                unsafe { self.room.put(Some(node), self.stamp(index, false)) };
+            }
+            None if knows_end => {} // it has asked again
+            // Whoever was done left no word of that, as an `Outlet` that is dropped.
+            None => self.region.has_uncarried(),
+        }
     }
 
     /// The consumer is done: from that index on there is room for whatever is sent.
@@ -91,8 +133,10 @@ impl Stamps {
     /// # Safety
     /// The caller is the consumer.
     pub(super) unsafe fn is_abandoned(&self, index: u64) {
-        // SAFETY: as the caller promises.
-        unsafe { self.room.put(None, Stamp { index, path: self.path() }) };
+        if self.are_wanted() {
+            // SAFETY: as the caller promises.
+            unsafe { self.room.put(None, self.stamp(index, true)) };
+        }
     }
 
     /// Whether the consumer is to let others go first.
@@ -101,6 +145,10 @@ impl Stamps {
         let looks = self.looks.load(Ordering::Relaxed).wrapping_add(1);
         self.looks.store(looks, Ordering::Relaxed);
         looks.is_multiple_of(GIVES_WAY_AFTER)
+    }
+
+    fn stamp(&self, index: u64, is_end: bool) -> Stamp {
+        Stamp { index, is_end, path: self.path() }
     }
 
     /// Where the calling thread has come to, if that is known.
@@ -126,8 +174,14 @@ impl Stamps {
 /// What is known of a message.
 struct Stamp {
     index: u64,
+    /// Whether it is that of who is done.
+    is_end: bool,
     /// To its being there, or gone, and to whoever goes on after that; `None` if it is not known.
     path: Option<Path>,
+}
+
+impl Stamp {
+    const NOTHING: Self = Self { index: 0, is_end: false, path: None };
 }
 
 /// One writes, and another one reads: a list of nodes, of which the first has been read, as in Michael and Scott's queue ("Simple, fast, and
@@ -160,7 +214,7 @@ impl Node {
 
 impl Queue {
     fn new() -> Self {
-        let first = NonNull::from(Box::leak(Node::new(Stamp { index: 0, path: None })));
+        let first = NonNull::from(Box::leak(Node::new(Stamp::NOTHING)));
         Self { read: UnsafeCell::new(first), newest: UnsafeCell::new(first) }
     }
 
@@ -203,9 +257,9 @@ impl Queue {
         if !node.stamp.with(|stamp| is_wanted(unsafe { &*stamp })) {
             return None;
         }
-        let nothing = Stamp { index: 0, path: None };
         // SAFETY: as above, and nobody else reads it.
-        let stamp = node.stamp.with_mut(|stamp| unsafe { std::mem::replace(&mut *stamp, nothing) });
+        let stamp =
+            node.stamp.with_mut(|stamp| unsafe { std::mem::replace(&mut *stamp, Stamp::NOTHING) });
         // SAFETY: the reader's.
         self.read.with_mut(|read| unsafe { *read = next });
         // SAFETY: made of a box. It has been left behind: the writer has gone on to the next one.
@@ -239,7 +293,7 @@ mod models {
         model.preemption_bound = Some(3);
         model.check(|| {
             let all = Arc::new(([Queue::new(), Queue::new()], [0; 2].map(AtomicU64::new)));
-            let of = |index| Stamp { index, path: None };
+            let of = |index| Stamp { index, ..Stamp::NOTHING };
             let there = all.clone();
             let other = thread::spawn(move || {
                 let ([messages, room], [tail, head]) = &*there;

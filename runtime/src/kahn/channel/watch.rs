@@ -17,8 +17,8 @@ impl Watch {
         self.measures.get_or_init(Measures::default);
     }
 
-    pub(super) fn meter(&self, region: &Arc<Region>) {
-        self.stamps.get_or_init(|| Stamps::new(region));
+    pub(super) fn meter(&self, region: &Arc<Region>, is_sent: bool, is_received: bool) {
+        self.stamps.get_or_init(|| Stamps::new(region, is_sent, is_received));
     }
 
     pub(super) fn measures(&self) -> Option<&Measures> {

@@ -411,6 +411,28 @@ fn an_edge_carries_its_path_and_a_lock_the_order_of_this_run() {
     }
 }
 
+/// Where two that are still metered have the same lock, one takes the other's path away. This is said.
+#[test]
+fn a_lock_that_goes_to_and_fro_between_regions_loses_paths() {
+    let pools = [(); 2].map(|()| limits::metered_pool(1));
+    let lock = Lock::new(());
+    let uncarried = |pool: usize| {
+        pools[pool].run(|_| {
+            let ended = intervals::Root::new("root").run(|root| {
+                let mut interval = root.interval("holds");
+                let _key = interval.lock(&lock);
+                interval.spawn(|_| spend(10));
+            });
+            ended.unwrap();
+        });
+        [0, 1].map(|pool: usize| limits::at_rest(&pools[pool]).uncarried)
+    };
+    assert_eq!(uncarried(0), [0, 0]);
+    assert_eq!(uncarried(0), [0, 0]);
+    assert_eq!(uncarried(1), [1, 0]);
+    assert_eq!(uncarried(0), [1, 1]);
+}
+
 /// A body that does not run is dropped as a strand, and what comes after it comes after that.
 #[test]
 fn intervals_that_fail_pass_their_paths_on() {

@@ -2,7 +2,8 @@
 //! one order in which that could happen.
 
 use super::*;
-use crate::kahn::{Network, Over, Receiver, Sender};
+use crate::kahn::{Declared, Inlet, Network, Outlet, Over, Owner, Ports, Receiver, Sender};
+use crate::sync::Semaphore;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -246,18 +247,21 @@ fn check_networks(seed: u64, with_stacks: bool, build: impl Fn() -> PoolBuilder)
     let pool = build().build().unwrap();
     let burden = Region::new(Clock::Virtual, 1).burden();
     let mut random = Random(seed);
-    for number in 0..PROGRAMS {
-        let plan = Plan::random(&mut random, with_stacks);
-        let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
-            let report = network(&plan).run(&pool).unwrap();
-            assert_eq!(report.times_grown(), 0);
-        });
-        let (path, work) = expected(&plan, burden);
-        assert_eq!(figures.work, work, "{number}: {plan:?}");
-        let found = (figures.path.span, figures.path.burdened);
-        assert_eq!(found, (path.span, path.burdened), "{number}: {plan:?}");
-        assert_eq!((figures.uncarried, figures.under_way), (0, 0), "{number}: {plan:?}");
+    for _ in 0..PROGRAMS {
+        check(&Plan::random(&mut random, with_stacks), &pool, burden);
     }
+}
+
+fn check(plan: &Plan, pool: &Pool, burden: i64) {
+    let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+        let report = network(plan).run(pool).unwrap();
+        assert_eq!(report.times_grown(), 0);
+    });
+    let (path, work) = expected(plan, burden);
+    assert_eq!(figures.work, work, "{plan:?}");
+    let found = (figures.path.span, figures.path.burdened);
+    assert_eq!(found, (path.span, path.burdened), "{plan:?}");
+    assert_eq!((figures.uncarried, figures.under_way), (0, 0), "{plan:?}");
 }
 
 #[test]
@@ -304,4 +308,126 @@ fn what_is_sent_later_is_on_no_path_of_what_was_sent_before() {
         network.run(&pool).unwrap();
     });
     assert_eq!((figures.work, figures.path.span, figures.uncarried), (2301, 1201, 0));
+}
+
+/// After many messages, received or not wanted, a process lets others go first. That is no edge.
+#[test]
+fn who_gives_way_comes_after_itself_alone() {
+    const MESSAGES: usize = 700;
+    let burden = Region::new(Clock::Virtual, 1).burden();
+    for (workers, on_stack) in [(1, false), (2, false), (2, cfg!(feature = "stacks"))] {
+        let pool = Pool::new(workers).unwrap();
+        for (are_received, capacity) in [(true, 1000), (true, 1), (false, 1)] {
+            let mut plan = Plan {
+                links: vec![Link { from: 0, to: 1, capacity }],
+                steps: vec![Vec::new(); 2],
+                order: Vec::new(),
+                on_stack: vec![on_stack; 2],
+                ends: Vec::new(),
+            };
+            plan.does(0, Step::Work(3));
+            let send = |plan: &mut Plan| plan.does(0, Step::Send(0));
+            if are_received {
+                for _ in 0..MESSAGES {
+                    send(&mut plan);
+                    plan.does(1, Step::Receive(0));
+                    plan.does(1, Step::Work(2));
+                }
+            } else {
+                plan.does(1, Step::Work(50));
+                (0..MESSAGES).for_each(|_| send(&mut plan));
+            }
+            check(&plan, &pool, burden);
+        }
+    }
+}
+
+/// Ports that are dropped by who is given them.
+struct Drops<P>(P);
+
+impl<P: Ports> Ports for Drops<P> {
+    type Owned = ();
+
+    fn declare(&self, declared: &mut Declared<'_>) {
+        self.0.declare(declared);
+    }
+
+    fn own(self, _: &Owner<'_>) {
+        spend(100);
+    }
+}
+
+/// Nobody else says after what one comes that learns of it; this is counted, once. But who never was there has done nothing.
+#[test]
+fn an_end_of_a_channel_that_nobody_uses_carries_no_path() {
+    async fn send(mut out: Sender<u32>) {
+        for number in 0..9 {
+            out.send(number).await;
+        }
+    }
+    async fn receive(mut inn: Receiver<u32>) {
+        for _ in 0..3 {
+            assert_eq!(inn.recv().await, None);
+        }
+    }
+    let pool = Pool::new(2).unwrap();
+    let uncarried = |build: &(dyn Fn(&mut Network, Outlet<u32>, Inlet<u32>) + Sync)| {
+        let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+            let mut network = Network::new();
+            let (out, inn) = network.channel("channel", 2);
+            build(&mut network, out, inn);
+            network.run(&pool).unwrap();
+        });
+        figures.uncarried
+    };
+    let dropped_outlet = uncarried(&|network, out, inn| {
+        network.process("drops", Drops(out), async |()| ());
+        network.process("receives", inn, receive);
+    });
+    let dropped_inlet = uncarried(&|network, out, inn| {
+        network.process("sends", out, send);
+        network.process("drops", Drops(inn), async |()| ());
+    });
+    assert_eq!((dropped_outlet, dropped_inlet), (1, 1));
+    let no_outlet = uncarried(&|network, out, inn| {
+        drop(out);
+        network.process("receives", inn, receive);
+    });
+    let no_inlet = uncarried(&|network, out, inn| {
+        drop(inn);
+        network.process("sends", out, send);
+    });
+    assert_eq!((no_outlet, no_inlet), (0, 0));
+}
+
+/// Then its processes are as those of any other.
+#[test]
+fn a_network_that_outlives_its_report_goes_on() {
+    const MESSAGES: u64 = 2000;
+    for (workers, capacity) in [(1, 1), (2, 7), (2, 3000)] {
+        let (pool, permits) = (Pool::new(workers).unwrap(), Arc::new(Semaphore::new(0)));
+        let wanted = Arc::clone(&permits);
+        let mut network = Network::new();
+        let (out, inn) = network.channel("numbers", capacity);
+        network.process("sends", out, async move |mut out| {
+            out.send(0).await;
+            wanted.acquire().await.unwrap().forget();
+            for number in 1..MESSAGES {
+                out.send(number).await;
+            }
+        });
+        let found = network.process("receives", inn, async |mut inn| {
+            let mut next = 0;
+            while next < MESSAGES / 2 {
+                assert_eq!(inn.recv().await, Some(next));
+                next += 1;
+            }
+            next
+        });
+        let (running, figures) = pool.metered_by(Clock::Virtual, |_| network.start(&pool).unwrap());
+        assert!(figures.under_way > 0, "it waits for us");
+        permits.add_permits(1);
+        running.join().unwrap();
+        assert_eq!(found.take(), Some(MESSAGES / 2));
+    }
 }
