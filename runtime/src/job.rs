@@ -172,15 +172,6 @@ where
         NonNull::from(self).cast()
     }
 
-    /// Has whoever takes it run it as that kind says, instead of its own.
-    ///
-    /// # Safety
-    /// Nobody has its word yet. The kind is alive, and runs such jobs, until the job has ended or its word has come back.
-    #[inline]
-    pub(crate) unsafe fn becomes(&self, kind: *const Kind) {
-        self.header.0.hold(kind.cast_mut().cast());
-    }
-
     /// Whether its word may still lie where it was pushed: if not, its own worker has begun to run it, or it has ended. (A thief may
     /// have it in either case.)
     #[inline]

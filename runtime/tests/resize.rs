@@ -12,6 +12,8 @@ use locksley::hunt::{Abp, Balanced, Bws};
 use locksley::{BuildError, Pool, PoolBuilder, Worker};
 
 const SOON: Duration = Duration::from_secs(20);
+/// For what waits for a lookout's great patience, of ten seconds, while others want the processors.
+const LONG: Duration = Duration::from_secs(120);
 
 /// Pools of four workers, on each governor.
 fn pools() -> [Pool; 6] {
@@ -25,6 +27,16 @@ fn pools() -> [Pool; 6] {
         builder().governor(AlwaysAsleep),
     ];
     builders.map(|builder| builder.build().unwrap())
+}
+
+/// All of them at the same time, for what waits long: a lookout's patience is ten seconds where the system does not tell what threads do.
+fn with_each_at_once(test: impl Fn(Pool) + Sync) {
+    thread::scope(|scope| {
+        for pool in pools() {
+            let test = &test;
+            scope.spawn(move || test(pool));
+        }
+    });
 }
 
 fn wait_until(flag: &AtomicBool) {
@@ -155,12 +167,12 @@ fn those_who_rest_get_what_is_sent_to_them() {
 
 #[test]
 fn a_blocked_worker_is_helped_in_a_smaller_pool() {
-    for pool in pools() {
+    with_each_at_once(|pool| {
         pool.resize(1).unwrap();
         // Its own task, and then one that is sent.
         let (sender, receiver) = channel();
         let received = pool
-            .run(move |w| w.join(|_| receiver.recv_timeout(SOON), |_| sender.send(1).unwrap()).0);
+            .run(move |w| w.join(|_| receiver.recv_timeout(LONG), |_| sender.send(1).unwrap()).0);
         assert_eq!(received, Ok(1));
         let (sender, receiver) = channel();
         let (begun, has_begun) = channel();
@@ -169,14 +181,14 @@ fn a_blocked_worker_is_helped_in_a_smaller_pool() {
             let blocked = scope.spawn(move || {
                 pool.run(move |_| {
                     begun.send(()).unwrap();
-                    receiver.recv_timeout(SOON)
+                    receiver.recv_timeout(LONG)
                 })
             });
             has_begun.recv().unwrap();
             pool.spawn(move |_| sender.send(2).unwrap());
             assert_eq!(blocked.join().unwrap(), Ok(2));
         });
-    }
+    });
 }
 
 /// It takes ten seconds.

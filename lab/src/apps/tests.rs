@@ -38,17 +38,34 @@ right_on_every_runtime! {
     sorters: "sorters", ["1x1", "7x3", "1000x16-worst", "5000x64-none", "40961x37"];
 }
 
-/// Applications whose smallest problem takes a while: they are not computed with every number of workers.
+/// Applications whose smallest problem takes a while: they are computed on one runtime of each model, with one number of workers.
 const LONG: &[&str] = &["cg"];
 
+/// With few workers, with as many as processors or about, and with many.
+const WORKERS: [usize; 4] = [1, 2, 3, 7];
+
+/// The first runtime of each model computes every size with every number of workers. The others differ in what schedules the same version,
+/// not in the version; each computes every size with one number of workers, another one for the next size.
 fn is_right_on_every_runtime(name: &str, sizes: &[&str]) {
     let app = find(name).unwrap();
-    for size in sizes {
+    for (nth_size, size) in sizes.iter().enumerate() {
         let problem = problem(app, size).unwrap();
         assert_eq!(problem.parameters(), *size);
         let mut instance = problem.prepare(11);
-        for runtime in runtimes::ALL.iter().filter(|runtime| runtime.can_run(app)) {
-            let workers: &[usize] = if LONG.contains(&name) { &[3] } else { &[1, 2, 3, 7] };
+        let mut models = Vec::new();
+        for (nth, runtime) in runtimes::ALL.iter().enumerate() {
+            if !runtime.can_run(app) {
+                continue;
+            }
+            let is_first = !models.contains(&runtime.model);
+            models.push(runtime.model);
+            let one = (nth + nth_size) % WORKERS.len();
+            let workers = match (LONG.contains(&name), is_first) {
+                (false, true) => &WORKERS[..],
+                (false, false) => &WORKERS[one..=one],
+                (true, true) => &[3],
+                (true, false) => &[],
+            };
             for &workers in workers {
                 let crew = runtime.start(workers).unwrap();
                 crew.compute(instance.as_mut());

@@ -10,7 +10,7 @@ use crate::job::{ForkJob, Job};
 use crate::latch::Flag;
 use crate::meter::Site;
 use crate::pool::Pool;
-use crate::strand::{Half, Halves};
+use crate::strand::{Half, HalfRoom, Halves};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
@@ -117,6 +117,19 @@ type Where<N> = (Place, N);
 /// Where the second task was pushed; what is run while it is waited for: `None`, as the pool has it; and where the join is.
 type How = (i64, Option<Waiting>, Place);
 
+/// The second half of a metered join runs on the worker that has forked, which goes on after both when this is dropped: also if it panics.
+struct EndsHalves<'h> {
+    worker: &'h Worker,
+    half: &'h Half<'h>,
+}
+
+impl Drop for EndsHalves<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.worker.joins_halves(self.half);
+    }
+}
+
 impl Worker {
     /// Runs two tasks, possibly at the same time, and returns both results: [`join`] on a known worker.
     ///
@@ -192,7 +205,10 @@ impl Worker {
         let second = ForkJob::new(b);
         let (index, done) = self.fork(second.as_job());
         if !done {
-            return self.join_at_the_ceiling(a, &second, (index, waiting, place), name);
+            if self.is_metered() {
+                return self.join_metered(a, &second, waiting, (place, name));
+            }
+            return self.join_at_the_ceiling(a, &second, (index, waiting, place));
         }
         self.run_both(a, &second, (index, waiting, place))
     }
@@ -200,22 +216,17 @@ impl Worker {
     /// Apart, so that it takes no registers from the common case.
     #[cold]
     #[inline(never)]
-    fn join_at_the_ceiling<A, B, RA, RB, N>(
+    fn join_at_the_ceiling<A, B, RA, RB>(
         &self,
         a: A,
         second: &ForkJob<B, RB>,
         (index, waiting, place): How,
-        name: N,
     ) -> (RA, RB)
     where
-        N: Named,
         A: FnOnce(&Worker) -> RA,
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        if self.is_metered() {
-            return self.join_metered(a, second, waiting, (place, name));
-        }
         self.at_the_ceiling(index);
         self.run_both(a, second, (index, waiting, place))
     }
@@ -236,13 +247,25 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        let half = Half::new(self, ForkJob::<B, RB>::KIND, name.site());
+        let room = HalfRoom::new();
+        let (job, own) = (second.as_job(), ForkJob::<B, RB>::KIND);
         // SAFETY: nobody has seen its word; and this frame is not left before the job has ended or come back.
-        unsafe { second.becomes(half.as_kind()) };
-        let index = self.push_in_truth(second.as_job());
-        match unwind::halt(|| held::then_wait(Some(self), Wait::Join, place, || a(self))) {
-            Ok(first) => self.finish(first, second, index, waiting, Some(&half)),
-            Err(payload) => self.first_panicked(payload, second, index, waiting, Some(&half)),
+        unsafe { self.forks(&room, job, own, name.site()) };
+        // SAFETY: it has forked there.
+        let half = unsafe { room.half() };
+        let first = unwind::halt(|| held::then_wait(Some(self), Wait::Join, place, || a(self)));
+        let is_back = self.turns_to_second(half, second.end());
+        match first {
+            Ok(first) if is_back => {
+                // SAFETY: the word has come back.
+                let task = unsafe { second.take_back() };
+                let _ends = EndsHalves { worker: self, half };
+                (first, held::apart(|| task(self)))
+            }
+            Ok(first) => self.finish(first, second, half.index(), waiting, Some((half, false))),
+            Err(payload) => {
+                self.first_panicked(payload, second, half.index(), waiting, Some((half, is_back)))
+            }
         }
     }
 
@@ -349,7 +372,8 @@ impl Worker {
     }
 
     /// Takes back what was pushed to `index`, if nobody has it, and it is the newest job here.
-    fn takes_back(&self, index: i64) -> bool {
+    #[inline]
+    pub(crate) fn takes_back(&self, index: i64) -> bool {
         match self.take_back(index) {
             TakeBack::Taken => true,
             TakeBack::Buried => false,
@@ -387,17 +411,13 @@ impl Worker {
         let (awaited, how) = ((job.as_job(), job.end()), (index, waiting));
         let is_back = match halves {
             None => self.recover_as(awaited, how),
-            Some(half) => {
-                self.turns_to_second(half);
-                (job.may_be_there() && self.takes_back(index))
-                    || self.waits_for_half(half, awaited, how)
-            }
+            Some((half, is_back)) => is_back || self.waits_for_half(half, awaited, how),
         };
         if is_back {
             // SAFETY: its word has come back.
             let task = unsafe { job.take_back() };
             let result = unwind::halt(|| held::apart(|| task(self)));
-            halves.into_iter().for_each(|half| self.joins_halves(half));
+            halves.into_iter().for_each(|(half, _)| self.joins_halves(half));
             result
         } else {
             // SAFETY: its end is set.

@@ -48,6 +48,18 @@ impl Clock {
         }
     }
 
+    /// What it shows, if it can be read without a call.
+    #[inline(always)]
+    pub(super) fn at_a_glance(self) -> Option<i64> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Counter => Some(counter::read()),
+            Self::Monotonic => None,
+            #[cfg(all(test, not(loom)))]
+            Self::Virtual => virtually::at_a_glance(),
+        }
+    }
+
     /// Sees to it that what follows takes no time for finding out how fast it ticks.
     pub(crate) fn get_ready(self) {
         let _ = self.rate();
@@ -115,7 +127,7 @@ mod counter {
         unsafe { __cpuid(leaf) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn read() -> i64 {
         // SAFETY: every processor of this architecture has the counter; and where the system forbids it to be read, nobody asks.
         unsafe { _rdtsc() as i64 }
@@ -154,6 +166,7 @@ pub(crate) mod virtually {
 
     thread_local! {
         static NOW: Cell<i64> = const { Cell::new(0) };
+        static GLANCES: Cell<u32> = const { Cell::new(0) };
     }
 
     /// The strand that runs here takes so long.
@@ -163,6 +176,13 @@ pub(crate) mod virtually {
 
     pub(super) fn now() -> i64 {
         NOW.get()
+    }
+
+    /// Of three times twice: both ways are to be gone.
+    pub(super) fn at_a_glance() -> Option<i64> {
+        let glances = GLANCES.get().wrapping_add(1);
+        GLANCES.set(glances);
+        (!glances.is_multiple_of(3)).then(now)
     }
 }
 

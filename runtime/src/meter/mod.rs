@@ -15,6 +15,7 @@ mod report;
 mod running;
 mod site;
 mod stats;
+mod stay;
 mod stretch;
 
 pub(crate) use clock::Clock;
@@ -23,15 +24,17 @@ pub(crate) use clock::virtually;
 pub(crate) use counters::Counters;
 #[cfg(all(test, not(loom)))]
 pub(crate) use course::KEPT;
-pub(crate) use course::{Course, Part, Rest};
+#[cfg(all(test, not(loom)))]
+pub(crate) use course::Part;
 pub use grant::{Grant, GrantMeter};
 pub(crate) use ledger::Ledger;
 pub(crate) use path::{Meeting, Path};
 pub(crate) use region::{Figures, Region};
 pub use report::Report;
 pub(crate) use report::Surroundings;
-pub(crate) use running::{Length, Running, Version};
+pub(crate) use running::Running;
 pub use site::Origin;
 pub(crate) use site::Site;
 pub use stats::{PoolStats, WorkerStats};
+pub(crate) use stay::{Footing, Length, Room, Stay};
 pub use stretch::Stretch;

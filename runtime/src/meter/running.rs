@@ -1,51 +1,47 @@
 //! The strand that a worker runs: which region it belongs to, and how long the path is that it is on.
 
 use std::cell::Cell;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{mem, ptr};
 
 use super::clock::Clock;
-use super::course::{Course, Part, Rest};
 use super::path::Path;
 use super::region::{Done, Region};
 use super::site::Site;
+use super::stay::{Footing, Length, Room, Stay};
 use crate::os;
 
 /// To ask takes less than such a part of what is long; and after so many times of it, it is asked again.
 const PARTS: i64 = 10;
-
-/// Of the part of a course that is not where the path ends.
-pub(crate) type Version = u64;
-
-/// How long a path is, and how much of it is at the place where it ends.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Length {
-    pub(crate) span: i64,
-    pub(crate) burdened: i64,
-    pub(crate) here: i64,
-}
-
-impl Length {
-    #[inline]
-    pub(crate) fn of(path: &Path) -> Self {
-        Self { span: path.span, burdened: path.burdened, here: path.course.here().ticks }
-    }
-}
 
 /// What a worker notes of the strand that it runs. `H` is what the strand may be the second half of.
 ///
 /// A path grows with the clock while its strand runs. So what is kept is when the path *would have begun* if nothing had ever
 /// interrupted it, and nothing has to be done while it runs on.
 #[derive(Debug)]
+#[repr(C)] // what each fork uses first
 pub(crate) struct Running<H> {
     /// Null while there is none.
     region: Cell<*const Arc<Region>>,
     /// The region's, at hand.
     clock: Cell<Clock>,
-    burden: Cell<i64>,
+    /// How long strands of this worker have waited: its clock shows so much less.
+    taken: Cell<i64>,
+    /// Whoever reads the clock later than this looks whether that was after long. It is no later than after long from the last reading, and
+    /// no later than [`due`](Self::due).
+    limit: Cell<i64>,
+    /// When the clock was read last.
+    read: Cell<i64>,
     span_began: Cell<i64>,
+    /// Dangling while there is no strand.
+    stay: Cell<NonNull<Stay>>,
+    /// Where the next stay is to be noted. Dangling while there is no strand.
+    room: Cell<NonNull<Room>>,
+    // Not beside the other one: read together, what was written one by one is read late.
     burdened_began: Cell<i64>,
+    burden: Cell<i64>,
     /// Forks that are not in the region's account.
     forks: Cell<u64>,
     /// What was done before this is in the region's account.
@@ -54,26 +50,13 @@ pub(crate) struct Running<H> {
     half: Cell<*const H>,
     /// Whether the region counts it among the tasks that have not ended.
     is_counted: Cell<bool>,
-    /// The place that it belongs to.
-    site: Cell<Option<Site>>,
-    /// When the path would have begun if all of it had been at that place.
-    here_began: Cell<i64>,
-    /// The rest of its course.
-    elsewhere: Cell<Rest>,
-    /// Another one each time that the rest is another one.
-    version: Cell<Version>,
-    last_version: Cell<Version>,
-    /// When the clock was read last.
-    read: Cell<i64>,
     /// Who has not read the clock for longer asks whether it had the processor.
     long: Cell<i64>,
     /// How long the thread had waited for a processor when that was asked last; `None` where the system does not tell.
     delay: Cell<Option<Duration>>,
     /// When that is to be asked again, however short all stretches are.
     due: Cell<i64>,
-    /// How long strands of this worker have waited: its clock shows so much less.
-    taken: Cell<i64>,
-    /// What of this is not in the region's account; `None` if it could not be told.
+    /// What was [taken](Self::taken) and is not in the region's account; `None` if it could not be told.
     newly_taken: Cell<Option<i64>>,
     /// Where it is about to spawn, if that is known.
     spawning: Cell<Option<Site>>,
@@ -84,23 +67,21 @@ impl<H> Running<H> {
         Self {
             region: Cell::new(ptr::null()),
             clock: Cell::new(Clock::Monotonic),
-            burden: Cell::new(0),
+            taken: Cell::new(0),
+            limit: Cell::new(i64::MIN),
+            read: Cell::new(0),
             span_began: Cell::new(0),
             burdened_began: Cell::new(0),
+            stay: Cell::new(NonNull::dangling()),
+            room: Cell::new(NonNull::dangling()),
+            burden: Cell::new(0),
             forks: Cell::new(0),
             since: Cell::new(0),
             half: Cell::new(ptr::null()),
             is_counted: Cell::new(false),
-            site: Cell::new(None),
-            here_began: Cell::new(0),
-            elsewhere: Cell::new(Rest::default()),
-            version: Cell::new(0),
-            last_version: Cell::new(0),
-            read: Cell::new(0),
             long: Cell::new(0),
             delay: Cell::new(None),
             due: Cell::new(i64::MIN),
-            taken: Cell::new(0),
             newly_taken: Cell::new(Some(0)),
             spawning: Cell::new(None),
         }
@@ -131,23 +112,51 @@ impl<H> Running<H> {
     /// This moment on the clock of the strand's region, which stands still while the kernel runs others in the thread's place.
     #[inline]
     pub(crate) fn now(&self) -> i64 {
+        self.at_a_glance().unwrap_or_else(|| self.on_a_closer_look())
+    }
+
+    /// The same, if nothing has to be seen to before that is known.
+    #[inline(always)]
+    fn at_a_glance(&self) -> Option<i64> {
+        let now = self.clock.get().at_a_glance()? - self.taken.get();
+        if now > self.limit.get() {
+            return None;
+        }
+        self.read.set(now);
+        Some(now)
+    }
+
+    /// The same, if there is no other reason either for a closer look: then the clock is not read twice.
+    #[inline(always)]
+    pub(crate) fn at_a_glance_if(&self, nothing_else: bool) -> Option<i64> {
+        if nothing_else { self.at_a_glance() } else { None }
+    }
+
+    /// The same in any case.
+    #[cold]
+    #[inline(never)]
+    fn on_a_closer_look(&self) -> i64 {
         let now = self.clock.get().now() - self.taken.get();
         if now - self.read.get() > self.long.get() || now > self.due.get() {
             return self.after_long();
         }
-        self.read.set(now);
+        self.has_read(now);
         now
     }
 
+    fn has_read(&self, now: i64) {
+        self.read.set(now);
+        self.limit.set(now.saturating_add(self.long.get()).min(self.due.get()));
+    }
+
     /// The strand went on for so long that it may have been interrupted; or it did not, and nobody has asked for a while.
-    #[cold]
     fn after_long(&self) -> i64 {
         let before = self.delay.get();
         let now = self.asks();
         let stretch = now - self.read.get();
-        self.read.set(now);
         // What short stretches waited for stays in them: it must not be taken from a long one that comes later.
         if stretch <= self.long.get() {
+            self.has_read(now);
             return now;
         }
         let waited = before.zip(self.delay.get()).map(|(before, delay)| {
@@ -159,7 +168,7 @@ impl<H> Running<H> {
         let waited = waited.unwrap_or(0);
         self.taken.set(self.taken.get() + waited);
         self.due.set(self.due.get().saturating_sub(waited));
-        self.read.set(now - waited);
+        self.has_read(now - waited);
         now - waited
     }
 
@@ -169,7 +178,7 @@ impl<H> Running<H> {
         // A thread that others have run in the place of was away for longer than a part of what is long.
         let was_away = (now - self.read.get()).saturating_mul(PARTS) > self.long.get();
         let now = if was_away || now > self.due.get() { self.asks() } else { now };
-        self.read.set(now);
+        self.has_read(now);
         now
     }
 
@@ -191,8 +200,8 @@ impl<H> Running<H> {
         last
     }
 
-    /// A strand runs from now on, at the end of that path.
-    pub(crate) fn begin(&self, region: &Arc<Region>, half: *const H, path: Path) {
+    /// A strand runs from now on, at the end of the path that stands there.
+    pub(crate) fn begin(&self, region: &Arc<Region>, half: *const H, footing: Footing) {
         debug_assert!(self.region.get().is_null(), "a worker runs one strand");
         self.region.set(region);
         self.half.set(half);
@@ -204,7 +213,7 @@ impl<H> Running<H> {
         self.newly_taken.set(Some(0));
         let now = self.now_it_begins();
         self.since.set(now);
-        self.go_on(&path, now);
+        self.stands(footing, now);
     }
 
     /// The strand runs no more. Adds what was done to the account of that worker, and returns the path.
@@ -212,9 +221,10 @@ impl<H> Running<H> {
         debug_assert!(ptr::eq(self.region.get(), region));
         let now = self.now();
         self.settle(region, worker, now);
+        let path = self.path(now);
         self.region.set(ptr::null());
         self.half.set(ptr::null());
-        self.path(now)
+        path
     }
 
     /// Adds what was done to the account of that worker.
@@ -225,77 +235,91 @@ impl<H> Running<H> {
     }
 
     /// The path to this moment.
-    #[inline]
     pub(crate) fn path(&self, now: i64) -> Path {
-        Path {
-            span: now - self.span_began.get(),
-            burdened: now - self.burdened_began.get(),
-            course: Course::of(
-                Part { site: self.site.get(), ticks: now - self.here_began.get() },
-                self.elsewhere.get(),
-            ),
-        }
+        self.its_stay().path(self.length(now))
+    }
+
+    /// How long the path to this moment is.
+    #[inline]
+    pub(crate) fn length(&self, now: i64) -> Length {
+        Length { span: now - self.span_began.get(), burdened: now - self.burdened_began.get() }
+    }
+
+    /// What runs on is on a path of that length, whose stay is the same.
+    #[inline]
+    pub(crate) fn goes_to_length(&self, length: Length, now: i64) {
+        self.span_began.set(now - length.span);
+        self.burdened_began.set(now - length.burdened);
     }
 
     /// What runs on is on another path from now on.
-    #[inline]
     pub(crate) fn go_on(&self, path: &Path, now: i64) {
-        let here = path.course.here();
-        self.site.set(here.site);
-        self.goes_to_length(&Length::of(path), now);
-        self.goes_elsewhere(path.course.before(), None);
+        self.goes_to_length(Length::of(path), now);
+        self.stays(Stay::of(path));
     }
 
-    /// How long the path to this moment is, if it is at the same place as it was.
+    /// That is the stay of its path from now on.
+    fn stays(&self, stay: Stay) {
+        // SAFETY: it lies in the frame of what the strand runs in (`Footing`), who turns it to another one before it ends.
+        let room = unsafe { self.room.get().as_ref() };
+        // SAFETY: it is the innermost one: whatever was forked since its frame began, and may have noted what is there, has ended (`Room`).
+        self.stay.set(unsafe { room.put(stay) });
+    }
+
     #[inline]
-    pub(crate) fn length(&self, now: i64) -> Length {
-        Length {
-            span: now - self.span_began.get(),
-            burdened: now - self.burdened_began.get(),
-            here: now - self.here_began.get(),
-        }
+    fn its_stay(&self) -> &Stay {
+        debug_assert!(!self.region.get().is_null(), "there is a strand");
+        // SAFETY: the strand's, in its frame or in one below it, where it is as long as the strand refers to it (`Room`).
+        unsafe { self.stay.get().as_ref() }
     }
 
-    /// What runs on is on a path of that length, at the same place, whose course is the same elsewhere.
+    /// Where that is noted: if it is the same as before, so is the stay.
     #[inline]
-    pub(crate) fn goes_to_length(&self, length: &Length, now: i64) {
-        self.span_began.set(now - length.span);
-        self.burdened_began.set(now - length.burdened);
-        self.here_began.set(now - length.here);
+    pub(crate) fn stay(&self) -> NonNull<Stay> {
+        self.stay.get()
     }
 
-    /// The course of the path is that elsewhere, from now on. It is the one that had that version, or another one.
+    /// Where it is, at this moment.
     #[inline]
-    pub(crate) fn goes_elsewhere(&self, before: &Rest, version: Option<Version>) {
-        self.elsewhere.set(*before);
-        self.version.set(version.unwrap_or_else(|| {
-            self.last_version.set(self.last_version.get() + 1);
-            self.last_version.get()
-        }));
+    pub(crate) fn footing(&self, now: i64) -> Footing {
+        Footing { length: self.length(now), stay: self.stay.get(), room: self.room.get() }
     }
 
-    /// The rest of its course.
-    pub(crate) fn elsewhere(&self) -> Rest {
-        self.elsewhere.get()
-    }
-
-    /// Two courses with the same version are the same elsewhere.
+    /// It is there from now on.
     #[inline]
-    pub(crate) fn version(&self) -> Version {
-        self.version.get()
+    pub(crate) fn stands(&self, Footing { length, stay, room }: Footing, now: i64) {
+        self.goes_to_length(length, now);
+        self.stay.set(stay);
+        self.room.set(room);
+    }
+
+    /// Its next stay is noted there.
+    #[inline]
+    pub(crate) fn has_room(&self, room: NonNull<Room>) {
+        self.room.set(room);
+    }
+
+    /// It goes on after a join, along the longer of two paths: one that was so long before and had the same stay all the while, or its own,
+    /// whose end is that of a second half.
+    #[inline]
+    pub(crate) fn goes_on_after(&self, first: Length, now: i64) {
+        // Who began earlier has come further.
+        self.span_began.set(self.span_began.get().min(now - first.span));
+        let second = self.burdened_began.get() - self.burden.get();
+        self.burdened_began.set(second.min(now - first.burdened));
     }
 
     /// The place that the strand belongs to.
     #[inline]
     pub(crate) fn site(&self) -> Option<Site> {
-        self.site.get()
+        self.its_stay().site()
     }
 
     /// The strand goes on at that place. Returns where it was.
     #[inline]
     pub(crate) fn turns_to(&self, site: Option<Site>, now: i64) -> Option<Site> {
-        let before = self.site.get();
-        if before != site {
+        let before = self.site();
+        if !Site::are_one(before, site) {
             self.turn(site, now);
         }
         before
@@ -303,7 +327,7 @@ impl<H> Running<H> {
 
     #[inline(never)]
     fn turn(&self, site: Option<Site>, now: i64) {
-        self.go_on(&self.path(now).at(site), now);
+        self.stays(self.its_stay().turned(site, self.length(now)));
     }
 
     /// It is about to spawn there.

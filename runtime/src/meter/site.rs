@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::panic::Location;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 /// A place in the program that is metered: a line, or a function. One word.
 ///
@@ -55,6 +55,13 @@ impl Site {
     pub(crate) fn of<F>() -> Self {
         let name: &'static Name = const { &(std::any::type_name::<F> as Name) };
         Self(NonNull::from(name).cast().map_addr(|address| address | NAMED))
+    }
+
+    /// Whether two places are the same, or neither is known: a comparison of two words, which the derived one is not.
+    #[inline(always)]
+    pub(crate) fn are_one(one: Option<Self>, other: Option<Self>) -> bool {
+        let word = |site: Option<Self>| site.map_or(ptr::null_mut(), |site| site.0.as_ptr());
+        word(one) == word(other)
     }
 
     pub(crate) fn origin(self) -> Origin {

@@ -2,19 +2,24 @@
 //!
 //! The job in the join's frame is the same as of any join. But it is given another kind, which lies in the same frame, and has whoever
 //! takes the job run it as a strand of its own. So all but a little of a metered join (`join_metered`) does not depend on what is joined.
+//!
+//! Each of the three things that are done for a fork is there twice: as it is mostly, and on a closer look, where the clock must be seen to, or the path
+//! turns to another place. The first gives way to the second before it has done anything, by a call that is its last: so it keeps nothing for
+//! afterwards, and saves no registers.
 
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
+use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use super::Aside;
 use crate::fork::Waiting;
 use crate::job::{self, Job, Kind};
 use crate::latch::Flag;
-use crate::meter::{Course, Length, Meeting, Part, Path, Region, Rest, Site, Version};
+use crate::meter::{Footing, Length, Path, Region, Room, Site, Stay};
 use crate::worker::Worker;
 
-/// What a join knows of its fork, in its frame.
+/// What a join knows of its fork, in its frame. Who takes the second half reads what does not change, and writes `end` and the room for it; all else is
+/// the worker's that has forked.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Half<'r> {
@@ -22,57 +27,93 @@ pub(crate) struct Half<'r> {
     kind: Kind,
     own: &'static Kind,
     region: &'r Arc<Region>,
+    /// Where the second half begins.
+    from: Length,
+    stay: NonNull<Stay>,
     /// The place where the strand goes on after the join.
     outer: Option<Site>,
-    /// Where the second half begins.
-    from: Path,
-    /// What the course of that path is elsewhere, as the worker knows it that has forked.
-    version: Version,
-    /// The path to the end of the first one. That worker's.
+    /// Where its stays are noted then.
+    outer_room: NonNull<Room>,
+    /// Where the second half was pushed.
+    index: i64,
+    /// The path to the end of the first one.
     first: Cell<Length>,
-    /// What its course is elsewhere, if that is not what it was at the fork. That worker's.
-    first_elsewhere: Cell<Option<Rest>>,
-    /// Where whoever has taken the second one leaves the path to its end.
-    end: Meeting,
+    first_stay: Cell<NonNull<Stay>>,
+    /// Where whoever has taken the second one leaves how long the path to its end is. Its stay is in the second room.
+    end: Cell<Option<Length>>,
+    /// For the first half; and for the second one, but if the first has left its room empty.
+    rooms: [Room; 2],
+}
+
+/// Where a half is to lie, in its join's frame.
+#[derive(Debug)]
+pub(crate) struct HalfRoom<'r>(UnsafeCell<MaybeUninit<Half<'r>>>);
+
+impl<'r> HalfRoom<'r> {
+    #[inline]
+    pub(crate) const fn new() -> Self {
+        Self(UnsafeCell::new(MaybeUninit::uninit()))
+    }
+
+    /// # Safety
+    /// A strand has [forked](Worker::forks) there.
+    #[inline]
+    pub(crate) unsafe fn half(&self) -> &Half<'r> {
+        // SAFETY: written when it forked, and only shared references were made since.
+        let half = unsafe { &*self.0.get() };
+        // SAFETY: as above.
+        unsafe { half.assume_init_ref() }
+    }
+
+    /// # Safety
+    /// Nobody has a reference to what is there.
+    #[inline]
+    unsafe fn put(&self, half: Half<'r>) -> &Half<'r> {
+        // SAFETY: as the caller promises.
+        let room = unsafe { &mut *self.0.get() };
+        room.write(half);
+        // SAFETY: just written.
+        unsafe { self.half() }
+    }
 }
 
 impl<'r> Half<'r> {
-    /// For a fork of the strand that `worker` runs, at that place, or at the strand's own. `own` is the kind of its job.
-    // So that it is there once, and not in each join.
-    #[inline(never)]
-    pub(crate) fn new(worker: &'r Worker, own: &'static Kind, site: Option<Site>) -> Self {
-        let running = worker.running();
-        running.has_forked();
-        let now = running.now();
-        let outer = running.site();
-        if site.is_some() {
-            running.turns_to(site, now);
-        }
-        Self {
-            kind: Kind::of_forks(execute),
-            own,
-            region: worker.region().expect("it runs a strand"),
-            outer,
-            from: running.path(now).along(running.burden()),
-            version: running.version(),
-            first: Cell::new(Length::default()),
-            first_elsewhere: Cell::new(None),
-            end: Meeting::new(),
-        }
-    }
-
-    /// To the end of the first half.
-    fn first_path(&self) -> Path {
-        let Length { span, burdened, here } = self.first.get();
-        let elsewhere = self.first_elsewhere.get().unwrap_or(*self.from.course.before());
-        let here = Part { site: self.from.site(), ticks: here };
-        Path { span, burdened, course: Course::of(here, elsewhere) }
-    }
-
-    /// What the job of the second half is to have for its kind: by that, the rest is found, too.
+    /// Where the second one was pushed.
     #[inline]
-    pub(crate) fn as_kind(&self) -> *const Kind {
-        ptr::from_ref(self).cast()
+    pub(crate) fn index(&self) -> i64 {
+        self.index
+    }
+
+    /// The place of both halves.
+    fn site(&self) -> Option<Site> {
+        self.its_stay().site()
+    }
+
+    fn its_stay(&self) -> &Stay {
+        // SAFETY: that of a strand, noted in its frame or in one below it, and not written over while this half is not joined (`Room`).
+        unsafe { self.stay.as_ref() }
+    }
+
+    /// Where the second half begins.
+    fn footing(&self, room: &Room) -> Footing {
+        Footing { length: self.from, stay: self.stay, room: NonNull::from(room) }
+    }
+
+    /// Whoever has taken the second half has come to its end.
+    fn ends(&self, path: &Path) {
+        // SAFETY: its worker writes there only if it runs the second half itself, and reads it when it has seen its end.
+        unsafe { self.rooms[1].put(Stay::of(path)) };
+        self.end.set(Some(Length::of(path)));
+    }
+
+    /// The path on which the strand goes on when others have run the second half, to its end.
+    fn met(&self) -> Path {
+        // SAFETY: noted in the first room, or where the join began.
+        let first = unsafe { self.first_stay.get().as_ref() }.path(self.first.get());
+        self.end.get().map_or(first, |length| {
+            // SAFETY: noted there by `ends`, before that was said; and it was seen to have been said.
+            first.meet(unsafe { self.rooms[1].noted() }.path(length))
+        })
     }
 }
 
@@ -84,17 +125,182 @@ unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     // ended. Who forked touches nothing of it meanwhile but what is its own.
     let half = unsafe { &*kind.cast::<Half<'_>>() };
     let own = half.own;
+    let room = Room::new();
     worker.while_aside(|| {
-        worker.begins_strand(half.region, half, half.from);
+        worker.begins_strand(half.region, half, half.footing(&room));
         // SAFETY: as the caller promises; it is the job's own kind. The strand is ended by it, before it says so.
         unsafe { own.execute(job, worker, from) };
     });
 }
 
-/// A join, as it goes on after its fork: with a half if it is metered.
-pub(crate) type Halves<'h> = Option<&'h Half<'h>>;
+/// A join, as it goes on after its first half: with a half if it is metered, and whether its second one has come back.
+pub(crate) type Halves<'h> = Option<(&'h Half<'h>, bool)>;
 
 impl Worker {
+    /// The strand that it runs forks at that place, or at its own, and pushes `job`, whose kind is `own`, for its second half.
+    ///
+    /// # Safety
+    /// Nobody has the job's word, and the job and the half are alive until it has ended, or come back. The room is used for nothing else.
+    // So that it is there once, and not in each join.
+    #[inline(never)]
+    pub(crate) unsafe fn forks<'r>(
+        &'r self,
+        room: &HalfRoom<'r>,
+        job: NonNull<Job>,
+        own: &'static Kind,
+        site: Option<Site>,
+    ) {
+        let outer = self.running().site();
+        let stays = site.is_none() || Site::are_one(site, outer);
+        match self.running().at_a_glance_if(stays) {
+            // SAFETY: as the caller promises.
+            Some(now) => unsafe { self.forks_at(now, room, job, own, outer) },
+            // SAFETY: as the caller promises.
+            None => unsafe { self.forks_on_a_closer_look(room, job, own, site) },
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn forks_on_a_closer_look<'r>(
+        &'r self,
+        room: &HalfRoom<'r>,
+        job: NonNull<Job>,
+        own: &'static Kind,
+        site: Option<Site>,
+    ) {
+        let running = self.running();
+        let now = running.now();
+        let outer = running.site();
+        if site.is_some() {
+            running.turns_to(site, now);
+        }
+        // SAFETY: as the caller promises.
+        unsafe { self.forks_at(now, room, job, own, outer) }
+    }
+
+    #[inline(always)]
+    unsafe fn forks_at<'r>(
+        &'r self,
+        now: i64,
+        room: &HalfRoom<'r>,
+        job: NonNull<Job>,
+        own: &'static Kind,
+        outer: Option<Site>,
+    ) {
+        let running = self.running();
+        running.has_forked();
+        let Footing { length, stay, room: outer_room } = running.footing(now);
+        let from = Length { burdened: length.burdened + running.burden(), ..length };
+        let half = Half {
+            kind: Kind::of_forks(execute),
+            own,
+            region: self.region().expect("it runs a strand"),
+            from,
+            stay,
+            outer,
+            outer_room,
+            index: self.deque_end(),
+            first: Cell::new(Length::default()),
+            first_stay: Cell::new(stay),
+            end: Cell::new(None),
+            rooms: [Room::new(), Room::new()],
+        };
+        // SAFETY: nobody has forked there.
+        let half = unsafe { room.put(half) };
+        running.has_room(NonNull::from(&half.rooms[0]));
+        // SAFETY: as the caller promises; and this kind runs any that is of forks.
+        unsafe { job::becomes(job, ptr::from_ref(half).cast()) };
+        self.push_in_truth(job);
+    }
+
+    /// The first half has ended, and the second is about to begin here, if nobody has taken it. Says whether its job, which has that header, has
+    /// come back.
+    #[inline(never)]
+    pub(crate) fn turns_to_second(&self, half: &Half<'_>, header: &Flag) -> bool {
+        let running = self.running();
+        // Most halves have not been anywhere else.
+        match running.at_a_glance_if(running.stay() == half.stay) {
+            Some(now) => {
+                half.first.set(running.length(now));
+                running.goes_to_length(half.from, now);
+                header.is_untouched() && self.takes_back(half.index)
+            }
+            None => self.turns_on_a_closer_look(half, header),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn turns_on_a_closer_look(&self, half: &Half<'_>, header: &Flag) -> bool {
+        let running = self.running();
+        let now = running.now();
+        // It is there, unless a panic has kept it from coming back from where it was called.
+        running.turns_to(half.site(), now);
+        half.first.set(running.length(now));
+        half.first_stay.set(running.stay());
+        // If that was noted in the first room, it stays there.
+        let room = &half.rooms[usize::from(running.stay() != half.stay)];
+        running.stands(half.footing(room), now);
+        header.is_untouched() && self.takes_back(half.index)
+    }
+
+    /// This worker has run both halves itself, and the strand goes on after the later one.
+    #[inline(never)]
+    pub(crate) fn joins_halves(&self, half: &Half<'_>) {
+        let running = self.running();
+        // If neither half has noted another stay, both have that of the fork.
+        let stays =
+            running.stay() == half.first_stay.get() && Site::are_one(running.site(), half.outer);
+        match running.at_a_glance_if(stays) {
+            Some(now) => {
+                running.goes_on_after(half.first.get(), now);
+                running.has_room(half.outer_room);
+            }
+            None => self.joins_on_a_closer_look(half),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn joins_on_a_closer_look(&self, half: &Half<'_>) {
+        let running = self.running();
+        let now = running.now();
+        if running.stay() == half.first_stay.get() {
+            running.goes_on_after(half.first.get(), now);
+            running.has_room(half.outer_room);
+            running.turns_to(half.outer, now);
+            return;
+        }
+        running.turns_to(half.site(), now);
+        let mut second = running.path(now);
+        second.burdened += running.burden();
+        // SAFETY: noted in the first room, or where the join began; and not written over since.
+        let first = unsafe { half.first_stay.get().as_ref() }.path(half.first.get());
+        running.has_room(half.outer_room);
+        running.go_on(&first.meet(second).at(half.outer), now);
+    }
+
+    /// Waits for the second half, which others may have, or gets it back. Says whether it did that.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn waits_for_half(
+        &self,
+        half: &Half<'_>,
+        recover: (NonNull<Job>, &Flag),
+        how: (i64, Option<Waiting>),
+    ) -> bool {
+        let aside = self.put_aside().expect("a half is one of a strand");
+        let is_back = self.recover_as(recover, how);
+        self.take_up(if is_back {
+            aside.at_length(half.from)
+        } else {
+            // SAFETY: the join is over; and none that is further in refers to what is there.
+            unsafe { aside.goes_on(&half.met().at(half.outer), half.outer_room) }
+        });
+        is_back
+    }
+
     /// The second half of a join has ended, which this worker has taken. To be said before its worker may learn of it; its frame may be
     /// gone then.
     #[inline]
@@ -110,62 +316,7 @@ impl Worker {
         // SAFETY: null, or alive, as its job has not said that it has ended.
         if let Some(half) = unsafe { half.as_ref() } {
             let path = self.ends_strand(half.region);
-            half.end.arrive(path.along(half.region.burden()));
+            half.ends(&path.along(half.region.burden()));
         }
-    }
-
-    /// The first half has ended, and the second is about to begin here, if nobody has taken it.
-    pub(crate) fn turns_to_second(&self, half: &Half<'_>) {
-        let running = self.running();
-        let now = running.now();
-        // It is there, unless a panic has kept it from coming back from where it was called.
-        running.turns_to(half.from.site(), now);
-        half.first.set(running.length(now));
-        // Most halves have not been anywhere else.
-        if running.version() != half.version {
-            half.first_elsewhere.set(Some(running.elsewhere()));
-            running.goes_elsewhere(half.from.course.before(), Some(half.version));
-        }
-        running.goes_to_length(&Length::of(&half.from), now);
-    }
-
-    /// This worker has run both halves itself, and the strand goes on after the later one.
-    pub(crate) fn joins_halves(&self, half: &Half<'_>) {
-        let running = self.running();
-        let now = running.now();
-        running.turns_to(half.from.site(), now);
-        let (first, mut second) = (half.first.get(), running.length(now));
-        second.burdened += running.burden();
-        let burdened = first.burdened.max(second.burdened);
-        if second.span > first.span {
-            running.goes_to_length(&Length { burdened, ..second }, now);
-        } else {
-            running.goes_to_length(&Length { burdened, ..first }, now);
-            match half.first_elsewhere.get() {
-                Some(elsewhere) => running.goes_elsewhere(&elsewhere, None),
-                None if running.version() != half.version => {
-                    running.goes_elsewhere(half.from.course.before(), Some(half.version));
-                }
-                None => {}
-            }
-        }
-        running.turns_to(half.outer, now);
-    }
-
-    /// Waits for the second half, which others may have, or gets it back. Says whether it did that.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn waits_for_half(
-        &self,
-        half: &Half<'_>,
-        recover: (NonNull<Job>, &Flag),
-        how: (i64, Option<Waiting>),
-    ) -> bool {
-        let aside = self.put_aside().expect("a half is one of a strand");
-        let is_back = self.recover_as(recover, how);
-        let first = half.first_path();
-        let met = || half.end.latest().map_or(first, |second| first.meet(second)).at(half.outer);
-        self.take_up(Aside { path: if is_back { half.from } else { met() }, ..aside });
-        is_back
     }
 }

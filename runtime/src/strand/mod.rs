@@ -14,14 +14,14 @@ mod tests;
 
 pub(crate) use carried::carried_from;
 pub(crate) use followed::Followed;
-pub(crate) use half::{Half, Halves};
+pub(crate) use half::{Half, HalfRoom, Halves};
 pub(crate) use point::PointPath;
 pub(crate) use rendezvous::{Rendezvous, carried_to};
 
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::meter::{Clock, Figures, Meeting, Path, Region, Site};
+use crate::meter::{Clock, Figures, Footing, Length, Meeting, Path, Region, Room, Site, Stay};
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
 
@@ -31,8 +31,27 @@ use crate::worker::Worker;
 pub(crate) struct Aside<'w> {
     region: &'w Arc<Region>,
     half: *const Half<'w>,
-    path: Path,
+    footing: Footing,
     is_counted: bool,
+}
+
+impl Aside<'_> {
+    /// It goes on where it is, but with a path of that length.
+    fn at_length(self, length: Length) -> Self {
+        Self { footing: Footing { length, ..self.footing }, ..self }
+    }
+
+    /// It goes on along that path, in another frame, where that room is.
+    ///
+    /// # Safety
+    /// As for [`Room::put`]; and the room is there as long as the strand is in that frame.
+    unsafe fn goes_on(self, path: &Path, room: NonNull<Room>) -> Self {
+        // SAFETY: as the caller promises.
+        let its = unsafe { room.as_ref() };
+        // SAFETY: as the caller promises.
+        let stay = unsafe { its.put(Stay::of(path)) };
+        Self { footing: Footing { length: Length::of(path), stay, room }, ..self }
+    }
 }
 
 impl Worker {
@@ -75,15 +94,20 @@ impl Worker {
         from: Path,
         what: impl FnOnce() -> R,
     ) -> (Result<R, Payload>, Path) {
+        let room = Room::new();
+        // SAFETY: it is new.
+        let stay = unsafe { room.put(Stay::of(&from)) };
+        let footing = Footing { length: Length::of(&from), stay, room: NonNull::from(&room) };
         self.while_aside(|| {
-            self.begins_strand(region, ptr::null(), from);
+            self.begins_strand(region, ptr::null(), footing);
             let result = unwind::halt(what);
             (result, self.ends_strand(region))
         })
     }
 
-    fn begins_strand(&self, region: &Arc<Region>, half: *const Half<'_>, from: Path) {
-        self.running().begin(region, half.cast(), from);
+    /// What it stands on is there as long as the strand runs, or is put aside.
+    fn begins_strand(&self, region: &Arc<Region>, half: *const Half<'_>, footing: Footing) {
+        self.running().begin(region, half.cast(), footing);
         self.divert();
     }
 
@@ -106,13 +130,16 @@ impl Worker {
         // What that makes ready comes after the strand.
         self.payer().pay();
         let (half, is_counted) = (self.running().half().cast(), self.running().is_counted().get());
-        Aside { region, half, path: self.ends_strand(region), is_counted }
+        // What it stands on stays where it is; its path is measured when what it has done is told.
+        let footing = self.running().footing(0);
+        let length = Length::of(&self.ends_strand(region));
+        Aside { region, half, footing, is_counted }.at_length(length)
     }
 
     /// Goes on with it.
     #[cold]
-    pub(crate) fn take_up(&self, Aside { region, half, path, is_counted }: Aside<'_>) {
-        self.begins_strand(region, half, path);
+    pub(crate) fn take_up(&self, Aside { region, half, footing, is_counted }: Aside<'_>) {
+        self.begins_strand(region, half, footing);
         self.running().is_counted().set(is_counted);
     }
 

@@ -78,8 +78,8 @@ use crate::worker::Worker;
 ///     }
 /// }
 /// ```
-/// nor one that keeps its [`Worker`] while it waits, which does not live long enough for that,
-/// ```compile_fail,E0597
+/// nor one that keeps its [`Worker`] while it waits, which other threads must not have,
+/// ```compile_fail
 /// fn keeps(worker: &locksley::Worker) -> impl Future<Output = usize> {
 ///     async { worker.index() }
 /// }

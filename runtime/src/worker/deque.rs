@@ -61,13 +61,13 @@ impl Worker {
         }
     }
 
-    /// Makes a job available to all workers where pushes are diverted. Returns its index.
-    pub(crate) fn push_in_truth(&self, job: NonNull<Job>) -> i64 {
+    /// Makes a job available to all workers where pushes are diverted.
+    #[inline]
+    pub(crate) fn push_in_truth(&self, job: NonNull<Job>) {
         let (index, done) = self.deque.push_in_truth(job);
         if !done {
             self.at_the_ceiling(index);
         }
-        index
     }
 
     /// Makes a job available to all workers, at the index that is returned. Also says whether that was all: if not, the
@@ -146,6 +146,7 @@ impl Worker {
     }
 
     /// Where the next job is pushed to.
+    #[inline]
     pub(crate) fn deque_end(&self) -> i64 {
         self.deque.end()
     }

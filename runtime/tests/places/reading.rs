@@ -15,16 +15,30 @@ fn lists(machine: &Topology, kind: Kind) -> Vec<String> {
     regions.iter().map(|region| region.processors().to_string()).collect()
 }
 
-#[test]
-fn a_machine_that_was_written_is_read_again() {
-    let mut random = Random(1);
-    for round in 0..60 {
+/// A test for each style, since they take a while.
+fn are_read_again(style: Style, seed: u64) {
+    let mut random = Random(seed);
+    for _ in 0..20 {
         let machine = Even::new(&mut random).topology();
-        let style = [Style::OldMasks, Style::Masks, Style::Lists][round % 3];
         let read = Folder::with(&machine, style).read();
         assert_eq!(read, machine, "{style:?}\n{machine}\n{read}");
         check_tree(&read);
     }
+}
+
+#[test]
+fn machines_that_were_written_in_old_masks_are_read_again() {
+    are_read_again(Style::OldMasks, 1);
+}
+
+#[test]
+fn machines_that_were_written_in_masks_are_read_again() {
+    are_read_again(Style::Masks, 2);
+}
+
+#[test]
+fn machines_that_were_written_in_lists_are_read_again() {
+    are_read_again(Style::Lists, 3);
 }
 
 #[test]

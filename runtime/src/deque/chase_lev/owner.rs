@@ -101,6 +101,7 @@ impl<T> ChaseLevOwner<T> {
     }
 
     /// What [`push`](Self::push) does where pushes are not diverted.
+    #[inline]
     pub(crate) fn push_in_truth(&self, item: NonNull<T>) -> (i64, bool) {
         self.truth.push(item)
     }
@@ -118,6 +119,7 @@ impl<T> ChaseLevOwner<T> {
     }
 
     /// The index of the next push.
+    #[inline]
     pub(crate) fn end(&self) -> i64 {
         self.owners().bottom.load(Ordering::Relaxed)
     }

@@ -297,3 +297,85 @@ fn panics_keep_to_the_place() {
         assert_eq!(lines(&report), [(line + 1, 200), (join_line(line + 9), 20)]);
     }
 }
+
+/// Whoever has stolen the second half goes on from where it was forked, wherever the first one has been since; and the longer of them goes on.
+#[cfg(not(feature = "join-lines"))]
+#[test]
+fn a_stolen_half_has_the_course_of_its_fork() {
+    let pool = Pool::new(2).unwrap();
+    for (first, second) in [(1000, 10), (10, 1000)] {
+        let [stolen, turned] = [(); 2].map(|()| AtomicBool::new(false));
+        let wait = |flag: &AtomicBool| {
+            while !flag.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+        };
+        const ROOT: u32 = line!() + 1;
+        let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+            spend(1);
+            join_0(worker, |_| spend(2), |_| spend(0));
+            join_1(
+                worker,
+                |worker| {
+                    wait(&stolen);
+                    (0..3).for_each(|_| join_2(worker, |_| spend(0), |_| spend(first)));
+                    join_3(worker, |_| spend(first), |_| spend(0));
+                    turned.store(true, Ordering::Release);
+                },
+                |worker| {
+                    stolen.store(true, Ordering::Release);
+                    wait(&turned);
+                    join_4(worker, |_| spend(0), |_| spend(second));
+                    join_3(worker, |_| spend(second), |_| spend(0));
+                    spend(second);
+                },
+            );
+            spend(4);
+        });
+        let mut told: Vec<_> = figures.course.iter().filter(|part| part.ticks > 0).collect();
+        told.sort_by_key(|part| place(part.site.unwrap().origin()));
+        let told: Vec<_> =
+            told.iter().map(|part| (place(part.site.unwrap().origin()), part.ticks)).collect();
+        let expected = if first > second {
+            vec![(0, 2), (2, 3 * first), (3, first), (ROOT, 5)]
+        } else {
+            vec![(0, 2), (1, second), (3, second), (4, second), (ROOT, 5)]
+        };
+        assert_eq!(told, expected);
+    }
+}
+
+/// What one half notes of its course is not taken for the other's, nor for what went before, on one worker and on several; and panics change nothing.
+#[cfg(not(feature = "join-lines"))]
+#[test]
+fn halves_keep_to_their_own_courses() {
+    for workers in [1, 2] {
+        let pool = Pool::new(workers).unwrap();
+        for [first, second] in [[100, 1], [1, 100], [100, 100], [0, 7], [7, 0]] {
+            for panics in [false, true] {
+                const ROOT: u32 = line!() + 1;
+                let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+                    let half = |worker: &Worker, number, ticks| {
+                        join(number, worker, |_| spend(ticks), |_| ());
+                        if panics {
+                            unwind::resume(Box::new(()));
+                        }
+                    };
+                    for _ in 0..3 {
+                        let ended = unwind::halt(|| {
+                            join_7(worker, |w| half(w, 5, first), |w| half(w, 6, second));
+                        });
+                        assert_eq!(ended.is_err(), panics);
+                        spend(1);
+                    }
+                });
+                let longer = if second > first { (6, 3 * second) } else { (5, 3 * first) };
+                let mut told = Table::new();
+                for part in figures.course.iter().filter(|part| part.ticks > 0) {
+                    told.insert(place(part.site.unwrap().origin()), part.ticks);
+                }
+                assert_eq!(told, Table::from([longer, (ROOT, 3)]));
+            }
+        }
+    }
+}
