@@ -1,5 +1,7 @@
 //! A network that runs: who waits for whom is read off it.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -13,6 +15,7 @@ use super::wait::Need;
 use crate::meter::{Meeting, Region};
 use crate::primitive::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::sync::JoinCounter;
+use crate::task;
 use crate::worker::Worker;
 
 /// The address of the calling thread's worker, or 0.
@@ -372,17 +375,19 @@ impl Graph {
         &self.homes
     }
 
-    /// Has it metered, if the worker on which it is about to begin runs a strand. Whether it does.
-    pub(super) fn meter(&self, worker: &Worker) -> bool {
+    /// Has it metered, if the worker on which it is about to begin runs a strand.
+    pub(super) fn meter(&self, worker: &Worker) {
         let region = worker.region().filter(|region| !region.is_over());
-        if let Some(region) = region {
-            self.cores().zip(&self.links).for_each(|(core, link)| {
-                core.meter(region, link.producer != NOBODY, link.consumer != NOBODY);
-            });
-            let (region, end) = (Arc::clone(region), Meeting::new());
-            self.paths.get_or_init(|| Box::new(Paths { region, end }));
-        }
-        region.is_some()
+        region.into_iter().for_each(|region| self.meter_in(region));
+    }
+
+    /// Has it metered, as a part of that region: none of its processes has begun.
+    pub(super) fn meter_in(&self, region: &Arc<Region>) {
+        self.cores().zip(&self.links).for_each(|(core, link)| {
+            core.meter(region, link.producer != NOBODY, link.consumer != NOBODY);
+        });
+        let (region, end) = (Arc::clone(region), Meeting::new());
+        self.paths.get_or_init(|| Box::new(Paths { region, end }));
     }
 
     pub(super) fn is_metered(&self) -> bool {
@@ -408,6 +413,14 @@ impl Graph {
 
     /// Waits until all processes have ended.
     pub(super) async fn end(&self) {
-        self.unfinished.wait().await;
+        let mut end = pin!(self.unfinished.wait());
+        poll_fn(|context| {
+            if self.is_metered() {
+                // Who ends it says so with the path.
+                task::tells_its_paths(context.waker());
+            }
+            end.as_mut().poll(context)
+        })
+        .await;
     }
 }

@@ -1,7 +1,6 @@
 //! How networks are made and run.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -17,7 +16,7 @@ use super::wait::MOST_CHANNELS;
 use crate::meter::Site;
 use crate::os::Assists;
 use crate::pool::{Pool, Shared};
-use crate::task::{self, Task, TaskError};
+use crate::task::{Task, TaskError};
 use crate::unwind;
 use crate::worker::Worker;
 
@@ -380,12 +379,9 @@ impl Network {
 
 /// Begins all processes and waits for them.
 async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Outcome {
-    if Worker::with_current(|current| current.is_some_and(|worker| graph.meter(worker))) {
-        // Who ends it says so with the path.
-        poll_fn(|context| Poll::Ready(task::tells_its_paths(context.waker()))).await;
-    }
     let home = Worker::with_current(|current| {
         let worker = current.expect("tasks run on workers");
+        graph.meter(worker);
         if worker.shared().assists().has(Assists::MEMBARRIER) {
             graph.begin();
         }

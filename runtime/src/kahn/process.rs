@@ -63,6 +63,7 @@ impl Process {
     #[cold]
     pub(super) fn gives_way(&self, context: &Context<'_>) {
         let waker = context.waker();
+        task::tells_its_paths(waker);
         let own = self.waker.get().filter(|own| own.data() == waker.data());
         own.unwrap_or(waker).wake_by_ref();
     }
@@ -170,8 +171,8 @@ impl<F: Future> Run<F> {
         unsafe { self.get_unchecked_mut() }.product.take()
     }
 
-    /// Drops the future. This is its end.
-    fn end(mut self: Pin<&mut Self>) {
+    /// Drops the future. This is its end, in a poll with that context.
+    fn end(mut self: Pin<&mut Self>, context: &Context<'_>) {
         drop(self.as_mut().product());
         let (mut future, graph, number) = self.parts();
         if future.is_none() {
@@ -180,6 +181,9 @@ impl<F: Future> Run<F> {
         // The ends of channels that it has are dropped with it, and wake who waits there.
         if let Err(payload) = unwind::halt(|| future.set(None)) {
             graph.fail(Failure::Panicked { process: number, payload });
+        }
+        if graph.is_metered() {
+            task::tells_its_paths(context.waker());
         }
         graph.has_returned(number);
     }
@@ -213,7 +217,7 @@ impl<F: Future> Run<F> {
             }
             Err(payload) => graph.fail(Failure::Panicked { process: number, payload }),
         }
-        self.end();
+        self.end(context);
         Poll::Ready(())
     }
 }
@@ -228,7 +232,7 @@ impl<F: Future> Future for Run<F> {
             fence(Ordering::SeqCst);
         }
         if graph.is_over() {
-            self.end();
+            self.end(context);
             return Poll::Ready(());
         }
         self.poll_process(context)

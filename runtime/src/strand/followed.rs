@@ -23,7 +23,7 @@ pub(crate) struct Followed {
     next: Meeting,
     /// Where whoever has polled it last leaves the path to its end.
     end: Meeting,
-    /// Whether it knows the paths to what it finds without a wait.
+    /// Whether it knows, of the poll that goes on, the paths to what it has found without a wait.
     tells: AtomicBool,
 }
 
@@ -102,7 +102,7 @@ impl Followed {
         }
     }
 
-    /// What it finds without a wait, it comes after by itself: its polls are not counted.
+    /// What it has found in this poll without a wait, it has come after by itself: the poll is not counted.
     pub(crate) fn tells_by_itself(&self) {
         // Relaxed: read by who polls it, as this is.
         self.tells.store(true, Ordering::Relaxed);
@@ -110,7 +110,7 @@ impl Followed {
 
     /// Whatever it has waited for, or did not have to.
     fn has_been_polled(&self, worker: &Worker) {
-        if !self.tells.load(Ordering::Relaxed) {
+        if !self.tells.swap(false, Ordering::Relaxed) {
             worker.has_uncarried();
         }
     }

@@ -133,6 +133,7 @@ pub(super) unsafe fn wake(task: NonNull<Header>) {
 ///
 /// # Safety
 /// As above.
+#[inline(always)]
 pub(super) unsafe fn wake_without_path(task: NonNull<Header>) {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { task.as_ref() };

@@ -29,7 +29,7 @@ static WITHOUT_PATH: RawWakerVTable = RawWakerVTable::new(
 /// One that wakes the same; if it is a task that is followed, without a word of the path of who wakes it, since the task learns by itself after what
 /// it comes.
 pub(crate) fn waker_without_path(waker: &Waker) -> Waker {
-    if !tells_its_paths(waker) {
+    if followed(waker).is_none() {
         return waker.clone();
     }
     let task = task(waker.data());
@@ -39,15 +39,19 @@ pub(crate) fn waker_without_path(waker: &Waker) -> Waker {
     unsafe { Waker::from_raw(RawWaker::new(waker.data(), &WITHOUT_PATH)) }
 }
 
-/// A task whose waker this is, if it is one, finds nothing without a wait but what it comes after by itself. Whether it is one that is followed.
-pub(crate) fn tells_its_paths(waker: &Waker) -> bool {
+/// The task that is being polled, if this is its waker and it is followed, comes in this poll after nothing but what it says by itself.
+#[cold]
+pub(crate) fn tells_its_paths(waker: &Waker) {
+    followed(waker).into_iter().for_each(Followed::tells_by_itself);
+}
+
+/// What is known of the paths of the task whose waker this is, if it is one of a task that is followed.
+fn followed(waker: &Waker) -> Option<&Followed> {
     if !ptr::eq(waker.vtable(), &TABLE) {
-        return false;
+        return None;
     }
     // SAFETY: alive, as this is a waker of it.
-    let followed = unsafe { task(waker.data()).as_ref() }.followed();
-    followed.into_iter().for_each(Followed::tells_by_itself);
-    followed.is_some()
+    unsafe { task(waker.data()).as_ref() }.followed()
 }
 
 fn raw(task: NonNull<Header>) -> RawWaker {

@@ -15,6 +15,7 @@ use crate::kahn::graph::Graph;
 use crate::kahn::stack::{self, Over};
 use crate::kahn::wait::Need;
 use crate::primitive::Ordering;
+use crate::task;
 
 /// The end of a channel at which a process receives.
 ///
@@ -304,23 +305,26 @@ impl<T> Recv<'_, T> {
     }
 
     /// The same, one message at a time.
+    #[inline(never)]
     fn find_metered(&mut self, context: &Context<'_>) -> Poll<bool> {
         self.receiver.looks = METERED;
         let found = self.find_now(context);
         let receiver = &mut *self.receiver;
-        if found == Poll::Ready(true) {
+        let Poll::Ready(is_there) = found else {
+            task::tells_its_paths(context.waker());
+            return found;
+        };
+        if is_there {
             receiver.seen = receiver.head + 1;
         }
-        if let Poll::Ready(is_there) = found
-            && let Some(stamps) = receiver.channel.core.stamps()
-        {
+        if let Some(stamps) = receiver.channel.core.stamps() {
             // SAFETY: this is the consumer, `&mut`, and has seen what there is.
             unsafe { stamps.receives(receiver.head, is_there) };
         }
         found
     }
 
-    #[inline]
+    #[inline(always)]
     fn find_now(&mut self, context: &Context<'_>) -> Poll<bool> {
         let mut found = self.receiver.look();
         if found == Look::Empty {

@@ -14,6 +14,7 @@ use crate::kahn::graph::Graph;
 use crate::kahn::stack::{self, Over};
 use crate::kahn::wait::Need;
 use crate::primitive::Ordering;
+use crate::task;
 
 /// The end of a channel at which a process sends.
 ///
@@ -184,15 +185,23 @@ impl<T> Sender<T> {
     }
 
     fn discard(&mut self, message: T) {
-        let (core, sent) = (self.core(), self.core().discarded.load(Ordering::Relaxed));
-        if self.is_watched
-            && let Some(stamps) = core.stamps()
-        {
-            // SAFETY: this is the producer, `&mut`.
-            unsafe { stamps.discards(self.tail + sent, core.capacity()) };
+        if self.is_watched {
+            self.is_seen_to_discard();
         }
-        core.discarded.store(sent + 1, Ordering::Relaxed);
+        let discarded = &self.core().discarded;
+        discarded.store(discarded.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         drop(message);
+    }
+
+    /// Before the message is counted.
+    #[cold]
+    fn is_seen_to_discard(&self) {
+        let core = self.core();
+        if let Some(stamps) = core.stamps() {
+            let sent = self.tail + core.discarded.load(Ordering::Relaxed);
+            // SAFETY: this is the producer, `&mut`.
+            unsafe { stamps.discards(sent, core.capacity()) };
+        }
     }
 
     /// With the message that is about to be published: afterwards it may be gone at once.
@@ -216,6 +225,9 @@ impl<T> Sender<T> {
         self.waits.begin(end, context);
         let found = self.look();
         if found == Look::Full {
+            if self.is_watched {
+                task::tells_its_paths(context.waker());
+            }
             Graph::has_begun_to_wait(&self.graph, self.owner);
         }
         found

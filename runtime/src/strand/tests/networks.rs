@@ -342,6 +342,34 @@ fn who_gives_way_comes_after_itself_alone() {
     }
 }
 
+/// A poll of a process counts, as any future's does, if it ends with a wait for what is none of its channels.
+#[test]
+fn a_process_that_waits_elsewhere_is_counted() {
+    const TIMES: u64 = 3;
+    for workers in [1, 2] {
+        let pool = Pool::new(workers).unwrap();
+        let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+            let mut network = Network::new();
+            let (out, inn) = network.channel("numbers", 1);
+            network.process("sends", out, async |mut out| {
+                for number in 0..9 {
+                    out.send(number).await;
+                }
+            });
+            network.process("yields", inn, async |mut inn| {
+                for _ in 0..TIMES {
+                    spend(5);
+                    crate::task::yield_now().await;
+                    assert!(inn.recv().await.is_some());
+                }
+            });
+            network.run(&pool).unwrap();
+        });
+        assert_eq!((figures.work, figures.path.span), (5 * TIMES as i64, 5 * TIMES as i64));
+        assert_eq!((figures.uncarried, figures.under_way), (TIMES, 0));
+    }
+}
+
 /// Ports that are dropped by who is given them.
 struct Drops<P>(P);
 
@@ -371,7 +399,8 @@ fn an_end_of_a_channel_that_nobody_uses_carries_no_path() {
         }
     }
     let pool = Pool::new(2).unwrap();
-    let uncarried = |build: &(dyn Fn(&mut Network, Outlet<u32>, Inlet<u32>) + Sync)| {
+    type Build = dyn Fn(&mut Network, Outlet<u32>, Inlet<u32>) + Sync;
+    let uncarried = |build: &Build| {
         let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
             let mut network = Network::new();
             let (out, inn) = network.channel("channel", 2);
