@@ -5,6 +5,9 @@ use super::*;
 use crate::kahn::{Declared, Inlet, Network, Outlet, Over, Owner, Ports, Receiver, Sender};
 use crate::sync::Semaphore;
 
+/// Whether processes may have stacks of their own.
+const HAS_STACKS: bool = cfg!(all(feature = "stacks", not(locksley_portable)));
+
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Work(i64),
@@ -271,10 +274,9 @@ fn random_networks_on_any_number_of_workers() {
     }
 }
 
-#[cfg(feature = "stacks")]
 #[test]
 fn random_networks_of_processes_with_stacks_of_their_own() {
-    for workers in [1, 3] {
+    for workers in [1, 3].into_iter().filter(|_| HAS_STACKS) {
         check_networks(53 + workers as u64, true, || Pool::builder().workers(workers));
     }
 }
@@ -315,7 +317,7 @@ fn what_is_sent_later_is_on_no_path_of_what_was_sent_before() {
 fn who_gives_way_comes_after_itself_alone() {
     const MESSAGES: usize = 700;
     let burden = Region::new(Clock::Virtual, 1).burden();
-    for (workers, on_stack) in [(1, false), (2, false), (2, cfg!(feature = "stacks"))] {
+    for (workers, on_stack) in [(1, false), (2, false), (2, HAS_STACKS)] {
         let pool = Pool::new(workers).unwrap();
         for (are_received, capacity) in [(true, 1000), (true, 1), (false, 1)] {
             let mut plan = Plan {
