@@ -288,7 +288,12 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
             Some(locks) => Some(own_holding(*locks, &self.name, parent)?),
         };
         let notes = if self.special.has_notes() {
-            new_notes(parent, &self.edges, site_of::<F>())
+            // In the function with the body, which is a closure; with `join-lines`, at the line where the interval is made.
+            #[cfg(not(feature = "join-lines"))]
+            let site = Site::of::<F>();
+            #[cfg(feature = "join-lines")]
+            let site = Site::here();
+            new_notes(parent, &self.edges, site)
         } else {
             None
         };
@@ -340,15 +345,6 @@ fn new_notes(parent: &Header, edges: &WantedEdges, site: Site) -> Option<Box<Not
         Record::new(record.new_child(), sources)
     });
     Notes::new(record, parent.paths().map(|paths| paths.of_child(site)))
-}
-
-/// In the function with the body, which is a closure of type `F`; with `join-lines`, at the line where the interval is made.
-#[cfg_attr(feature = "join-lines", track_caller)]
-fn site_of<F>() -> Site {
-    #[cfg(feature = "join-lines")]
-    return Site::here();
-    #[cfg(not(feature = "join-lines"))]
-    Site::of::<F>()
 }
 
 /// The locks that an interval of that name is to hold, if they are allowed.

@@ -1,6 +1,7 @@
 //! Random graphs of intervals with edges and locks, against an interpreter that knows the graph, and learns from the locks' data in which order
 //! they were held.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::*;
@@ -205,13 +206,20 @@ struct Way {
     span: i64,
     burdened: i64,
     at: [i64; SITES + 1],
+    /// Whether there is another one of the same length, which has run elsewhere: any of them may be told.
+    has_equals: bool,
 }
 
 impl Way {
     fn meet(self, other: &Self) -> Self {
         let burdened = self.burdened.max(other.burdened);
+        let has_equals = match other.span.cmp(&self.span) {
+            Ordering::Less => self.has_equals,
+            Ordering::Equal => self.has_equals || other.has_equals || self.at != other.at,
+            Ordering::Greater => other.has_equals,
+        };
         let longer = if other.span > self.span { other.clone() } else { self };
-        Self { burdened, ..longer }
+        Self { burdened, has_equals, ..longer }
     }
 
     fn along(self, burden: i64) -> Self {
@@ -330,6 +338,7 @@ fn check_graphs(seed: u64, build: impl Fn() -> PoolBuilder, is_recorded: bool) {
     let pool = build().build().unwrap();
     let burden = Region::new(Clock::Virtual, 1).burden();
     let mut random = Random(seed);
+    let mut with_equals = 0;
     for number in 0..PROGRAMS {
         let graph = Graph::random(&mut random);
         let mut recording = intervals::Recording::default();
@@ -354,9 +363,14 @@ fn check_graphs(seed: u64, build: impl Fn() -> PoolBuilder, is_recorded: bool) {
         assert_eq!(found, (end.span, end.burdened), "{number}: {graph:?}");
         assert_eq!((figures.uncarried, figures.under_way), (0, 0), "{number}: {graph:?}");
         assert_eq!(recording.intervals().len(), if is_recorded { graph.nodes.len() } else { 0 });
+        with_equals += u64::from(end.has_equals);
         #[cfg(not(feature = "join-lines"))]
-        check_places(&figures, &end, &graph);
+        if !end.has_equals {
+            check_places(&figures, &end, &graph);
+        }
     }
+    // The order of locks makes one now and then.
+    assert!(with_equals < PROGRAMS / 2);
 }
 
 #[test]
