@@ -148,7 +148,7 @@ fn chart(summary: &Summary, kind: Kind) -> String {
         format!("{}: by how many percent all takes longer when it is metered", table::title(kind));
     let svg = Dots { title, unit: "% longer", subjects }.svg();
     format!(
-        "<figure>\n<figcaption><b>By how many percent all takes longer</b> <span>the first dot is the median, the line the interval</span></figcaption>\n\
+        "<figure>\n<figcaption><b>By how many percent all takes longer</b> <span>the large full dot is the median, the line the interval</span></figcaption>\n\
          {svg}</figure>\n"
     )
 }

@@ -52,15 +52,16 @@ pub fn plan(choice: &Choice, workers: usize) -> Outcome<Plan> {
         choice.kinds.iter().map(|name| Kind::find(name)).collect::<Outcome<_>>()?;
     let is_wanted = |kind: &Kind| wanted.is_empty() || wanted.contains(kind);
     let kinds = Kind::ALL.into_iter().filter(is_wanted);
+    let seconds = choice.seconds.unwrap_or(if quick { 0.25 } else { 0.8 });
     Ok(Plan {
         experiment: "meter".to_owned(),
         quick,
         seed: choice.seed,
         repeats: choice.repeats.unwrap_or(if quick { 3 } else { 6 }),
         budget_seconds: if quick { 45.0 } else { 270.0 },
-        limit_seconds: 60.0,
+        limit_seconds: 60.0 + seconds,
         pairs: PAIRS,
-        seconds: choice.seconds.unwrap_or(if quick { 0.25 } else { 0.8 }),
+        seconds,
         cells: kinds.flat_map(|kind| cells(kind, quick, workers)).collect(),
     })
 }
