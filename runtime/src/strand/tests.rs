@@ -7,6 +7,7 @@
 )]
 mod course;
 mod followed;
+mod halves;
 mod limits;
 mod places;
 mod taken;
