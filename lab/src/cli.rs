@@ -419,6 +419,9 @@ pub struct Wait {
 /// `locksley turnkey`
 #[derive(Debug, Args)]
 pub struct Turnkey {
+    /// Only these: apps, under (applications under quotas), phases, quota, moved [default: all]
+    #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
+    pub kinds: Vec<String>,
     /// How often each is measured, if the time suffices [default: 9, or 5 if quick]
     #[arg(long, value_name = "K")]
     pub repeats: Option<usize>,

@@ -36,10 +36,15 @@ impl Watched {
         Self(Arc::new(Watch { worker, failures, answer, act, asked }))
     }
 
-    /// Something is to be sent when it is asked.
+    /// Something is to be sent when it is asked. A test that fails before lets go of the worker that would send it: else its pool, which has this
+    /// governor, would wait for that one for ever.
     fn then(&self, sending: &Arc<Mutex<Sending>>) {
-        let sending = Arc::clone(sending);
-        let act = move || sending.lock().unwrap().send();
+        let sending = Arc::downgrade(sending);
+        let act = move || {
+            if let Some(sending) = sending.upgrade() {
+                sending.lock().unwrap().send();
+            }
+        };
         *self.0.act.lock().unwrap() = Some(Box::new(act));
     }
 

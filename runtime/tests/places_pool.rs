@@ -2,10 +2,11 @@
 
 mod common;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::mem;
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Instant;
 
@@ -254,8 +255,9 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
         catch_unwind(AssertUnwindSafe(|| pool.run(|w| w.map_by_place(0..1000_usize, broken))));
     assert_eq!(message(&*payload.unwrap_err()), "the seventh");
     assert_eq!(Arc::strong_count(&made), 1);
-    // Nor where it is cancelled by one of the last items.
-    for place in [0, 1] {
+    // Nor where it is cancelled by one of the last items. The free worker does those of its own place first, in order, and then those of the
+    // other one: so in one case half is missing, and in the other one the token comes too late for anything to be.
+    for (place, expected) in [Err(Cancelled), Ok(1000)].into_iter().enumerate() {
         let token = Cancellation::new();
         let some = |n: usize| {
             if n == 500 * place + 499 {
@@ -264,9 +266,20 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
             Arc::clone(&made)
         };
         let result = pool.run(|w| w.map_until_by_place(&token, 0..1000_usize, some));
-        assert!(result.is_err() || result.is_ok_and(|all| all.len() == 1000));
+        assert_eq!(result.map(|all| all.len()), expected);
         assert_eq!(Arc::strong_count(&made), 1);
     }
+    // A task that comes too late is dropped at once, and one that was sent before, in the end.
+    let result = pool.run(|_| {
+        scope_until(&Cancellation::new(), |scope| {
+            let [sent, late] = [0, 1].map(|_| Arc::clone(&made));
+            scope.spawn_near(1, move |_| unreachable!("{sent:?}"));
+            scope.cancel();
+            scope.spawn_near(1, move |_| unreachable!("{late:?}"));
+            assert_eq!(Arc::strong_count(&made), 2);
+        })
+    });
+    assert_eq!((result, Arc::strong_count(&made)), (Err(Cancelled), 1));
     let task = pool.spawn_future_near(1, async { panic!("at a place") });
     assert!(matches!(task.join(), Err(error) if error.is_panic()));
 }
@@ -283,8 +296,19 @@ fn a_future_begins_at_its_place() {
     }
 }
 
+/// The files whose lines are blamed for a place that is not there. No other test names one.
+static BLAMED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
 #[test]
 fn a_place_that_is_not_there_is_refused() {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if message(info.payload()).starts_with("there is no place") {
+            let at = info.location().map(|it| it.file().to_owned());
+            BLAMED.lock().unwrap().extend(at);
+        }
+        before(info);
+    }));
     for shape in SHAPES {
         let pool = divided(shape).build().unwrap();
         let count = shape.len();
@@ -293,6 +317,8 @@ fn a_place_that_is_not_there_is_refused() {
         let refused = |what: &dyn Fn()| {
             let payload = catch_unwind(AssertUnwindSafe(what)).unwrap_err();
             assert_eq!(message(&*payload), said);
+            let blamed = mem::take(&mut *BLAMED.lock().unwrap());
+            assert_eq!(blamed, [file!()], "it is the caller's mistake");
         };
         refused(&|| pool.spawn_near(count, |_| ()));
         refused(&|| pool.run(|w| w.spawn_near(count, |_| ())));
@@ -312,9 +338,22 @@ fn a_place_that_is_not_there_is_refused() {
             };
             let _ = pool.run(|w| w.scope_until(&token, add));
         });
+        refused(&|| _ = pool.run(|_| scope_until(&token, |scope| scope.spawn_near(count, |_| ()))));
         let last = pool.run(|w| w.join_near(count - 1, |_| 1, |_| 2));
         assert_eq!(last, (1, 2));
     }
+}
+
+/// A worker's pool is the one that is meant, though there is a global one that has fewer places; on any other thread it is that.
+#[test]
+fn without_a_pool_the_places_are_those_of_the_calling_worker() {
+    let global = Pool::global().places().count();
+    let pool = divided(&vec![1; global + 1]).build().unwrap();
+    let is_its = |w: &Worker| std::ptr::eq(w.places(), pool.places());
+    assert_eq!(pool.broadcast(is_its), vec![true; global + 1]);
+    let here = || Worker::with_current(|current| current.is_some_and(|w| w.is_of(&pool)));
+    assert_eq!(pool.run(|_| join_near(global, here, here)), (true, true));
+    assert_eq!(join_near(global - 1, here, here), (false, false));
 }
 
 #[test]

@@ -38,14 +38,27 @@ right_on_every_runtime! {
     sorters: "sorters", ["1x1", "7x3", "1000x16-worst", "5000x64-none", "40961x37"];
 }
 
-/// Applications whose smallest problem takes a while: they are computed on one runtime of each model, with one number of workers.
+/// Applications whose smallest problem takes a while: they are computed on one runtime of each model, and on those with something of their [`OWN`], with one number
+/// of workers.
 const LONG: &[&str] = &["cg"];
 
 /// With few workers, with as many as processors or about, and with many.
 const WORKERS: [usize; 4] = [1, 2, 3, 7];
 
-/// The first runtime of each model computes every size with every number of workers. The others differ in what schedules the same version,
-/// not in the version; each computes every size with one number of workers, another one for the next size.
+/// With a deque, an order or a way to wait of their own: what is wrong with these may show in one version only, and with one number of workers.
+const OWN: [&str; 8] = [
+    "locksley-half",
+    "locksley-on-top",
+    "locksley-below",
+    "locksley-abp-deque",
+    "locksley-abp-barrier",
+    "locksley-spinlock",
+    "locksley-blocking",
+    "locksley-intervals-oldest",
+];
+
+/// The first runtime of each model computes every size with every number of workers, and so do those with something of their [`OWN`]. The others differ in who
+/// hunts and who sleeps, and do each size with one number of workers, another one for the next size: never alone, or nothing is stolen.
 fn is_right_on_every_runtime(name: &str, sizes: &[&str]) {
     let app = find(name).unwrap();
     for (nth_size, size) in sizes.iter().enumerate() {
@@ -57,10 +70,10 @@ fn is_right_on_every_runtime(name: &str, sizes: &[&str]) {
             if !runtime.can_run(app) {
                 continue;
             }
-            let is_first = !models.contains(&runtime.model);
+            let has_all = !models.contains(&runtime.model) || OWN.contains(&runtime.name);
             models.push(runtime.model);
-            let one = (nth + nth_size) % WORKERS.len();
-            let workers = match (LONG.contains(&name), is_first) {
+            let one = 1 + (nth + nth_size) % (WORKERS.len() - 1);
+            let workers = match (LONG.contains(&name), has_all) {
                 (false, true) => &WORKERS[..],
                 (false, false) => &WORKERS[one..=one],
                 (true, true) => &[3],
@@ -80,6 +93,7 @@ fn is_right_on_every_runtime(name: &str, sizes: &[&str]) {
 #[test]
 fn every_application_has_such_a_test() {
     assert!(ALL.iter().map(|app| app.name()).eq(TESTED.iter().copied()));
+    assert!(OWN.iter().all(|name| runtimes::find(name).is_ok()));
 }
 
 #[test]

@@ -50,12 +50,18 @@ pub struct TurnkeyOnce {
     /// The number of workers; 0: nobody says it
     #[arg(long, value_name = "P", value_parser = workers_or_none)]
     pub workers: usize,
+    /// These numbers too, by turns: an application, under no quota
+    #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = workers)]
+    pub against: Vec<usize>,
     /// For how long, in seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub secs: std::time::Duration,
     /// What all random input follows from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+    /// Which repetition this is: the order of turns, and what the cycler does, differ between them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub repeat: u64,
 }
 
 fn workers_or_none(text: &str) -> Result<usize, String> {

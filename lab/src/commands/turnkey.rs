@@ -13,6 +13,7 @@ pub(super) fn execute(arguments: &cli::Turnkey) -> Outcome<()> {
         quick: arguments.course.quick,
         seed: arguments.course.seed,
         repeats: arguments.repeats,
+        kinds: arguments.kinds.clone(),
     };
     let plan = plan::plan(&choice, Ground::find())?;
     let programs = Program::new(&this_program()?, &["turnkey-once"]);
@@ -27,6 +28,7 @@ pub(super) fn execute(arguments: &cli::Turnkey) -> Outcome<()> {
 pub(super) fn once(arguments: &cli::TurnkeyOnce) -> Outcome<()> {
     let subject = Subject::find(&arguments.kind, &arguments.size)?;
     let seconds = arguments.secs.as_secs_f64();
-    let reading = once::measure(&subject, arguments.workers, seconds, arguments.seed)?;
+    let random = once::Seeds { input: arguments.seed, repeat: arguments.repeat };
+    let reading = once::measure(&subject, arguments.workers, &arguments.against, seconds, random)?;
     say_finding(plan::LOCKSLEY, Found { reading })
 }

@@ -15,6 +15,8 @@ pub(crate) use leaf::run as run_leaf;
 
 use std::time::{Duration, Instant};
 
+use ::locksley::Pool;
+
 use crate::fault::{Fault, Outcome};
 use crate::runtimes::{Crew, Runtime};
 
@@ -69,11 +71,18 @@ impl Round {
         self.repeat_on(&runtime.start(workers)?, time)
     }
 
+    /// The same on a pool; and how long each round took.
+    pub fn time_on(self, pool: &Pool, time: Duration) -> Outcome<(Rate, Vec<Duration>)> {
+        let mut times = Vec::new();
+        let (sum, rate) = locksley::repeat(self, pool, time, |time| times.push(time));
+        Ok((self.checked(sum, rate)?, times))
+    }
+
     /// Repeats the round on workers that have been started.
     pub fn repeat_on(self, crew: &Crew, time: Duration) -> Outcome<Rate> {
         let (sum, rate) = match crew {
             Crew::Serial => serial::repeat(self, Clock::start(time)),
-            Crew::Locksley(pool) => locksley::repeat(self, pool, time),
+            Crew::Locksley(pool) => locksley::repeat(self, pool, time, drop),
             Crew::Intervals(pool) => intervals::repeat(self, pool, time),
             Crew::Rayon(pool) => rayon::repeat(self, pool, time),
             Crew::Static(team) => static_partition::repeat(self, team, time),
@@ -113,12 +122,23 @@ impl Clock {
     }
 
     /// Does `round`, which returns the sum of its leaves, until the time is over; at least once.
-    fn repeat(self, mut round: impl FnMut() -> u64) -> (u64, Rate) {
-        let (mut sum, mut rounds) = (0u64, 0);
+    fn repeat(self, round: impl FnMut() -> u64) -> (u64, Rate) {
+        self.repeat_and_tell(round, drop)
+    }
+
+    /// The same, and tells how long each took.
+    fn repeat_and_tell(
+        self,
+        mut round: impl FnMut() -> u64,
+        mut tell: impl FnMut(Duration),
+    ) -> (u64, Rate) {
+        let (mut sum, mut rounds, mut before) = (0u64, 0, Duration::ZERO);
         loop {
             sum = sum.wrapping_add(round());
             rounds += 1;
             let passed = self.start.elapsed();
+            tell(passed - before);
+            before = passed;
             if passed >= self.time {
                 return (sum, Rate { rounds, time: passed });
             }
@@ -146,6 +166,17 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_times_of_rounds_are_those_of_all() {
+        let pool = Pool::builder().workers(2).build().unwrap();
+        let round = Round { leaf: 100, chunks: 17, serial: 1 };
+        for time in [Duration::ZERO, Duration::from_millis(3)] {
+            let (rate, times) = round.time_on(&pool, time).unwrap();
+            assert_eq!(times.len() as u64, rate.rounds);
+            assert_eq!(times.iter().sum::<Duration>(), rate.time);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::stdout_of;
+use crate::support::{locksley, stdout_of};
 
 fn reading(arguments: &[&str]) -> Value {
     let text = stdout_of(&[&["turnkey-once"], arguments].concat());
@@ -17,8 +17,11 @@ fn turnkey_once_prints_its_one_line() {
     for workers in ["0", "1", "3"] {
         let common = ["--workers", workers, "--secs", "0.02"];
         for size in ["5K", "5K beside cycler"] {
-            let found = reading(&[&["msort", size], &common[..]].concat());
-            assert!(found["time"]["seconds"].as_f64().unwrap() > 0.0, "{found}");
+            let found = reading(&[&["msort", size, "--against", "1,3"], &common[..]].concat());
+            let turns = found["turns"]["turns"].as_array().unwrap();
+            let numbers: Vec<_> = turns.iter().map(|turn| turn["workers"].to_string()).collect();
+            assert_eq!(numbers, [workers, "1", "3"]);
+            assert!(turns.iter().all(|turn| turn["seconds"].as_f64().unwrap() > 0.0), "{found}");
         }
         let found = reading(&[&["phases", "1, 4, 64"], &common[..]].concat());
         let phases = found["phases"]["phases"].as_array().unwrap();
@@ -34,6 +37,14 @@ fn turnkey_once_prints_its_one_line() {
             assert!(awake > 0.0 && figure("rounds_per_s") > 0.0, "{found}");
         }
     }
+}
+
+#[test]
+fn turnkey_once_refuses_turns_where_there_are_none() {
+    let arguments = ["turnkey-once", "phases", "1, 4, 64", "--workers", "0", "--secs", "0.02"];
+    let output = locksley(&[&arguments[..], &["--against", "2"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("by turns"));
 }
 
 #[test]

@@ -23,17 +23,17 @@ pub(crate) use source::{Asked, Source};
 pub(crate) const ROOM: usize = if cfg!(feature = "rayon-variables") { 1 } else { 4 };
 
 /// So long after one time of looking what is allowed comes the next.
-pub(crate) const BETWEEN_READINGS: Duration = Duration::from_millis(100);
-/// And so long after one look at what has been used.
+const BETWEEN_READINGS: Duration = Duration::from_millis(100);
+/// And so long, at least, after one look at what has been used.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
-/// A rest is not shorter than this.
-const SHORTEST_REST: Duration = Duration::from_millis(1);
 
 /// How many workers may be awake, as the system allows it.
 pub(crate) struct Allowance {
     since: Instant,
     /// When to look next, in nanoseconds since then.
     due: AtomicU64,
+    /// When somebody who has work does so, if nobody else has.
+    overdue: AtomicU64,
     /// When to read again what is allowed, likewise.
     reading_due: AtomicU64,
     /// How many may be awake by the last look.
@@ -62,6 +62,20 @@ struct Look {
     applied: (usize, usize, bool),
 }
 
+/// What a worker is about that could look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leisure {
+    /// It has nothing to do, and does not count as hunting: it may take as long as it takes to read files.
+    Full,
+    /// It counts as hunting, so pushes wake nobody meanwhile: it reads no files, and few clocks.
+    Hunts,
+    /// It has work, and looks only if nobody else has for twice as long as somebody should.
+    HasWork,
+}
+
+/// Who hunts reads the clocks of no more workers than these; of more, when it has stopped.
+const FEW: usize = 4;
+
 /// What follows from a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Verdict {
@@ -71,6 +85,8 @@ struct Verdict {
     /// For how long a worker rests, if one does.
     rest: Option<Duration>,
     next: Duration,
+    /// When who has work looks.
+    at_the_latest: Duration,
 }
 
 impl Allowance {
@@ -80,6 +96,7 @@ impl Allowance {
         Self {
             since: Instant::now(),
             due: AtomicU64::new(0),
+            overdue: AtomicU64::new(0),
             reading_due: AtomicU64::new(nanos(look.next_reading())),
             now: AtomicUsize::new(look.awake),
             allowed: AtomicUsize::new(look.awake),
@@ -100,22 +117,31 @@ impl Allowance {
         self.allowed.load(Ordering::Relaxed)
     }
 
-    /// Whether it is time to read what is allowed, and has been for so long.
-    pub(crate) fn is_reading_due_for(&self, long: Duration) -> bool {
-        // Relaxed: who sees an old number reads too often.
-        let due = Duration::from_nanos(self.reading_due.load(Ordering::Relaxed));
-        !self.is_chosen() && self.since.elapsed() >= due + long
+    /// Whether it is time to look, and that takes longer than a hunter of a pool in which so many are awake may count as hunting.
+    pub(crate) fn takes_long(&self, awake: usize) -> bool {
+        !self.is_chosen() && self.takes_long_at(self.since.elapsed(), awake)
     }
 
-    /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom. `reads`: whether
-    /// it may take as long as it takes to read files.
-    pub(crate) fn attend(&self, shared: &Shared, reads: bool) {
-        if self.is_chosen() {
-            return;
+    fn takes_long_at(&self, now: Duration, awake: usize) -> bool {
+        is_past(&self.due, now) && (awake > FEW || is_past(&self.reading_due, now))
+    }
+
+    /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom.
+    pub(crate) fn attend(&self, shared: &Shared, leisure: Leisure) {
+        if !self.is_chosen() {
+            self.attend_at(self.since.elapsed(), shared, leisure);
         }
-        let now = self.since.elapsed();
-        // Relaxed: who sees an old number looks too often.
-        if now.as_nanos() < u128::from(self.due.load(Ordering::Relaxed)) {
+    }
+
+    fn attend_at(&self, now: Duration, shared: &Shared, leisure: Leisure) {
+        let (due, reads) = match leisure {
+            Leisure::Full => (&self.due, true),
+            Leisure::Hunts => (&self.due, false),
+            Leisure::HasWork => {
+                (&self.overdue, is_past(&self.reading_due, now.saturating_sub(BETWEEN_READINGS)))
+            }
+        };
+        if !is_past(due, now) {
             return;
         }
         let mut look = match self.look.try_lock() {
@@ -126,6 +152,7 @@ impl Allowance {
         let verdict = look.at(now, shared, reads);
         self.reading_due.store(nanos(look.next_reading()), Ordering::Relaxed);
         self.due.store(nanos(verdict.next), Ordering::Relaxed);
+        self.overdue.store(nanos(verdict.at_the_latest), Ordering::Relaxed);
         self.now.store(verdict.awake, Ordering::Relaxed);
         self.allowed.store(verdict.allowed, Ordering::Relaxed);
         let after = verdict.numbers();
@@ -187,15 +214,19 @@ impl Look {
             self.read_again(shared);
         }
         let mut next = self.next_reading();
+        let mut at_the_latest = next + BETWEEN_READINGS;
         let mut rest = None;
         if let Some(pace) = &mut self.pace
-            && let Some(used) = self.source.used()
+            && let Some(used) = self.source.used(shared)
         {
-            next = next.min(now + BETWEEN_LOOKS);
-            rest = pace.look(now, used).then(|| pace.rest().max(SHORTEST_REST));
+            let pause = pace.between_looks().max(BETWEEN_LOOKS);
+            next = next.min(now + pause);
+            at_the_latest = at_the_latest.min(now + 2 * pause);
+            // Who gets up before somebody may look again is still one too many.
+            rest = pace.look(now, used).then(|| pace.rest().max(pause));
         }
         let awake = self.awake - usize::from(rest.is_some());
-        Verdict { awake, allowed: self.awake, rest, next }
+        Verdict { awake, allowed: self.awake, rest, next, at_the_latest }
     }
 
     fn next_reading(&self) -> Duration {
@@ -232,6 +263,12 @@ impl fmt::Debug for Allowance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Allowance").field("is_chosen", &self.is_chosen()).finish_non_exhaustive()
     }
+}
+
+/// Whether that many nanoseconds have passed.
+fn is_past(due: &AtomicU64, now: Duration) -> bool {
+    // Relaxed: who sees an old number looks too often.
+    now.as_nanos() >= u128::from(due.load(Ordering::Relaxed))
 }
 
 fn nanos(time: Duration) -> u64 {

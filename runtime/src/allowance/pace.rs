@@ -58,6 +58,11 @@ impl Pace {
         self.rests
     }
 
+    /// So long after one look the process cannot be ahead by much of the slack: one worker more than the quota allows is not awake.
+    pub(super) fn between_looks(&self) -> Duration {
+        Duration::from_secs_f64(SLACK * self.quota * self.period / 4.0)
+    }
+
     /// For how long the rest has to last, from the last look on, if all others work.
     pub(super) fn rest(&self) -> Duration {
         let others = self.workers().saturating_sub(1) as f64;
@@ -79,6 +84,8 @@ mod tests {
     use super::*;
 
     const TICK: Duration = Duration::from_micros(100);
+    /// From one of the kernel's own ticks to the next.
+    const CLOCK: Duration = Duration::from_millis(4);
 
     /// A kernel that measures out a quota by periods (the kernel's document sched-bwc): what is used up ends the period for all.
     struct Kernel {
@@ -86,6 +93,8 @@ mod tests {
         period: Duration,
         now: Duration,
         used: Duration,
+        /// What the process's clock shows, if nobody brings it up to date.
+        shown: Duration,
         left: f64,
         periods_used_up: u64,
         stalls: Vec<Duration>,
@@ -94,8 +103,8 @@ mod tests {
     impl Kernel {
         fn new(quota: f64, period: Duration) -> Self {
             let left = quota * period.as_secs_f64();
-            let (now, used) = (Duration::ZERO, Duration::ZERO);
-            Self { quota, period, now, used, left, periods_used_up: 0, stalls: Vec::new() }
+            let (now, used, shown) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+            Self { quota, period, now, used, shown, left, periods_used_up: 0, stalls: Vec::new() }
         }
 
         /// So many threads want to run during the next tick.
@@ -116,6 +125,9 @@ mod tests {
                 *stall += TICK;
             }
             self.now += TICK;
+            if self.now.as_nanos().is_multiple_of(CLOCK.as_nanos()) {
+                self.shown = self.used;
+            }
         }
 
         fn longest_stall(&self) -> Duration {
@@ -123,8 +135,13 @@ mod tests {
         }
     }
 
-    /// All workers work for ten seconds; and once in so many ticks somebody looks.
-    fn run(mut pace: Option<&mut Pace>, kernel: &mut Kernel, once_in: u32) {
+    /// All workers work for ten seconds; and once in so many ticks somebody looks, at what has been `used`.
+    fn run(
+        mut pace: Option<&mut Pace>,
+        kernel: &mut Kernel,
+        once_in: u32,
+        used: fn(&Kernel) -> Duration,
+    ) {
         let workers = kernel.quota.ceil() as u32;
         let mut rests = false;
         for tick in 0..100_000_u32 {
@@ -133,7 +150,7 @@ mod tests {
                     pace.was_used_up(kernel.periods_used_up);
                 }
                 if tick.is_multiple_of(once_in) {
-                    rests = pace.look(kernel.now, kernel.used);
+                    rests = pace.look(kernel.now, used(kernel));
                 }
             }
             kernel.tick(workers - u32::from(rests));
@@ -145,16 +162,35 @@ mod tests {
         let period = Duration::from_millis(100);
         for quota in [1.05, 1.25, 1.5, 1.9, 2.5, 7.3] {
             let mut without = Kernel::new(quota, period);
-            run(None, &mut without, 1);
+            run(None, &mut without, 1, |kernel| kernel.used);
             let mut with = Kernel::new(quota, period);
             // Somebody looks once in a millisecond or two, as hunters come along.
-            run(Some(&mut Pace::new(quota, period)), &mut with, 15);
+            run(Some(&mut Pace::new(quota, period)), &mut with, 15, |kernel| kernel.used);
             let given = quota * with.now.as_secs_f64();
             assert!((without.used.as_secs_f64() / given - 1.0).abs() < 0.01, "{quota}");
             assert!(with.used.as_secs_f64() / given > 0.98, "{quota}: {:?} of {given}", with.used);
             let (before, after) = (without.longest_stall(), with.longest_stall());
             assert!(after <= (before / 4).max(period / 40), "{quota}: {before:?} {after:?}");
         }
+    }
+
+    /// This is why clocks are brought up to date first: what is not shown yet looks like quota that nobody used, of which little can be kept.
+    #[test]
+    fn by_a_clock_that_lags_behind_quota_is_given_away() {
+        let period = Duration::from_millis(100);
+        for quota in [1.5, 1.9] {
+            let mut kernel = Kernel::new(quota, period);
+            run(Some(&mut Pace::new(quota, period)), &mut kernel, 15, |kernel| kernel.shown);
+            let given = quota * kernel.now.as_secs_f64();
+            assert!(kernel.used.as_secs_f64() / given < 0.95, "{:?} of {given}", kernel.used);
+        }
+    }
+
+    #[test]
+    fn looks_are_as_seldom_as_the_slack_allows() {
+        let between = |quota| Pace::new(quota, Duration::from_millis(100)).between_looks();
+        assert_eq!(between(1.28), Duration::from_micros(500));
+        assert_eq!(between(64.0), Duration::from_millis(25));
     }
 
     #[test]

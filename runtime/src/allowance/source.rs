@@ -18,7 +18,7 @@ pub(crate) trait Source: Send {
     fn periods_used_up(&mut self, quota: &Quota) -> Option<u64>;
 
     /// How much processor time the process has used; `None` where nobody says.
-    fn used(&mut self) -> Option<Duration>;
+    fn used(&mut self, shared: &Shared) -> Option<Duration>;
 
     /// So long after one time of looking what is allowed comes the next.
     fn between_readings(&self) -> Duration {
@@ -47,16 +47,24 @@ impl Asked {
 
 /// The system that there is.
 #[derive(Debug)]
-struct System {
+pub(super) struct System {
     groups: Groups,
     quota: Kept,
+    /// How many workers' clocks were read when somebody last asked what was used.
+    clocks_read: usize,
 }
 
 impl System {
-    fn open() -> Self {
+    pub(super) fn open() -> Self {
         let groups = Groups::of_this_process();
         let (quota, faults) = groups.quota();
-        Self { groups, quota: Kept { last: quota, known: faults } }
+        Self { groups, quota: Kept { last: quota, known: faults }, clocks_read: 0 }
+    }
+
+    /// How many workers' clocks were brought up to date when somebody last asked what was used.
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn clocks_read(&self) -> usize {
+        self.clocks_read
     }
 }
 
@@ -91,7 +99,10 @@ impl Source for System {
         self.groups.throttling_of(quota).map(|throttling| throttling.periods)
     }
 
-    fn used(&mut self) -> Option<Duration> {
+    /// The kernel adds to the process's clock what its threads do on other processors when their clocks tick, which may be after 10 ms: more than
+    /// the pool may be ahead of its quota. A thread whose own clock is read is up to date.
+    fn used(&mut self, shared: &Shared) -> Option<Duration> {
+        self.clocks_read = shared.brings_clocks_up_to_date();
         os::process_time()
     }
 }

@@ -1,14 +1,19 @@
 //! Pools that follow what somebody makes up. How many processors this machine has does not matter.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::source::System;
 use super::*;
-use crate::hunt::{Abp, Balanced, Bws, PATIENCE};
+use crate::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, PATIENCE, Prospect};
 use crate::os::Quota;
-use crate::{Pool, PoolBuilder, Worker};
+use crate::pool::trial::hold;
+use crate::{Pool, PoolBuilder, Worker, task};
 
 const SOON: Duration = Duration::from_secs(60);
 const PERIOD: Duration = Duration::from_millis(100);
@@ -63,7 +68,7 @@ impl Source for MadeUp {
         Some(0)
     }
 
-    fn used(&mut self) -> Option<Duration> {
+    fn used(&mut self, _: &Shared) -> Option<Duration> {
         let more = self.0.used_at_a_look.load(Ordering::Relaxed);
         Some(Duration::from_nanos(self.0.used.fetch_add(more, Ordering::Relaxed) + more))
     }
@@ -175,6 +180,97 @@ fn what_is_sent_keeps_to_what_is_allowed() {
             let most = most.load(Ordering::Acquire);
             assert!(most <= allowed + helped, "{most}, {allowed} allowed, {helped} times helped");
         }
+    }
+}
+
+/// As many may be awake as there are processors, and a lookout sleeps for so long that it cannot do much.
+#[derive(Debug)]
+struct Seldom;
+
+impl Governor for Seldom {
+    fn name(&self) -> &'static str {
+        "seldom"
+    }
+    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        Box::new(Seldom)
+    }
+    fn limit(&self, processors: usize) -> Limit {
+        Limit { awake: processors, nap: Duration::from_secs(1) }
+    }
+}
+
+impl Hunter for Seldom {
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+        let may_search = prospect.failures < 64 && !prospect.is_one_too_many();
+        if may_search { Move::Search } else { Move::Sleep }
+    }
+}
+
+/// The lookout takes one in each nap: all of them would take it longer than anybody waits here. So it has to wake whose inbox that is.
+#[test]
+fn what_is_sent_to_one_who_sleeps_does_not_wait_for_a_nap_each() {
+    const FUTURES: usize = 120;
+    let rules = Rules::new(1, 0);
+    let pool = rules.pool(|pool| pool.governor(Seldom));
+    works_until(&pool, 1);
+    let _stuck = hold(&pool, 0);
+    let is_ready = Arc::new(AtomicBool::new(false));
+    let ((waker, wakers), (sender, receiver)) = (channel(), channel());
+    let go = Arc::clone(&is_ready);
+    pool.spawn_at(1, move |_| {
+        for _ in 0..FUTURES {
+            let (go, waker, sender) = (Arc::clone(&go), waker.clone(), sender.clone());
+            let waits = poll_fn(move |context| {
+                if go.load(Ordering::Acquire) {
+                    return Poll::Ready(());
+                }
+                waker.send(context.waker().clone()).unwrap();
+                Poll::Pending
+            });
+            drop(task::spawn(async move {
+                waits.await;
+                sender.send(()).unwrap();
+            }));
+        }
+    });
+    let next = |_| wakers.recv_timeout(SOON).unwrap();
+    let wakers: Vec<Waker> = (0..FUTURES).map(next).collect();
+    // All sleep but the one that is stuck, so one of them is the lookout.
+    let patience = Instant::now() + SOON;
+    while pool.shared().sleep().census().asleep() < pool.workers() - 1
+        || !pool.shared().sleep().leaves_what_is_sent()
+    {
+        assert!(Instant::now() < patience);
+        thread::yield_now();
+    }
+    is_ready.store(true, Ordering::Release);
+    wakers.into_iter().for_each(Waker::wake);
+    let patience = Instant::now() + SOON;
+    let in_time = |_: &usize| {
+        let left = patience.saturating_duration_since(Instant::now());
+        receiver.recv_timeout(left).is_ok()
+    };
+    assert_eq!((0..FUTURES).filter(in_time).count(), FUTURES);
+}
+
+/// The process's clock shows what others have used when theirs have been read.
+#[cfg(target_os = "linux")]
+#[test]
+fn whoever_asks_what_was_used_reads_the_clocks_of_those_who_are_awake() {
+    let pool = Pool::builder().workers(3).build().unwrap();
+    let held = [0, 2].map(|worker| hold(&pool, worker));
+    let has_clocks = pool.shared().processor_time().is_some();
+    let mut system = System::open();
+    assert_eq!(system.clocks_read(), 0);
+    assert!(system.used(pool.shared()).is_some());
+    let read = system.clocks_read();
+    assert!(!has_clocks || read >= held.len(), "{read}");
+    drop(held);
+    let patience = Instant::now() + SOON;
+    while system.clocks_read() > 0 {
+        assert!(system.used(pool.shared()).is_some());
+        assert!(Instant::now() < patience, "they do not sleep, or clocks of sleepers are read");
+        thread::yield_now();
     }
 }
 
@@ -321,4 +417,58 @@ fn what_follows_from_what_was_read() {
         let look = Look::new(processors, allowed.map(quota), source);
         assert_eq!((look.awake, look.pace.is_some()), (awake, paced), "{processors} {allowed:?}");
     }
+}
+
+#[test]
+fn a_rest_lasts_until_somebody_may_look_again() {
+    let rules = Rules::new(100, 0);
+    let pool = rules.pool(|pool| pool);
+    rules.used_at_a_look.store(10_000_000_000, Ordering::Relaxed);
+    for processors in [1.5, 2.01, 64.5] {
+        let quota = Quota { processors, period: PERIOD, file: "made up".into() };
+        let mut look = Look::new(100, Some(quota), Box::new(MadeUp(Arc::clone(&rules))));
+        assert_eq!(look.at(Duration::ZERO, pool.shared(), false).rest, None);
+        for milliseconds in [1, 2, 30] {
+            let now = Duration::from_millis(milliseconds);
+            let verdict = look.at(now, pool.shared(), false);
+            assert!(now + verdict.rest.unwrap() >= verdict.next, "{processors}: {verdict:?}");
+            assert_eq!(verdict.awake + 1, verdict.allowed);
+        }
+    }
+}
+
+/// Who has work looks when nobody else has for twice as long as somebody should, at clocks and at files; and who counts as hunting reads no files.
+#[test]
+fn who_has_work_looks_seldom() {
+    let rules = Rules::new(4, 150);
+    rules.used_at_a_look.store(1, Ordering::Relaxed);
+    let pool = Pool::new(3).unwrap();
+    let source = Box::new(MadeUp(Arc::clone(&rules)));
+    let allowance = Allowance::new(&Processors::allowed(), source);
+    // How often it has read what is allowed, and what was used.
+    let looks = |microseconds, leisure| {
+        let now = || (rules.looks.load(Ordering::Relaxed), rules.used.load(Ordering::Relaxed));
+        let before = now();
+        allowance.attend_at(Duration::from_micros(microseconds), pool.shared(), leisure);
+        (now().0 - before.0, now().1 - before.1)
+    };
+    let takes_long =
+        |microseconds, awake| allowance.takes_long_at(Duration::from_micros(microseconds), awake);
+    assert_eq!(looks(150_000, Leisure::Full), (1, 1));
+    assert_eq!(looks(150_900, Leisure::Full), (0, 0));
+    assert!(!takes_long(150_900, FEW + 1), "nothing is due");
+    assert!(!takes_long(151_000, FEW) && takes_long(151_000, FEW + 1));
+    assert_eq!(looks(151_000, Leisure::HasWork), (0, 0));
+    assert_eq!(looks(151_000, Leisure::Hunts), (0, 1));
+    assert_eq!(looks(152_900, Leisure::HasWork), (0, 0));
+    assert_eq!(looks(153_000, Leisure::HasWork), (0, 1));
+    assert!(takes_long(250_000, 1), "files");
+    assert_eq!(looks(251_000, Leisure::Hunts), (0, 1));
+    assert_eq!(looks(349_000, Leisure::HasWork), (0, 1));
+    assert_eq!(looks(351_000, Leisure::HasWork), (1, 1));
+    assert!(!takes_long(352_000, 1));
+    allowance.ends(pool.shared());
+    assert!(!allowance.takes_long(FEW + 1));
+    allowance.attend(pool.shared(), Leisure::Full);
+    assert_eq!(rules.looks.load(Ordering::Relaxed), 2, "somebody has chosen");
 }

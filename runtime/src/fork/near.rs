@@ -25,6 +25,7 @@ pub fn spawn_near<F>(place: usize, task: F)
 where
     F: FnOnce() + Send + 'static,
 {
+    Worker::must_have_place_here(place);
     let site = Site::here();
     Worker::with_current(|current| match current {
         Some(worker) => worker.spawn_near_from(site, place, |_| task()),
@@ -50,6 +51,7 @@ where
     RA: Send,
     RB: Send,
 {
+    Worker::must_have_place_here(place);
     let (caller, site) = (Place::here(), Site::here());
     Worker::with_current(|current| match current {
         Some(worker) => worker.join_near_from((caller, site), place, |_| a(), |_| b()),

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::time::Duration;
 
 #[cfg(feature = "alternatives")]
 use super::alternatives::take_more;
@@ -12,6 +11,7 @@ use super::near::{self, Around, Near};
 use super::prospect::{Activity, Prospect};
 use super::untouched::Untouched;
 use super::victims::Victims;
+use crate::allowance::Leisure;
 use crate::deque::{Closed, Steal};
 use crate::job::Job;
 use crate::latch::Flag;
@@ -95,7 +95,7 @@ impl Hunt {
             // Nobody could ever give it anything but what is the parent's.
             shared.end_of_the_lost();
         }
-        shared.attends_to_allowance(true);
+        shared.attends_to_allowance(Leisure::Full);
         shared.sleep().begins_to_hunt();
         worker.seat().does(Activity::Hunts);
         let mut failures = 0;
@@ -334,14 +334,14 @@ impl Hunt {
         shared.sleep().begins_to_hunt();
     }
 
-    /// As in `yield_lowered`, if there is something to read.
+    /// As in `yield_lowered`, if there is much to read.
     fn attend_to_allowance(&mut self, worker: &Worker) {
         let shared = worker.shared();
-        if !shared.is_reading_due_for(Duration::ZERO) {
-            return shared.attends_to_allowance(false);
+        if !shared.is_attending_long() {
+            return shared.attends_to_allowance(Leisure::Hunts);
         }
         self.stops_hunting(worker);
-        shared.attends_to_allowance(true);
+        shared.attends_to_allowance(Leisure::Full);
         shared.sleep().begins_to_hunt();
     }
 
@@ -440,6 +440,10 @@ impl Hunt {
             if self.untouched.is_inbox_left_alone(victim, worker.shared(), is_beyond) {
                 let sent = take_sent(worker, victim);
                 if sent.is_some() {
+                    if !is_beyond && !worker.shared().seat(victim).inbox().looks_empty() {
+                        // Nobody was woken while as many were awake as are allowed, and this one takes one a nap.
+                        worker.shared().sleep().wake(victim);
+                    }
                     return sent;
                 }
             }
@@ -469,10 +473,9 @@ impl Hunt {
                 Rest::Full => shared.is_work_left(),
                 Rest::Relieved | Rest::AsLookout => {
                     let is_near = |quarter: &Quarter| !quarter.inbox().is_empty();
-                    let sleep = shared.sleep();
-                    !sleep.leaves_what_is_sent() && !shared.inbox().is_empty()
-                        || !sleep.leaves_what_is_sent_near()
-                            && worker.quarter().is_some_and(is_near)
+                    let is_sent = || !shared.inbox().is_empty();
+                    !shared.sleep().leaves_what_is_sent()
+                        && (is_sent() || worker.quarter().is_some_and(is_near))
                 }
             };
             let is_addressed =

@@ -113,7 +113,8 @@ impl PoolBuilder {
     /// the process's control group has. As many workers as that allows may be awake ([`Pool::size`]); those beyond sleep. Where the quota is
     /// no whole number, one worker rests from time to time, between tasks, so that the quota lasts to the end of its period and the kernel need not keep all of
     /// them from running. A number that somebody chooses, here, by that variable or by [`Pool::resize`], is kept, whatever is
-    /// allowed. Where threads for those that sleep cannot be had, the pool is started once more without them.
+    /// allowed later; under the usual governor no more of them are awake at a time than were of use when the pool was built
+    /// ([`Processors::count_up`](crate::os::Processors::count_up)), and none rests. Where threads for those that sleep cannot be had, the pool is started once more without them.
     ///
     /// # Examples
     /// ```

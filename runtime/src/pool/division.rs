@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
+use super::Pool;
 use super::builder::Affinity;
 use super::shared::Shared;
 use crate::deque::Inbox;
@@ -187,8 +188,7 @@ impl Shared {
     /// Panics if there is no such place.
     #[track_caller]
     pub(crate) fn must_have_place(&self, place: usize) {
-        let count = self.places().count();
-        assert!(place < count, "there is no place {place} in a pool of {count}");
+        must_be_one_of(place, self.places().count());
     }
 
     /// Hands a job to a place, from outside.
@@ -284,7 +284,23 @@ impl Shared {
     }
 }
 
+#[track_caller]
+fn must_be_one_of(place: usize, count: usize) {
+    assert!(place < count, "there is no place {place} in a pool of {count}");
+}
+
 impl Worker {
+    /// Panics if there is no such place in the calling worker's pool, or in the global one on any other thread. For free functions: what panics in
+    /// a closure, in which they have the worker, does not blame the caller.
+    #[track_caller]
+    pub(crate) fn must_have_place_here(place: usize) {
+        let count = Self::with_current(|current| match current {
+            Some(worker) => worker.places().count(),
+            None => Pool::global().places().count(),
+        });
+        must_be_one_of(place, count);
+    }
+
     /// The places of its pool: [`Pool::places`](crate::Pool::places).
     ///
     /// # Examples

@@ -214,7 +214,7 @@ impl Source for Restless {
     fn periods_used_up(&mut self, _quota: &Quota) -> Option<u64> {
         None
     }
-    fn used(&mut self) -> Option<Duration> {
+    fn used(&mut self, _shared: &Shared) -> Option<Duration> {
         self.used += 1;
         Some(Duration::from_secs(self.used))
     }

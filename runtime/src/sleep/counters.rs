@@ -44,7 +44,7 @@ impl Census {
         (self.0 >> 33) as u32
     }
 
-    pub(super) fn has_lookout(self) -> bool {
+    pub(crate) fn has_lookout(self) -> bool {
         self.0 & LOOKOUT != 0
     }
 

@@ -36,7 +36,7 @@ pub(crate) struct Sleep {
     guests: usize,
     /// What has become of the limit and the size: see [`beyond`].
     beyond: AtomicU64,
-    /// So many, beside the guests, do what is sent to all: the size, if this is more.
+    /// So many, beside the guests, do what is sent: the size, if this is more.
     allowed: AtomicUsize,
     /// How many sleepers every push wakes.
     #[cfg(feature = "alternatives")]
@@ -185,7 +185,7 @@ impl Sleep {
         Self { guests, ..self }
     }
 
-    /// The same, but that so many do what is sent to all.
+    /// The same, but that so many do what is sent.
     pub(crate) fn allowing(self, allowed: usize) -> Self {
         Self { allowed: AtomicUsize::new(allowed), ..self }
     }
@@ -217,14 +217,14 @@ impl Sleep {
         self.workers.saturating_sub((self.size() + self.guests).max(1))
     }
 
-    /// How many workers are not for what is sent to all.
+    /// How many workers are not for what is sent.
     fn beyond_what_is_allowed(&self) -> usize {
         // Relaxed: as the size, it is changed before the counters are (see `resize` and the README).
         let size = self.size().min(self.allowed.load(Ordering::Relaxed));
         self.workers.saturating_sub((size + self.guests).max(1))
     }
 
-    /// Whether fewer than there are do what is sent to all.
+    /// Whether fewer than there are do what is sent.
     pub(crate) fn is_narrowed(&self) -> bool {
         self.beyond_what_is_allowed() > 0
     }
@@ -237,15 +237,28 @@ impl Sleep {
         self.wake_all();
     }
 
-    /// From now on pushes wake no more workers than `limit.awake`, guests included; and what is sent to all wakes no more than are `allowed`, beside
+    /// From now on pushes wake no more workers than `limit.awake`, guests included; and what is sent wakes no more than are `allowed`, beside
     /// the guests.
     pub(crate) fn limit_to(&self, limit: Limit, allowed: usize) {
         self.nap.store(nanos(limit.nap_or(USUAL_NAP)), Ordering::Relaxed);
         let allowed_before = self.allowed.swap(allowed, Ordering::Relaxed);
         let limit_before = self.change(|_, size| (limit.awake, size));
-        if limit.awake > limit_before || allowed > allowed_before {
+        if allowed > allowed_before {
             // As in `resize`.
             self.wake_all();
+        } else if limit.awake > limit_before {
+            self.wake_missing();
+        }
+    }
+
+    /// The limit is higher than it was: rings for as many as are missing now, each of whom looks at everything. Where nobody is, as many are awake as may be, and
+    /// what was left to the lookout is left to it rightly.
+    fn wake_missing(&self) {
+        // Pairs with the fence in `work_was_pushed`: either who pushes goes by the new limit, or those who are rung for see the task.
+        fence(Ordering::SeqCst);
+        let asleep = self.census().asleep();
+        for _ in 0..asleep.saturating_sub(self.spare() as usize) {
+            self.summon(&(0..usize::MAX));
         }
     }
 
@@ -280,14 +293,10 @@ impl Sleep {
         census.has_lookout() && census.asleep() <= self.spare() as usize
     }
 
-    /// For who falls asleep, and is counted already: whether it leaves what is sent to all to those who are awake, and to the lookout.
+    /// For who falls asleep, and is counted already: whether it leaves what is sent to all, or to its place, to those who are awake, and to the
+    /// lookout.
     pub(crate) fn leaves_what_is_sent(&self) -> bool {
         Self::is_made_up(self.census(), self.beyond_what_is_allowed())
-    }
-
-    /// The same for what is sent to its place.
-    pub(crate) fn leaves_what_is_sent_near(&self) -> bool {
-        Self::is_made_up(self.census(), self.beyond_the_size())
     }
 
     /// Whether as many workers as the size allows are awake though the calling one, which hunts, is not counted.
@@ -382,7 +391,7 @@ impl Sleep {
         fence(Ordering::SeqCst);
         let census = self.census();
         if census.asleep() == 0
-            || Self::is_made_up(census, self.beyond_the_size())
+            || Self::is_made_up(census, self.beyond_what_is_allowed())
             || self.rings_one_of(&workers, census, summons)
         {
             return;
@@ -442,7 +451,7 @@ impl Sleep {
         // Pairs with the fences in `sleep` and `stops_hunting`: either they see the work, or we see that they are gone.
         fence(Ordering::SeqCst);
         let census = self.census();
-        if census.asleep() == 0 || Self::is_made_up(census, self.beyond_the_size()) {
+        if census.asleep() == 0 || Self::is_made_up(census, self.beyond_what_is_allowed()) {
             return;
         }
         // It is to be asked once: who is woken in the place is no answer to whether one elsewhere is.

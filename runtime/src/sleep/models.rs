@@ -612,6 +612,69 @@ fn loom_sleep_more_are_allowed_while_something_is_pushed() {
     relieved(false, 2, allow);
 }
 
+/// Nobody more is allowed, but one rested.
+#[test]
+fn loom_sleep_a_rest_ends_while_something_is_pushed() {
+    relieved(false, 2, |sleep, awake| {
+        sleep.limit_to(Limit { awake, nap: Duration::from_millis(1) }, 3);
+    });
+}
+
+/// Of four workers one may be awake, and pushes, and is stuck; one is the lookout, and suspended on its way up. Then two may be awake, so one stays beyond
+/// the limit. Of the two others both have left what is pushed to the lookout; or, if `leaves`, one hunts, and stops: it makes up the new limit when the
+/// missing are counted, or is one of them, and looks when it has nothing to do.
+fn a_rest_ends_for_one(leaves: bool) {
+    check(2, move || {
+        let shared = Arc::new((limited(4, 4), Tasks::new(0), Flag::new()));
+        let awake = |sleep: &Sleep, awake| {
+            sleep.limit_to(Limit { awake, nap: Duration::from_millis(1) }, 4);
+        };
+        awake(&shared.0, 1);
+        shared.0.begins_to_hunt();
+        assert!(shared.0.counters.falls_asleep_as_lookout(3));
+        if leaves {
+            shared.0.begins_to_hunt();
+        }
+        let others = [2, 3].map(|worker| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (sleep, tasks, done) = &*shared;
+                if leaves && worker == 3 {
+                    sleep.stops_hunting(&Summons::default(), || tasks.are_left());
+                }
+                sleep.begins_to_hunt();
+                while !done.is_set() {
+                    if !sleep.is_one_too_many() && tasks.take_one() {
+                        done.set();
+                        sleep.wake_all();
+                        break;
+                    }
+                    sleep.sleep(worker, |rest| {
+                        done.is_set() || (rest == Rest::Full && tasks.are_left())
+                    });
+                    thread::yield_now();
+                }
+                sleep.stops_hunting(&Summons::default(), || tasks.are_left());
+            })
+        });
+        let waker = shared.clone();
+        let waker = thread::spawn(move || awake(&waker.0, 2));
+        push_tasks(1, &shared.0, &shared.1);
+        waker.join().unwrap();
+        others.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}
+
+#[test]
+fn loom_sleep_a_rest_ends_for_one_of_those_who_sleep() {
+    a_rest_ends_for_one(false);
+}
+
+#[test]
+fn loom_sleep_a_rest_ends_while_the_last_hunter_leaves() {
+    a_rest_ends_for_one(true);
+}
+
 /// The push counts on a hunter that then leaves, by the limit that was.
 #[test]
 fn loom_sleep_more_may_be_awake_while_the_last_hunter_leaves() {
@@ -705,4 +768,9 @@ fn loom_sleep_what_is_sent_where_fewer_are_allowed_is_done() {
 #[test]
 fn loom_sleep_what_is_addressed_to_fewer_is_done() {
     sent_to_fewer(|sleep| sleep.resize(1), |sleep| sleep.work_was_addressed(1, None));
+}
+
+#[test]
+fn loom_sleep_what_is_addressed_where_fewer_are_allowed_is_done() {
+    sent_to_fewer(|sleep| allow(sleep, 1), |sleep| sleep.work_was_addressed(1, None));
 }

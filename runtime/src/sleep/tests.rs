@@ -279,6 +279,47 @@ fn a_worker_that_sends_to_several_wakes_nobody_beyond_the_limit_if_one_of_them_i
 }
 
 #[test]
+fn what_is_addressed_wakes_nobody_beyond_what_is_allowed() {
+    let sleep = Sleep::new(4, Limit { awake: 2, nap: SOON }).allowing(2);
+    let falls_asleep = |worker| {
+        sleep.begins_to_hunt();
+        sleep.sleepers.enter(worker);
+        let _ = sleep.falls_asleep();
+    };
+    falls_asleep(3);
+    falls_asleep(2);
+    for summons in [None, Some(&Summons::default())] {
+        sleep.work_was_addressed(2, summons);
+        sleep.work_was_addressed_to_some(2..4, summons);
+        sleep.work_was_addressed_to_bound_ones(2..4, summons);
+        assert!(rung(&sleep).is_empty(), "two are awake, and there is a lookout");
+        assert!(sleep.leaves_what_is_sent());
+    }
+    falls_asleep(1);
+    assert!(!sleep.leaves_what_is_sent());
+    sleep.work_was_addressed(2, None);
+    assert_eq!(rung(&sleep), [2], "one of those who are allowed is missing");
+}
+
+#[test]
+fn at_the_end_of_a_rest_as_many_are_woken_as_are_missing() {
+    let limit = |awake| Limit { awake, nap: SOON };
+    for (asleep, after) in [(&[1, 2, 3, 4][..], &[1][..]), (&[2, 3, 4], &[]), (&[3, 4], &[])] {
+        let sleep = Sleep::new(5, limit(2)).allowing(2);
+        sleep.limit_to(limit(1), 2);
+        for &worker in asleep {
+            sleep.begins_to_hunt();
+            sleep.sleepers.enter(worker);
+            let _ = sleep.falls_asleep();
+        }
+        sleep.limit_to(limit(2), 2);
+        assert_eq!(rung(&sleep), after);
+        sleep.limit_to(limit(3), 3);
+        assert_eq!(rung(&sleep), asleep, "more are allowed: all look again");
+    }
+}
+
+#[test]
 fn where_those_of_a_place_are_bound_one_elsewhere_is_woken_too_if_nobody_hunts() {
     let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
     let summons = Summons::default();

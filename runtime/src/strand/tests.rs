@@ -609,7 +609,9 @@ fn intervals_are_followed_but_for_their_edges() {
             ended.unwrap();
         });
         assert_eq!(figures.work, 80);
-        assert!(figures.uncarried > 0 && (50..=80).contains(&figures.path.span), "{figures:?}");
+        // With others at work the first may be over before there is an edge.
+        assert!(figures.uncarried > 0 || workers > 1, "{figures:?}");
+        assert!((50..=80).contains(&figures.path.span), "{figures:?}");
     }
 }
 

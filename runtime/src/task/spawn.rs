@@ -86,6 +86,15 @@ use crate::worker::Worker;
 /// let pool = locksley::Pool::new(1).unwrap();
 /// let future = pool.run(|worker| locksley::task::spawn(keeps(worker)));
 /// ```
+/// (though one may keep what the worker has said, and this is the same but for that)
+/// ```
+/// fn keeps(worker: &locksley::Worker) -> impl Future<Output = usize> + use<> {
+///     let index = worker.index();
+///     async move { index }
+/// }
+/// let pool = locksley::Pool::new(1).unwrap();
+/// let future = pool.run(|worker| locksley::task::spawn(keeps(worker)));
+/// ```
 /// nor one that borrows what may be gone before it ends.
 /// ```compile_fail,E0597
 /// let text = String::from("here");
@@ -161,6 +170,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
+    Worker::must_have_place_here(place);
     let site = Site::here();
     Worker::with_current(|current| match current {
         Some(worker) => worker.spawn_future_near_from(site, place, future),

@@ -1,7 +1,7 @@
 //! When a worker takes up what waits elsewhere, though it has work: what it has may never end.
 
 use super::Worker;
-use crate::allowance::BETWEEN_READINGS;
+use crate::allowance::Leisure;
 use crate::hunt::Found;
 use crate::pool::Quarter;
 
@@ -33,9 +33,7 @@ impl Worker {
         if self.shared.is_lost() {
             return; // what waits is the parent's
         }
-        // It has work: it reads only if nobody else has for long.
-        let reads = self.shared.is_reading_due_for(BETWEEN_READINGS);
-        self.shared.attends_to_allowance(reads);
+        self.shared.attends_to_allowance(Leisure::HasWork);
         self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize);
         let quarter = self.quarter();
         let places = if quarter.is_some() { 5 } else { 4 };

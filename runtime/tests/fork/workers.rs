@@ -1,15 +1,17 @@
 //! A worker that has forked: in the child it is none, and what it has to do is the parent's.
 
 use std::io::{Read, Write};
+use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
 use locksley::places::{Places, ProcessorSet};
-use locksley::{Pool, Unplaced, Waiting, Worker};
+use locksley::{Pool, Unplaced, Waiting, Worker, join_near, spawn_near, task};
 
 use crate::children::{End, alone, end_of, fork_and_go_on, in_a_child};
-use crate::common::Restless;
+use crate::common::places::{PATIENCE, divided};
+use crate::common::{Restless, message};
 use crate::pools::{fib, fib_on};
 
 /// What lies in the frames of other threads may be overwritten in the child, so nothing here does.
@@ -212,4 +214,51 @@ fn what_a_child_has_for_other_places_is_run_there() {
             assert_eq!(in_a_child(again), End::Exit(0));
         }
     }
+}
+
+/// Without the worker at hand: nobody looks at what is sent to the places of the pool that is lost.
+#[test]
+fn what_a_child_has_sent_to_a_place_ends_it_when_it_waits() {
+    let _alone = alone();
+    let pool = divided(&[1, 1]).build().unwrap();
+    for place in 0..2 {
+        let end = pool.run(|w| {
+            in_a_child(|| {
+                w.scope(|_, scope| scope.spawn_near(place, |_| ()));
+                0
+            })
+        });
+        assert_eq!(end, End::Signal(libc::SIGABRT));
+    }
+    assert_eq!(pool.run(|w| w.join_near(1, |_| 1, |_| 2)), (1, 2));
+}
+
+/// Nor does a free function find the worker.
+#[test]
+fn without_a_pool_the_places_in_a_child_are_those_of_the_global_one() {
+    let _alone = alone();
+    let count = Pool::global().places().count();
+    let pool = divided(&vec![1; count + 1]).build().unwrap();
+    let end = pool.run(|_| {
+        assert_eq!(join_near(count, || 1, || 2), (1, 2), "in the parent");
+        in_a_child(|| {
+            assert_eq!(join_near(count - 1, || 1, || 2), (1, 2));
+            assert_eq!(task::spawn_near(count - 1, async { 3 }).join().unwrap(), 3);
+            let (sender, receiver) = channel();
+            spawn_near(count - 1, move || sender.send(4).unwrap());
+            assert_eq!(receiver.recv_timeout(PATIENCE), Ok(4));
+            let refused: [fn(usize); 3] = [
+                |place| _ = join_near(place, || (), || ()),
+                |place| drop(task::spawn_near(place, async {})),
+                |place| spawn_near(place, || ()),
+            ];
+            for refused in refused {
+                let payload = catch_unwind(|| refused(count)).unwrap_err();
+                let said = format!("there is no place {count} in a pool of {count}");
+                assert_eq!(message(&*payload), said);
+            }
+            5
+        })
+    });
+    assert_eq!(end, End::Exit(5));
 }

@@ -27,21 +27,33 @@ pub(super) fn all(
         budget_seconds: plan.budget_seconds,
     };
     cells::measure(&rotations, plan.cells()?, plan.repeats, journal, |cell, repeat| {
-        let reading = read(program, plan, cell)?;
+        let reading = read(program, plan, cell, repeat)?;
         Ok(reading.map(|reading| Measurement { cell: cell.clone(), repeat, reading }))
     })
 }
 
 /// What the program read, or why it failed. It checks its answers itself.
-fn read(program: &Program, plan: &Plan, cell: &Cell) -> Outcome<Result<Reading, String>> {
+fn read(
+    program: &Program,
+    plan: &Plan,
+    cell: &Cell,
+    repeat: usize,
+) -> Outcome<Result<Reading, String>> {
     let subject = Subject::find(&cell.app, &cell.size)?;
     let limit = Duration::from_secs_f64(plan.limit_seconds);
     let seconds = plan.seconds_of(&subject).to_string();
     let (workers, seed) = (cell.workers.to_string(), plan.seed.to_string());
-    let arguments = [&cell.app[..], &cell.size, "--workers", &workers, "--secs", &seconds];
-    let found = program.finds(&[&arguments[..], &["--seed", &seed]].concat(), limit);
+    let mut arguments = vec![&cell.app[..], &cell.size, "--workers", &workers, "--secs", &seconds];
+    let repeat = repeat.to_string();
+    arguments.extend(["--seed", &seed, "--repeat", &repeat]);
+    let against: Vec<String> = plan.workers.iter().map(ToString::to_string).collect();
+    let against = against.join(",");
+    if subject.is_measured_in_turn() {
+        arguments.extend(["--against", &against]);
+    }
+    let found = program.finds(&arguments, limit);
     Ok(found.and_then(|found: Found| {
-        let is_sound = found.reading.is_of(&subject);
+        let is_sound = found.reading.is_of(&subject, &plan.workers);
         is_sound.then_some(found.reading).ok_or_else(|| "it answered something else".to_owned())
     }))
 }

@@ -1,7 +1,7 @@
 //! What is measured: applications on each number of workers that somebody might choose, and on the number that nobody chose; phases;
 //! and, where control groups can be made, quotas and a move.
 
-use super::once::{Ground, Subject, TURNKEY};
+use super::once::{Ground, Setting, Subject, TURNKEY};
 use super::record::Plan;
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
@@ -26,7 +26,43 @@ const QUICK_APPS: [(&str, &str); 4] =
 
 /// Of a processor, in hundredths.
 const QUOTAS: [u64; 3] = [50, 100, 150];
-const QUICK_QUOTAS: [u64; 2] = [100, 150];
+const QUICK_QUOTAS: [u64; 1] = [150];
+
+/// Those under which applications run. In a quick run only if that is asked for, so that what else there is can be measured more than once.
+const APPS_UNDER: [u64; 2] = [100, 150];
+
+/// What may be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Apps,
+    Under,
+    Phases,
+    Quota,
+    Moved,
+}
+
+impl Kind {
+    const ALL: [(&str, Kind); 5] = [
+        ("apps", Kind::Apps),
+        ("under", Kind::Under),
+        ("phases", Kind::Phases),
+        ("quota", Kind::Quota),
+        ("moved", Kind::Moved),
+    ];
+
+    /// Those that are named, or all.
+    fn chosen(names: &[String]) -> Outcome<Vec<Kind>> {
+        let find = |name: &String| {
+            let found = Kind::ALL.iter().find(|(its, _)| its == name).map(|(_, kind)| *kind);
+            found.ok_or_else(|| {
+                let known = Kind::ALL.map(|(its, _)| its).join(", ");
+                Fault::input(format!("unknown kind '{name}'; there are {known}"))
+            })
+        };
+        let all = || Kind::ALL.iter().map(|(_, kind)| Ok(*kind)).collect();
+        if names.is_empty() { all() } else { names.iter().map(find).collect() }
+    }
+}
 
 /// What the command line may choose.
 #[derive(Debug, Clone, Default)]
@@ -37,6 +73,8 @@ pub struct Choice {
     pub seed: u64,
     /// Instead of the usual number of repetitions.
     pub repeats: Option<usize>,
+    /// Only these kinds; all where none is named.
+    pub kinds: Vec<String>,
 }
 
 /// The plan for a machine where control groups can be made on `ground`, or else cannot, for that reason.
@@ -47,26 +85,45 @@ pub fn plan(choice: &Choice, ground: Result<Ground, String>) -> Outcome<Plan> {
     let quick = choice.quick;
     let apps: &[(&str, &str)] = if quick { &QUICK_APPS } else { &APPS };
     let quotas: &[u64] = if quick { &QUICK_QUOTAS } else { &QUOTAS };
-    let app = |&(app, size): &(&str, &str)| {
-        [false, true].map(|beside| {
-            let (app, size) = (app.to_owned(), size.to_owned());
-            Subject::App { app, size, beside }
-        })
+    let kinds = Kind::chosen(&choice.kinds)?;
+    let has = |kind| kinds.contains(&kind);
+    let has_under = has(Kind::Under) && !(quick && choice.kinds.is_empty());
+    let of_app = |&(app, size): &(&str, &str), setting| {
+        let (app, size) = (app.to_owned(), size.to_owned());
+        Subject::App { app, size, setting }
     };
-    let mut subjects: Vec<Subject> = apps.iter().flat_map(app).collect();
-    subjects.push(Subject::Phases);
+    let mut subjects = Vec::new();
+    if has(Kind::Apps) {
+        let both = |app| [Setting::Alone, Setting::Beside].map(|setting| of_app(app, setting));
+        subjects.extend(apps.iter().flat_map(both));
+    }
+    if has(Kind::Phases) {
+        subjects.push(Subject::Phases);
+    }
     if ground.is_ok() {
-        subjects.extend(quotas.iter().map(|&hundredths| Subject::Quota { hundredths }));
-        subjects.push(Subject::Moved);
+        if has_under {
+            let all =
+                |hundredths| apps.iter().map(move |app| of_app(app, Setting::Under(hundredths)));
+            subjects.extend(APPS_UNDER.into_iter().flat_map(all));
+        }
+        if has(Kind::Quota) {
+            subjects.extend(quotas.iter().map(|&hundredths| Subject::Quota { hundredths }));
+        }
+        if has(Kind::Moved) {
+            subjects.push(Subject::Moved);
+        }
+    }
+    if subjects.is_empty() {
+        return Err(Fault::input("nothing of that can be measured without control groups"));
     }
     let plan = Plan {
         experiment: "turnkey".to_owned(),
         quick,
         seed: choice.seed,
         repeats: choice.repeats.unwrap_or(if quick { 5 } else { 9 }),
-        budget_seconds: if quick { 50.0 } else { 420.0 },
+        budget_seconds: if quick { 50.0 } else { 900.0 },
         limit_seconds: 60.0,
-        seconds: if quick { [0.15, 0.5] } else { [0.5, 2.0] },
+        seconds: if quick { [0.1, 0.3] } else { [0.5, 1.0] },
         workers: WORKERS.to_vec(),
         inputs: subjects.iter().map(Subject::names).collect(),
         groups: ground.map(|ground| ground.version),
@@ -88,8 +145,14 @@ impl Plan {
                 workers,
             };
             cells.push(cell(TURNKEY));
-            if subject != Subject::Moved {
-                cells.extend(self.workers.iter().map(|&workers| cell(workers)));
+            if subject != Subject::Moved && !subject.is_measured_in_turn() {
+                // The phases take long: in a quick run only beside the most that somebody might choose.
+                let first = if self.quick && subject == Subject::Phases {
+                    self.workers.len() - 1
+                } else {
+                    0
+                };
+                cells.extend(self.workers[first..].iter().map(|&workers| cell(workers)));
             }
         }
         Ok(cells)
@@ -97,7 +160,9 @@ impl Plan {
 
     /// For how long a measurement of `subject` goes on.
     pub(super) fn seconds_of(&self, subject: &Subject) -> f64 {
-        self.seconds[usize::from(!matches!(subject, Subject::App { .. }))]
+        let is_alone = matches!(subject, Subject::App { setting: Setting::Alone, .. });
+        let turns = if subject.is_measured_in_turn() { 1 + self.workers.len() } else { 1 };
+        self.seconds[usize::from(!is_alone)] * turns as f64
     }
 }
 

@@ -126,7 +126,7 @@ impl Shared {
         let allowance = makeup.allowance.map(|source| Allowance::new(&processors, source.open()));
         let limit = match &allowance {
             Some(allowance) => limit_where_allowed(&*governor, allowance.awake(), guests),
-            None => limit_by(&*governor, processors.count(), guests),
+            None => limit_by(&*governor, processors.count_up(), guests),
         };
         let sleep = Sleep::with_seats(workers, seats.len(), limit).with_guests(guests);
         let sleep = sleep.allowing(allowance.as_ref().map_or(usize::MAX, Allowance::allowed));

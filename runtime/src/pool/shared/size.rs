@@ -1,9 +1,7 @@
 //! How many workers may be awake: what the governor says, what the process is allowed, what somebody has chosen.
 
-use std::time::Duration;
-
 use super::Shared;
-use crate::allowance::Allowance;
+use crate::allowance::{Allowance, Leisure};
 use crate::hunt::{Governor, Limit};
 use crate::os::ThreadAffinity;
 
@@ -25,8 +23,10 @@ impl Shared {
         self.allowance.as_ref().map_or_else(|| self.processors_at_first(), Allowance::awake)
     }
 
+    /// As many as it took to use what was allowed when the pool was built: with a quota rounded down, a pool of two workers would leave a third of
+    /// one and a half processors.
     pub(crate) fn processors_at_first(&self) -> usize {
-        self.processors.count()
+        self.processors.count_up()
     }
 
     /// How many there are that any worker may run on, as the system has it now.
@@ -35,17 +35,20 @@ impl Shared {
         ThreadAffinity::of_any(workers.filter_map(|seat| seat.affinity.get()))
     }
 
-    /// Looks what is allowed, if that is due. Who counts as hunting does not read files: pushes wake nobody meanwhile.
+    /// Looks what is allowed and what has been used, if that is due.
     #[inline]
-    pub(crate) fn attends_to_allowance(&self, reads: bool) {
+    pub(crate) fn attends_to_allowance(&self, leisure: Leisure) {
         if let Some(allowance) = &self.allowance {
-            allowance.attend(self, reads);
+            allowance.attend(self, leisure);
         }
     }
 
-    /// Whether somebody should read what is allowed, and should have so long ago.
-    pub(crate) fn is_reading_due_for(&self, long: Duration) -> bool {
-        self.allowance.as_ref().is_some_and(|allowance| allowance.is_reading_due_for(long))
+    /// Whether it is time for that, and it takes too long for one who counts as hunting.
+    pub(crate) fn is_attending_long(&self) -> bool {
+        self.allowance.as_ref().is_some_and(|allowance| {
+            let asleep = self.sleep.census().asleep();
+            allowance.takes_long(self.workers.saturating_sub(asleep))
+        })
     }
 
     /// Whether as many others are awake as are allowed, in a pool for which nobody has chosen a number. A governor need not ask.

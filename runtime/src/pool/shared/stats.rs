@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Shared;
+use crate::hunt::Activity;
 use crate::meter::{PoolStats, WorkerStats};
 use crate::os::ThreadDelay;
 use crate::pool::seat::Seat;
@@ -29,5 +30,11 @@ impl Shared {
         // A guest's thread may have ended.
         let clocks = self.taken().iter().filter_map(|seat| seat.clock.get()?.read());
         clocks.reduce(|all, one| all + one)
+    }
+
+    /// Has the kernel account for what those who are awake have used until now. Returns how many of them have told.
+    pub(crate) fn brings_clocks_up_to_date(&self) -> usize {
+        let awake = self.taken().iter().filter(|seat| seat.activity() != Activity::Sleeps);
+        awake.filter_map(|seat| seat.clock.get()?.read()).count()
     }
 }

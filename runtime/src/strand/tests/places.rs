@@ -1,5 +1,7 @@
 //! Tasks that go to places.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::mpsc::{TryRecvError, channel};
 
 use super::limits::at_rest;
@@ -7,6 +9,7 @@ use super::*;
 use crate::Unplaced;
 use crate::pool::trial;
 use crate::sync::Semaphore;
+use crate::task;
 
 /// Two places, the first of which has all workers but one.
 fn divided(workers: usize) -> PoolBuilder {
@@ -52,8 +55,17 @@ fn a_future_for_a_place_is_followed() {
                 let (sender, begun) = channel::<()>();
                 let task = worker.spawn_future_near(place, async move {
                     spend(50);
-                    let permit = wanted.acquire();
-                    drop(sender);
+                    let mut permit = pin!(wanted.acquire());
+                    let mut sender = Some(sender);
+                    // When it is told that this has begun, it waits already, if it is to.
+                    let permit = poll_fn(|context| {
+                        let polled = permit.as_mut().poll(context);
+                        if let Some(sender) = sender.take() {
+                            assert!(!waits || polled.is_pending());
+                            drop(sender);
+                        }
+                        polled
+                    });
                     permit.await.unwrap().forget();
                     spend(7);
                 });
@@ -89,6 +101,35 @@ fn detached_tasks_for_places_are_metered() {
     plain.run(|_| (0..2).for_each(|place| pool.spawn_near(place, |_| spend(7))));
     let figures = at_rest(&pool);
     assert_eq!((figures.work, figures.path.span, figures.uncarried), (124, 30, 2));
+}
+
+/// As tasks that are no futures are; but each poll counts as one that may wait for what is not followed.
+#[test]
+fn detached_futures_for_places_are_metered() {
+    let (pool, plain) = (divided(2).metered_virtually().build().unwrap(), Pool::new(1).unwrap());
+    let pool = Arc::new(pool);
+    let mut line = 0;
+    for place in 0..2 {
+        line = line!() + 1;
+        let task = pool.spawn_future_near(place, async {
+            spend(10);
+            (0..2).for_each(|place| drop(task::spawn_near(place, async { spend(20) })));
+            spend(5);
+        });
+        drop(task);
+    }
+    let figures = at_rest(&pool);
+    assert_eq!((figures.work, figures.path.span, figures.uncarried), (110, 30, 6));
+    let course = pool.report().unwrap().course;
+    assert!(
+        course.iter().any(|it| it.to_string() == format!("at {}:{line}", file!())),
+        "{course:?}"
+    );
+    plain.run(|_| {
+        (0..2).for_each(|place| drop(pool.spawn_future_near(place, async { spend(7) })));
+    });
+    let figures = at_rest(&pool);
+    assert_eq!((figures.work, figures.path.span, figures.uncarried), (124, 30, 6 + 2 + 2));
 }
 
 /// A thread that is no worker: of what comes before its tasks no more is known than the scope's beginning.

@@ -26,6 +26,31 @@ pub(super) struct Group<'g> {
     folder: PathBuf,
 }
 
+/// How a quota has been kept: numbers that grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// Periods in which somebody of the group wanted to run.
+    pub(super) periods: u64,
+    /// Those in which the quota was used up.
+    pub(super) used_up: u64,
+    /// For how long that kept processors from running what there was, together.
+    pub(super) stopped: Duration,
+}
+
+impl Kept {
+    /// As `cpu.stat` has it, of either version.
+    fn of(stat: &str) -> Option<Kept> {
+        let number = |name: &str| -> Option<u64> {
+            let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok();
+            stat.lines().find_map(value)
+        };
+        let stopped = number("throttled_usec").map(Duration::from_micros);
+        let stopped = stopped.or_else(|| number("throttled_time").map(Duration::from_nanos))?;
+        let (periods, used_up) = (number("nr_periods")?, number("nr_throttled")?);
+        Some(Kept { periods, used_up, stopped })
+    }
+}
+
 impl Ground {
     /// Finds out by making a group; says why there is none.
     pub fn find() -> Result<Ground, String> {
@@ -36,6 +61,12 @@ impl Ground {
         let group = ground.group("probe", Some(100)).map_err(|fault| fault.to_string())?;
         drop(group);
         Ok(ground)
+    }
+
+    /// One that there is not.
+    #[cfg(test)]
+    pub(in crate::experiments::turnkey) fn of_version(version: u8) -> Ground {
+        Ground { version, folder: PathBuf::new() }
     }
 
     /// By what the system says of mounts, and of the groups in which this process is.
@@ -111,18 +142,11 @@ impl Group<'_> {
         self.write("cgroup.procs", &std::process::id().to_string())
     }
 
-    /// For how long its quota has kept threads from running, together; and in how many periods.
-    pub(super) fn throttled(&self) -> Outcome<(Duration, u64)> {
+    /// How its quota has been kept.
+    pub(super) fn kept(&self) -> Outcome<Kept> {
         let path = self.folder.join("cpu.stat");
         let stat = fs::read_to_string(&path).map_err(|error| fault(&path, &error))?;
-        let number = |name: &str| -> Option<u64> {
-            let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok();
-            stat.lines().find_map(value)
-        };
-        let time = number("throttled_usec").map(Duration::from_micros);
-        let time = time.or_else(|| number("throttled_time").map(Duration::from_nanos));
-        let both = time.zip(number("nr_throttled"));
-        both.ok_or_else(|| Fault::run(format!("{} is not as expected", path.display())))
+        Kept::of(&stat).ok_or_else(|| Fault::run(format!("{} is not as expected", path.display())))
     }
 
     fn write(&self, file: &str, text: &str) -> Outcome<()> {
@@ -176,6 +200,15 @@ mod tests {
     }
 
     #[test]
+    fn both_versions_say_how_a_quota_was_kept() {
+        let one = "nr_periods 9\nnr_throttled 4\nthrottled_time 2500000\nnr_bursts 0\n";
+        let two = "usage_usec 7\nnr_periods 9\nnr_throttled 4\nthrottled_usec 2500\n";
+        let kept = Kept { periods: 9, used_up: 4, stopped: Duration::from_micros(2500) };
+        assert_eq!([one, two].map(Kept::of), [Some(kept); 2]);
+        assert_eq!(["", "usage_usec 7\n"].map(Kept::of), [None; 2]);
+    }
+
+    #[test]
     fn a_ground_that_is_found_can_be_used_and_is_left_as_it_was() {
         // On most machines it is not ours; then there is a reason.
         match Ground::find() {
@@ -184,7 +217,7 @@ mod tests {
                 let group = ground.group("test", Some(150)).unwrap();
                 let folder = group.folder.clone();
                 assert!(folder.is_dir());
-                group.throttled().unwrap();
+                group.kept().unwrap();
                 drop(group);
                 assert!(!folder.exists());
             }

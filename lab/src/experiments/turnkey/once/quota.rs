@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::account::Account;
 use super::groups::Ground;
 use super::pool;
 use crate::experiments::turnkey::record::Reading;
 use crate::fault::{Fault, Outcome};
 use crate::rounds::Round;
-use crate::runtimes::Crew;
 
 /// As `rounds` has it: leaves of some microseconds.
 const ROUND: Round = Round { leaf: 5000, chunks: 64, serial: 0 };
@@ -21,26 +21,35 @@ const WARM_UP: Duration = Duration::from_millis(300);
 pub(super) fn measure(hundredths: u64, workers: usize, time: Duration) -> Outcome<Reading> {
     let ground = Ground::find().map_err(Fault::run)?;
     let group = ground.group("quota", Some(hundredths))?;
-    let crew = Crew::Locksley(pool(workers)?);
-    ROUND.repeat_on(&crew, WARM_UP)?;
-    let (before, begun) = (group.throttled()?, Instant::now());
+    let pool = pool(workers)?;
+    ROUND.time_on(&pool, WARM_UP)?;
+    let account = Account::begin(&group, &pool)?;
     let stop = AtomicBool::new(false);
-    let (rate, mut late) = thread::scope(|scope| {
+    let (rounds, late) = thread::scope(|scope| {
         let sleeper = scope.spawn(|| sleep_and_wake(&stop));
-        let rate = ROUND.repeat_on(&crew, time);
+        let rounds = ROUND.time_on(&pool, time);
         stop.store(true, Ordering::Release);
-        (rate, sleeper.join().expect("it does not panic"))
+        (rounds, sleeper.join().expect("it does not panic"))
     });
-    let (after, wall) = (group.throttled()?, begun.elapsed().as_secs_f64());
-    late.sort_unstable();
-    let at = |share: f64| late[(((late.len() - 1) as f64) * share) as usize].as_secs_f64() * 1e3;
+    let throttling = account.end()?;
+    let (rate, times) = rounds?;
+    let [median_late_ms, p99_late_ms, worst_late_ms] = spread(late);
     Ok(Reading::Quota {
-        rounds_per_s: rate?.per_second(),
-        median_late_ms: at(0.5),
-        p99_late_ms: at(0.99),
-        worst_late_ms: at(1.0),
-        throttled_per_s: (after.1 - before.1) as f64 / wall,
+        rounds_per_s: rate.per_second(),
+        median_late_ms,
+        p99_late_ms,
+        worst_late_ms,
+        throttled_per_s: throttling.used_up_per_s,
+        throttling: Some(throttling),
+        round_ms: Some(spread(times)),
     })
+}
+
+/// In milliseconds: the median, all but one in a hundred, and the longest.
+fn spread(mut times: Vec<Duration>) -> [f64; 3] {
+    times.sort_unstable();
+    let at = |share: f64| times[(((times.len() - 1) as f64) * share) as usize].as_secs_f64() * 1e3;
+    [0.5, 0.99, 1.0].map(at)
 }
 
 /// How late each wake-up was, at least one.
