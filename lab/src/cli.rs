@@ -3,7 +3,8 @@
 mod once;
 
 pub use once::{
-    ChannelsOnce, ForkjoinOnce, IntervalsOnce, MultiprogramOnce, ScatterOnce, TurnkeyOnce, WaitOnce,
+    ChannelsOnce, ForkjoinOnce, IntervalsOnce, MeterOnce, MultiprogramOnce, ScatterOnce,
+    TurnkeyOnce, WaitOnce,
 };
 
 use std::ffi::OsString;
@@ -94,6 +95,11 @@ pub enum Command {
     /// Measure one of these once, in this process
     #[command(hide = true)]
     TurnkeyOnce(TurnkeyOnce),
+    /// Measure what the meter costs while it is on: a fork, small leaves, the applications
+    Meter(Meter),
+    /// Measure one of these once, in this process
+    #[command(hide = true)]
+    MeterOnce(MeterOnce),
     /// Make the page of an experiment again from its record
     Report(Report),
     /// Nothing was asked for that needs doing: help or the version has been printed
@@ -533,6 +539,23 @@ pub struct LocalityOnce {
     /// What all random input follows from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+}
+
+/// `locksley meter`
+#[derive(Debug, Args)]
+pub struct Meter {
+    /// Only these: fork, leaves, apps, regions [default: all]
+    #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
+    pub kinds: Vec<String>,
+    /// For how long each is computed with and without the meter in a rotation, in seconds [default: 0.8, or 0.25 if quick]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub secs: Option<std::time::Duration>,
+    /// How often each is measured, if the time suffices [default: 6, or 3 if quick]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub course: Course,
 }
 
 /// `locksley report`

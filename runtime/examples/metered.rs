@@ -1,10 +1,7 @@
-//! What a program's parallelism is, and what it costs to know: Fibonacci numbers, whose forks do nothing else, and a tree with leaves of a
-//! microsecond, metered and not; and a sort with a serial part.
+//! What a program's parallelism is: that of Fibonacci numbers, whose forks do nothing else, and of a sort with a serial part. What it costs to know is
+//! the laboratory's experiment `meter`.
 //!
 //! `cargo run --release -p locksley --example metered`
-
-use std::hint::black_box;
-use std::time::Instant;
 
 use locksley::{Pool, Worker};
 
@@ -14,50 +11,6 @@ fn fib(worker: &Worker, n: u64) -> u64 {
     }
     let (a, b) = worker.join(|w| fib(w, n - 1), |w| fib(w, n - 2));
     a + b
-}
-
-/// So many steps that follow on each other.
-fn leaf(steps: u64) -> u64 {
-    (0..steps).fold(black_box(1), |mut x, _| {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^ (x << 17)
-    })
-}
-
-fn tree(worker: &Worker, depth: u32, steps: u64) -> u64 {
-    if depth == 0 {
-        return leaf(steps);
-    }
-    let (a, b) = worker.join(|w| tree(w, depth - 1, steps), |w| tree(w, depth - 1, steps));
-    a ^ b
-}
-
-fn nanos<R>(task: impl FnOnce() -> R) -> f64 {
-    let begin = Instant::now();
-    black_box(task());
-    begin.elapsed().as_nanos() as f64
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
-/// What a fork takes, unmetered and metered, in turn on one worker.
-fn compare(
-    name: &str,
-    forks: f64,
-    task: impl Fn(&Worker) -> u64 + Sync,
-) -> Result<(), locksley::BuildError> {
-    const TIMES: usize = 21;
-    let pool = Pool::builder().workers(1).build()?;
-    let both = || [pool.run(|w| nanos(|| task(w))), pool.metered(|w| nanos(|| task(w))).0];
-    both();
-    let (off, on) = (0..TIMES).map(|_| both().into()).unzip::<f64, f64, Vec<_>, Vec<_>>();
-    let [off, on] = [off, on].map(|times| median(times) / forks);
-    println!("{name}: a fork takes {off:.1} ns, metered {on:.1} ns: {:.1} ns more", on - off);
-    Ok(())
 }
 
 /// A merge sort whose merges are serial.
@@ -83,10 +36,6 @@ fn sort(worker: &Worker, items: &mut [u32]) {
 }
 
 fn main() -> Result<(), locksley::BuildError> {
-    compare("fib(25)", 121_392.0, |w| fib(w, 25))?;
-    let steps = 1000.0 * 1e6 / median((0..9).map(|_| nanos(|| leaf(1_000_000))).collect());
-    compare("leaves of 1 µs", 4095.0, |w| tree(w, 12, steps as u64))?;
-
     let pool = Pool::builder().build()?;
     let (value, report) = pool.metered(|worker| fib(worker, 27));
     assert_eq!((value, report.forks), (196_418, 317_810));

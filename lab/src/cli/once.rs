@@ -68,6 +68,27 @@ fn workers_or_none(text: &str) -> Result<usize, String> {
     if text == "0" { Ok(0) } else { workers(text) }
 }
 
+/// `locksley meter-once`
+#[derive(Debug, Args)]
+pub struct MeterOnce {
+    /// fork, apart, leaves, regions, or an application
+    pub kind: String,
+    /// n of fib, LEAVESxNANOSECONDS, how many regions, or the application's parameters
+    pub size: String,
+    /// The number of workers
+    #[arg(value_parser = workers)]
+    pub workers: usize,
+    /// How many pairs of computations it makes at most
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub pairs: usize,
+    /// For how long, in seconds
+    #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
+    pub secs: std::time::Duration,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+}
+
 /// `locksley intervals-once`
 #[derive(Debug, Args)]
 pub struct IntervalsOnce {

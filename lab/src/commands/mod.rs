@@ -10,6 +10,7 @@ mod forkjoin;
 mod intervals;
 mod locality;
 mod machine;
+mod meter;
 mod model;
 mod multiprogram;
 mod neighbour;
@@ -59,6 +60,8 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::LocalityOnce(arguments) => locality::once(&arguments),
         Command::Turnkey(arguments) => turnkey::execute(&arguments),
         Command::TurnkeyOnce(arguments) => turnkey::once(&arguments),
+        Command::Meter(arguments) => meter::execute(&arguments),
+        Command::MeterOnce(arguments) => meter::once(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         Command::Nothing => Ok(()),
     }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::cli;
 use crate::experiments::{
-    alternatives, channels, cliff, corun, forkjoin, intervals, locality, model, multiprogram,
-    neighbour, rayon, scatter, turnkey, wait,
+    alternatives, channels, cliff, corun, forkjoin, intervals, locality, meter, model,
+    multiprogram, neighbour, rayon, scatter, turnkey, wait,
 };
 use crate::fault::Outcome;
 use crate::output::say;
@@ -75,6 +75,9 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
             report::turnkey::write,
             turnkey::table::text,
         ),
+        Some(meter::record::Record::FORMAT) => {
+            page(arguments, meter::summary::Summary::of, report::meter::write, meter::table::text)
+        }
         _ => page(arguments, cliff::summary::Summary::of, report::write, cliff::table::text),
     }?;
     say(&page)

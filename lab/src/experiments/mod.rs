@@ -2,8 +2,10 @@
 
 pub mod alternatives;
 pub mod bound;
+mod calibration;
 mod cells;
 pub mod channels;
+pub mod checked;
 pub mod cliff;
 pub mod corun;
 mod course;
@@ -15,6 +17,7 @@ mod journal;
 pub mod local;
 pub mod locality;
 mod memory;
+pub mod meter;
 pub mod missing;
 pub mod model;
 pub mod multiprogram;

@@ -16,6 +16,7 @@ pub mod forkjoin;
 pub mod intervals;
 pub mod locality;
 mod marks;
+pub mod meter;
 mod missing;
 pub mod model;
 pub mod multiprogram;

@@ -150,6 +150,34 @@ fn the_page_of_wait_is_complete() {
 }
 
 #[test]
+fn the_page_of_meter_is_complete() {
+    use crate::experiments::meter::{summary::Summary, tests::record};
+    let record = record();
+    let page = meter::html(&record, &Summary::of(&record));
+    let headline = "<h1>Metered, a fork takes 20.0 ns more (met), a program with leaves of 1 µs 8.00 % longer (missed), \
+                    the applications 1.98 % longer (missed)</h1>";
+    assert!(page.contains(headline), "{page}");
+    // Of leaves, and of the applications.
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 2);
+    for words in [
+        "<td>20.0 to 21.0</td><td>30.0</td><td>met</td>",
+        "<td class=\"low\">8.00 %</td><td>7.00 % to 9.00 %</td><td>5.00 %</td><td>missed</td>",
+        "<td>1.00 %</td><td>not decided</td>",
+        "<th>geometric mean of 3, P = 2</th>",
+        "<h2>Regions</h2>",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    for elsewhere in ["https:", "src=", "href=", "url(", "#01FE", "NaN", ">inf"] {
+        assert!(!page.contains(elsewhere), "the page has {elsewhere}");
+    }
+    let mut empty = record;
+    empty.measurements.clear();
+    let page = meter::html(&empty, &Summary::of(&empty));
+    assert!(page.contains("<h1>What the meter costs</h1>"));
+}
+
+#[test]
 fn the_page_of_intervals_is_complete() {
     use crate::experiments::intervals::{summary::Summary, tests::record};
     let record = record();

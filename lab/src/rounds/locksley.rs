@@ -13,13 +13,13 @@ pub(super) fn repeat(
     time: Duration,
     tell: impl FnMut(Duration) + Send,
 ) -> (u64, Rate) {
-    pool.run(|worker| {
-        let once = || {
-            let serial = leaf::in_a_row(round, round.serial);
-            serial.wrapping_add(chunks(worker, round, round.chunks))
-        };
-        Clock::start(time).repeat_and_tell(once, tell)
-    })
+    pool.run(|worker| Clock::start(time).repeat_and_tell(|| once(round, worker), tell))
+}
+
+/// One round, and the sum of its leaves.
+pub(super) fn once(round: Round, worker: &Worker) -> u64 {
+    let serial = leaf::in_a_row(round, round.serial);
+    serial.wrapping_add(chunks(worker, round, round.chunks))
 }
 
 fn chunks(worker: &Worker, round: Round, number: u64) -> u64 {

@@ -90,6 +90,17 @@ impl Round {
         self.checked(sum, rate)
     }
 
+    /// One round that begins on this worker, and the sum of its leaves: see [`sum`](Self::sum).
+    pub(crate) fn once_on(self, worker: &::locksley::Worker) -> u64 {
+        locksley::once(self, worker)
+    }
+
+    /// What the leaves of so many rounds add up to.
+    pub(crate) fn sum(self, rounds: u64) -> u64 {
+        let leaves = u128::from(rounds) * (u128::from(self.chunks) + u128::from(self.serial));
+        leaf::run(self.leaf).wrapping_mul(leaves as u64)
+    }
+
     /// The leaves of a round, parallel ones or not.
     pub fn leaves(self) -> u64 {
         self.chunks + self.serial
@@ -97,8 +108,7 @@ impl Round {
 
     /// `rate`, if the sum of its leaves is right.
     fn checked(self, sum: u64, rate: Rate) -> Outcome<Rate> {
-        let leaves = u128::from(rate.rounds) * (u128::from(self.chunks) + u128::from(self.serial));
-        let expected = leaf::run(self.leaf).wrapping_mul(leaves as u64);
+        let expected = self.sum(rate.rounds);
         if sum == expected {
             Ok(rate)
         } else {

@@ -5,6 +5,7 @@ mod corun;
 mod cycler;
 mod intervals;
 mod locality;
+mod meter;
 mod multiprogram;
 mod networks;
 mod rayon;

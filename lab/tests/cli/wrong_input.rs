@@ -372,6 +372,25 @@ fn scatter() {
 }
 
 #[test]
+fn meters() {
+    assert!(refused(&["meter", "--kinds", "forks"]).contains("fork, leaves, apps, regions"));
+    for (option, value) in
+        [("--repeats", "0"), ("--secs", "0"), ("--kinds", ""), ("--seed", "-1"), ("--pairs", "2")]
+    {
+        refused(&["meter", "--quick", option, value]);
+    }
+    let once = |arguments: &[&str]| refused(&[&["meter-once"][..], arguments].concat());
+    assert!(once(&["nothing", "1", "1"]).contains("knary"));
+    once(&["fork", "1", "1"]);
+    once(&["fork", "9", "0"]);
+    once(&["fork", "9"]);
+    once(&["leaves", "8", "1"]);
+    once(&["regions", "0", "1"]);
+    once(&["msort", "many", "1"]);
+    once(&["fork", "9", "1", "--secs", "0"]);
+}
+
+#[test]
 fn places() {
     let once = |arguments: &[&str]| refused(&[&["locality-once"][..], arguments].concat());
     assert!(once(&["--placement", "good", "sort", "1", "1"]).contains("ignorant"));

@@ -7,14 +7,16 @@ use std::ptr::NonNull;
 use super::context::Context;
 use super::handle::{Handle, Input, Point};
 use super::interval::{self, At, Header, Interval, Parts, Side};
-use super::lock::{self, Holding, Key, Lock};
+use super::lock::{self, Holding, Key, Lock, Turns};
+use super::notes::Notes;
 use super::occurrence::Occurrence;
 use super::order::{self, Edges};
+use super::paths;
 use super::point::{BODY, Edge, Outcome};
 use super::record::Record;
 use super::refusal::{PointName, Refusal};
 use super::special::Special;
-use crate::sync::Semaphore;
+use crate::meter::Site;
 use crate::worker::Worker;
 
 /// An interval that is being made, inside of the one whose context made this: see [`Context::interval`].
@@ -33,7 +35,7 @@ pub struct Builder<'c, 'g, 'env: 'g> {
 struct WantedLocks {
     /// What the keys know the interval by.
     serial: u64,
-    locks: Vec<NonNull<Semaphore>>,
+    locks: Vec<NonNull<Turns>>,
 }
 
 /// An edge from a point into the new interval.
@@ -257,6 +259,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     ///
     /// # Examples
     /// See [`Context::interval`].
+    #[cfg_attr(feature = "join-lines", track_caller)]
     pub fn spawn<F, T>(self, body: F) -> Handle<'g, T>
     where
         F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
@@ -272,6 +275,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     ///
     /// # Examples
     /// See [`Refusal`].
+    #[cfg_attr(feature = "join-lines", track_caller)]
     pub fn try_spawn<F, T>(self, body: F) -> Result<Handle<'g, T>, Refusal>
     where
         F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
@@ -283,8 +287,16 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
             None => None,
             Some(locks) => Some(own_holding(*locks, &self.name, parent)?),
         };
-        let record =
-            if self.special.is_recorded() { new_record(parent, &self.edges) } else { None };
+        let notes = if self.special.has_notes() {
+            // In the function with the body, which is a closure; with `join-lines`, at the line where the interval is made.
+            #[cfg(not(feature = "join-lines"))]
+            let site = Site::of::<F>();
+            #[cfg(feature = "join-lines")]
+            let site = Site::here();
+            new_notes(parent, &self.edges, site)
+        } else {
+            None
+        };
         let lane = self.parent.expects_a_child();
         let parts = Parts {
             name: self.name,
@@ -292,7 +304,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
             core: parent.core_address(),
             special: self.special,
             holding: own_holding.or(parent.holding_address()),
-            record,
+            notes,
             lane,
         };
         let mut edges = self.edges;
@@ -325,12 +337,14 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     }
 }
 
-/// What is remembered of a new child with these edges, if its root is recorded.
+/// What is noted of a new child with these edges, made there, if its root is recorded or metered.
 #[cold]
-fn new_record(parent: &Header, edges: &WantedEdges) -> Option<Box<Record>> {
-    let number = parent.record()?.new_child();
-    let sources = edges.iter().map(|wanted| (wanted.from(), wanted.into)).collect();
-    Some(Box::new(Record::new(number, sources)))
+fn new_notes(parent: &Header, edges: &WantedEdges, site: Site) -> Option<Box<Notes>> {
+    let record = parent.record().map(|record| {
+        let sources = edges.iter().map(|wanted| (wanted.from(), wanted.into)).collect();
+        Record::new(record.new_child(), sources)
+    });
+    Notes::new(record, parent.paths().map(|paths| paths.of_child(site)))
 }
 
 /// The locks that an interval of that name is to hold, if they are allowed.
@@ -520,6 +534,7 @@ impl<'a> New<'a> {
         let [start, end] = self.arrived;
         let [start_outcome, end_outcome] = self.outcomes;
         if end > 0 {
+            self.brings_paths(Side::End);
             let was_last = self.header.end().arrive(end, end_outcome);
             debug_assert!(was_last.is_none(), "the body has not run");
         }
@@ -534,8 +549,39 @@ impl<'a> New<'a> {
         match (self.is_awaiting, start) {
             // It may have started, and ended.
             (true, 0) => {}
-            (true, _) => Worker::with_current(release),
-            (false, _) => Worker::with_current(start_at_once),
+            (true, _) => {
+                self.brings_paths(Side::Start);
+                Worker::with_current(release);
+            }
+            (false, _) => {
+                if let Some(notes) = self.header.notes() {
+                    self.brings_paths(Side::Start);
+                    // SAFETY: nobody else has it occur, since nobody knows of it.
+                    unsafe { notes.start_occurs(self.header) };
+                }
+                Worker::with_current(start_at_once);
+            }
+        }
+    }
+
+    /// The paths of what had occurred that the point on that side comes after, if they are metered. The point waits for us.
+    fn brings_paths(&self, side: Side) {
+        if self.header.notes().is_some() {
+            self.brings_known_paths(side);
+        }
+    }
+
+    #[cold]
+    fn brings_known_paths(&self, side: Side) {
+        let target = At { interval: self.interval, side };
+        for wanted in self.edges.iter().filter(|wanted| wanted.into == side) {
+            let source = wanted.from();
+            // If it has not occurred, it brings its path itself.
+            // SAFETY: alive, as the root is.
+            if unsafe { source.state() }.outcome().is_some() {
+                // SAFETY: as above, and as the caller says.
+                unsafe { paths::comes_from(source, target) };
+            }
         }
     }
 }
@@ -561,7 +607,10 @@ pub(super) unsafe fn add_late_edge(by: NonNull<Header>, from: At, to: At) -> Res
     let state = header.point(to.side);
     // SAFETY: as above.
     let source = unsafe { from.state() };
+    // SAFETY: as above; called when the source was seen to have occurred.
+    let has_come = || unsafe { paths::comes_from(from, to) };
     if let Some(outcome) = source.outcome() {
+        has_come();
         if outcome == Outcome::Failed {
             state.fail();
         }
@@ -576,6 +625,7 @@ pub(super) unsafe fn add_late_edge(by: NonNull<Header>, from: At, to: At) -> Res
         };
         // SAFETY: the edge is new, and alive as long as the root.
         if let Err(outcome) = unsafe { source.link(edge, to.into_word(), true) } {
+            has_come();
             arrive(outcome);
         } else {
             // SAFETY: as above; `to` does not occur.

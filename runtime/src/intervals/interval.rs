@@ -7,7 +7,9 @@ use std::ptr::{self, NonNull};
 use super::arena::Lane;
 use super::context::Context;
 use super::lock::Holding;
+use super::notes::Notes;
 use super::occurrence::Occurrence;
+use super::paths::Paths;
 use super::point::{BODY, Edge, Outcome, PointState};
 use super::record::Record;
 use super::root::Core;
@@ -122,7 +124,7 @@ pub(super) struct Header {
     holding: Option<NonNull<Holding>>,
     /// Edges into this interval that have no room in `edges`.
     extras: AtomicPtr<Extra>,
-    record: Option<Box<Record>>,
+    notes: Option<Box<Notes>>,
     name: Cow<'static, str>,
     edges: [Edge; ROOM],
 }
@@ -160,7 +162,7 @@ pub(super) struct Parts {
     /// Whether it has locks of its own: then it frees them.
     pub(super) special: Special,
     pub(super) holding: Option<NonNull<Holding>>,
-    pub(super) record: Option<Box<Record>>,
+    pub(super) notes: Option<Box<Notes>>,
     /// Where it is to lie.
     pub(super) lane: Lane,
 }
@@ -185,7 +187,7 @@ impl Header {
             sibling: AtomicPtr::new(ptr::null_mut()),
             holding: parts.holding,
             extras: AtomicPtr::new(ptr::null_mut()),
-            record: parts.record,
+            notes: parts.notes,
             name: parts.name,
             edges: std::array::from_fn(|_| Edge::new()),
         }
@@ -223,8 +225,19 @@ impl Header {
         self.head.scope().cast()
     }
 
+    /// What is noted of it, if its root is recorded or metered.
+    #[inline]
+    pub(super) fn notes(&self) -> Option<&Notes> {
+        self.notes.as_deref()
+    }
+
     pub(super) fn record(&self) -> Option<&Record> {
-        self.record.as_deref()
+        self.notes()?.record.as_ref()
+    }
+
+    /// The paths to its points, if its root is metered.
+    pub(super) fn paths(&self) -> Option<&Paths> {
+        self.notes()?.paths.as_ref()
     }
 
     /// The locks under which it is, its own or an ancestor's.
@@ -303,14 +316,14 @@ impl Header {
     unsafe fn note(this: NonNull<Header>, has_destructor: bool, lane: Lane) {
         // SAFETY: as the caller promises.
         let header = unsafe { this.as_ref() };
-        if header.record.is_some() {
+        if header.record().is_some() {
             // SAFETY: the parent lives as long as the root.
             let parent = header.parent.map(|parent| unsafe { parent.as_ref() });
             if let Some(record) = parent.and_then(Header::record) {
                 push(record.youngest(), this.as_ptr(), &header.sibling);
             }
         } else if has_destructor
-            || header.special.has_locks()
+            || header.special.has_belongings()
             || matches!(header.name, Cow::Owned(_))
         {
             push(header.core().owners(lane), this.as_ptr(), &header.sibling);
@@ -465,7 +478,7 @@ impl<F, T> Interval<F, T> {
             if let Err(payload) = unsafe { abandon(job.cast()) } {
                 header.core().keep_panic(payload);
             }
-            header.core().paths().into_iter().for_each(|paths| paths.is_reached_by(worker));
+            header.paths().into_iter().for_each(|paths| paths.body_has_ended(worker));
             // SAFETY: the body has ended, and nothing here is touched any more.
             return unsafe {
                 Occurrence::body_has_ended(job.cast(), BODY, Outcome::Failed, Some(worker))
@@ -493,7 +506,7 @@ impl<F, T> Interval<F, T> {
             }
         };
         if !header.special.is_nothing() {
-            header.core().paths().into_iter().for_each(|paths| paths.is_reached_by(worker));
+            header.paths().into_iter().for_each(|paths| paths.body_has_ended(worker));
         }
         let things = context.things_at_its_end();
         // SAFETY: the body has ended, and nothing here is touched any more.
@@ -509,8 +522,14 @@ impl<F, T> Interval<F, T> {
 unsafe fn begins_specially(header: &Header, worker: &Worker) -> bool {
     if let Some(holding) = header.own_holding() {
         // SAFETY: who has the job has the right to that.
-        if !unsafe { Holding::take(NonNull::from(holding)) } {
+        let take = || unsafe { Holding::take(NonNull::from(holding)) };
+        if !worker.counted_if_it_stays(take) {
             return false;
+        }
+        if let Some(paths) = header.paths() {
+            // SAFETY: they are held from now on.
+            let left = unsafe { holding.path_left(paths.region()) };
+            left.into_iter().for_each(|path| paths.begins_after(&path, worker));
         }
     }
     if let Some(record) = header.record() {
@@ -540,8 +559,11 @@ pub(super) unsafe fn result_of<'a, T>(interval: NonNull<Header>) -> Option<&'a T
 pub(super) unsafe fn drop_all(root: NonNull<Header>) -> Result<(), Payload> {
     // SAFETY: as the caller promises.
     let header = unsafe { root.as_ref() };
-    let firsts: Vec<_> =
-        if header.record.is_some() { vec![root] } else { header.core().newest_owners().collect() };
+    let firsts: Vec<_> = if header.record().is_some() {
+        vec![root]
+    } else {
+        header.core().newest_owners().collect()
+    };
     let mut outcome = Ok(());
     let drop_result = |interval: NonNull<Header>| {
         // SAFETY: alive, and nobody else has a right to what the body has left.

@@ -12,6 +12,7 @@ use std::task::{self, Poll, Wake, Waker};
 use super::context::Context;
 use super::interval::Header;
 use super::occurrence;
+use crate::meter::{Path, Region};
 use crate::primitive::{AtomicU32, Ordering, UnsafeCell};
 use crate::sync::{Acquire, Semaphore, TryAcquireError};
 use crate::worker::Worker;
@@ -46,7 +47,7 @@ use crate::worker::Worker;
 /// # Ok::<(), intervals::Cancelled>(())
 /// ```
 pub struct Lock<T: ?Sized> {
-    turns: Semaphore,
+    turns: Turns,
     data: cell::UnsafeCell<T>,
 }
 
@@ -60,7 +61,7 @@ impl<T> Lock<T> {
     /// See [`Lock`].
     #[must_use]
     pub fn new(data: T) -> Self {
-        Self { turns: Semaphore::new(1), data: cell::UnsafeCell::new(data) }
+        Self { turns: Turns::new(), data: cell::UnsafeCell::new(data) }
     }
 
     /// The data.
@@ -86,14 +87,14 @@ impl<T: ?Sized> Lock<T> {
         self.data.get_mut()
     }
 
-    pub(super) fn turns(&self) -> NonNull<Semaphore> {
+    pub(super) fn turns(&self) -> NonNull<Turns> {
         NonNull::from(&self.turns)
     }
 }
 
 impl<T: ?Sized> fmt::Debug for Lock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_held = self.turns.available_permits() == 0;
+        let is_held = self.turns.permits.available_permits() == 0;
         f.debug_struct("Lock").field("is_held", &is_held).finish_non_exhaustive()
     }
 }
@@ -189,13 +190,60 @@ pub(super) fn new_serial() -> u64 {
     NEXT.fetch_add(1, atomic::Ordering::Relaxed)
 }
 
+/// A lock without its data.
+#[derive(Debug)]
+pub(super) struct Turns {
+    permits: Semaphore,
+    /// The path to the end of the last metered interval that has held it. Belongs to the holder.
+    left: UnsafeCell<Option<Box<Left>>>,
+}
+
+/// A path, and its region.
+#[derive(Debug)]
+struct Left {
+    region: Arc<Region>,
+    path: Path,
+}
+
+impl Turns {
+    fn new() -> Self {
+        Self { permits: Semaphore::new(1), left: UnsafeCell::new(None) }
+    }
+
+    /// # Safety
+    /// The caller has the lock.
+    #[cold]
+    unsafe fn leaves(&self, path: &Path, region: &Arc<Region>) {
+        let new = Left { region: Arc::clone(region), path: *path };
+        // SAFETY: it is the holder's, as the caller promises. It is handed over as the data is.
+        self.left.with_mut(|left| match unsafe { &mut *left } {
+            Some(left) => {
+                let before = std::mem::replace(&mut **left, new).region;
+                // Whoever of that one comes next does not find it.
+                if !before.is_one_with(region) && !before.is_over() {
+                    before.has_uncarried();
+                }
+            }
+            none => *none = Some(Box::new(new)),
+        });
+    }
+
+    /// # Safety
+    /// The caller has the lock.
+    unsafe fn path_left(&self, region: &Region) -> Option<Path> {
+        // SAFETY: it is the holder's, as the caller promises.
+        let left = self.left.with(|left| unsafe { &*left }.as_deref());
+        left.filter(|it| it.region.is_one_with(region)).map(|it| it.path)
+    }
+}
+
 /// The locks of one interval.
 #[derive(Debug)]
 pub(super) struct Holding {
     holder: NonNull<Header>,
     serial: u64,
     /// In the order in which all intervals take them: that of their addresses.
-    locks: Box<[NonNull<Semaphore>]>,
+    locks: Box<[NonNull<Turns>]>,
     /// Belongs to whoever has the right to take the next one: who has the interval's start occur, then who has its job.
     progress: UnsafeCell<Progress>,
 }
@@ -208,7 +256,7 @@ struct Progress {
 
 impl Holding {
     /// Room for the locks of an interval that will be made; `None` if they name one twice.
-    pub(super) fn new(serial: u64, mut locks: Vec<NonNull<Semaphore>>) -> Option<Box<Self>> {
+    pub(super) fn new(serial: u64, mut locks: Vec<NonNull<Turns>>) -> Option<Box<Self>> {
         locks.sort_unstable();
         if locks.windows(2).any(|pair| pair[0] == pair[1]) {
             return None;
@@ -259,29 +307,45 @@ impl Holding {
         }
     }
 
-    /// Gives back those that were taken: none, if the start has failed.
+    /// The longest of the paths to the ends of those who have had them before, if they are of that region.
+    ///
+    /// # Safety
+    /// All are held, and have not been given back.
+    #[cold]
+    pub(super) unsafe fn path_left(&self, region: &Region) -> Option<Path> {
+        let left = self.locks.iter().filter_map(|lock| {
+            // SAFETY: locks outlive the root.
+            let lock = unsafe { lock.as_ref() };
+            // SAFETY: as the caller promises.
+            unsafe { lock.path_left(region) }
+        });
+        left.reduce(Path::meet)
+    }
+
+    /// Gives back those that were taken: none, if the start has failed. Leaves a path there, if it is known.
     ///
     /// Called once, at the end.
-    pub(super) fn give_back(&self) {
+    pub(super) fn give_back(&self, left: Option<(&Path, &Arc<Region>)>) {
         // SAFETY: the end has occurred, so nobody takes any more.
         let taken = self.progress.with_mut(|own| unsafe { (*own).taken });
         for lock in &self.locks[..taken] {
             // SAFETY: locks outlive the root.
-            unsafe { lock.as_ref() }.add_permits(1);
+            let lock = unsafe { lock.as_ref() };
+            if let Some((path, region)) = left {
+                // SAFETY: it was taken, and is given back after this.
+                unsafe { lock.leaves(path, region) };
+            }
+            lock.permits.add_permits(1);
         }
     }
 }
 
 impl Progress {
     /// Takes locks until one has to be waited for.
-    fn advance(
-        &mut self,
-        locks: &[NonNull<Semaphore>],
-        holder: NonNull<Header>,
-    ) -> Option<Arc<Turn>> {
+    fn advance(&mut self, locks: &[NonNull<Turns>], holder: NonNull<Header>) -> Option<Arc<Turn>> {
         while let Some(lock) = locks.get(self.taken) {
             // SAFETY: locks outlive the root, and the holder's end, by which this is forgotten.
-            let lock: &'static Semaphore = unsafe { lock.as_ref() };
+            let lock: &'static Semaphore = &unsafe { lock.as_ref() }.permits;
             if self.waits.is_none() {
                 match lock.try_acquire() {
                     Ok(permit) => {

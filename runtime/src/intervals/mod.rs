@@ -57,8 +57,10 @@ mod interval;
 mod lock;
 #[cfg(all(test, loom))]
 mod models;
+mod notes;
 mod occurrence;
 mod order;
+mod paths;
 mod point;
 mod record;
 mod refusal;

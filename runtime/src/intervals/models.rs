@@ -9,7 +9,9 @@ use loom::thread;
 
 use super::lock::Turn;
 use super::point::{BODY, Edge, Outcome, PointState};
+use crate::meter::Path;
 use crate::primitive::{AtomicBool, Ordering};
+use crate::strand::PointPath;
 
 /// Two points, edges for each way, and something that is written before the first one occurs.
 struct World {
@@ -113,6 +115,54 @@ fn loom_point_an_edge_is_added_while_it_occurs() {
         // One of them, and it sees what was done before the source.
         let ended: Vec<_> = both.into_iter().flatten().collect();
         assert_eq!(ended, [(Outcome::Well, 1)]);
+    });
+}
+
+/// The path to the source is known where the target occurs, whoever brings it: the source, or who finds that it has occurred.
+#[test]
+fn loom_point_a_path_goes_along_an_edge_whenever_that_is_added() {
+    let path = |span| Path { span, ..Path::default() };
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || {
+        let world = World::new(1, 2);
+        let paths = Arc::new([PointPath::new(), PointPath::new()]);
+        let (other, known) = (Arc::clone(&world), Arc::clone(&paths));
+        let occurs = thread::spawn(move || {
+            let [to_source, to_target] = &*known;
+            to_source.arrive(path(7));
+            let outcome = other.source.point.arrive(1, Outcome::Well).expect("nothing else comes");
+            // SAFETY: it was the last.
+            let longest = *unsafe { to_source.occurs() }.expect("it has arrived");
+            let mut last = None;
+            // SAFETY: the edges live as long as the world.
+            for _ in unsafe { other.source.point.occur(outcome) } {
+                to_target.arrive(longest);
+                last = other.arrive_at_target(1, outcome);
+            }
+            // SAFETY: it was the last.
+            last.map(|_| unsafe { to_target.occurs() }.copied())
+        });
+        let [to_source, to_target] = &*paths;
+        to_target.arrive(path(3));
+        let word = world.target.word();
+        // SAFETY: it is added once, and lives as long as the world.
+        let linked = unsafe { world.source.point.link(&world.forth, word, false) };
+        let things = match linked {
+            Ok(()) => 1,
+            Err(_) => {
+                // SAFETY: the source has occurred, as was just seen.
+                let longest = unsafe { to_source.longest() };
+                to_target.arrive(*longest.expect("it has arrived"));
+                2
+            }
+        };
+        let last = world.arrive_at_target(things, Outcome::Well);
+        // SAFETY: it was the last.
+        let seen = last.map(|_| unsafe { to_target.occurs() }.copied());
+        let both = [seen, occurs.join().unwrap()];
+        let ended: Vec<_> = both.into_iter().flatten().map(|path| path.unwrap().span).collect();
+        assert_eq!(ended, [7], "one of them has it occur, and knows the longest path");
     });
 }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::interval::{self, At, Header, Side};
 use super::lock::Holding;
-use super::point::Outcome;
+use super::paths;
+use super::point::{Outcome, Successors};
 use super::root::Core;
 use crate::job::Job;
-use crate::strand::{Rendezvous, carried_to};
+use crate::strand::carried_to;
 use crate::unwind::AbortOnUnwind;
 use crate::worker::Worker;
 
@@ -39,7 +40,8 @@ impl<'w> Occurrence<'w> {
         unsafe { Self::arrive(At::end(interval), things, outcome, worker) };
     }
 
-    /// The start of an interval occurs at once, which its maker has shown to nobody, and which has no edges into its start.
+    /// The start of an interval occurs at once, which its maker has shown to nobody, and which has no edges into its start. Its notes have
+    /// it already.
     ///
     /// # Safety
     /// It is alive. The caller does not touch it afterwards, unless the caller keeps it.
@@ -50,11 +52,7 @@ impl<'w> Occurrence<'w> {
     ) {
         let abort = AbortOnUnwind("an interval could not be started");
         // SAFETY: as the caller promises.
-        let header = unsafe { interval.as_ref() };
-        if let Some(record) = header.record() {
-            record.starts(header.core());
-        }
-        header.start().occur_unknown(outcome);
+        unsafe { interval.as_ref() }.start().occur_unknown(outcome);
         let this = Self::new(worker);
         this.has_started(interval, outcome);
         abort.disarm();
@@ -105,16 +103,14 @@ impl<'w> Occurrence<'w> {
     ///
     /// Its successors are let go first. Until the body is sent, the interval is alive, and with it its root and all edges.
     fn start(&mut self, interval: NonNull<Header>, outcome: Outcome) {
-        // It comes after all that it has waited for, and carries only the path that came last.
-        self.worker.into_iter().for_each(Worker::has_uncarried);
         // SAFETY: alive, as above.
         let header = unsafe { interval.as_ref() };
-        if let Some(record) = header.record() {
-            record.starts(header.core());
-        }
-        // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
-        for target in unsafe { header.start().occur(outcome) } {
-            self.let_go(self.target(target, header.core()), outcome);
+        if header.special().is_nothing() {
+            // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
+            let successors = unsafe { header.start().occur(outcome) };
+            self.let_go_all(successors, header.core(), outcome, |_| ());
+        } else {
+            self.start_specially(header, outcome);
         }
         self.has_started(interval, outcome);
     }
@@ -129,10 +125,6 @@ impl<'w> Occurrence<'w> {
         // A body that will not run is sent too: its destructor is the program's, may take long, and may wait for those that we
         // have not let go. It needs no locks.
         let wanted = header.own_holding().filter(|_| outcome == Outcome::Well).map(NonNull::from);
-        if wanted.is_some() {
-            // It comes after those that had its locks before, whether it has to wait or not.
-            header.core().paths().into_iter().for_each(Rendezvous::has_uncarried);
-        }
         // SAFETY: the right to them is ours.
         if wanted.is_none_or(|holding| unsafe { Holding::take(holding) }) {
             // SAFETY: its start has occurred, it has its locks if it did so well, and it is sent once for that.
@@ -146,22 +138,12 @@ impl<'w> Occurrence<'w> {
     fn end(&mut self, interval: NonNull<Header>, outcome: Outcome) -> Option<(At, Outcome)> {
         // SAFETY: alive, as above.
         let header = unsafe { interval.as_ref() };
-        if !header.special().is_nothing() {
-            if let Some(record) = header.record() {
-                record.ends(header.core());
-            }
-            if let Some(holding) = header.own_holding() {
-                holding.give_back();
-            }
-        }
-        // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
-        for target in unsafe { header.end().occur(outcome) } {
-            let target = self.target(target, header.core());
-            if target.side == Side::Start {
-                self.start_if_last(target.interval, outcome);
-            } else {
-                self.let_go(target, outcome);
-            }
+        if header.special().is_nothing() {
+            // SAFETY: all has come that it waits for, and we are the only ones to be told. Alive, as above.
+            let successors = unsafe { header.end().occur(outcome) };
+            self.let_go_after_end(successors, header.core(), outcome, |_| ());
+        } else {
+            self.end_specially(header, outcome);
         }
         let Some(parent) = header.parent() else {
             // SAFETY: the root's end is the last to occur, and does so once.
@@ -171,6 +153,76 @@ impl<'w> Occurrence<'w> {
         // SAFETY: it waits for us.
         let state = unsafe { At::end(parent).state() };
         Some((At::end(parent), state.arrive(1, outcome)?))
+    }
+
+    /// A start occurs of an interval about which something is special.
+    #[cold]
+    #[inline(never)]
+    fn start_specially(&mut self, header: &Header, outcome: Outcome) {
+        // SAFETY: all has come that it waits for, and we are the only ones to be told.
+        let path = header.notes().and_then(|notes| unsafe { notes.start_occurs(header) });
+        // SAFETY: as above. Alive, as the caller says.
+        let successors = unsafe { header.start().occur(outcome) };
+        self.let_go_all(successors, header.core(), outcome, |target| {
+            // SAFETY: it waits for what comes from here.
+            path.into_iter().for_each(|path| unsafe { paths::goes_on_to(path, target) });
+        });
+    }
+
+    /// The same of an end.
+    #[cold]
+    #[inline(never)]
+    fn end_specially(&mut self, header: &Header, outcome: Outcome) {
+        // SAFETY: as above.
+        let path = header.notes().and_then(|notes| unsafe { notes.end_occurs(header) });
+        if let Some(holding) = header.own_holding() {
+            let left = path.zip(header.paths()).map(|(path, paths)| (path, paths.region()));
+            holding.give_back(left);
+        }
+        // SAFETY: as above.
+        let successors = unsafe { header.end().occur(outcome) };
+        let brings = |target| {
+            // SAFETY: it waits for what comes from here, as the parent does.
+            path.into_iter().for_each(|path| unsafe { paths::goes_on_to(path, target) });
+        };
+        self.let_go_after_end(successors, header.core(), outcome, brings);
+        header.parent().into_iter().for_each(|parent| brings(At::end(parent)));
+    }
+
+    /// Those who waited for a start, each of which is told to `brings` before.
+    #[inline]
+    fn let_go_all(
+        &mut self,
+        successors: Successors,
+        core: &Core<'_>,
+        outcome: Outcome,
+        brings: impl Fn(At),
+    ) {
+        for target in successors {
+            let target = self.target(target, core);
+            brings(target);
+            self.let_go(target, outcome);
+        }
+    }
+
+    /// The same for those who waited for an end.
+    #[inline]
+    fn let_go_after_end(
+        &mut self,
+        successors: Successors,
+        core: &Core<'_>,
+        outcome: Outcome,
+        brings: impl Fn(At),
+    ) {
+        for target in successors {
+            let target = self.target(target, core);
+            brings(target);
+            if target.side == Side::Start {
+                self.start_if_last(target.interval, outcome);
+            } else {
+                self.let_go(target, outcome);
+            }
+        }
     }
 
     /// The point that a word stands for; if it follows, it is to run here.
@@ -236,8 +288,12 @@ unsafe fn schedule_specially(
     let place = special.place().or_else(|| if goes_round { home.next_place() } else { None });
     // With the job the root may end; and then nobody but us may keep the pool, unless we work in it.
     let kept = own.is_none().then(|| Arc::clone(home));
-    // SAFETY: whoever takes the word runs it, once, while the interval is alive.
-    let job = unsafe { carried_to(core.paths(), caller, job) };
+    let job = match header.paths() {
+        // SAFETY: whoever takes the word runs it, once, while the interval is alive; its start has occurred.
+        Some(paths) => unsafe { paths.carried(job, own) },
+        // SAFETY: whoever takes the word runs it, once, while the interval is alive.
+        None => unsafe { carried_to(None, caller, job) },
+    };
     match (own, kept, place) {
         (Some(worker), _, None) => match last {
             Some(last) => worker.follow_as_is(last, job),

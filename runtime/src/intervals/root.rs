@@ -11,7 +11,9 @@ use super::arena::{Arena, LANES, Lane};
 use super::context::Context;
 use super::interval::{self, Header, Interval, Parts};
 use super::lock;
+use super::notes::Notes;
 use super::occurrence::Occurrence;
+use super::paths::Paths;
 use super::point::Outcome;
 use super::record::{Record, Recording};
 use super::special::Special;
@@ -19,7 +21,6 @@ use crate::held::{self, Place, Wait};
 use crate::latch::{Latch, WorkerLatch};
 use crate::pool::{Pool, Shared};
 use crate::primitive::{AtomicPtr, CachePadded, Ordering};
-use crate::strand::Rendezvous;
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
 
@@ -39,8 +40,6 @@ pub(super) struct Core<'w> {
     began: Instant,
     /// No other root's.
     serial: u64,
-    /// Where the paths of its intervals meet, if who waits is metered.
-    paths: Option<Box<Rendezvous>>,
 }
 
 impl Core<'_> {
@@ -69,10 +68,6 @@ impl Core<'_> {
     pub(super) fn newest_owners(&self) -> impl Iterator<Item = NonNull<Header>> {
         // Acquire pairs with the release of who has noted one.
         self.owners.iter().filter_map(|newest| NonNull::new(newest.load(Ordering::Acquire)))
-    }
-
-    pub(super) fn paths(&self) -> Option<&Rendezvous> {
-        self.paths.as_deref()
     }
 
     /// Where intervals lie, and the edges for which they have no room.
@@ -261,17 +256,18 @@ impl<'r> Root<'r> {
             arena: Arena::new(),
             began: Instant::now(),
             serial: lock::new_serial(),
-            paths: Rendezvous::of(worker),
         };
         let is_recorded = self.is_checked || self.recording.is_some();
-        let record = is_recorded.then(|| Box::new(Record::new(0, Vec::new())));
+        let record = is_recorded.then(|| Record::new(0, Vec::new()));
+        let paths = Paths::of_root(worker);
+        let goes_round = core.home.goes_round();
         let root = Interval::make_root(Parts {
             name: self.name,
             parent: None,
             core: NonNull::from(&core).cast(),
-            special: Special::of_root(is_recorded, core.paths.is_some(), core.home.goes_round()),
+            special: Special::of_root(is_recorded, paths.is_some(), goes_round),
             holding: None,
-            record,
+            notes: Notes::new(record, paths),
             lane: Lane::of_worker(worker),
         });
         // SAFETY: just made; all contexts and handles end with the time that `body` cannot name.
@@ -293,7 +289,11 @@ impl<'r> Root<'r> {
         }
         // What this worker has pushed itself is taken back without a hunt, and runs here: we wait for it.
         worker.wait_for_root(core.ended.flag(), NonNull::from(&core).cast(), mark);
-        core.paths().into_iter().for_each(|paths| worker.comes_after(paths.meeting()));
+        if let Some(paths) = context.header().paths() {
+            // SAFETY: its end has occurred, which was waited for.
+            let longest = unsafe { paths.end().longest() };
+            longest.into_iter().for_each(|path| paths.begins_after(path, worker));
+        }
         if let Some(recording) = self.recording {
             // SAFETY: alive, and all has ended.
             *recording = unsafe { Recording::of(root, &core) };

@@ -52,8 +52,14 @@ impl Special {
         self.0 == 0
     }
 
-    pub(super) fn is_recorded(self) -> bool {
-        self.0 & RECORDED != 0
+    /// Whether something is noted of it.
+    pub(super) fn has_notes(self) -> bool {
+        self.0 & (RECORDED | METERED) != 0
+    }
+
+    /// Whether it has notes or locks, which go with it.
+    pub(super) fn has_belongings(self) -> bool {
+        self.0 & (RECORDED | METERED | LOCKS) != 0
     }
 
     pub(super) fn goes_round(self) -> bool {
@@ -84,12 +90,14 @@ mod tests {
             let is = |bit: u32| bits & bit != 0;
             let root = Special::of_root(is(1), is(2), is(4));
             assert_eq!(root.is_nothing(), bits == 0);
-            assert_eq!((root.is_recorded(), root.goes_round()), (is(1), is(4)));
+            assert_eq!((root.has_notes(), root.goes_round()), (is(3), is(4)));
             assert_eq!((root.has_locks(), root.follows(), root.place()), (false, false, None));
             let parent = root.of_child().near(7).with_locks().following().near(3);
             let own = (parent.has_locks(), parent.follows(), parent.place());
             assert_eq!(own, (true, true, Some(3)));
-            assert_eq!((parent.is_recorded(), parent.goes_round()), (is(1), is(4)));
+            assert_eq!((parent.has_notes(), parent.goes_round()), (is(3), is(4)));
+            assert_eq!(root.has_belongings(), is(3));
+            assert!(parent.has_belongings());
             assert!(!parent.is_nothing());
             assert_eq!(parent.of_child(), root);
         }

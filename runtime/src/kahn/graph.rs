@@ -1,6 +1,8 @@
 //! A network that runs: who waits for whom is read off it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use super::channel::{AnyChannel, Core};
@@ -10,8 +12,10 @@ use super::process::Process;
 use super::solitude::{NotMade, Solitude};
 use super::stack::Homes;
 use super::wait::Need;
+use crate::meter::{Meeting, Region};
 use crate::primitive::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::sync::JoinCounter;
+use crate::task;
 use crate::worker::Worker;
 
 /// The address of the calling thread's worker, or 0.
@@ -104,6 +108,36 @@ pub(super) struct Graph {
     /// How often a channel has grown.
     grown: AtomicU64,
     unfinished: JoinCounter,
+    /// If it is metered.
+    paths: OnceLock<Box<Paths>>,
+}
+
+/// What is metered of a network, beside its channels.
+struct Paths {
+    region: Arc<Region>,
+    /// Where its processes have come to.
+    end: Meeting,
+}
+
+impl Paths {
+    /// The calling task was a process: it is over as far as anybody can learn, as who waits for the network does not wait for what comes after this.
+    #[cold]
+    fn task_ends(&self) {
+        Worker::with_current(|current| {
+            current.into_iter().for_each(|worker| _ = worker.task_ends_in(&self.region));
+        });
+    }
+
+    /// Whoever waits for the network comes after what the calling thread has done.
+    #[cold]
+    fn process_arrives(&self) {
+        Worker::with_current(|current| {
+            match current.and_then(|worker| worker.settles_in(&self.region)) {
+                Some((region, path)) => self.end.arrive(path.along(region.burden())),
+                None => self.region.has_uncarried(),
+            }
+        });
+    }
 }
 
 impl Graph {
@@ -135,6 +169,7 @@ impl Graph {
             failure: Mutex::new(None),
             grown: AtomicU64::new(0),
             unfinished,
+            paths: OnceLock::new(),
         })
     }
 
@@ -329,6 +364,9 @@ impl Graph {
         if let Some(channel) = self.look_after_ends(process) {
             self.fail(Failure::Kept { process, channel });
         }
+        if let Some(paths) = self.paths.get() {
+            paths.task_ends();
+        }
         self.one_has_ended();
     }
 
@@ -337,13 +375,52 @@ impl Graph {
         &self.homes
     }
 
-    /// A process has ended, and dropped all that it had.
+    /// Has it metered, if the worker on which it is about to begin runs a strand.
+    pub(super) fn meter(&self, worker: &Worker) {
+        let region = worker.region().filter(|region| !region.is_over());
+        region.into_iter().for_each(|region| self.meter_in(region));
+    }
+
+    /// Has it metered, as a part of that region: none of its processes has begun.
+    pub(super) fn meter_in(&self, region: &Arc<Region>) {
+        self.cores().zip(&self.links).for_each(|(core, link)| {
+            core.meter(region, link.producer != NOBODY, link.consumer != NOBODY);
+        });
+        let (region, end) = (Arc::clone(region), Meeting::new());
+        self.paths.get_or_init(|| Box::new(Paths { region, end }));
+    }
+
+    pub(super) fn is_metered(&self) -> bool {
+        self.paths.get().is_some()
+    }
+
+    /// All processes have ended: the strand that the caller runs, who has waited for that, comes after all of them.
+    pub(super) fn is_waited_for(&self) {
+        let Some(paths) = self.paths.get() else { return };
+        Worker::with_current(|current| match current.filter(|it| it.is_in(&paths.region)) {
+            Some(worker) => worker.comes_after(&paths.end),
+            None => paths.region.has_uncarried(),
+        });
+    }
+
+    /// A process has ended, and dropped all that it had; or will not begin. The caller may be about something else.
     pub(super) fn one_has_ended(&self) {
+        if let Some(paths) = self.paths.get() {
+            paths.process_arrives();
+        }
         self.unfinished.signal();
     }
 
     /// Waits until all processes have ended.
     pub(super) async fn end(&self) {
-        self.unfinished.wait().await;
+        let mut end = pin!(self.unfinished.wait());
+        poll_fn(|context| {
+            if self.is_metered() {
+                // Who ends it says so with the path.
+                task::tells_its_paths(context.waker());
+            }
+            end.as_mut().poll(context)
+        })
+        .await;
     }
 }

@@ -381,6 +381,7 @@ impl Network {
 async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Outcome {
     let home = Worker::with_current(|current| {
         let worker = current.expect("tasks run on workers");
+        graph.meter(worker);
         if worker.shared().assists().has(Assists::MEMBARRIER) {
             graph.begin();
         }
@@ -389,6 +390,7 @@ async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Outcome {
     });
     let unfinished = Unfinished(&graph);
     graph.end().await;
+    graph.is_waited_for();
     std::mem::forget(unfinished);
     graph.purge();
     match graph.take_failure() {

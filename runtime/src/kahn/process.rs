@@ -9,6 +9,7 @@ use super::error::Failure;
 use super::graph::Graph;
 use super::wait::{Need, WaitWord};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, fence};
+use crate::task;
 use crate::unwind;
 use crate::worker::Worker;
 
@@ -57,9 +58,20 @@ impl Process {
         }
     }
 
+    /// It lets others go first, and is polled again. Where that context is its own, it comes after itself alone: nothing was done for it meanwhile that has
+    /// a path.
+    #[cold]
+    pub(super) fn gives_way(&self, context: &Context<'_>) {
+        let waker = context.waker();
+        task::tells_its_paths(waker);
+        let own = self.waker.get().filter(|own| own.data() == waker.data());
+        own.unwrap_or(waker).wake_by_ref();
+    }
+
     /// How it is woken from now on. Says whether that was not known.
     pub(super) fn is_woken_by(&self, waker: &Waker) -> bool {
-        self.waker.get().is_none() && self.waker.set(waker.clone()).is_ok()
+        // Paths go along channels, and not with who wakes.
+        self.waker.get().is_none() && self.waker.set(task::waker_without_path(waker)).is_ok()
     }
 
     /// Says what it waits for.
@@ -159,8 +171,8 @@ impl<F: Future> Run<F> {
         unsafe { self.get_unchecked_mut() }.product.take()
     }
 
-    /// Drops the future. This is its end.
-    fn end(mut self: Pin<&mut Self>) {
+    /// Drops the future. This is its end, in a poll with that context.
+    fn end(mut self: Pin<&mut Self>, context: &Context<'_>) {
         drop(self.as_mut().product());
         let (mut future, graph, number) = self.parts();
         if future.is_none() {
@@ -169,6 +181,9 @@ impl<F: Future> Run<F> {
         // The ends of channels that it has are dropped with it, and wake who waits there.
         if let Err(payload) = unwind::halt(|| future.set(None)) {
             graph.fail(Failure::Panicked { process: number, payload });
+        }
+        if graph.is_metered() {
+            task::tells_its_paths(context.waker());
         }
         graph.has_returned(number);
     }
@@ -202,7 +217,7 @@ impl<F: Future> Run<F> {
             }
             Err(payload) => graph.fail(Failure::Panicked { process: number, payload }),
         }
-        self.end();
+        self.end(context);
         Poll::Ready(())
     }
 }
@@ -217,7 +232,7 @@ impl<F: Future> Future for Run<F> {
             fence(Ordering::SeqCst);
         }
         if graph.is_over() {
-            self.end();
+            self.end(context);
             return Poll::Ready(());
         }
         self.poll_process(context)

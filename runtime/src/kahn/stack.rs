@@ -118,11 +118,17 @@ where
     /// Begins it, on a stack of its own: on no other, where it might lie on top of what waits for it. A guest, which has no stacks, and who
     /// unwinds, and cannot go to one, leave it to the others.
     pub(super) fn begin(self, worker: &Worker) {
+        // The task that begins it is over: what comes next may run to the network's end before this returns.
+        worker.arrives();
         if worker.may_switch() {
             return self.begin_here(worker);
         }
         // When the pool is dropped it is cancelled, like one that has begun: it is told when it begins.
-        if let Some(job) = worker.shared().cancellable(move |worker| self.begin_here(worker)) {
+        let begin = move |worker: &Worker| {
+            worker.arrives(); // as above
+            self.begin_here(worker);
+        };
+        if let Some(job) = worker.shared().cancellable(begin) {
             worker.leave_apart(job);
         }
     }
@@ -187,7 +193,9 @@ pub(super) fn wait<F: Future + Unpin>(
             )
         });
         let mut context = Context::from_waker(&home.waker);
-        worker.has_uncarried();
+        if worker.is_metered() && !graph.is_metered() {
+            worker.has_uncarried();
+        }
         loop {
             if let Poll::Ready(found) = Pin::new(&mut future).poll(&mut context) {
                 return Ok(found);

@@ -1,10 +1,9 @@
 //! How long paths are, and where they meet.
 
-use std::sync::atomic::{AtomicI64, Ordering};
-
 use super::course::{Course, Part, Rest};
 use super::furthest::Furthest;
 use super::site::Site;
+use crate::primitive::{AtomicI64, Ordering};
 
 /// How long the longest path to some moment is, in ticks of a clock, from where its region began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -55,10 +55,9 @@ pub struct Report {
     /// How many times a strand forked by a join; a task that is spawned is no such fork.
     pub forks: u64,
     /// Waits and polls whose order is not, or may not be, among the paths, whether anybody had to wait or not: each poll of a future, which may find
-    /// without a wait what others have left for it; waits in channels, at edges
-    /// and locks of intervals, and in calls that block; tasks that a plain thread has spawned into a metered scope; and what tasks that are not
-    /// metered have sent to a metered pool. If there are any, the
-    /// critical path is a lower bound, and so may be the work.
+    /// without a wait what others have left for it (of a [process](crate::kahn), whose channels are followed, only those that end with a wait elsewhere: what else it finds elsewhere is neither followed nor counted); calls that block; tasks and
+    /// intervals that a plain thread has spawned into a metered scope or root; and what tasks that are not metered have sent to a metered pool. If
+    /// there are any, the critical path is a lower bound, and so may be the work.
     pub uncarried: u64,
     /// Tasks that had not ended, or not begun. What they have done since they last spawned or waited is missing.
     pub under_way: u64,

@@ -22,7 +22,8 @@ impl Pool {
     ///
     /// What belongs to the task are its own strands and those of all that it joins, spawns into scopes, sends to other workers, or
     /// spawns detached, as far as that has ended when the task has. The report says what is not carried along
-    /// ([`Report::uncarried`]). Counters and times of workers are those of the whole pool. While a task is
+    /// ([`Report::uncarried`]). Where intervals have [locks](crate::intervals::Lock), the critical path is that of the order in which they had them. Counters
+    /// and times of workers are those of the whole pool. While a task is
     /// metered each of its forks costs some more, which is in the figures: see the README of `meter`. For who is
     /// not metered, a fork has the same instructions as if there were no meter, or three more while others look for work; a scope, a task and a wait
     /// compare a word or two.
@@ -293,7 +294,7 @@ impl Meter {
     /// What has been done so far; by the calling thread, all.
     fn figures(&self) -> Figures {
         Worker::with_current(|current| {
-            current.into_iter().for_each(|worker| worker.settles_in(&self.region));
+            current.into_iter().for_each(|worker| _ = worker.settles_in(&self.region));
         });
         self.region.figures()
     }

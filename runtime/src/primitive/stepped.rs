@@ -179,3 +179,10 @@ stepped_cell!(AtomicUsize, usize);
 stepped_arithmetic!(AtomicU32, u32);
 stepped_arithmetic!(AtomicU64, u64);
 stepped_arithmetic!(AtomicUsize, usize);
+
+impl AtomicI64 {
+    pub(crate) fn fetch_max(&self, value: i64, order: Ordering) -> i64 {
+        step();
+        self.0.fetch_max(value, order)
+    }
+}

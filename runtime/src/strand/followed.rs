@@ -2,6 +2,7 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::job::{self, Job, Kind};
 use crate::meter::{Meeting, Path, Region, Site};
@@ -22,6 +23,8 @@ pub(crate) struct Followed {
     next: Meeting,
     /// Where whoever has polled it last leaves the path to its end.
     end: Meeting,
+    /// Whether it knows, of the poll that goes on, the paths to what it has found without a wait.
+    tells: AtomicBool,
 }
 
 impl Followed {
@@ -38,7 +41,8 @@ impl Followed {
         next.arrive(from);
         let kind = Kind::of_followed(execute);
         let (region, site) = (Arc::clone(region), from.site());
-        let this = Box::new(Self { kind, own, region, site, next, end });
+        let tells = AtomicBool::new(false);
+        let this = Box::new(Self { kind, own, region, site, next, end, tells });
         // SAFETY: nobody has its word, as the caller promises; and the kind is there until the task is freed.
         unsafe { job::becomes(task, Box::into_raw(this).cast()) };
     }
@@ -85,14 +89,29 @@ impl Followed {
     /// It is being run by that worker, and is about to wait.
     #[cold]
     pub(crate) fn pauses(&self, worker: &Worker) {
+        self.has_been_polled(worker);
         self.path_of(Some(worker)).into_iter().for_each(|path| self.next.arrive(path));
     }
 
     /// It is being run by that worker, and its end is about to be told.
     #[cold]
     pub(crate) fn ends(&self, worker: &Worker) {
+        self.has_been_polled(worker);
         if let Some(region) = self.region_of(Some(worker)) {
             self.end.arrive(worker.task_ends(region).along(self.region.burden()));
+        }
+    }
+
+    /// What it has found in this poll without a wait, it has come after by itself: the poll is not counted.
+    pub(crate) fn tells_by_itself(&self) {
+        // Relaxed: read by who polls it, as this is.
+        self.tells.store(true, Ordering::Relaxed);
+    }
+
+    /// Whatever it has waited for, or did not have to.
+    fn has_been_polled(&self, worker: &Worker) {
+        if !self.tells.swap(false, Ordering::Relaxed) {
+            worker.has_uncarried();
         }
     }
 

@@ -7,6 +7,7 @@
 mod carried;
 mod followed;
 mod half;
+mod point;
 mod rendezvous;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -14,6 +15,7 @@ mod tests;
 pub(crate) use carried::carried_from;
 pub(crate) use followed::Followed;
 pub(crate) use half::{Half, HalfRoom, Halves};
+pub(crate) use point::PointPath;
 pub(crate) use rendezvous::{Rendezvous, carried_to};
 
 use std::ptr::{self, NonNull};
@@ -86,6 +88,11 @@ impl Worker {
         // SAFETY: null, or borrowed by a frame below the caller's, who sets it to null before it ends; and what is put aside is not here. (Whoever keeps the
         // reference longer than the strand runs does so in a frame above that one.)
         unsafe { self.running().region().as_ref() }
+    }
+
+    /// Whether that is a strand of this region, or of one whose paths have the same beginning.
+    pub(crate) fn is_in(&self, region: &Region) -> bool {
+        self.region().is_some_and(|its| its.is_one_with(region))
     }
 
     /// The path to this moment of the strand that it runs.
@@ -232,11 +239,10 @@ impl Worker {
         path
     }
 
-    /// The same, if it is one of that region, or of one inside of it.
-    pub(crate) fn settles_in(&self, region: &Region) {
-        if let Some(its) = self.region().filter(|its| its.is_one_with(region)) {
-            self.settles(its);
-        }
+    /// The same, if it is one of that region, or of one whose paths have the same beginning: its region, too.
+    pub(crate) fn settles_in(&self, region: &Region) -> Option<(&Arc<Region>, Path)> {
+        let its = self.region().filter(|its| its.is_one_with(region))?;
+        Some((its, self.settles(its)))
     }
 
     /// A task has come to its end, if it is the strand that this worker runs. To be said before anybody may learn of it. Returns the path.
@@ -251,6 +257,26 @@ impl Worker {
         if self.running().is_counted().replace(false) {
             region.has_ended(self.seat_index());
         }
+    }
+
+    /// Does `what` says whether the task that is being run goes on here. If not, it may have gone on elsewhere, counted anew, and have ended there: so it
+    /// is not counted here meanwhile.
+    #[inline]
+    pub(crate) fn counted_if_it_stays(&self, what: impl FnOnce() -> bool) -> bool {
+        let counted = self.region().filter(|_| self.running().is_counted().get());
+        counted.into_iter().for_each(|region| _ = self.task_ends(region));
+        let stays = what();
+        if let Some(region) = counted.filter(|_| stays) {
+            region.hands_over(self.seat_index());
+            self.running().is_counted().set(true);
+        }
+        stays
+    }
+
+    /// The same, if it is one of that region, or of one whose paths have the same beginning.
+    pub(crate) fn task_ends_in(&self, region: &Region) -> Option<Path> {
+        let its = self.region().filter(|its| its.is_one_with(region))?;
+        Some(self.task_ends(its))
     }
 
     /// A detached task has come to its end. To be said before anybody may learn of it.
@@ -270,10 +296,15 @@ impl Worker {
     /// The strand has waited for those that have arrived there.
     pub(crate) fn comes_after(&self, meeting: &Meeting) {
         if let Some(latest) = meeting.latest().filter(|_| self.is_metered()) {
-            let now = self.running().now();
-            let path = self.running().path(now);
-            self.running().go_on(&path.meet(latest).at(path.site()), now);
+            self.goes_on_after(latest);
         }
+    }
+
+    /// The strand that it runs comes after the end of that path, too.
+    pub(crate) fn goes_on_after(&self, latest: Path) {
+        let now = self.running().now();
+        let path = self.running().path(now);
+        self.running().go_on(&path.meet(latest).at(path.site()), now);
     }
 
     /// The strand waits for something, or was waited for, in a way that carries no path.

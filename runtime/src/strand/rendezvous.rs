@@ -1,4 +1,4 @@
-//! Where the paths meet of tasks that are waited for together: those of a scope, or the intervals of a root.
+//! Where the paths meet of tasks that are waited for together: those of a scope.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -37,11 +37,6 @@ impl Rendezvous {
                 self.region.has_uncarried();
             }
         }
-    }
-
-    /// One of these tasks waits for something, or did not have to, in a way that carries no path.
-    pub(crate) fn has_uncarried(&self) {
-        self.region.has_uncarried();
     }
 
     /// Where those have come to that have ended.

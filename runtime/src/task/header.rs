@@ -125,13 +125,25 @@ pub(super) unsafe fn wake(task: NonNull<Header>) {
     let header = unsafe { task.as_ref() };
     header.must_be_alive();
     header.followed().into_iter().for_each(Followed::is_woken);
+    // SAFETY: as the caller promises.
+    unsafe { wake_without_path(task) };
+}
+
+/// The same, where a task that is followed knows by itself after what it comes.
+///
+/// # Safety
+/// As above.
+#[inline(always)]
+pub(super) unsafe fn wake_without_path(task: NonNull<Header>) {
+    // SAFETY: alive, as the caller promises.
+    let header = unsafe { task.as_ref() };
     if header.state.wake() {
         // SAFETY: alive, and this caller alone was told to.
         unsafe { (header.table.schedule)(task) };
     }
 }
 
-/// The same, with a reference less.
+/// The same as [`wake`], with a reference less.
 ///
 /// # Safety
 /// The caller has a reference, and had it.

@@ -72,6 +72,16 @@ where
     TaskCell::<F, InPool>::stillborn(Job::of(const { &Kind::new(execute::<F>) }))
 }
 
+/// # Safety
+/// The task is alive.
+#[cold]
+unsafe fn is_polled_in_a_strand(task: NonNull<Header>, worker: &Worker) {
+    // SAFETY: as the caller promises.
+    if unsafe { task.as_ref() }.followed().is_none() {
+        worker.has_uncarried();
+    }
+}
+
 unsafe fn execute<F>(job: NonNull<Job>, worker: &Worker, _from: usize)
 where
     F: Future + Send + 'static,
@@ -80,8 +90,11 @@ where
     let task: NonNull<Header> = job.cast();
     // SAFETY: whoever has its word may run it, and then it has not finished: it has the pool's reference.
     unsafe { task.as_ref() }.ran_at(worker.index());
-    // Whatever it waits for, or does not have to.
-    worker.has_uncarried();
+    // Whatever it waits for, or does not have to. What is followed says so when it has been polled.
+    if worker.is_metered() {
+        // SAFETY: as above.
+        unsafe { is_polled_in_a_strand(task, worker) };
+    }
     // SAFETY: the job is the first field of the task whose type `execute` was made for.
     match unsafe { TaskCell::<F, InPool>::run(task, &AtWorker(worker)) } {
         Ran::Waits => {}

@@ -32,4 +32,5 @@ pub use placement::Placement;
 pub(crate) use shelf::Shelves;
 pub(crate) use spawn::spawn_in;
 pub use spawn::{spawn, spawn_near};
+pub(crate) use waker::{tells_its_paths, waker_without_path};
 pub use yielding::{YieldNow, yield_now};

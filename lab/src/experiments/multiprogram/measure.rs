@@ -6,12 +6,13 @@ use super::Header;
 use super::once::Finding;
 use super::plan::{self, Plan, What};
 use super::record::{Measurement, Reading};
+use crate::experiments::checked;
 use crate::experiments::course::Rotations;
 use crate::experiments::journal::Journal;
 use crate::experiments::missing::Missing;
 use crate::experiments::program::Program;
 use crate::experiments::series;
-use crate::fault::{Fault, Outcome};
+use crate::fault::Outcome;
 use crate::random::mix;
 use crate::record::Cell;
 
@@ -50,10 +51,7 @@ fn read(
         (of_cycler, most) = (number(beside.workers as u64), number(beside.most));
         arguments.extend(["--cycler", &of_cycler, "--increments", &most, "--choices", &choices]);
     }
-    match program.finds(&arguments, Duration::from_secs_f64(plan.limit_seconds)) {
-        Err(why) => Ok(Err(why)),
-        Ok(Finding::Wrong(wrong)) => Err(Fault::run(format!("the answer is wrong: {wrong}"))),
-        Ok(Finding::Read(reading)) if reading.is_sound(what) => Ok(Ok(reading)),
-        Ok(Finding::Read(_)) => Ok(Err("it answered something else".to_owned())),
-    }
+    let limit = Duration::from_secs_f64(plan.limit_seconds);
+    let found: Result<Finding, String> = program.finds(&arguments, limit);
+    checked::reading(found, |reading| reading.is_sound(what))
 }

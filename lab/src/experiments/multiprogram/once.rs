@@ -5,28 +5,20 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use locksley::meter::GrantMeter;
-use serde::{Deserialize, Serialize};
-
 use super::record::{Alone, Life, Reading, Shared};
 use crate::apps::{self, Instance};
 use crate::corunner::{CyclerLine, clock};
 use crate::cycler::{self, Cycler};
 use crate::experiments::bound::Metered;
+use crate::experiments::checked::Checked;
 use crate::experiments::cliff::summary::Times;
 use crate::experiments::corun::process::Company;
 use crate::fault::{Fault, Outcome};
 use crate::runtimes::{self, Crew};
+use locksley::meter::GrantMeter;
 
 /// What the process prints.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Finding {
-    /// What was measured.
-    Read(Reading),
-    /// The answer is wrong: how.
-    Wrong(String),
-}
+pub type Finding = Checked<Reading>;
 
 /// A program with its input, and its workers.
 pub struct Subject {

@@ -5,19 +5,24 @@
 mod receiver;
 mod ring;
 mod sender;
+mod stamps;
 mod waits;
+mod watch;
 
 use std::ptr::NonNull;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 pub use receiver::{Receiver, Recv};
 pub use sender::{Send, Sender};
 
 use super::report::Measures;
 use super::wait::Need;
+use crate::meter::Region;
 use crate::primitive::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use crate::unwind::{self, Payload};
 use ring::Ring;
+use stamps::Stamps;
+use watch::Watch;
 
 /// What of a channel does not depend on its messages.
 ///
@@ -40,7 +45,8 @@ pub(super) struct Core {
     /// How many more were sent, and went nowhere. Written by the producer.
     discarded: AtomicU64,
     name: Box<str>,
-    measures: OnceLock<Box<Measures>>,
+    /// If it is measured or metered.
+    watch: OnceLock<Box<Watch>>,
     /// How many were taken out. Written by the consumer.
     head: AtomicU64,
     /// Whether the producer waits for room, or may be about to. As with the consumer.
@@ -68,7 +74,7 @@ impl Core {
             capacity: AtomicU64::new(capacity),
             discarded: nothing(),
             name,
-            measures: OnceLock::new(),
+            watch: OnceLock::new(),
             head: nothing(),
             producer_waits: not_yet(),
             is_producer_gone: not_yet(),
@@ -114,11 +120,24 @@ impl Core {
 
     /// Has it measured from now on.
     pub(super) fn measure(&self) {
-        self.measures.get_or_init(Box::default);
+        self.watch.get_or_init(Box::default).measure();
+    }
+
+    /// Has it metered, as a part of that region, from now on: none of its ends is there yet, and of some nobody ever will have any.
+    pub(super) fn meter(&self, region: &Arc<Region>, is_sent: bool, is_received: bool) {
+        self.watch.get_or_init(Box::default).meter(region, is_sent, is_received);
+    }
+
+    fn is_watched(&self) -> bool {
+        self.watch.get().is_some()
     }
 
     pub(super) fn measures(&self) -> Option<&Measures> {
-        self.measures.get().map(|measures| &**measures)
+        self.watch.get()?.measures()
+    }
+
+    fn stamps(&self) -> Option<&Stamps> {
+        self.watch.get()?.stamps()
     }
 
     /// Whether its producer will not send.

@@ -15,6 +15,7 @@ use crate::kahn::graph::Graph;
 use crate::kahn::stack::{self, Over};
 use crate::kahn::wait::Need;
 use crate::primitive::Ordering;
+use crate::task;
 
 /// The end of a channel at which a process receives.
 ///
@@ -63,7 +64,8 @@ impl<T> Receiver<T> {
         owner: u32,
     ) -> Self {
         let look_after = portion(channel.core.first_capacity);
-        let (head, seen, waits, looks, ring) = (0, 0, Waits::default(), 0, None);
+        let looks = if channel.core.stamps().is_some() { METERED } else { 0 };
+        let (head, seen, waits, ring) = (0, 0, Waits::default(), None);
         Self { channel, graph, owner, waits, looks, head, seen, look_after, ring }
     }
 
@@ -206,6 +208,9 @@ impl<T> Receiver<T> {
     }
 }
 
+/// So many looks there have been of a consumer that is metered: the next one is that after which it gives way, or comes to where that is known.
+const METERED: u8 = u8::MAX;
+
 /// After so many messages a producer that waits is woken: as soon as there is room, but where that is much, together.
 fn portion(capacity: u64) -> u64 {
     // Small channels have it too under the model checker.
@@ -215,6 +220,10 @@ fn portion(capacity: u64) -> u64 {
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         let core = &self.channel.core;
+        if let Some(stamps) = core.stamps() {
+            // SAFETY: this is the consumer, `&mut`.
+            unsafe { stamps.is_abandoned(self.head) };
+        }
         core.abandon();
         // As in `take`.
         self.graph.barrier();
@@ -273,11 +282,50 @@ impl<T> Recv<'_, T> {
     fn find(&mut self, context: &Context<'_>) -> Poll<bool> {
         self.receiver.looks = self.receiver.looks.wrapping_add(1);
         if self.receiver.looks == 0 {
-            // A process that is its own partner never waits, and would keep its worker for ever.
-            self.receiver.wait_is_over();
-            context.waker().wake_by_ref();
-            return Poll::Pending;
+            return self.find_after_many(context);
         }
+        self.find_now(context)
+    }
+
+    /// It has looked often; or each time, in a metered network.
+    #[cold]
+    #[inline(never)]
+    fn find_after_many(&mut self, context: &Context<'_>) -> Poll<bool> {
+        let stamps = self.receiver.core().stamps().filter(|stamps| stamps.are_wanted());
+        let is_metered = stamps.map(|stamps| !stamps.gives_way());
+        if is_metered == Some(true) {
+            return self.find_metered(context);
+        }
+        // Also after this.
+        self.receiver.looks = if is_metered.is_some() { METERED } else { 0 };
+        // A process that is its own partner never waits, and would keep its worker for ever.
+        self.receiver.wait_is_over();
+        self.receiver.graph.process(self.receiver.owner).gives_way(context);
+        Poll::Pending
+    }
+
+    /// The same, one message at a time.
+    #[inline(never)]
+    fn find_metered(&mut self, context: &Context<'_>) -> Poll<bool> {
+        self.receiver.looks = METERED;
+        let found = self.find_now(context);
+        let receiver = &mut *self.receiver;
+        let Poll::Ready(is_there) = found else {
+            task::tells_its_paths(context.waker());
+            return found;
+        };
+        if is_there {
+            receiver.seen = receiver.head + 1;
+        }
+        if let Some(stamps) = receiver.channel.core.stamps() {
+            // SAFETY: this is the consumer, `&mut`, and has seen what there is.
+            unsafe { stamps.receives(receiver.head, is_there) };
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn find_now(&mut self, context: &Context<'_>) -> Poll<bool> {
         let mut found = self.receiver.look();
         if found == Look::Empty {
             found = self.receiver.wait(context);

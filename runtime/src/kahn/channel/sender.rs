@@ -14,6 +14,7 @@ use crate::kahn::graph::Graph;
 use crate::kahn::stack::{self, Over};
 use crate::kahn::wait::Need;
 use crate::primitive::Ordering;
+use crate::task;
 
 /// The end of a channel at which a process sends.
 ///
@@ -24,7 +25,8 @@ pub struct Sender<T> {
     graph: Arc<Graph>,
     /// The process that it belongs to.
     owner: u32,
-    is_measured: bool,
+    /// Whether it is measured or metered.
+    is_watched: bool,
     waits: Waits,
     /// How many messages were put into the channel.
     tail: u64,
@@ -49,9 +51,9 @@ impl<T> Sender<T> {
         graph: Arc<Graph>,
         owner: u32,
     ) -> Self {
-        let is_measured = channel.core.measures().is_some();
+        let is_watched = channel.core.is_watched();
         let (waits, ring) = (Waits::default(), None);
-        Self { channel, graph, owner, is_measured, waits, tail: 0, most: 0, ring }
+        Self { channel, graph, owner, is_watched, waits, tail: 0, most: 0, ring }
     }
 
     /// Sends a message. Waits as long as the channel is full.
@@ -129,8 +131,8 @@ impl<T> Sender<T> {
         unsafe { Ring::put(ring, self.tail, message) };
         self.tail += 1;
         let core = &self.channel.core;
-        if self.is_measured {
-            self.measure_filling();
+        if self.is_watched {
+            self.is_seen_to_put();
         }
         // Release pairs with the acquire in `Receiver::look`: who sees the number sees the message.
         core.tail.store(self.tail, Ordering::Release);
@@ -183,17 +185,35 @@ impl<T> Sender<T> {
     }
 
     fn discard(&mut self, message: T) {
+        if self.is_watched {
+            self.is_seen_to_discard();
+        }
         let discarded = &self.core().discarded;
         discarded.store(discarded.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         drop(message);
     }
 
+    /// Before the message is counted.
+    #[cold]
+    fn is_seen_to_discard(&self) {
+        let core = self.core();
+        if let Some(stamps) = core.stamps() {
+            let sent = self.tail + core.discarded.load(Ordering::Relaxed);
+            // SAFETY: this is the producer, `&mut`.
+            unsafe { stamps.discards(sent, core.capacity()) };
+        }
+    }
+
     /// With the message that is about to be published: afterwards it may be gone at once.
     #[cold]
-    fn measure_filling(&self) {
-        let head = self.core().head.load(Ordering::Relaxed);
-        if let Some(measures) = self.core().measures() {
-            measures.filled(self.tail - head);
+    fn is_seen_to_put(&self) {
+        let core = self.core();
+        if let Some(measures) = core.measures() {
+            measures.filled(self.tail - core.head.load(Ordering::Relaxed));
+        }
+        if let Some(stamps) = core.stamps() {
+            // SAFETY: this is the producer, `&mut`, and there was room.
+            unsafe { stamps.sends(self.tail - 1, core.capacity()) };
         }
     }
 
@@ -205,6 +225,9 @@ impl<T> Sender<T> {
         self.waits.begin(end, context);
         let found = self.look();
         if found == Look::Full {
+            if self.is_watched {
+                task::tells_its_paths(context.waker());
+            }
             Graph::has_begun_to_wait(&self.graph, self.owner);
         }
         found
@@ -233,6 +256,12 @@ enum Look {
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         let core = self.core();
+        if self.is_watched
+            && let Some(stamps) = core.stamps()
+        {
+            // SAFETY: this is the producer, `&mut`.
+            unsafe { stamps.is_closed(self.tail) };
+        }
         core.close();
         // As in `put`.
         self.graph.barrier();
@@ -318,7 +347,7 @@ impl<T> Send<'_, T> {
         let gives_way = discarded % GIVES_WAY_AFTER == GIVES_WAY_AFTER - 1 && !self.has_given_way;
         if gives_way {
             self.has_given_way = true;
-            context.waker().wake_by_ref();
+            self.sender.graph.process(self.sender.owner).gives_way(context);
         }
         gives_way
     }

@@ -21,7 +21,7 @@ pub(super) fn plain(n: u64) -> u64 {
     if n < 2 { n } else { plain(n - 1) + plain(n - 2) }
 }
 
-pub(super) fn on_worker(worker: &Worker, n: u64) -> u64 {
+pub(in crate::experiments) fn on_worker(worker: &Worker, n: u64) -> u64 {
     if n < 2 {
         return n;
     }

@@ -14,6 +14,7 @@ mod stuck;
 mod tree;
 mod workers;
 
+pub(in crate::experiments) use fib::on_worker as fib_on_worker;
 pub use stuck::{HOLD, Shape, Takeover};
 pub use workers::{LOCAL, Local};
 

@@ -1,7 +1,8 @@
 //! What a message is to be worked on: divisions of 64-bit integers, as in the study.
 
 use std::hint::black_box;
-use std::time::Instant;
+
+use crate::experiments::calibration;
 
 /// Divides so many times; what comes out depends on each of them. The compiler does not see what is divided.
 #[inline(never)]
@@ -16,15 +17,7 @@ pub(in crate::experiments::scatter) fn divide(times: u64) -> u64 {
 
 /// How many divisions take so many nanoseconds on this machine, by the shortest of some trials.
 pub(super) fn divisions(nanos: u64) -> u64 {
-    const TRIALS: usize = 40;
-    const TIMES: u64 = 20_000;
-    let trial = |_| {
-        let begun = Instant::now();
-        black_box(divide(black_box(TIMES)));
-        begun.elapsed().as_secs_f64() * 1e9 / TIMES as f64
-    };
-    let each = (0..TRIALS).map(trial).fold(f64::INFINITY, f64::min);
-    ((nanos as f64 / each).round() as u64).max(1)
+    calibration::times_within(nanos, divide)
 }
 
 #[cfg(test)]

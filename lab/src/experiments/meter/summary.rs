@@ -1,0 +1,146 @@
+//! What the meter costs, by the medians of pairs, and whether that is within what is wanted.
+
+use super::interval::{Estimate, Resampled};
+use super::once::{Kind, Subject};
+use super::plan::MOST_WITH_APPS;
+use super::record::Record;
+use crate::experiments::cliff::summary::Times;
+use crate::random::Random;
+use crate::record::Cell;
+
+/// The summary of a record.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Each subject with each number of workers, in the order of the plan. What was never measured is left out.
+    pub figures: Vec<Figure>,
+    /// All applications, for each number of workers.
+    pub means: Vec<Mean>,
+}
+
+/// What the meter costs a subject.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// The subject.
+    pub subject: Subject,
+    /// The number of workers.
+    pub workers: usize,
+    /// The median without the meter, in the [unit](Kind::unit) of the subject's kind.
+    pub off: f64,
+    /// The median with it.
+    pub on: f64,
+    /// How many pairs there are.
+    pub pairs: usize,
+    /// What it costs: the median of all pairs' [costs](Subject::cost).
+    pub cost: Estimate,
+}
+
+/// What the meter costs the applications.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mean {
+    /// The number of workers.
+    pub workers: usize,
+    /// How many applications.
+    pub number: usize,
+    /// The geometric mean of their ratios.
+    pub cost: Estimate,
+}
+
+/// Whether a target is met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// All of the interval is within it.
+    Met,
+    /// All of the interval is beyond it.
+    Missed,
+    /// It lies in the interval.
+    Undecided,
+}
+
+impl Verdict {
+    /// What is wanted to be at most `target`.
+    pub fn of(cost: Estimate, target: f64) -> Verdict {
+        if cost.high <= target {
+            Verdict::Met
+        } else if cost.low > target {
+            Verdict::Missed
+        } else {
+            Verdict::Undecided
+        }
+    }
+
+    /// In a word, or two.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Met => "met",
+            Verdict::Missed => "missed",
+            Verdict::Undecided => "not decided",
+        }
+    }
+}
+
+impl Figure {
+    /// Whether it is as wanted; `None` where nobody said what is.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.subject.target().map(|target| Verdict::of(self.cost, target))
+    }
+}
+
+impl Mean {
+    /// Whether it is as wanted.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(self.cost, MOST_WITH_APPS)
+    }
+}
+
+impl Summary {
+    /// Summarizes `record`.
+    pub fn of(record: &Record) -> Summary {
+        // What is drawn for intervals is the same each time.
+        let mut random = Random::new(record.header.plan.seed);
+        let mut apps: Vec<(usize, Vec<Resampled>)> = Vec::new();
+        let mut figures = Vec::new();
+        for cell in &record.header.plan.cells {
+            let Some((figure, resampled)) = figure(record, cell, &mut random) else { continue };
+            if figure.subject.kind() == Kind::Apps {
+                match apps.iter_mut().find(|(workers, _)| *workers == cell.workers) {
+                    Some((_, all)) => all.push(resampled),
+                    None => apps.push((cell.workers, vec![resampled])),
+                }
+            }
+            figures.push(figure);
+        }
+        let mean = |(workers, all): (usize, Vec<Resampled>)| {
+            let cost = Resampled::geometric_mean(&all)?.estimate();
+            Some(Mean { workers, number: all.len(), cost })
+        };
+        Summary { figures, means: apps.into_iter().filter_map(mean).collect() }
+    }
+
+    /// The figures of a kind.
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Figure> {
+        self.figures.iter().filter(move |figure| figure.subject.kind() == kind)
+    }
+}
+
+fn figure(record: &Record, cell: &Cell, random: &mut Random) -> Option<(Figure, Resampled)> {
+    let subject = Subject::find(&cell.app, &cell.size).ok()?;
+    let its = record.measurements.iter().filter(|found| found.cell == *cell);
+    let rotations: Vec<&[[u64; 2]]> = its.map(|found| &found.reading.nanos[..]).collect();
+    let costs = |pairs: &&[[u64; 2]]| pairs.iter().map(|&pair| subject.cost(pair)).collect();
+    let costs: Vec<Vec<f64>> = rotations.iter().map(costs).collect();
+    let resampled = Resampled::median(&costs, random)?;
+    let times = |place: usize| {
+        let all = rotations.iter().flat_map(|pairs| pairs.iter());
+        Times::of(all.map(|pair| subject.each(pair[place])).collect())
+    };
+    let (off, on) = (times(0)?, times(1)?);
+    let figure = Figure {
+        workers: cell.workers,
+        off: off.median,
+        on: on.median,
+        pairs: off.number,
+        cost: resampled.clone().estimate(),
+        subject,
+    };
+    Some((figure, resampled))
+}
