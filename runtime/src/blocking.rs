@@ -51,7 +51,8 @@ impl Drop for Absence<'_> {
             self.worker.shared().release_stand_in(stand_in, self.number);
         }
         if let Some(aside) = self.aside.take() {
-            self.worker.take_up(aside);
+            // SAFETY: put aside in the frame that this lies in; it goes on where it was, and what it stood on lies in frames below.
+            unsafe { self.worker.take_up(aside) };
         }
     }
 }

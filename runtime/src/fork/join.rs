@@ -123,10 +123,20 @@ struct EndsHalves<'h> {
     half: &'h Half<'h>,
 }
 
+impl<'h> EndsHalves<'h> {
+    /// # Safety
+    /// What comes next for that half, when this is dropped, is [`Worker::joins_halves`].
+    #[inline]
+    unsafe fn when_dropped(worker: &'h Worker, half: &'h Half<'h>) -> Self {
+        Self { worker, half }
+    }
+}
+
 impl Drop for EndsHalves<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.worker.joins_halves(self.half);
+        // SAFETY: as was promised when this was made.
+        unsafe { self.worker.joins_halves(self.half) };
     }
 }
 
@@ -249,18 +259,23 @@ impl Worker {
     {
         let room = HalfRoom::new();
         let (job, own) = (second.as_job(), ForkJob::<B, RB>::KIND);
-        // SAFETY: nobody has seen its word; and this frame is not left before the job has ended or come back.
+        // SAFETY: it runs a strand. Nobody has seen the job's word; and this frame is not left before the job has ended or come back, and the halves are joined.
         unsafe { self.forks(&room, job, own, name.site()) };
         // SAFETY: it has forked there.
         let half = unsafe { room.half() };
         let first = unwind::halt(|| held::then_wait(Some(self), Wait::Join, place, || a(self)));
-        let is_back = self.turns_to_second(half, second.end());
+        // SAFETY: the strand has forked there; all that was called in the first half has returned, and every join in it is over.
+        let is_back = unsafe { self.turns_to_second(half, second.end()) };
         match first {
             Ok(first) if is_back => {
                 // SAFETY: the word has come back.
                 let task = unsafe { second.take_back() };
-                let _ends = EndsHalves { worker: self, half };
-                (first, held::apart(|| task(self)))
+                // SAFETY: so it is; and when this is dropped, the second half has ended.
+                let ends = unsafe { EndsHalves::when_dropped(self, half) };
+                let second = held::apart(|| task(self));
+                // Before `first` is, if the second one panics: what that does then is no part of the half.
+                drop(ends);
+                (first, second)
             }
             Ok(first) => self.finish(first, second, half.index(), waiting, Some((half, false))),
             Err(payload) => {
@@ -411,13 +426,17 @@ impl Worker {
         let (awaited, how) = ((job.as_job(), job.end()), (index, waiting));
         let is_back = match halves {
             None => self.recover_as(awaited, how),
-            Some((half, is_back)) => is_back || self.waits_for_half(half, awaited, how),
+            // SAFETY: what comes next for a half that has not come back, whose job this is.
+            Some((half, is_back)) => is_back || unsafe { self.waits_for_half(half, awaited, how) },
         };
         if is_back {
             // SAFETY: its word has come back.
             let task = unsafe { job.take_back() };
             let result = unwind::halt(|| held::apart(|| task(self)));
-            halves.into_iter().for_each(|(half, _)| self.joins_halves(half));
+            if let Some((half, _)) = halves {
+                // SAFETY: what comes next for a half that has come back, and has ended.
+                unsafe { self.joins_halves(half) };
+            }
             result
         } else {
             // SAFETY: its end is set.

@@ -3,6 +3,8 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use crate::os;
+
 /// A clock. Its ticks are compared only with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clock {
@@ -11,7 +13,8 @@ pub(crate) enum Clock {
     Counter,
     /// The system's monotonic clock, in nanoseconds.
     Monotonic,
-    /// Each thread's own, which stands still but for what the thread [spends](virtually::spend).
+    /// Each thread's own, which stands still but for what the thread [spends](virtually::spend). Unless a test says otherwise, no strand is
+    /// long on it.
     #[cfg(all(test, not(loom)))]
     Virtual,
 }
@@ -26,15 +29,22 @@ impl Clock {
         Self::Monotonic
     }
 
-    /// Whether it goes on by itself.
-    pub(super) fn is_real(self) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Counter => true,
-            Self::Monotonic => true,
-            #[cfg(all(test, not(loom)))]
-            Self::Virtual => false,
+    /// How many ticks are long for a strand, if so many nanoseconds are.
+    pub(super) fn long(self, nanos: i64) -> i64 {
+        #[cfg(all(test, not(loom)))]
+        if self == Self::Virtual {
+            return virtually::shown().long;
         }
+        self.ticks(nanos)
+    }
+
+    /// For how long the calling thread could have run so far, and did not; `None` where the system does not tell.
+    pub(super) fn delay(self) -> Option<Duration> {
+        #[cfg(all(test, not(loom)))]
+        if self == Self::Virtual {
+            return virtually::delay();
+        }
+        os::own_delay()
     }
 
     #[inline]
@@ -163,26 +173,101 @@ mod counter {
 #[cfg(all(test, not(loom)))]
 pub(crate) mod virtually {
     use std::cell::Cell;
+    use std::time::Duration;
+
+    /// What there is to the calling thread's clock.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Clockwork {
+        pub(crate) now: i64,
+        /// How long a reading takes.
+        pub(crate) reading: i64,
+        /// One glance in so many fails: both ways are to be gone. 0: none does.
+        pub(crate) one_fails_in: u32,
+        pub(crate) glances: u32,
+        /// Readings that were no glances.
+        pub(crate) looks: u32,
+        /// Which strands are long.
+        pub(crate) long: i64,
+        /// What the thread has waited for, if the system tells.
+        pub(crate) delay: Option<Duration>,
+        /// How many times it was asked for that.
+        pub(crate) asked: u32,
+        /// So many times more the thread waits when it has just asked, and for how many ticks each time.
+        pub(crate) interruptions: (u32, i64),
+    }
+
+    const NEW: Clockwork = Clockwork {
+        now: 0,
+        reading: 0,
+        one_fails_in: 3,
+        glances: 0,
+        looks: 0,
+        long: i64::MAX,
+        delay: Some(Duration::ZERO),
+        asked: 0,
+        interruptions: (0, 0),
+    };
 
     thread_local! {
-        static NOW: Cell<i64> = const { Cell::new(0) };
-        static GLANCES: Cell<u32> = const { Cell::new(0) };
+        static CLOCK: Cell<Clockwork> = const { Cell::new(NEW) };
+    }
+
+    /// The calling thread's.
+    pub(crate) fn shown() -> Clockwork {
+        CLOCK.get()
+    }
+
+    /// Changes it.
+    pub(crate) fn adjust<R>(change: impl FnOnce(&mut Clockwork) -> R) -> R {
+        let mut clock = shown();
+        let result = change(&mut clock);
+        CLOCK.set(clock);
+        result
+    }
+
+    impl Clockwork {
+        fn read(&mut self) -> i64 {
+            self.now += self.reading;
+            self.now - self.reading
+        }
+
+        /// The thread could run, and does not.
+        pub(crate) fn wait(&mut self, ticks: i64) {
+            self.now += ticks;
+            self.delay = self.delay.map(|delay| delay + Duration::from_nanos(ticks as u64));
+        }
     }
 
     /// The strand that runs here takes so long.
     pub(crate) fn spend(ticks: i64) {
-        NOW.set(NOW.get() + ticks);
+        adjust(|clock| clock.now += ticks);
     }
 
     pub(super) fn now() -> i64 {
-        NOW.get()
+        adjust(|clock| {
+            clock.looks += 1;
+            clock.read()
+        })
     }
 
-    /// Of three times twice: both ways are to be gone.
     pub(super) fn at_a_glance() -> Option<i64> {
-        let glances = GLANCES.get().wrapping_add(1);
-        GLANCES.set(glances);
-        (!glances.is_multiple_of(3)).then(now)
+        adjust(|clock| {
+            clock.glances = clock.glances.wrapping_add(1);
+            let fails = clock.one_fails_in > 0 && clock.glances.is_multiple_of(clock.one_fails_in);
+            (!fails).then(|| clock.read())
+        })
+    }
+
+    pub(super) fn delay() -> Option<Duration> {
+        adjust(|clock| {
+            clock.asked += 1;
+            let told = clock.delay;
+            if clock.interruptions.0 > 0 {
+                clock.interruptions.0 -= 1;
+                clock.wait(clock.interruptions.1);
+            }
+            told
+        })
     }
 }
 

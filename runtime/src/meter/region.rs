@@ -111,7 +111,7 @@ impl Region {
             outer,
             clock,
             burden: clock.ticks(BURDEN),
-            long: if clock.is_real() { clock.ticks(LONG) } else { i64::MAX },
+            long: clock.long(LONG),
             from,
             accounts: (0..workers.max(1)).map(|_| CachePadded::default()).collect(),
             end: Meeting::new(),

@@ -11,7 +11,6 @@ use super::path::Path;
 use super::region::{Done, Region};
 use super::site::Site;
 use super::stay::{Footing, Length, Room, Stay};
-use crate::os;
 
 /// To ask takes less than such a part of what is long; and after so many times of it, it is asked again.
 const PARTS: i64 = 10;
@@ -30,12 +29,13 @@ pub(crate) struct Running<H> {
     /// How long strands of this worker have waited: its clock shows so much less.
     taken: Cell<i64>,
     /// Whoever reads the clock later than this looks whether that was after long. It is no later than after long from the last reading, and
-    /// no later than [`due`](Self::due).
+    /// no later than [`due`](Self::due). (But where the thread comes to a processor whose counter is behind, its readings are earlier from then on,
+    /// and this is not: one stretch may be longer by so much before it is looked at.)
     limit: Cell<i64>,
     /// When the clock was read last.
     read: Cell<i64>,
     span_began: Cell<i64>,
-    /// Dangling while there is no strand.
+    /// [Nowhere](Stay::NOWHERE) while there is no strand.
     stay: Cell<NonNull<Stay>>,
     /// Where the next stay is to be noted. Dangling while there is no strand.
     room: Cell<NonNull<Room>>,
@@ -72,7 +72,7 @@ impl<H> Running<H> {
             read: Cell::new(0),
             span_began: Cell::new(0),
             burdened_began: Cell::new(0),
-            stay: Cell::new(NonNull::dangling()),
+            stay: Cell::new(NonNull::from(Stay::NOWHERE)),
             room: Cell::new(NonNull::dangling()),
             burden: Cell::new(0),
             forks: Cell::new(0),
@@ -190,7 +190,7 @@ impl<H> Running<H> {
         let now = || self.clock.get().now() - self.taken.get();
         let mut last = now();
         for _ in 0..TRIES {
-            self.delay.set(os::own_delay());
+            self.delay.set(self.clock.get().delay());
             let before = mem::replace(&mut last, now());
             if last - before <= self.long.get() / PARTS {
                 break;
@@ -201,7 +201,10 @@ impl<H> Running<H> {
     }
 
     /// A strand runs from now on, at the end of the path that stands there.
-    pub(crate) fn begin(&self, region: &Arc<Region>, half: *const H, footing: Footing) {
+    ///
+    /// # Safety
+    /// Until the strand [ends](Self::end), the region's reference stays where it is; and as for [`stands`](Self::stands).
+    pub(crate) unsafe fn begin(&self, region: &Arc<Region>, half: *const H, footing: Footing) {
         debug_assert!(self.region.get().is_null(), "a worker runs one strand");
         self.region.set(region);
         self.half.set(half);
@@ -213,7 +216,8 @@ impl<H> Running<H> {
         self.newly_taken.set(Some(0));
         let now = self.now_it_begins();
         self.since.set(now);
-        self.stands(footing, now);
+        // SAFETY: as the caller promises.
+        unsafe { self.stands(footing, now) };
     }
 
     /// The strand runs no more. Adds what was done to the account of that worker, and returns the path.
@@ -224,6 +228,8 @@ impl<H> Running<H> {
         let path = self.path(now);
         self.region.set(ptr::null());
         self.half.set(ptr::null());
+        self.stay.set(NonNull::from(Stay::NOWHERE));
+        self.room.set(NonNull::dangling());
         path
     }
 
@@ -260,16 +266,19 @@ impl<H> Running<H> {
 
     /// That is the stay of its path from now on.
     fn stays(&self, stay: Stay) {
-        // SAFETY: it lies in the frame of what the strand runs in (`Footing`), who turns it to another one before it ends.
+        assert!(!self.region.get().is_null(), "there is a strand");
+        // SAFETY: there, as long as it is the strand's, as was promised where it became that (`stands`, `has_room`): the frame that it is in has its
+        // strand note elsewhere before it ends, returning or unwinding.
         let room = unsafe { self.room.get().as_ref() };
-        // SAFETY: it is the innermost one: whatever was forked since its frame began, and may have noted what is there, has ended (`Room`).
+        // SAFETY: it is the innermost one: whatever was forked since its frame began, and may have noted what is there, has ended (`Room`); and nobody else
+        // writes there, as was promised.
         self.stay.set(unsafe { room.put(stay) });
     }
 
     #[inline]
     fn its_stay(&self) -> &Stay {
-        debug_assert!(!self.region.get().is_null(), "there is a strand");
-        // SAFETY: the strand's, in its frame or in one below it, where it is as long as the strand refers to it (`Room`).
+        // SAFETY: nowhere; or the strand's, and there as long as the strand refers to it, as was promised (`stands`); or noted by `stays`, in a
+        // room that is there as long as it is the strand's.
         unsafe { self.stay.get().as_ref() }
     }
 
@@ -286,17 +295,31 @@ impl<H> Running<H> {
     }
 
     /// It is there from now on.
+    ///
+    /// # Safety
+    /// The stay is there, and is not written over but by this, until the strand has ended or is at another one; and as for
+    /// [`has_room`](Self::has_room).
     #[inline]
-    pub(crate) fn stands(&self, Footing { length, stay, room }: Footing, now: i64) {
+    pub(crate) unsafe fn stands(&self, Footing { length, stay, room }: Footing, now: i64) {
         self.goes_to_length(length, now);
         self.stay.set(stay);
-        self.room.set(room);
+        // SAFETY: as the caller promises.
+        unsafe { self.has_room(room) };
     }
 
     /// Its next stay is noted there.
+    ///
+    /// # Safety
+    /// Until the strand has ended, or has another room, this one is there, and the innermost one (see [`Room`]), where nobody else writes. What the
+    /// strand has noted there, it refers to no longer when the room's frame ends.
     #[inline]
-    pub(crate) fn has_room(&self, room: NonNull<Room>) {
+    pub(crate) unsafe fn has_room(&self, room: NonNull<Room>) {
         self.room.set(room);
+    }
+
+    /// Whether its next stay is noted in one of these.
+    pub(crate) fn notes_in(&self, rooms: &[Room]) -> bool {
+        rooms.iter().any(|room| ptr::eq(room, self.room.get().as_ptr()))
     }
 
     /// It goes on after a join, along the longer of two paths: one that was so long before and had the same stay all the while, or its own,
@@ -345,3 +368,6 @@ impl<H> Running<H> {
         self.forks.set(self.forks.get() + 1);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use super::course::{Course, Part, Rest};
+use super::course::{Course, KEPT, Part, Rest};
 use super::path::Path;
 use super::site::Site;
 
@@ -32,6 +32,10 @@ pub(crate) struct Stay {
 }
 
 impl Stay {
+    /// Where nothing is that is metered.
+    pub(super) const NOWHERE: &'static Self =
+        &Self { site: None, elsewhere: 0, before: [Part { site: None, ticks: 0 }; KEPT - 1] };
+
     /// That of a path where it ends.
     pub(crate) fn of(path: &Path) -> Self {
         let here = path.course.here();
@@ -68,8 +72,10 @@ impl Stay {
 ///
 /// A strand that turns to another place, or goes on after a join along a path that has been elsewhere, notes its new stay in the room of the innermost
 /// such frame. So nothing that runs has noted where that room is but what has been called there and has returned, and what is noted may be
-/// written over; and it stays what it is for all that are called there, until they return, and for all halves that are forked by those, whoever runs
-/// them. Thus a fork notes where its stay lies, and not the stay.
+/// written over; and it stays what it is for all that are called there, until they return, and for all halves that are forked by those. Thus a fork notes
+/// where its stay lies, and not the stay; and whoever steals its second half copies that, before anything else, to a room of its own.
+///
+/// Whoever makes a room the innermost one sees to it that it is so no longer when its frame ends: also if that is by a panic.
 #[derive(Debug)]
 pub(crate) struct Room(UnsafeCell<MaybeUninit<Stay>>);
 

@@ -16,10 +16,11 @@ use crate::fork::Waiting;
 use crate::job::{self, Job, Kind};
 use crate::latch::Flag;
 use crate::meter::{Footing, Length, Path, Region, Room, Site, Stay};
+use crate::unwind::AbortOnUnwind;
 use crate::worker::Worker;
 
-/// What a join knows of its fork, in its frame. Who takes the second half reads what does not change, and writes `end` and the room for it; all else is
-/// the worker's that has forked.
+/// What a join knows of its fork, in its frame. Who takes the second half reads what does not change, when it begins, and writes `end` and the room for it;
+/// all else is the worker's that has forked.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Half<'r> {
@@ -41,7 +42,8 @@ pub(crate) struct Half<'r> {
     first_stay: Cell<NonNull<Stay>>,
     /// Where whoever has taken the second one leaves how long the path to its end is. Its stay is in the second room.
     end: Cell<Option<Length>>,
-    /// For the first half; and for the second one, but if the first has left its room empty.
+    /// For the first half; and for the second one: what the worker itself notes while it runs that, or else its last stay, which whoever has taken it leaves
+    /// there. (If the first has left its room empty, and the second comes back at once, that goes on in the first.)
     rooms: [Room; 2],
 }
 
@@ -84,32 +86,37 @@ impl<'r> Half<'r> {
         self.index
     }
 
-    /// The place of both halves.
-    fn site(&self) -> Option<Site> {
-        self.its_stay().site()
+    /// The path to the end of the first half.
+    ///
+    /// # Safety
+    /// It has ended, and the join is not over.
+    unsafe fn first(&self) -> Path {
+        // SAFETY: noted in the first room, or where the join began; and not written over before the join is over (`Room`).
+        unsafe { self.first_stay.get().as_ref() }.path(self.first.get())
     }
 
-    fn its_stay(&self) -> &Stay {
-        // SAFETY: that of a strand, noted in its frame or in one below it, and not written over while this half is not joined (`Room`).
-        unsafe { self.stay.as_ref() }
-    }
-
-    /// Where the second half begins.
-    fn footing(&self, room: &Room) -> Footing {
-        Footing { length: self.from, stay: self.stay, room: NonNull::from(room) }
+    /// Where the second half begins on the worker that has forked.
+    fn second(&self) -> Footing {
+        Footing { length: self.from, stay: self.stay, room: NonNull::from(&self.rooms[1]) }
     }
 
     /// Whoever has taken the second half has come to its end.
-    fn ends(&self, path: &Path) {
-        // SAFETY: its worker writes there only if it runs the second half itself, and reads it when it has seen its end.
+    ///
+    /// # Safety
+    /// The caller has taken it, and has not said yet that it has ended.
+    unsafe fn ends(&self, path: &Path) {
+        // SAFETY: who has forked writes there only if the second half has come back, and reads it when that has been said.
         unsafe { self.rooms[1].put(Stay::of(path)) };
         self.end.set(Some(Length::of(path)));
     }
 
     /// The path on which the strand goes on when others have run the second half, to its end.
-    fn met(&self) -> Path {
-        // SAFETY: noted in the first room, or where the join began.
-        let first = unsafe { self.first_stay.get().as_ref() }.path(self.first.get());
+    ///
+    /// # Safety
+    /// Both have ended: the caller has run the first, and seen that the second one's job says so. The join is not over.
+    unsafe fn met(&self) -> Path {
+        // SAFETY: as the caller promises.
+        let first = unsafe { self.first() };
         self.end.get().map_or(first, |length| {
             // SAFETY: noted there by `ends`, before that was said; and it was seen to have been said.
             first.meet(unsafe { self.rooms[1].noted() }.path(length))
@@ -118,17 +125,26 @@ impl<'r> Half<'r> {
 }
 
 /// Runs a second half that somebody has taken, as a strand.
+///
+/// The strand stands on a copy of its stay, in this frame, and has a reference of its own to its region: so it looks into the frames of who has forked when it
+/// begins, and when it ends, and never between. If the process forks in it, who has forked the half may not be there (`pool/README.md`, "After a fork").
 unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     // SAFETY: as the caller promises.
     let kind = unsafe { job::kind(job) };
     // SAFETY: the kind is that of a `Half`, whose first field it is, and which is alive as long as the job: until that says that it has
     // ended. Who forked touches nothing of it meanwhile but what is its own.
     let half = unsafe { &*kind.cast::<Half<'_>>() };
-    let own = half.own;
-    let room = Room::new();
+    let (own, region, room) = (half.own, Arc::clone(half.region), Room::new());
+    // SAFETY: noted where the join began, or further out; and not written over before the half has ended (`Room`).
+    let stay = *unsafe { half.stay.as_ref() };
+    // SAFETY: it is new.
+    let stay = unsafe { room.put(stay) };
+    let footing = Footing { length: half.from, stay, room: NonNull::from(&room) };
+    let half = ptr::from_ref(half);
     worker.while_aside(|| {
-        worker.begins_strand(half.region, half, half.footing(&room));
-        // SAFETY: as the caller promises; it is the job's own kind. The strand is ended by it, before it says so.
+        // SAFETY: what it stands on lies in this frame, and the strand ends before that does: by the job, before it says that it has ended.
+        unsafe { worker.begins_strand(&region, half, footing) };
+        // SAFETY: as the caller promises; it is the job's own kind.
         unsafe { own.execute(job, worker, from) };
     });
 }
@@ -139,8 +155,13 @@ pub(crate) type Halves<'h> = Option<(&'h Half<'h>, bool)>;
 impl Worker {
     /// The strand that it runs forks at that place, or at its own, and pushes `job`, whose kind is `own`, for its second half.
     ///
+    /// What follows is a call of [`turns_to_second`](Self::turns_to_second), when the first half has ended, by returning or by a panic; if that says
+    /// that the job has not come back, one of [`waits_for_half`](Self::waits_for_half); and if either says that it has, one of
+    /// [`joins_halves`](Self::joins_halves), when the second half has ended, in whichever way.
+    ///
     /// # Safety
-    /// Nobody has the job's word, and the job and the half are alive until it has ended, or come back. The room is used for nothing else.
+    /// It runs a strand. Nobody has the job's word, and the job and the half are alive until it has ended, or come back. The room is used for nothing else. The
+    /// caller's frame does not end before what follows has been called.
     // So that it is there once, and not in each join.
     #[inline(never)]
     pub(crate) unsafe fn forks<'r>(
@@ -208,7 +229,9 @@ impl Worker {
         };
         // SAFETY: nobody has forked there.
         let half = unsafe { room.put(half) };
-        running.has_room(NonNull::from(&half.rooms[0]));
+        // SAFETY: the innermost frame is that of the half now; who joins turns the strand to the one around it, before this one ends. Others write to the
+        // second room only.
+        unsafe { running.has_room(NonNull::from(&half.rooms[0])) };
         // SAFETY: as the caller promises; and this kind runs any that is of forks.
         unsafe { job::becomes(job, ptr::from_ref(half).cast()) };
         self.push_in_truth(job);
@@ -216,8 +239,12 @@ impl Worker {
 
     /// The first half has ended, and the second is about to begin here, if nobody has taken it. Says whether its job, which has that header, has
     /// come back.
+    ///
+    /// # Safety
+    /// This worker runs the strand that has [forked](Self::forks) there, and calls what follows in turn. It is in no join further in.
     #[inline(never)]
-    pub(crate) fn turns_to_second(&self, half: &Half<'_>, header: &Flag) -> bool {
+    pub(crate) unsafe fn turns_to_second(&self, half: &Half<'_>, header: &Flag) -> bool {
+        self.must_note_in(&half.rooms[..1]);
         let running = self.running();
         // Most halves have not been anywhere else.
         match running.at_a_glance_if(running.stay() == half.stay) {
@@ -235,19 +262,27 @@ impl Worker {
     fn turns_on_a_closer_look(&self, half: &Half<'_>, header: &Flag) -> bool {
         let running = self.running();
         let now = running.now();
-        // It is there, unless a panic has kept it from coming back from where it was called.
-        running.turns_to(half.site(), now);
         half.first.set(running.length(now));
         half.first_stay.set(running.stay());
-        // If that was noted in the first room, it stays there.
-        let room = &half.rooms[usize::from(running.stay() != half.stay)];
-        running.stands(half.footing(room), now);
-        header.is_untouched() && self.takes_back(half.index)
+        let footing = Footing { length: half.from, stay: half.stay, ..running.footing(now) };
+        // SAFETY: of the fork, and there; the room is the one that the strand has.
+        unsafe { running.stands(footing, now) };
+        let is_back = header.is_untouched() && self.takes_back(half.index);
+        if is_back {
+            // Not before: whoever has the job writes to the second room.
+            // SAFETY: the job has come back, so that room is this worker's; and it is in the frame of the first.
+            unsafe { running.has_room(half.second().room) };
+        }
+        is_back
     }
 
     /// This worker has run both halves itself, and the strand goes on after the later one.
+    ///
+    /// # Safety
+    /// As for [`turns_to_second`](Self::turns_to_second).
     #[inline(never)]
-    pub(crate) fn joins_halves(&self, half: &Half<'_>) {
+    pub(crate) unsafe fn joins_halves(&self, half: &Half<'_>) {
+        self.must_note_in(&half.rooms);
         let running = self.running();
         // If neither half has noted another stay, both have that of the fork.
         let stays =
@@ -255,49 +290,63 @@ impl Worker {
         match running.at_a_glance_if(stays) {
             Some(now) => {
                 running.goes_on_after(half.first.get(), now);
-                running.has_room(half.outer_room);
+                // SAFETY: where it noted its stays when it forked; it is in that frame again, and its stay is that of the fork.
+                unsafe { running.has_room(half.outer_room) };
             }
-            None => self.joins_on_a_closer_look(half),
+            // SAFETY: as the caller promises.
+            None => unsafe { self.joins_on_a_closer_look(half) },
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn joins_on_a_closer_look(&self, half: &Half<'_>) {
+    unsafe fn joins_on_a_closer_look(&self, half: &Half<'_>) {
         let running = self.running();
         let now = running.now();
         if running.stay() == half.first_stay.get() {
             running.goes_on_after(half.first.get(), now);
-            running.has_room(half.outer_room);
+            // SAFETY: as above: both halves have the stay of the fork, or it would not be that of both.
+            unsafe { running.has_room(half.outer_room) };
             running.turns_to(half.outer, now);
             return;
         }
-        running.turns_to(half.site(), now);
         let mut second = running.path(now);
         second.burdened += running.burden();
-        // SAFETY: noted in the first room, or where the join began; and not written over since.
-        let first = unsafe { half.first_stay.get().as_ref() }.path(half.first.get());
-        running.has_room(half.outer_room);
+        // SAFETY: as the caller promises.
+        let first = unsafe { half.first() };
+        // SAFETY: as above; and its next stay, which is noted at once, is there.
+        unsafe { running.has_room(half.outer_room) };
         running.go_on(&first.meet(second).at(half.outer), now);
     }
 
     /// Waits for the second half, which others may have, or gets it back. Says whether it did that.
+    ///
+    /// # Safety
+    /// As for [`turns_to_second`](Self::turns_to_second); and what is to be recovered is the half's job.
     #[cold]
     #[inline(never)]
-    pub(crate) fn waits_for_half(
+    pub(crate) unsafe fn waits_for_half(
         &self,
         half: &Half<'_>,
         recover: (NonNull<Job>, &Flag),
         how: (i64, Option<Waiting>),
     ) -> bool {
+        // Others may have the job, which lies in the caller's frame.
+        let abort = AbortOnUnwind("a panic came out of a join's wait");
+        self.must_note_in(&half.rooms[..1]);
         let aside = self.put_aside().expect("a half is one of a strand");
         let is_back = self.recover_as(recover, how);
-        self.take_up(if is_back {
-            aside.at_length(half.from)
+        let aside = if is_back {
+            aside.stands(half.second())
         } else {
-            // SAFETY: the join is over; and none that is further in refers to what is there.
-            unsafe { aside.goes_on(&half.met().at(half.outer), half.outer_room) }
-        });
+            // SAFETY: as the caller promises; and the second one's end was seen.
+            let path = unsafe { half.met() }.at(half.outer);
+            // SAFETY: both halves have ended, and none that is further in refers to what is there.
+            unsafe { aside.goes_on(&path, half.outer_room) }
+        };
+        // SAFETY: put aside here. Either the job has come back, so both rooms are this worker's; or the strand is in the frame again in which it has forked.
+        unsafe { self.take_up(aside) };
+        abort.disarm();
         is_back
     }
 
@@ -314,9 +363,9 @@ impl Worker {
     fn taken_half_ends(&self) {
         let half: *const Half<'_> = self.running().half().cast();
         // SAFETY: null, or alive, as its job has not said that it has ended.
-        if let Some(half) = unsafe { half.as_ref() } {
-            let path = self.ends_strand(half.region);
-            half.ends(&path.along(half.region.burden()));
-        }
+        let Some((half, region)) = unsafe { half.as_ref() }.zip(self.region()) else { return };
+        let path = self.ends_strand(region).along(region.burden());
+        // SAFETY: the strand was that half.
+        unsafe { half.ends(&path) };
     }
 }

@@ -20,12 +20,14 @@ pub(crate) use rendezvous::{Rendezvous, carried_to};
 
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
+use std::{mem, slice};
 
 use crate::meter::{Clock, Figures, Footing, Length, Meeting, Path, Region, Room, Site, Stay};
-use crate::unwind::{self, Payload};
+use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
 
-/// A strand that was put aside: it waits, or its worker is about something else. Neither its path nor its work grow meanwhile.
+/// A strand that was put aside: it waits, or its worker is about something else. Neither its path nor its work grow meanwhile. If it is not
+/// taken up, but dropped by a panic, the process ends: the joins that it is in would find another strand, or none.
 #[derive(Debug)]
 #[must_use = "who puts a strand aside takes it up again"]
 pub(crate) struct Aside<'w> {
@@ -33,24 +35,35 @@ pub(crate) struct Aside<'w> {
     half: *const Half<'w>,
     footing: Footing,
     is_counted: bool,
+    untaken: Untaken,
+}
+
+/// Ends the process if dropped.
+#[derive(Debug)]
+struct Untaken;
+
+impl Drop for Untaken {
+    fn drop(&mut self) {
+        drop(AbortOnUnwind("a panic has kept what is metered from going on"));
+    }
 }
 
 impl Aside<'_> {
-    /// It goes on where it is, but with a path of that length.
-    fn at_length(self, length: Length) -> Self {
-        Self { footing: Footing { length, ..self.footing }, ..self }
+    /// It goes on there.
+    fn stands(self, footing: Footing) -> Self {
+        Self { footing, ..self }
     }
 
     /// It goes on along that path, in another frame, where that room is.
     ///
     /// # Safety
-    /// As for [`Room::put`]; and the room is there as long as the strand is in that frame.
+    /// As for [`Room::put`], and the room is there.
     unsafe fn goes_on(self, path: &Path, room: NonNull<Room>) -> Self {
         // SAFETY: as the caller promises.
         let its = unsafe { room.as_ref() };
         // SAFETY: as the caller promises.
         let stay = unsafe { its.put(Stay::of(path)) };
-        Self { footing: Footing { length: Length::of(path), stay, room }, ..self }
+        self.stands(Footing { length: Length::of(path), stay, room })
     }
 }
 
@@ -72,8 +85,8 @@ impl Worker {
     /// The region of the strand that it runs.
     #[inline]
     pub(crate) fn region(&self) -> Option<&Arc<Region>> {
-        // SAFETY: null, or borrowed by a frame below the caller's, or, of a second half, by that of its join, who sets it to null before
-        // it ends; and what is put aside is not here. (Whoever keeps the reference longer than the strand runs does so in a frame above that one.)
+        // SAFETY: null, or borrowed by a frame below the caller's, who sets it to null before it ends; and what is put aside is not here. (Whoever keeps the
+        // reference longer than the strand runs does so in a frame above that one.)
         unsafe { self.running().region().as_ref() }
     }
 
@@ -99,16 +112,30 @@ impl Worker {
         let stay = unsafe { room.put(Stay::of(&from)) };
         let footing = Footing { length: Length::of(&from), stay, room: NonNull::from(&room) };
         self.while_aside(|| {
-            self.begins_strand(region, ptr::null(), footing);
+            // SAFETY: what it stands on lies in this frame, where the strand ends; and what runs meanwhile, on top or on other stacks, takes this one up
+            // where it has put it aside.
+            unsafe { self.begins_strand(region, ptr::null(), footing) };
             let result = unwind::halt(what);
+            self.must_note_in(slice::from_ref(&room));
             (result, self.ends_strand(region))
         })
     }
 
-    /// What it stands on is there as long as the strand runs, or is put aside.
-    fn begins_strand(&self, region: &Arc<Region>, half: *const Half<'_>, footing: Footing) {
-        self.running().begin(region, half.cast(), footing);
+    /// # Safety
+    /// As for [`Running::begin`](crate::meter::Running::begin).
+    unsafe fn begins_strand(&self, region: &Arc<Region>, half: *const Half<'_>, footing: Footing) {
+        // SAFETY: as the caller promises.
+        unsafe { self.running().begin(region, half.cast(), footing) };
         self.divert();
+    }
+
+    /// Where debug assertions are on, ends the process if the strand that it runs does not note its stays in one of these rooms: then a frame that has
+    /// ended has left its own behind. (A panic would go through frames that others have pointers into.)
+    #[inline(always)]
+    fn must_note_in(&self, rooms: &[Room]) {
+        if cfg!(debug_assertions) && !self.running().notes_in(rooms) {
+            drop(AbortOnUnwind("a frame that has ended has left its room to a strand"));
+        }
     }
 
     /// A strand ends, or waits: however long the rest takes, the longest path is no shorter than what it has come to.
@@ -131,25 +158,35 @@ impl Worker {
         self.payer().pay();
         let (half, is_counted) = (self.running().half().cast(), self.running().is_counted().get());
         // What it stands on stays where it is; its path is measured when what it has done is told.
-        let footing = self.running().footing(0);
+        let Footing { stay, room, .. } = self.running().footing(0);
         let length = Length::of(&self.ends_strand(region));
-        Aside { region, half, footing, is_counted }.at_length(length)
+        let footing = Footing { length, stay, room };
+        Aside { region, half, footing, is_counted, untaken: Untaken }
     }
 
     /// Goes on with it.
+    ///
+    /// # Safety
+    /// This worker has put it aside in the caller's frame, or in one that this has called, and not left the stack since for good; what the strand stands on
+    /// now is as [`Running::stands`](crate::meter::Running::stands) wants it.
     #[cold]
-    pub(crate) fn take_up(&self, Aside { region, half, footing, is_counted }: Aside<'_>) {
-        self.begins_strand(region, half, footing);
+    pub(crate) unsafe fn take_up(&self, aside: Aside<'_>) {
+        let Aside { region, half, footing, is_counted, untaken } = aside;
+        mem::forget(untaken);
+        // SAFETY: the region is borrowed by a frame below, as before, and so is the rest as the caller promises.
+        unsafe { self.begins_strand(region, half, footing) };
         self.running().is_counted().set(is_counted);
     }
 
-    /// Runs `what`, which may run anything and does not unwind, while the strand waits. Its path does not grow meanwhile.
+    /// Runs `what`, which may run anything, while the strand waits. Its path does not grow meanwhile. If there is a strand, and `what` panics, the process
+    /// ends.
     #[inline]
     pub(crate) fn while_aside<R>(&self, what: impl FnOnce() -> R) -> R {
         let aside = self.put_aside();
         let result = what();
         if let Some(aside) = aside {
-            self.take_up(aside);
+            // SAFETY: put aside here, and it goes on where it was: what it stood on lies in frames below, none of which has ended.
+            unsafe { self.take_up(aside) };
         }
         result
     }

@@ -8,6 +8,7 @@
 mod course;
 mod followed;
 mod graphs;
+mod halves;
 mod limits;
 mod networks;
 mod places;

@@ -4,11 +4,13 @@ use std::ffi::c_void;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
 use locksley::{Pool, Worker};
 
 use crate::children::{End, alone, end_of, fork_and_go_on};
+use crate::pools::fib_on;
 
 const STACK: usize = 1 << 20;
 const PAGE: usize = 4096;
@@ -52,12 +54,8 @@ impl Thread {
         Self { thread: unsafe { thread.assume_init() }, stack, top }
     }
 
-    /// In a child, where the thread is not there: from now on whoever looks there is ended by a signal.
-    fn forbid_its_frames(&self) {
-        let top = self.top.load(Ordering::Acquire) & !(PAGE - 1);
-        let below = top - self.stack.addr();
-        // SAFETY: whole pages of what nobody uses.
-        assert_eq!(unsafe { libc::mprotect(self.stack, below, libc::PROT_NONE) }, 0);
+    fn frames(&self) -> Frames {
+        Frames { stack: self.stack.addr(), top: self.top }
     }
 
     fn join(self) {
@@ -65,6 +63,23 @@ impl Thread {
         assert_eq!(unsafe { libc::pthread_join(self.thread, ptr::null_mut()) }, 0);
         // SAFETY: nobody uses it any more.
         assert_eq!(unsafe { libc::munmap(self.stack, STACK) }, 0);
+    }
+}
+
+/// Where the frames are of what a thread calls.
+#[derive(Clone, Copy, Debug)]
+struct Frames {
+    stack: usize,
+    top: &'static AtomicUsize,
+}
+
+impl Frames {
+    /// In a child, where the thread is not there: from now on whoever looks there is ended by a signal.
+    fn forbid(self) {
+        let top = self.top.load(Ordering::Acquire) & !(PAGE - 1);
+        let stack = ptr::without_provenance_mut(self.stack);
+        // SAFETY: whole pages of what nobody uses.
+        assert_eq!(unsafe { libc::mprotect(stack, top - self.stack, libc::PROT_NONE) }, 0);
     }
 }
 
@@ -99,7 +114,7 @@ fn frames_of_others_are_not_looked_at() {
         child.store(fork_and_go_on(), Ordering::Release);
         match child.into_inner() {
             0 => {
-                thread.forbid_its_frames();
+                thread.frames().forbid();
                 // What is sent to each worker is looked for last.
                 w.scope(|w: &Worker, scope| {
                     scope.spawn_broadcast(|_, _| ran.store(true, Ordering::Release));
@@ -118,4 +133,65 @@ fn frames_of_others_are_not_looked_at() {
     });
     assert!(child > 0);
     assert_eq!(end_of(child), End::Exit(0));
+}
+
+/// Who has forked the half is not there in the child, where the half goes on: with joins and a scope of its own, metered or not.
+#[test]
+fn a_stolen_half_goes_on_without_the_frames_of_its_owner() {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Metered {
+        Nothing,
+        /// The region lies in the owner's frames.
+        Task,
+        Pool,
+    }
+    let _alone = alone();
+    for metered in [Metered::Nothing, Metered::Task, Metered::Pool] {
+        let frames: &'static [OnceLock<Frames>; 2] = Box::leak(Box::default());
+        let is_over: &'static AtomicBool = Box::leak(Box::default());
+        let mut threads = Vec::new();
+        let builder = Pool::builder().workers(2).metered(metered == Metered::Pool);
+        let pool = builder.build_with(|worker| {
+            let place = &frames[worker.index()];
+            let thread = Thread::spawn(|| worker.run());
+            place.set(thread.frames()).unwrap();
+            threads.push(thread);
+            Ok(())
+        });
+        let pool = pool.unwrap();
+        // Nothing that it uses in the child lies in another thread's frame.
+        let stolen = move |w: &Worker, owner: usize| {
+            assert_ne!(w.index(), owner);
+            let child = fork_and_go_on();
+            if child == 0 {
+                frames[owner].get().unwrap().forbid();
+                let ran = AtomicUsize::new(fib_on(w, 10) as usize);
+                w.scope(|w, scope| {
+                    let add = || _ = ran.fetch_add(100, Ordering::AcqRel);
+                    scope.spawn_on(w, move |w, _| _ = w.join(|_| add(), |_| add()));
+                });
+                // SAFETY: ends the process.
+                unsafe { libc::_exit(i32::from(ran.into_inner() != 255)) };
+            }
+            is_over.store(true, Ordering::Release);
+            child
+        };
+        let task = move |w: &Worker| {
+            let owner = w.index();
+            let first = |_: &Worker| {
+                while !is_over.load(Ordering::Acquire) {
+                    std::thread::yield_now();
+                }
+            };
+            w.join(first, move |w| stolen(w, owner)).1
+        };
+        let child = match metered {
+            Metered::Task => pool.metered(task).0,
+            Metered::Nothing | Metered::Pool => pool.run(task),
+        };
+        assert!(child > 0);
+        assert_eq!(end_of(child), End::Exit(0), "{metered:?}");
+        drop(pool);
+        threads.into_iter().for_each(Thread::join);
+    }
 }
