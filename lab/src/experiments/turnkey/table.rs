@@ -93,7 +93,7 @@ fn apps(workers: &[usize], summary: &Summary) -> String {
             let _ = write!(text, "{:>9}", name(workers));
         }
         let is_under = matches!(its, Setting::Under(_));
-        let _ = write!(text, "{:>17}", "turnkey over best");
+        let _ = write!(text, "{:>19}", "turnkey over best");
         let _ = writeln!(text, "{}", if is_under { "   mean of more" } else { "" });
         for app in summary.apps.iter().filter(|app| app.setting == its) {
             let _ = write!(text, "  {:<20}", format!("{} {}", app.app, app.size));
@@ -104,7 +104,7 @@ fn apps(workers: &[usize], summary: &Summary) -> String {
                 let _ = write!(text, "{:>9}", millis(found.map(|(_, times)| times.median)));
             }
             let ratio = app.ratio().map_or("-".to_owned(), |ratio| format!("{ratio:.3}"));
-            let _ = write!(text, "{ratio:>17}");
+            let _ = write!(text, "{ratio:>19}");
             let equals = app.over_equals().map_or(String::new(), |it| format!("{it:>15.3}"));
             let _ = writeln!(text, "{equals}");
             text += &stops(app);
