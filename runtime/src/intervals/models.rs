@@ -121,7 +121,7 @@ fn loom_point_an_edge_is_added_while_it_occurs() {
 /// The path to the source is known where the target occurs, whoever brings it: the source, or who finds that it has occurred.
 #[test]
 fn loom_point_a_path_goes_along_an_edge_whenever_that_is_added() {
-    let path = |span| Path { span, ..Path::default() };
+    let path = |span| Path { span, burdened: span, ..Path::default() };
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(move || {
@@ -161,8 +161,9 @@ fn loom_point_a_path_goes_along_an_edge_whenever_that_is_added() {
         // SAFETY: it was the last.
         let seen = last.map(|_| unsafe { to_target.occurs() }.copied());
         let both = [seen, occurs.join().unwrap()];
-        let ended: Vec<_> = both.into_iter().flatten().map(|path| path.unwrap().span).collect();
-        assert_eq!(ended, [7], "one of them has it occur, and knows the longest path");
+        let ended = both.into_iter().flatten().map(Option::unwrap);
+        let ended: Vec<_> = ended.map(|path| (path.span, path.burdened)).collect();
+        assert_eq!(ended, [(7, 7)], "one of them has it occur, and knows the longest path");
     });
 }
 
