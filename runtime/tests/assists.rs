@@ -87,12 +87,14 @@ impl Hunter for Meddler {
 /// Whoever waits for longer has waited in vain.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+#[cfg(all(target_os = "linux", not(locksley_portable)))]
 fn works(name: &str) -> bool {
     let all = locksley::os::assists();
     all.iter().any(|assist| assist.name == name && assist.state == AssistState::Works)
 }
 
 /// Whether peers can be brought to other processors.
+#[cfg(all(target_os = "linux", not(locksley_portable)))]
 fn can_pull() -> bool {
     ["moves", "switch records", "run state"].into_iter().all(works)
 }

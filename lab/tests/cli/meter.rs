@@ -12,7 +12,9 @@ fn meter_once_prints_its_one_line() {
         [("fork", "9"), ("apart", "9"), ("leaves", "8x100"), ("regions", "2"), ("knary", "4,3,1")]
     {
         for workers in ["1", "2"] {
-            let text = stdout_of(&["meter-once", kind, size, workers, "--pairs", "3"]);
+            // A process that is kept from running must not end for want of time.
+            let limits = ["--pairs", "3", "--secs", "600"];
+            let text = stdout_of(&[&["meter-once", kind, size, workers][..], &limits].concat());
             assert_eq!(text.lines().count(), 1, "{text}");
             let line: Value = serde_json::from_str(&text).unwrap();
             // As many that begin with the meter as without it.
