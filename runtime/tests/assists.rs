@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use locksley::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, Prospect};
-use locksley::os::{AssistState, Assists};
+use locksley::os::Assists;
 use locksley::{Pool, PoolBuilder, Worker};
 
 fn sets() -> Vec<Assists> {
@@ -90,7 +90,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[cfg(all(target_os = "linux", not(locksley_portable)))]
 fn works(name: &str) -> bool {
     let all = locksley::os::assists();
-    all.iter().any(|assist| assist.name == name && assist.state == AssistState::Works)
+    all.iter().any(|assist| assist.name == name && assist.state == locksley::os::AssistState::Works)
 }
 
 /// Whether peers can be brought to other processors.
