@@ -8,7 +8,6 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::source::System;
 use super::*;
 use crate::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, PATIENCE, Prospect};
 use crate::os::Quota;
@@ -254,13 +253,13 @@ fn what_is_sent_to_one_who_sleeps_does_not_wait_for_a_nap_each() {
 }
 
 /// The process's clock shows what others have used when theirs have been read.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(locksley_portable)))]
 #[test]
 fn whoever_asks_what_was_used_reads_the_clocks_of_those_who_are_awake() {
     let pool = Pool::builder().workers(3).build().unwrap();
     let held = [0, 2].map(|worker| hold(&pool, worker));
     let has_clocks = pool.shared().processor_time().is_some();
-    let mut system = System::open();
+    let mut system = super::source::System::open();
     assert_eq!(system.clocks_read(), 0);
     assert!(system.used(pool.shared()).is_some());
     let read = system.clocks_read();
