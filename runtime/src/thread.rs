@@ -40,11 +40,12 @@
 //! assert_eq!(last.join().unwrap(), 610);
 //! ```
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use crate::strand::{SignalPaths, poll_told};
 use crate::sync::Semaphore;
 use crate::task::{self, Task, TaskError};
 
@@ -91,7 +92,7 @@ where
     B: Future + Send + 'static,
     B::Output: Send + 'static,
 {
-    let received = Arc::new(Semaphore::new(0));
+    let received = Arc::new(Received::new());
     let current = Current { received: Arc::clone(&received) };
     let task = task::spawn(async move {
         current.wait(signals).await;
@@ -175,7 +176,7 @@ impl<T> Future for Thread<T> {
 /// Sends signals to one thread, from anywhere. They count when they come early, and go nowhere when the thread is over.
 #[derive(Clone, Debug)]
 pub struct Signaller {
-    received: Arc<Semaphore>,
+    received: Arc<Received>,
 }
 
 impl Signaller {
@@ -186,14 +187,14 @@ impl Signaller {
     /// # Examples
     /// See [`create`].
     pub fn signal(&self) {
-        self.received.add_permits(1);
+        self.received.give();
     }
 }
 
 /// A thread as it sees itself: given to its body.
 #[derive(Debug)]
 pub struct Current {
-    received: Arc<Semaphore>,
+    received: Arc<Received>,
 }
 
 impl Current {
@@ -202,8 +203,7 @@ impl Current {
     /// # Examples
     /// See [the module](self).
     pub async fn wait(&self, signals: usize) {
-        let received = self.received.acquire_many(signals).await;
-        received.expect("a thread's signals have no end").forget();
+        self.received.wait(signals).await;
     }
 
     /// What others can send it signals with.
@@ -213,5 +213,42 @@ impl Current {
     #[must_use]
     pub fn signaller(&self) -> Signaller {
         Signaller { received: Arc::clone(&self.received) }
+    }
+}
+
+/// The signals that a thread has got, and has not waited for.
+#[derive(Debug)]
+pub(crate) struct Received {
+    signals: Semaphore,
+    /// Where they come from, if the thread is created by who is metered.
+    paths: Option<Box<SignalPaths>>,
+}
+
+impl Received {
+    /// Those of a thread that the caller is about to create.
+    pub(crate) fn new() -> Self {
+        let paths = task::region_of_what_is_spawned(|region| Box::new(SignalPaths::new(region)));
+        Self { signals: Semaphore::new(0), paths }
+    }
+
+    pub(crate) fn give(&self) {
+        // Before the signal is there.
+        self.paths.iter().for_each(|paths| paths.send());
+        self.signals.add_permits(1);
+    }
+
+    pub(crate) async fn wait(&self, signals: usize) {
+        let mut wait = self.signals.acquire_many(signals);
+        let received = match &self.paths {
+            None => wait.await,
+            Some(paths) => {
+                poll_fn(|context| {
+                    let poll = |context: &mut Context<'_>| Pin::new(&mut wait).poll(context);
+                    poll_told(context, poll, |strand| paths.receive(signals, strand))
+                })
+                .await
+            }
+        };
+        received.expect("a thread's signals have no end").forget();
     }
 }

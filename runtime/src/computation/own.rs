@@ -15,6 +15,7 @@ use crate::held::Place;
 use crate::sync::{
     Barrier, BarrierWaitResult, Closed, Condvar, JoinCounter, Mutex, MutexGuard, Permit, Semaphore,
 };
+use crate::thread::Received;
 
 /// Something to wait for that belongs to one computation: made by [`Computation::own`](super::Computation::own).
 ///
@@ -105,6 +106,13 @@ impl Own<'_, Semaphore> {
     /// If these are more than [`MAX_PERMITS`](Semaphore::MAX_PERMITS).
     pub async fn acquire_many(&self, permits: usize) -> Result<Permit<'_>, Closed> {
         self.noted(self.primitive.acquire_many(permits)).await
+    }
+}
+
+impl Own<'_, Received> {
+    /// Waits for so many signals more.
+    pub(super) async fn wait(&self, signals: usize) {
+        self.noted(self.primitive.wait(signals)).await;
     }
 }
 

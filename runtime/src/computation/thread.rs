@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use super::{Computation, Own};
-use crate::sync::Semaphore;
+use crate::thread::Received;
 
 impl<'c> Computation<'c, '_> {
     /// Creates a thread, as [`thread::create`](crate::thread::create) does: `body` begins when `signals` signals have been sent to
@@ -32,7 +32,7 @@ impl<'c> Computation<'c, '_> {
         B: FnOnce(Current<'c>) -> F + Send + 'c,
         F: Future<Output = ()> + Send + 'c,
     {
-        let received = self.own("signals", Semaphore::new(0));
+        let received = self.own("signals", Received::new());
         let current = Current { received: received.clone() };
         self.spawn(name, async move {
             current.wait(signals).await;
@@ -45,27 +45,26 @@ impl<'c> Computation<'c, '_> {
 /// Sends signals to one thread of a computation. See [`Computation::create`] for an example.
 #[derive(Clone, Debug)]
 pub struct Signaller<'c> {
-    received: Own<'c, Semaphore>,
+    received: Own<'c, Received>,
 }
 
 impl Signaller<'_> {
     /// Sends a signal: see [`thread::Signaller::signal`](crate::thread::Signaller::signal).
     pub fn signal(&self) {
-        self.received.add_permits(1);
+        self.received.give();
     }
 }
 
 /// A thread of a computation as it sees itself. See [`Computation::create`] for an example.
 #[derive(Debug)]
 pub struct Current<'c> {
-    received: Own<'c, Semaphore>,
+    received: Own<'c, Received>,
 }
 
 impl<'c> Current<'c> {
     /// Waits for so many signals more: see [`thread::Current::wait`](crate::thread::Current::wait).
     pub async fn wait(&self, signals: usize) {
-        let received = self.received.acquire_many(signals).await;
-        received.expect("a thread's signals have no end").forget();
+        self.received.wait(signals).await;
     }
 
     /// What others can send it signals with.

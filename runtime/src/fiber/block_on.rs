@@ -1,5 +1,6 @@
 //! `block_on`: to wait for a future in code that is not `async`.
 
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -53,14 +54,35 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     Worker::with_current(|current| {
         held::tell(current, Wait::BlockOn, place);
         match current {
-            Some(worker) => {
-                // Whether it will have to wait or not.
-                worker.has_uncarried();
-                wait(future, Signal::of(worker), |signal| signal.wait(worker))
-            }
+            Some(worker) if worker.is_metered() => wait_in_strand(future, worker),
+            Some(worker) => wait(future, Signal::of(worker), |signal| signal.wait(worker)),
             None => wait(future, ThreadSignal::of_this_thread(), ThreadSignal::wait),
         }
     })
+}
+
+/// The same of a strand. It counts, once, if what it waits for or finds does not tell by itself what it comes after: whether it has to wait or not.
+#[cold]
+fn wait_in_strand<F: Future>(future: F, worker: &Worker) -> F::Output {
+    let mut future = pin!(future);
+    let mut is_counted = false;
+    // It may be a part of a poll itself, which has told something before.
+    let before = worker.running().told().take();
+    let output = wait(
+        poll_fn(|context| {
+            let polled = future.as_mut().poll(context);
+            let is_told = worker.running().told().take().is_enough(polled.is_ready());
+            if !is_told && !is_counted {
+                worker.has_uncarried();
+                is_counted = true;
+            }
+            polled
+        }),
+        Signal::of(worker),
+        |signal| signal.wait(worker),
+    );
+    worker.running().told().set(before);
+    output
 }
 
 /// Polls until there is an answer; between two polls it waits for the signal.

@@ -9,6 +9,7 @@ mod course;
 mod furthest;
 mod grant;
 mod ledger;
+mod open;
 mod path;
 mod region;
 mod report;
@@ -17,6 +18,7 @@ mod site;
 mod stats;
 mod stay;
 mod stretch;
+mod told;
 
 pub(crate) use clock::Clock;
 #[cfg(all(test, not(loom)))]
@@ -28,6 +30,7 @@ pub(crate) use course::KEPT;
 pub(crate) use course::Part;
 pub use grant::{Grant, GrantMeter};
 pub(crate) use ledger::Ledger;
+pub(crate) use open::is_on;
 pub(crate) use path::{Meeting, Path};
 pub(crate) use region::{Figures, Region};
 pub use report::Report;
@@ -38,3 +41,4 @@ pub(crate) use site::Site;
 pub use stats::{PoolStats, WorkerStats};
 pub(crate) use stay::{Footing, Length, Room, Stay};
 pub use stretch::Stretch;
+pub(crate) use told::Told;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering}
 
 use super::clock::Clock;
 use super::course::{KEPT, Part};
+use super::open;
 use super::path::{Meeting, Path};
 use crate::primitive::CachePadded;
 
@@ -106,6 +107,9 @@ impl Region {
         from: Path,
         workers: usize,
     ) -> Self {
+        if outer.is_none() {
+            open::opens();
+        }
         Self {
             number,
             outer,
@@ -139,6 +143,16 @@ impl Region {
     /// Where it began.
     pub(crate) fn from(&self) -> Path {
         self.from
+    }
+
+    /// By this they are known ([`is_one_with`](Self::is_one_with)) where a reference would keep them.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The one that lies in no other one, of those that this one is in.
+    pub(crate) fn outermost(this: &Arc<Self>) -> &Arc<Self> {
+        this.outer.as_ref().map_or(this, Self::outermost)
     }
 
     /// Whether paths of both have one beginning, and may meet.
@@ -220,8 +234,17 @@ impl Region {
         if figures.course.iter().all(|part| part.site.is_none()) {
             figures.course = path.course.since(&self.from.course);
         }
-        self.has_reported.store(true, Ordering::Relaxed);
+        if !self.has_reported.swap(true, Ordering::Relaxed) {
+            self.closes();
+        }
         figures
+    }
+
+    /// Nobody will ask for its figures any more.
+    fn closes(&self) {
+        if self.outer.is_none() {
+            open::closes();
+        }
     }
 
     /// What it has come to.
@@ -247,6 +270,14 @@ impl Region {
             // Less than none where one was seen to end that was not seen to begin.
             under_way: under_way.sum::<i64>().max(0) as u64,
             is_mixed: self.is_mixed.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if !*self.has_reported.get_mut() {
+            self.closes();
         }
     }
 }

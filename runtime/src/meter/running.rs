@@ -11,6 +11,7 @@ use super::path::Path;
 use super::region::{Done, Region};
 use super::site::Site;
 use super::stay::{Footing, Length, Room, Stay};
+use super::told::Told;
 
 /// To ask takes less than such a part of what is long; and after so many times of it, it is asked again.
 const PARTS: i64 = 10;
@@ -60,6 +61,8 @@ pub(crate) struct Running<H> {
     newly_taken: Cell<Option<i64>>,
     /// Where it is about to spawn, if that is known.
     spawning: Cell<Option<Site>>,
+    /// What it has told of what it comes after, since the poll began that it is in.
+    told: Cell<Told>,
 }
 
 impl<H> Running<H> {
@@ -84,6 +87,7 @@ impl<H> Running<H> {
             due: Cell::new(i64::MIN),
             newly_taken: Cell::new(Some(0)),
             spawning: Cell::new(None),
+            told: Cell::new(Told::Nothing),
         }
     }
 
@@ -101,6 +105,11 @@ impl<H> Running<H> {
     /// Whether the region counts it among the tasks that have not ended.
     pub(crate) fn is_counted(&self) -> &Cell<bool> {
         &self.is_counted
+    }
+
+    /// What it has told of what it comes after, since the poll began that it is in.
+    pub(crate) fn told(&self) -> &Cell<Told> {
+        &self.told
     }
 
     /// What an edge costs in burdened paths of the strand's region.
@@ -210,6 +219,7 @@ impl<H> Running<H> {
         self.half.set(half);
         self.is_counted.set(false);
         self.spawning.set(None);
+        self.told.set(Told::Nothing);
         self.clock.set(region.clock());
         self.burden.set(region.burden());
         self.long.set(region.long());

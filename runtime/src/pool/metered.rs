@@ -185,6 +185,15 @@ impl Shared {
         }
     }
 
+    /// The region of what the caller, which is that worker or none, is about to spawn here; if it is metered.
+    pub(crate) fn region_of_what_is_sent<'r>(
+        &'r self,
+        caller: Option<&'r Worker>,
+    ) -> Option<&'r Arc<Region>> {
+        let its = caller.and_then(Worker::region);
+        its.or_else(|| self.meter().map(|meter| &meter.region))
+    }
+
     /// The word to send instead of that of `job`, if that is sent by a strand, or if all that the pool does is metered.
     ///
     /// # Safety

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::job::{self, Job, Kind};
-use crate::meter::{Meeting, Path, Region, Site};
+use crate::meter::{Meeting, Path, Region, Site, Told};
 use crate::unwind;
 use crate::worker::Worker;
 
@@ -89,14 +89,14 @@ impl Followed {
     /// It is being run by that worker, and is about to wait.
     #[cold]
     pub(crate) fn pauses(&self, worker: &Worker) {
-        self.has_been_polled(worker);
+        self.has_been_polled(worker, false);
         self.path_of(Some(worker)).into_iter().for_each(|path| self.next.arrive(path));
     }
 
     /// It is being run by that worker, and its end is about to be told.
     #[cold]
     pub(crate) fn ends(&self, worker: &Worker) {
-        self.has_been_polled(worker);
+        self.has_been_polled(worker, true);
         if let Some(region) = self.region_of(Some(worker)) {
             self.end.arrive(worker.task_ends(region).along(self.region.burden()));
         }
@@ -109,8 +109,9 @@ impl Followed {
     }
 
     /// Whatever it has waited for, or did not have to.
-    fn has_been_polled(&self, worker: &Worker) {
-        if !self.tells.swap(false, Ordering::Relaxed) {
+    fn has_been_polled(&self, worker: &Worker, ends: bool) {
+        let is_told = worker.running().told().take().is_enough(ends);
+        if !self.tells.swap(false, Ordering::Relaxed) && !is_told {
             worker.has_uncarried();
         }
     }
@@ -125,12 +126,24 @@ impl Followed {
         worker?.region().filter(|its| its.is_one_with(&self.region))
     }
 
+    /// The calling thread is about to wait for its end: it will come after that.
+    #[cold]
+    pub(crate) fn is_about_to_be_awaited(&self) {
+        Worker::with_current(|current| {
+            let its = current.filter(|_| self.region_of(current).is_some());
+            its.into_iter().for_each(|worker| worker.running().told().set(Told::Waits));
+        });
+    }
+
     /// The calling thread, which is that worker or none, has seen its end.
     #[cold]
     pub(crate) fn is_awaited_by(&self, caller: Option<&Worker>) {
         let Some(worker) = caller else { return };
         match worker.region() {
-            Some(its) if its.is_one_with(&self.region) => worker.comes_after(&self.end),
+            Some(its) if its.is_one_with(&self.region) => {
+                worker.comes_after(&self.end);
+                worker.running().told().set(Told::Found);
+            }
             _ => worker.has_uncarried(),
         }
     }

@@ -6,23 +6,31 @@
 
 mod carried;
 mod followed;
+mod gathering;
 mod half;
 mod point;
 mod rendezvous;
+mod signals;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod told;
 
 pub(crate) use carried::carried_from;
 pub(crate) use followed::Followed;
+pub(crate) use gathering::Gathering;
 pub(crate) use half::{Half, HalfRoom, Halves};
 pub(crate) use point::PointPath;
 pub(crate) use rendezvous::{Rendezvous, carried_to};
+pub(crate) use signals::SignalPaths;
+pub(crate) use told::poll_told;
 
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::{mem, slice};
 
-use crate::meter::{Clock, Figures, Footing, Length, Meeting, Path, Region, Room, Site, Stay};
+use crate::meter::{
+    Clock, Figures, Footing, Length, Meeting, Path, Region, Room, Site, Stay, Told,
+};
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
 
@@ -35,6 +43,7 @@ pub(crate) struct Aside<'w> {
     half: *const Half<'w>,
     footing: Footing,
     is_counted: bool,
+    told: Told,
     untaken: Untaken,
 }
 
@@ -157,11 +166,12 @@ impl Worker {
         // What that makes ready comes after the strand.
         self.payer().pay();
         let (half, is_counted) = (self.running().half().cast(), self.running().is_counted().get());
+        let told = self.running().told().get();
         // What it stands on stays where it is; its path is measured when what it has done is told.
         let Footing { stay, room, .. } = self.running().footing(0);
         let length = Length::of(&self.ends_strand(region));
         let footing = Footing { length, stay, room };
-        Aside { region, half, footing, is_counted, untaken: Untaken }
+        Aside { region, half, footing, is_counted, told, untaken: Untaken }
     }
 
     /// Goes on with it.
@@ -171,11 +181,12 @@ impl Worker {
     /// now is as [`Running::stands`](crate::meter::Running::stands) wants it.
     #[cold]
     pub(crate) unsafe fn take_up(&self, aside: Aside<'_>) {
-        let Aside { region, half, footing, is_counted, untaken } = aside;
+        let Aside { region, half, footing, is_counted, told, untaken } = aside;
         mem::forget(untaken);
         // SAFETY: the region is borrowed by a frame below, as before, and so is the rest as the caller promises.
         unsafe { self.begins_strand(region, half, footing) };
         self.running().is_counted().set(is_counted);
+        self.running().told().set(told);
     }
 
     /// Runs `what`, which may run anything, while the strand waits. Its path does not grow meanwhile. If there is a strand, and `what` panics, the process

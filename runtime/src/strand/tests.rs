@@ -12,6 +12,7 @@ mod halves;
 mod limits;
 mod networks;
 mod places;
+mod signals;
 mod taken;
 
 use std::hint::spin_loop;

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use super::line::{Place, Verdict, Waiters};
 use crate::countdown::Countdown;
 use crate::primitive::{Ordering, const_unless_loom, fence};
+use crate::strand::{Gathering, poll_told};
 
 /// Waits until so many signals have come. Once they have, it is complete for good.
 ///
@@ -34,6 +35,8 @@ use crate::primitive::{Ordering, const_unless_loom, fence};
 pub struct JoinCounter {
     missing: Countdown,
     line: Waiters,
+    /// Those of the signals.
+    paths: Gathering<1>,
 }
 
 impl JoinCounter {
@@ -44,7 +47,11 @@ impl JoinCounter {
         /// See [`JoinCounter`].
         #[must_use]
         pub fn new(signals: usize) -> Self {
-            Self { missing: Countdown::new(signals), line: Waiters::new() }
+            Self {
+                missing: Countdown::new(signals),
+                line: Waiters::new(),
+                paths: Gathering::new(),
+            }
         }
     }
 
@@ -75,6 +82,7 @@ impl JoinCounter {
     /// # Examples
     /// See [`JoinCounter`].
     pub fn signal(&self) {
+        self.paths.arrive(0);
         let is_last = self.missing.try_end();
         if is_last.expect("more signals than it waits for") {
             // Pairs with the fence in `join`: either who joins sees that it is complete, or we see it.
@@ -96,7 +104,15 @@ impl JoinCounter {
     /// # Examples
     /// See [`JoinCounter`].
     pub fn is_complete(&self) -> bool {
-        self.missing() == 0
+        let is_complete = self.has_all();
+        if is_complete {
+            self.paths.pass(0);
+        }
+        is_complete
+    }
+
+    fn has_all(&self) -> bool {
+        self.missing.left() == 0
     }
 
     /// Waits until all signals have come.
@@ -105,7 +121,10 @@ impl JoinCounter {
     /// See [`JoinCounter`].
     pub async fn wait(&self) {
         let mut wait = Wait { counter: self, place: None };
-        poll_fn(|context| wait.poll(context)).await;
+        poll_fn(|context| {
+            poll_told(context, |it| wait.poll(it), |strand| self.paths.pass_by(strand, 0))
+        })
+        .await;
     }
 
     /// Lets all go, if it is complete.
@@ -113,7 +132,7 @@ impl JoinCounter {
         if self.line.is_empty() {
             return;
         }
-        self.line.serve(|_| self.is_complete().then_some(Verdict::Dismissed));
+        self.line.serve(|_| self.has_all().then_some(Verdict::Dismissed));
     }
 }
 
@@ -125,7 +144,7 @@ struct Wait<'c> {
 
 impl Wait<'_> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if self.counter.is_complete() {
+        if self.counter.has_all() {
             // Whoever came last may be held up.
             self.counter.dismiss();
             return Poll::Ready(());
@@ -134,7 +153,7 @@ impl Wait<'_> {
             Some(place) => place.poll(context.waker()).map(drop),
             None => {
                 self.place = Some(self.counter.line.join(0, context.waker()));
-                if self.counter.is_complete() { Poll::Ready(()) } else { Poll::Pending }
+                if self.counter.has_all() { Poll::Ready(()) } else { Poll::Pending }
             }
         }
     }

@@ -14,6 +14,7 @@ use super::outcome::Outcome;
 use super::state::Finished;
 use crate::held::{self, Place, Wait};
 use crate::latch::{AnyLatch, Latch};
+use crate::strand::Followed;
 use crate::worker::Worker;
 
 /// A future that runs on the workers of a pool, and what it will return: made by [`task::spawn`](super::spawn).
@@ -220,7 +221,11 @@ impl<T> Future for Task<T> {
             _ => context.waker().clone(),
         });
         match left {
-            Ok(()) => Poll::Pending,
+            Ok(()) => {
+                let followed = self.header().and_then(Header::followed);
+                followed.into_iter().for_each(Followed::is_about_to_be_awaited);
+                Poll::Pending
+            }
             Err(Finished) => Poll::Ready(self.take()),
         }
     }

@@ -7,7 +7,7 @@ use super::handle::Task;
 use super::header::{self, Header};
 use super::home::{new_task, stillborn_task};
 use crate::job::Job;
-use crate::meter::Site;
+use crate::meter::{self, Region, Site};
 use crate::pool::{Pool, Shared};
 use crate::worker::Worker;
 
@@ -112,6 +112,17 @@ where
     Worker::with_current(|current| match current {
         Some(worker) => worker.spawn_future_from(site, future),
         None => spawn_in(Pool::global().shared(), site, future),
+    })
+}
+
+/// Has `use_it` have the region in which a task that the caller [spawns](spawn) is metered, if it is.
+pub(crate) fn region_of_what_is_spawned<R>(use_it: impl FnOnce(&Arc<Region>) -> R) -> Option<R> {
+    if !meter::is_on() {
+        return None;
+    }
+    Worker::with_current(|current| {
+        let home = current.map_or_else(|| Pool::global().shared(), Worker::shared);
+        home.region_of_what_is_sent(current).filter(|region| !region.is_over()).map(use_it)
     })
 }
 

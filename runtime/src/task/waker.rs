@@ -29,14 +29,17 @@ static WITHOUT_PATH: RawWakerVTable = RawWakerVTable::new(
 /// One that wakes the same; if it is a task that is followed, without a word of the path of who wakes it, since the task learns by itself after what
 /// it comes.
 pub(crate) fn waker_without_path(waker: &Waker) -> Waker {
-    if followed(waker).is_none() {
-        return waker.clone();
-    }
+    followed_without_path(waker).unwrap_or_else(|| waker.clone())
+}
+
+/// The same; `None` if it is not the waker of a task that is followed.
+pub(crate) fn followed_without_path(waker: &Waker) -> Option<Waker> {
+    followed(waker)?;
     let task = task(waker.data());
     // SAFETY: alive, as the waker is one of it.
     unsafe { task.as_ref() }.state.add_reference();
     // SAFETY: as for `lent`; the reference was just added.
-    unsafe { Waker::from_raw(RawWaker::new(waker.data(), &WITHOUT_PATH)) }
+    Some(unsafe { Waker::from_raw(RawWaker::new(waker.data(), &WITHOUT_PATH)) })
 }
 
 /// The task that is being polled, if this is its waker and it is followed, comes in this poll after nothing but what it says by itself.

@@ -1,0 +1,550 @@
+//! Signals: random programs of threads and of tasks that wait on stacks, which signal each other and wait at join counters, against an interpreter
+//! that goes through what they do in one order in which that could happen.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Mutex, OnceLock};
+use std::task::{Context, Poll, Wake, Waker};
+
+use super::limits::{at_rest, metered_pool};
+use super::*;
+use crate::sync::{JoinCounter, Semaphore};
+use crate::task;
+use crate::thread::{self as threads, Current, Received, Signaller};
+
+/// Whether tasks may wait on stacks of their own.
+const HAS_STACKS: bool = cfg!(all(feature = "stacks", not(locksley_portable)));
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Work(i64),
+    Join(i64, i64),
+    /// To a join counter.
+    Count(usize),
+    /// Until that is complete.
+    Wait(usize),
+    /// To a thread.
+    Signal(usize),
+    /// So many.
+    Receive(usize),
+}
+
+/// Who sends signals to a thread: then it is decided which is which.
+#[derive(Clone, Copy, Debug)]
+enum Sender {
+    /// One task, in its order. The thread waits for some of them when it likes.
+    One(usize),
+    /// Anybody. The thread waits for all of them before it does anything else.
+    Many,
+}
+
+/// What each task does, and all of it in an order in which none waits for ever.
+#[derive(Debug)]
+struct Plan {
+    steps: Vec<Vec<Step>>,
+    order: Vec<(usize, Step)>,
+    /// How many signals each join counter waits for. The first one is for all to begin, and the last for all to have ended.
+    counters: Vec<usize>,
+    senders: Vec<Sender>,
+    /// Whether a task waits on a stack. Such a one is no thread.
+    on_stack: Vec<bool>,
+}
+
+impl Plan {
+    fn random(random: &mut Random, with_stacks: bool) -> Self {
+        let tasks = 2 + random.below(6) as usize;
+        let counters = 3 + random.below(6) as usize;
+        let mut sender = |task| match random.below(3) {
+            0 => Sender::Many,
+            _ => Sender::One((task + 1 + random.below(tasks as u64 - 1) as usize) % tasks),
+        };
+        let senders: Vec<_> = (0..tasks).map(&mut sender).collect();
+        let on_stack: Vec<_> = (0..tasks).map(|_| with_stacks && random.below(3) == 0).collect();
+        let steps = vec![Vec::new(); tasks];
+        let mut plan =
+            Self { steps, order: Vec::new(), counters: vec![0; counters], senders, on_stack };
+        let (mut sent, mut received) = (vec![0; tasks], vec![0; tasks]);
+        let mut is_waited_for = vec![false; counters];
+        (0..tasks).for_each(|task| plan.does(task, Step::Wait(0)));
+        for _ in 0..40 + random.below(120) {
+            let task = random.below(tasks as u64) as usize;
+            let counter = 1 + random.below(counters as u64 - 2) as usize;
+            let to = random.below(tasks as u64) as usize;
+            let (may_send, may_receive) = match plan.senders[to] {
+                Sender::One(sender) => (sender == task, sent[task] > received[task]),
+                Sender::Many => (received[to] == 0, false),
+            };
+            match random.below(8) {
+                0 | 1 => plan.does(task, Step::Work(random.below(50_000) as i64)),
+                2 => {
+                    let [first, second] = [(); 2].map(|()| random.below(20_000) as i64);
+                    plan.does(task, Step::Join(first, second));
+                }
+                3 if !is_waited_for[counter] => plan.does(task, Step::Count(counter)),
+                4 if random.below(3) == 0 => {
+                    is_waited_for[counter] = true;
+                    plan.does(task, Step::Wait(counter));
+                }
+                5 | 6 if may_send && !plan.on_stack[to] => {
+                    sent[to] += 1;
+                    plan.does(task, Step::Signal(to));
+                }
+                7 if !plan.on_stack[task] && matches!(plan.senders[task], Sender::Many) => {
+                    // All of them, by two waits with nothing between.
+                    let all = sent[task] - received[task];
+                    let first = random.below(all as u64 + 1) as usize;
+                    if received[task] == 0 && all > 0 {
+                        plan.does(task, Step::Receive(first));
+                        plan.does(task, Step::Receive(all - first));
+                        received[task] = all;
+                    }
+                }
+                7 if may_receive && !plan.on_stack[task] => {
+                    let some = 1 + random.below((sent[task] - received[task]) as u64) as usize;
+                    plan.does(task, Step::Receive(some));
+                    received[task] += some;
+                }
+                _ => {}
+            }
+        }
+        (0..tasks).for_each(|task| plan.does(task, Step::Count(counters - 1)));
+        plan
+    }
+
+    fn does(&mut self, task: usize, step: Step) {
+        if let Step::Count(counter) = step {
+            self.counters[counter] += 1;
+        }
+        self.steps[task].push(step);
+        self.order.push((task, step));
+    }
+}
+
+/// A plan that is being carried out.
+struct Run {
+    plan: Plan,
+    counters: Vec<JoinCounter>,
+    signallers: OnceLock<Vec<Option<Signaller>>>,
+}
+
+impl Run {
+    fn of(plan: Plan) -> Arc<Self> {
+        let mut counters: Vec<_> = plan.counters.iter().map(|&all| JoinCounter::new(all)).collect();
+        counters[0] = JoinCounter::new(1);
+        Arc::new(Self { plan, counters, signallers: OnceLock::new() })
+    }
+
+    /// What does not wait.
+    fn step(&self, step: Step) {
+        let work = |ticks: i64| {
+            (0..ticks % 64).for_each(|_| spin_loop());
+            if ticks % 7 == 0 {
+                thread::yield_now();
+            }
+            spend(ticks);
+        };
+        match step {
+            Step::Work(ticks) => work(ticks),
+            Step::Join(first, second) => {
+                crate::join(|| work(first), || work(second));
+            }
+            Step::Count(counter) => self.counters[counter].signal(),
+            Step::Signal(to) => {
+                let signallers = self.signallers.get().expect("they were there before it began");
+                signallers[to].as_ref().expect("it is a thread").signal();
+            }
+            Step::Wait(_) | Step::Receive(_) => unreachable!("it waits"),
+        }
+    }
+
+    async fn run(&self, task: usize, me: Current) {
+        for &step in &self.plan.steps[task] {
+            match step {
+                Step::Wait(counter) => self.counters[counter].wait().await,
+                Step::Receive(signals) => me.wait(signals).await,
+                _ => self.step(step),
+            }
+        }
+    }
+
+    fn run_blocking(&self, task: usize) {
+        for &step in &self.plan.steps[task] {
+            match step {
+                Step::Wait(counter) => block_on(self.counters[counter].wait()),
+                _ => self.step(step),
+            }
+        }
+    }
+
+    /// Begins all, and waits until all have come to their end.
+    fn carry_out(self: &Arc<Self>, worker: &Worker) {
+        let begin = |task: usize| {
+            let this = Arc::clone(self);
+            if self.plan.on_stack[task] {
+                worker.spawn(move |_| this.run_blocking(task));
+                return None;
+            }
+            let body = async move |me| this.run(task, me).await;
+            Some(threads::create(0, body).signaller())
+        };
+        let signallers = (0..self.plan.steps.len()).map(begin).collect();
+        assert!(self.signallers.set(signallers).is_ok());
+        self.counters[0].signal();
+        block_on(self.counters.last().expect("there are some").wait());
+    }
+}
+
+/// The longest path, when the first strand has waited for all; and the work.
+fn expected(plan: &Plan, burden: i64) -> (Path, i64) {
+    let start = Path::default().along(burden);
+    let mut paths = vec![start; plan.steps.len()];
+    let mut counted: Vec<Option<Path>> = vec![None; plan.counters.len()];
+    counted[0] = Some(start);
+    let mut sent = vec![VecDeque::new(); plan.steps.len()];
+    let mut work = 0;
+    for &(task, step) in &plan.order {
+        let path = paths[task];
+        let goes_on = |path: Path, ticks| Path {
+            span: path.span + ticks,
+            burdened: path.burdened + ticks,
+            ..path
+        };
+        paths[task] = match step {
+            Step::Work(ticks) => {
+                work += ticks;
+                goes_on(path, ticks)
+            }
+            Step::Join(first, second) => {
+                work += first + second;
+                goes_on(path, first).meet(goes_on(path.along(burden), second).along(burden))
+            }
+            Step::Count(counter) => {
+                let path_there = path.along(burden);
+                let longest = counted[counter].map_or(path_there, |it| it.meet(path_there));
+                counted[counter] = Some(longest);
+                path
+            }
+            Step::Wait(counter) => counted[counter].map_or(path, |it| path.meet(it)),
+            Step::Signal(to) => {
+                sent[to].push_back(path.along(burden));
+                path
+            }
+            Step::Receive(signals) => sent[task].drain(..signals).fold(path, Path::meet),
+        };
+    }
+    (counted.pop().flatten().expect("all have ended"), work)
+}
+
+fn check_signals(seed: u64, with_stacks: bool, build: impl Fn() -> PoolBuilder) {
+    let pool = build().build().unwrap();
+    let burden = Region::new(Clock::Virtual, 1).burden();
+    let mut random = Random(seed);
+    for number in 0..PROGRAMS {
+        let run = Run::of(Plan::random(&mut random, with_stacks));
+        let ((), figures) = pool.metered_by(Clock::Virtual, |worker| run.carry_out(worker));
+        let (path, work) = expected(&run.plan, burden);
+        let found = (figures.path.span, figures.path.burdened, figures.work);
+        assert_eq!(found, (path.span, path.burdened, work), "{number}: {:?}", run.plan);
+        assert_eq!(figures.uncarried, 0, "{number}: {:?}", run.plan);
+    }
+}
+
+#[test]
+fn random_threads_on_any_number_of_workers() {
+    for workers in 1..=5 {
+        check_signals(workers as u64 * 7919, false, || Pool::builder().workers(workers));
+    }
+}
+
+#[test]
+fn random_threads_and_stacks_that_wait_on_any_number_of_workers() {
+    for workers in (1..=5).filter(|_| HAS_STACKS) {
+        check_signals(61 * workers as u64, true, || Pool::builder().workers(workers));
+    }
+}
+
+#[test]
+fn random_threads_without_stacks_that_wait() {
+    for workers in [1, 3] {
+        let build = || Pool::builder().workers(workers).waiting_stacks(0);
+        check_signals(67 + workers as u64, false, build);
+    }
+}
+
+#[test]
+fn random_threads_that_run_where_they_were_woken() {
+    let build = || Pool::builder().workers(3).placement(crate::task::Placement::Current);
+    check_signals(71, HAS_STACKS, build);
+}
+
+/// The first signal is the one that comes after most, and the last one wakes.
+#[test]
+fn a_signal_that_came_before_is_not_forgotten() {
+    for in_thread in [true, false] {
+        let pool = Pool::new(1).unwrap();
+        let counter = Arc::new(JoinCounter::new(2));
+        let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+            worker.join(
+                |worker| {
+                    let wait = Arc::clone(&counter);
+                    let waiter = threads::create(0, async move |me| {
+                        if in_thread {
+                            me.wait(2).await
+                        } else {
+                            wait.wait().await
+                        }
+                        spend(7);
+                    });
+                    let signal = || {
+                        if in_thread { waiter.signal() } else { counter.signal() }
+                    };
+                    assert!(worker.run_one(), "it waits");
+                    worker.join(|_| (spend(100), signal()), |_| (spend(5), signal()));
+                    waiter.join().unwrap();
+                    spend(1);
+                },
+                |_| spend(10),
+            );
+        });
+        assert_eq!((figures.work, figures.path.span, figures.uncarried), (123, 108, 0));
+    }
+}
+
+/// What the producer does for later ones is on no path of the first, though all signals are there when it is waited for.
+#[test]
+fn a_signal_for_a_later_wait_comes_early() {
+    const SIGNALS: i64 = 20;
+    let pool = Pool::new(1).unwrap();
+    let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+        let consumer = threads::create(0, async |me| {
+            for _ in 0..SIGNALS {
+                me.wait(1).await;
+                spend(3);
+            }
+        });
+        for _ in 0..SIGNALS {
+            spend(10);
+            consumer.signal();
+        }
+        consumer.join().unwrap();
+    });
+    assert_eq!((figures.work, figures.path.span), (13 * SIGNALS, 10 * SIGNALS + 3));
+    assert_eq!(figures.uncarried, 0);
+}
+
+/// Of those who come from outside nothing is known, and this is said: but only if somebody in a strand goes on after them.
+#[test]
+fn strangers_signal() {
+    let (pool, other) = (Pool::new(1).unwrap(), Pool::new(1).unwrap());
+    // Before anything of the region, and for a waiter that is in none.
+    let before = JoinCounter::new(2);
+    before.signal();
+    for in_strand in [true, false] {
+        let counter = Arc::new(JoinCounter::new(2));
+        let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+            spend(5);
+            thread::scope(|threads| {
+                threads.spawn(|| counter.signal());
+            });
+            counter.signal();
+            if in_strand {
+                block_on(counter.wait());
+            } else {
+                other.spawn_future({
+                    let counter = Arc::clone(&counter);
+                    async move { counter.wait().await }
+                });
+            }
+            spend(6);
+        });
+        let told = (figures.work, figures.path.span, figures.uncarried);
+        assert_eq!(told, (11, 11, u64::from(in_strand)));
+    }
+    let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+        spend(5);
+        before.signal();
+        block_on(before.wait());
+    });
+    // Unless something else in the process was metered when the first one came.
+    assert!(figures.uncarried <= 1, "{figures:?}");
+    let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+        let thread = threads::create(2, async |_| spend(3));
+        thread::scope(|threads| {
+            threads.spawn(|| thread.signal());
+        });
+        spend(5);
+        thread.signal();
+        thread.join().unwrap();
+    });
+    assert_eq!((figures.work, figures.path.span, figures.uncarried), (8, 8, 1));
+}
+
+/// What has come to its end in one region is nothing to the next; but two that are metered at the same time do not know each other's paths.
+#[test]
+fn signals_from_another_region() {
+    let pool = Pool::new(1).unwrap();
+    let counter = JoinCounter::new(1);
+    let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+        spend(100);
+        counter.signal();
+        assert!(counter.is_complete());
+    });
+    assert_eq!(figures.uncarried, 0);
+    let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+        block_on(counter.wait());
+        spend(5);
+    });
+    assert_eq!((figures.work, figures.path.span, figures.uncarried), (5, 5, 0));
+    let pools = [(); 2].map(|()| metered_pool(1));
+    let counter = JoinCounter::new(2);
+    pools[0].run(|_| {
+        spend(100);
+        counter.signal();
+    });
+    pools[1].run(|_| {
+        spend(10);
+        counter.signal();
+        block_on(counter.wait());
+    });
+    pools[0].run(|_| assert!(counter.is_complete()));
+    let uncarried = pools.each_ref().map(|pool| at_rest(pool).uncarried);
+    assert_eq!(uncarried, [1, 1], "each lacks a signal of the other's");
+    assert_eq!(at_rest(&pools[1]).path.span, 10);
+}
+
+/// The paths of a region inside of another one have the same beginning. What is made in the inner one is good in the outer one afterwards.
+#[test]
+fn signals_between_a_region_and_the_one_around_it() {
+    let pool = Pool::new(1).unwrap();
+    let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+        let counter = JoinCounter::new(2);
+        let inner = |worker: &Worker, ticks| {
+            let inside = worker.in_region(Clock::Virtual, Site::here(), |_| {
+                spend(ticks);
+                counter.signal();
+            });
+            inside.1.path.span
+        };
+        let inner_spans = worker.join(|w| inner(w, 100), |w| inner(w, 20));
+        assert_eq!(inner_spans, (100, 20));
+        block_on(counter.wait());
+        spend(3);
+    });
+    assert_eq!((figures.work, figures.path.span, figures.uncarried), (123, 103, 0));
+}
+
+/// What a thread waits for when the report has been given is not carried any more, and nothing is kept for it.
+#[test]
+fn a_thread_outlives_its_report() {
+    let pool = Pool::new(1).unwrap();
+    let (thread, _) =
+        pool.metered_by(Clock::Virtual, |_| threads::create(1, async |me| me.wait(1).await));
+    thread.signal();
+    thread.signal();
+    thread.join().unwrap();
+}
+
+/// A poll that has found what tells, and waits for what does not, counts; and one that is a part of another does not tell for that.
+#[test]
+fn polls_that_tell_and_polls_that_do_not() {
+    let pool = Pool::new(1).unwrap();
+    let counted = |begin: &(dyn Fn(Arc<JoinCounter>, Arc<Semaphore>) -> task::Task<()> + Sync)| {
+        let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+            let (complete, permits) = (Arc::new(JoinCounter::new(0)), Arc::new(Semaphore::new(1)));
+            begin(complete, permits).join().unwrap();
+        });
+        figures.uncarried
+    };
+    let found = counted(&|complete, _| task::spawn(async move { complete.wait().await }));
+    assert_eq!(found, 0);
+    let foreign = counted(&|_, permits| task::spawn(async move { drop(permits.acquire().await) }));
+    assert_eq!(foreign, 1);
+    let both = counted(&|complete, _| {
+        task::spawn(async move {
+            complete.wait().await;
+            task::yield_now().await;
+            complete.wait().await;
+        })
+    });
+    assert_eq!(both, 1, "the first poll waits for something else");
+    let inside = counted(&|complete, permits| {
+        task::spawn(async move {
+            complete.wait().await;
+            block_on(async { drop(permits.acquire().await) });
+        })
+    });
+    assert_eq!(inside, 1, "the wait inside");
+    let inside = counted(&|complete, permits| {
+        task::spawn(async move {
+            drop(permits.acquire().await);
+            block_on(complete.wait());
+        })
+    });
+    assert_eq!(inside, 1, "the poll around it");
+}
+
+/// Polls a future when it is woken, at once, as a strand that has nothing to come after but what it waits for.
+struct AtOnce {
+    region: Arc<Region>,
+    future: Mutex<Option<Waiting<'static>>>,
+    end: OnceLock<i64>,
+}
+
+type Waiting<'f> = Pin<Box<dyn Future<Output = ()> + Send + 'f>>;
+
+impl AtOnce {
+    fn poll(self: &Arc<Self>) {
+        let Some(mut future) = self.future.lock().unwrap().take() else { return };
+        let waker = Waker::from(Arc::clone(self));
+        Worker::with_current(|current| {
+            let worker = current.expect("a strand signals");
+            let (polled, path) = worker.as_strand(&self.region, Path::default(), || {
+                future.as_mut().poll(&mut Context::from_waker(&waker))
+            });
+            match polled.unwrap_or_else(|payload| unwind::resume(payload)) {
+                Poll::Ready(()) => self.end.set(path.span).unwrap(),
+                Poll::Pending => *self.future.lock().unwrap() = Some(future),
+            }
+        });
+    }
+}
+
+impl Wake for AtOnce {
+    fn wake(self: Arc<Self>) {
+        self.poll();
+    }
+}
+
+/// However soon somebody goes on whom a signal lets go, the path is there: it arrives before that. (If it is the other way round, this fails.)
+#[test]
+fn a_path_is_there_when_the_signal_is() {
+    fn check<S: Send + Sync + 'static>(
+        make: impl Fn() -> S + Sync,
+        wait: impl Fn(Arc<S>) -> Waiting<'static> + Sync,
+        signal: impl Fn(&S) + Sync,
+    ) {
+        let pool = Pool::new(1).unwrap();
+        let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+            let signals = Arc::new(make());
+            let future = Mutex::new(Some(wait(Arc::clone(&signals))));
+            let region = Arc::clone(worker.region().unwrap());
+            let waiter = Arc::new(AtOnce { region, future, end: OnceLock::new() });
+            waiter.poll();
+            assert_eq!(waiter.end.get(), None, "it waits");
+            spend(50);
+            signal(&signals);
+            assert_eq!(waiter.end.get(), Some(&50));
+        });
+        assert_eq!((figures.work, figures.path.span, figures.uncarried), (50, 50, 0));
+    }
+    check(
+        || JoinCounter::new(1),
+        |counter| Box::pin(async move { counter.wait().await }),
+        JoinCounter::signal,
+    );
+    check(
+        Received::new,
+        |received| Box::pin(async move { received.wait(1).await }),
+        Received::give,
+    );
+}
