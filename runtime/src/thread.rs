@@ -244,7 +244,7 @@ impl Received {
             Some(paths) => {
                 poll_fn(|context| {
                     let poll = |context: &mut Context<'_>| Pin::new(&mut wait).poll(context);
-                    poll_told(context, poll, |strand| paths.receive(signals, strand))
+                    poll_told(context, poll, |strand, _| paths.receive(signals, strand))
                 })
                 .await
             }

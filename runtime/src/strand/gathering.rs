@@ -181,6 +181,11 @@ mod models {
     use crate::countdown::Countdown;
     use crate::meter::{Clock, Path};
 
+    fn arrives((gathering, missing): &(Gathering<1>, Countdown), region: &Arc<Region>, span: i64) {
+        gathering.of(region).rounds[0].arrive(Path { span, ..Path::default() });
+        let _ = missing.end();
+    }
+
     /// Who sees that all have come finds the longest path of those who have; the place is made by either, once.
     #[test]
     fn loom_gathering_who_has_seen_that_all_have_come_finds_the_longest_path() {
@@ -188,23 +193,16 @@ mod models {
             loom::model(move || {
                 let region = Arc::new(Region::new(Clock::Monotonic, 1));
                 let all = loom::sync::Arc::new((Gathering::<1>::new(), Countdown::new(2)));
-                let arrives = |span, region: Arc<Region>| {
-                    let there = all.clone();
-                    thread::spawn(move || {
-                        let (gathering, missing) = &*there;
-                        let path = Path { span, ..Path::default() };
-                        gathering.of(&region).rounds[0].arrive(path);
-                        let _ = missing.end();
-                    })
-                };
-                let others = spans.map(|span| arrives(span, Arc::clone(&region)));
+                let (there, its) = (all.clone(), Arc::clone(&region));
+                let other = thread::spawn(move || arrives(&there, &its, spans[0]));
+                arrives(&all, &region, spans[1]);
                 let (gathering, missing) = &*all;
                 if missing.left() == 0 {
                     let Found::There(there) = gathering.found() else { panic!("both are there") };
                     assert_eq!(there.rounds[0].latest().map(|path| path.span), Some(3));
                     assert!(!there.lacks_some.load(Ordering::Relaxed));
                 }
-                others.into_iter().for_each(|other| other.join().unwrap());
+                other.join().unwrap();
             });
         }
     }

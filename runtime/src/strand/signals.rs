@@ -3,6 +3,7 @@
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::fmt;
+use std::panic::RefUnwindSafe;
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Weak};
 
@@ -33,6 +34,9 @@ pub(crate) struct SignalPaths {
 
 // SAFETY: the cell is used by one at a time, who has set `is_read`.
 unsafe impl Sync for SignalPaths {}
+
+// Whatever panics, nobody is in the middle of anything with what is in the cell.
+impl RefUnwindSafe for SignalPaths {}
 
 /// A signal that was sent.
 struct Sent {

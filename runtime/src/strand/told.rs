@@ -49,13 +49,13 @@ impl<'w> Strand<'w> {
     }
 }
 
-/// Polls something that says by itself after what it comes: if it is ready, `passes` has the strand come after that, if a strand polls it. So the
+/// Polls something that says by itself after what it comes: if it is ready, `passes` has the strand come after that, if there is one. So the
 /// wake-up says nothing of its path, whoever it comes from: a waiter that another one lets go does not come after that one.
 #[inline]
 pub(crate) fn poll_told<T>(
     context: &mut Context<'_>,
     poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
-    passes: impl FnOnce(Option<Strand<'_>>),
+    passes: impl FnOnce(Option<Strand<'_>>, &T),
 ) -> Poll<T> {
     if meter::is_on() { poll_and_tell(context, poll, passes) } else { poll(context) }
 }
@@ -64,7 +64,7 @@ pub(crate) fn poll_told<T>(
 fn poll_and_tell<T>(
     context: &mut Context<'_>,
     poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
-    passes: impl FnOnce(Option<Strand<'_>>),
+    passes: impl FnOnce(Option<Strand<'_>>, &T),
 ) -> Poll<T> {
     let waker = Strand::with_current(|strand| {
         strand.and_then(|_| task::followed_without_path(context.waker()))
@@ -75,10 +75,13 @@ fn poll_and_tell<T>(
     };
     // Looked for again: what was polled may have called anything.
     Strand::with_current(|strand| {
-        if polled.is_ready() {
-            passes(strand);
-        }
-        let told = if polled.is_ready() { Told::Found } else { Told::Waits };
+        let told = match &polled {
+            Poll::Ready(found) => {
+                passes(strand, found);
+                Told::Found
+            }
+            Poll::Pending => Told::Waits,
+        };
         strand.into_iter().for_each(|strand| strand.tells(told));
     });
     polled

@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use super::line::{Place, Waiters};
 use crate::primitive::{AtomicU64, Ordering, const_unless_loom, fence};
+use crate::strand::{Gathering, poll_told};
 
 /// Where so many tasks wait for each other, again and again.
 ///
@@ -32,6 +33,14 @@ pub struct Barrier {
     arrivals: AtomicU64,
     parties: u32,
     line: Waiters,
+    /// Of who has arrived, in rounds by turns. Nobody arrives for the round after the next before all have left this one; and what was left of one by then
+    /// is no longer than what comes in the next but one, if those who come are the same.
+    paths: Gathering<2>,
+}
+
+/// Which of its paths are those of a round.
+fn turn(round: u32) -> usize {
+    round as usize % 2
 }
 
 /// What a wait at a [`Barrier`] ends with.
@@ -80,7 +89,12 @@ impl Barrier {
         #[must_use]
         pub fn new(parties: usize) -> Self {
             assert!(parties as u64 <= u32::MAX as u64, "more parties than a barrier can count");
-            Self { arrivals: AtomicU64::new(0), parties: parties as u32, line: Waiters::new() }
+            Self {
+                arrivals: AtomicU64::new(0),
+                parties: parties as u32,
+                line: Waiters::new(),
+                paths: Gathering::new(),
+            }
         }
     }
 
@@ -90,7 +104,15 @@ impl Barrier {
     /// See [`Barrier`].
     pub async fn wait(&self) -> BarrierWaitResult {
         let mut arrival = Arrival { barrier: self, stage: Stage::New };
-        poll_fn(|context| arrival.poll(context)).await
+        let (result, _) = poll_fn(|context| {
+            poll_told(
+                context,
+                |it| arrival.poll(it),
+                |strand, &(_, round)| self.paths.pass_by(strand, turn(round)),
+            )
+        })
+        .await;
+        result
     }
 
     fn arrivals(&self) -> Arrivals {
@@ -100,7 +122,7 @@ impl Barrier {
     }
 
     /// Changes the word, while that is right; returns what it was.
-    fn change(&self, new: impl Fn(Arrivals) -> Option<Arrivals>) -> Option<Arrivals> {
+    fn change(&self, mut new: impl FnMut(Arrivals) -> Option<Arrivals>) -> Option<Arrivals> {
         let mut now = self.arrivals();
         loop {
             // AcqRel: who comes last has seen what all others did before they arrived, and hands it to all. (No model fails without the acquire, of this or of
@@ -147,11 +169,12 @@ enum Stage<'b> {
 }
 
 impl Arrival<'_> {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
+    /// Ready with the round that is over, too.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<(BarrierWaitResult, u32)> {
         match &mut self.stage {
             Stage::New => {
-                if self.arrive() {
-                    return Poll::Ready(BarrierWaitResult { is_leader: true });
+                if let Some(round) = self.arrive() {
+                    return Poll::Ready((BarrierWaitResult { is_leader: true }, round));
                 }
             }
             Stage::Arrived { place: Some(place), .. } => {
@@ -163,34 +186,43 @@ impl Arrival<'_> {
                 unreachable!("polled after it was ready")
             }
         }
-        if let Stage::Arrived { round, place: place @ None } = &mut self.stage {
-            let joined = self.barrier.line.join(*round as usize, context.waker());
+        let Stage::Arrived { round, place } = &mut self.stage else { unreachable!("it arrived") };
+        let round = *round;
+        if place.is_none() {
+            let joined = self.barrier.line.join(round as usize, context.waker());
             let joined = place.insert(joined);
             // Whoever came last may be held up.
             self.barrier.dismiss();
-            if self.barrier.arrivals().round == *round && joined.verdict().is_pending() {
+            if self.barrier.arrivals().round == round && joined.verdict().is_pending() {
                 return Poll::Pending;
             }
         }
         self.finish();
-        Poll::Ready(BarrierWaitResult { is_leader: false })
+        Poll::Ready((BarrierWaitResult { is_leader: false }, round))
     }
 
-    /// Whether it came last.
-    fn arrive(&mut self) -> bool {
+    /// If it came last, which round is over.
+    fn arrive(&mut self) -> Option<u32> {
         let barrier = self.barrier;
-        let before = barrier.change(|now| Some(barrier.after_one_more(now)));
+        let mut told = None;
+        let before = barrier.change(|now| {
+            // Before it counts. Where another round has begun meanwhile, its path is in the one before, too.
+            if told.replace(now.round) != Some(now.round) {
+                barrier.paths.arrive(turn(now.round));
+            }
+            Some(barrier.after_one_more(now))
+        });
         let before = before.expect("it is right in every state");
         if barrier.after_one_more(before).round == before.round {
             self.stage = Stage::Arrived { round: before.round, place: None };
-            return false;
+            return None;
         }
         self.stage = Stage::Over;
         // Pairs with the fence in `join`: either who joins sees that the round is over, or we see it. (No model fails without this one: each look at
         // the line begins with a fence.)
         fence(Ordering::SeqCst);
         barrier.dismiss();
-        true
+        Some(before.round)
     }
 
     /// Is in line no longer, if it was.

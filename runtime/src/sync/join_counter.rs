@@ -122,7 +122,7 @@ impl JoinCounter {
     pub async fn wait(&self) {
         let mut wait = Wait { counter: self, place: None };
         poll_fn(|context| {
-            poll_told(context, |it| wait.poll(it), |strand| self.paths.pass_by(strand, 0))
+            poll_told(context, |it| wait.poll(it), |strand, ()| self.paths.pass_by(strand, 0))
         })
         .await;
     }

@@ -4,11 +4,14 @@ use std::cell::UnsafeCell;
 use std::convert::Infallible;
 use std::error::Error;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Context;
 
 use super::semaphore::{Permit, Semaphore};
 use crate::held::{Hold, Place};
 use crate::primitive::const_unless_loom;
+use crate::strand::{Gathering, poll_told};
 
 /// A value that the first task which asks for it makes, while all others wait for that one.
 ///
@@ -42,6 +45,8 @@ use crate::primitive::const_unless_loom;
 pub struct OnceCell<T> {
     /// One permit: to make the value. Closed when there is one.
     turn: Semaphore,
+    /// Of who has made it, and of who has failed to.
+    paths: Gathering<1>,
     value: UnsafeCell<Option<T>>,
 }
 
@@ -57,7 +62,11 @@ impl<T> OnceCell<T> {
         /// See [`OnceCell`].
         #[must_use]
         pub fn new() -> Self {
-            Self { turn: Semaphore::new(1), value: UnsafeCell::new(None) }
+            Self {
+                turn: Semaphore::new(1),
+                paths: Gathering::new(),
+                value: UnsafeCell::new(None),
+            }
         }
     }
 
@@ -66,6 +75,13 @@ impl<T> OnceCell<T> {
     /// # Examples
     /// See [`OnceCell`].
     pub fn get(&self) -> Option<&T> {
+        let found = self.found()?;
+        self.paths.pass(0);
+        Some(found)
+    }
+
+    /// The same, by who comes after nobody, or knows after whom.
+    fn found(&self) -> Option<&T> {
         if !self.turn.is_closed() {
             return None;
         }
@@ -110,10 +126,11 @@ impl<T> OnceCell<T> {
     pub fn set(&self, value: T) -> Result<(), SetError<T>> {
         match self.turn.try_acquire() {
             Ok(turn) => {
+                self.paths.pass(0);
                 self.put(value, turn);
                 Ok(())
             }
-            Err(_) if self.get().is_some() => Err(SetError::AlreadySet(value)),
+            Err(_) if self.found().is_some() => Err(SetError::AlreadySet(value)),
             Err(_) => Err(SetError::BeingMade(value)),
         }
     }
@@ -177,14 +194,20 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return Ok(value);
         }
-        match self.turn.acquire().await {
+        let mut turn = self.turn.acquire();
+        let turn = poll_fn(|context| {
+            let poll = |context: &mut Context<'_>| Pin::new(&mut turn).poll(context);
+            poll_told(context, poll, |strand, _| self.paths.pass_by(strand, 0))
+        });
+        match turn.await {
             // Given back if it fails, panics, or is dropped.
             Ok(turn) => {
+                let mut attempt = Attempt { paths: &self.paths, turn: Some(turn) };
                 let _hold = Hold::ours("locksley::sync::OnceCell", place);
                 let value = make().await?;
-                Ok(self.put(value, turn))
+                Ok(self.put(value, attempt.turn.take().expect("it has not ended")))
             }
-            Err(_) => Ok(self.get().expect("closed when there is a value")),
+            Err(_) => Ok(self.found().expect("closed when there is a value")),
         }
     }
 
@@ -193,8 +216,25 @@ impl<T> OnceCell<T> {
         let place = unsafe { &mut *self.value.get() };
         *place = Some(value);
         turn.forget();
+        // Before anybody sees that.
+        self.paths.arrive(0);
         self.turn.close();
-        self.get().expect("just put there")
+        self.found().expect("just put there")
+    }
+}
+
+/// An attempt to make the value. What has failed comes before the next one.
+struct Attempt<'c> {
+    paths: &'c Gathering<1>,
+    turn: Option<Permit<'c>>,
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        // Before the turn is given back.
+        if self.turn.is_some() {
+            self.paths.arrive(0);
+        }
     }
 }
 
@@ -207,7 +247,8 @@ impl<T> Default for OnceCell<T> {
 impl<T> From<T> for OnceCell<T> {
     /// A cell that has its value.
     fn from(value: T) -> Self {
-        let cell = Self { turn: Semaphore::new(0), value: UnsafeCell::new(Some(value)) };
+        let (turn, value) = (Semaphore::new(0), UnsafeCell::new(Some(value)));
+        let cell = Self { turn, paths: Gathering::new(), value };
         cell.turn.close();
         cell
     }

@@ -2,13 +2,13 @@
 //! that goes through what they do in one order in which that could happen.
 
 use std::collections::VecDeque;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Mutex, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 
 use super::limits::{at_rest, metered_pool};
 use super::*;
-use crate::sync::{JoinCounter, Semaphore};
+use crate::sync::{Barrier, JoinCounter, OnceCell, Semaphore};
 use crate::task;
 use crate::thread::{self as threads, Current, Received, Signaller};
 
@@ -27,6 +27,8 @@ enum Step {
     Signal(usize),
     /// So many.
     Receive(usize),
+    /// At a barrier.
+    Meet(usize),
 }
 
 /// Who sends signals to a thread: then it is decided which is which.
@@ -46,6 +48,8 @@ struct Plan {
     /// How many signals each join counter waits for. The first one is for all to begin, and the last for all to have ended.
     counters: Vec<usize>,
     senders: Vec<Sender>,
+    /// For how many each barrier is.
+    barriers: Vec<usize>,
     /// Whether a task waits on a stack. Such a one is no thread.
     on_stack: Vec<bool>,
 }
@@ -61,8 +65,16 @@ impl Plan {
         let senders: Vec<_> = (0..tasks).map(&mut sender).collect();
         let on_stack: Vec<_> = (0..tasks).map(|_| with_stacks && random.below(3) == 0).collect();
         let steps = vec![Vec::new(); tasks];
+        let (order, counters_of) = (Vec::new(), vec![0; counters]);
         let mut plan =
-            Self { steps, order: Vec::new(), counters: vec![0; counters], senders, on_stack };
+            Self { steps, order, counters: counters_of, senders, barriers: Vec::new(), on_stack };
+        // Each is for some of the tasks, always the same.
+        let mut parties = Vec::new();
+        for _ in 0..random.below(3) {
+            let some: Vec<_> = (0..tasks).filter(|_| random.below(2) == 0).collect();
+            plan.barriers.push(some.len());
+            parties.push(some);
+        }
         let (mut sent, mut received) = (vec![0; tasks], vec![0; tasks]);
         let mut is_waited_for = vec![false; counters];
         (0..tasks).for_each(|task| plan.does(task, Step::Wait(0)));
@@ -74,7 +86,7 @@ impl Plan {
                 Sender::One(sender) => (sender == task, sent[task] > received[task]),
                 Sender::Many => (received[to] == 0, false),
             };
-            match random.below(8) {
+            match random.below(9) {
                 0 | 1 => plan.does(task, Step::Work(random.below(50_000) as i64)),
                 2 => {
                     let [first, second] = [(); 2].map(|()| random.below(20_000) as i64);
@@ -104,6 +116,10 @@ impl Plan {
                     plan.does(task, Step::Receive(some));
                     received[task] += some;
                 }
+                8 if !parties.is_empty() => {
+                    let barrier = random.below(parties.len() as u64) as usize;
+                    parties[barrier].iter().for_each(|&one| plan.does(one, Step::Meet(barrier)));
+                }
                 _ => {}
             }
         }
@@ -124,6 +140,7 @@ impl Plan {
 struct Run {
     plan: Plan,
     counters: Vec<JoinCounter>,
+    barriers: Vec<Barrier>,
     signallers: OnceLock<Vec<Option<Signaller>>>,
 }
 
@@ -131,7 +148,8 @@ impl Run {
     fn of(plan: Plan) -> Arc<Self> {
         let mut counters: Vec<_> = plan.counters.iter().map(|&all| JoinCounter::new(all)).collect();
         counters[0] = JoinCounter::new(1);
-        Arc::new(Self { plan, counters, signallers: OnceLock::new() })
+        let barriers = plan.barriers.iter().map(|&parties| Barrier::new(parties)).collect();
+        Arc::new(Self { plan, counters, barriers, signallers: OnceLock::new() })
     }
 
     /// What does not wait.
@@ -153,7 +171,7 @@ impl Run {
                 let signallers = self.signallers.get().expect("they were there before it began");
                 signallers[to].as_ref().expect("it is a thread").signal();
             }
-            Step::Wait(_) | Step::Receive(_) => unreachable!("it waits"),
+            Step::Wait(_) | Step::Receive(_) | Step::Meet(_) => unreachable!("it waits"),
         }
     }
 
@@ -162,6 +180,7 @@ impl Run {
             match step {
                 Step::Wait(counter) => self.counters[counter].wait().await,
                 Step::Receive(signals) => me.wait(signals).await,
+                Step::Meet(barrier) => _ = self.barriers[barrier].wait().await,
                 _ => self.step(step),
             }
         }
@@ -171,6 +190,7 @@ impl Run {
         for &step in &self.plan.steps[task] {
             match step {
                 Step::Wait(counter) => block_on(self.counters[counter].wait()),
+                Step::Meet(barrier) => _ = block_on(self.barriers[barrier].wait()),
                 _ => self.step(step),
             }
         }
@@ -201,6 +221,7 @@ fn expected(plan: &Plan, burden: i64) -> (Path, i64) {
     let mut counted: Vec<Option<Path>> = vec![None; plan.counters.len()];
     counted[0] = Some(start);
     let mut sent = vec![VecDeque::new(); plan.steps.len()];
+    let mut met = vec![Vec::new(); plan.barriers.len()];
     let mut work = 0;
     for &(task, step) in &plan.order {
         let path = paths[task];
@@ -228,6 +249,20 @@ fn expected(plan: &Plan, burden: i64) -> (Path, i64) {
             Step::Signal(to) => {
                 sent[to].push_back(path.along(burden));
                 path
+            }
+            Step::Meet(barrier) => {
+                met[barrier].push(task);
+                if met[barrier].len() == plan.barriers[barrier] {
+                    let all = || met[barrier].iter();
+                    let longest = all().map(|&one| paths[one].along(burden)).reduce(Path::meet);
+                    for &one in met[barrier].iter().filter(|&&one| one != task) {
+                        paths[one] = paths[one].meet(longest.expect("they have met"));
+                    }
+                    met[barrier].clear();
+                    path.meet(longest.expect("they have met"))
+                } else {
+                    path
+                }
             }
             Step::Receive(signals) => sent[task].drain(..signals).fold(path, Path::meet),
         };
@@ -547,4 +582,75 @@ fn a_path_is_there_when_the_signal_is() {
         |received| Box::pin(async move { received.wait(1).await }),
         Received::give,
     );
+    check(
+        || Barrier::new(2),
+        |barrier| Box::pin(async move { _ = barrier.wait().await }),
+        |barrier| {
+            let mut arrives = pin!(barrier.wait());
+            let polled = arrives.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_ready(), "it comes last");
+        },
+    );
+    // One has its turn to make the value, and waits for the second permit; whoever gives that lets it go on.
+    for succeeds in [true, false] {
+        check(
+            || (OnceCell::new(), JoinCounter::new(1), Mutex::new(None)),
+            move |shared| {
+                let maker = Arc::clone(&shared);
+                let mut make: Waiting<'static> = Box::pin(async move {
+                    let (cell, begin, _) = &*maker;
+                    let made = cell.get_or_try_init(async || {
+                        begin.wait().await;
+                        if succeeds { Ok(()) } else { Err(()) }
+                    });
+                    assert_eq!(made.await.is_ok(), succeeds);
+                });
+                let polled = make.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                assert!(polled.is_pending());
+                *shared.2.lock().unwrap() = Some(make);
+                Box::pin(async move { _ = shared.0.get_or_init(async || ()).await })
+            },
+            |(_, begin, make)| {
+                begin.signal();
+                let mut make = make.lock().unwrap().take().unwrap();
+                let polled = make.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                assert!(polled.is_ready());
+            },
+        );
+    }
+}
+
+/// A value comes after who has made it, and after those who have failed to before; also where it is found at once, by who has done less.
+#[test]
+fn a_value_comes_after_who_has_made_it() {
+    let pool = Pool::new(1).unwrap();
+    let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+        let (cell, other) = (OnceCell::new(), OnceCell::new());
+        // On one worker, one after the other.
+        worker.join(
+            |_| {
+                let made = block_on(cell.get_or_try_init(async || {
+                    spend(30);
+                    Err::<(), _>("no")
+                }));
+                assert_eq!(made, Err("no"));
+            },
+            |worker| {
+                worker.join(
+                    |_| {
+                        block_on(cell.get_or_init(async || spend(20)));
+                        spend(7);
+                        assert_eq!(other.set(1), Ok(()));
+                    },
+                    |_| {
+                        spend(5);
+                        assert_eq!(other.get(), Some(&1));
+                        spend(3);
+                    },
+                );
+            },
+        );
+        spend(1);
+    });
+    assert_eq!((figures.work, figures.path.span, figures.uncarried), (66, 61, 0));
 }
