@@ -371,3 +371,20 @@ fn a_thread_begins_when_its_signals_have_come() {
     thread.signal();
     thread.join().unwrap();
 }
+
+/// What signals and waits goes to other threads, and into closures whose panics are caught, whatever it keeps for the meter.
+#[test]
+fn what_waits_is_fit_for_threads_and_caught_panics() {
+    use std::panic::{RefUnwindSafe, UnwindSafe};
+
+    use locksley::sync::OnceCell;
+    use locksley::thread::{Current, Signaller};
+
+    fn is_fit<T: Send + Sync + UnwindSafe>() {}
+    fn references_are_fit<T: RefUnwindSafe>() {}
+    is_fit::<Signaller>();
+    is_fit::<Current>();
+    is_fit::<OnceCell<u32>>();
+    references_are_fit::<Signaller>();
+    references_are_fit::<Current>();
+}

@@ -55,7 +55,8 @@ pub struct Report {
     /// How many times a strand forked by a join; a task that is spawned is no such fork.
     pub forks: u64,
     /// Waits and polls whose order is not, or may not be, among the paths, whether anybody had to wait or not: each poll of a future, which may find
-    /// without a wait what others have left for it (of a [process](crate::kahn), whose channels are followed, only those that end with a wait elsewhere: what else it finds elsewhere is neither followed nor counted); calls that block; tasks and
+    /// without a wait what others have left for it (but not one that waits for something that is followed, or has found such and ends: a join counter, a barrier, a once cell,
+    /// signals of a [thread](crate::thread), a task's handle, a channel of a [process](crate::kahn); what else such a poll finds without a wait is neither followed nor counted); signals that come from elsewhere; calls that block; tasks and
     /// intervals that a plain thread has spawned into a metered scope or root; and what tasks that are not metered have sent to a metered pool. If
     /// there are any, the critical path is a lower bound, and so may be the work.
     pub uncarried: u64,

@@ -367,15 +367,15 @@ fn a_signal_for_a_later_wait_comes_early() {
     assert_eq!(figures.uncarried, 0);
 }
 
-/// Of those who come from outside nothing is known, and this is said: but only if somebody in a strand goes on after them.
+/// Of those who come from outside nothing is known, and this is said: but only if a strand goes on after them, and not a plain thread.
 #[test]
 fn strangers_signal() {
-    let (pool, other) = (Pool::new(1).unwrap(), Pool::new(1).unwrap());
-    // Before anything of the region, and for a waiter that is in none.
+    let pool = Pool::new(1).unwrap();
+    // Before anything of the region.
     let before = JoinCounter::new(2);
     before.signal();
     for in_strand in [true, false] {
-        let counter = Arc::new(JoinCounter::new(2));
+        let counter = JoinCounter::new(2);
         let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
             spend(5);
             thread::scope(|threads| {
@@ -385,9 +385,8 @@ fn strangers_signal() {
             if in_strand {
                 block_on(counter.wait());
             } else {
-                other.spawn_future({
-                    let counter = Arc::clone(&counter);
-                    async move { counter.wait().await }
+                thread::scope(|threads| {
+                    threads.spawn(|| block_on(counter.wait()));
                 });
             }
             spend(6);
@@ -653,4 +652,72 @@ fn a_value_comes_after_who_has_made_it() {
         spend(1);
     });
     assert_eq!((figures.work, figures.path.span, figures.uncarried), (66, 61, 0));
+}
+
+/// A process of a network comes after what it has waited for, also where that is no channel; and it is known.
+#[test]
+fn a_process_waits_for_signals() {
+    use crate::kahn::Network;
+    for (workers, on_stack) in [(1, false), (2, false), (1, true), (2, true)] {
+        if on_stack && !HAS_STACKS {
+            continue;
+        }
+        let pool = Pool::new(workers).unwrap();
+        let counter = Arc::new(JoinCounter::new(2));
+        let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+            let mut network = Network::new();
+            let (out, inn) = network.channel("numbers", 1);
+            let early = Arc::clone(&counter);
+            network.process("sends", out, async move |mut out| {
+                spend(10);
+                early.signal();
+                out.send(1).await;
+                spend(500);
+                early.signal();
+            });
+            let wait = Arc::clone(&counter);
+            if on_stack {
+                network.process_on_stack("receives", inn, move |mut inn| {
+                    assert_eq!(inn.recv_blocking().unwrap(), Some(1));
+                    block_on(wait.wait());
+                    spend(7);
+                });
+            } else {
+                network.process("receives", inn, async move |mut inn| {
+                    assert_eq!(inn.recv().await, Some(1));
+                    wait.wait().await;
+                    spend(7);
+                });
+            }
+            network.run(&pool).unwrap();
+        });
+        let told = (figures.work, figures.path.span, figures.uncarried);
+        assert_eq!(told, (517, 517, 0), "{workers} {on_stack}");
+    }
+}
+
+/// Threads of a computation, too.
+#[test]
+fn threads_of_a_computation_signal() {
+    for workers in [1, 2] {
+        let pool = Pool::new(workers).unwrap();
+        let ((), figures) = pool.metered_by(Clock::Virtual, |_| {
+            let ended = crate::computation::run(|all| {
+                let sum = all.create("sum", 0, async |me| {
+                    me.wait(2).await;
+                    spend(5);
+                });
+                for ticks in [300, 20] {
+                    let sum = sum.clone();
+                    all.create("part", 0, async move |_| {
+                        spend(ticks);
+                        sum.signal();
+                    });
+                }
+            });
+            ended.unwrap();
+        });
+        // Who runs it does not come after it: that is not carried.
+        assert_eq!((figures.work, figures.path.span), (325, 305));
+    }
 }
