@@ -40,13 +40,13 @@
 //! assert_eq!(last.join().unwrap(), 610);
 //! ```
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::strand::{SignalPaths, poll_told};
-use crate::sync::Semaphore;
+use crate::sync::{Acquire, Semaphore};
 use crate::task::{self, Task, TaskError};
 
 /// Creates a thread: `body` begins when `signals` signals have been sent to it, and is given its own [`Current`].
@@ -237,18 +237,31 @@ impl Received {
         self.signals.add_permits(1);
     }
 
-    pub(crate) async fn wait(&self, signals: usize) {
-        let mut wait = self.signals.acquire_many(signals);
-        let received = match &self.paths {
-            None => wait.await,
+    pub(crate) fn wait(&self, signals: usize) -> Wait<'_> {
+        Wait { acquire: self.signals.acquire_many(signals), signals, paths: self.paths.as_deref() }
+    }
+}
+
+/// A wait for so many signals.
+pub(crate) struct Wait<'r> {
+    acquire: Acquire<'r>,
+    signals: usize,
+    paths: Option<&'r SignalPaths>,
+}
+
+impl Future for Wait<'_> {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Self { acquire, signals, paths } = &mut *self;
+        let received = match paths {
+            None => Pin::new(acquire).poll(context),
             Some(paths) => {
-                poll_fn(|context| {
-                    let poll = |context: &mut Context<'_>| Pin::new(&mut wait).poll(context);
-                    poll_told(context, poll, |strand, _| paths.receive(signals, strand))
-                })
-                .await
+                let poll = |context: &mut Context<'_>| Pin::new(acquire).poll(context);
+                poll_told(context, poll, |strand, _| paths.receive(*signals, strand))
             }
         };
-        received.expect("a thread's signals have no end").forget();
+        received.map(|received| received.expect("a thread's signals have no end").forget())
     }
 }

@@ -2,11 +2,16 @@
 
 use std::fmt;
 use std::ptr::{self, NonNull};
+// Not those of the stall harness: what signals there without a strand would have more steps whenever another test meters something.
+#[cfg(not(loom))]
+use std::sync::atomic::{AtomicBool, AtomicPtr};
 use std::sync::{Arc, Weak};
 
 use super::told::Strand;
 use crate::meter::{self, Meeting, Region};
-use crate::primitive::{AtomicBool, AtomicPtr, Ordering, const_unless_loom};
+#[cfg(loom)]
+use crate::primitive::{AtomicBool, AtomicPtr};
+use crate::primitive::{Ordering, const_unless_loom};
 
 /// The paths that arrive at something which opens when all have come, in each of so many of its rounds.
 ///

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use super::line::{Place, Waiters};
+use crate::meter;
 use crate::primitive::{AtomicU64, Ordering, const_unless_loom, fence};
 use crate::strand::{Gathering, poll_told};
 
@@ -207,7 +208,7 @@ impl Arrival<'_> {
         let mut told = None;
         let before = barrier.change(|now| {
             // Before it counts. Where another round has begun meanwhile, its path is in the one before, too.
-            if told.replace(now.round) != Some(now.round) {
+            if meter::is_on() && told.replace(now.round) != Some(now.round) {
                 barrier.paths.arrive(turn(now.round));
             }
             Some(barrier.after_one_more(now))
