@@ -120,7 +120,7 @@ impl Signal {
         self.flag.is_set()
     }
 
-    /// Waits until it is given, and takes it back. The caller is the waiter, and has said that nobody knows of its path to what it waits for.
+    /// Waits until it is given, and takes it back. The caller is the waiter, and has said so if nobody knows of its path to what it waits for.
     pub(crate) fn wait(&self, waiter: &Worker) {
         self.give_way_if_given(waiter);
         waiter.while_aside(|| waiter.wait_until(&self.flag));

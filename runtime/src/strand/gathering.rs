@@ -98,9 +98,16 @@ impl<const ROUNDS: usize> Gathering<ROUNDS> {
     fn stranger_arrives(&self) {
         // Relaxed: this says no more than that.
         let order = Ordering::Relaxed;
-        let _ = self.there.compare_exchange(ptr::null_mut(), Self::STRANGER, order, order);
-        if let Found::There(there) = self.found() {
-            there.lacks_some();
+        // Once more at most: what is there does not go away.
+        loop {
+            match self.found() {
+                Found::Stranger => return,
+                Found::There(there) => return there.lacks_some(),
+                Found::Nobody => {
+                    let null = ptr::null_mut();
+                    let _ = self.there.compare_exchange(null, Self::STRANGER, order, order);
+                }
+            }
         }
     }
 

@@ -1,6 +1,5 @@
 //! The paths of signals that count: each lets somebody go on who waits for so many, once.
 
-use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::RefUnwindSafe;
@@ -9,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use super::told::Strand;
 use crate::meter::{Path, Region};
-use crate::primitive::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use crate::primitive::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, UnsafeCell};
 
 /// The paths of the signals to a metered thread: the first that was sent is that of the first which is waited for. So a signal that comes early, for a
 /// later wait, is on no path of what an earlier one lets go.
@@ -40,8 +39,8 @@ impl RefUnwindSafe for SignalPaths {}
 
 /// A signal that was sent.
 struct Sent {
-    /// `None` if it is not known.
-    path: Option<Path>,
+    /// `None` if it is not known. Of who has made this, and then of who has taken it out.
+    path: UnsafeCell<Option<Path>>,
     before: *mut Sent,
 }
 
@@ -84,7 +83,8 @@ impl SignalPaths {
     }
 
     fn push(&self, path: Option<Path>) {
-        let sent = Box::into_raw(Box::new(Sent { path, before: ptr::null_mut() }));
+        let sent =
+            Box::into_raw(Box::new(Sent { path: UnsafeCell::new(path), before: ptr::null_mut() }));
         // Relaxed: it is not looked at.
         let mut newest = self.newest.load(Ordering::Relaxed);
         loop {
@@ -117,15 +117,23 @@ impl SignalPaths {
     fn take(&self, signals: usize) -> Taken {
         // Acquire pairs with the release below: what the last one has done with the cell is seen.
         if self.is_read.swap(true, Ordering::Acquire) {
-            // Relaxed: how many, and no more.
-            self.to_skip.fetch_add(signals, Ordering::Relaxed);
+            // Release pairs with the acquire in `take_of`: the paths of these signals are there.
+            self.to_skip.fetch_add(signals, Ordering::Release);
             return Taken { longest: None, are_known: signals == 0 };
         }
         // SAFETY: nobody else is here meanwhile.
-        let taken = unsafe { &mut *self.taken.get() };
+        let taken = self.taken.with_mut(|taken| self.take_of(unsafe { &mut *taken }, signals));
+        // Release pairs with the acquire above.
+        self.is_read.store(false, Ordering::Release);
+        taken
+    }
+
+    /// The same, of what was taken before, and all that has come since.
+    fn take_of(&self, taken: &mut VecDeque<Option<Path>>, signals: usize) -> Taken {
+        // Acquire pairs with the release in `take`; so it comes first.
+        let to_skip = self.to_skip.swap(0, Ordering::Acquire);
         self.take_in(taken);
-        let skipped = self.to_skip.swap(0, Ordering::Relaxed).min(taken.len());
-        drop(taken.drain(..skipped));
+        drop(taken.drain(..to_skip.min(taken.len())));
         let mut are_known = taken.len() >= signals;
         let mut longest: Option<Path> = None;
         for path in taken.drain(..signals.min(taken.len())) {
@@ -135,8 +143,6 @@ impl SignalPaths {
                 (one, other) => one.or(other),
             };
         }
-        // Release pairs with the acquire above.
-        self.is_read.store(false, Ordering::Release);
         Taken { longest, are_known }
     }
 
@@ -148,7 +154,8 @@ impl SignalPaths {
         while let Some(sent) = NonNull::new(next) {
             // SAFETY: made of a box in `push`; taken out, so nobody else has it.
             let sent = unsafe { Box::from_raw(sent.as_ptr()) };
-            taken.push_back(sent.path);
+            // SAFETY: as above.
+            taken.push_back(sent.path.with(|path| unsafe { *path }));
             next = sent.before;
         }
         taken.make_contiguous()[before..].reverse();
@@ -262,6 +269,27 @@ mod models {
                 sum += take();
             }
             assert_eq!(sum, 8);
+        });
+    }
+
+    /// Two wait at the same time: neither waits for the other, and what is left is what nobody has waited for.
+    #[test]
+    fn loom_signals_two_take_paths_at_once() {
+        loom::model(|| {
+            let region = Arc::new(Region::new(Clock::Monotonic, 1));
+            let all = loom::sync::Arc::new(SignalPaths::new(&region));
+            let push = |paths: &SignalPaths, span| {
+                paths.push(Some(Path { span, ..Path::default() }));
+            };
+            push(&all, 1);
+            push(&all, 2);
+            let there = all.clone();
+            let other = thread::spawn(move || there.take(1).longest.map_or(0, |path| path.span));
+            let one = all.take(1).longest.map_or(0, |path| path.span);
+            let other = other.join().unwrap();
+            assert!(one + other > 0 && one != other, "{one} {other}");
+            push(&all, 5);
+            assert_eq!(all.take(1).longest.map(|path| path.span), Some(5));
         });
     }
 }
