@@ -1,9 +1,9 @@
 //! How long threads waited for a processor (`schedstat`: the kernel's document sched-stats), and how long a quota kept them from one.
 
 use std::cell::RefCell;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::fork::generation;
@@ -11,16 +11,14 @@ use super::fork::generation;
 /// The time for which one thread could have run and did not, readable from any other while that thread lives.
 #[derive(Debug)]
 pub(crate) struct ThreadDelay {
-    thread: libc::pid_t,
+    numbers: Option<Arc<Numbers>>,
     /// What it came to, once the thread has said that it ends.
     at_end: OnceLock<Option<Duration>>,
 }
 
 impl ThreadDelay {
     pub(crate) fn of_this_thread() -> Self {
-        // SAFETY: no memory is involved.
-        let thread = unsafe { libc::gettid() };
-        Self { thread, at_end: OnceLock::new() }
+        Self { numbers: own(), at_end: OnceLock::new() }
     }
 
     /// `None` where the kernel does not count, and when the thread has ended without a word.
@@ -34,32 +32,73 @@ impl ThreadDelay {
     }
 
     fn read_now(&self) -> Option<Duration> {
-        waited(&fs::read_to_string(format!("/proc/self/task/{}/schedstat", self.thread)).ok()?)
+        let numbers = self.numbers.as_ref()?;
+        let open = || File::open(format!("/proc/self/task/{}/schedstat", numbers.thread)).ok();
+        if !numbers.are_there() {
+            return None;
+        }
+        match numbers.file.get_or_init(open) {
+            Some(file) => told_by(file),
+            // No more files could be open then, perhaps.
+            None => told_by(&open()?),
+        }
     }
 }
 
+/// Where the kernel counts for one thread.
+#[derive(Debug)]
+struct Numbers {
+    thread: libc::pid_t,
+    /// In a child of the process the thread is not there, and an open file is still that of the parent's.
+    generation: u32,
+    /// Stays open once somebody has asked; nothing where it cannot be opened.
+    file: OnceLock<Option<File>>,
+}
+
+impl Numbers {
+    fn of_this_thread() -> Self {
+        // SAFETY: no memory is involved.
+        let thread = unsafe { libc::gettid() };
+        Self { thread, generation: generation(), file: OnceLock::new() }
+    }
+
+    fn are_there(&self) -> bool {
+        self.generation == generation()
+    }
+}
+
+fn told_by(file: &File) -> Option<Duration> {
+    // All that there is at once, so another one who reads does not come between two parts of it.
+    let mut text = [0; 80];
+    let length = file.read_at(&mut text, 0).ok()?;
+    waited(std::str::from_utf8(&text[..length]).ok()?)
+}
+
 thread_local! {
-    /// The calling thread's own numbers, once it has asked for them; nothing where they cannot be had. In a child of the process the file is still that
-    /// of the parent's thread, so it is told apart by the generation.
-    static OWN: RefCell<Option<(u32, Option<File>)>> = const { RefCell::new(None) };
+    /// The calling thread's own, once somebody has asked for them.
+    static OWN: RefCell<Option<Arc<Numbers>>> = const { RefCell::new(None) };
+}
+
+/// The calling thread's; `None` if it ends.
+fn own() -> Option<Arc<Numbers>> {
+    with_own(Arc::clone)
+}
+
+fn with_own<R>(what: impl FnOnce(&Arc<Numbers>) -> R) -> Option<R> {
+    OWN.try_with(|own| {
+        let mut own = own.borrow_mut();
+        match &mut *own {
+            Some(numbers) if numbers.are_there() => what(numbers),
+            other => what(other.insert(Arc::new(Numbers::of_this_thread()))),
+        }
+    })
+    .ok()
 }
 
 /// For how long the calling thread could have run and did not: one system call after the first time. `None` where the kernel does not count.
 pub(crate) fn own_delay() -> Option<Duration> {
-    let read = |file: &File| {
-        let mut text = [0; 80];
-        let length = file.read_at(&mut text, 0).ok()?;
-        waited(std::str::from_utf8(&text[..length]).ok()?)
-    };
     let open = || File::open("/proc/thread-self/schedstat").ok();
-    OWN.try_with(|own| {
-        let mut own = own.borrow_mut();
-        if own.as_ref().is_none_or(|&(opened, _)| opened != generation()) {
-            *own = Some((generation(), open()));
-        }
-        own.as_ref()?.1.as_ref().and_then(read)
-    })
-    .ok()?
+    with_own(|numbers| told_by(numbers.file.get_or_init(open).as_ref()?))?
 }
 
 /// The second of the three numbers: on a processor, waiting for one, times on one. A thread that was never on a processor is one of a kernel that
@@ -72,6 +111,8 @@ fn waited(schedstat: &str) -> Option<Duration> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
