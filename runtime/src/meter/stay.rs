@@ -20,6 +20,11 @@ impl Length {
     pub(crate) fn of(path: &Path) -> Self {
         Self { span: path.span, burdened: path.burdened }
     }
+
+    /// That of the longer of two.
+    pub(crate) fn meet(self, other: Self) -> Self {
+        Self { span: self.span.max(other.span), burdened: self.burdened.max(other.burdened) }
+    }
 }
 
 /// All of a path's course that stays as it is while the path stays at one place, however long that is: with the path's length it is the course.

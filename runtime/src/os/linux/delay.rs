@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::fork::generation;
+use super::watch::own_switches;
 
 /// The time for which one thread could have run and did not, readable from any other while that thread lives.
 #[derive(Debug)]
@@ -18,7 +19,8 @@ pub(crate) struct ThreadDelay {
 
 impl ThreadDelay {
     pub(crate) fn of_this_thread() -> Self {
-        Self { numbers: own(), at_end: OnceLock::new() }
+        let numbers = with_own(|own| Arc::clone(&own.numbers));
+        Self { numbers, at_end: OnceLock::new() }
     }
 
     /// `None` where the kernel does not count, and when the thread has ended without a word.
@@ -74,31 +76,55 @@ fn told_by(file: &File) -> Option<Duration> {
     waited(std::str::from_utf8(&text[..length]).ok()?)
 }
 
+/// What the calling thread knows of its own numbers.
+struct Own {
+    numbers: Arc<Numbers>,
+    /// What they said, and how often the thread had been switched out and in before.
+    last: Option<(u64, Option<Duration>)>,
+}
+
 thread_local! {
-    /// The calling thread's own, once somebody has asked for them.
-    static OWN: RefCell<Option<Arc<Numbers>>> = const { RefCell::new(None) };
+    /// Once somebody has asked for them.
+    static OWN: RefCell<Option<Own>> = const { RefCell::new(None) };
 }
 
-/// The calling thread's; `None` if it ends.
-fn own() -> Option<Arc<Numbers>> {
-    with_own(Arc::clone)
-}
-
-fn with_own<R>(what: impl FnOnce(&Arc<Numbers>) -> R) -> Option<R> {
+/// `None` if the calling thread ends.
+fn with_own<R>(what: impl FnOnce(&mut Own) -> R) -> Option<R> {
     OWN.try_with(|own| {
         let mut own = own.borrow_mut();
         match &mut *own {
-            Some(numbers) if numbers.are_there() => what(numbers),
-            other => what(other.insert(Arc::new(Numbers::of_this_thread()))),
+            Some(own) if own.numbers.are_there() => what(own),
+            other => {
+                let numbers = Arc::new(Numbers::of_this_thread());
+                what(other.insert(Own { numbers, last: None }))
+            }
         }
     })
     .ok()
 }
 
-/// For how long the calling thread could have run and did not: one system call after the first time. `None` where the kernel does not count.
+/// For how long the calling thread could have run and did not: one system call after the first time; or none, where the kernel [records](own_switches) that
+/// the thread has had its processor ever since. `None` where the kernel does not count.
 pub(crate) fn own_delay() -> Option<Duration> {
-    let open = || File::open("/proc/thread-self/schedstat").ok();
-    with_own(|numbers| told_by(numbers.file.get_or_init(open).as_ref()?))?
+    with_own(|own| {
+        // Before the numbers are read: a switch that comes in between is new the next time.
+        let switches = own_switches();
+        match own.last {
+            Some((before, delay)) if Some(before) == switches => delay,
+            _ => {
+                let delay = own.read();
+                own.last = switches.map(|switches| (switches, delay));
+                delay
+            }
+        }
+    })?
+}
+
+impl Own {
+    fn read(&self) -> Option<Duration> {
+        let open = || File::open("/proc/thread-self/schedstat").ok();
+        told_by(self.numbers.file.get_or_init(open).as_ref()?)
+    }
 }
 
 /// The second of the three numbers: on a processor, waiting for one, times on one. A thread that was never on a processor is one of a kernel that
@@ -113,7 +139,9 @@ fn waited(schedstat: &str) -> Option<Duration> {
 mod tests {
     use std::fs;
 
+    use super::super::watch::ThreadWatch;
     use super::*;
+    use crate::os::Assists;
 
     #[test]
     fn the_second_number_is_the_wait() {
@@ -132,6 +160,28 @@ mod tests {
             assert!(before <= own && own <= after, "{before:?} {own:?} {after:?}");
             std::thread::yield_now();
         }
+    }
+
+    /// Where it is known how often it was switched out and in, it asks only when that has changed; and it does not matter to what it says.
+    #[test]
+    fn a_thread_that_is_watched_knows_its_own() {
+        let watched = || {
+            let (delay, watch) =
+                (ThreadDelay::of_this_thread(), ThreadWatch::of_this_thread(Assists::ALL));
+            for _ in 0..100 {
+                for _ in 0..3 {
+                    let (before, own, after) = (delay.read(), own_delay(), delay.read());
+                    assert!(before <= own && own <= after, "{before:?} {own:?} {after:?}");
+                }
+                std::thread::sleep(Duration::from_micros(10));
+                std::thread::yield_now();
+            }
+            assert_eq!(own_switches().is_some(), watch.switches().is_some());
+            watch.retire();
+            assert_eq!(own_switches(), None);
+            assert!(delay.read() <= own_delay());
+        };
+        std::thread::scope(|scope| drop(scope.spawn(watched)));
     }
 
     #[test]
@@ -153,6 +203,11 @@ mod tests {
         })
         .join()
         .unwrap();
+        // The kernel lets go of a thread a little after whoever joins it has learnt that it ends.
+        let thread = unsaid.numbers.as_ref().unwrap().thread;
+        while fs::exists(format!("/proc/self/task/{thread}")).unwrap() {
+            std::thread::yield_now();
+        }
         assert_eq!(unsaid.read(), None);
         assert_eq!(said.read().is_some(), ThreadDelay::of_this_thread().read().is_some());
     }
