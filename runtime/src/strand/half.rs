@@ -342,13 +342,13 @@ impl Worker {
             running.turns_to(half.outer, now);
             return;
         }
-        let mut second = running.path(now);
+        let (first, mut second) = (half.first.get(), running.length(now));
         second.burdened += running.burden();
-        // SAFETY: as the caller promises.
-        let first = unsafe { half.first() };
+        let stay = if second.span > first.span { running.stay() } else { half.first_stay.get() };
         // SAFETY: as above; and its next stay, which is noted at once, is there.
         unsafe { running.has_room(half.outer_room) };
-        running.go_on(&first.meet(second).at(half.outer), now);
+        // SAFETY: noted in one of the rooms, or where the join began; and not written over before the join is over (`Room`).
+        unsafe { running.goes_on_from(stay, first.meet(second), half.outer, now) };
     }
 
     /// Waits for the second half, which others may have, or gets it back. Says whether it did that.
