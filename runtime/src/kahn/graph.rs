@@ -133,7 +133,7 @@ impl Paths {
     fn process_arrives(&self) {
         Worker::with_current(|current| {
             match current.and_then(|worker| worker.settles_in(&self.region)) {
-                Some((region, path)) => self.end.arrive(path.along(region.burden())),
+                Some((region, path)) => self.end.arrive(&path.along(region.burden())),
                 None => self.region.has_uncarried(),
             }
         });

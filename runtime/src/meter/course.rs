@@ -57,6 +57,12 @@ impl Course {
         &self.before
     }
 
+    /// It goes on at another place, which is that one. Returns where among the others the one is now that it has left, if it is there.
+    #[cold]
+    pub(super) fn turn_elsewhere(&mut self, site: Option<Site>) -> Option<usize> {
+        self.turn(site)
+    }
+
     /// It goes on at that place.
     #[inline]
     pub(crate) fn turn_to(&mut self, site: Option<Site>) {
@@ -65,10 +71,12 @@ impl Course {
         }
     }
 
+    /// Returns where among the others that one is now that the path has left, if it is there.
     #[inline(never)]
-    fn turn(&mut self, site: Option<Site>) {
-        if let Some(part) = self.before.iter_mut().find(|part| part.site == site) {
-            return mem::swap(part, &mut self.here);
+    fn turn(&mut self, site: Option<Site>) -> Option<usize> {
+        if let Some(found) = self.before.iter().position(|part| part.site == site) {
+            mem::swap(&mut self.before[found], &mut self.here);
+            return Some(found);
         }
         if !self.here.is_room() && !self.before.iter().any(Part::is_room) {
             let least = self.parts().map(|part| part.ticks).fold(i64::MAX, i64::min);
@@ -78,11 +86,9 @@ impl Course {
         let next = Part { site, ticks: 0 };
         let left = mem::replace(&mut self.here, next);
         // Else it was the least itself.
-        if let Some(room) = self.before.iter_mut().find(|part| part.is_room())
-            && !left.is_room()
-        {
-            *room = left;
-        }
+        let room = self.before.iter().position(Part::is_room).filter(|_| !left.is_room())?;
+        self.before[room] = left;
+        Some(room)
     }
 
     fn parts(&self) -> impl Iterator<Item = Part> {

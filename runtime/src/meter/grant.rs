@@ -62,7 +62,7 @@ impl GrantMeter {
     /// Begins to measure.
     #[must_use]
     pub fn start() -> Self {
-        let processors = Processors::allowed();
+        let processors = Processors::allowed_again();
         let at_start = Usage::now(&processors);
         Self { processors, began: Instant::now(), at_start }
     }

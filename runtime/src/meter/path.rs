@@ -59,7 +59,7 @@ impl Meeting {
         Self { span, burdened, course: Furthest::new() }
     }
 
-    pub(crate) fn arrive(&self, path: Path) {
+    pub(crate) fn arrive(&self, path: &Path) {
         if raise(&self.span, path.span) {
             self.course.arrive(path.span, &path.course);
         }

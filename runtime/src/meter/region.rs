@@ -36,8 +36,6 @@ pub(crate) struct Region {
     from: Path,
     /// One for each worker, and more: no two write the same one often.
     accounts: Box<[CachePadded<Account>]>,
-    /// How far strands have come that have ended, waited, or were asked.
-    end: Meeting,
     /// Waits, and polls of futures, whose order is not among the paths.
     uncarried: AtomicU64,
     /// Whether the system did not say how long some strand was interrupted.
@@ -50,13 +48,28 @@ pub(crate) struct Region {
     has_reported: AtomicBool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Account {
+    /// How far strands have come that have ended there, waited, or were asked. Each is likely to have come further than all before, so in one place for all
+    /// workers they would wait for its memory with each task.
+    end: Meeting,
     work: AtomicU64,
     forks: AtomicU64,
     taken: AtomicU64,
     /// Tasks that were handed over there, less those that have ended there.
     under_way: AtomicI64,
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        Self {
+            end: Meeting::new(),
+            work: AtomicU64::new(0),
+            forks: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            under_way: AtomicI64::new(0),
+        }
+    }
 }
 
 /// What a worker has done in strands.
@@ -118,7 +131,6 @@ impl Region {
             long: clock.long(LONG),
             from,
             accounts: (0..workers.max(1)).map(|_| CachePadded::default()).collect(),
-            end: Meeting::new(),
             uncarried: AtomicU64::new(0),
             is_untold: AtomicBool::new(false),
             home: AtomicUsize::new(0),
@@ -170,7 +182,7 @@ impl Region {
         // Negative only where two processors' counters do not quite agree.
         let work = work.max(0) as u64;
         self.all().for_each(|region| {
-            let account = &region.accounts[worker % region.accounts.len()];
+            let account = region.account_of(worker);
             // Relaxed, both: who sums them up has waited for the strands that matter.
             account.work.fetch_add(work, Ordering::Relaxed);
             account.forks.fetch_add(forks, Ordering::Relaxed);
@@ -182,9 +194,14 @@ impl Region {
         });
     }
 
-    /// A strand has come to that path: the longest is no shorter.
-    pub(crate) fn ends(&self, path: Path) {
-        self.all().for_each(|region| region.end.arrive(path));
+    fn account_of(&self, worker: usize) -> &Account {
+        // A stand-in, or another pool's worker, may have a number beyond.
+        &self.accounts[worker % self.accounts.len()]
+    }
+
+    /// A strand of that worker has come to that path: the longest is no shorter.
+    pub(crate) fn ends(&self, worker: usize, path: &Path) {
+        self.all().for_each(|region| region.account_of(worker).end.arrive(path));
     }
 
     /// A task is handed over by a worker, and carries a path of this region.
@@ -199,9 +216,8 @@ impl Region {
 
     fn is_under_way(&self, worker: usize, change: i64) {
         self.all().for_each(|region| {
-            let account = &region.accounts[worker % region.accounts.len()];
             // Relaxed, as the work.
-            account.under_way.fetch_add(change, Ordering::Relaxed);
+            region.account_of(worker).under_way.fetch_add(change, Ordering::Relaxed);
         });
     }
 
@@ -253,7 +269,8 @@ impl Region {
             self.accounts.iter().map(|account| part(account).load(Ordering::Relaxed)).sum()
         };
         let under_way = self.accounts.iter().map(|a| a.under_way.load(Ordering::Relaxed));
-        let end = self.end.latest().unwrap_or(self.from);
+        let ends = self.accounts.iter().filter_map(|account| account.end.latest());
+        let end = ends.reduce(Path::meet).unwrap_or(self.from);
         Figures {
             clock: self.clock,
             work: sum(|account| &account.work) as i64,

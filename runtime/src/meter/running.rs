@@ -358,9 +358,32 @@ impl<H> Running<H> {
         before
     }
 
-    #[inline(never)]
     fn turn(&self, site: Option<Site>, now: i64) {
-        self.stays(self.its_stay().turned(site, self.length(now)));
+        self.stays_after(self.stay.get(), self.length(now), site);
+    }
+
+    /// What runs on is on a path from now on that has become so long at that stay, and goes on at that place.
+    ///
+    /// # Safety
+    /// That stay is noted, and nobody writes there meanwhile.
+    pub(crate) unsafe fn goes_on_from(
+        &self,
+        stay: NonNull<Stay>,
+        length: Length,
+        site: Option<Site>,
+        now: i64,
+    ) {
+        self.goes_to_length(length, now);
+        self.stays_after(stay, length, site);
+    }
+
+    /// The stay of a path from now on that has become so long at the one that is noted there, and goes on at that place.
+    fn stays_after(&self, stay: NonNull<Stay>, length: Length, site: Option<Site>) {
+        assert!(!self.region.get().is_null(), "there is a strand");
+        // SAFETY: as in `stays`.
+        let room = unsafe { self.room.get().as_ref() };
+        // SAFETY: as there; and a stay is noted where the strand's is, or where the caller promises.
+        self.stay.set(unsafe { room.put_turned(stay, length, site) });
     }
 
     /// It is about to spawn there.

@@ -38,7 +38,7 @@ impl Followed {
         // SAFETY: the kind of a job that is its own is a constant.
         let own = unsafe { &*own };
         let (next, end) = (Meeting::new(), Meeting::new());
-        next.arrive(from);
+        next.arrive(&from);
         let kind = Kind::of_followed(execute);
         let (region, site) = (Arc::clone(region), from.site());
         let tells = AtomicBool::new(false);
@@ -73,7 +73,7 @@ impl Followed {
     #[cold]
     pub(crate) fn is_woken(&self) {
         Worker::with_current(|current| match self.path_of(current) {
-            Some(path) => self.next.arrive(path.along(self.region.burden())),
+            Some(path) => self.next.arrive(&path.along(self.region.burden())),
             None => self.region.has_uncarried(),
         });
     }
@@ -90,7 +90,7 @@ impl Followed {
     #[cold]
     pub(crate) fn pauses(&self, worker: &Worker) {
         self.has_been_polled(worker, false);
-        self.path_of(Some(worker)).into_iter().for_each(|path| self.next.arrive(path));
+        self.path_of(Some(worker)).into_iter().for_each(|path| self.next.arrive(&path));
     }
 
     /// It is being run by that worker, and its end is about to be told.
@@ -98,7 +98,7 @@ impl Followed {
     pub(crate) fn ends(&self, worker: &Worker) {
         self.has_been_polled(worker, true);
         if let Some(region) = self.region_of(Some(worker)) {
-            self.end.arrive(worker.task_ends(region).along(self.region.burden()));
+            self.end.arrive(&worker.task_ends(region).along(self.region.burden()));
         }
     }
 

@@ -86,7 +86,7 @@ impl<const ROUNDS: usize> Gathering<ROUNDS> {
             Some(strand) => {
                 let there = self.of(strand.region());
                 if there.number == strand.region().number() {
-                    there.rounds[round].arrive(strand.path_from_here());
+                    there.rounds[round].arrive(&strand.path_from_here());
                 } else {
                     there.lacks_some();
                 }

@@ -40,8 +40,9 @@ pub(crate) struct Half<'r> {
     /// The path to the end of the first one.
     first: Cell<Length>,
     first_stay: Cell<NonNull<Stay>>,
-    /// Where whoever has taken the second one leaves how long the path to its end is. Its stay is in the second room.
-    end: Cell<Option<Length>>,
+    /// Where whoever has taken the second one leaves how long the path to its end is, and whether its stay is that of the fork; or else that is in the second
+    /// room.
+    end: Cell<Option<(Length, bool)>>,
     /// For the first half; and for the second one: what the worker itself notes while it runs that, or else its last stay, which whoever has taken it leaves
     /// there. (If the first has left its room empty, and the second comes back at once, that goes on in the first.)
     rooms: [Room; 2],
@@ -103,11 +104,26 @@ impl<'r> Half<'r> {
     /// Whoever has taken the second half has come to its end.
     ///
     /// # Safety
-    /// The caller has taken it, and has not said yet that it has ended.
-    unsafe fn ends(&self, path: &Path) {
-        // SAFETY: who has forked writes there only if the second half has come back, and reads it when that has been said.
-        unsafe { self.rooms[1].put(Stay::of(path)) };
-        self.end.set(Some(Length::of(path)));
+    /// The caller has taken it, and has not said yet that it has ended. `stays` only if the path's stay is that of the fork.
+    unsafe fn ends(&self, path: &Path, stays: bool) {
+        // Most halves have not been anywhere else, and what is not written here need not be fetched from there.
+        if !stays {
+            // SAFETY: who has forked writes there only if the second half has come back, and reads it when that has been said.
+            unsafe { self.rooms[1].put(Stay::of(path)) };
+        }
+        self.end.set(Some((Length::of(path), stays)));
+    }
+
+    /// How long the path is on which the strand goes on when others have run the second half, if neither half has been elsewhere, and its stay is that of
+    /// the fork again.
+    fn length_if_it_stays(&self) -> Option<Length> {
+        // SAFETY: noted where the join began, or further out; and not written over before the join is over (`Room`).
+        let site = unsafe { self.stay.as_ref() }.site();
+        let stays = self.first_stay.get() == self.stay && Site::are_one(site, self.outer);
+        match self.end.get() {
+            Some((end, true)) if stays => Some(self.first.get().meet(end)),
+            _ => None,
+        }
     }
 
     /// The path on which the strand goes on when others have run the second half, to its end.
@@ -117,11 +133,25 @@ impl<'r> Half<'r> {
     unsafe fn met(&self) -> Path {
         // SAFETY: as the caller promises.
         let first = unsafe { self.first() };
-        self.end.get().map_or(first, |length| {
-            // SAFETY: noted there by `ends`, before that was said; and it was seen to have been said.
-            first.meet(unsafe { self.rooms[1].noted() }.path(length))
+        self.end.get().map_or(first, |(length, stays)| {
+            let stay = if stays {
+                // SAFETY: noted where the join began, or further out; and not written over before the join is over (`Room`).
+                unsafe { self.stay.as_ref() }
+            } else {
+                // SAFETY: noted there by `ends`, before that was said; and it was seen to have been said.
+                unsafe { self.rooms[1].noted() }
+            };
+            first.meet(stay.path(length))
         })
     }
+}
+
+/// A second half, as whoever has taken it knows it; in the frame where that runs it.
+#[derive(Debug)]
+pub(crate) struct Taken<'h> {
+    half: *const Half<'h>,
+    /// Where it has its copy of the fork's stay.
+    stay: NonNull<Stay>,
 }
 
 /// Runs a second half that somebody has taken, as a strand.
@@ -134,16 +164,18 @@ unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     // SAFETY: the kind is that of a `Half`, whose first field it is, and which is alive as long as the job: until that says that it has
     // ended. Who forked touches nothing of it meanwhile but what is its own.
     let half = unsafe { &*kind.cast::<Half<'_>>() };
-    let (own, region, room) = (half.own, Arc::clone(half.region), Room::new());
+    let (own, region) = (half.own, Arc::clone(half.region));
+    // Nothing else is noted in the first: as long as the strand has its stay there, that is the fork's.
+    let rooms = [Room::new(), Room::new()];
     // SAFETY: noted where the join began, or further out; and not written over before the half has ended (`Room`).
     let stay = *unsafe { half.stay.as_ref() };
     // SAFETY: it is new.
-    let stay = unsafe { room.put(stay) };
-    let footing = Footing { length: half.from, stay, room: NonNull::from(&room) };
-    let half = ptr::from_ref(half);
+    let stay = unsafe { rooms[0].put(stay) };
+    let footing = Footing { length: half.from, stay, room: NonNull::from(&rooms[1]) };
+    let taken = Taken { half, stay };
     worker.while_aside(|| {
         // SAFETY: what it stands on lies in this frame, and the strand ends before that does: by the job, before it says that it has ended.
-        unsafe { worker.begins_strand(&region, half, footing) };
+        unsafe { worker.begins_strand(&region, &raw const taken, footing) };
         // SAFETY: as the caller promises; it is the job's own kind.
         unsafe { own.execute(job, worker, from) };
     });
@@ -310,13 +342,13 @@ impl Worker {
             running.turns_to(half.outer, now);
             return;
         }
-        let mut second = running.path(now);
+        let (first, mut second) = (half.first.get(), running.length(now));
         second.burdened += running.burden();
-        // SAFETY: as the caller promises.
-        let first = unsafe { half.first() };
+        let stay = if second.span > first.span { running.stay() } else { half.first_stay.get() };
         // SAFETY: as above; and its next stay, which is noted at once, is there.
         unsafe { running.has_room(half.outer_room) };
-        running.go_on(&first.meet(second).at(half.outer), now);
+        // SAFETY: noted in one of the rooms, or where the join began; and not written over before the join is over (`Room`).
+        unsafe { running.goes_on_from(stay, first.meet(second), half.outer, now) };
     }
 
     /// Waits for the second half, which others may have, or gets it back. Says whether it did that.
@@ -338,6 +370,8 @@ impl Worker {
         let is_back = self.recover_as(recover, how);
         let aside = if is_back {
             aside.stands(half.second())
+        } else if let Some(length) = half.length_if_it_stays() {
+            aside.stands(Footing { length, stay: half.stay, room: half.outer_room })
         } else {
             // SAFETY: as the caller promises; and the second one's end was seen.
             let path = unsafe { half.met() }.at(half.outer);
@@ -361,11 +395,14 @@ impl Worker {
 
     #[cold]
     fn taken_half_ends(&self) {
-        let half: *const Half<'_> = self.running().half().cast();
-        // SAFETY: null, or alive, as its job has not said that it has ended.
-        let Some((half, region)) = unsafe { half.as_ref() }.zip(self.region()) else { return };
+        let taken: *const Taken<'_> = self.running().half().cast();
+        // SAFETY: null, or in a frame below, which does not end before the job has said that it has ended.
+        let Some((taken, region)) = unsafe { taken.as_ref() }.zip(self.region()) else { return };
+        let stays = self.running().stay() == taken.stay;
         let path = self.ends_strand(region).along(region.burden());
-        // SAFETY: the strand was that half.
-        unsafe { half.ends(&path) };
+        // SAFETY: alive, as its job has not said that it has ended.
+        let half = unsafe { &*taken.half };
+        // SAFETY: the strand was that half; and it notes its stays elsewhere than where that of the fork is.
+        unsafe { half.ends(&path, stays) };
     }
 }

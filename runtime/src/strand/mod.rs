@@ -18,7 +18,7 @@ mod told;
 pub(crate) use carried::carried_from;
 pub(crate) use followed::Followed;
 pub(crate) use gathering::Gathering;
-pub(crate) use half::{Half, HalfRoom, Halves};
+pub(crate) use half::{Half, HalfRoom, Halves, Taken};
 pub(crate) use point::PointPath;
 pub(crate) use rendezvous::{Rendezvous, carried_to};
 pub(crate) use signals::SignalPaths;
@@ -40,7 +40,7 @@ use crate::worker::Worker;
 #[must_use = "who puts a strand aside takes it up again"]
 pub(crate) struct Aside<'w> {
     region: &'w Arc<Region>,
-    half: *const Half<'w>,
+    half: *const Taken<'w>,
     footing: Footing,
     is_counted: bool,
     told: Told,
@@ -132,7 +132,7 @@ impl Worker {
 
     /// # Safety
     /// As for [`Running::begin`](crate::meter::Running::begin).
-    unsafe fn begins_strand(&self, region: &Arc<Region>, half: *const Half<'_>, footing: Footing) {
+    unsafe fn begins_strand(&self, region: &Arc<Region>, half: *const Taken<'_>, footing: Footing) {
         // SAFETY: as the caller promises.
         unsafe { self.running().begin(region, half.cast(), footing) };
         self.divert();
@@ -151,7 +151,7 @@ impl Worker {
     fn ends_strand(&self, region: &Arc<Region>) -> Path {
         self.divert_no_more();
         let path = self.running().end(region, self.seat_index());
-        region.ends(path);
+        region.ends(self.seat_index(), &path);
         path
     }
 
@@ -246,7 +246,7 @@ impl Worker {
         let now = self.running().now();
         self.running().settle(region, self.seat_index(), now);
         let path = self.running().path(now);
-        region.ends(path);
+        region.ends(self.seat_index(), &path);
         path
     }
 
@@ -300,7 +300,7 @@ impl Worker {
     /// A task ends for which others wait at that meeting. To be said before they may learn of it.
     pub(crate) fn arrives_at(&self, meeting: &Meeting) {
         if let Some(region) = self.region() {
-            meeting.arrive(self.task_ends(region).along(region.burden()));
+            meeting.arrive(&self.task_ends(region).along(region.burden()));
         }
     }
 

@@ -25,7 +25,7 @@ impl PointPath {
 
     /// Something comes that the point waits for, at the end of that path. To be said before the point may learn that it has come.
     pub(crate) fn arrive(&self, path: Path) {
-        self.before.arrive(path);
+        self.before.arrive(&path);
     }
 
     /// All has come, and the point is about to occur. The path to it, if any has come that is known.

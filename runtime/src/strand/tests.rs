@@ -512,8 +512,8 @@ fn the_latest_of_those_that_meet() {
     let meeting = Meeting::new();
     assert_eq!(meeting.latest(), None);
     let path = |span, burdened| Path { span, burdened, ..Path::default() };
-    meeting.arrive(path(3, 9));
-    meeting.arrive(path(5, 7));
+    meeting.arrive(&path(3, 9));
+    meeting.arrive(&path(5, 7));
     assert_eq!(meeting.latest(), Some(path(5, 9)));
 }
 

@@ -37,7 +37,7 @@ use crate::kahn::{Doubts, Payer};
 use crate::meter::{Counters, Running};
 use crate::pool::{Pool, Quarter, Seat, Shared};
 use crate::sleep::Summons;
-use crate::strand::Half;
+use crate::strand::Taken;
 
 #[cfg(all(test, loom))]
 pub(crate) use deque::care_for_sleepers;
@@ -78,7 +78,7 @@ pub struct Worker {
     shared: Arc<Shared>,
     summons: Summons,
     /// The strand that it runs, if that is metered.
-    running: Running<Half<'static>>,
+    running: Running<Taken<'static>>,
     hunt: RefCell<Hunt>,
     mail: Reader<Job>,
     /// How many times it has polled a task, or found something that was sent to its place.
@@ -164,7 +164,7 @@ impl Worker {
     }
 
     #[inline]
-    pub(crate) fn running(&self) -> &Running<Half<'static>> {
+    pub(crate) fn running(&self) -> &Running<Taken<'static>> {
         &self.running
     }
 

@@ -70,8 +70,12 @@ fn of_the_process() -> Result<Mask, String> {
 pub(crate) fn process_affinity() -> Option<Vec<usize>> {
     let mask = of_the_process().ok()?;
     let bits = libc::c_ulong::BITS as usize;
-    let is_in = |&cpu: &usize| mask[cpu / bits] >> (cpu % bits) & 1 == 1;
-    Some((0..WORDS * bits).filter(is_in).collect())
+    // Most of the words are empty.
+    let words = mask.iter().enumerate().filter(|&(_, &word)| word != 0);
+    let of_word = |(place, &word): (usize, &libc::c_ulong)| {
+        (0..bits).filter(move |bit| word >> bit & 1 == 1).map(move |bit| place * bits + bit)
+    };
+    Some(words.flat_map(of_word).collect())
 }
 
 /// The processors that one thread may run on, readable from any other while that thread lives.

@@ -1,26 +1,26 @@
 //! How long threads waited for a processor (`schedstat`: the kernel's document sched-stats), and how long a quota kept them from one.
 
 use std::cell::RefCell;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::fork::generation;
+use super::watch::own_switches;
 
 /// The time for which one thread could have run and did not, readable from any other while that thread lives.
 #[derive(Debug)]
 pub(crate) struct ThreadDelay {
-    thread: libc::pid_t,
+    numbers: Option<Arc<Numbers>>,
     /// What it came to, once the thread has said that it ends.
     at_end: OnceLock<Option<Duration>>,
 }
 
 impl ThreadDelay {
     pub(crate) fn of_this_thread() -> Self {
-        // SAFETY: no memory is involved.
-        let thread = unsafe { libc::gettid() };
-        Self { thread, at_end: OnceLock::new() }
+        let numbers = with_own(|own| Arc::clone(&own.numbers));
+        Self { numbers, at_end: OnceLock::new() }
     }
 
     /// `None` where the kernel does not count, and when the thread has ended without a word.
@@ -34,32 +34,97 @@ impl ThreadDelay {
     }
 
     fn read_now(&self) -> Option<Duration> {
-        waited(&fs::read_to_string(format!("/proc/self/task/{}/schedstat", self.thread)).ok()?)
+        let numbers = self.numbers.as_ref()?;
+        let open = || File::open(format!("/proc/self/task/{}/schedstat", numbers.thread)).ok();
+        if !numbers.are_there() {
+            return None;
+        }
+        match numbers.file.get_or_init(open) {
+            Some(file) => told_by(file),
+            // No more files could be open then, perhaps.
+            None => told_by(&open()?),
+        }
     }
 }
 
-thread_local! {
-    /// The calling thread's own numbers, once it has asked for them; nothing where they cannot be had. In a child of the process the file is still that
-    /// of the parent's thread, so it is told apart by the generation.
-    static OWN: RefCell<Option<(u32, Option<File>)>> = const { RefCell::new(None) };
+/// Where the kernel counts for one thread.
+#[derive(Debug)]
+struct Numbers {
+    thread: libc::pid_t,
+    /// In a child of the process the thread is not there, and an open file is still that of the parent's.
+    generation: u32,
+    /// Stays open once somebody has asked; nothing where it cannot be opened.
+    file: OnceLock<Option<File>>,
 }
 
-/// For how long the calling thread could have run and did not: one system call after the first time. `None` where the kernel does not count.
-pub(crate) fn own_delay() -> Option<Duration> {
-    let read = |file: &File| {
-        let mut text = [0; 80];
-        let length = file.read_at(&mut text, 0).ok()?;
-        waited(std::str::from_utf8(&text[..length]).ok()?)
-    };
-    let open = || File::open("/proc/thread-self/schedstat").ok();
+impl Numbers {
+    fn of_this_thread() -> Self {
+        // SAFETY: no memory is involved.
+        let thread = unsafe { libc::gettid() };
+        Self { thread, generation: generation(), file: OnceLock::new() }
+    }
+
+    fn are_there(&self) -> bool {
+        self.generation == generation()
+    }
+}
+
+fn told_by(file: &File) -> Option<Duration> {
+    // All that there is at once, so another one who reads does not come between two parts of it.
+    let mut text = [0; 80];
+    let length = file.read_at(&mut text, 0).ok()?;
+    waited(std::str::from_utf8(&text[..length]).ok()?)
+}
+
+/// What the calling thread knows of its own numbers.
+struct Own {
+    numbers: Arc<Numbers>,
+    /// What they said, and how often the thread had been switched out and in before.
+    last: Option<(u64, Option<Duration>)>,
+}
+
+thread_local! {
+    /// Once somebody has asked for them.
+    static OWN: RefCell<Option<Own>> = const { RefCell::new(None) };
+}
+
+/// `None` if the calling thread ends.
+fn with_own<R>(what: impl FnOnce(&mut Own) -> R) -> Option<R> {
     OWN.try_with(|own| {
         let mut own = own.borrow_mut();
-        if own.as_ref().is_none_or(|&(opened, _)| opened != generation()) {
-            *own = Some((generation(), open()));
+        match &mut *own {
+            Some(own) if own.numbers.are_there() => what(own),
+            other => {
+                let numbers = Arc::new(Numbers::of_this_thread());
+                what(other.insert(Own { numbers, last: None }))
+            }
         }
-        own.as_ref()?.1.as_ref().and_then(read)
     })
-    .ok()?
+    .ok()
+}
+
+/// For how long the calling thread could have run and did not: one system call after the first time; or none, where the kernel [records](own_switches) that
+/// the thread has had its processor ever since. `None` where the kernel does not count.
+pub(crate) fn own_delay() -> Option<Duration> {
+    with_own(|own| {
+        // Before the numbers are read: a switch that comes in between is new the next time.
+        let switches = own_switches();
+        match own.last {
+            Some((before, delay)) if Some(before) == switches => delay,
+            _ => {
+                let delay = own.read();
+                own.last = switches.map(|switches| (switches, delay));
+                delay
+            }
+        }
+    })?
+}
+
+impl Own {
+    fn read(&self) -> Option<Duration> {
+        let open = || File::open("/proc/thread-self/schedstat").ok();
+        told_by(self.numbers.file.get_or_init(open).as_ref()?)
+    }
 }
 
 /// The second of the three numbers: on a processor, waiting for one, times on one. A thread that was never on a processor is one of a kernel that
@@ -72,7 +137,11 @@ fn waited(schedstat: &str) -> Option<Duration> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::fs;
+
+    use super::super::watch::ThreadWatch;
     use super::*;
+    use crate::os::Assists;
 
     #[test]
     fn the_second_number_is_the_wait() {
@@ -91,6 +160,28 @@ mod tests {
             assert!(before <= own && own <= after, "{before:?} {own:?} {after:?}");
             std::thread::yield_now();
         }
+    }
+
+    /// Where it is known how often it was switched out and in, it asks only when that has changed; and it does not matter to what it says.
+    #[test]
+    fn a_thread_that_is_watched_knows_its_own() {
+        let watched = || {
+            let (delay, watch) =
+                (ThreadDelay::of_this_thread(), ThreadWatch::of_this_thread(Assists::ALL));
+            for _ in 0..100 {
+                for _ in 0..3 {
+                    let (before, own, after) = (delay.read(), own_delay(), delay.read());
+                    assert!(before <= own && own <= after, "{before:?} {own:?} {after:?}");
+                }
+                std::thread::sleep(Duration::from_micros(10));
+                std::thread::yield_now();
+            }
+            assert_eq!(own_switches().is_some(), watch.switches().is_some());
+            watch.retire();
+            assert_eq!(own_switches(), None);
+            assert!(delay.read() <= own_delay());
+        };
+        std::thread::scope(|scope| drop(scope.spawn(watched)));
     }
 
     #[test]
@@ -112,6 +203,11 @@ mod tests {
         })
         .join()
         .unwrap();
+        // The kernel lets go of a thread a little after whoever joins it has learnt that it ends.
+        let thread = unsaid.numbers.as_ref().unwrap().thread;
+        while fs::exists(format!("/proc/self/task/{thread}")).unwrap() {
+            std::thread::yield_now();
+        }
         assert_eq!(unsaid.read(), None);
         assert_eq!(said.read().is_some(), ThreadDelay::of_this_thread().read().is_some());
     }

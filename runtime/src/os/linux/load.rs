@@ -1,11 +1,15 @@
 //! How busy processors were, for all programs together (`man 5 proc_stat`).
 
+use std::path::Path;
 use std::time::Duration;
+
+use super::kept::KeptFiles;
 
 /// Processor time spent on `processors` since the machine started, by whomever: all programs, interrupts, and what the
 /// hypervisor gave to other machines. In steps of a clock tick (10 ms).
 pub(crate) fn busy_time(processors: &[usize]) -> Result<Duration, String> {
-    let stat = std::fs::read_to_string("/proc/stat").map_err(|error| error.to_string())?;
+    static STAT: KeptFiles = KeptFiles::new();
+    let stat = STAT.read(Path::new("/proc/stat")).map_err(|error| error.to_string())?;
     let ticks = busy_ticks(&stat, processors).ok_or("/proc/stat is not as expected")?;
     // SAFETY: no memory is involved.
     let ticks_per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
@@ -18,7 +22,8 @@ fn busy_ticks(stat: &str, processors: &[usize]) -> Option<u64> {
     let mut busy = 0;
     for line in stat.lines() {
         let mut words = line.split_ascii_whitespace();
-        let Some(cpu) = words.next().and_then(|w| w.strip_prefix("cpu")) else { continue };
+        // They come first, and what comes then is long.
+        let Some(cpu) = words.next().and_then(|w| w.strip_prefix("cpu")) else { break };
         let Ok(cpu) = cpu.parse() else { continue }; // the first line is the sum of all
         if !processors.contains(&cpu) {
             continue;

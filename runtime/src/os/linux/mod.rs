@@ -12,6 +12,7 @@ mod fork;
 #[cfg(not(loom))]
 mod futex;
 mod groups;
+mod kept;
 mod load;
 mod memory;
 mod priority;
@@ -42,7 +43,7 @@ pub(crate) use fork::{generation, watch_for_forks};
 pub(crate) use futex::Futex;
 #[cfg(not(loom))]
 pub(super) use futex::probe as probe_futex;
-pub(crate) use groups::{Groups, Limits, throttled};
+pub(crate) use groups::{Groups, Limits, limits_now, throttled};
 pub(crate) use load::busy_time;
 pub(super) use load::probe as probe_busy_time;
 pub(crate) use memory::{ask_for_huge_pages, huge_page, page, place as place_memory};

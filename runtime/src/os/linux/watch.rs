@@ -1,8 +1,10 @@
 //! What others may learn about a thread, and do for it, without its help: where it runs, whether it was preempted, and
 //! bringing it to one's own processor.
 
-use std::cell::UnsafeCell;
+use std::cell::{RefCell, UnsafeCell};
+use std::mem;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::fork::generation;
@@ -18,7 +20,7 @@ pub(crate) struct ThreadWatch {
     thread: libc::pid_t,
     processor: Option<NonNull<ProcessorNumber>>,
     /// Changed only by the thread itself, when nobody visits any more: others may keep the watch long after that.
-    switches: UnsafeCell<Option<SwitchRing>>,
+    switches: UnsafeCell<Option<Arc<SwitchRing>>>,
     may_be_pulled: bool,
     door: Door,
     /// In a child of this process the thread is not there, nor is its ring.
@@ -34,18 +36,17 @@ unsafe impl Sync for ThreadWatch {}
 impl ThreadWatch {
     pub(crate) fn of_this_thread(assists: Assists) -> Self {
         let thread = this_thread();
+        let records = assists.has(Assists::SWITCH_RECORDS);
+        let ring = records.then(|| switches::probe().and_then(|()| SwitchRing::of_this_thread()));
+        let ring = ring.and_then(Result::ok).map(Arc::new);
+        OwnRing::becomes(ring.clone());
         Self {
             thread,
             processor: assists
                 .has(Assists::RUN_STATE)
                 .then(rseq::number_of_this_thread)
                 .and_then(Result::ok),
-            switches: UnsafeCell::new(
-                assists
-                    .has(Assists::SWITCH_RECORDS)
-                    .then(|| switches::probe().and_then(|()| SwitchRing::of_this_thread()))
-                    .and_then(Result::ok),
-            ),
+            switches: UnsafeCell::new(ring),
             // The main thread's affinity stands for the process's.
             may_be_pulled: assists.has(Assists::MOVES)
                 && thread != std::process::id().cast_signed()
@@ -73,7 +74,7 @@ impl ThreadWatch {
 
     fn ring_seen_by<'a>(&'a self, _visit: &'a Visit<'_>) -> Option<&'a SwitchRing> {
         // SAFETY: the ring is changed by the thread alone, which waits for visitors before.
-        unsafe { &*self.switches.get() }.as_ref()
+        unsafe { &*self.switches.get() }.as_deref()
     }
 
     /// Where the thread is, as seen by one that runs on processor `here`.
@@ -121,7 +122,45 @@ impl ThreadWatch {
         // SAFETY: there are no visitors, there will be none, and no other thread gets here.
         let ring = unsafe { &mut *self.switches.get() };
         *ring = None;
+        OwnRing::becomes(None);
     }
+}
+
+/// The calling thread's, for itself. In a child of the process it is not mapped, and must be neither read nor unmapped.
+struct OwnRing {
+    ring: Option<Arc<SwitchRing>>,
+    generation: u32,
+}
+
+thread_local! {
+    static OWN: RefCell<OwnRing> = const { RefCell::new(OwnRing { ring: None, generation: 0 }) };
+}
+
+impl OwnRing {
+    fn becomes(ring: Option<Arc<SwitchRing>>) {
+        let new = Self { ring, generation: generation() };
+        // A thread that ends has none.
+        let _ = OWN.try_with(|own| drop(own.replace(new)));
+    }
+}
+
+impl Drop for OwnRing {
+    fn drop(&mut self) {
+        if self.generation != generation() {
+            mem::forget(self.ring.take());
+        }
+    }
+}
+
+/// How often the calling thread has left its processor and come back, since it is [watched](ThreadWatch::of_this_thread); `None` if it is not, or there
+/// are no records. No system call.
+pub(super) fn own_switches() -> Option<u64> {
+    OWN.try_with(|own| {
+        let own = own.borrow();
+        let is_there = own.generation == generation();
+        own.ring.as_ref().filter(|_| is_there).map(|ring| ring.completed())
+    })
+    .ok()?
 }
 
 fn this_thread() -> libc::pid_t {

@@ -1,10 +1,11 @@
 //! The files of a control group.
 
-use std::fs;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::super::kept::{KeptFiles, whole};
 use super::Throttling;
 use super::mounts::Version;
 use crate::os::{LimitFault, Quota};
@@ -14,18 +15,29 @@ use crate::places::ProcessorSet;
 #[derive(Debug)]
 pub(super) struct Files {
     root: PathBuf,
+    /// Those that are read again, if they stay open.
+    kept: Option<KeptFiles>,
 }
 
 impl Files {
     /// Their paths begin with a stroke, which stands for `root`.
     pub(super) fn below(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self { root: root.to_owned(), kept: None }
+    }
+
+    /// The machine's, which stay open when they have been read.
+    pub(super) fn kept_open() -> Self {
+        Self { root: "/".into(), kept: Some(KeptFiles::new()) }
     }
 
     /// `None` if there is no such file.
     pub(super) fn read(&self, path: &Path) -> Result<Option<String>, LimitFault> {
-        let below = path.strip_prefix("/").unwrap_or(path);
-        match fs::read_to_string(self.root.join(below)) {
+        let below = self.root.join(path.strip_prefix("/").unwrap_or(path));
+        let text = match &self.kept {
+            Some(kept) => kept.read(&below),
+            None => File::open(&below).and_then(|file| whole(&file)),
+        };
+        match text {
             Ok(text) => Ok(Some(text)),
             Err(error) if is_absence(&error) => Ok(None),
             Err(error) => Err(LimitFault::file(path, error.to_string())),

@@ -5,6 +5,7 @@
 //! no fault, since the root group has none, nor has a group whose controller is switched off.
 
 mod files;
+mod kept;
 mod membership;
 mod mounts;
 #[cfg(all(test, not(loom)))]
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use super::super::{LimitFault, Quota};
 use files::Files;
+pub(crate) use kept::{limits_now, throttled};
 use membership::Membership;
 use mounts::{Mount, Version};
 
@@ -54,7 +56,10 @@ impl Groups {
 
     /// The same where the files of the machine lie below `root`.
     fn below(root: &Path) -> Self {
-        let files = Files::below(root);
+        Self::of(Files::below(root))
+    }
+
+    fn of(files: Files) -> Self {
         let mut faults = Vec::new();
         let mounts = mounts::read(&files, &mut faults);
         Self { files, mounts, faults }
@@ -84,6 +89,15 @@ impl Groups {
         faults: &mut Vec<LimitFault>,
     ) -> (Option<Quota>, bool) {
         let folders = self.folders(memberships, "cpu", faults);
+        let quota = self.smallest_quota(&folders, faults);
+        (quota, folders.first().is_none_or(|(_, innermost)| self.files.has(innermost)))
+    }
+
+    fn smallest_quota(
+        &self,
+        folders: &[(Version, PathBuf)],
+        faults: &mut Vec<LimitFault>,
+    ) -> Option<Quota> {
         let quotas = folders.iter().filter_map(|(version, folder)| {
             let quota = self.files.quota(*version, folder);
             quota.unwrap_or_else(|fault| {
@@ -91,15 +105,15 @@ impl Groups {
                 None
             })
         });
-        let quota = quotas.min_by(|a, b| a.processors.total_cmp(&b.processors));
-        (quota, folders.first().is_none_or(|(_, innermost)| self.files.has(innermost)))
+        quotas.min_by(|a, b| a.processors.total_cmp(&b.processors))
     }
 
     /// What they allow now.
     pub(crate) fn limits(&self) -> Limits {
         let mut faults = self.faults.clone();
         let memberships = membership::read(&self.files, &mut faults);
-        let (quota, _) = self.quota_of(&memberships, &mut faults);
+        let folders = self.folders(&memberships, "cpu", &mut faults);
+        let quota = self.smallest_quota(&folders, &mut faults);
         // What the kernel calls effective is what all the groups above leave, so the innermost one says it; unless it says nothing, because
         // the controller is switched off there.
         let folders = self.folders(&memberships, "cpuset", &mut Vec::new());
@@ -162,10 +176,4 @@ impl Groups {
         }
         folders
     }
-}
-
-/// For how long quotas have kept all of this process's control group, together, from running. `None` where there are none, or the kernel
-/// does not tell.
-pub(crate) fn throttled() -> Option<Duration> {
-    Groups::of_this_process().longest_throttling()
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::files::Files;
 use crate::os::LimitFault;
 
-const FILE: &str = "/proc/self/mountinfo";
+pub(super) const FILE: &str = "/proc/self/mountinfo";
 
 /// Of the kernel's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
