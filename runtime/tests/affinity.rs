@@ -3,6 +3,8 @@
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use locksley::os::{Assists, Processors};
 use locksley::places::{Places, ProcessorSet};
@@ -96,4 +98,27 @@ fn workers_are_bound_to_their_places_on_request_only() {
     let is_so = || bound.broadcast(|_| allowed()) == wanted;
     assert!((0..100).any(|_| is_so()), "{wanted:?}");
     assert_eq!(allowed(), before, "the builder stays where it was");
+}
+
+/// Who wakes a worker may have it woken elsewhere, and who was woken may move; both for a moment.
+#[test]
+fn who_was_woken_elsewhere_may_run_where_it_could() {
+    let pool = Pool::builder().workers(2).build().unwrap();
+    let before = pool.broadcast(|_| allowed());
+    let end = Instant::now() + Duration::from_secs(60);
+    for _ in 0..100 {
+        // So that the second worker sleeps, as a rule.
+        std::thread::sleep(Duration::from_millis(1));
+        let other_has_come = AtomicBool::new(false);
+        let wait = || {
+            while !other_has_come.load(Ordering::Relaxed) {
+                assert!(Instant::now() < end, "nobody has taken the second half");
+                std::thread::yield_now();
+            }
+        };
+        pool.run(|w| w.join(|_| wait(), |_| other_has_come.store(true, Ordering::Relaxed)));
+    }
+    while pool.broadcast(|_| allowed()) != before {
+        assert!(Instant::now() < end, "a worker was not let go");
+    }
 }

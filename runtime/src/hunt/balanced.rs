@@ -109,6 +109,10 @@ impl Governor for Balanced {
         Limit { awake: processors, nap: NAP }
     }
 
+    fn spreads(&self) -> bool {
+        true
+    }
+
     fn turn(&self) -> Option<Duration> {
         self.turn
     }

@@ -57,6 +57,13 @@ pub trait Governor: Debug + Send + Sync + 'static {
         None
     }
 
+    /// Whether workers that are woken go where no other worker is, if nobody else wants the machine, wherever the kernel would have put them
+    /// ("Where a sleeper wakes", in the README beside the source of `sleep`). If not overridden: they stay where the kernel puts them. Where workers may not be moved
+    /// ([`Assists::MOVES`](crate::os::Assists::MOVES)), or the system does not tell how many threads can run, they stay in any case.
+    fn spreads(&self) -> bool {
+        false
+    }
+
     /// How many sleepers a worker wakes with every push, though it has better things to do. Only for comparison.
     #[cfg(feature = "alternatives")]
     fn wakes_with_every_push(&self) -> usize {

@@ -493,6 +493,7 @@ impl Hunt {
             worker.seat().does(Activity::Hunts);
             self.account_for_switches(worker, 0);
             worker.counters().wakeups.increment();
+            move_out_of_the_way(worker);
         }
         slept
     }
@@ -581,6 +582,20 @@ fn move_away(worker: &Worker) {
         && shared.moves_workers()
     {
         worker.counters().moves.add(u64::from(os::move_this_thread(free)));
+    }
+}
+
+/// A worker that was woken where a peer with work ran takes that one's processor, or its turn there, while another one idles: the kernel wakes threads where they were last if
+/// all other processors are taken just then, or seem to be, and moves nobody before the next balancing, some milliseconds later.
+fn move_out_of_the_way(worker: &Worker) {
+    let shared = worker.shared();
+    let is_in_the_way = || worker.seat().processor().is_some_and(|here| is_taken(here, worker));
+    let is_free = || {
+        let awake = shared.workers().saturating_sub(shared.sleep().census().asleep());
+        shared.runnable_threads().is_some_and(|all| all <= awake)
+    };
+    if shared.governor().spreads() && is_in_the_way() && is_free() {
+        move_away(worker);
     }
 }
 

@@ -60,3 +60,55 @@ pub(crate) fn heavy_barrier() -> bool {
 pub(crate) fn heavy_barrier_works() -> bool {
     true
 }
+
+/// A thread that may run on processors 0 and 1.
+#[derive(Debug)]
+pub(crate) struct SleepersMask {
+    noted: crate::primitive::UnsafeCell<u32>,
+    now: AtomicU32,
+}
+
+// SAFETY: as in truth, one thread at a time has it. Loom checks that.
+unsafe impl Sync for SleepersMask {}
+
+const BOTH: u32 = 0b11;
+
+impl SleepersMask {
+    pub(crate) fn new() -> Self {
+        Self { noted: crate::primitive::UnsafeCell::new(0), now: AtomicU32::new(BOTH) }
+    }
+
+    /// # Safety
+    /// As in truth. Loom checks it.
+    pub(crate) unsafe fn note(&self) -> bool {
+        let now = self.now.load(Ordering::Relaxed);
+        // SAFETY: loom checks that nobody else does anything with it.
+        self.noted.with_mut(|noted| unsafe { *noted = now });
+        true
+    }
+
+    /// # Safety
+    /// As above.
+    pub(crate) unsafe fn leave_out(&self, processor: usize) {
+        // SAFETY: as above.
+        let noted = self.noted.with(|noted| unsafe { *noted });
+        self.now.store(noted & !(1 << processor), Ordering::Relaxed);
+    }
+
+    /// # Safety
+    /// As above.
+    pub(crate) unsafe fn restore(&self) {
+        // SAFETY: as above.
+        let noted = self.noted.with(|noted| unsafe { *noted });
+        self.now.store(noted, Ordering::Relaxed);
+    }
+
+    /// Whether the thread may run on all that it could at first.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.now.load(Ordering::Relaxed) == BOTH
+    }
+}
+
+pub(crate) fn current_processor() -> Option<usize> {
+    Some(0)
+}

@@ -30,12 +30,16 @@ pub(crate) use limits::Quota;
 pub use processors::Processors;
 
 #[cfg(loom)]
-pub(crate) use self::loom::{Futex, heavy_barrier, heavy_barrier_works, light_barrier};
+pub(crate) use self::loom::{
+    Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works, light_barrier,
+};
 pub use standing::Standing;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use system::trusts_counter;
 #[cfg(not(loom))]
-pub(crate) use system::{Futex, heavy_barrier, heavy_barrier_works};
+pub(crate) use system::{
+    Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works,
+};
 pub(crate) use system::{
     Groups, LoweredPriority, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
     ask_for_huge_pages, at_exit, bind_this_thread, busy_time, generation, huge_page,

@@ -263,6 +263,34 @@ pub(crate) fn move_this_thread(_processor: usize) -> bool {
     false
 }
 
+/// Nobody can say where a thread is to be woken.
+#[derive(Debug)]
+pub(crate) struct SleepersMask;
+
+impl SleepersMask {
+    pub(crate) fn new() -> Self {
+        Self
+    }
+
+    /// # Safety
+    /// None is asked for.
+    pub(crate) unsafe fn note(&self) -> bool {
+        false
+    }
+
+    /// # Safety
+    /// None is asked for.
+    pub(crate) unsafe fn leave_out(&self, _processor: usize) {}
+
+    /// # Safety
+    /// None is asked for.
+    pub(crate) unsafe fn restore(&self) {}
+}
+
+pub(crate) fn current_processor() -> Option<usize> {
+    None
+}
+
 /// What others may learn of a thread: nothing here.
 #[derive(Debug)]
 pub(crate) struct ThreadWatch;

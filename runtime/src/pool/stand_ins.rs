@@ -148,6 +148,7 @@ fn serve(shared: &Arc<Shared>, stand_in: usize, number: usize) {
         Box::new(())
     });
     let seat = shared.workers() + stand_in;
+    shared.sleep().thread_comes_or_goes(seat);
     let abort = AbortOnUnwind("a governor panicked");
     let worker = Worker::stand_in(number, seat, ends, Arc::clone(shared), data);
     abort.disarm();
@@ -175,4 +176,5 @@ fn serve(shared: &Arc<Shared>, stand_in: usize, number: usize) {
         worker.see_stacks_off();
     });
     unwind::halt(|| drop(worker)).unwrap_or_else(report);
+    shared.sleep().thread_comes_or_goes(seat);
 }

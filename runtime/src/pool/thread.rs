@@ -89,10 +89,13 @@ impl Starting {
             Affinity::Place => self.shared.bind(self.index),
             Affinity::Builder => false,
         };
+        let (shared, index) = (Arc::clone(&self.shared), self.index);
+        shared.sleep().thread_comes_or_goes(index);
         match self.muster.take() {
             Some(muster) => self.run_awaited(muster),
             None => self.run_at_once(),
         }
+        shared.sleep().thread_comes_or_goes(index);
     }
 
     /// Somebody waits until it is ready, and learns if it cannot be.

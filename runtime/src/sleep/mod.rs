@@ -4,6 +4,7 @@
 //! protocol and the argument. Nothing in it takes a lock, and a thread that is suspended at any step leaves the
 //! others able to wake each other.
 
+mod bed;
 mod counters;
 #[cfg(all(test, loom))]
 mod models;
@@ -16,11 +17,13 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::time::Duration;
 
+use bed::Bed;
 use counters::Counters;
 pub(crate) use counters::{Census, MAX_WORKERS};
 use parker::Parker;
 use sleepers::Sleepers;
 
+use crate::os;
 use crate::primitive::{AtomicU64, AtomicUsize, CachePadded, Ordering, fence};
 
 /// The sleeping side of one pool.
@@ -29,6 +32,8 @@ pub(crate) struct Sleep {
     counters: Counters,
     sleepers: Sleepers,
     parkers: Box<[CachePadded<Parker>]>,
+    /// One for each of those, if workers that are woken go where no other is.
+    beds: Box<[CachePadded<Bed>]>,
     /// For how long a lookout sleeps, in nanoseconds.
     nap: AtomicU64,
     workers: usize,
@@ -177,6 +182,7 @@ impl Sleep {
             counters: Counters::new(),
             sleepers: Sleepers::new(seats),
             parkers: (0..seats).map(|_| CachePadded::new(Parker::new())).collect(),
+            beds: Box::default(),
         }
     }
 
@@ -188,6 +194,12 @@ impl Sleep {
     /// The same, but that so many do what is sent.
     pub(crate) fn allowing(self, allowed: usize) -> Self {
         Self { allowed: AtomicUsize::new(allowed), ..self }
+    }
+
+    /// The same, but that a worker which wakes another one has it woken on another processor than its own, if one is free.
+    pub(crate) fn spreading(self) -> Self {
+        let beds = self.parkers.iter().map(|_| CachePadded::new(Bed::new())).collect();
+        Self { beds, ..self }
     }
 
     /// The same, but that every push wakes so many.
@@ -486,17 +498,39 @@ impl Sleep {
     #[inline(never)]
     fn summon_unless_under_way(&self, census: Census, summons: &Summons, near: &Range<usize>) {
         if summons.is_first_at(census) {
-            self.summon(near);
+            self.summon_from(near, |worker| self.turns_from_here(census, worker));
+        }
+    }
+
+    /// The calling worker has work, and keeps its processor. Where all other processors are taken when the kernel wakes a thread, or seem to be, it stays where it was last.
+    fn turns_from_here(&self, census: Census, worker: usize) {
+        let Some(bed) = self.beds.get(worker) else { return };
+        let awake = self.workers.saturating_sub(census.asleep());
+        bed.turns_from_here(|| os::runnable_threads().is_some_and(|all| all <= awake));
+    }
+
+    /// The thread that the calling worker is in this seat begins, or is about to end.
+    pub(crate) fn thread_comes_or_goes(&self, worker: usize) {
+        if let Some(bed) = self.beds.get(worker) {
+            bed.leaves();
         }
     }
 
     /// Wakes one sleeper that nobody has rung for yet, one of those near if there is one; where there is none, rings again for all that are rung
     /// for: whoever rang may have been suspended before the system call.
     fn summon(&self, near: &Range<usize>) {
+        self.summon_from(near, |_| ());
+    }
+
+    /// The same, and something is done about that one first.
+    fn summon_from(&self, near: &Range<usize>, prepare: impl FnOnce(usize)) {
         let is_silent = |worker: &usize| !self.parkers[*worker].is_rung();
         let is_near_and_silent = |worker: &usize| near.contains(worker) && is_silent(worker);
         let silent = self.sleepers.iter().find(is_near_and_silent);
         let silent = silent.or_else(|| self.sleepers.iter().find(is_silent));
+        if let Some(worker) = silent {
+            prepare(worker);
+        }
         if silent.is_some_and(|worker| self.parkers[worker].ring()) {
             return;
         }
@@ -547,11 +581,11 @@ impl Sleep {
         let slept = match (look_again(rest), rest) {
             (true, _) => Slept::No,
             (false, Rest::AsLookout) => {
-                parker.nap(self.nap());
+                self.in_bed(worker, || parker.nap(self.nap()));
                 Slept::AsLookout
             }
             (false, Rest::Full | Rest::Relieved) => {
-                parker.park();
+                self.in_bed(worker, || parker.park());
                 Slept::Well
             }
         };
@@ -561,6 +595,14 @@ impl Sleep {
         };
         self.sleepers.leave(worker);
         slept
+    }
+
+    fn in_bed(&self, worker: usize, block: impl FnOnce()) {
+        // Not a guest's: its thread may be about something else before it comes here again.
+        let bed = self.beds.get(worker).filter(|_| worker >= self.guests);
+        bed.inspect(|bed| bed.lies_down());
+        block();
+        bed.inspect(|bed| bed.gets_up());
     }
 
     fn falls_asleep(&self) -> Rest {

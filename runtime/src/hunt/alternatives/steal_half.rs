@@ -39,6 +39,10 @@ impl<G: Governor> Governor for StealHalf<G> {
         self.0.limit(processors)
     }
 
+    fn spreads(&self) -> bool {
+        self.0.spreads()
+    }
+
     fn turn(&self) -> Option<Duration> {
         self.0.turn()
     }

@@ -7,7 +7,11 @@ use super::last_error;
 /// Room for 8192 processors, which is the most that Linux can be built for on x86-64.
 const WORDS: usize = 8192 / libc::c_ulong::BITS as usize;
 
-type Mask = [libc::c_ulong; WORDS];
+pub(super) type Mask = [libc::c_ulong; WORDS];
+
+/// No processor.
+#[cfg(not(loom))]
+pub(super) const NONE: Mask = [0; WORDS];
 
 const THIS_THREAD: libc::pid_t = 0;
 
@@ -56,6 +60,31 @@ pub(super) fn move_briefly(thread: libc::pid_t, processor: usize) -> bool {
     true
 }
 
+/// Where the calling thread may run.
+#[cfg(not(loom))]
+pub(super) fn of_this_thread() -> Option<Mask> {
+    get(THIS_THREAD).ok()
+}
+
+/// How many processors these are.
+pub(super) fn count(mask: &Mask) -> usize {
+    mask.iter().map(|word| word.count_ones() as usize).sum()
+}
+
+/// `thread` may run on these from now on, without that one. If that cannot be, it is left as it is.
+#[cfg(not(loom))]
+pub(super) fn set_without(thread: libc::pid_t, mut mask: Mask, processor: usize) {
+    let bits = libc::c_ulong::BITS as usize;
+    mask[processor / bits] &= !(1 << (processor % bits));
+    let _ = set(thread, &mask);
+}
+
+/// The calling thread may run on these from now on. If that cannot be, since the process may no longer, the kernel has given it others.
+#[cfg(not(loom))]
+pub(super) fn set_own(mask: &Mask) {
+    let _ = set_of_this_thread(mask);
+}
+
 /// Moves the calling thread, as [`move_briefly`].
 pub(crate) fn move_this_thread(processor: usize) -> bool {
     move_briefly(THIS_THREAD, processor)
@@ -95,7 +124,7 @@ impl ThreadAffinity {
             all.iter_mut().zip(mask).for_each(|(word, other)| *word |= other);
             all
         })?;
-        Some(all.iter().map(|word| word.count_ones() as usize).sum())
+        Some(count(&all))
     }
 }
 

@@ -14,6 +14,8 @@ mod futex;
 mod groups;
 mod kept;
 mod load;
+#[cfg(not(loom))]
+mod mask;
 mod memory;
 mod priority;
 mod rseq;
@@ -46,6 +48,8 @@ pub(super) use futex::probe as probe_futex;
 pub(crate) use groups::{Groups, Limits, limits_now, throttled};
 pub(crate) use load::busy_time;
 pub(super) use load::probe as probe_busy_time;
+#[cfg(not(loom))]
+pub(crate) use mask::{SleepersMask, current_processor};
 pub(crate) use memory::{ask_for_huge_pages, huge_page, page, place as place_memory};
 pub(super) use priority::probe as probe_lowered_priority;
 pub(crate) use priority::{LoweredPriority, works as lowered_priority_works};

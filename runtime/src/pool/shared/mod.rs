@@ -129,6 +129,10 @@ impl Shared {
             None => limit_by(&*governor, processors.count_up(), guests),
         };
         let sleep = Sleep::with_seats(workers, seats.len(), limit).with_guests(guests);
+        let spreads = governor.spreads()
+            && assists.has(Assists::MOVES)
+            && assists.has(Assists::RUNNABLE_THREADS);
+        let sleep = if spreads { sleep.spreading() } else { sleep };
         let sleep = sleep.allowing(allowance.as_ref().map_or(usize::MAX, Allowance::allowed));
         #[cfg(feature = "alternatives")]
         let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
