@@ -271,4 +271,25 @@ mod models {
             assert_eq!(sum, 8);
         });
     }
+
+    /// Two wait at the same time: neither waits for the other, and what is left is what nobody has waited for.
+    #[test]
+    fn loom_signals_two_take_paths_at_once() {
+        loom::model(|| {
+            let region = Arc::new(Region::new(Clock::Monotonic, 1));
+            let all = loom::sync::Arc::new(SignalPaths::new(&region));
+            let push = |paths: &SignalPaths, span| {
+                paths.push(Some(Path { span, ..Path::default() }));
+            };
+            push(&all, 1);
+            push(&all, 2);
+            let there = all.clone();
+            let other = thread::spawn(move || there.take(1).longest.map_or(0, |path| path.span));
+            let one = all.take(1).longest.map_or(0, |path| path.span);
+            let other = other.join().unwrap();
+            assert!(one + other > 0 && one != other, "{one} {other}");
+            push(&all, 5);
+            assert_eq!(all.take(1).longest.map(|path| path.span), Some(5));
+        });
+    }
 }
