@@ -428,7 +428,7 @@ pub struct Turnkey {
     /// Only these: apps, under (applications under quotas), phases, quota, moved [default: all]
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     pub kinds: Vec<String>,
-    /// How often each is measured, if the time suffices [default: 9, or 5 if quick]
+    /// How often each is measured, if the time suffices [default: 40, or 8 if quick; the phases and the move at most 5, or once]
     #[arg(long, value_name = "K")]
     pub repeats: Option<usize>,
     /// What every experiment takes.

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::{seconds, workers};
+use crate::experiments::turnkey::contestant::Contestant;
 use crate::random::DEFAULT_SEED;
 
 /// `locksley forkjoin-once`
@@ -47,12 +48,12 @@ pub struct TurnkeyOnce {
     pub kind: String,
     /// The application's parameters, or hundredths of a processor
     pub size: String,
-    /// The number of workers; 0: nobody says it
-    #[arg(long, value_name = "P", value_parser = workers_or_none)]
-    pub workers: usize,
-    /// These numbers too, by turns: an application, under no quota
-    #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = workers)]
-    pub against: Vec<usize>,
+    /// The runtime, and its number of workers; locksley:0 is the one to which nobody says it
+    #[arg(long, value_name = "R:P", value_parser = contestant)]
+    pub of: Contestant,
+    /// These too, in turn: where it is an application
+    #[arg(long, value_name = "R:P,..", value_delimiter = ',', value_parser = contestant)]
+    pub against: Vec<Contestant>,
     /// For how long, in seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub secs: std::time::Duration,
@@ -64,8 +65,8 @@ pub struct TurnkeyOnce {
     pub repeat: u64,
 }
 
-fn workers_or_none(text: &str) -> Result<usize, String> {
-    if text == "0" { Ok(0) } else { workers(text) }
+fn contestant(text: &str) -> Result<Contestant, String> {
+    Contestant::find(text).map_err(|fault| fault.to_string())
 }
 
 /// `locksley meter-once`

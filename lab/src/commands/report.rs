@@ -75,6 +75,12 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
             report::turnkey::write,
             turnkey::table::text,
         ),
+        Some(turnkey::earlier::Earlier::FORMAT) => page(
+            arguments,
+            |earlier: &turnkey::earlier::Earlier| turnkey::summary::Summary::of(&earlier.0),
+            |page, earlier, summary| report::turnkey::write(page, &earlier.0, summary),
+            |earlier, summary| turnkey::table::text(&earlier.0, summary),
+        ),
         Some(meter::record::Record::FORMAT) => {
             page(arguments, meter::summary::Summary::of, report::meter::write, meter::table::text)
         }

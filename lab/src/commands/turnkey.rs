@@ -29,6 +29,7 @@ pub(super) fn once(arguments: &cli::TurnkeyOnce) -> Outcome<()> {
     let subject = Subject::find(&arguments.kind, &arguments.size)?;
     let seconds = arguments.secs.as_secs_f64();
     let random = once::Seeds { input: arguments.seed, repeat: arguments.repeat };
-    let reading = once::measure(&subject, arguments.workers, &arguments.against, seconds, random)?;
-    say_finding(plan::LOCKSLEY, Found { reading })
+    let of = &arguments.of;
+    let reading = once::measure(&subject, of, &arguments.against, seconds, random)?;
+    say_finding(&of.runtime, Found { reading })
 }

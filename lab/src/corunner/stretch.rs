@@ -71,15 +71,16 @@ impl<'a> Watch<'a> {
     }
 }
 
+/// The processor time that all threads of this process have had, if the system tells.
 #[cfg(target_os = "linux")]
-fn processor_seconds() -> Option<f64> {
+pub(crate) fn processor_seconds() -> Option<f64> {
     use rustix::time::{ClockId, clock_gettime};
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn processor_seconds() -> Option<f64> {
+pub(crate) fn processor_seconds() -> Option<f64> {
     None
 }
 

@@ -38,16 +38,16 @@ impl<M: OfCell> Turn<M> for Repeated {
     }
 }
 
-/// Takes all measurements of `cells` that `journal` does not have yet, each `repeats` times, until they are complete or the time is
+/// Takes all measurements of `cells` that `journal` does not have yet, each as often as `repeats` says, until they are complete or the time is
 /// over. What `take` fails to measure is not tried again, and is returned.
 pub(super) fn measure<M: OfCell>(
     rotations: &Rotations,
     cells: Vec<Cell>,
-    repeats: usize,
+    repeats: impl Fn(&Cell) -> usize,
     journal: &mut Journal<M>,
     mut take: impl FnMut(&Cell, usize) -> Outcome<Result<M, String>>,
 ) -> Outcome<Vec<Missing>> {
-    let turn = |cell| Repeated { cell, repeats };
+    let turn = |cell| Repeated { repeats: repeats(&cell), cell };
     let turns: Vec<Repeated> = cells.into_iter().map(turn).collect();
     let failures =
         rotations.attempt(&turns, journal, |turn, rotation| take(&turn.cell, rotation))?;

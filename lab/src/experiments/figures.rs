@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
-use super::cliff::summary::Times;
+use super::number::{number, percent};
 use super::reading::Reading;
 use super::series::Measurement;
-use super::wait::plan::TOKIO;
-use super::wait::table::{number, percent};
+use super::times::Times;
 use crate::record::Cell;
+
+/// What ratios are relative to.
+pub const TOKIO: &str = "tokio";
 
 /// What a runtime made of a subject.
 #[derive(Debug, Clone, PartialEq)]

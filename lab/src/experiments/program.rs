@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
-use super::forkjoin::child::{self, Ended};
-use super::forkjoin::program::settings_removed;
+use super::child::{self, Ended, settings_removed};
 
 /// A program, and how it is told what to do.
 #[derive(Debug, Clone)]

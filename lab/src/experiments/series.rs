@@ -99,11 +99,11 @@ where
     }
 }
 
-/// Has `read` read of each cell, so often, what `journal` does not have yet, until all is complete or the time is over. Returns what failed.
+/// Has `read` read of each cell, as often as `repeats` says, what `journal` does not have yet, until all is complete or the time is over. Returns what failed.
 pub(super) fn read_each<R: Serialize + DeserializeOwned>(
     rotations: &Rotations,
     cells: Vec<Cell>,
-    repeats: usize,
+    repeats: impl Fn(&Cell) -> usize,
     journal: &mut Journal<Measurement<R>>,
     mut read: impl FnMut(&Cell, usize) -> Outcome<Result<R, String>>,
 ) -> Outcome<Vec<Missing>> {

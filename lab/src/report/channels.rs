@@ -13,7 +13,7 @@ use crate::experiments::channels::record::Record;
 use crate::experiments::channels::summary::{Group, Summary, Target};
 use crate::experiments::figures::Figure;
 use crate::experiments::forkjoin::record::Runtime;
-use crate::experiments::wait::table::number;
+use crate::experiments::number::number;
 use crate::fault::Outcome;
 use crate::record::files;
 

@@ -2,9 +2,8 @@
 
 use super::bars;
 use super::page::escape;
-use crate::experiments::figures::{Besides, Figure};
-use crate::experiments::wait::plan::TOKIO;
-use crate::experiments::wait::table::{number, percent};
+use crate::experiments::figures::{Besides, Figure, TOKIO};
+use crate::experiments::number::{number, percent};
 
 /// What a headline says of ours, and of tokio's, in brackets, if there is one.
 pub(super) fn beside_tokio(

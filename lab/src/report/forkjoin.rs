@@ -206,7 +206,7 @@ fn costs(input: &InputSummary) -> String {
     )
 }
 
-fn time_cell(times: &crate::experiments::cliff::summary::Times) -> String {
+fn time_cell(times: &crate::experiments::times::Times) -> String {
     format!(
         "<td title=\"from {} to {}, {} times\">{}</td>",
         seconds(times.least),

@@ -9,7 +9,7 @@ use crate::experiments::locality::once::{Kind, Placement};
 use crate::experiments::locality::record::Record;
 use crate::experiments::locality::summary::{Figure, Group, Ignorant, Summary};
 use crate::experiments::locality::table;
-use crate::experiments::wait::table::{number, percent};
+use crate::experiments::number::{number, percent};
 use crate::fault::Outcome;
 use crate::record::files;
 

@@ -6,12 +6,13 @@ use super::circumstances::Circumstances;
 use super::dots::{Dots, Row as Dot};
 use super::missing;
 use super::page::{document, escape, extent};
-use crate::experiments::meter::interval::Estimate;
+use crate::experiments::estimate::{Estimate, Verdict};
 use crate::experiments::meter::once::{Kind, Subject};
 use crate::experiments::meter::plan::{self, LEAST_LEAF};
 use crate::experiments::meter::record::Record;
-use crate::experiments::meter::summary::{Figure, Summary, Verdict};
-use crate::experiments::meter::table::{self, METHOD, Row, cost, percent};
+use crate::experiments::meter::summary::{Figure, Summary};
+use crate::experiments::meter::table::{self, METHOD, Row, cost};
+use crate::experiments::number::percent_more;
 use crate::fault::Outcome;
 use crate::record::files;
 
@@ -132,7 +133,7 @@ fn chart(summary: &Summary, kind: Kind) -> String {
         let Estimate { figure: median, low, high } = figure.cost;
         let dot = Dot {
             runtime: format!("P = {}", figure.workers),
-            values: [median, low, high].map(percent).to_vec(),
+            values: [median, low, high].map(percent_more).to_vec(),
             figures: cost(kind, median),
         };
         let name = figure.subject.about();

@@ -91,32 +91,33 @@ fn a_record_with_nothing_measured_makes_a_page() {
 
 #[test]
 fn the_page_of_turnkey_is_complete() {
-    use crate::experiments::turnkey::{summary::Summary, tests::record};
+    use crate::experiments::turnkey::tests::{earlier, record};
+    use crate::experiments::turnkey::{earlier::NOTE, summary::Summary};
     let record = record();
     let page = turnkey::html(&record, &Summary::of(&record));
-    // What was read once, or twice, is not in it.
-    let headline = "<h1>A pool to which nobody says how many workers to have takes at most 5.0 % alone (msort) more than with the \
-                    best number</h1>";
+    let headline = "<h1>Within 3 % of the best number of workers, chosen by nobody: alone, by 0 of 2 (missed by 1, not decided for 1); beside a cycler, by \
+                    0 of 1 (not decided for 1); under a quota of 1.50, by 1 of 1</h1>";
     assert!(page.contains(headline), "{page}");
     // One for each setting.
     assert_eq!(page.matches("<svg class=\"chart\"").count(), 3);
     for words in [
-        "0 of 1 are within 3 %",
-        "<td>1.050</td>",
-        "<td>1.200</td>",
-        "<td>0.500</td><td>0.500</td></tr>",
-        "each figure is of 1 to 3 readings",
+        "<td class=\"low\">1.050<br>1.050 to 3.000</td><td>missed</td><td>2</td>",
+        "<td>0.510<br>0.510 to 2.250</td>",
+        "<td>0.500<br>0.500 to 0.500<br>(25 %, 0.125)</td>",
+        "geometric mean of 2",
+        "<th>over rayon 2</th>",
+        "each figure is of 1 to 8 readings",
         "<tr><th>turnkey</th><td>1.50</td><td>1.00</td><td>1234</td>",
-        "<tr><th>1.50, turnkey</th><td>6000</td><td>1.200</td><td>0.20</td>",
-        "<tr><th>1.50, P = 2</th><td>5000</td><td>1.000</td>",
-        "<td>25 % (0.125)</td>",
+        "<tr><th>1.50, turnkey</th><td>6000</td><td></td><td>0.20</td>",
+        "<tr><th>1.50, P = 2</th><td>5000</td><td>0.833<br>fewer than 6 rotations</td>",
+        "<tr><th>1.50, over the best (2)</th>",
         "<td>0.125</td><td>1.250</td></tr>",
         "0.250 s",
         "control groups of version 2",
     ] {
-        assert!(page.contains(words), "{words}");
+        assert!(page.contains(words), "{words}:\n{page}");
     }
-    for elsewhere in ["https:", "src=", "href=", "url(", "#01FE", "NaN", ">inf"] {
+    for elsewhere in ["https:", "src=", "href=", "url(", "#01FE", "NaN", ">inf", NOTE] {
         assert!(!page.contains(elsewhere), "the page has {elsewhere}");
     }
     let mut empty = record;
@@ -125,6 +126,9 @@ fn the_page_of_turnkey_is_complete() {
     let page = turnkey::html(&empty, &Summary::of(&empty));
     assert!(page.contains("<h1>Nobody chooses the number of workers</h1>"));
     assert!(page.contains("&lt;not ours&gt;") && !page.contains("<not ours>"));
+    let earlier = earlier().0;
+    let page = turnkey::html(&earlier, &Summary::of(&earlier));
+    assert!(page.contains(NOTE) && page.contains("in the kind of record that this is"), "{page}");
 }
 
 #[test]

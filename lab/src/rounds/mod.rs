@@ -15,8 +15,6 @@ pub(crate) use leaf::run as run_leaf;
 
 use std::time::{Duration, Instant};
 
-use ::locksley::Pool;
-
 use crate::fault::{Fault, Outcome};
 use crate::runtimes::{Crew, Runtime};
 
@@ -71,10 +69,17 @@ impl Round {
         self.repeat_on(&runtime.start(workers)?, time)
     }
 
-    /// The same on a pool; and how long each round took.
-    pub fn time_on(self, pool: &Pool, time: Duration) -> Outcome<(Rate, Vec<Duration>)> {
+    /// The same on the workers of a Locksley pool, or of a rayon pool, that have been started; and how long each round took.
+    pub fn time_on(self, crew: &Crew, time: Duration) -> Outcome<(Rate, Vec<Duration>)> {
         let mut times = Vec::new();
-        let (sum, rate) = locksley::repeat(self, pool, time, |time| times.push(time));
+        let tell = |time| times.push(time);
+        let (sum, rate) = match crew {
+            Crew::Locksley(pool) => locksley::repeat(self, pool, time, tell),
+            Crew::Rayon(pool) => rayon::repeat(self, pool, time, tell),
+            Crew::Serial | Crew::Intervals(_) | Crew::Static(_) => {
+                return Err(Fault::input("its rounds are not timed one by one"));
+            }
+        };
         Ok((self.checked(sum, rate)?, times))
     }
 
@@ -84,7 +89,7 @@ impl Round {
             Crew::Serial => serial::repeat(self, Clock::start(time)),
             Crew::Locksley(pool) => locksley::repeat(self, pool, time, drop),
             Crew::Intervals(pool) => intervals::repeat(self, pool, time),
-            Crew::Rayon(pool) => rayon::repeat(self, pool, time),
+            Crew::Rayon(pool) => rayon::repeat(self, pool, time, drop),
             Crew::Static(team) => static_partition::repeat(self, team, time),
         };
         self.checked(sum, rate)
@@ -181,13 +186,16 @@ mod tests {
 
     #[test]
     fn the_times_of_rounds_are_those_of_all() {
-        let pool = Pool::builder().workers(2).build().unwrap();
         let round = Round { leaf: 100, chunks: 17, serial: 1 };
-        for time in [Duration::ZERO, Duration::from_millis(3)] {
-            let (rate, times) = round.time_on(&pool, time).unwrap();
-            assert_eq!(times.len() as u64, rate.rounds);
-            assert_eq!(times.iter().sum::<Duration>(), rate.time);
+        for runtime in ["locksley", "rayon"] {
+            let crew = runtimes::find(runtime).unwrap().start(2).unwrap();
+            for time in [Duration::ZERO, Duration::from_millis(3)] {
+                let (rate, times) = round.time_on(&crew, time).unwrap();
+                assert_eq!(times.len() as u64, rate.rounds);
+                assert_eq!(times.iter().sum::<Duration>(), rate.time);
+            }
         }
+        assert!(round.time_on(&Crew::Serial, Duration::ZERO).is_err());
     }
 
     #[test]

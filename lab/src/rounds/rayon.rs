@@ -6,12 +6,19 @@ use rayon::ThreadPool;
 
 use super::{Clock, Rate, Round, leaf};
 
-pub(super) fn repeat(round: Round, pool: &ThreadPool, time: Duration) -> (u64, Rate) {
+/// Tells how long each round took.
+pub(super) fn repeat(
+    round: Round,
+    pool: &ThreadPool,
+    time: Duration,
+    tell: impl FnMut(Duration) + Send,
+) -> (u64, Rate) {
     pool.install(|| {
-        Clock::start(time).repeat(|| {
+        let once = || {
             let serial = leaf::in_a_row(round, round.serial);
             serial.wrapping_add(chunks(round, round.chunks))
-        })
+        };
+        Clock::start(time).repeat_and_tell(once, tell)
     })
 }
 

@@ -15,12 +15,16 @@ fn reading(arguments: &[&str]) -> Value {
 #[test]
 fn turnkey_once_prints_its_one_line() {
     for workers in ["0", "1", "3"] {
-        let common = ["--workers", workers, "--secs", "0.02"];
+        let of = format!("locksley:{workers}");
+        let common = ["--of", &of, "--secs", "0.02"];
         for size in ["5K", "5K beside cycler"] {
-            let found = reading(&[&["msort", size, "--against", "1,3"], &common[..]].concat());
+            let against = ["--against", "locksley:1,rayon:3"];
+            let found = reading(&[&["msort", size], &against[..], &common[..]].concat());
             let turns = found["turns"]["turns"].as_array().unwrap();
-            let numbers: Vec<_> = turns.iter().map(|turn| turn["workers"].to_string()).collect();
-            assert_eq!(numbers, [workers, "1", "3"]);
+            let name =
+                |turn: &Value| format!("{}:{}", turn["runtime"].as_str().unwrap(), turn["workers"]);
+            let names: Vec<String> = turns.iter().map(name).collect();
+            assert_eq!(names, [&of, "locksley:1", "rayon:3"]);
             assert!(turns.iter().all(|turn| turn["seconds"].as_f64().unwrap() > 0.0), "{found}");
         }
         let found = reading(&[&["phases", "1, 4, 64"], &common[..]].concat());
@@ -41,10 +45,10 @@ fn turnkey_once_prints_its_one_line() {
 
 #[test]
 fn turnkey_once_refuses_turns_where_there_are_none() {
-    let arguments = ["turnkey-once", "phases", "1, 4, 64", "--workers", "0", "--secs", "0.02"];
-    let output = locksley(&[&arguments[..], &["--against", "2"]].concat());
+    let arguments = ["turnkey-once", "phases", "1, 4, 64", "--of", "locksley:0", "--secs", "0.02"];
+    let output = locksley(&[&arguments[..], &["--against", "locksley:2"]].concat());
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("by turns"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("in turn"));
 }
 
 #[test]

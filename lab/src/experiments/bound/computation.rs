@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Metered;
-use crate::experiments::cliff::summary::Times;
+use crate::experiments::times::Times;
 
 /// An input of an application, with its points.
 #[derive(Debug, Clone)]

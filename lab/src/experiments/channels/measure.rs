@@ -27,14 +27,19 @@ pub(super) fn all(
         news.push(format!("without {}: {}", missing.runtime, missing.reason));
     }
     let rotations = Rotations { name: "channels", news, budget_seconds: plan.budget_seconds };
-    series::read_each(&rotations, plan.cells(), plan.repeats, journal, |cell, _| {
-        let is_its = |program: &&Program| program.runtime.name == cell.runtime;
-        let program = programs
-            .iter()
-            .find(is_its)
-            .ok_or_else(|| Fault::run(format!("nobody says how {} is measured", cell.runtime)))?;
-        read(program, plan, cell)
-    })
+    series::read_each(
+        &rotations,
+        plan.cells(),
+        |_| plan.repeats,
+        journal,
+        |cell, _| {
+            let is_its = |program: &&Program| program.runtime.name == cell.runtime;
+            let program = programs.iter().find(is_its).ok_or_else(|| {
+                Fault::run(format!("nobody says how {} is measured", cell.runtime))
+            })?;
+            read(program, plan, cell)
+        },
+    )
 }
 
 /// What a program read, or why it failed. A wrong answer is a fault.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::once::{self, LOCAL, Local};
-use crate::experiments::forkjoin::program::version_of_peer;
+use crate::experiments::child::version_of_peer;
 use crate::experiments::forkjoin::record::{LeftOut, Runtime};
 use crate::experiments::local;
 use crate::experiments::program;

@@ -8,7 +8,7 @@ use super::summary::{Summary, Target};
 use crate::experiments::figures;
 use crate::experiments::heading::heading;
 use crate::experiments::missing;
-use crate::experiments::wait::table::number;
+use crate::experiments::number::number;
 
 /// A table for people: each subject, with what each runtime makes of it; and what is wanted.
 pub fn text(record: &Record, summary: &Summary) -> String {

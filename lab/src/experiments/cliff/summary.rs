@@ -3,6 +3,7 @@
 use crate::record::{COPIES, CRITICAL_PATH, Cell, Input, Plan, Record, Sample};
 
 use super::measure::SERIAL;
+use crate::experiments::times::Times;
 
 /// The summary of a record.
 #[derive(Debug, Clone)]
@@ -72,30 +73,6 @@ impl Point {
     /// Whether there were more workers than processors.
     pub fn is_crowded(&self) -> bool {
         self.workers as f64 > self.processors
-    }
-}
-
-/// Times of one measurement that was repeated, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Times {
-    /// The one in the middle, or between the two in the middle.
-    pub median: f64,
-    /// The shortest.
-    pub least: f64,
-    /// The longest.
-    pub most: f64,
-    /// How many there are.
-    pub number: usize,
-}
-
-impl Times {
-    /// Summarizes the times of one measurement; `None` if there are none.
-    pub(crate) fn of(mut seconds: Vec<f64>) -> Option<Times> {
-        seconds.sort_by(f64::total_cmp);
-        let number = seconds.len();
-        let (&least, &most) = (seconds.first()?, seconds.last()?);
-        let median = (seconds[(number - 1) / 2] + seconds[number / 2]) / 2.0;
-        Some(Times { median, least, most, number })
     }
 }
 

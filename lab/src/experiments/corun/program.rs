@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::record::Peer;
 use super::unit::{Job, Unit};
-use crate::experiments::forkjoin::program::{settings_removed, version_of_peer};
+use crate::experiments::child::{settings_removed, version_of_peer};
 use crate::fault::{Fault, Outcome};
 use crate::record::files;
 use crate::rounds::Round;

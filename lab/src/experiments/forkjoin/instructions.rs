@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::process::Command;
 use std::time::Duration;
 
-use super::child::{self, Ended};
+use crate::experiments::child::{self, Ended};
 
 /// Valgrind runs a program some fifty times slower.
 const LIMIT: Duration = Duration::from_secs(120);

@@ -4,7 +4,6 @@
 //! is made by a child process: this program's hidden command `forkjoin-once` ([`once`]), or a program of `peers/`
 //! ([`program`]). [`summary`] makes medians and ratios of it, [`table`] prints them.
 
-pub(super) mod child;
 pub mod instructions;
 mod measure;
 pub mod once;

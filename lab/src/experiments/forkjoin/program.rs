@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use serde::Deserialize;
-
-use super::child::{self, Ended};
 use super::once::{Finding, LOCAL, Local};
 use super::record::{LeftOut, Runtime};
+use crate::experiments::child::{self, Ended, settings_removed, version_of_peer};
 use crate::fault::{Fault, Outcome};
 use crate::record::files;
 
@@ -31,15 +29,6 @@ pub struct Program {
     /// Arguments before those of the measurement.
     first: Vec<String>,
 }
-
-/// What a peer says of itself.
-#[derive(Deserialize)]
-struct Introduction {
-    version: String,
-}
-
-/// Long enough for a program to say its version on a machine that has other things to do.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Program {
     /// This program (the executable `file`) with one of its runtimes.
@@ -87,33 +76,6 @@ impl Program {
                 .map_err(|_| format!("it printed '{}'", out.trim().lines().next().unwrap_or(""))),
             Ended::Badly(why) => Err(why),
             Ended::Never => Ok(None),
-        }
-    }
-}
-
-/// The version that a peer's program says it has; else why it cannot be measured.
-pub(in crate::experiments) fn version_of_peer(file: &Path) -> Result<String, String> {
-    if !file.is_file() {
-        return Err(format!("{} is not there: peers/build makes it", file.display()));
-    }
-    match child::run(Command::new(file).arg("version"), PATIENCE) {
-        Ended::Well(out, _) => serde_json::from_str::<Introduction>(&out)
-            .map(|introduction| introduction.version)
-            .map_err(|error| format!("it does not say its version: {error}")),
-        Ended::Badly(why) => Err(why),
-        Ended::Never => Err("it does not say its version".to_owned()),
-    }
-}
-
-/// Runtimes are compared as they are: takes nobody's settings for them along.
-pub(in crate::experiments) fn settings_removed(command: &mut Command) {
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if ["OMP_", "GOMP_", "KMP_", "TBB_", "RAYON_", "LOCKSLEY_"]
-            .iter()
-            .any(|prefix| text.starts_with(prefix))
-        {
-            command.env_remove(&name);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::once::{Shape, Subject, Takeover};
 use super::plan::{PLAIN, SERIAL, STUCK_WORKERS};
 use super::record::{INSTRUCTIONS, Reading, Record};
-use crate::experiments::cliff::summary::Times;
+use crate::experiments::times::Times;
 use crate::record::Cell;
 
 /// The summary of a record.

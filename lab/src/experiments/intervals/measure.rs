@@ -32,18 +32,24 @@ pub(super) fn all(
         budget_seconds: plan.times.budget_seconds,
     };
     let mut prepared = Prepared::default();
-    cells::measure(&rotations, plan.cells()?, plan.times.repeats, journal, |cell, repeat| {
-        let reading = match &programs.peer {
-            Some(peer) if cell.runtime == FLOW => peer.time(cell, plan.times.seed),
-            _ if Cost::find(&cell.app).is_some() => {
-                programs.this.finds(&[&cell.app, &cell.size], LIMIT)
-            }
-            _ => Ok(prepared.time(plan, cell)?),
-        };
-        let measurement =
-            reading.map(|reading| Measurement { cell: cell.clone(), repeat, reading });
-        Ok(measurement.and_then(if_sound))
-    })
+    cells::measure(
+        &rotations,
+        plan.cells()?,
+        |_| plan.times.repeats,
+        journal,
+        |cell, repeat| {
+            let reading = match &programs.peer {
+                Some(peer) if cell.runtime == FLOW => peer.time(cell, plan.times.seed),
+                _ if Cost::find(&cell.app).is_some() => {
+                    programs.this.finds(&[&cell.app, &cell.size], LIMIT)
+                }
+                _ => Ok(prepared.time(plan, cell)?),
+            };
+            let measurement =
+                reading.map(|reading| Measurement { cell: cell.clone(), repeat, reading });
+            Ok(measurement.and_then(if_sound))
+        },
+    )
 }
 
 /// The input that was measured last: the next runtime computes with the same.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::measure::LIMIT;
 use super::record::Reading;
-use crate::experiments::forkjoin::program::version_of_peer;
+use crate::experiments::child::version_of_peer;
 use crate::experiments::program::Program;
 use crate::record::Cell;
 

@@ -4,7 +4,8 @@ use super::cost::{Cost, number};
 use super::plan::{FORK_JOIN, INTERVALS};
 use super::record::{Reading, Record};
 use crate::experiments::cliff;
-use crate::experiments::cliff::summary::{InputSummary, Times};
+use crate::experiments::cliff::summary::InputSummary;
+use crate::experiments::times::Times;
 use crate::record::Cell;
 
 /// The summary of a record.

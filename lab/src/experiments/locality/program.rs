@@ -7,8 +7,7 @@ use std::time::Duration;
 use super::once::Finding;
 use super::plan::RUNTIMES;
 use super::record::Plan;
-use crate::experiments::forkjoin::child::{self, Ended};
-use crate::experiments::forkjoin::program::settings_removed;
+use crate::experiments::child::{self, Ended, settings_removed};
 use crate::record::Cell;
 
 /// The hidden command of this program that measures one thing once.

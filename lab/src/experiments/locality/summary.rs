@@ -3,7 +3,7 @@
 use super::once::{Counts, Finding, Placement, Subject};
 use super::plan::RUNTIMES;
 use super::record::{Input, Record};
-use crate::experiments::cliff::summary::Times;
+use crate::experiments::times::Times;
 use crate::record::Cell;
 
 /// The summary of a record.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::plan;
 use super::record::{Input, Record};
 use super::summary::{Figure, Group, Summary};
-use crate::experiments::wait::table::{number, percent};
+use crate::experiments::number::{number, percent};
 
 /// A table for people: each subject, with what each placement makes of it.
 pub fn text(record: &Record, summary: &Summary) -> String {

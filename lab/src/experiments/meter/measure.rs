@@ -23,9 +23,13 @@ pub(super) fn all(
     let plan = &header.plan;
     let subset = plan.quick.then(|| plan::subset(plan));
     let rotations = Rotations::of("meter", subset, plan.budget_seconds);
-    series::read_each(&rotations, plan.cells.clone(), plan.repeats, journal, |cell, _| {
-        read(program, plan, cell)
-    })
+    series::read_each(
+        &rotations,
+        plan.cells.clone(),
+        |_| plan.repeats,
+        journal,
+        |cell, _| read(program, plan, cell),
+    )
 }
 
 /// What the program read, or why it failed. A wrong answer is a fault.

@@ -4,9 +4,8 @@
 //! [`plan`] says what is measured; `measure` goes through it, and can be stopped and resumed at any point. Each measurement is made by a child
 //! process, this program's hidden command `meter-once` ([`once`]): the same computation on the same pool, metered and not, by turns, since a
 //! host's speed changes within seconds by more than the meter costs. [`summary`] makes of the pairs medians and the intervals in which these
-//! lie ([`interval`]), and says of each target whether it is met; [`table`] prints them.
+//! lie (`bootstrap`), and says of each target whether it is met; [`table`] prints them.
 
-pub mod interval;
 mod measure;
 pub mod once;
 pub mod plan;

@@ -1,10 +1,11 @@
 //! What the meter costs, by the medians of pairs, and whether that is within what is wanted.
 
-use super::interval::{Estimate, Resampled};
 use super::once::{Kind, Subject};
 use super::plan::MOST_WITH_APPS;
 use super::record::Record;
-use crate::experiments::cliff::summary::Times;
+use crate::experiments::bootstrap::Resampled;
+use crate::experiments::estimate::{Estimate, Verdict};
+use crate::experiments::times::Times;
 use crate::random::Random;
 use crate::record::Cell;
 
@@ -43,39 +44,6 @@ pub struct Mean {
     pub number: usize,
     /// The geometric mean of their ratios.
     pub cost: Estimate,
-}
-
-/// Whether a target is met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// All of the interval is within it.
-    Met,
-    /// All of the interval is beyond it.
-    Missed,
-    /// It lies in the interval.
-    Undecided,
-}
-
-impl Verdict {
-    /// What is wanted to be at most `target`.
-    pub fn of(cost: Estimate, target: f64) -> Verdict {
-        if cost.high <= target {
-            Verdict::Met
-        } else if cost.low > target {
-            Verdict::Missed
-        } else {
-            Verdict::Undecided
-        }
-    }
-
-    /// In a word, or two.
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Met => "met",
-            Verdict::Missed => "missed",
-            Verdict::Undecided => "not decided",
-        }
-    }
 }
 
 impl Figure {

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use super::interval::Estimate;
 use super::once::Kind;
 use super::plan::{self, MOST_WITH_APPS};
 use super::record::Record;
 use super::summary::{Figure, Mean, Summary};
+use crate::experiments::estimate::Estimate;
 use crate::experiments::heading::heading;
 use crate::experiments::missing;
-use crate::experiments::wait::table::number;
+use crate::experiments::number::{number, percent_more};
 
 /// What is said of a subject, or of several: a row.
 pub struct Row {
@@ -108,14 +108,7 @@ fn mean(mean: &Mean) -> Row {
 
 /// A cost in words: a number in the kind's unit, or by how many percent all takes longer.
 pub fn cost(kind: Kind, cost: f64) -> String {
-    if kind.is_ratio() { format!("{:.2} %", percent(cost)) } else { number(cost) }
-}
-
-/// A ratio of times as what it is more than 1, in percent.
-pub fn percent(ratio: f64) -> f64 {
-    // No negative zero.
-    let percent = (ratio - 1.0) * 100.0;
-    if percent.abs() < 0.005 { 0.0 } else { percent }
+    if kind.is_ratio() { format!("{:.2} %", percent_more(cost)) } else { number(cost) }
 }
 
 fn interval(kind: Kind, found: &Estimate) -> String {

@@ -3,9 +3,9 @@
 use super::once::{Kind, Subject};
 use super::plan::{Choice, plan, subset};
 use super::record::{Measurement, Reading};
-use super::summary::Verdict;
 use super::*;
 use crate::apps;
+use crate::experiments::estimate::Verdict;
 use crate::experiments::trial;
 use crate::fault::Fault;
 use crate::record::Cell;

@@ -2,7 +2,8 @@
 
 use super::record::{Record, Sample};
 use crate::experiments::bound::{Bound, Computation, Metered};
-use crate::experiments::cliff::summary::{DISTURBANCE, Times};
+use crate::experiments::cliff::summary::DISTURBANCE;
+use crate::experiments::times::Times;
 
 /// The summary of a record.
 #[derive(Debug, Clone)]

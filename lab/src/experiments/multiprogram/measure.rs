@@ -25,9 +25,13 @@ pub(super) fn all(
     let plan = &header.plan;
     let subset = plan.quick.then(|| plan::subset(plan));
     let rotations = Rotations::of("multiprogram", subset, plan.budget_seconds);
-    series::read_each(&rotations, plan.cells(), plan.repeats, journal, |cell, repeat| {
-        read(program, plan, cell, repeat)
-    })
+    series::read_each(
+        &rotations,
+        plan.cells(),
+        |_| plan.repeats,
+        journal,
+        |cell, repeat| read(program, plan, cell, repeat),
+    )
 }
 
 /// What the program read, or why it failed. A wrong answer is a fault.

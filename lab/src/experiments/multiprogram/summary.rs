@@ -4,7 +4,8 @@ use super::plan::{Plan, What};
 use super::record::{Reading, Record, Shared};
 use crate::experiments::bound::plan::Input;
 use crate::experiments::bound::{Beside, Bound, Computation};
-use crate::experiments::cliff::summary::{DISTURBANCE, Times};
+use crate::experiments::cliff::summary::DISTURBANCE;
+use crate::experiments::times::Times;
 use crate::machine::Machine;
 use crate::record::Cell;
 

@@ -8,10 +8,9 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::plan::Workload;
+use crate::experiments::child::{self, Ended, settings_removed};
 use crate::experiments::corun::record::Peer;
 use crate::experiments::corun::unit::{Job, Unit};
-use crate::experiments::forkjoin::child::{self, Ended};
-use crate::experiments::forkjoin::program::settings_removed;
 use crate::fault::{Fault, Outcome};
 use crate::output::note;
 use crate::record::files;

@@ -2,10 +2,10 @@
 
 use super::plan::{MOST_EACH, MOST_MEAN, MOST_UNFAIRNESS, OURS, Setting, UPSTREAM, Workload};
 use super::record::Record;
-use crate::experiments::cliff::summary::Times;
 use crate::experiments::corun::metrics::{mean, median, slowdown, throughput, unfairness};
 use crate::experiments::corun::record::{Run, Sample};
 use crate::experiments::corun::unit::Unit;
+use crate::experiments::times::Times;
 
 /// The summary of a record.
 #[derive(Debug, Clone)]

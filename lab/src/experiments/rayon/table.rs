@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::plan::{self, MOST_EACH, MOST_MEAN, MOST_UNFAIRNESS, OURS, RUNTIMES, Setting, UPSTREAM};
 use super::record::Record;
 use super::summary::{Balance, Found, SettingSummary, Summary};
-use crate::experiments::cliff::summary::Times;
 use crate::experiments::cliff::table::seconds;
+use crate::experiments::times::Times;
 
 /// Tables for people: the times in each setting, and who got what of the machine.
 pub fn text(record: &Record, summary: &Summary) -> String {

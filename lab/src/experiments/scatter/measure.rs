@@ -26,10 +26,16 @@ pub(super) fn all(
         news: vec![plan::extent(plan)],
         budget_seconds: plan.budget_seconds,
     };
-    cells::measure(&rotations, plan.cells()?, plan.repeats, journal, |cell, repeat| {
-        let finding = find(program, plan, cell)?;
-        Ok(finding.map(|finding| Measurement { cell: cell.clone(), repeat, finding }))
-    })
+    cells::measure(
+        &rotations,
+        plan.cells()?,
+        |_| plan.repeats,
+        journal,
+        |cell, repeat| {
+            let finding = find(program, plan, cell)?;
+            Ok(finding.map(|finding| Measurement { cell: cell.clone(), repeat, finding }))
+        },
+    )
 }
 
 /// What the program found, or why it failed. A wrong answer is a fault.

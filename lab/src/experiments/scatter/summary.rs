@@ -3,7 +3,7 @@
 use super::once::{CURRENT, LAST, SERIAL, STATIC, Subject};
 use super::plan::{AHEAD, AHEAD_FROM, Experiment, MOST_BEHIND, UTILIZATION_WANTED, is_of};
 use super::record::{Part, Record};
-use crate::experiments::cliff::summary::Times;
+use crate::experiments::times::Times;
 
 /// The summary of a record.
 #[derive(Debug, Clone)]

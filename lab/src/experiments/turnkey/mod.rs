@@ -1,8 +1,15 @@
 //! Turnkey: whether a pool to which nobody says how many workers to have does as well as with the best number that somebody could
 //! have chosen; alone, beside a program that takes processors away, under quotas, and moved between control groups.
 //!
-//! [`plan`] says what is measured; each measurement is made by a child process, this program's hidden command `turnkey-once` ([`once`]).
+//! [`plan`] says what is measured; each measurement is made by a child process, this program's hidden command `turnkey-once` ([`once`]). Where it is an
+//! application, all contestants have their turns in that process, in an order that is drawn: so within a rotation they have the same input in the same
+//! places of memory, and what disturbs the machine for longer than some turns disturbs all of them. [`contest`] makes of the rotations what one
+//! takes over another, with its interval, and compares with the best of several, which [`summary`] puts together and [`table`] prints.
+//! Records of the [`earlier`] kind can be read.
 
+pub mod contest;
+pub mod contestant;
+pub mod earlier;
 mod measure;
 pub mod once;
 pub mod plan;

@@ -1,28 +1,36 @@
 //! What is measured: applications on each number of workers that somebody might choose, and on the number that nobody chose; phases;
 //! and, where control groups can be made, quotas and a move.
 
-use super::once::{Ground, Setting, Subject, TURNKEY};
+use super::contestant::Contestant;
+use super::once::{Ground, Setting, Subject};
 use super::record::Plan;
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 
-/// The runtime of all that is measured.
-pub const LOCKSLEY: &str = "locksley";
+/// The target: a pool to which nobody says a number takes at most so many times as long as with the best number.
+pub const TARGET: f64 = 1.03;
 
 /// The numbers of workers that somebody might choose.
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
+const QUICK_WORKERS: [usize; 3] = [1, 2, 4];
 
+/// Runtimes whose workers all run, whatever the quota, with the numbers with which that makes a difference. A pool of ours keeps as many awake as
+/// the quota takes.
+const RIVALS: [(&str, &[usize]); 2] = [("locksley-awake", &[2, 4, 8]), ("rayon", &[1, 2, 4, 8])];
+const QUICK_RIVALS: [(&str, &[usize]); 2] = [("locksley-awake", &[4]), ("rayon", &[4])];
+
+/// Some milliseconds each: two that are next to each other in time have a machine of the same speed, and a period of the kernel's has several.
 const APPS: [(&str, &str); 7] = [
-    ("heat", "1024x512x60"),
-    ("msort", "1M"),
-    ("mm", "512"),
+    ("heat", "1024x512x30"),
+    ("msort", "300K"),
+    ("mm", "256"),
     ("lu", "512"),
-    ("barnes", "4096x1"),
-    ("ray", "4,128x128"),
-    ("knary", "9,4,1"),
+    ("barnes", "1024x1"),
+    ("ray", "4,64x64"),
+    ("knary", "8,4,1"),
 ];
-const QUICK_APPS: [(&str, &str); 4] =
-    [("heat", "1024x512x20"), ("msort", "300K"), ("mm", "256"), ("knary", "8,4,1")];
+const QUICK_APPS: [(&str, &str); 3] =
+    [("heat", "1024x512x20"), ("msort", "300K"), ("knary", "8,4,1")];
 
 /// Of a processor, in hundredths.
 const QUOTAS: [u64; 3] = [50, 100, 150];
@@ -85,6 +93,11 @@ pub fn plan(choice: &Choice, ground: Result<Ground, String>) -> Outcome<Plan> {
     let quick = choice.quick;
     let apps: &[(&str, &str)] = if quick { &QUICK_APPS } else { &APPS };
     let quotas: &[u64] = if quick { &QUICK_QUOTAS } else { &QUOTAS };
+    let rivals = if quick { QUICK_RIVALS } else { RIVALS };
+    let each = |&(runtime, numbers): &(&str, &'static [usize])| {
+        let runtime = runtime.to_owned();
+        numbers.iter().map(move |&workers| Contestant::on(&runtime, workers))
+    };
     let kinds = Kind::chosen(&choice.kinds)?;
     let has = |kind| kinds.contains(&kind);
     let has_under = has(Kind::Under) && !(quick && choice.kinds.is_empty());
@@ -120,11 +133,13 @@ pub fn plan(choice: &Choice, ground: Result<Ground, String>) -> Outcome<Plan> {
         experiment: "turnkey".to_owned(),
         quick,
         seed: choice.seed,
-        repeats: choice.repeats.unwrap_or(if quick { 5 } else { 9 }),
-        budget_seconds: if quick { 50.0 } else { 900.0 },
-        limit_seconds: 60.0,
-        seconds: if quick { [0.1, 0.3] } else { [0.5, 1.0] },
-        workers: WORKERS.to_vec(),
+        repeats: choice.repeats.unwrap_or(if quick { 8 } else { 40 }),
+        fewer: if quick { 1 } else { 5 },
+        budget_seconds: if quick { 50.0 } else { 3300.0 },
+        limit_seconds: 120.0,
+        seconds: if quick { [0.35, 0.7, 0.2] } else { [0.8, 1.6, 1.0] }.to_vec(),
+        workers: if quick { QUICK_WORKERS.to_vec() } else { WORKERS.to_vec() },
+        rivals: rivals.iter().flat_map(each).collect(),
         inputs: subjects.iter().map(Subject::names).collect(),
         groups: ground.map(|ground| ground.version),
     };
@@ -133,36 +148,38 @@ pub fn plan(choice: &Choice, ground: Result<Ground, String>) -> Outcome<Plan> {
 }
 
 impl Plan {
-    /// What is measured in each rotation, in order: what is compared lies side by side.
+    /// What is measured in each rotation, in order. Who has a turn in the process of another is in its cell.
     pub fn cells(&self) -> Outcome<Vec<Cell>> {
         let mut cells = Vec::new();
         for subject in self.subjects()? {
             let (app, size) = subject.names();
-            let cell = |workers| Cell {
-                app: app.clone(),
-                size: size.clone(),
-                runtime: LOCKSLEY.to_owned(),
-                workers,
-            };
-            cells.push(cell(TURNKEY));
-            if subject != Subject::Moved && !subject.is_measured_in_turn() {
-                // The phases take long: in a quick run only beside the most that somebody might choose.
-                let first = if self.quick && subject == Subject::Phases {
-                    self.workers.len() - 1
-                } else {
-                    0
-                };
-                cells.extend(self.workers[first..].iter().map(|&workers| cell(workers)));
+            let mut contestants = self.contestants(&subject);
+            if subject.is_measured_in_turn() {
+                contestants.truncate(1);
             }
+            cells.extend(contestants.into_iter().map(|Contestant { runtime, workers }| {
+                let (app, size) = (app.clone(), size.clone());
+                Cell { app, size, runtime, workers }
+            }));
         }
         Ok(cells)
     }
 
-    /// For how long a measurement of `subject` goes on.
+    /// How often a cell is measured, if the time suffices.
+    pub(super) fn repeats_of(&self, cell: &Cell) -> usize {
+        let is_enough = |subject| matches!(subject, Subject::Phases | Subject::Moved);
+        let is_seldom = Subject::find(&cell.app, &cell.size).is_ok_and(is_enough);
+        if is_seldom { self.repeats.min(self.fewer) } else { self.repeats }
+    }
+
+    /// For how long a measurement of `subject` goes on, or each turn in it.
     pub(super) fn seconds_of(&self, subject: &Subject) -> f64 {
-        let is_alone = matches!(subject, Subject::App { setting: Setting::Alone, .. });
-        let turns = if subject.is_measured_in_turn() { 1 + self.workers.len() } else { 1 };
-        self.seconds[usize::from(!is_alone)] * turns as f64
+        let place = match subject {
+            Subject::App { setting: Setting::Alone, .. } => 0,
+            Subject::App { setting: Setting::Beside, .. } => 1,
+            _ => 2,
+        };
+        self.seconds[place.min(self.seconds.len() - 1)]
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::once::{Setting, Subject, TURNKEY};
+use super::contestant::Contestant;
+use super::once::{Setting, Subject};
 use crate::experiments::series;
 use crate::fault::{Fault, Outcome};
 use crate::record::{Cell, Document};
@@ -25,35 +26,41 @@ pub struct Plan {
     pub budget_seconds: f64,
     /// After how many seconds one measurement has failed.
     pub limit_seconds: f64,
-    /// For how long an application is computed again and again, if nothing disturbs it, and for how long all else goes on, in seconds.
-    pub seconds: [f64; 2],
+    /// How often the phases and the move are, which say nothing about a few percent.
+    #[serde(default)]
+    pub fewer: usize,
+    /// For how long it goes on, in seconds: an application that nothing disturbs, with all contestants together; one beside a cycler, too; and all else,
+    /// with each of them. (The first records do not tell the second from the third.)
+    pub seconds: Vec<f64>,
     /// The numbers of workers that somebody might choose.
     pub workers: Vec<usize>,
+    /// Who else there is under a quota.
+    #[serde(default)]
+    pub rivals: Vec<Contestant>,
     /// The subjects, by their names.
     pub inputs: Vec<(String, String)>,
     /// Why there are no control groups to be measured in, if so; else of which version they are.
     pub groups: Result<u8, String>,
 }
 
-/// One measurement; `app` and `size` name the subject, and no workers stand for those that nobody chose.
+/// One measurement; `app` and `size` name the subject, `runtime` and `workers` the contestant: the first one, if all had their turns.
 pub type Measurement = series::Measurement<Reading>;
 
 /// What was read. Every answer has been checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {
-    /// The mean time of a computation.
+    /// The mean times of a computation with several contestants, which had their turns.
+    Turns {
+        /// The pool to which nobody said a number among them.
+        turns: Vec<Turn>,
+    },
+    /// The mean time of a computation under a quota with one of them, in the first records.
     Time {
         /// The time.
         seconds: f64,
-        /// Under a quota: how that was kept.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        throttling: Option<Throttling>,
-    },
-    /// The mean times of a computation on several numbers of workers, which took turns.
-    Turns {
-        /// The number that nobody chose among them.
-        turns: Vec<Turn>,
+        /// How the quota was kept.
+        throttling: Throttling,
     },
     /// The phases of a program.
     Phases {
@@ -96,13 +103,20 @@ pub enum Reading {
     },
 }
 
-/// What one number of workers takes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// What one of them takes, in all of its turns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// How many.
-    pub workers: usize,
+    /// Which.
+    #[serde(flatten)]
+    pub contestant: Contestant,
     /// The mean time of a computation.
     pub seconds: f64,
+    /// How many it is the mean of. (The first records do not say; there all took turns computation by computation.)
+    #[serde(default)]
+    pub computations: usize,
+    /// Under a quota: how that was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttling: Option<Throttling>,
 }
 
 /// How a quota was kept.
@@ -114,7 +128,7 @@ pub struct Throttling {
     pub share_of_periods: f64,
     /// How many processors were kept, on average, from running what there was.
     pub stopped: f64,
-    /// Processors that the workers used, on average.
+    /// Processors that the process used, on average; or, in the first records, its workers.
     pub worked: f64,
 }
 
@@ -144,26 +158,40 @@ impl Plan {
     pub fn subjects(&self) -> Outcome<Vec<Subject>> {
         self.inputs.iter().map(|(kind, size)| Subject::find(kind, size)).collect()
     }
+
+    /// Who is measured: the pool to which nobody says a number first, then ours of each number that somebody might choose, then others.
+    pub fn contestants(&self, subject: &Subject) -> Vec<Contestant> {
+        let mut chosen = self.workers.iter().map(|&workers| Contestant::fixed(workers));
+        let chosen: Vec<Contestant> = match subject {
+            Subject::App { .. } | Subject::Quota { .. } => chosen.collect(),
+            // The phases take long: in a quick run only beside the most that somebody might choose.
+            Subject::Phases if self.quick => chosen.next_back().into_iter().collect(),
+            Subject::Phases => chosen.collect(),
+            Subject::Moved => Vec::new(),
+        };
+        let rivals = subject.is_under().then_some(&self.rivals).into_iter().flatten().cloned();
+        std::iter::once(Contestant::turnkey()).chain(chosen).chain(rivals).collect()
+    }
 }
 
 impl Reading {
-    /// Whether this can be read of `subject`, where somebody might choose these numbers of workers.
-    pub(super) fn is_of(&self, subject: &Subject, workers: &[usize]) -> bool {
+    /// Whether this can be read of `subject`, where all of these have their turns.
+    pub(super) fn is_of(&self, subject: &Subject, all: &[Contestant]) -> bool {
         let is_positive = |number: f64| number.is_finite() && number > 0.0;
         let is_none_or_more = |number: f64| number.is_finite() && number >= 0.0;
         match (self, subject) {
-            (Reading::Time { seconds, throttling }, Subject::App { setting, .. }) => {
+            (Reading::Turns { turns }, Subject::App { setting, .. }) => {
                 let is_under = matches!(setting, Setting::Under(_));
-                is_positive(*seconds)
-                    && !subject.is_measured_in_turn()
-                    && throttling.is_some() == is_under
-                    && throttling.iter().all(Throttling::is_sound)
+                let is_sound = |turn: &Turn| {
+                    is_positive(turn.seconds)
+                        && turn.throttling.is_some() == is_under
+                        && turn.throttling.iter().all(Throttling::is_sound)
+                };
+                turns.iter().map(|turn| &turn.contestant).eq(all) && turns.iter().all(is_sound)
             }
-            (Reading::Turns { turns }, subject) => {
-                let all = std::iter::once(&TURNKEY).chain(workers);
-                subject.is_measured_in_turn()
-                    && turns.iter().map(|turn| &turn.workers).eq(all)
-                    && turns.iter().all(|turn| is_positive(turn.seconds))
+            (Reading::Time { seconds, throttling }, subject) => {
+                let is_under = matches!(subject, Subject::App { setting: Setting::Under(_), .. });
+                is_under && is_positive(*seconds) && throttling.is_sound()
             }
             (Reading::Phases { phases, workers }, Subject::Phases) => {
                 let is_sound = |phase: &Phase| {
@@ -210,15 +238,33 @@ impl Reading {
     }
 }
 
-/// Whether this is something that can be read of its subject, by that plan.
-fn is_sound(found: &Measurement, plan: &Plan) -> bool {
-    let Cell { app, size, .. } = &found.cell;
-    Subject::find(app, size).is_ok_and(|subject| found.reading.is_of(&subject, &plan.workers))
+/// What is wrong with a record whose measurements should be `sound`.
+pub(super) fn flaw(
+    record: &Record,
+    is_sound: impl Fn(&Measurement, &Subject) -> bool,
+) -> Option<String> {
+    let plan = &record.header.plan;
+    if record.header.machine.processors == 0 || plan.workers.contains(&0) {
+        return Some("it speaks of no workers or no processors".to_owned());
+    }
+    if plan.seconds.is_empty() || !plan.rivals.iter().all(Contestant::is_one) {
+        return Some("its plan is none".to_owned());
+    }
+    if let Err(Fault::Input(flaw) | Fault::Run(flaw)) = plan.subjects() {
+        return Some(flaw);
+    }
+    let is_sound = |found: &Measurement| {
+        let Cell { app, size, runtime, workers } = &found.cell;
+        let of = Contestant::on(runtime, *workers);
+        of.is_one() && Subject::find(app, size).is_ok_and(|subject| is_sound(found, &subject))
+    };
+    let all_are_sound = record.measurements.iter().all(is_sound);
+    (!all_are_sound).then(|| "it has a measurement that is none".to_owned())
 }
 
 impl Document for Record {
-    /// In the first one each number of workers was measured alone in its process.
-    const FORMAT: &'static str = "locksley-turnkey/2";
+    /// Those before: [`super::earlier`].
+    const FORMAT: &'static str = "locksley-turnkey/3";
 
     fn format(&self) -> &str {
         &self.format
@@ -226,13 +272,9 @@ impl Document for Record {
 
     fn flaw(&self) -> Option<String> {
         let plan = &self.header.plan;
-        if self.header.machine.processors == 0 || plan.workers.contains(&0) {
-            return Some("it speaks of no workers or no processors".to_owned());
-        }
-        if let Err(Fault::Input(flaw) | Fault::Run(flaw)) = plan.subjects() {
-            return Some(flaw);
-        }
-        let all_are_sound = self.measurements.iter().all(|found| is_sound(found, plan));
-        (!all_are_sound).then(|| "it has a measurement that is none".to_owned())
+        flaw(self, |found, subject| {
+            let is_of_now = !matches!(found.reading, Reading::Time { .. });
+            is_of_now && found.reading.is_of(subject, &plan.contestants(subject))
+        })
     }
 }

@@ -1,8 +1,12 @@
-//! Medians, and what the number that nobody chose takes over the best one.
+//! Medians, and what the pool to which nobody says a number takes over the others.
 
-use super::once::{Setting, Subject, TURNKEY};
-use super::record::{Measurement, Phase, Reading, Record, Throttling, Turn};
-use crate::experiments::cliff::summary::Times;
+use super::contest::{self, Contest, Rotation};
+use super::contestant::Contestant;
+use super::once::{Setting, Subject};
+use super::plan::TARGET;
+use super::record::{Measurement, Phase, Reading, Record, Throttling};
+use crate::experiments::estimate::{Estimate, Verdict};
+use crate::experiments::times::Times;
 
 /// The summary of a record. What was never measured is left out.
 #[derive(Debug, Clone, Default)]
@@ -10,9 +14,11 @@ pub struct Summary {
     /// Each application, in each setting.
     pub apps: Vec<AppSummary>,
     /// The phases, by the number of workers.
-    pub phases: Vec<(usize, Vec<Phase>)>,
-    /// Each quota, with each number of workers.
+    pub phases: Vec<(Contestant, Vec<Phase>)>,
+    /// Each quota, with each contestant.
     pub quotas: Vec<QuotaSummary>,
+    /// Rounds under each of these quotas: the time of one.
+    pub rounds: Vec<(u64, Contest)>,
     /// The move.
     pub moved: Option<MovedSummary>,
     /// Of how many readings each figure is: of so many at least, and at most.
@@ -28,23 +34,21 @@ pub struct AppSummary {
     pub size: String,
     /// What else there was.
     pub setting: Setting,
-    /// With the number that nobody chose.
-    pub turnkey: Option<Times>,
-    /// With each number that somebody might choose.
-    pub fixed: Vec<(usize, Times)>,
-    /// Under a quota: how that was kept, with the number that nobody chose and with each other. Medians.
-    pub throttling: Vec<(usize, Throttling)>,
-    /// Where all took turns: what they took in each of these measurements.
-    pub turns: Vec<Vec<Turn>>,
+    /// What a computation takes with each contestant, in seconds.
+    pub times: Vec<(Contestant, Times)>,
+    /// Under a quota: how that was kept with each of them. Medians.
+    pub throttling: Vec<(Contestant, Throttling)>,
+    /// What the pool to which nobody says a number takes over the others.
+    pub contest: Contest,
 }
 
 /// Rounds under a quota.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct QuotaSummary {
     /// Of a processor.
     pub hundredths: u64,
-    /// How many were chosen; none if nobody did.
-    pub workers: usize,
+    /// With whom.
+    pub contestant: Contestant,
     /// The medians of what was read, the worst of all lateness.
     pub rounds_per_s: f64,
     /// See [`Reading::Quota`].
@@ -77,37 +81,19 @@ pub struct MovedSummary {
 }
 
 impl AppSummary {
-    /// The number of workers with which it takes the shortest time, and that time.
-    pub fn best(&self) -> Option<(usize, Times)> {
-        self.fixed.iter().copied().min_by(|(_, a), (_, b)| a.median.total_cmp(&b.median))
+    /// What a computation takes with that one.
+    pub fn time(&self, of: &Contestant) -> Option<Times> {
+        self.times.iter().find(|(contestant, _)| contestant == of).map(|(_, times)| *times)
     }
 
-    /// What it takes where nobody chose, relative to that: the median of all measurements where these took turns.
-    pub fn ratio(&self) -> Option<f64> {
-        let (best, times) = self.best()?;
-        let ratio = |turns: &Vec<Turn>| {
-            let of = |workers| Some(turns.iter().find(|turn| turn.workers == workers)?.seconds);
-            Some(of(TURNKEY)? / of(best)?)
-        };
-        let in_turn = median(self.turns.iter().filter_map(ratio));
-        in_turn.or_else(|| Some(self.turnkey?.median / times.median))
+    /// What it takes over the best number that somebody could have chosen.
+    pub fn ratio(&self) -> Option<Estimate> {
+        self.contest.best.as_ref().map(|best| best.ratio)
     }
 
-    /// Under a quota: the same, relative to the mean of those that had more workers than that. They keep as many awake, so they are one
-    /// configuration, of whose medians the best is too small.
-    pub fn over_equals(&self) -> Option<f64> {
-        let Setting::Under(hundredths) = self.setting else { return None };
-        let is_equal = |(workers, _): &&(usize, Times)| *workers as u64 * 100 > hundredths;
-        let equals = self.fixed.iter().filter(is_equal).map(|(_, times)| times.median);
-        let (sum, number) = equals.fold((0.0, 0), |(sum, number), time| (sum + time, number + 1));
-        (number > 0).then_some(self.turnkey?.median * f64::from(number) / sum)
-    }
-
-    /// Of how many readings these are.
-    pub fn readings(&self) -> usize {
-        let of = |times: Option<Times>| times.map_or(0, |times| times.number);
-        let apart = of(self.turnkey).min(of(self.best().map(|(_, times)| times)));
-        if self.turns.is_empty() { apart } else { self.turns.len() }
+    /// Whether that is as little as it should be.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.ratio().map(|ratio| Verdict::of(ratio, TARGET))
     }
 }
 
@@ -116,52 +102,53 @@ impl Summary {
     pub fn of(record: &Record) -> Summary {
         let plan = &record.header.plan;
         let mut summary = Summary::default();
-        let numbers: Vec<usize> =
-            std::iter::once(TURNKEY).chain(plan.workers.iter().copied()).collect();
         for (kind, size) in &plan.inputs {
             let Ok(subject) = Subject::find(kind, size) else { continue };
-            let of = |workers: usize| -> Vec<&Reading> {
-                let is_its = |found: &&Measurement| {
-                    let cell = &found.cell;
-                    (&cell.app, &cell.size, cell.workers) == (kind, size, workers)
+            let is_its = |found: &&Measurement| (&found.cell.app, &found.cell.size) == (kind, size);
+            let found: Vec<&Measurement> = record.measurements.iter().filter(is_its).collect();
+            let all = plan.contestants(&subject);
+            let of = |contestant: &Contestant| -> Vec<&Reading> {
+                let is_of = |found: &&&Measurement| {
+                    let Contestant { runtime, workers } = contestant;
+                    (&found.cell.runtime, found.cell.workers) == (runtime, *workers)
                 };
-                record.measurements.iter().filter(is_its).map(|found| &found.reading).collect()
+                found.iter().filter(is_of).map(|found| &found.reading).collect()
             };
-            for number in numbers.iter().map(|&workers| of(workers).len()).filter(|&it| it > 0) {
+            for number in all.iter().map(|one| of(one).len()).filter(|&number| number > 0) {
                 let (least, most) = summary.readings;
                 summary.readings =
                     (if least == 0 { number } else { least.min(number) }, most.max(number));
             }
+            let (rotations, kept) = (rotations(&found), kept(&found));
+            let contest = Contest::of(&rotations, all.get(1..).unwrap_or_default());
             match subject {
                 Subject::App { app, size, setting } => {
-                    let turns: Vec<Vec<Turn>> = turns(&of(TURNKEY));
-                    let kept = |&workers: &usize| Some((workers, throttling(&of(workers))?));
-                    let throttling = numbers.iter().filter_map(kept).collect();
-                    let times = |workers| times(&of(workers), &turns, workers);
-                    let fixed = |&workers: &usize| Some((workers, times(workers)?));
-                    let fixed: Vec<_> = plan.workers.iter().filter_map(fixed).collect();
-                    let turnkey = times(TURNKEY);
-                    if turnkey.is_some() || !fixed.is_empty() {
+                    let times = |one: &Contestant| Some((one.clone(), times(&rotations, one)?));
+                    let times: Vec<_> = all.iter().filter_map(times).collect();
+                    let kept = |one: &Contestant| Some((one.clone(), throttling(&kept, one)?));
+                    let throttling = all.iter().filter_map(kept).collect();
+                    if !times.is_empty() {
                         summary.apps.push(AppSummary {
                             app,
                             size,
                             setting,
-                            turnkey,
-                            fixed,
+                            times,
                             throttling,
-                            turns,
+                            contest,
                         });
                     }
                 }
                 Subject::Phases => {
-                    let phases = |&workers: &usize| Some((workers, phases(&of(workers))?));
-                    summary.phases = numbers.iter().filter_map(phases).collect();
+                    let phases = |one: &Contestant| Some((one.clone(), phases(&of(one))?));
+                    summary.phases = all.iter().filter_map(phases).collect();
                 }
                 Subject::Quota { hundredths } => {
-                    let quota = |&workers: &usize| quota(&of(workers), hundredths, workers);
-                    summary.quotas.extend(numbers.iter().filter_map(quota));
+                    let quota =
+                        |one: &Contestant| quota(&of(one), hundredths, one, throttling(&kept, one));
+                    summary.quotas.extend(all.iter().filter_map(quota));
+                    summary.rounds.push((hundredths, contest));
                 }
-                Subject::Moved => summary.moved = moved(&of(TURNKEY)),
+                Subject::Moved => summary.moved = moved(&of(&Contestant::turnkey())),
             }
         }
         summary
@@ -178,52 +165,86 @@ impl Summary {
         settings
     }
 
-    /// The rounds under that quota with the number of workers that does the most of them.
-    pub fn best_under(&self, hundredths: u64) -> Option<&QuotaSummary> {
-        let is_fixed = |it: &&QuotaSummary| it.hundredths == hundredths && it.workers != TURNKEY;
-        let all = self.quotas.iter().filter(is_fixed);
-        all.max_by(|a, b| a.rounds_per_s.total_cmp(&b.rounds_per_s))
+    /// What turnkey takes for a round over that one.
+    pub fn over(&self, quota: &QuotaSummary) -> Option<Estimate> {
+        let its = self.rounds.iter().find(|(hundredths, _)| *hundredths == quota.hundredths);
+        its.and_then(|(_, contest)| contest.ratio(&quota.contestant))
     }
 
-    /// The largest of all ratios to the best chosen number, with its application; none where nothing was measured so often.
-    pub fn worst(&self, setting: Setting, readings: usize) -> Option<(&AppSummary, f64)> {
-        let is_its = |app: &&AppSummary| app.setting == setting && app.readings() >= readings;
-        let apps = self.apps.iter().filter(is_its);
-        let ratios = apps.filter_map(|app| Some((app, app.ratio()?)));
-        ratios.max_by(|(_, a), (_, b)| a.total_cmp(b))
+    /// The applications in that setting.
+    pub fn of_setting(&self, setting: Setting) -> impl Iterator<Item = &AppSummary> {
+        self.apps.iter().filter(move |app| app.setting == setting)
+    }
+
+    /// The geometric mean of what they take over the best number, with how many they are.
+    pub fn mean(&self, setting: Setting) -> Option<(usize, Estimate)> {
+        let bests = self.of_setting(setting).filter_map(|app| app.contest.best.as_ref());
+        let bests: Vec<_> = bests.collect();
+        Some((bests.len(), contest::mean(&bests)?))
+    }
+
+    /// Of how many of them each verdict is true: met, missed, not decided.
+    pub fn verdicts(&self, setting: Setting) -> [usize; 3] {
+        let all: Vec<Verdict> = self.of_setting(setting).filter_map(AppSummary::verdict).collect();
+        [Verdict::Met, Verdict::Missed, Verdict::Undecided]
+            .map(|verdict| all.iter().filter(|&&its| its == verdict).count())
     }
 }
 
-/// Of so many workers: what was read of them alone, and in turns.
-fn times(readings: &[&Reading], turns: &[Vec<Turn>], workers: usize) -> Option<Times> {
-    let alone = readings.iter().filter_map(|reading| match reading {
-        Reading::Time { seconds, .. } => Some(*seconds),
-        _ => None,
-    });
-    let turns = turns.iter().flatten().filter(|turn| turn.workers == workers);
-    Times::of(alone.chain(turns.map(|turn| turn.seconds)).collect())
+/// What each takes, by rotation. Rounds count by the time of one.
+fn rotations(found: &[&Measurement]) -> Vec<Rotation> {
+    let mut rotations: Vec<Rotation> = Vec::new();
+    for found in found {
+        let of = || Contestant::on(&found.cell.runtime, found.cell.workers);
+        let seconds = match &found.reading {
+            Reading::Turns { turns } => {
+                turns.iter().map(|turn| (turn.contestant.clone(), turn.seconds)).collect()
+            }
+            Reading::Time { seconds, .. } => vec![(of(), *seconds)],
+            Reading::Quota { rounds_per_s, .. } => vec![(of(), rounds_per_s.recip())],
+            Reading::Phases { .. } | Reading::Moved { .. } => continue,
+        };
+        match rotations.iter_mut().find(|rotation| rotation.number == found.repeat) {
+            Some(rotation) => rotation.seconds.extend(seconds),
+            None => rotations.push(Rotation { number: found.repeat, seconds }),
+        }
+    }
+    rotations
 }
 
-fn turns(readings: &[&Reading]) -> Vec<Vec<Turn>> {
-    let of = |reading: &&Reading| match reading {
-        Reading::Turns { turns } => Some(turns.clone()),
-        _ => None,
-    };
-    readings.iter().filter_map(of).collect()
+fn times(rotations: &[Rotation], of: &Contestant) -> Option<Times> {
+    let all = rotations.iter().flat_map(|rotation| &rotation.seconds);
+    Times::of(all.filter(|(one, _)| one == of).map(|(_, seconds)| *seconds).collect())
 }
 
 fn median(numbers: impl Iterator<Item = f64>) -> Option<f64> {
     Times::of(numbers.collect()).map(|times| times.median)
 }
 
-/// How the quota was kept: medians.
-fn throttling(readings: &[&Reading]) -> Option<Throttling> {
-    let of = |reading: &&Reading| match **reading {
-        Reading::Time { throttling, .. } | Reading::Quota { throttling, .. } => throttling,
-        _ => None,
+/// How a quota was kept with each, by reading.
+fn kept(found: &[&Measurement]) -> Vec<(Contestant, Throttling)> {
+    let of = |found: &&Measurement| -> Vec<(Contestant, Throttling)> {
+        let its = || Contestant::on(&found.cell.runtime, found.cell.workers);
+        match &found.reading {
+            Reading::Turns { turns } => turns
+                .iter()
+                .filter_map(|turn| Some((turn.contestant.clone(), turn.throttling?)))
+                .collect(),
+            Reading::Time { throttling, .. } => vec![(its(), *throttling)],
+            Reading::Quota { throttling, .. } => {
+                throttling.map(|it| (its(), it)).into_iter().collect()
+            }
+            Reading::Phases { .. } | Reading::Moved { .. } => Vec::new(),
+        }
     };
-    let all: Vec<Throttling> = readings.iter().filter_map(of).collect();
-    let median = |figure: fn(&Throttling) -> f64| median(all.iter().map(figure));
+    found.iter().flat_map(of).collect()
+}
+
+/// How the quota was kept with that one: medians.
+fn throttling(kept: &[(Contestant, Throttling)], of: &Contestant) -> Option<Throttling> {
+    let all: Vec<&Throttling> =
+        kept.iter().filter(|(one, _)| one == of).map(|(_, kept)| kept).collect();
+    let median = |figure: fn(&Throttling) -> f64| median(all.iter().copied().map(figure));
     Some(Throttling {
         used_up_per_s: median(|it| it.used_up_per_s)?,
         share_of_periods: median(|it| it.share_of_periods)?,
@@ -266,7 +287,12 @@ fn phases(readings: &[&Reading]) -> Option<Vec<Phase>> {
     (0..all.first()?.len()).map(of).collect()
 }
 
-fn quota(readings: &[&Reading], hundredths: u64, workers: usize) -> Option<QuotaSummary> {
+fn quota(
+    readings: &[&Reading],
+    hundredths: u64,
+    contestant: &Contestant,
+    throttling: Option<Throttling>,
+) -> Option<QuotaSummary> {
     let all: Vec<[f64; 5]> = readings
         .iter()
         .filter_map(|reading| match **reading {
@@ -284,13 +310,13 @@ fn quota(readings: &[&Reading], hundredths: u64, workers: usize) -> Option<Quota
     let of = |place: usize| median(all.iter().map(|figures| figures[place]));
     Some(QuotaSummary {
         hundredths,
-        workers,
+        contestant: contestant.clone(),
         rounds_per_s: of(0)?,
         median_late_ms: of(1)?,
         p99_late_ms: of(2)?,
         worst_late_ms: all.iter().map(|figures| figures[3]).reduce(f64::max)?,
         throttled_per_s: of(4)?,
-        throttling: throttling(readings),
+        throttling,
         round_ms: rounds(readings),
     })
 }

@@ -2,34 +2,33 @@
 
 use std::fmt::Write;
 
-use super::once::{Setting, TURNKEY};
-use super::plan;
+use super::contest::{Best, Contest};
+use super::contestant::Contestant;
+use super::earlier;
+use super::once::Setting;
+use super::plan::{self, TARGET};
 use super::record::{Record, Throttling};
 use super::summary::{AppSummary, Summary};
+use crate::experiments::estimate::{Estimate, FEWEST, Verdict};
+use crate::experiments::heading::heading;
 use crate::experiments::missing;
-use crate::experiments::wait::table::number;
+use crate::experiments::number::number;
+
+/// What all quotients are.
+pub const METHOD: &str = "what the pool to which nobody says a number takes over another: the median of the quotients within a rotation, and the interval of 95 %. \
+                          The best number is chosen by the rotations of an even number for the others, and by the others for them";
 
 /// A table for people.
 pub fn text(record: &Record, summary: &Summary) -> String {
-    let mut text = String::new();
-    let (plan, machine) = (&record.header.plan, &record.header.machine);
+    let plan = &record.header.plan;
+    let mut text = heading(&record.header.machine, plan.seed, &record.finished);
     // Writing to a string does not fail, so the results below are dropped.
-    let _ = writeln!(
-        text,
-        "{} processors ({}), {}, seed {}, {}",
-        machine.capacity(),
-        machine.processor,
-        machine.kernel,
-        plan.seed,
-        record.finished
-    );
-    if plan.quick {
-        let _ = writeln!(text, "{}", plan::subset(plan));
+    for note in notes(record, summary) {
+        let _ = writeln!(text, "{note}");
     }
-    let _ = writeln!(text, "{}", groups(record));
-    let _ = writeln!(text, "{}", readings(summary));
     text += &missing::lines(&record.missing);
-    text += &apps(plan.workers.as_slice(), summary);
+    let _ = writeln!(text, "{METHOD}");
+    text += &apps(summary);
     text += &phases(summary);
     text += &quotas(summary);
     if let Some(moved) = &summary.moved {
@@ -45,6 +44,21 @@ pub fn text(record: &Record, summary: &Summary) -> String {
         );
     }
     text
+}
+
+/// What must be known of the figures, in sentences.
+pub fn notes(record: &Record, summary: &Summary) -> Vec<String> {
+    let plan = &record.header.plan;
+    let mut notes = Vec::new();
+    if record.is_earlier() {
+        notes.push(earlier::NOTE.to_owned());
+    }
+    if plan.quick {
+        notes.push(plan::subset(plan));
+    }
+    notes.push(groups(record));
+    notes.push(readings(summary));
+    notes
 }
 
 /// Whether quotas were measured.
@@ -65,11 +79,6 @@ pub fn readings(summary: &Summary) -> String {
     }
 }
 
-/// How a number of workers is called.
-pub fn name(workers: usize) -> String {
-    if workers == TURNKEY { "turnkey".to_owned() } else { format!("P = {workers}") }
-}
-
 /// How a setting is called.
 pub fn setting(setting: Setting) -> String {
     match setting {
@@ -83,40 +92,76 @@ fn quota(hundredths: u64) -> String {
     format!("{:.2}", hundredths as f64 / 100.0)
 }
 
-fn apps(workers: &[usize], summary: &Summary) -> String {
+/// A quotient in words.
+pub fn ratio(ratio: f64) -> String {
+    format!("{ratio:.3}")
+}
+
+/// An interval in words.
+pub fn interval(estimate: Estimate) -> String {
+    if estimate.is_bounded() {
+        format!("{} to {}", ratio(estimate.low), ratio(estimate.high))
+    } else {
+        format!("fewer than {FEWEST} rotations")
+    }
+}
+
+/// Which numbers were the best.
+pub fn chosen(best: &Best) -> String {
+    match best.chosen {
+        [one, other] if one == other => one.to_string(),
+        [one, other] => format!("{one}, {other}"),
+    }
+}
+
+fn apps(summary: &Summary) -> String {
     let mut text = String::new();
     for its in summary.settings() {
-        let _ =
-            write!(text, "\napplications {}: milliseconds, medians\n  {:<20}", setting(its), "");
-        let _ = write!(text, "{:>9}", name(TURNKEY));
-        for &workers in workers {
-            let _ = write!(text, "{:>9}", name(workers));
-        }
-        let is_under = matches!(its, Setting::Under(_));
-        let _ = write!(text, "{:>19}", "turnkey over best");
-        let _ = writeln!(text, "{}", if is_under { "   mean of more" } else { "" });
-        for app in summary.apps.iter().filter(|app| app.setting == its) {
-            let _ = write!(text, "  {:<20}", format!("{} {}", app.app, app.size));
-            let millis = |seconds: Option<f64>| seconds.map_or("-".to_owned(), |s| number(s * 1e3));
-            let _ = write!(text, "{:>9}", millis(app.turnkey.map(|times| times.median)));
-            for &workers in workers {
-                let found = app.fixed.iter().find(|(fixed, _)| *fixed == workers);
-                let _ = write!(text, "{:>9}", millis(found.map(|(_, times)| times.median)));
-            }
-            let ratio = app.ratio().map_or("-".to_owned(), |ratio| format!("{ratio:.3}"));
-            let _ = write!(text, "{ratio:>19}");
-            let equals = app.over_equals().map_or(String::new(), |it| format!("{it:>15.3}"));
-            let _ = writeln!(text, "{equals}");
+        let _ = writeln!(text, "\napplications {}", setting(its));
+        let _ = writeln!(
+            text,
+            "  {:<20}{:>9}{:>11}{:>26}{:>7}  at most {TARGET}",
+            "", "ms", "over best", "", "P"
+        );
+        for app in summary.of_setting(its) {
+            let time = app.time(&Contestant::turnkey());
+            let millis = time.map_or("-".to_owned(), |time| number(time.median * 1e3));
+            let name = format!("{} {}", app.app, app.size);
+            text += &row(&name, &millis, app.contest.best.as_ref());
+            text += &over(&app.contest);
             text += &stops(app);
         }
-        text += match its {
-            Setting::Alone | Setting::Beside => {
-                "  over best: the median of the quotients within a process, where all take turns\n"
-            }
-            Setting::Under(_) => {
-                "  over best: the quotient of medians; over the mean of those with more workers than the quota, which keep as many awake\n"
-            }
-        };
+        if let Some((number, mean)) = summary.mean(its) {
+            text += &line(&format!("geometric mean of {number}"), "", mean, "");
+        }
+    }
+    text
+}
+
+/// What it takes over the best number, and whether that is little enough.
+fn row(name: &str, time: &str, best: Option<&Best>) -> String {
+    match best {
+        Some(best) => line(name, time, best.ratio, &chosen(best)),
+        None => format!("  {name:<20}{time:>9}{:>11}\n", "-"),
+    }
+}
+
+fn line(name: &str, time: &str, found: Estimate, chosen: &str) -> String {
+    let (figure, interval) = (ratio(found.figure), format!("({})", interval(found)));
+    let verdict = Verdict::of(found, TARGET).word();
+    format!("  {name:<20}{time:>9}{figure:>11}{interval:>26}{chosen:>7}  {verdict}\n")
+}
+
+/// What it takes over each of the others: some lines.
+fn over(contest: &Contest) -> String {
+    let mut text = String::new();
+    for some in contest.over.chunks(4) {
+        let words = some.iter().map(|(rival, found)| {
+            let interval =
+                if found.is_bounded() { format!(" ({})", interval(*found)) } else { String::new() };
+            format!("{} {}{interval}", rival.words(), ratio(found.figure))
+        });
+        let _ = writeln!(text, "    over {}", words.collect::<Vec<_>>().join(", "));
     }
     text
 }
@@ -124,13 +169,13 @@ fn apps(workers: &[usize], summary: &Summary) -> String {
 /// In which part of the periods the quota was used up, and how many processors that kept from running.
 fn stops(app: &AppSummary) -> String {
     let mut text = String::new();
-    for (workers, kept) in &app.throttling {
-        let begin = if text.is_empty() { "    used up (stopped): " } else { ", " };
-        let (share, stopped) = (kept.share_of_periods * 100.0, kept.stopped);
-        let _ = write!(text, "{begin}{} {share:.0}% ({stopped:.3})", name(*workers));
-    }
-    if !text.is_empty() {
-        text.push('\n');
+    for some in app.throttling.chunks(6) {
+        let words = some.iter().map(|(one, kept)| {
+            let (share, stopped) = (kept.share_of_periods * 100.0, kept.stopped);
+            format!("{} {share:.0}% ({stopped:.3})", one.words())
+        });
+        let words = words.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "    used up (stopped): {words}");
     }
     text
 }
@@ -143,8 +188,8 @@ fn phases(summary: &Summary) -> String {
         let _ = write!(text, "{:>26}", format!("parallelism {}", phase.parallelism));
     }
     text.push('\n');
-    for (workers, phases) in &summary.phases {
-        let _ = write!(text, "  {:<10}", name(*workers));
+    for (one, phases) in &summary.phases {
+        let _ = write!(text, "  {:<10}", one.words());
         for phase in phases {
             let figures = format!(
                 "{:.2} ({:.2}), {}",
@@ -164,15 +209,16 @@ fn quotas(summary: &Summary) -> String {
     if quotas.is_empty() {
         return String::new();
     }
-    let mut text = "\nquotas: rounds/s, and over those of the best number; how long a round takes, and how late a thread wakes that sleeps for a millisecond, in ms;\n\
+    let mut text = "\nquotas: rounds/s, and what turnkey takes for one over that; how long a round takes, and how late a thread wakes that sleeps for a millisecond, in ms;\n\
                     periods used up/s, processors stopped thereby, processors that worked\n"
         .to_owned();
     let _ = writeln!(
         text,
-        "  {:<16}{:>9}{:>11}{:>8}{:>9}{:>8}{:>8}{:>9}{:>8}{:>9}{:>9}{:>8}",
+        "  {:<22}{:>9}{:>9}{:>26}{:>8}{:>9}{:>8}{:>8}{:>9}{:>8}{:>9}{:>9}{:>8}",
         "",
         "rounds/s",
-        "over best",
+        "turnkey",
+        "",
         "round",
         "1 in 100",
         "worst",
@@ -184,19 +230,20 @@ fn quotas(summary: &Summary) -> String {
         "worked"
     );
     for it in quotas {
-        let best = summary.best_under(it.hundredths);
-        let over = best
-            .map_or("-".to_owned(), |best| format!("{:.3}", it.rounds_per_s / best.rounds_per_s));
+        let found = summary.over(it);
+        let (over, interval) = match found {
+            Some(found) => (ratio(found.figure), format!("({})", interval(found))),
+            None => ("-".to_owned(), String::new()),
+        };
         let round = |place: usize| it.round_ms.map_or("-".to_owned(), |ms| number(ms[place]));
         let kept = |figure: fn(&Throttling) -> f64| {
             it.throttling.as_ref().map_or("-".to_owned(), |kept| format!("{:.3}", figure(kept)))
         };
         let _ = writeln!(
             text,
-            "  {:<16}{:>9}{:>11}{:>8}{:>9}{:>8}{:>8}{:>9}{:>8}{:>9}{:>9}{:>8}",
-            format!("{}, {}", quota(it.hundredths), name(it.workers)),
+            "  {:<22}{:>9}{over:>9}{interval:>26}{:>8}{:>9}{:>8}{:>8}{:>9}{:>8}{:>9}{:>9}{:>8}",
+            format!("{}, {}", quota(it.hundredths), it.contestant.words()),
             number(it.rounds_per_s),
-            over,
             round(0),
             round(1),
             round(2),
@@ -207,6 +254,12 @@ fn quotas(summary: &Summary) -> String {
             kept(|kept| kept.stopped),
             kept(|kept| kept.worked)
         );
+    }
+    for (hundredths, contest) in &summary.rounds {
+        if let Some(best) = &contest.best {
+            let name = format!("{}, over the best", quota(*hundredths));
+            text += &line(&name, "", best.ratio, &chosen(best));
+        }
     }
     text
 }

@@ -6,9 +6,6 @@ use crate::experiments::memory;
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 
-/// What ratios are relative to.
-pub const TOKIO: &str = "tokio";
-
 /// The numbers of workers: tasks that wait for each other keep one busy, and a second one has to be told.
 const WORKERS: [usize; 2] = [1, 2];
 

@@ -25,17 +25,3 @@ pub fn text(record: &Record, summary: &Summary) -> String {
     }
     text
 }
-
-/// A number with three digits, or all those before the point.
-pub fn number(number: f64) -> String {
-    match number.abs() {
-        n if n >= 99.95 => format!("{number:.0}"),
-        n if n >= 9.995 => format!("{number:.1}"),
-        _ => format!("{number:.2}"),
-    }
-}
-
-/// A share in percent.
-pub fn percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
-}

@@ -194,13 +194,6 @@ fn a_record_is_read_as_it_was_written_and_a_spoilt_one_is_refused() {
     refused(&|record| record.measurements[place].reading = time(1.0, None));
 }
 
-#[test]
-fn numbers_have_three_digits() {
-    let text = [0.0, 1.234, 23.45, 345.6, 4567.8, -30.0, 99.97].map(table::number);
-    assert_eq!(text, ["0.00", "1.23", "23.4", "346", "4568", "-30.0", "100"]);
-    assert_eq!(table::percent(0.256), "26 %");
-}
-
 /// Runs with shell scripts for programs.
 #[cfg(unix)]
 mod scripts {

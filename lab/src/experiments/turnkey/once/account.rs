@@ -1,27 +1,24 @@
 //! How a quota was kept while something was measured.
 
-use std::time::{Duration, Instant};
-
-use locksley::Pool;
+use std::time::Instant;
 
 use super::groups::{Group, Kept};
+use crate::corunner::processor_seconds;
 use crate::experiments::turnkey::record::Throttling;
 use crate::fault::Outcome;
 
 /// Begun, and not ended.
 pub(super) struct Account<'g> {
     group: &'g Group<'g>,
-    pool: &'g Pool,
     begun: Instant,
     kept: Kept,
-    worked: Duration,
+    worked: f64,
 }
 
 impl<'g> Account<'g> {
-    /// Of that pool, in that group.
-    pub(super) fn begin(group: &'g Group<'g>, pool: &'g Pool) -> Outcome<Self> {
-        let (begun, kept, worked) = (Instant::now(), group.kept()?, worked(pool));
-        Ok(Account { group, pool, begun, kept, worked })
+    /// Of this process, in that group.
+    pub(super) fn begin(group: &'g Group<'g>) -> Outcome<Self> {
+        Ok(Account { group, begun: Instant::now(), kept: group.kept()?, worked: worked() })
     }
 
     /// What has come of it.
@@ -34,12 +31,12 @@ impl<'g> Account<'g> {
             // The kernel counts a period when it ends: in a short time there may have been none.
             share_of_periods: used_up as f64 / periods.max(used_up).max(1) as f64,
             stopped: kept.stopped.saturating_sub(self.kept.stopped).as_secs_f64() / wall,
-            worked: worked(self.pool).saturating_sub(self.worked).as_secs_f64() / wall,
+            worked: (worked() - self.worked).max(0.0) / wall,
         })
     }
 }
 
-/// Processor time of all workers.
-fn worked(pool: &Pool) -> Duration {
-    pool.stats().total().processor_time.unwrap_or_default()
+/// Processor time of all threads, in seconds.
+fn worked() -> f64 {
+    processor_seconds().unwrap_or_default()
 }

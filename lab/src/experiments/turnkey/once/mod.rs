@@ -2,14 +2,14 @@
 
 mod account;
 mod app;
+mod beside;
 mod groups;
 mod moved;
 mod phases;
 mod quota;
 mod subject;
 
-use ::locksley::Pool;
-
+use super::contestant::Contestant;
 use super::record::Reading;
 use crate::fault::{Fault, Outcome};
 use crate::random::Random;
@@ -33,39 +33,27 @@ impl Seeds {
     }
 }
 
-/// Measures `subject` on so many workers, or, if these are [`TURNKEY`], on as many as the pool finds right. If it can be measured `against` other
-/// numbers in the same process, by turns, it is.
+/// Measures what `of` makes of `subject`; and, if that is measured in turn, what others do `against` whom it is measured, in the same process.
 pub fn measure(
     subject: &Subject,
-    workers: usize,
-    against: &[usize],
+    of: &Contestant,
+    against: &[Contestant],
     seconds: f64,
     seeds: Seeds,
 ) -> Outcome<Reading> {
     let time = std::time::Duration::from_secs_f64(seconds);
     if !against.is_empty() && !subject.is_measured_in_turn() {
-        return Err(Fault::input("this is not measured by turns"));
+        return Err(Fault::input("this is not measured in turn"));
     }
     match subject {
-        Subject::App { app, size, setting } if subject.is_measured_in_turn() => {
-            let numbers: Vec<usize> =
-                std::iter::once(workers).chain(against.iter().copied()).collect();
-            app::measure_in_turn(app, size, *setting, &numbers, time, seeds)
-        }
         Subject::App { app, size, setting } => {
-            app::measure(app, size, *setting, workers, time, seeds.input)
+            let all: Vec<Contestant> = std::iter::once(of).chain(against).cloned().collect();
+            app::measure(app, size, *setting, &all, time, seeds)
         }
-        Subject::Phases => phases::measure(workers, time),
-        Subject::Quota { hundredths } => quota::measure(*hundredths, workers, time),
-        Subject::Moved => moved::measure(workers, time),
+        Subject::Phases => phases::measure(of, time),
+        Subject::Quota { hundredths } => quota::measure(*hundredths, of, time),
+        Subject::Moved => moved::measure(of, time),
     }
-}
-
-/// A pool of so many workers; or one to which nobody says how many.
-fn pool(workers: usize) -> Outcome<Pool> {
-    let builder = Pool::builder();
-    let builder = if workers == TURNKEY { builder } else { builder.workers(workers) };
-    builder.build().map_err(|error| Fault::run(error.to_string()))
 }
 
 #[cfg(test)]

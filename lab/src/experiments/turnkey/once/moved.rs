@@ -8,7 +8,7 @@ use locksley::Pool;
 use locksley::os::Processors;
 
 use super::groups::Ground;
-use super::pool;
+use crate::experiments::turnkey::contestant::Contestant;
 use crate::experiments::turnkey::record::Reading;
 use crate::fault::{Fault, Outcome};
 use crate::rounds::Round;
@@ -18,13 +18,15 @@ const ROUND: Round = Round { leaf: 5000, chunks: 64, serial: 0 };
 /// After this it counts as not having followed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) fn measure(workers: usize, time: Duration) -> Outcome<Reading> {
+pub(super) fn measure(of: &Contestant, time: Duration) -> Outcome<Reading> {
     let ground = Ground::find().map_err(Fault::run)?;
     let free = ground.group("free", None)?;
     let tight = ground.group("tight", Some(100))?;
     free.enter()?;
-    let crew = Crew::Locksley(pool(workers)?);
-    let Crew::Locksley(pool) = &crew else { unreachable!("it was made above") };
+    let crew = of.start()?;
+    let Crew::Locksley(pool) = &crew else {
+        return Err(Fault::input(format!("{of} says nothing of its workers")));
+    };
     let all = Processors::allowed().count_up();
     let done = AtomicBool::new(false);
     // This thread moves the process and watches, and another has it work.

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use locksley::Pool;
 
-use super::pool;
+use crate::experiments::turnkey::contestant::Contestant;
 use crate::experiments::turnkey::record::{Phase, Reading};
-use crate::fault::Outcome;
+use crate::fault::{Fault, Outcome};
 use crate::rounds::Round;
 use crate::runtimes::Crew;
 
@@ -16,9 +16,11 @@ pub const PHASES: [u64; 3] = [1, 4, 64];
 /// Some ten microseconds: shorter than what it takes to wake somebody, on some machines.
 const LEAF: u64 = 20_000;
 
-pub(super) fn measure(workers: usize, time: Duration) -> Outcome<Reading> {
-    let crew = Crew::Locksley(pool(workers)?);
-    let Crew::Locksley(pool) = &crew else { unreachable!("it was made above") };
+pub(super) fn measure(of: &Contestant, time: Duration) -> Outcome<Reading> {
+    let crew = of.start()?;
+    let Crew::Locksley(pool) = &crew else {
+        return Err(Fault::input(format!("{of} says nothing of its workers")));
+    };
     let mut phases = Vec::new();
     // Twice, so that each comes after another one.
     for parallelism in PHASES.into_iter().chain(PHASES) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::account::Account;
 use super::groups::Ground;
-use super::pool;
+use crate::experiments::turnkey::contestant::Contestant;
 use crate::experiments::turnkey::record::Reading;
 use crate::fault::{Fault, Outcome};
 use crate::rounds::Round;
@@ -15,19 +15,25 @@ use crate::rounds::Round;
 const ROUND: Round = Round { leaf: 5000, chunks: 64, serial: 0 };
 /// From one wake-up to the next.
 const BETWEEN: Duration = Duration::from_millis(1);
-/// So long the rounds have gone on before anything is measured.
-const WARM_UP: Duration = Duration::from_millis(300);
+/// So long the rounds have gone on before anything is measured,
+const WARM_UP: Duration = Duration::from_millis(200);
+/// and then so long again and again, until one of the kernel's periods has ended: what is measured is whole periods.
+const A_MOMENT: Duration = Duration::from_millis(1);
 
-pub(super) fn measure(hundredths: u64, workers: usize, time: Duration) -> Outcome<Reading> {
+pub(super) fn measure(hundredths: u64, of: &Contestant, time: Duration) -> Outcome<Reading> {
     let ground = Ground::find().map_err(Fault::run)?;
     let group = ground.group("quota", Some(hundredths))?;
-    let pool = pool(workers)?;
-    ROUND.time_on(&pool, WARM_UP)?;
-    let account = Account::begin(&group, &pool)?;
+    let crew = of.start()?;
+    ROUND.time_on(&crew, WARM_UP)?;
+    let periods = group.kept()?.periods;
+    while group.kept()?.periods == periods {
+        ROUND.time_on(&crew, A_MOMENT)?;
+    }
+    let account = Account::begin(&group)?;
     let stop = AtomicBool::new(false);
     let (rounds, late) = thread::scope(|scope| {
         let sleeper = scope.spawn(|| sleep_and_wake(&stop));
-        let rounds = ROUND.time_on(&pool, time);
+        let rounds = ROUND.time_on(&crew, time);
         stop.store(true, Ordering::Release);
         (rounds, sleeper.join().expect("it does not panic"))
     });

@@ -90,10 +90,14 @@ impl Subject {
         }
     }
 
-    /// Whether all numbers of workers take turns within a process: what disturbs one then disturbs the others, too. What a quota leaves to
-    /// one depends on what the one before has used of it.
+    /// Whether all contestants have their turns in one process: they have the same input there, in the same places of memory.
     pub fn is_measured_in_turn(&self) -> bool {
-        matches!(self, Subject::App { setting: Setting::Alone | Setting::Beside, .. })
+        matches!(self, Subject::App { .. })
+    }
+
+    /// Whether it goes on under a quota that stays.
+    pub fn is_under(&self) -> bool {
+        matches!(self, Subject::App { setting: Setting::Under(_), .. } | Subject::Quota { .. })
     }
 
     /// Whether a control group is needed.
@@ -124,8 +128,7 @@ mod tests {
             assert_eq!(Subject::find(&kind, &size).unwrap(), subject);
             let is_limited = size.contains("150") || subject == Subject::Moved;
             assert_eq!(subject.needs_group(), is_limited, "{size}");
-            let is_alike = kind == "msort" && !is_limited;
-            assert_eq!(subject.is_measured_in_turn(), is_alike, "{size}");
+            assert_eq!(subject.is_measured_in_turn(), kind == "msort", "{size}");
         }
         for (kind, size) in [
             ("msort", "many"),

@@ -1,14 +1,26 @@
-//! Running a program that may never end.
+//! Running a program that may never end: one that measures something, or a peer that is asked for its version.
 
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use serde::Deserialize;
+
+/// What a peer says of itself.
+#[derive(Deserialize)]
+struct Introduction {
+    version: String,
+}
+
+/// Long enough for a program to say its version on a machine that has other things to do.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::experiments) enum Ended {
+pub(super) enum Ended {
     /// By itself and well, having printed this to stdout and this to stderr.
     Well(String, String),
     /// By itself, and not well: why.
@@ -18,7 +30,7 @@ pub(in crate::experiments) enum Ended {
 }
 
 /// Runs `command` for at most `limit`.
-pub(in crate::experiments) fn run(command: &mut Command, limit: Duration) -> Ended {
+pub(super) fn run(command: &mut Command, limit: Duration) -> Ended {
     let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match piped.spawn() {
         Ok(child) => child,
@@ -52,6 +64,33 @@ pub(in crate::experiments) fn run(command: &mut Command, limit: Duration) -> End
             Ended::Badly(format!("it ended with {status}: {said}"))
         }
         Err(error) => Ended::Badly(error.to_string()),
+    }
+}
+
+/// Runtimes are compared as they are: takes nobody's settings for them along.
+pub(super) fn settings_removed(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["OMP_", "GOMP_", "KMP_", "TBB_", "RAYON_", "LOCKSLEY_"]
+            .iter()
+            .any(|prefix| text.starts_with(prefix))
+        {
+            command.env_remove(&name);
+        }
+    }
+}
+
+/// The version that a peer's program says it has; else why it cannot be measured.
+pub(super) fn version_of_peer(file: &Path) -> Result<String, String> {
+    if !file.is_file() {
+        return Err(format!("{} is not there: peers/build makes it", file.display()));
+    }
+    match run(Command::new(file).arg("version"), PATIENCE) {
+        Ended::Well(out, _) => serde_json::from_str::<Introduction>(&out)
+            .map(|introduction| introduction.version)
+            .map_err(|error| format!("it does not say its version: {error}")),
+        Ended::Badly(why) => Err(why),
+        Ended::Never => Err("it does not say its version".to_owned()),
     }
 }
 
