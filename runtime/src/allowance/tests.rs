@@ -1,6 +1,7 @@
 //! Pools that follow what somebody makes up. How many processors this machine has does not matter.
 
 use std::future::poll_fn;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, PATIENCE, Prospect};
-use crate::os::Quota;
+use crate::os::{Affinities, Quota};
 use crate::pool::trial::hold;
 use crate::{Pool, PoolBuilder, Worker, task};
 
@@ -52,7 +53,8 @@ struct MadeUp(Arc<Rules>);
 
 impl Source for MadeUp {
     fn processors(&mut self, shared: &Shared) -> Option<usize> {
-        assert!(shared.processors_of_workers().is_none_or(|processors| processors > 0));
+        let processors = Affinities::default().of_any(shared.affinities_of_workers());
+        assert!(processors.is_none_or(|processors| processors > 0));
         self.0.looks.fetch_add(1, Ordering::Relaxed);
         Some(self.0.processors.load(Ordering::Relaxed))
     }
@@ -60,7 +62,11 @@ impl Source for MadeUp {
     fn quota(&mut self) -> Option<Quota> {
         let hundredths = self.0.quota.load(Ordering::Relaxed);
         let processors = hundredths as f64 / 100.0;
-        (hundredths > 0).then(|| Quota { processors, period: PERIOD, file: "made up".into() })
+        (hundredths > 0).then(|| Quota {
+            processors,
+            period: PERIOD,
+            file: Path::new("made up").into(),
+        })
     }
 
     fn periods_used_up(&mut self, _: &Quota) -> Option<u64> {
@@ -397,7 +403,8 @@ fn an_idle_pool_sleeps_though_one_was_to_rest() {
 /// The oracle of what follows from a reading is written out.
 #[test]
 fn what_follows_from_what_was_read() {
-    let quota = |processors| Quota { processors, period: PERIOD, file: "made up".into() };
+    let quota =
+        |processors| Quota { processors, period: PERIOD, file: Path::new("made up").into() };
     let rules = Rules::new(1, 0);
     for (processors, allowed, awake, paced) in [
         (4, None, 4, false),
@@ -424,7 +431,7 @@ fn a_rest_lasts_until_somebody_may_look_again() {
     let pool = rules.pool(|pool| pool);
     rules.used_at_a_look.store(10_000_000_000, Ordering::Relaxed);
     for processors in [1.5, 2.01, 64.5] {
-        let quota = Quota { processors, period: PERIOD, file: "made up".into() };
+        let quota = Quota { processors, period: PERIOD, file: Path::new("made up").into() };
         let mut look = Look::new(100, Some(quota), Box::new(MadeUp(Arc::clone(&rules))));
         assert_eq!(look.at(Duration::ZERO, pool.shared(), false).rest, None);
         for milliseconds in [1, 2, 30] {

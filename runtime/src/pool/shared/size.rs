@@ -29,10 +29,11 @@ impl Shared {
         self.processors.count_up()
     }
 
-    /// How many there are that any worker may run on, as the system has it now.
-    pub(crate) fn processors_of_workers(&self) -> Option<usize> {
-        let workers = self.seats[self.guests..self.workers].iter();
-        ThreadAffinity::of_any(workers.filter_map(|seat| seat.affinity.get()))
+    /// Where each worker may run, if its thread has said so.
+    pub(crate) fn affinities_of_workers(
+        &self,
+    ) -> impl ExactSizeIterator<Item = Option<&ThreadAffinity>> + Clone {
+        self.seats[self.guests..self.workers].iter().map(|seat| seat.affinity.get())
     }
 
     /// Looks what is allowed and what has been used, if that is due.

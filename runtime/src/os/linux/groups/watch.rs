@@ -1,0 +1,78 @@
+//! The quota of the groups in which this process is, read again and again.
+
+use super::files::KeptFile;
+use super::group::Group;
+use super::{Groups, membership, smallest};
+use crate::os::{LimitFault, Quota};
+
+/// What a pool follows. The files that it reads ten times a second are kept open: as many as there are groups in which this process is, times two or three,
+/// and one. In which groups that is, is read each time, and only if it has changed, others are opened.
+///
+/// A child of the process has these files open, too, and they are its parent's. But a pool that is used after a fork is built again.
+#[derive(Debug)]
+pub(crate) struct QuotaWatch {
+    groups: Groups,
+    membership: KeptFile,
+    /// What that said last.
+    said: Option<Vec<u8>>,
+    /// Those that may have a quota, the innermost one first.
+    followed: Vec<Group>,
+    /// What is wrong with what these are known by.
+    faults: Vec<LimitFault>,
+    /// Room to read into.
+    text: Vec<u8>,
+}
+
+impl QuotaWatch {
+    pub(crate) fn of_this_process() -> Self {
+        Self::of(Groups::of_this_process())
+    }
+
+    pub(super) fn of(groups: Groups) -> Self {
+        let membership = groups.files.keep(membership::FILE.into());
+        let (said, text) = (None, Vec::new());
+        Self { groups, membership, said, followed: Vec::new(), faults: Vec::new(), text }
+    }
+
+    /// The quota now, and what could not be read of it.
+    pub(crate) fn quota(&mut self) -> (Option<Quota>, Vec<LimitFault>) {
+        let (quota, is_there, faults) = self.quota_now();
+        if is_there {
+            return (quota, faults);
+        }
+        // It may have been moved meanwhile, and the group removed where it was.
+        let (quota, _, faults) = self.quota_now();
+        (quota, faults)
+    }
+
+    /// And whether its group is there, as far as that is known.
+    fn quota_now(&mut self) -> (Option<Quota>, bool, Vec<LimitFault>) {
+        match self.membership.read(&mut self.text) {
+            Ok(said) => {
+                let said = said.unwrap_or_default();
+                if self.said.as_deref() != Some(said.as_bytes()) {
+                    let mut faults = self.groups.faults.clone();
+                    let memberships = membership::parse(said, &mut faults);
+                    self.followed = self.groups.with_quotas(&memberships, &mut faults);
+                    self.faults = faults;
+                    self.said = Some(said.as_bytes().to_vec());
+                }
+            }
+            Err(fault) => {
+                let mut faults = self.groups.faults.clone();
+                faults.push(fault);
+                return (None, true, faults);
+            }
+        }
+        let mut faults = self.faults.clone();
+        let files = &self.groups.files;
+        let (quota, is_there) = smallest(&mut self.followed, files, &mut self.text, &mut faults);
+        (quota, is_there, faults)
+    }
+
+    /// In how many periods that was used up, which was the quota a moment ago.
+    pub(crate) fn periods_used_up(&mut self, quota: &Quota) -> Option<u64> {
+        let group = self.followed.iter_mut().find(|group| group.sets(quota))?;
+        Some(group.throttling(&mut self.text)?.periods)
+    }
+}
