@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Files {
 
     /// One that is read again and again. It need not be there.
     pub(super) fn keep(&self, path: PathBuf) -> KeptFile {
-        KeptFile { at: self.at(&path), path: path.into(), file: None }
+        KeptFile { at: self.at(&path), path: path.into(), state: State::Unknown }
     }
 
     fn at(&self, path: &Path) -> PathBuf {
@@ -47,7 +47,15 @@ pub(super) struct KeptFile {
     /// As the machine names it.
     path: Arc<Path>,
     at: PathBuf,
-    file: Option<File>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Unknown,
+    Open(File),
+    /// There was no such file, when it was last looked for.
+    Absent,
 }
 
 impl KeptFile {
@@ -55,27 +63,40 @@ impl KeptFile {
         &self.path
     }
 
-    /// Whether it could be read when that was last tried.
-    pub(super) fn was_there(&self) -> bool {
-        self.file.is_some()
+    /// It is looked for anew the next time.
+    pub(super) fn forget(&mut self) {
+        self.state = State::Unknown;
+    }
+
+    /// Whether nothing is known of it, also because it is gone.
+    pub(super) fn is_unknown(&self) -> bool {
+        matches!(self.state, State::Unknown)
     }
 
     /// What it says now; `None` if there is no such file. What was in `text` before is overwritten.
     ///
-    /// Where the file that is open has been removed, the one is read that is called so now.
+    /// One that is not there is not looked for again until it is [forgotten](Self::forget). One that is removed while it is open is: the kernel says of files whose group is gone
+    /// that there is no such device.
     pub(super) fn read<'t>(
         &mut self,
         text: &'t mut Vec<u8>,
     ) -> Result<Option<&'t str>, LimitFault> {
-        let is_read = self.file.as_ref().is_some_and(|file| {
-            // The kernel says of files whose group is gone that there is no such device. Others may go on showing what they showed last.
-            read_whole(file, text).is_ok() && file.metadata().is_ok_and(|it| it.nlink() > 0)
-        });
+        let is_read = match &self.state {
+            State::Absent => return Ok(None),
+            State::Open(file) => read_whole(file, text).is_ok(),
+            State::Unknown => false,
+        };
         if !is_read {
-            self.file = None;
+            let was_open = !self.is_unknown();
+            self.forget();
             match self.read_anew(text) {
-                Ok(file) => self.file = Some(file),
-                Err(error) if is_absence(&error) => return Ok(None),
+                Ok(file) => self.state = State::Open(file),
+                Err(error) if is_absence(&error) => {
+                    if !was_open {
+                        self.state = State::Absent;
+                    }
+                    return Ok(None);
+                }
                 Err(error) => return Err(self.fault(&error)),
             }
         }

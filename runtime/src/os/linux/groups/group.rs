@@ -82,9 +82,15 @@ impl Group {
         Some(Throttling { periods: number("nr_throttled").unwrap_or(0), time })
     }
 
-    /// Whether it was there when its quota was read.
+    /// Whether it is there, as far as that is to be asked: if its quota could be read, it was.
     pub(super) fn is_there(&self, files: &Files) -> bool {
-        self.quota.was_there() || files.has(&self.folder)
+        !self.quota.is_unknown() || files.has(&self.folder)
+    }
+
+    /// Its files are looked for anew.
+    pub(super) fn forget(&mut self) {
+        let files = [&mut self.quota, &mut self.stat].into_iter().chain(&mut self.period);
+        files.for_each(KeptFile::forget);
     }
 }
 

@@ -5,8 +5,11 @@ use super::group::Group;
 use super::{Groups, membership, smallest};
 use crate::os::{LimitFault, Quota};
 
+/// After so many readings all files are looked for anew: there may be some that were not there, or others of the same names.
+pub(super) const LOOKED_FOR_AFTER: u32 = 10;
+
 /// What a pool follows. The files that it reads ten times a second are kept open: as many as there are groups in which this process is, times two or three,
-/// and one. In which groups that is, is read each time, and only if it has changed, others are opened.
+/// and one. In which groups that is, is read each time, and if it has changed, others are opened.
 ///
 /// A child of the process has these files open, too, and they are its parent's. But a pool that is used after a fork is built again.
 #[derive(Debug)]
@@ -21,6 +24,7 @@ pub(crate) struct QuotaWatch {
     faults: Vec<LimitFault>,
     /// Room to read into.
     text: Vec<u8>,
+    readings: u32,
 }
 
 impl QuotaWatch {
@@ -30,12 +34,17 @@ impl QuotaWatch {
 
     pub(super) fn of(groups: Groups) -> Self {
         let membership = groups.files.keep(membership::FILE.into());
-        let (said, text) = (None, Vec::new());
-        Self { groups, membership, said, followed: Vec::new(), faults: Vec::new(), text }
+        let (followed, faults, text) = (Vec::new(), Vec::new(), Vec::new());
+        Self { groups, membership, said: None, followed, faults, text, readings: 0 }
     }
 
     /// The quota now, and what could not be read of it.
     pub(crate) fn quota(&mut self) -> (Option<Quota>, Vec<LimitFault>) {
+        self.readings = self.readings.wrapping_add(1);
+        if self.readings.is_multiple_of(LOOKED_FOR_AFTER) {
+            self.membership.forget();
+            self.followed.iter_mut().for_each(Group::forget);
+        }
         let (quota, is_there, faults) = self.quota_now();
         if is_there {
             return (quota, faults);
