@@ -97,7 +97,7 @@ impl Hunt {
         }
         let _ = shared.attends_to_allowance(Leisure::Hardly);
         shared.sleep().begins_to_hunt();
-        worker.seat().does(Activity::Hunts);
+        worker.seat().begins_to_hunt();
         let mut failures = 0;
         self.victim = None;
         self.near.begins();

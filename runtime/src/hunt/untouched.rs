@@ -29,6 +29,8 @@ struct Work {
 struct Place {
     /// The index of the oldest task, and that of the next one to be pushed; `None` for a deque that does not tell.
     marks: Option<(i64, i64)>,
+    /// How many times the worker had begun to hunt: since then its deque has not been empty as far as it has looked.
+    hunts: u32,
     /// For how many naps the oldest task has been the same, and since when.
     naps: u32,
     since: Instant,
@@ -46,6 +48,9 @@ struct Sent {
 /// An owner that pushes and pops all the time never leaves the same marks. But the oldest task of all is one that it has not come to
 /// for so many naps.
 const LONG: u32 = 4;
+/// Or it has come to it and to others after it, at the same place, since it pushes and pops faster than anybody looks. So each time that one was taken from such an owner, the
+/// next one is left to it for twice as long, until it has hunted; but for no more naps than these.
+const LONGEST: u32 = 128;
 
 /// A lookout that is beyond the pool's size, or what is sent beyond what is allowed, and not only beyond its governor's limit, leaves everything to those who are at work; if
 /// nobody is, for so long ...
@@ -86,7 +91,7 @@ impl Untouched {
         let work = Work { noted: since, done: None, idle_since: since };
         let sent_near = vec![sent; places].into();
         Self {
-            places: vec![Place { marks: None, naps: 0, since, sent }; seats],
+            places: vec![Place { marks: None, hunts: 0, naps: 0, since, sent }; seats],
             sent,
             sent_near,
             work,
@@ -104,14 +109,17 @@ impl Untouched {
             sent.note(quarter.inbox().mark(), now);
         }
         for (worker, place) in self.places.iter_mut().enumerate().take(shared.seats_taken()) {
+            // In this order: who has begun to hunt in between has an empty deque, or another task in it.
+            let hunts = shared.seat(worker).hunts();
             let marks = shared.seat(worker).marks();
-            let is_same = marks.map(|it| it.0) == place.marks.map(|it| it.0);
+            let is_same =
+                hunts == place.hunts && marks.map(|it| it.0) == place.marks.map(|it| it.0);
             let is_first = place.marks.is_none();
             let naps = if is_same && !is_first { place.naps.saturating_add(1) } else { 0 };
             let since = if is_same { place.since } else { now };
             let mut sent = place.sent;
             sent.note(shared.seat(worker).inbox().mark(), now);
-            *place = Place { marks, naps, since, sent };
+            *place = Place { marks, hunts, naps, since, sent };
         }
     }
 
@@ -120,13 +128,21 @@ impl Untouched {
     pub(super) fn is_left_alone(&self, worker: usize, shared: &Shared, is_beyond: bool) -> bool {
         let (seat, place) = (shared.seat(worker), &self.places[worker]);
         let now = seat.marks();
-        let is_same = now.map(|it| it.0) == place.marks.map(|it| it.0);
-        let is_old = if is_beyond {
-            self.may_help(place.since)
-        } else {
-            now == place.marks || place.naps >= LONG
-        };
-        !seat.is_empty() && is_same && is_old
+        let is_same = place.hunts == seat.hunts()
+            && now.map(|it| it.0) == place.marks.map(|it| it.0)
+            && !seat.is_empty();
+        if !is_same || is_beyond {
+            return is_same && self.may_help(place.since);
+        }
+        if now == place.marks {
+            return true;
+        }
+        let patience = seat.patience().unwrap_or(LONG);
+        let is_old = place.naps >= patience;
+        if is_old {
+            seat.is_given_patience(patience.saturating_mul(2).min(LONGEST));
+        }
+        is_old
     }
 
     /// Whether nobody has taken anything from the inbox of `worker`.
