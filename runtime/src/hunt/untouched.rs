@@ -184,12 +184,14 @@ impl Untouched {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{Receiver, Sender, channel};
     use std::thread;
     use std::time::{Duration, Instant};
 
+    use super::{LONG, LONGEST, Untouched};
+    use crate::Pool;
     use crate::hunt::{Governor, Hunter, Limit, Move, Prospect};
-    use crate::pool::trial::{LONGEST, divided, hold};
+    use crate::pool::trial::{LONGEST as SOON, divided, hold};
 
     /// Two may be awake.
     #[derive(Debug)]
@@ -223,6 +225,70 @@ mod tests {
         assert!((0..10).any(|_| is_done_by_a_lookout_elsewhere()), "there was none elsewhere");
     }
 
+    /// A worker that pushes a task whenever it is told to, and says when it has, until the sender is dropped.
+    fn pushes(pool: &Pool) -> (Sender<()>, Receiver<()>) {
+        let ((sender, told), (done, receiver)) = (channel(), channel());
+        pool.spawn_at(0, move |w| {
+            for () in told {
+                w.spawn(|_| ());
+                done.send(()).unwrap();
+            }
+        });
+        (sender, receiver)
+    }
+
+    /// The oldest task of a worker that pushes above it is taken from it after some naps, and the next one after twice as many.
+    #[test]
+    fn who_goes_on_pushing_is_left_the_oldest_for_longer_each_time() {
+        let pool = Pool::new(1).unwrap();
+        let shared = pool.shared_now();
+        let mut untouched = Untouched::new(shared.seats(), 0);
+        for _ in 0..3 {
+            let (sender, receiver) = pushes(&pool);
+            let push = || {
+                sender.send(()).unwrap();
+                receiver.recv_timeout(SOON).unwrap();
+            };
+            push();
+            untouched.note(shared);
+            assert!(untouched.is_left_alone(0, shared, false), "nobody has touched it");
+            let (mut naps, mut expected) = (0, LONG);
+            while naps <= 2 * LONGEST {
+                push();
+                assert_eq!(untouched.is_left_alone(0, shared, false), naps == expected, "{naps}");
+                if naps == expected {
+                    expected = if 2 * naps > LONGEST { u32::MAX } else { 2 * naps };
+                    if expected == u32::MAX {
+                        // As long as that, and no longer.
+                        assert!(untouched.is_left_alone(0, shared, false));
+                        break;
+                    }
+                }
+                untouched.note(shared);
+                naps += 1;
+            }
+            assert_eq!(naps, LONGEST);
+            // What is there after a hunt is another task, wherever it lies; and there is patience as at first.
+            let hunts = shared.seat(0).hunts();
+            drop(sender);
+            let until = Instant::now() + SOON;
+            while shared.seat(0).hunts() == hunts {
+                assert!(Instant::now() < until);
+                thread::yield_now();
+            }
+            let (again, receiver) = pushes(&pool);
+            again.send(()).unwrap();
+            receiver.recv_timeout(SOON).unwrap();
+            assert!(!untouched.is_left_alone(0, shared, false));
+            let hunts = shared.seat(0).hunts();
+            drop(again);
+            while shared.seat(0).hunts() == hunts {
+                assert!(Instant::now() < until);
+                thread::yield_now();
+            }
+        }
+    }
+
     /// Whether what was done was begun by a lookout of the other place.
     fn is_done_by_a_lookout_elsewhere() -> bool {
         const TASKS: usize = 120;
@@ -230,7 +296,7 @@ mod tests {
         let _stuck = hold(&pool, 3);
         let census = || pool.shared_now().sleep().census();
         let wait_until = |what: &dyn Fn() -> bool| {
-            let until = Instant::now() + LONGEST;
+            let until = Instant::now() + SOON;
             while !what() {
                 assert!(Instant::now() < until, "they do not sleep: {:?}", census());
                 thread::yield_now();
@@ -248,7 +314,7 @@ mod tests {
             }
             let _ = ended.recv();
         });
-        is_here.recv_timeout(LONGEST).unwrap();
+        is_here.recv_timeout(SOON).unwrap();
         // All but workers 1 and 2 are held. If neither is the lookout, since another one was when they fell asleep, they get up and fall asleep again: the
         // first as the lookout. Then the other one of the second place falls asleep.
         wait_until(&|| census().asleep() == 2);
@@ -259,7 +325,7 @@ mod tests {
         drop(last);
         wait_until(&|| census().asleep() == 3);
         begin.send(()).unwrap();
-        let until = Instant::now() + LONGEST;
+        let until = Instant::now() + SOON;
         let in_time = |_: &usize| {
             let left = until.saturating_duration_since(Instant::now());
             receiver.recv_timeout(left).is_ok()

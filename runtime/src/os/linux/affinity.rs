@@ -115,12 +115,12 @@ impl Affinities {
     ) -> Option<usize> {
         let number = threads.len();
         let asked = number.div_ceil(TIMES);
-        let in_turn = threads.clone().enumerate().cycle().skip(self.next).take(asked);
+        let mut in_turn = threads.clone().enumerate().cycle().skip(self.next).take(asked);
         let is_as_known = |(n, thread): (usize, Option<&ThreadAffinity>)| {
             *self.known[n] == *without_zeros(&mask_of(thread))
         };
         let is_known = self.known.len() == number;
-        if !is_known || !in_turn.map(is_as_known).all(|it| it) {
+        if !is_known || !in_turn.all(is_as_known) {
             self.ask_about(threads);
         }
         self.next = (self.next + asked) % number.max(1);
