@@ -26,16 +26,20 @@ pub(crate) const ROOM: usize = if cfg!(feature = "rayon-variables") { 1 } else {
 const BETWEEN_READINGS: Duration = Duration::from_millis(100);
 /// And so long, at least, after one look at what has been used.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
+/// Who gets up does what it was woken for. If it is time then to read what is allowed, for so long only those do who are about to sleep.
+const HEAD_START: Duration = Duration::from_millis(20);
 
 /// How many workers may be awake, as the system allows it.
 pub(crate) struct Allowance {
     since: Instant,
-    /// When to look next, in nanoseconds since then.
-    due: AtomicU64,
+    /// When to look next at what has been used, in nanoseconds since then. Never, if nobody has to rest.
+    clocks_due: AtomicU64,
     /// When somebody who has work does so, if nobody else has.
-    overdue: AtomicU64,
+    clocks_overdue: AtomicU64,
     /// When to read again what is allowed, likewise.
     reading_due: AtomicU64,
+    /// Until then that is left to those who are about to sleep.
+    put_off: AtomicU64,
     /// How many may be awake by the last look.
     now: AtomicUsize,
     /// The same, with the one that rests.
@@ -65,15 +69,17 @@ struct Look {
 /// What a worker is about that could look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leisure {
-    /// It has nothing to do, and does not count as hunting: it may take as long as it takes to read files.
+    /// It does not count as hunting, and is to sleep next: it may take as long as it takes to read files.
     Full,
+    /// It does not count as hunting, and is to hunt next: the same, but that it has a head start after a pause.
+    Hardly,
     /// It counts as hunting, so pushes wake nobody meanwhile: it reads no files, and few clocks.
     Hunts,
     /// It has work, and looks only if nobody else has for twice as long as somebody should.
     HasWork,
 }
 
-/// Who hunts reads the clocks of no more workers than these; of more, when it has stopped.
+/// Who hunts reads the clocks of no more workers than these; of more, who has stopped.
 const FEW: usize = 4;
 
 /// What follows from a look.
@@ -84,9 +90,8 @@ struct Verdict {
     allowed: usize,
     /// For how long a worker rests, if one does.
     rest: Option<Duration>,
-    next: Duration,
-    /// When who has work looks.
-    at_the_latest: Duration,
+    /// When to look at clocks again, if at all; and when who has work does.
+    next: Option<(Duration, Duration)>,
 }
 
 impl Allowance {
@@ -95,8 +100,9 @@ impl Allowance {
         let look = Look::new(processors.ids().len(), processors.quota_as_set().cloned(), source);
         Self {
             since: Instant::now(),
-            due: AtomicU64::new(0),
-            overdue: AtomicU64::new(0),
+            clocks_due: AtomicU64::new(0),
+            clocks_overdue: AtomicU64::new(0),
+            put_off: AtomicU64::new(0),
             reading_due: AtomicU64::new(nanos(look.next_reading())),
             now: AtomicUsize::new(look.awake),
             allowed: AtomicUsize::new(look.awake),
@@ -117,42 +123,74 @@ impl Allowance {
         self.allowed.load(Ordering::Relaxed)
     }
 
-    /// Whether it is time to look, and that takes longer than a hunter of a pool in which so many are awake may count as hunting.
+    /// Whether it is time to look for who is to sleep.
+    pub(crate) fn is_due(&self) -> bool {
+        let is_due = |now| is_past(&self.reading_due, now) || is_past(&self.clocks_due, now);
+        !self.is_chosen() && is_due(self.since.elapsed())
+    }
+
+    /// Whether it is time to look for who hunts, and that takes longer than it may count as hunting in a pool in which so many are awake.
     pub(crate) fn takes_long(&self, awake: usize) -> bool {
         !self.is_chosen() && self.takes_long_at(self.since.elapsed(), awake)
     }
 
     fn takes_long_at(&self, now: Duration, awake: usize) -> bool {
-        is_past(&self.due, now) && (awake > FEW || is_past(&self.reading_due, now))
+        awake > FEW && is_past(&self.clocks_due, now) || self.is_reading_wanted(now)
     }
 
-    /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom.
-    pub(crate) fn attend(&self, shared: &Shared, leisure: Leisure) {
+    fn is_reading_wanted(&self, now: Duration) -> bool {
+        is_past(&self.reading_due, now) && is_past(&self.put_off, now)
+    }
+
+    /// A worker has got up, and what it was woken for comes first. Called before it counts as working.
+    pub(crate) fn puts_off_reading(&self) {
         if !self.is_chosen() {
-            self.attend_at(self.since.elapsed(), shared, leisure);
+            self.puts_off_reading_at(self.since.elapsed());
         }
     }
 
-    fn attend_at(&self, now: Duration, shared: &Shared, leisure: Leisure) {
-        let (due, reads) = match leisure {
-            Leisure::Full => (&self.due, true),
-            Leisure::Hunts => (&self.due, false),
+    fn puts_off_reading_at(&self, now: Duration) {
+        if is_past(&self.reading_due, now) {
+            // Relaxed: as all that is compared with the time. Whoever is about to sleep does not go by it.
+            self.put_off.store(nanos(now + HEAD_START), Ordering::Relaxed);
+        }
+    }
+
+    /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom. Says whether it
+    /// has looked.
+    pub(crate) fn attend(&self, shared: &Shared, leisure: Leisure) -> bool {
+        !self.is_chosen() && self.attend_at(self.since.elapsed(), shared, leisure)
+    }
+
+    fn attend_at(&self, now: Duration, shared: &Shared, leisure: Leisure) -> bool {
+        let reads = match leisure {
+            Leisure::Full => is_past(&self.reading_due, now),
+            Leisure::Hardly => self.is_reading_wanted(now),
+            Leisure::Hunts => false,
             Leisure::HasWork => {
-                (&self.overdue, is_past(&self.reading_due, now.saturating_sub(BETWEEN_READINGS)))
+                let was_due = now.saturating_sub(BETWEEN_READINGS);
+                is_past(&self.reading_due, was_due) && is_past(&self.put_off, now)
             }
         };
-        if !is_past(due, now) {
-            return;
+        let looks = reads
+            || match leisure {
+                Leisure::Full | Leisure::Hardly => is_past(&self.clocks_due, now),
+                Leisure::Hunts => is_past(&self.clocks_due, now) && shared.awake() <= FEW,
+                Leisure::HasWork => is_past(&self.clocks_overdue, now),
+            };
+        if !looks {
+            return false;
         }
         let mut look = match self.look.try_lock() {
             Ok(look) => look,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return,
+            Err(TryLockError::WouldBlock) => return false,
         };
         let verdict = look.at(now, shared, reads);
         self.reading_due.store(nanos(look.next_reading()), Ordering::Relaxed);
-        self.due.store(nanos(verdict.next), Ordering::Relaxed);
-        self.overdue.store(nanos(verdict.at_the_latest), Ordering::Relaxed);
+        let (due, overdue) = verdict.next.unwrap_or((Duration::MAX, Duration::MAX));
+        self.clocks_due.store(nanos(due), Ordering::Relaxed);
+        self.clocks_overdue.store(nanos(overdue), Ordering::Relaxed);
         self.now.store(verdict.awake, Ordering::Relaxed);
         self.allowed.store(verdict.allowed, Ordering::Relaxed);
         let after = verdict.numbers();
@@ -161,6 +199,7 @@ impl Allowance {
         if after != before || verdict.rest.is_some() {
             self.apply(verdict, shared);
         }
+        true
     }
 
     fn apply(&self, verdict: Verdict, shared: &Shared) {
@@ -213,20 +252,17 @@ impl Look {
             self.read = now;
             self.read_again(shared);
         }
-        let mut next = self.next_reading();
-        let mut at_the_latest = next + BETWEEN_READINGS;
-        let mut rest = None;
+        let (mut next, mut rest) = (None, None);
         if let Some(pace) = &mut self.pace
             && let Some(used) = self.source.used(shared)
         {
             let pause = pace.between_looks().max(BETWEEN_LOOKS);
-            next = next.min(now + pause);
-            at_the_latest = at_the_latest.min(now + 2 * pause);
+            next = Some((now + pause, now + 2 * pause));
             // Who gets up before somebody may look again is still one too many.
             rest = pace.look(now, used).then(|| pace.rest().max(pause));
         }
         let awake = self.awake - usize::from(rest.is_some());
-        Verdict { awake, allowed: self.awake, rest, next, at_the_latest }
+        Verdict { awake, allowed: self.awake, rest, next }
     }
 
     fn next_reading(&self) -> Duration {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::BETWEEN_READINGS;
-use crate::os::{self, Groups, LimitFault, Quota};
+use crate::os::{self, Affinities, LimitFault, Quota, QuotaWatch};
 use crate::pool::Shared;
 
 /// What the system says. Asked by one worker at a time.
@@ -48,7 +48,8 @@ impl Asked {
 /// The system that there is.
 #[derive(Debug)]
 pub(super) struct System {
-    groups: Groups,
+    affinities: Affinities,
+    watch: QuotaWatch,
     quota: Kept,
     /// How many workers' clocks were read when somebody last asked what was used.
     clocks_read: usize,
@@ -56,9 +57,10 @@ pub(super) struct System {
 
 impl System {
     pub(super) fn open() -> Self {
-        let groups = Groups::of_this_process();
-        let (quota, faults) = groups.quota();
-        Self { groups, quota: Kept { last: quota, known: faults }, clocks_read: 0 }
+        let mut watch = QuotaWatch::of_this_process();
+        let (quota, faults) = watch.quota();
+        let quota = Kept { last: quota, known: faults };
+        Self { affinities: Affinities::default(), watch, quota, clocks_read: 0 }
     }
 
     /// How many workers' clocks were brought up to date when somebody last asked what was used.
@@ -87,16 +89,16 @@ impl Kept {
 
 impl Source for System {
     fn processors(&mut self, shared: &Shared) -> Option<usize> {
-        shared.processors_of_workers()
+        self.affinities.of_any(shared.affinities_of_workers())
     }
 
     fn quota(&mut self) -> Option<Quota> {
-        let (quota, faults) = self.groups.quota();
+        let (quota, faults) = self.watch.quota();
         self.quota.after(quota, &faults)
     }
 
     fn periods_used_up(&mut self, quota: &Quota) -> Option<u64> {
-        self.groups.throttling_of(quota).map(|throttling| throttling.periods)
+        self.watch.periods_used_up(quota)
     }
 
     /// The kernel adds to the process's clock what its threads do on other processors when their clocks tick, which may be after 10 ms: more than
@@ -109,13 +111,15 @@ impl Source for System {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
     fn a_reading_that_fails_lifts_no_quota() {
         let quota = |processors| {
             let period = Duration::from_millis(100);
-            Some(Quota { processors, period, file: "quota".into() })
+            Some(Quota { processors, period, file: Path::new("quota").into() })
         };
         let fault = |problem: &str| LimitFault::file("quota", problem.to_owned());
         let mut kept = Kept { last: quota(2.0), known: vec![fault("always")] };

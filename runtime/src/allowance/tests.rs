@@ -1,6 +1,7 @@
 //! Pools that follow what somebody makes up. How many processors this machine has does not matter.
 
 use std::future::poll_fn;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, PATIENCE, Prospect};
-use crate::os::Quota;
+use crate::os::{Affinities, Quota};
 use crate::pool::trial::hold;
 use crate::{Pool, PoolBuilder, Worker, task};
 
@@ -52,7 +53,8 @@ struct MadeUp(Arc<Rules>);
 
 impl Source for MadeUp {
     fn processors(&mut self, shared: &Shared) -> Option<usize> {
-        assert!(shared.processors_of_workers().is_none_or(|processors| processors > 0));
+        let processors = Affinities::default().of_any(shared.affinities_of_workers());
+        assert!(processors.is_none_or(|processors| processors > 0));
         self.0.looks.fetch_add(1, Ordering::Relaxed);
         Some(self.0.processors.load(Ordering::Relaxed))
     }
@@ -60,7 +62,11 @@ impl Source for MadeUp {
     fn quota(&mut self) -> Option<Quota> {
         let hundredths = self.0.quota.load(Ordering::Relaxed);
         let processors = hundredths as f64 / 100.0;
-        (hundredths > 0).then(|| Quota { processors, period: PERIOD, file: "made up".into() })
+        (hundredths > 0).then(|| Quota {
+            processors,
+            period: PERIOD,
+            file: Path::new("made up").into(),
+        })
     }
 
     fn periods_used_up(&mut self, _: &Quota) -> Option<u64> {
@@ -397,7 +403,8 @@ fn an_idle_pool_sleeps_though_one_was_to_rest() {
 /// The oracle of what follows from a reading is written out.
 #[test]
 fn what_follows_from_what_was_read() {
-    let quota = |processors| Quota { processors, period: PERIOD, file: "made up".into() };
+    let quota =
+        |processors| Quota { processors, period: PERIOD, file: Path::new("made up").into() };
     let rules = Rules::new(1, 0);
     for (processors, allowed, awake, paced) in [
         (4, None, 4, false),
@@ -424,13 +431,14 @@ fn a_rest_lasts_until_somebody_may_look_again() {
     let pool = rules.pool(|pool| pool);
     rules.used_at_a_look.store(10_000_000_000, Ordering::Relaxed);
     for processors in [1.5, 2.01, 64.5] {
-        let quota = Quota { processors, period: PERIOD, file: "made up".into() };
+        let quota = Quota { processors, period: PERIOD, file: Path::new("made up").into() };
         let mut look = Look::new(100, Some(quota), Box::new(MadeUp(Arc::clone(&rules))));
         assert_eq!(look.at(Duration::ZERO, pool.shared(), false).rest, None);
         for milliseconds in [1, 2, 30] {
             let now = Duration::from_millis(milliseconds);
             let verdict = look.at(now, pool.shared(), false);
-            assert!(now + verdict.rest.unwrap() >= verdict.next, "{processors}: {verdict:?}");
+            let (next, _) = verdict.next.unwrap();
+            assert!(now + verdict.rest.unwrap() >= next, "{processors}: {verdict:?}");
             assert_eq!(verdict.awake + 1, verdict.allowed);
         }
     }
@@ -466,8 +474,82 @@ fn who_has_work_looks_seldom() {
     assert_eq!(looks(349_000, Leisure::HasWork), (0, 1));
     assert_eq!(looks(351_000, Leisure::HasWork), (1, 1));
     assert!(!takes_long(352_000, 1));
+    // Somebody gets up: what it is woken for comes first, but whoever is to sleep reads.
+    let puts_off =
+        |microseconds| allowance.puts_off_reading_at(Duration::from_micros(microseconds));
+    puts_off(452_000);
+    assert_eq!(looks(452_000, Leisure::Hardly), (0, 1));
+    assert!(!takes_long(471_999, 1) && takes_long(472_000, 1));
+    assert_eq!(looks(453_500, Leisure::Full), (1, 1));
+    puts_off(553_000);
+    assert_eq!(looks(553_500, Leisure::Hardly), (1, 1), "it was not due");
+    puts_off(654_000);
+    assert_eq!(looks(673_900, Leisure::Hardly), (0, 1));
+    assert_eq!(looks(675_000, Leisure::Hardly), (1, 1), "nobody sleeps");
+    puts_off(880_000);
+    assert_eq!(looks(899_000, Leisure::HasWork), (0, 1));
+    assert_eq!(looks(901_000, Leisure::HasWork), (1, 1));
+    let readings = rules.looks.load(Ordering::Relaxed);
     allowance.ends(pool.shared());
     assert!(!allowance.takes_long(FEW + 1));
-    allowance.attend(pool.shared(), Leisure::Full);
-    assert_eq!(rules.looks.load(Ordering::Relaxed), 2, "somebody has chosen");
+    assert!(!allowance.is_due() && !allowance.attend(pool.shared(), Leisure::Full));
+    assert_eq!(rules.looks.load(Ordering::Relaxed), readings, "somebody has chosen");
+}
+
+/// What is allowed is to be read all the time; and it is noted if that comes before what the worker was woken for.
+struct Hasty {
+    is_watched: Arc<AtomicBool>,
+    comes_first: Arc<AtomicUsize>,
+    readings: Arc<AtomicUsize>,
+}
+
+impl Source for Hasty {
+    fn processors(&mut self, _: &Shared) -> Option<usize> {
+        let first = usize::from(self.is_watched.load(Ordering::Acquire));
+        self.comes_first.fetch_add(first, Ordering::Relaxed);
+        self.readings.fetch_add(1, Ordering::Relaxed);
+        Some(1)
+    }
+    fn quota(&mut self) -> Option<Quota> {
+        None
+    }
+    fn periods_used_up(&mut self, _: &Quota) -> Option<u64> {
+        None
+    }
+    fn used(&mut self, _: &Shared) -> Option<Duration> {
+        None
+    }
+    fn between_readings(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+#[test]
+fn what_somebody_is_woken_for_comes_before_a_look() {
+    for governed in governed() {
+        let is_watched = Arc::new(AtomicBool::new(false));
+        let [comes_first, readings] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+        let watched = Arc::clone(&is_watched);
+        let [first, read] = [&comes_first, &readings].map(Arc::clone);
+        let make = move || -> Box<dyn Source> {
+            let (is_watched, comes_first) = (Arc::clone(&watched), Arc::clone(&first));
+            Box::new(Hasty { is_watched, comes_first, readings: Arc::clone(&read) })
+        };
+        let builder = governed(Pool::builder().max_workers(1));
+        let pool = builder.allowed_by(Asked::MadeUp(Arc::new(make))).build().unwrap();
+        for _ in 0..20 {
+            // Nobody rings for it until there is something to do.
+            rests(&pool);
+            let before = readings.load(Ordering::Relaxed);
+            is_watched.store(true, Ordering::Release);
+            pool.run(|_| is_watched.store(false, Ordering::Release));
+            // And it looks before it sleeps again.
+            let patience = Instant::now() + SOON;
+            while readings.load(Ordering::Relaxed) == before {
+                assert!(Instant::now() < patience);
+                thread::yield_now();
+            }
+        }
+        assert_eq!(comes_first.load(Ordering::Relaxed), 0);
+    }
 }

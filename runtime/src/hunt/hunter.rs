@@ -95,9 +95,9 @@ impl Hunt {
             // Nobody could ever give it anything but what is the parent's.
             shared.end_of_the_lost();
         }
-        shared.attends_to_allowance(Leisure::Full);
+        let _ = shared.attends_to_allowance(Leisure::Hardly);
         shared.sleep().begins_to_hunt();
-        worker.seat().does(Activity::Hunts);
+        worker.seat().begins_to_hunt();
         let mut failures = 0;
         self.victim = None;
         self.near.begins();
@@ -118,6 +118,8 @@ impl Hunt {
     }
 
     fn search(&mut self, worker: &Worker, goal: Goal<'_>, failures: &mut u64) -> Option<Found> {
+        // Whether it has seen what is allowed since it was last about to do something else than to sleep.
+        let mut has_looked = false;
         while !goal.is_reached(worker) {
             let prospect = self.prospect(worker, goal.done, *failures);
             let shared = worker.shared();
@@ -143,6 +145,11 @@ impl Hunt {
                 Move::MoveAway => move_away(worker),
                 Move::Wake(sleeper) => worker.shared().sleep().wake(sleeper),
                 Move::Sleep => {
+                    // There may be more allowed now than when that was decided. Once, for nobody goes on looking.
+                    has_looked = !has_looked && self.looks_before_it_sleeps(worker);
+                    if has_looked {
+                        continue;
+                    }
                     let made_ready = settle_doubts(worker);
                     let found = made_ready.or_else(|| self.sleep_and_look(worker, goal));
                     if found.is_some() {
@@ -152,6 +159,7 @@ impl Hunt {
                     continue;
                 }
             }
+            has_looked = false;
             let found = self.attempt(worker, *failures);
             if found.is_some() {
                 return found;
@@ -338,11 +346,24 @@ impl Hunt {
     fn attend_to_allowance(&mut self, worker: &Worker) {
         let shared = worker.shared();
         if !shared.is_attending_long() {
-            return shared.attends_to_allowance(Leisure::Hunts);
+            let _ = shared.attends_to_allowance(Leisure::Hunts);
+            return;
         }
         self.stops_hunting(worker);
-        shared.attends_to_allowance(Leisure::Full);
+        let _ = shared.attends_to_allowance(Leisure::Hardly);
         shared.sleep().begins_to_hunt();
+    }
+
+    /// Looks what is allowed, if that is due. Says whether it has: then it may be another number.
+    fn looks_before_it_sleeps(&mut self, worker: &Worker) -> bool {
+        let shared = worker.shared();
+        if !shared.is_to_attend() {
+            return false;
+        }
+        self.stops_hunting(worker);
+        let has_looked = shared.attends_to_allowance(Leisure::Full);
+        shared.sleep().begins_to_hunt();
+        has_looked
     }
 
     /// Gives the processor to `peer`, which does not run.
@@ -379,7 +400,10 @@ impl Hunt {
     /// worker that is one too many leaves to the others what they seem to be busy with.
     fn sleep_and_look(&mut self, worker: &Worker, goal: Goal<'_>) -> Option<Found> {
         let slept = self.sleep(worker, goal);
-        self.attend_to_allowance(worker);
+        let shared = worker.shared();
+        shared.puts_off_attending();
+        // A rest may be over. Files are read when it has seen that there is nothing to do.
+        let _ = shared.attends_to_allowance(Leisure::Hunts);
         if goal.is_reached(worker) {
             return None;
         }

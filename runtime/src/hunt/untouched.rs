@@ -29,6 +29,8 @@ struct Work {
 struct Place {
     /// The index of the oldest task, and that of the next one to be pushed; `None` for a deque that does not tell.
     marks: Option<(i64, i64)>,
+    /// How many times the worker had begun to hunt: since then its deque has not been empty as far as it has looked.
+    hunts: u32,
     /// For how many naps the oldest task has been the same, and since when.
     naps: u32,
     since: Instant,
@@ -46,6 +48,9 @@ struct Sent {
 /// An owner that pushes and pops all the time never leaves the same marks. But the oldest task of all is one that it has not come to
 /// for so many naps.
 const LONG: u32 = 4;
+/// Or it has come to it and to others after it, at the same place, since it pushes and pops faster than anybody looks. So each time that one was taken from such an owner, the
+/// next one is left to it for twice as long, until it has hunted; but for no more naps than these.
+const LONGEST: u32 = 128;
 
 /// A lookout that is beyond the pool's size, or what is sent beyond what is allowed, and not only beyond its governor's limit, leaves everything to those who are at work; if
 /// nobody is, for so long ...
@@ -86,7 +91,7 @@ impl Untouched {
         let work = Work { noted: since, done: None, idle_since: since };
         let sent_near = vec![sent; places].into();
         Self {
-            places: vec![Place { marks: None, naps: 0, since, sent }; seats],
+            places: vec![Place { marks: None, hunts: 0, naps: 0, since, sent }; seats],
             sent,
             sent_near,
             work,
@@ -104,14 +109,17 @@ impl Untouched {
             sent.note(quarter.inbox().mark(), now);
         }
         for (worker, place) in self.places.iter_mut().enumerate().take(shared.seats_taken()) {
+            // In this order: who has begun to hunt in between has an empty deque, or another task in it.
+            let hunts = shared.seat(worker).hunts();
             let marks = shared.seat(worker).marks();
-            let is_same = marks.map(|it| it.0) == place.marks.map(|it| it.0);
+            let is_same =
+                hunts == place.hunts && marks.map(|it| it.0) == place.marks.map(|it| it.0);
             let is_first = place.marks.is_none();
             let naps = if is_same && !is_first { place.naps.saturating_add(1) } else { 0 };
             let since = if is_same { place.since } else { now };
             let mut sent = place.sent;
             sent.note(shared.seat(worker).inbox().mark(), now);
-            *place = Place { marks, naps, since, sent };
+            *place = Place { marks, hunts, naps, since, sent };
         }
     }
 
@@ -120,13 +128,21 @@ impl Untouched {
     pub(super) fn is_left_alone(&self, worker: usize, shared: &Shared, is_beyond: bool) -> bool {
         let (seat, place) = (shared.seat(worker), &self.places[worker]);
         let now = seat.marks();
-        let is_same = now.map(|it| it.0) == place.marks.map(|it| it.0);
-        let is_old = if is_beyond {
-            self.may_help(place.since)
-        } else {
-            now == place.marks || place.naps >= LONG
-        };
-        !seat.is_empty() && is_same && is_old
+        let is_same = place.hunts == seat.hunts()
+            && now.map(|it| it.0) == place.marks.map(|it| it.0)
+            && !seat.is_empty();
+        if !is_same || is_beyond {
+            return is_same && self.may_help(place.since);
+        }
+        if now == place.marks {
+            return true;
+        }
+        let patience = seat.patience().unwrap_or(LONG);
+        let is_old = place.naps >= patience;
+        if is_old {
+            seat.is_given_patience(patience.saturating_mul(2).min(LONGEST));
+        }
+        is_old
     }
 
     /// Whether nobody has taken anything from the inbox of `worker`.
@@ -168,12 +184,14 @@ impl Untouched {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{Receiver, Sender, channel};
     use std::thread;
     use std::time::{Duration, Instant};
 
+    use super::{LONG, LONGEST, Untouched};
+    use crate::Pool;
     use crate::hunt::{Governor, Hunter, Limit, Move, Prospect};
-    use crate::pool::trial::{LONGEST, divided, hold};
+    use crate::pool::trial::{LONGEST as SOON, divided, hold};
 
     /// Two may be awake.
     #[derive(Debug)]
@@ -207,6 +225,70 @@ mod tests {
         assert!((0..10).any(|_| is_done_by_a_lookout_elsewhere()), "there was none elsewhere");
     }
 
+    /// A worker that pushes a task whenever it is told to, and says when it has, until the sender is dropped.
+    fn pushes(pool: &Pool) -> (Sender<()>, Receiver<()>) {
+        let ((sender, told), (done, receiver)) = (channel(), channel());
+        pool.spawn_at(0, move |w| {
+            for () in told {
+                w.spawn(|_| ());
+                done.send(()).unwrap();
+            }
+        });
+        (sender, receiver)
+    }
+
+    /// The oldest task of a worker that pushes above it is taken from it after some naps, and the next one after twice as many.
+    #[test]
+    fn who_goes_on_pushing_is_left_the_oldest_for_longer_each_time() {
+        let pool = Pool::new(1).unwrap();
+        let shared = pool.shared_now();
+        let mut untouched = Untouched::new(shared.seats(), 0);
+        for _ in 0..3 {
+            let (sender, receiver) = pushes(&pool);
+            let push = || {
+                sender.send(()).unwrap();
+                receiver.recv_timeout(SOON).unwrap();
+            };
+            push();
+            untouched.note(shared);
+            assert!(untouched.is_left_alone(0, shared, false), "nobody has touched it");
+            let (mut naps, mut expected) = (0, LONG);
+            while naps <= 2 * LONGEST {
+                push();
+                assert_eq!(untouched.is_left_alone(0, shared, false), naps == expected, "{naps}");
+                if naps == expected {
+                    expected = if 2 * naps > LONGEST { u32::MAX } else { 2 * naps };
+                    if expected == u32::MAX {
+                        // As long as that, and no longer.
+                        assert!(untouched.is_left_alone(0, shared, false));
+                        break;
+                    }
+                }
+                untouched.note(shared);
+                naps += 1;
+            }
+            assert_eq!(naps, LONGEST);
+            // What is there after a hunt is another task, wherever it lies; and there is patience as at first.
+            let hunts = shared.seat(0).hunts();
+            drop(sender);
+            let until = Instant::now() + SOON;
+            while shared.seat(0).hunts() == hunts {
+                assert!(Instant::now() < until);
+                thread::yield_now();
+            }
+            let (again, receiver) = pushes(&pool);
+            again.send(()).unwrap();
+            receiver.recv_timeout(SOON).unwrap();
+            assert!(!untouched.is_left_alone(0, shared, false));
+            let hunts = shared.seat(0).hunts();
+            drop(again);
+            while shared.seat(0).hunts() == hunts {
+                assert!(Instant::now() < until);
+                thread::yield_now();
+            }
+        }
+    }
+
     /// Whether what was done was begun by a lookout of the other place.
     fn is_done_by_a_lookout_elsewhere() -> bool {
         const TASKS: usize = 120;
@@ -214,7 +296,7 @@ mod tests {
         let _stuck = hold(&pool, 3);
         let census = || pool.shared_now().sleep().census();
         let wait_until = |what: &dyn Fn() -> bool| {
-            let until = Instant::now() + LONGEST;
+            let until = Instant::now() + SOON;
             while !what() {
                 assert!(Instant::now() < until, "they do not sleep: {:?}", census());
                 thread::yield_now();
@@ -232,7 +314,7 @@ mod tests {
             }
             let _ = ended.recv();
         });
-        is_here.recv_timeout(LONGEST).unwrap();
+        is_here.recv_timeout(SOON).unwrap();
         // All but workers 1 and 2 are held. If neither is the lookout, since another one was when they fell asleep, they get up and fall asleep again: the
         // first as the lookout. Then the other one of the second place falls asleep.
         wait_until(&|| census().asleep() == 2);
@@ -243,7 +325,7 @@ mod tests {
         drop(last);
         wait_until(&|| census().asleep() == 3);
         begin.send(()).unwrap();
-        let until = Instant::now() + LONGEST;
+        let until = Instant::now() + SOON;
         let in_time = |_: &usize| {
             let left = until.saturating_duration_since(Instant::now());
             receiver.recv_timeout(left).is_ok()

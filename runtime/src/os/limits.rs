@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A control group's quota.
@@ -13,7 +14,7 @@ pub(crate) struct Quota {
     /// For so long it is measured out at a time.
     pub(crate) period: Duration,
     /// The file that sets it.
-    pub(crate) file: PathBuf,
+    pub(crate) file: Arc<Path>,
 }
 
 /// Something about limits that could not be read, and was taken as none. See [`Processors::faults`](super::Processors::faults).

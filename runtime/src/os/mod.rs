@@ -36,16 +36,16 @@ pub(crate) use self::loom::{
 pub use standing::Standing;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use system::trusts_counter;
-#[cfg(not(loom))]
 pub(crate) use system::{
-    Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works,
-};
-pub(crate) use system::{
-    Groups, LoweredPriority, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
+    Affinities, LoweredPriority, QuotaWatch, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
     ask_for_huge_pages, at_exit, bind_this_thread, busy_time, generation, huge_page,
     lowered_priority_works, move_this_thread, move_to_process_affinity, online, own_delay, page,
     place_memory, process_time, runnable_threads, shorten_turns, throttled, unbind_this_thread,
     watch_for_forks,
+};
+#[cfg(not(loom))]
+pub(crate) use system::{
+    Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works,
 };
 
 /// Lets other threads run on this processor, if any are ready.

@@ -117,11 +117,6 @@ pub(crate) struct Limits {
     pub(crate) faults: Vec<LimitFault>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Throttling {
-    pub(crate) periods: u64,
-}
-
 impl Groups {
     pub(crate) fn of_this_process() -> Self {
         Self
@@ -130,12 +125,22 @@ impl Groups {
     pub(crate) fn limits(&self) -> Limits {
         Limits::default()
     }
+}
 
-    pub(crate) fn quota(&self) -> (Option<Quota>, Vec<LimitFault>) {
+/// Their quota: there is none here.
+#[derive(Debug)]
+pub(crate) struct QuotaWatch;
+
+impl QuotaWatch {
+    pub(crate) fn of_this_process() -> Self {
+        Self
+    }
+
+    pub(crate) fn quota(&mut self) -> (Option<Quota>, Vec<LimitFault>) {
         (None, Vec::new())
     }
 
-    pub(crate) fn throttling_of(&self, _quota: &Quota) -> Option<Throttling> {
+    pub(crate) fn periods_used_up(&mut self, _quota: &Quota) -> Option<u64> {
         None
     }
 }
@@ -148,8 +153,16 @@ impl ThreadAffinity {
     pub(crate) fn of_this_thread() -> Self {
         Self
     }
+}
 
-    pub(crate) fn of_any<'a>(_threads: impl Iterator<Item = &'a Self>) -> Option<usize> {
+#[derive(Debug, Default)]
+pub(crate) struct Affinities;
+
+impl Affinities {
+    pub(crate) fn of_any<'a>(
+        &mut self,
+        _threads: impl ExactSizeIterator<Item = Option<&'a ThreadAffinity>> + Clone,
+    ) -> Option<usize> {
         None
     }
 }

@@ -74,7 +74,8 @@ impl Processors {
     #[cfg(all(test, not(loom)))]
     pub(crate) fn of(ids: Vec<usize>, quota: Option<f64>) -> Self {
         let period = std::time::Duration::from_millis(100);
-        let quota = quota.map(|processors| Quota { processors, period, file: "quota".into() });
+        let quota =
+            quota.map(|processors| Quota { processors, period, file: Path::new("quota").into() });
         Self { ids, quota, faults: Vec::new() }
     }
 
@@ -100,7 +101,7 @@ impl Processors {
     /// ```
     #[must_use]
     pub fn quota_set_in(&self) -> Option<&Path> {
-        self.quota.as_ref().map(|quota| quota.file.as_path())
+        self.quota.as_ref().map(|quota| &*quota.file)
     }
 
     /// What could not be read of control groups, and was taken as no limit.

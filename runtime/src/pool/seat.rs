@@ -1,7 +1,7 @@
 //! A seat: what others may touch of one worker.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicPtr, AtomicU8};
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
 use std::sync::{Arc, OnceLock};
 #[cfg(feature = "alternatives")]
 use std::time::Duration;
@@ -32,6 +32,10 @@ pub(crate) struct Seat {
     counters: CachePadded<Counters>,
     /// What the worker does. Read by hunters, and no part of any protocol.
     activity: CachePadded<AtomicU8>,
+    /// How many times it has begun to hunt, which it does when there is nothing in its deque.
+    hunts: AtomicU32,
+    /// For how many naps lookouts leave it the oldest task in its deque; and by that number of hunts, before which they said so.
+    patience: AtomicU64,
     /// The stolen second half of a join that the worker is in, if all that it has in its deque lies below that. No part of what
     /// decides who runs what.
     running: CachePadded<AtomicPtr<Job>>,
@@ -57,6 +61,8 @@ impl Seat {
             line: Line::new(),
             counters: CachePadded::default(),
             activity: CachePadded::default(),
+            hunts: AtomicU32::new(0),
+            patience: AtomicU64::new(0),
             running: CachePadded::new(AtomicPtr::new(std::ptr::null_mut())),
             next: CachePadded::new(AtomicU64::new(0)),
             clock: OnceLock::new(),
@@ -165,6 +171,32 @@ impl Seat {
     pub(crate) fn does(&self, activity: Activity) {
         self.activity.store(activity as u8, Ordering::Relaxed);
         self.ledger.turn_to(activity as u8);
+    }
+
+    /// Called by the worker, whose deque is empty.
+    pub(crate) fn begins_to_hunt(&self) {
+        // Relaxed, and not one step: nobody else writes it, and lookouts read it milliseconds apart.
+        let hunts = self.hunts.load(Ordering::Relaxed);
+        self.hunts.store(hunts.wrapping_add(1), Ordering::Relaxed);
+        self.does(Activity::Hunts);
+    }
+
+    /// How many times it has begun to hunt. While that is the same, what is the oldest in its deque may be the same task.
+    pub(crate) fn hunts(&self) -> u32 {
+        self.hunts.load(Ordering::Relaxed)
+    }
+
+    /// For how many naps lookouts leave it the oldest task in its deque, if somebody has said so since it last began to hunt.
+    pub(crate) fn patience(&self) -> Option<u32> {
+        // Relaxed: no part of any protocol.
+        let patience = self.patience.load(Ordering::Relaxed);
+        ((patience >> 32) as u32 == self.hunts() && patience != 0).then_some(patience as u32)
+    }
+
+    /// From now on lookouts leave it that for so many naps, until it begins to hunt.
+    pub(crate) fn is_given_patience(&self, naps: u32) {
+        let patience = u64::from(self.hunts()) << 32 | u64::from(naps);
+        self.patience.store(patience, Ordering::Relaxed);
     }
 
     /// The worker's time goes into that, or into something that is none of the pool's.

@@ -1,6 +1,7 @@
 //! The stall harness for a whole pool: one worker is held for ever at each of its steps in turn, and all tasks finish
 //! but those that it has in hand.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -210,7 +211,7 @@ impl Source for Restless {
         let is_new = self.readings.is_multiple_of(3);
         self.changes.fetch_add(usize::from(is_new), Ordering::Relaxed);
         let has_quota = (self.readings / 3).is_multiple_of(2);
-        has_quota.then(|| Quota { processors: 1.5, period, file: "made up".into() })
+        has_quota.then(|| Quota { processors: 1.5, period, file: Path::new("made up").into() })
     }
     fn between_readings(&self) -> Duration {
         Duration::ZERO

@@ -33,7 +33,7 @@ impl Worker {
         if self.shared.is_lost() {
             return; // what waits is the parent's
         }
-        self.shared.attends_to_allowance(Leisure::HasWork);
+        let _ = self.shared.attends_to_allowance(Leisure::HasWork);
         self.doubts.polled(LOOK_ELSEWHERE_AFTER as usize);
         let quarter = self.quarter();
         let places = if quarter.is_some() { 5 } else { 4 };

@@ -117,15 +117,68 @@ impl ThreadAffinity {
         Self(unsafe { libc::gettid() })
     }
 
-    /// How many processors there are that any of `threads` may run on. `None` if that is known of none of them. A system call for each.
-    pub(crate) fn of_any<'a>(threads: impl Iterator<Item = &'a Self>) -> Option<usize> {
-        let masks = threads.filter_map(|thread| get(thread.0).ok());
-        let all = masks.reduce(|mut all, mask| {
-            all.iter_mut().zip(mask).for_each(|(word, other)| *word |= other);
-            all
-        })?;
-        Some(count(&all))
+    /// Nothing, if the thread has ended.
+    fn mask(&self) -> Mask {
+        get(self.0).unwrap_or([0; WORDS])
     }
+}
+
+/// Where several threads may run, as far as that was known when somebody last asked.
+#[derive(Debug, Default)]
+pub(crate) struct Affinities {
+    /// Each thread's mask, without the zeros at its end. Of who is not known there is nothing left.
+    known: Vec<Box<[libc::c_ulong]>>,
+    processors: Option<usize>,
+    /// Which thread is asked about first the next time.
+    next: usize,
+}
+
+/// After so many times every thread was asked about.
+const TIMES: usize = 10;
+
+impl Affinities {
+    /// How many processors there are that any of `threads` may run on. `None` if that is known of none of them. They are the same threads each time, or are yet to
+    /// begin.
+    ///
+    /// It takes a system call, and one more for each ten threads: a few of them are asked about, in turn, and only where one of those is not what it
+    /// was, all are. So what changes for all is seen at once, and what changes for one after ten times.
+    pub(crate) fn of_any<'a>(
+        &mut self,
+        threads: impl ExactSizeIterator<Item = Option<&'a ThreadAffinity>> + Clone,
+    ) -> Option<usize> {
+        let number = threads.len();
+        let asked = number.div_ceil(TIMES);
+        let mut in_turn = threads.clone().enumerate().cycle().skip(self.next).take(asked);
+        let is_as_known = |(n, thread): (usize, Option<&ThreadAffinity>)| {
+            *self.known[n] == *without_zeros(&mask_of(thread))
+        };
+        let is_known = self.known.len() == number;
+        if !is_known || !in_turn.all(is_as_known) {
+            self.ask_about(threads);
+        }
+        self.next = (self.next + asked) % number.max(1);
+        self.processors
+    }
+
+    fn ask_about<'a>(&mut self, threads: impl Iterator<Item = Option<&'a ThreadAffinity>>) {
+        let mut all: Mask = [0; WORDS];
+        self.known.clear();
+        self.known.extend(threads.map(|thread| {
+            let mask = mask_of(thread);
+            all.iter_mut().zip(mask).for_each(|(word, other)| *word |= other);
+            Box::from(without_zeros(&mask))
+        }));
+        self.processors = Some(count(&all)).filter(|&processors| processors > 0);
+    }
+}
+
+fn mask_of(thread: Option<&ThreadAffinity>) -> Mask {
+    thread.map_or([0; WORDS], ThreadAffinity::mask)
+}
+
+fn without_zeros(mask: &Mask) -> &[libc::c_ulong] {
+    let length = mask.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
+    &mask[..length]
 }
 
 /// How many processors the machine has that are switched on, whoever may use them; `None` where the system does not tell.
@@ -198,6 +251,10 @@ pub(super) fn on_a_throwaway_thread(
 mod tests {
     use super::*;
 
+    fn of_any(threads: &[&ThreadAffinity]) -> Option<usize> {
+        Affinities::default().of_any(threads.iter().map(|&thread| Some(thread)))
+    }
+
     #[test]
     fn threads_may_run_together_where_any_of_them_may() {
         let allowed = process_affinity().unwrap();
@@ -205,11 +262,10 @@ mod tests {
             std::thread::spawn(move || {
                 assert!(bind_this_thread(&[processor]));
                 let own = ThreadAffinity::of_this_thread();
-                assert_eq!(ThreadAffinity::of_any([&own].into_iter()), Some(1));
+                assert_eq!(of_any(&[&own]), Some(1));
                 // Read by another thread while this one lives.
                 std::thread::scope(|scope| {
-                    let read = || ThreadAffinity::of_any([&own].into_iter());
-                    assert_eq!(scope.spawn(read).join().unwrap(), Some(1));
+                    assert_eq!(scope.spawn(|| of_any(&[&own])).join().unwrap(), Some(1));
                 });
             })
         };
@@ -217,11 +273,45 @@ mod tests {
         let free = std::thread::spawn(move || {
             assert!(bind_this_thread(&allowed));
             let own = ThreadAffinity::of_this_thread();
-            let two = [&own, &own];
-            assert_eq!(ThreadAffinity::of_any(two.into_iter()), Some(allowed.len()));
+            assert_eq!(of_any(&[&own, &own]), Some(allowed.len()));
+            let none = Affinities::default().of_any([None, Some(&own)].into_iter());
+            assert_eq!(none, Some(allowed.len()));
         });
         free.join().unwrap();
-        assert_eq!(ThreadAffinity::of_any(std::iter::empty()), None);
-        assert_eq!(ThreadAffinity::of_any([&ThreadAffinity(-1)].into_iter()), None);
+        assert_eq!(of_any(&[]), None);
+        assert_eq!(of_any(&[&ThreadAffinity(-1)]), None);
+        assert_eq!(Affinities::default().of_any([None].into_iter()), None);
+    }
+
+    /// What changes for all is seen at once, and what changes for one when its turn comes.
+    #[test]
+    fn who_asks_again_sees_what_has_changed() {
+        let allowed = process_affinity().unwrap();
+        let &[first, .., last] = &allowed[..] else { return };
+        std::thread::spawn(move || {
+            let own = ThreadAffinity::of_this_thread();
+            let bind = |processors: &[usize]| assert!(bind_this_thread(processors));
+            // Of one hundred threads each is this one, or unknown.
+            let (mut affinities, all) = (Affinities::default(), vec![Some(&own); 100]);
+            let mut of_all =
+                |threads: &[Option<&ThreadAffinity>]| affinities.of_any(threads.iter().copied());
+            bind(&[first]);
+            assert_eq!(of_all(&all), Some(1));
+            bind(&[first, last]);
+            assert_eq!(of_all(&all), Some(2));
+            bind(&[last]);
+            assert_eq!(of_all(&all), Some(1));
+            // The one that stays behind is seen when its turn comes, wherever that is.
+            for alone in [0, 42, 99] {
+                for known in [None, Some(&own)] {
+                    let mut threads = vec![None; 100];
+                    threads[alone] = known;
+                    let seen = (0..TIMES).any(|_| of_all(&threads) == known.map(|_| 1));
+                    assert!(seen, "{alone}");
+                }
+            }
+        })
+        .join()
+        .unwrap();
     }
 }

@@ -60,24 +60,31 @@ impl Open {
     }
 }
 
-/// All of a file, from its beginning, wherever others have come to.
-pub(super) fn whole(file: &File) -> io::Result<String> {
+fn whole(file: &File) -> io::Result<String> {
+    let mut text = Vec::new();
+    read_whole(file, &mut text)?;
+    String::from_utf8(text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// All of a file, from its beginning, wherever others have come to. There is room for a page in what was read into before, so it seldom allocates.
+pub(super) fn read_whole(file: &File, text: &mut Vec<u8>) -> io::Result<()> {
     /// Most have less, and the kernel says nothing of how long they are.
-    const ROOM: usize = 4096;
-    let (mut text, mut length) = (vec![0; ROOM], 0);
+    const PAGE: usize = 4096;
+    let mut length = 0;
+    text.resize(text.capacity().max(PAGE), 0);
     loop {
+        if length == text.len() {
+            text.resize(2 * length, 0);
+        }
         match file.read_at(&mut text[length..], length as u64) {
             Ok(0) => break,
             Ok(more) => length += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        if length == text.len() {
-            text.resize(2 * length, 0);
-        }
     }
     text.truncate(length);
-    String::from_utf8(text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    Ok(())
 }
 
 #[cfg(all(test, not(loom)))]

@@ -27,8 +27,8 @@ mod watch;
 pub(super) use affinity::probe as probe_affinity;
 pub(super) use affinity::process_affinity;
 pub(crate) use affinity::{
-    ThreadAffinity, bind_this_thread, move_this_thread, move_to_process_affinity, online,
-    unbind_this_thread,
+    Affinities, ThreadAffinity, bind_this_thread, move_this_thread, move_to_process_affinity,
+    online, unbind_this_thread,
 };
 #[cfg(not(loom))]
 pub(super) use barrier::probe as probe_heavy_barrier;
@@ -45,7 +45,7 @@ pub(crate) use fork::{generation, watch_for_forks};
 pub(crate) use futex::Futex;
 #[cfg(not(loom))]
 pub(super) use futex::probe as probe_futex;
-pub(crate) use groups::{Groups, Limits, limits_now, throttled};
+pub(crate) use groups::{Groups, Limits, QuotaWatch, limits_now, throttled};
 pub(crate) use load::busy_time;
 pub(super) use load::probe as probe_busy_time;
 #[cfg(not(loom))]

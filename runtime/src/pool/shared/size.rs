@@ -29,26 +29,39 @@ impl Shared {
         self.processors.count_up()
     }
 
-    /// How many there are that any worker may run on, as the system has it now.
-    pub(crate) fn processors_of_workers(&self) -> Option<usize> {
-        let workers = self.seats[self.guests..self.workers].iter();
-        ThreadAffinity::of_any(workers.filter_map(|seat| seat.affinity.get()))
+    /// Where each worker may run, if its thread has said so.
+    pub(crate) fn affinities_of_workers(
+        &self,
+    ) -> impl ExactSizeIterator<Item = Option<&ThreadAffinity>> + Clone {
+        self.seats[self.guests..self.workers].iter().map(|seat| seat.affinity.get())
     }
 
-    /// Looks what is allowed and what has been used, if that is due.
+    /// Looks what is allowed and what has been used, if that is due. Says whether it has.
     #[inline]
-    pub(crate) fn attends_to_allowance(&self, leisure: Leisure) {
-        if let Some(allowance) = &self.allowance {
-            allowance.attend(self, leisure);
-        }
+    pub(crate) fn attends_to_allowance(&self, leisure: Leisure) -> bool {
+        self.allowance.as_ref().is_some_and(|allowance| allowance.attend(self, leisure))
+    }
+
+    /// Whether that is due for who is to sleep.
+    pub(crate) fn is_to_attend(&self) -> bool {
+        self.allowance.as_ref().is_some_and(Allowance::is_due)
     }
 
     /// Whether it is time for that, and it takes too long for one who counts as hunting.
     pub(crate) fn is_attending_long(&self) -> bool {
-        self.allowance.as_ref().is_some_and(|allowance| {
-            let asleep = self.sleep.census().asleep();
-            allowance.takes_long(self.workers.saturating_sub(asleep))
-        })
+        self.allowance.as_ref().is_some_and(|allowance| allowance.takes_long(self.awake()))
+    }
+
+    /// What a worker has got up for comes before that.
+    pub(crate) fn puts_off_attending(&self) {
+        if let Some(allowance) = &self.allowance {
+            allowance.puts_off_reading();
+        }
+    }
+
+    /// How many workers are awake.
+    pub(crate) fn awake(&self) -> usize {
+        self.workers.saturating_sub(self.sleep.census().asleep())
     }
 
     /// Whether as many others are awake as are allowed, in a pool for which nobody has chosen a number. A governor need not ask.

@@ -1,118 +1,119 @@
-//! The files of a control group.
+//! The machine's files.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
 
-use super::super::kept::{KeptFiles, whole};
-use super::Throttling;
-use super::mounts::Version;
-use crate::os::{LimitFault, Quota};
-use crate::places::ProcessorSet;
+use super::super::kept::read_whole;
+use crate::os::LimitFault;
 
 /// The machine's files, or those of another one.
 #[derive(Debug)]
 pub(super) struct Files {
     root: PathBuf,
-    /// Those that are read again, if they stay open.
-    kept: Option<KeptFiles>,
 }
 
 impl Files {
     /// Their paths begin with a stroke, which stands for `root`.
     pub(super) fn below(root: &Path) -> Self {
-        Self { root: root.to_owned(), kept: None }
-    }
-
-    /// The machine's, which stay open when they have been read.
-    pub(super) fn kept_open() -> Self {
-        Self { root: "/".into(), kept: Some(KeptFiles::new()) }
+        Self { root: root.to_owned() }
     }
 
     /// `None` if there is no such file.
     pub(super) fn read(&self, path: &Path) -> Result<Option<String>, LimitFault> {
-        let below = self.root.join(path.strip_prefix("/").unwrap_or(path));
-        let text = match &self.kept {
-            Some(kept) => kept.read(&below),
-            None => File::open(&below).and_then(|file| whole(&file)),
-        };
-        match text {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if is_absence(&error) => Ok(None),
-            Err(error) => Err(LimitFault::file(path, error.to_string())),
-        }
+        let mut text = Vec::new();
+        let text = self.keep(path.to_owned()).read(&mut text)?.map(str::to_owned);
+        Ok(text)
     }
 
     pub(super) fn has(&self, folder: &Path) -> bool {
-        self.root.join(folder.strip_prefix("/").unwrap_or(folder)).exists()
+        self.at(folder).exists()
     }
 
-    /// How many processors' worth of time the group in that folder may have; `None` where it sets no limit.
-    pub(super) fn quota(
-        &self,
-        version: Version,
-        folder: &Path,
-    ) -> Result<Option<Quota>, LimitFault> {
-        let (file, period_file) = match version {
-            Version::One => (folder.join("cpu.cfs_quota_us"), folder.join("cpu.cfs_period_us")),
-            Version::Two => (folder.join("cpu.max"), folder.join("cpu.max")),
+    /// One that is read again and again. It need not be there.
+    pub(super) fn keep(&self, path: PathBuf) -> KeptFile {
+        KeptFile { at: self.at(&path), path: path.into(), state: State::Unknown }
+    }
+
+    fn at(&self, path: &Path) -> PathBuf {
+        self.root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+}
+
+/// A file that is kept open: to read what a system's file says now takes a fraction of what it takes to find it.
+#[derive(Debug)]
+pub(super) struct KeptFile {
+    /// As the machine names it.
+    path: Arc<Path>,
+    at: PathBuf,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Unknown,
+    Open(File),
+    /// There was no such file, when it was last looked for.
+    Absent,
+}
+
+impl KeptFile {
+    pub(super) fn path(&self) -> &Arc<Path> {
+        &self.path
+    }
+
+    /// It is looked for anew the next time.
+    pub(super) fn forget(&mut self) {
+        self.state = State::Unknown;
+    }
+
+    /// Whether nothing is known of it, also because it is gone.
+    pub(super) fn is_unknown(&self) -> bool {
+        matches!(self.state, State::Unknown)
+    }
+
+    /// What it says now; `None` if there is no such file. What was in `text` before is overwritten.
+    ///
+    /// One that is not there is not looked for again until it is [forgotten](Self::forget). One that is removed while it is open is: the kernel says of files whose group is gone
+    /// that there is no such device.
+    pub(super) fn read<'t>(
+        &mut self,
+        text: &'t mut Vec<u8>,
+    ) -> Result<Option<&'t str>, LimitFault> {
+        let is_read = match &self.state {
+            State::Absent => return Ok(None),
+            State::Open(file) => read_whole(file, text).is_ok(),
+            State::Unknown => false,
         };
-        let Some(text) = self.read(&file)? else { return Ok(None) };
-        let (quota, period, none) = match version {
-            Version::One => (text, self.read(&period_file)?.unwrap_or_default(), "-1"),
-            Version::Two => {
-                let (quota, period) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
-                (quota.to_owned(), period.to_owned(), "max")
+        if !is_read {
+            let was_open = !self.is_unknown();
+            self.forget();
+            match self.read_anew(text) {
+                Ok(file) => self.state = State::Open(file),
+                Err(error) if is_absence(&error) => {
+                    if !was_open {
+                        self.state = State::Absent;
+                    }
+                    return Ok(None);
+                }
+                Err(error) => return Err(self.fault(&error)),
             }
-        };
-        if quota.trim() == none {
-            return Ok(None);
         }
-        let micros = |text: &str, file: &Path| {
-            text.trim().parse().ok().filter(|&n: &u64| n > 0).ok_or_else(|| {
-                LimitFault::file(file, format!("not a time in microseconds: {:?}", text.trim()))
-            })
-        };
-        let (quota, period) = (micros(&quota, &file)?, micros(&period, &period_file)?);
-        let (processors, period) = (quota as f64 / period as f64, Duration::from_micros(period));
-        Ok(Some(Quota { processors, period, file }))
+        match std::str::from_utf8(text) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) => Err(self.fault(&error)),
+        }
     }
 
-    /// The processors that the group in that folder may use; `None` where it does not say.
-    pub(super) fn processors(
-        &self,
-        version: Version,
-        folder: &Path,
-    ) -> Result<Option<Vec<usize>>, LimitFault> {
-        // The second of version 1 is what it was called first.
-        let names: &[&str] = match version {
-            Version::One => &["cpuset.effective_cpus", "cpuset.cpus"],
-            Version::Two => &["cpuset.cpus.effective"],
-        };
-        for name in names {
-            let file = folder.join(name);
-            let Some(text) = self.read(&file)? else { continue };
-            let set: ProcessorSet = text.trim().parse().map_err(|_| {
-                LimitFault::file(&file, format!("not a list of processors: {:?}", text.trim()))
-            })?;
-            // Threads of a group that has none run where the one above may.
-            return Ok((!set.is_empty()).then(|| set.as_slice().to_vec()));
-        }
-        Ok(None)
+    fn read_anew(&self, text: &mut Vec<u8>) -> io::Result<File> {
+        let file = File::open(&self.at)?;
+        read_whole(&file, text)?;
+        Ok(file)
     }
 
-    /// How the quota of the group in that folder was kept; `None` where there is none, or the kernel does not tell.
-    pub(super) fn throttling(&self, folder: &Path) -> Option<Throttling> {
-        let stat = self.read(&folder.join("cpu.stat")).ok()??;
-        let number = |name: &str| {
-            let mut lines = stat.lines();
-            lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
-        };
-        // Of version 2, and of version 1.
-        let time = number("throttled_usec").map(Duration::from_micros);
-        let time = time.or_else(|| number("throttled_time").map(Duration::from_nanos))?;
-        Some(Throttling { periods: number("nr_throttled").unwrap_or(0), time })
+    fn fault(&self, problem: &dyn std::fmt::Display) -> LimitFault {
+        LimitFault::file(&self.path, problem.to_string())
     }
 }
 

@@ -6,24 +6,22 @@ use std::process;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::files::Files;
-use super::mounts;
-use super::{Groups, Limits};
+use super::{Limits, QuotaWatch, mounts};
 
 /// What the process's control groups allow now.
 pub(crate) fn limits_now() -> Limits {
-    with_groups(Groups::limits)
+    with_groups(QuotaWatch::limits)
 }
 
 /// For how long quotas have kept all of this process's control group, together, from running. `None` where there are none, or the kernel
 /// does not tell.
 pub(crate) fn throttled() -> Option<Duration> {
-    with_groups(Groups::longest_throttling)
+    with_groups(QuotaWatch::longest_throttling)
 }
 
 #[derive(Debug)]
 struct Kept {
-    groups: Groups,
+    groups: QuotaWatch,
     /// By which the kernel says that something was mounted.
     mounts: File,
     read: Instant,
@@ -36,16 +34,16 @@ struct Kept {
 const FOR_SO_LONG: Duration = Duration::from_secs(1);
 
 /// It does not wait: who comes while another one asks has the files opened anew.
-fn with_groups<R>(ask: impl FnOnce(&Groups) -> R) -> R {
+fn with_groups<R>(ask: impl FnOnce(&mut QuotaWatch) -> R) -> R {
     static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
     // A child of the process may find it locked by a thread that is not there.
-    let Ok(mut kept) = KEPT.try_lock() else { return ask(&Groups::of_this_process()) };
+    let Ok(mut kept) = KEPT.try_lock() else { return ask(&mut QuotaWatch::of_this_process()) };
     if !kept.as_mut().is_some_and(|kept| kept.is_true()) {
         *kept = Kept::open();
     }
-    match &*kept {
-        Some(kept) => ask(&kept.groups),
-        None => ask(&Groups::of_this_process()),
+    match &mut *kept {
+        Some(kept) => ask(&mut kept.groups),
+        None => ask(&mut QuotaWatch::of_this_process()),
     }
 }
 
@@ -53,7 +51,7 @@ impl Kept {
     fn open() -> Option<Self> {
         // In this order: what is mounted meanwhile will be said.
         let mounts = File::open(mounts::FILE).ok()?;
-        let groups = Groups::of(Files::kept_open());
+        let groups = QuotaWatch::of_this_process();
         Some(Self { groups, mounts, read: Instant::now(), owner: process::id() })
     }
 
@@ -74,6 +72,7 @@ impl Kept {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::super::Groups;
     use super::*;
 
     /// As who opens them anew sees them, before or after; and so does a second one who asks meanwhile.
@@ -86,7 +85,7 @@ mod tests {
                 Groups::of_this_process().limits(),
             );
             assert!(kept == before || kept == after, "{kept:?}");
-            let anew = || Groups::of_this_process().longest_throttling();
+            let anew = || QuotaWatch::of_this_process().longest_throttling();
             let (before, kept, after) = (anew(), throttled(), anew());
             assert!(before <= kept && kept <= after, "{before:?} {kept:?} {after:?}");
             let seen = with_groups(|_| throttled());

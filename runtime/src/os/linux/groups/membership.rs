@@ -4,7 +4,7 @@ use super::files::Files;
 use super::mounts::Version;
 use crate::os::LimitFault;
 
-const FILE: &str = "/proc/self/cgroup";
+pub(super) const FILE: &str = "/proc/self/cgroup";
 
 /// A line of the file: a group in one hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,9 +33,14 @@ pub(super) fn read(files: &Files, faults: &mut Vec<LimitFault>) -> Vec<Membershi
             return Vec::new();
         }
     };
+    parse(&text, faults)
+}
+
+/// What the file says.
+pub(super) fn parse(text: &str, faults: &mut Vec<LimitFault>) -> Vec<Membership> {
     let mut memberships = Vec::new();
     for line in text.lines() {
-        match parse(line) {
+        match parse_line(line) {
             Some(membership) => memberships.push(membership),
             None => faults.push(LimitFault::file(FILE, format!("not as expected: {line:?}"))),
         }
@@ -44,7 +49,7 @@ pub(super) fn read(files: &Files, faults: &mut Vec<LimitFault>) -> Vec<Membershi
 }
 
 /// Number of the hierarchy, controllers, path.
-fn parse(line: &str) -> Option<Membership> {
+fn parse_line(line: &str) -> Option<Membership> {
     let mut fields = line.splitn(3, ':');
     let (number, controllers, group) = (fields.next()?, fields.next()?, fields.next()?);
     let _: u32 = number.parse().ok()?;

@@ -5,23 +5,27 @@
 //! no fault, since the root group has none, nor has a group whose controller is switched off.
 
 mod files;
+mod group;
 mod kept;
 mod membership;
 mod mounts;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::super::{LimitFault, Quota};
 use files::Files;
+use group::Group;
 pub(crate) use kept::{limits_now, throttled};
 use membership::Membership;
 use mounts::{Mount, Version};
+pub(crate) use watch::QuotaWatch;
 
 /// The control groups of this process: where the hierarchies are mounted, which seldom changes. In which groups the process is, and what
-/// these allow, is read each time.
+/// these allow, is read each time. Who does that often has a [`QuotaWatch`].
 #[derive(Debug)]
 pub(crate) struct Groups {
     files: Files,
@@ -56,93 +60,48 @@ impl Groups {
 
     /// The same where the files of the machine lie below `root`.
     fn below(root: &Path) -> Self {
-        Self::of(Files::below(root))
-    }
-
-    fn of(files: Files) -> Self {
+        let files = Files::below(root);
         let mut faults = Vec::new();
         let mounts = mounts::read(&files, &mut faults);
         Self { files, mounts, faults }
     }
 
-    /// The quota of which [`limits`](Self::limits) tell, and what could not be read of it.
-    pub(crate) fn quota(&self) -> (Option<Quota>, Vec<LimitFault>) {
-        let quota_now = || {
-            let mut faults = self.faults.clone();
-            let memberships = membership::read(&self.files, &mut faults);
-            let (quota, is_there) = self.quota_of(&memberships, &mut faults);
-            (quota, is_there, faults)
-        };
-        let (quota, is_there, faults) = quota_now();
-        if is_there {
-            return (quota, faults);
-        }
-        // It may have been moved meanwhile, and the group removed where it was.
-        let (quota, _, faults) = quota_now();
-        (quota, faults)
-    }
-
-    /// And whether its group is there, as far as that is known.
-    fn quota_of(
-        &self,
-        memberships: &[Membership],
-        faults: &mut Vec<LimitFault>,
-    ) -> (Option<Quota>, bool) {
-        let folders = self.folders(memberships, "cpu", faults);
-        let quota = self.smallest_quota(&folders, faults);
-        (quota, folders.first().is_none_or(|(_, innermost)| self.files.has(innermost)))
-    }
-
-    fn smallest_quota(
-        &self,
-        folders: &[(Version, PathBuf)],
-        faults: &mut Vec<LimitFault>,
-    ) -> Option<Quota> {
-        let quotas = folders.iter().filter_map(|(version, folder)| {
-            let quota = self.files.quota(*version, folder);
-            quota.unwrap_or_else(|fault| {
-                faults.push(fault);
-                None
-            })
-        });
-        quotas.min_by(|a, b| a.processors.total_cmp(&b.processors))
+    /// Those groups in which this process is that may have a quota, the innermost one first.
+    fn with_quotas(&self, memberships: &[Membership], faults: &mut Vec<LimitFault>) -> Vec<Group> {
+        let folders = self.folders(memberships, "cpu", faults).into_iter();
+        folders.map(|(version, folder)| Group::at(&self.files, version, folder)).collect()
     }
 
     /// What they allow now.
     pub(crate) fn limits(&self) -> Limits {
         let mut faults = self.faults.clone();
         let memberships = membership::read(&self.files, &mut faults);
-        let folders = self.folders(&memberships, "cpu", &mut faults);
-        let quota = self.smallest_quota(&folders, &mut faults);
-        // What the kernel calls effective is what all the groups above leave, so the innermost one says it; unless it says nothing, because
-        // the controller is switched off there.
-        let folders = self.folders(&memberships, "cpuset", &mut Vec::new());
-        let sets = folders.iter().map(|(version, folder)| self.files.processors(*version, folder));
-        let mut processors = None;
-        for set in sets {
-            match set {
-                Ok(None) => {}
-                Ok(some) => {
-                    processors = some;
-                    break;
-                }
-                Err(fault) => faults.push(fault),
-            }
-        }
+        let mut with_quotas = self.with_quotas(&memberships, &mut faults);
+        let (quota, _) = smallest(&mut with_quotas, &self.files, &mut Vec::new(), &mut faults);
+        let processors = self.processors(&memberships, &mut faults);
         Limits { quota, processors, faults }
     }
 
-    /// How the quota was kept that `quota` is.
-    pub(crate) fn throttling_of(&self, quota: &Quota) -> Option<Throttling> {
-        self.files.throttling(quota.file.parent()?)
-    }
-
-    /// That of the group and its ancestors that was kept from running for longest: they may have been at the same time.
-    fn longest_throttling(&self) -> Option<Duration> {
-        let memberships = membership::read(&self.files, &mut Vec::new());
-        let folders = self.folders(&memberships, "cpu", &mut Vec::new());
-        let times = folders.iter().filter_map(|(_, folder)| self.files.throttling(folder));
-        times.map(|throttling| throttling.time).max()
+    /// The processors that the innermost group may use.
+    fn processors(
+        &self,
+        memberships: &[Membership],
+        faults: &mut Vec<LimitFault>,
+    ) -> Option<Vec<usize>> {
+        // What the kernel calls effective is what all the groups above leave, so the innermost one says it; unless it says nothing, because
+        // the controller is switched off there.
+        let folders = self.folders(memberships, "cpuset", &mut Vec::new());
+        let sets = folders
+            .iter()
+            .map(|(version, folder)| group::processors(&self.files, *version, folder));
+        for set in sets {
+            match set {
+                Ok(None) => {}
+                Ok(some) => return some,
+                Err(fault) => faults.push(fault),
+            }
+        }
+        None
     }
 
     /// The folders, as the machine names them, of those groups in which this process is as far as that controller goes: the innermost first, up to
@@ -176,4 +135,31 @@ impl Groups {
         }
         folders
     }
+}
+
+/// The smallest quota of these groups; and whether the first of them, which is the innermost one, is there. `text` is room to read into.
+fn smallest(
+    groups: &mut [Group],
+    files: &Files,
+    text: &mut Vec<u8>,
+    faults: &mut Vec<LimitFault>,
+) -> (Option<Quota>, bool) {
+    let mut smallest: Option<Quota> = None;
+    let mut is_there = true;
+    for (number, group) in groups.iter_mut().enumerate() {
+        let quota = group.quota(text).unwrap_or_else(|fault| {
+            faults.push(fault);
+            None
+        });
+        if number == 0 {
+            is_there = group.is_there(files);
+        }
+        let is_smaller = |quota: &Quota| {
+            smallest.as_ref().is_none_or(|least| quota.processors < least.processors)
+        };
+        if quota.as_ref().is_some_and(is_smaller) {
+            smallest = quota;
+        }
+    }
+    (smallest, is_there)
 }

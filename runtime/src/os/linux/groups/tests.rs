@@ -312,7 +312,7 @@ fn the_longest_throttling_of_all_ancestors_counts() {
     ]);
     let longest = |membership| {
         machine.write(SELF, membership);
-        machine.groups().longest_throttling()
+        QuotaWatch::of(machine.groups()).longest_throttling()
     };
     assert_eq!(longest("0::/outer/inner\n"), Some(Duration::from_micros(2500)));
     for none in ["0::/\n", "0::/odd\n", "0::/elsewhere\n", "4:cpu:/outer\n", ""] {
@@ -333,18 +333,98 @@ fn throttling_of_a_quota_is_that_of_its_group() {
         ),
         ("sys/fs/cgroup/cpu,cpuacct/cpu.stat", "nr_periods 9\nnr_throttled 5\nthrottled_time 1\n"),
     ]);
-    let groups = machine.groups();
-    let quota = groups.limits().quota.unwrap();
-    let four = Throttling { periods: 4, time: Duration::from_micros(2500) };
-    assert_eq!(groups.throttling_of(&quota), Some(four));
+    let mut watch = QuotaWatch::of(machine.groups());
+    let quota = watch.quota().0.unwrap();
+    assert_eq!(watch.periods_used_up(&quota), Some(4));
     fs::remove_file(machine.0.join("sys/fs/cgroup/cpu,cpuacct/job/cpu.stat")).unwrap();
-    assert_eq!(groups.throttling_of(&quota), None);
+    let no_more = |_| {
+        watch.quota();
+        watch.periods_used_up(&quota).is_none()
+    };
+    assert!((0..watch::LOOKED_FOR_AFTER).any(no_more));
+    assert_eq!(watch.periods_used_up(&Quota { file: Path::new("/another").into(), ..quota }), None);
+}
+
+/// Whatever becomes of the files that are kept open: the oracle opens them anew each time.
+#[test]
+fn what_is_kept_open_says_what_is_there_now() {
+    const MEMBERSHIPS: [&str; 6] = [
+        "4:cpu:/\n0::/a/b\n",
+        "4:cpu:/one\n0::/a\n",
+        "4:cpu:/one\n0::/gone\n",
+        "0::/\n",
+        "4:cpu:/gone (deleted)\n",
+        "nonsense\n",
+    ];
+    const FILES: [&str; 5] = [
+        "sys/fs/cgroup/cpu,cpuacct/one/cpu.cfs_quota_us",
+        "sys/fs/cgroup/cpu,cpuacct/one/cpu.cfs_period_us",
+        "sys/fs/cgroup/unified/cpu.max",
+        "sys/fs/cgroup/unified/a/cpu.max",
+        "sys/fs/cgroup/unified/a/b/cpu.max",
+    ];
+    const TEXTS: [&str; 6] = ["50000", "max 100000", "-1", "250000 100000\n", "x", ""];
+    let mounts = format!("{V1}41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
+    let machine = Machine::new(&[(MOUNTS, &mounts), (SELF, MEMBERSHIPS[0])]);
+    let mut watch = QuotaWatch::of(machine.groups());
+    let mut random = 2026_u64;
+    let mut below = |most: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random % most as u64) as usize
+    };
+    let mut quotas = 0;
+    for change in 0..600 {
+        let file = FILES[below(FILES.len())];
+        let text = TEXTS[below(TEXTS.len())];
+        let was_there = machine.0.join(file).exists();
+        let kind = below(6);
+        match kind {
+            0 => machine.write(SELF, MEMBERSHIPS[below(MEMBERSHIPS.len())]),
+            1 | 2 => machine.write(file, text),
+            3 => {
+                // Another file of that name.
+                machine.write("new", text);
+                machine.write(file, "");
+                fs::rename(machine.0.join("new"), machine.0.join(file)).unwrap();
+            }
+            4 => drop(fs::remove_file(machine.0.join(file))),
+            _ => drop(fs::remove_dir_all(machine.0.join(file).parent().unwrap())),
+        }
+        let Limits { quota, faults, .. } = machine.limits();
+        quotas += usize::from(quota.is_some());
+        let now = (quota, faults);
+        if kind == 0 || kind < 3 && was_there {
+            assert_eq!(watch.quota(), now, "at once, after {change} changes");
+        }
+        // Other files, and such as were not there, are seen after some time.
+        (0..watch::LOOKED_FOR_AFTER).for_each(|_| drop(watch.quota()));
+        assert_eq!(watch.quota(), now, "after {change} changes");
+    }
+    assert!(quotas > 50, "{quotas}");
+}
+
+/// It is read by pages, and a file may be longer.
+#[test]
+fn a_file_is_read_to_its_end() {
+    let machine = Machine::new(&[(MOUNTS, V2)]);
+    let many: String = (1..3000).map(|n| format!("{n}:name=n{n}:/somewhere\n")).collect();
+    machine.write(SELF, &format!("{many}0::/job\n"));
+    machine.write("sys/fs/cgroup/job/cpu.max", "150000 100000\n");
+    let mut watch = QuotaWatch::of(machine.groups());
+    for _ in 0..2 {
+        assert_eq!(watch.quota().0.map(|quota| quota.processors), Some(1.5));
+    }
+    machine.write(SELF, "0::/\n");
+    assert_eq!(watch.quota(), (None, Vec::new()));
 }
 
 /// Whatever it is on this machine.
 #[test]
 fn this_machine_can_be_read() {
     let limits = Groups::of_this_process().limits();
+    assert!(QuotaWatch::of_this_process().quota().0.is_none_or(|quota| quota.processors > 0.0));
     assert!(limits.quota.is_none_or(|quota| quota.processors > 0.0));
     assert!(limits.processors.is_none_or(|processors| !processors.is_empty()));
 }
