@@ -581,7 +581,9 @@ fn bring_here(worker: &Worker, peer: usize) -> bool {
     match seat.standing(here) {
         Standing::WaitsHere => true,
         Standing::WaitsElsewhere => here.is_some_and(|here| {
-            let pulled = seat.pull(here);
+            let sleep = worker.shared().sleep();
+            let round = sleep.whole(peer);
+            let pulled = round.is_some() && seat.pull(here, || sleep.whole(peer) == round);
             worker.counters().pulls.add(u64::from(pulled));
             pulled
         }),
@@ -604,6 +606,7 @@ fn move_away(worker: &Worker) {
     if let Some(free) = here.or_else(|| all().find(is_free))
         && worker.seat().processor() != Some(free)
         && shared.moves_workers()
+        && shared.sleep().whole(seat).is_some()
     {
         worker.counters().moves.add(u64::from(os::move_this_thread(free)));
     }
@@ -614,11 +617,7 @@ fn move_away(worker: &Worker) {
 fn move_out_of_the_way(worker: &Worker) {
     let shared = worker.shared();
     let is_in_the_way = || worker.seat().processor().is_some_and(|here| is_taken(here, worker));
-    let is_free = || {
-        let awake = shared.workers().saturating_sub(shared.sleep().census().asleep());
-        shared.runnable_threads().is_some_and(|all| all <= awake)
-    };
-    if shared.governor().spreads() && is_in_the_way() && is_free() {
+    if is_in_the_way() && shared.sleep().is_another_processor_free() {
         move_away(worker);
     }
 }

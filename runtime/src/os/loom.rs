@@ -103,6 +103,13 @@ impl SleepersMask {
         self.now.store(noted, Ordering::Relaxed);
     }
 
+    /// # Safety
+    /// As above.
+    pub(crate) unsafe fn give_back(&self) {
+        // SAFETY: as above.
+        unsafe { self.restore() };
+    }
+
     /// Whether the thread may run on all that it could at first.
     pub(crate) fn is_whole(&self) -> bool {
         self.now.load(Ordering::Relaxed) == BOTH

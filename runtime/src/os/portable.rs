@@ -298,10 +298,18 @@ impl SleepersMask {
     /// # Safety
     /// None is asked for.
     pub(crate) unsafe fn restore(&self) {}
+
+    /// # Safety
+    /// None is asked for.
+    pub(crate) unsafe fn give_back(&self) {}
 }
 
 pub(crate) fn current_processor() -> Option<usize> {
     None
+}
+
+pub(crate) fn moves_threads() -> bool {
+    false
 }
 
 /// What others may learn of a thread: nothing here.
@@ -325,7 +333,7 @@ impl ThreadWatch {
         None
     }
 
-    pub(crate) fn pull(&self, _here: usize) -> bool {
+    pub(crate) fn pull(&self, _here: usize, _was_all: impl FnOnce() -> bool) -> bool {
         false
     }
 

@@ -276,8 +276,8 @@ impl Seat {
     }
 
     /// Has the worker wait for processor `here`. Says whether that was done.
-    pub(crate) fn pull(&self, here: usize) -> bool {
-        self.watch.get().is_some_and(|watch| watch.pull(here))
+    pub(crate) fn pull(&self, here: usize, was_all: impl FnOnce() -> bool) -> bool {
+        self.watch.get().is_some_and(|watch| watch.pull(here, was_all))
     }
 
     pub(super) fn stats(&self) -> WorkerStats {

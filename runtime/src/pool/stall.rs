@@ -27,10 +27,6 @@ impl Governor for Confined {
     fn name(&self) -> &'static str {
         "confined"
     }
-    fn spreads(&self) -> bool {
-        true
-    }
-
     fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
         Box::new(Confined)
     }

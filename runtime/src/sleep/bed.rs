@@ -1,80 +1,119 @@
 //! Where a worker sleeps: so that a worker with work which wakes it can have it woken on another processor than its own.
 
 use crate::os::{SleepersMask, current_processor, yield_now};
-use crate::primitive::{AtomicU32, Ordering};
+use crate::primitive::{AtomicU32, Ordering, fence};
 
 const UP: u32 = 0;
-const BEING_TURNED: u32 = 1;
-const TURNED: u32 = 2;
-const DOWN: u32 = 3;
+const DOWN: u32 = 1;
+const BEING_TURNED: u32 = 2;
+const TURNED: u32 = 3;
+/// The worker has got up while it was being turned; who does that turns it back.
+const LEFT: u32 = 4;
+
+const STATE: u32 = 7;
+/// What is above the state: how often the worker has lain down.
+const ROUND: u32 = 8;
+
+fn state(word: u32) -> u32 {
+    word & STATE
+}
+
+fn in_state(word: u32, state: u32) -> u32 {
+    word & !STATE | state
+}
 
 /// Where a worker sleeps. The README beside this file has the states.
 #[derive(Debug)]
 pub(super) struct Bed {
-    state: AtomicU32,
+    word: AtomicU32,
     mask: SleepersMask,
 }
 
 impl Bed {
     pub(super) fn new() -> Self {
-        Self { state: AtomicU32::new(UP), mask: SleepersMask::new() }
+        Self { word: AtomicU32::new(UP), mask: SleepersMask::new() }
     }
 
     /// The calling worker, whose bed it is, is about to block.
     pub(super) fn lies_down(&self) {
         self.gets_up();
-        if self.state.load(Ordering::Relaxed) != UP {
+        // Acquire pairs with the last release in `turns_from_here`: who has turned it back does no more.
+        let word = self.word.load(Ordering::Acquire);
+        if state(word) != UP {
             return;
         }
         // SAFETY: nobody else does anything with it while the worker is up, which only it can change.
         if unsafe { self.mask.note() } {
             // Release pairs with the acquire in `turns_from_here`: what was noted.
-            self.state.store(DOWN, Ordering::Release);
+            self.word.store(in_state(word.wrapping_add(ROUND), DOWN), Ordering::Release);
         }
     }
 
-    /// The calling worker, whose bed it is, has got up. If somebody is about to turn it just now, it sees to that the next time.
+    /// The calling worker, whose bed it is, has got up. It waits for nobody: if somebody is about to turn it just now, that one turns it back.
     pub(super) fn gets_up(&self) {
-        // Acquire, twice: pairs with the release in `turns_from_here`. Who has turned it does no more, and what was noted is the worker's own again.
-        let mut state = self.state.load(Ordering::Acquire);
-        if state == DOWN {
-            let (success, failure) = (Ordering::Relaxed, Ordering::Acquire);
-            match self.state.compare_exchange(DOWN, UP, success, failure) {
+        // Acquire, twice: pairs with the release of `TURNED`. Who has turned it does no more, and what was noted is the worker's own again.
+        let mut word = self.word.load(Ordering::Acquire);
+        // In one round it goes from one of these states to the next, so this ends.
+        loop {
+            let up = match state(word) {
+                DOWN => UP,
+                BEING_TURNED => LEFT,
+                TURNED => {
+                    // SAFETY: it was noted before it was turned; who did that has done it, and nobody else does before the worker is down again.
+                    unsafe { self.mask.restore() };
+                    // Release pairs with the acquire in `whole`.
+                    return self.word.store(in_state(word, UP), Ordering::Release);
+                }
+                _ => return,
+            };
+            let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+            match self.word.compare_exchange(word, in_state(word, up), success, failure) {
                 Ok(_) => return,
-                Err(now) => state = now,
+                Err(now) => word = now,
             }
-        }
-        if state == TURNED {
-            // SAFETY: it was noted before it was turned; who did that has done it, and nobody else does before the worker is down again.
-            unsafe { self.mask.restore() };
-            self.state.store(UP, Ordering::Relaxed);
         }
     }
 
     /// Who is about to wake the worker goes on with its work, where it is: if `is_another_free`, the worker is to be woken on another processor.
     pub(super) fn turns_from_here(&self, is_another_free: impl FnOnce() -> bool) {
-        if self.state.load(Ordering::Relaxed) != DOWN || !is_another_free() {
+        let word = self.word.load(Ordering::Relaxed);
+        if state(word) != DOWN || !is_another_free() {
             return;
         }
         let Some(here) = current_processor() else { return };
         // Acquire pairs with the release in `lies_down`: what was noted.
-        let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
-        if self.state.compare_exchange(DOWN, BEING_TURNED, success, failure).is_err() {
+        let (being_turned, failure) = (in_state(word, BEING_TURNED), Ordering::Relaxed);
+        if self.word.compare_exchange(word, being_turned, Ordering::Acquire, failure).is_err() {
             return;
         }
-        // SAFETY: it was noted, and the thread does not end before the next line (`leaves`). Nobody else does anything with it now.
+        // SAFETY: it was noted, and the thread does not end before this has said what has become of it (`leaves`). Nobody else does anything with it now.
         unsafe { self.mask.leave_out(here) };
         // Release pairs with the acquires in `gets_up`.
-        self.state.store(TURNED, Ordering::Release);
+        let turned = in_state(word, TURNED);
+        if self.word.compare_exchange(being_turned, turned, Ordering::Release, failure).is_err() {
+            // SAFETY: as above.
+            unsafe { self.mask.give_back() };
+            // Release pairs with the acquires in `lies_down` and `whole`.
+            self.word.store(in_state(word, UP), Ordering::Release);
+        }
+    }
+
+    /// Which time it is that the worker is up and may run on all that it may; `None` if it is not, perhaps. If this is the same before and after somebody has looked where it
+    /// may run, that was all.
+    pub(super) fn whole(&self) -> Option<u32> {
+        fence(Ordering::SeqCst);
+        // Acquire pairs with the releases of `UP`: what was left out is given back.
+        let word = self.word.load(Ordering::Acquire);
+        fence(Ordering::SeqCst);
+        (state(word) == UP).then_some(word)
     }
 
     /// The calling worker, whose bed it is, is about to end its thread, or has just begun it. Waits for who is about to turn it.
     pub(super) fn leaves(&self) {
         self.gets_up();
-        while self.state.load(Ordering::Relaxed) == BEING_TURNED {
+        while state(self.word.load(Ordering::Acquire)) != UP {
             yield_now();
         }
-        self.gets_up();
     }
 }
 
@@ -117,32 +156,35 @@ mod tests {
     fn it_is_turned_if_another_processor_is_free_and_only_while_it_is_slept_in() {
         let on = |bed: &Bed, free: bool| {
             bed.turns_from_here(|| free);
-            bed.state.load(Ordering::Relaxed)
+            state(bed.word.load(Ordering::Relaxed))
         };
         std::thread::spawn(move || {
             let bed = Bed::new();
             assert_eq!(on(&bed, true), UP);
+            let at_first = bed.whole();
+            assert!(at_first.is_some());
             bed.lies_down();
-            if bed.state.load(Ordering::Relaxed) == UP {
+            if bed.whole().is_some() {
                 return; // there is only one processor
             }
             bed.gets_up();
-            assert_eq!(bed.state.load(Ordering::Relaxed), UP);
+            assert!(bed.whole().is_some() && bed.whole() != at_first);
             bed.lies_down();
             assert_eq!(on(&bed, false), DOWN);
             assert_eq!(on(&bed, true), TURNED);
+            assert_eq!(bed.whole(), None);
             bed.gets_up();
+            assert!(bed.whole().is_some());
             bed.lies_down();
-            bed.state.store(BEING_TURNED, Ordering::Relaxed);
+            let word = bed.word.load(Ordering::Relaxed);
+            bed.word.store(in_state(word, BEING_TURNED), Ordering::Relaxed);
             bed.gets_up();
+            assert_eq!(on(&bed, true), LEFT);
             bed.lies_down();
-            assert_eq!(on(&bed, true), BEING_TURNED);
-            bed.state.store(TURNED, Ordering::Relaxed);
-            assert_eq!(on(&bed, true), TURNED);
-            bed.lies_down();
-            assert_eq!(bed.state.load(Ordering::Relaxed), DOWN);
+            assert_eq!(on(&bed, true), LEFT);
+            bed.word.store(in_state(word, UP), Ordering::Relaxed);
             bed.leaves();
-            assert_eq!(bed.state.load(Ordering::Relaxed), UP);
+            assert!(bed.whole().is_some());
         })
         .join()
         .unwrap();

@@ -34,6 +34,8 @@ pub(crate) struct Sleep {
     parkers: Box<[CachePadded<Parker>]>,
     /// One for each of those, if workers that are woken go where no other is.
     beds: Box<[CachePadded<Bed>]>,
+    /// So many processors they may run on then.
+    processors: usize,
     /// For how long a lookout sleeps, in nanoseconds.
     nap: AtomicU64,
     workers: usize,
@@ -183,6 +185,7 @@ impl Sleep {
             sleepers: Sleepers::new(seats),
             parkers: (0..seats).map(|_| CachePadded::new(Parker::new())).collect(),
             beds: Box::default(),
+            processors: 0,
         }
     }
 
@@ -196,10 +199,10 @@ impl Sleep {
         Self { allowed: AtomicUsize::new(allowed), ..self }
     }
 
-    /// The same, but that a worker which wakes another one has it woken on another processor than its own, if one is free.
-    pub(crate) fn spreading(self) -> Self {
+    /// The same, but that a worker which wakes another one has it woken on another processor than its own, if one of so many is free.
+    pub(crate) fn spreading(self, processors: usize) -> Self {
         let beds = self.parkers.iter().map(|_| CachePadded::new(Bed::new())).collect();
-        Self { beds, ..self }
+        Self { beds, processors, ..self }
     }
 
     /// The same, but that every push wakes so many.
@@ -505,8 +508,23 @@ impl Sleep {
     /// The calling worker has work, and keeps its processor. Where all other processors are taken when the kernel wakes a thread, or seem to be, it stays where it was last.
     fn turns_from_here(&self, census: Census, worker: usize) {
         let Some(bed) = self.beds.get(worker) else { return };
+        bed.turns_from_here(|| self.is_free(census, self.processors.saturating_sub(1)));
+    }
+
+    /// Whether a processor is free though a worker, which is awake, waits behind the calling one or the other way round. Not where workers stay where the kernel wakes them.
+    pub(crate) fn is_another_processor_free(&self) -> bool {
+        !self.beds.is_empty() && self.is_free(self.census(), self.processors)
+    }
+
+    /// Whether no more threads can run on the machine than workers are awake by that census, nor than that.
+    fn is_free(&self, census: Census, at_most: usize) -> bool {
         let awake = self.workers.saturating_sub(census.asleep());
-        bed.turns_from_here(|| os::runnable_threads().is_some_and(|all| all <= awake));
+        os::runnable_threads().is_some_and(|all| all <= awake.min(at_most))
+    }
+
+    /// Which time it is that `worker` is up and its thread may run on all that it may: see [`Bed::whole`].
+    pub(crate) fn whole(&self, worker: usize) -> Option<u32> {
+        self.beds.get(worker).map_or(Some(0), |bed| bed.whole())
     }
 
     /// The thread that the calling worker is in this seat begins, or is about to end.

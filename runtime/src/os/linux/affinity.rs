@@ -13,7 +13,7 @@ pub(super) type Mask = [libc::c_ulong; WORDS];
 #[cfg(not(loom))]
 pub(super) const NONE: Mask = [0; WORDS];
 
-const THIS_THREAD: libc::pid_t = 0;
+pub(super) const THIS_THREAD: libc::pid_t = 0;
 
 fn get(pid: libc::pid_t) -> Result<Mask, String> {
     let mut mask: Mask = [0; WORDS];
@@ -35,14 +35,21 @@ fn set_of_this_thread(mask: &Mask) -> Result<(), String> {
 }
 
 /// Moves `thread` to `processor`, if it may run there, and lets it run where it could before. Whoever calls this is the only
-/// one who does so for this thread. Says whether it was moved.
+/// one who does so for this thread. It is asked when it has been seen where the thread may run, and says whether that was all. Says whether it was moved.
 ///
 /// A mask that the thread gives itself between the second call and the third is left alone; one that comes between the
 /// first and the second, or the third and the fourth, is lost. What the thread starts between the second and the fourth call
 /// inherits the narrow mask.
-pub(super) fn move_briefly(thread: libc::pid_t, processor: usize) -> bool {
+pub(super) fn move_briefly(
+    thread: libc::pid_t,
+    processor: usize,
+    was_all: impl FnOnce() -> bool,
+) -> bool {
     let bits = libc::c_ulong::BITS as usize;
     let Ok(mask) = get(thread) else { return false };
+    if !was_all() {
+        return false;
+    }
     let may_run_there =
         mask.get(processor / bits).is_some_and(|w| w >> (processor % bits) & 1 == 1);
     if !may_run_there {
@@ -79,15 +86,24 @@ pub(super) fn set_without(thread: libc::pid_t, mut mask: Mask, processor: usize)
     let _ = set(thread, &mask);
 }
 
-/// The calling thread may run on these from now on. If that cannot be, since the process may no longer, the kernel has given it others.
+/// `thread` may run on these again. If that cannot be, since the process may no longer, the kernel has given it others.
+///
+/// Since Linux 6.2 the kernel remembers what a thread was given, and what the process may use later is only added in so far as that has it. So where these are all
+/// that the process may use, the thread is given any.
 #[cfg(not(loom))]
-pub(super) fn set_own(mask: &Mask) {
-    let _ = set_of_this_thread(mask);
+pub(super) fn give(thread: libc::pid_t, mask: &Mask) {
+    let is_that_of_the_process = of_the_process().is_ok_and(|all| all == *mask);
+    let has_it = is_that_of_the_process
+        && set(thread, &[!0; WORDS]).is_ok()
+        && get(thread).is_ok_and(|now| now == *mask);
+    if !has_it {
+        let _ = set(thread, mask);
+    }
 }
 
 /// Moves the calling thread, as [`move_briefly`].
 pub(crate) fn move_this_thread(processor: usize) -> bool {
-    move_briefly(THIS_THREAD, processor)
+    move_briefly(THIS_THREAD, processor, || true)
 }
 
 /// The mask of the process's main thread: what whoever started the process gave it.
@@ -221,6 +237,11 @@ pub(crate) fn unbind_this_thread(processors: &[usize]) -> bool {
     }
     // SAFETY: the kernel reads the given number of bytes, all of which are in the mask.
     unsafe { libc::sched_setaffinity(THIS_THREAD, size_of::<Mask>(), wanted.as_ptr().cast()) == 0 }
+}
+
+/// Whether threads may be moved here: see [`probe`].
+pub(crate) fn moves_threads() -> bool {
+    probe().is_ok()
 }
 
 pub(crate) fn probe() -> Result<(), String> {

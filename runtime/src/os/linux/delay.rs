@@ -39,10 +39,9 @@ impl ThreadDelay {
         if !numbers.are_there() {
             return None;
         }
-        match numbers.file.get_or_init(open) {
+        match numbers.file.get() {
             Some(file) => told_by(file),
-            // No more files could be open then, perhaps.
-            None => told_by(&open()?),
+            None => numbers.told_by_new(open()?),
         }
     }
 }
@@ -53,8 +52,8 @@ struct Numbers {
     thread: libc::pid_t,
     /// In a child of the process the thread is not there, and an open file is still that of the parent's.
     generation: u32,
-    /// Stays open once somebody has asked; nothing where it cannot be opened.
-    file: OnceLock<Option<File>>,
+    /// Stays open once somebody has asked.
+    file: OnceLock<File>,
 }
 
 impl Numbers {
@@ -62,6 +61,13 @@ impl Numbers {
         // SAFETY: no memory is involved.
         let thread = unsafe { libc::gettid() };
         Self { thread, generation: generation(), file: OnceLock::new() }
+    }
+
+    /// Nobody waits for another one who opens it, too: one of the two stays open.
+    fn told_by_new(&self, file: File) -> Option<Duration> {
+        let told = told_by(&file);
+        let _ = self.file.set(file);
+        told
     }
 
     fn are_there(&self) -> bool {
@@ -80,7 +86,7 @@ fn told_by(file: &File) -> Option<Duration> {
 struct Own {
     numbers: Arc<Numbers>,
     /// What they said, and how often the thread had been switched out and in before.
-    last: Option<(u64, Option<Duration>)>,
+    last: Option<((u64, u64), Option<Duration>)>,
 }
 
 thread_local! {
@@ -123,7 +129,10 @@ pub(crate) fn own_delay() -> Option<Duration> {
 impl Own {
     fn read(&self) -> Option<Duration> {
         let open = || File::open("/proc/thread-self/schedstat").ok();
-        told_by(self.numbers.file.get_or_init(open).as_ref()?)
+        match self.numbers.file.get() {
+            Some(file) => told_by(file),
+            None => self.numbers.told_by_new(open()?),
+        }
     }
 }
 

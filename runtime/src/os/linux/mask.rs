@@ -69,7 +69,19 @@ impl SleepersMask {
     /// It has noted it. Nobody else is about to do anything with this.
     pub(crate) unsafe fn restore(&self) {
         // SAFETY: nobody changes it meanwhile, says the caller.
-        affinity::set_own(unsafe { &*self.mask.get() });
+        affinity::give(affinity::THIS_THREAD, unsafe { &*self.mask.get() });
+    }
+
+    /// The thread may run where it could when it noted that.
+    ///
+    /// # Safety
+    /// As of [`leave_out`](Self::leave_out).
+    pub(crate) unsafe fn give_back(&self) {
+        if self.generation.load(Ordering::Relaxed) == generation() {
+            let thread = self.thread.load(Ordering::Relaxed);
+            // SAFETY: nobody changes it meanwhile, says the caller.
+            affinity::give(thread, unsafe { &*self.mask.get() });
+        }
     }
 }
 
@@ -104,7 +116,13 @@ mod tests {
             step.wait();
             let one = affinity::process_affinity().unwrap()[0];
             if affinity::process_affinity().unwrap().len() > 1 {
-                // SAFETY: it has noted, and waits for the next step.
+                for _ in 0..2 {
+                    // SAFETY: it has noted, and waits for the next step.
+                    unsafe { mask.leave_out(one) };
+                    // SAFETY: as above.
+                    unsafe { mask.give_back() };
+                }
+                // SAFETY: as above.
                 unsafe { mask.leave_out(one) };
             }
             step.wait();

@@ -27,7 +27,7 @@ mod watch;
 pub(super) use affinity::probe as probe_affinity;
 pub(super) use affinity::process_affinity;
 pub(crate) use affinity::{
-    Affinities, ThreadAffinity, bind_this_thread, move_this_thread, move_to_process_affinity,
+    Affinities, ThreadAffinity, bind_this_thread, move_this_thread, move_to_process_affinity, moves_threads,
     online, unbind_this_thread,
 };
 #[cfg(not(loom))]

@@ -99,13 +99,13 @@ impl ThreadWatch {
     }
 
     /// Moves the thread to processor `here` if it waits for another one, and may run here. It may move on afterwards: its
-    /// affinity is as before when this returns. Says whether it was moved. Does nothing while somebody else does it.
-    pub(crate) fn pull(&self, here: usize) -> bool {
+    /// affinity is as before when this returns. Says whether it was moved. Does nothing while somebody else does it, or if it has been seen with less than it may have: `was_all` is asked then.
+    pub(crate) fn pull(&self, here: usize, was_all: impl FnOnce() -> bool) -> bool {
         if !self.may_be_pulled {
             return false;
         }
         let Some(visit) = self.enter() else { return false };
-        visit.alone(|| affinity::move_briefly(self.thread, here)).unwrap_or(false)
+        visit.alone(|| affinity::move_briefly(self.thread, here, was_all)).unwrap_or(false)
     }
 
     /// The thread is about to end: nobody may look any more.
@@ -130,17 +130,21 @@ impl ThreadWatch {
 struct OwnRing {
     ring: Option<Arc<SwitchRing>>,
     generation: u32,
+    /// The how-manieth it is of this thread's: each begins to count anew.
+    serial: u64,
 }
 
 thread_local! {
-    static OWN: RefCell<OwnRing> = const { RefCell::new(OwnRing { ring: None, generation: 0 }) };
+    static OWN: RefCell<OwnRing> = const { RefCell::new(OwnRing { ring: None, generation: 0, serial: 0 }) };
 }
 
 impl OwnRing {
     fn becomes(ring: Option<Arc<SwitchRing>>) {
-        let new = Self { ring, generation: generation() };
         // A thread that ends has none.
-        let _ = OWN.try_with(|own| drop(own.replace(new)));
+        let _ = OWN.try_with(|own| {
+            let serial = own.borrow().serial + 1;
+            drop(own.replace(Self { ring, generation: generation(), serial }));
+        });
     }
 }
 
@@ -152,13 +156,13 @@ impl Drop for OwnRing {
     }
 }
 
-/// How often the calling thread has left its processor and come back, since it is [watched](ThreadWatch::of_this_thread); `None` if it is not, or there
-/// are no records. No system call.
-pub(super) fn own_switches() -> Option<u64> {
+/// How often the calling thread has left its processor and come back, since it is [watched](ThreadWatch::of_this_thread), behind a number for each time that it came to be watched;
+/// `None` if it is not, or there are no records. No system call.
+pub(super) fn own_switches() -> Option<(u64, u64)> {
     OWN.try_with(|own| {
         let own = own.borrow();
         let is_there = own.generation == generation();
-        own.ring.as_ref().filter(|_| is_there).map(|ring| ring.completed())
+        own.ring.as_ref().filter(|_| is_there).map(|ring| (own.serial, ring.completed()))
     })
     .ok()?
 }

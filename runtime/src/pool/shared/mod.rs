@@ -129,10 +129,11 @@ impl Shared {
             None => limit_by(&*governor, processors.count_up(), guests),
         };
         let sleep = Sleep::with_seats(workers, seats.len(), limit).with_guests(guests);
-        let spreads = governor.spreads()
-            && assists.has(Assists::MOVES)
-            && assists.has(Assists::RUNNABLE_THREADS);
-        let sleep = if spreads { sleep.spreading() } else { sleep };
+        let sleep = if spreads(&*governor, assists) {
+            sleep.spreading(processors.ids().len())
+        } else {
+            sleep
+        };
         let sleep = sleep.allowing(allowance.as_ref().map_or(usize::MAX, Allowance::allowed));
         #[cfg(feature = "alternatives")]
         let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
@@ -282,6 +283,17 @@ impl Shared {
     pub(super) fn meter(&self) -> Option<&Meter> {
         self.meter.as_ref()
     }
+}
+
+/// Whether workers that are woken go where no other one is: if the governor says so, they may be moved, and it can be seen whether a processor is free; and only on machines
+/// where that is seen quickly, since a worker with work looks: the kernel adds up what it counts for each processor.
+fn spreads(governor: &dyn Governor, assists: Assists) -> bool {
+    const MOST_PROCESSORS: usize = 64;
+    governor.spreads()
+        && assists.has(Assists::MOVES)
+        && assists.has(Assists::RUNNABLE_THREADS)
+        && os::online().is_some_and(|online| online <= MOST_PROCESSORS)
+        && os::moves_threads()
 }
 
 impl fmt::Debug for Shared {
