@@ -1,8 +1,8 @@
 //! Figures with the intervals in which they lie, and what these say of a target.
 //!
 //! Where each rotation has measured once, the interval of a median is that of the order statistics (David and Nagaraja, "Order Statistics", 2003,
-//! section 7.1): exact, whatever the distribution, and none at all of fewer than [`FEWEST`], of which even the least and the most lie on one side of
-//! the median once in twenty times. Where each has measured many times, see `bootstrap.rs`.
+//! section 7.1): exact, whatever the distribution, for numbers that are independent; and none at all of fewer than [`FEWEST`]: of five, all lie on one side of
+//! the median once in sixteen times. Where each has measured many times, see `bootstrap.rs`.
 
 /// Of fewer there is no interval of 95 %.
 pub const FEWEST: usize = 6;

@@ -10,8 +10,9 @@
 //! their quotients are those of two contestants like any, and chance is on neither side.
 //!
 //! What remains is an error to the other side: by half of the rotations a number may be chosen that is not the best, but seems to be. Then the figure is
-//! too small, at most by what this number takes longer than the best one, which is no more than such halves can hide. The figures over each
-//! number, beside it, have no choice in them.
+//! too small, at most by what this number takes longer than the best one, which is no more than such halves can hide. And each half has chosen by what the other's choice
+//! is judged by, so the quotients of both are not wholly independent, and the interval holds a little less often than it says (simulated, of four equals in 20
+//! rotations: 94.5 % of 2500 times, where that over a given number did in 96.2 %). The figures over each number, beside it, have no choice in them.
 
 use super::contestant::Contestant;
 use crate::experiments::estimate::Estimate;

@@ -16,7 +16,8 @@ use crate::experiments::number::number;
 
 /// What all quotients are.
 pub const METHOD: &str = "what the pool to which nobody says a number takes over another: the median of the quotients within a rotation, and the interval of 95 %. \
-                          The best number is chosen by the rotations of an even number for the others, and by the others for them";
+                          The best number is chosen by the rotations of an even number for the others, and by the others for them. \
+                          Each short turn begins with a computation that does not count: what a pool does when it wakes is not in these figures";
 
 /// A table for people.
 pub fn text(record: &Record, summary: &Summary) -> String {
