@@ -212,7 +212,12 @@ impl Hunt {
         }
         let victim = self.victim?;
         let passes_by = passes_by(worker.shared().seat(victim));
-        let stolen = if passes_by { None } else { self.steal(worker, victim) };
+        let stolen = if passes_by {
+            None
+        } else {
+            leave_its_processor(worker, victim);
+            self.steal(worker, victim)
+        };
         stolen.or_else(|| {
             let looks_empty = worker.shared().seat(victim).inbox().looks_empty();
             if looks_empty { None } else { take_sent(worker, victim) }
@@ -618,6 +623,19 @@ fn move_out_of_the_way(worker: &Worker) {
     let shared = worker.shared();
     let is_in_the_way = || worker.seat().processor().is_some_and(|here| is_taken(here, worker));
     if is_in_the_way() && shared.sleep().is_another_processor_free() {
+        move_away(worker);
+    }
+}
+
+/// A worker that is about to steal where its victim ran goes elsewhere first, if a processor is free: the victim has work, and waits for this one.
+fn leave_its_processor(worker: &Worker, victim: usize) {
+    let seat = worker.shared().seat(victim);
+    let is_here = || {
+        let here = worker.seat().processor();
+        here.is_some() && seat.processor() == here
+    };
+    let sleep = worker.shared().sleep();
+    if sleep.spreads() && seat.has_tasks() && is_here() && sleep.is_another_processor_free() {
         move_away(worker);
     }
 }

@@ -511,9 +511,14 @@ impl Sleep {
         bed.turns_from_here(|| self.is_free(census, self.processors.saturating_sub(1)));
     }
 
+    /// Whether workers that are woken go where no other one is.
+    pub(crate) fn spreads(&self) -> bool {
+        !self.beds.is_empty()
+    }
+
     /// Whether a processor is free though a worker, which is awake, waits behind the calling one or the other way round. Not where workers stay where the kernel wakes them.
     pub(crate) fn is_another_processor_free(&self) -> bool {
-        !self.beds.is_empty() && self.is_free(self.census(), self.processors)
+        self.spreads() && self.is_free(self.census(), self.processors)
     }
 
     /// Whether no more threads can run on the machine than workers are awake by that census, nor than that.
