@@ -39,9 +39,9 @@ pub(crate) use system::trusts_counter;
 pub(crate) use system::{
     Affinities, LoweredPriority, QuotaWatch, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
     ask_for_huge_pages, at_exit, bind_this_thread, busy_time, generation, huge_page,
-    lowered_priority_works, move_this_thread, move_to_process_affinity, moves_threads, online, own_delay, page,
-    place_memory, process_time, runnable_threads, shorten_turns, throttled, unbind_this_thread,
-    watch_for_forks,
+    lowered_priority_works, move_this_thread, move_to_process_affinity, moves_threads, online,
+    own_delay, page, place_memory, process_time, runnable_threads, shorten_turns, throttled,
+    unbind_this_thread, watch_for_forks,
 };
 #[cfg(not(loom))]
 pub(crate) use system::{

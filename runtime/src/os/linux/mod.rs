@@ -27,8 +27,8 @@ mod watch;
 pub(super) use affinity::probe as probe_affinity;
 pub(super) use affinity::process_affinity;
 pub(crate) use affinity::{
-    Affinities, ThreadAffinity, bind_this_thread, move_this_thread, move_to_process_affinity, moves_threads,
-    online, unbind_this_thread,
+    Affinities, ThreadAffinity, bind_this_thread, move_this_thread, move_to_process_affinity,
+    moves_threads, online, unbind_this_thread,
 };
 #[cfg(not(loom))]
 pub(super) use barrier::probe as probe_heavy_barrier;
