@@ -194,7 +194,7 @@ mod models {
     use crate::meter::{Clock, Path};
 
     fn arrives((gathering, missing): &(Gathering<1>, Countdown), region: &Arc<Region>, span: i64) {
-        gathering.of(region).rounds[0].arrive(Path { span, ..Path::default() });
+        gathering.of(region).rounds[0].arrive(&Path { span, ..Path::default() });
         let _ = missing.end();
     }
 
