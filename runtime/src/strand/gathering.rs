@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr};
 use std::sync::{Arc, Weak};
 
 use super::told::Strand;
-use crate::meter::{self, Meeting, Region};
+use crate::meter::{self, Meeting, Region, Told};
 #[cfg(loom)]
 use crate::primitive::{AtomicBool, AtomicPtr};
 use crate::primitive::{Ordering, const_unless_loom};
@@ -116,6 +116,17 @@ impl<const ROUNDS: usize> Gathering<ROUNDS> {
     pub(crate) fn pass(&self, round: usize) {
         if meter::is_on() {
             Strand::with_current(|strand| self.pass_by(strand, round));
+        }
+    }
+
+    /// The same in the middle of a poll, which tells that it has found this.
+    #[inline]
+    pub(crate) fn pass_and_tell(&self, round: usize) {
+        if meter::is_on() {
+            Strand::with_current(|strand| {
+                self.pass_by(strand, round);
+                strand.into_iter().for_each(|strand| strand.tells(Told::Found));
+            });
         }
     }
 

@@ -45,7 +45,17 @@ impl<'w> Strand<'w> {
     }
 
     pub(crate) fn tells(self, told: Told) {
-        self.worker.running().told().set(told);
+        told.tell(self.worker.running().told());
+    }
+}
+
+/// The calling thread is about to let somebody know of what its strand has done, if it runs one: that is in the accounts from now on.
+#[inline]
+pub(crate) fn settle_here() {
+    if meter::is_on() {
+        Strand::with_current(|strand| {
+            strand.into_iter().for_each(|it| _ = it.worker.settles(it.region));
+        });
     }
 }
 
