@@ -138,9 +138,7 @@ impl<const ROUNDS: usize> Gathering<ROUNDS> {
             Found::Nobody => {}
             Found::Stranger => strand.has_uncarried(),
             Found::There(there) if there.number == strand.region().number() => {
-                if let Some(path) = there.rounds[round].latest() {
-                    strand.goes_on_after(path);
-                }
+                strand.comes_after(&there.rounds[round]);
                 if there.lacks_some.load(Ordering::Relaxed) {
                     strand.has_uncarried();
                 }

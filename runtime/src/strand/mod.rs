@@ -306,8 +306,12 @@ impl Worker {
 
     /// The strand has waited for those that have arrived there.
     pub(crate) fn comes_after(&self, meeting: &Meeting) {
-        if let Some(latest) = meeting.latest().filter(|_| self.is_metered()) {
-            self.goes_on_after(latest);
+        if self.is_metered() {
+            let now = self.running().now();
+            let path = self.running().path(now);
+            if let Some(longer) = meeting.longer_than(&path) {
+                self.running().go_on(&longer.at(path.site()), now);
+            }
         }
     }
 

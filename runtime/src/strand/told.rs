@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::meter::{self, Path, Region, Told};
+use crate::meter::{self, Meeting, Path, Region, Told};
 use crate::task;
 use crate::worker::Worker;
 
@@ -37,6 +37,11 @@ impl<'w> Strand<'w> {
     /// It comes after the end of that path, too.
     pub(crate) fn goes_on_after(self, path: Path) {
         self.worker.goes_on_after(path);
+    }
+
+    /// It comes after all that have arrived there.
+    pub(crate) fn comes_after(self, meeting: &Meeting) {
+        self.worker.comes_after(meeting);
     }
 
     /// It goes on after something of which no path is known.

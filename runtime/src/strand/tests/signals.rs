@@ -809,3 +809,33 @@ fn threads_of_a_computation_that_is_begun_outside_signal() {
         assert_eq!((figures.work, figures.path.span, figures.uncarried), (325, 305, 0));
     }
 }
+
+/// A job that outlives the report of the region that it is of is metered anew, and not within that one.
+#[test]
+fn a_region_begins_where_the_one_around_it_is_over() {
+    let pool = Pool::new(1).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    pool.metered_by(Clock::Virtual, |worker| {
+        let around = Arc::clone(worker.region().unwrap());
+        worker.spawn(move |worker| {
+            assert!(around.is_over(), "it has ended before, on the same worker");
+            let (is_within, figures) = worker.in_region(Clock::Virtual, Site::here(), |worker| {
+                let (cell, is_within) = (OnceCell::new(), worker.is_in(&around));
+                let sets = || {
+                    spend(20);
+                    assert_eq!(cell.set(1), Ok(()));
+                };
+                let finds = || {
+                    spend(5);
+                    assert_eq!(cell.get(), Some(&1));
+                    spend(3);
+                };
+                worker.join(|_| sets(), |_| finds());
+                is_within
+            });
+            let figures = (figures.work, figures.path.span, figures.uncarried);
+            tell.send((is_within.unwrap_or(true), figures)).unwrap();
+        });
+    });
+    assert_eq!(told.recv(), Ok((false, (28, 23, 0))));
+}
