@@ -45,6 +45,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use crate::pool::Shared;
 use crate::strand::{SignalPaths, poll_told};
 use crate::sync::{Acquire, Semaphore};
 use crate::task::{self, Task, TaskError};
@@ -92,7 +93,7 @@ where
     B: Future + Send + 'static,
     B::Output: Send + 'static,
 {
-    let received = Arc::new(Received::new());
+    let received = Arc::new(Received::new(None));
     let current = Current { received: Arc::clone(&received) };
     let task = task::spawn(async move {
         current.wait(signals).await;
@@ -216,6 +217,12 @@ impl Current {
     }
 }
 
+impl Drop for Current {
+    fn drop(&mut self) {
+        self.received.is_waited_for_no_more();
+    }
+}
+
 /// The signals that a thread has got, and has not waited for.
 #[derive(Debug)]
 pub(crate) struct Received {
@@ -225,9 +232,10 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// Those of a thread that the caller is about to create.
-    pub(crate) fn new() -> Self {
-        let paths = task::region_of_what_is_spawned(|region| Box::new(SignalPaths::new(region)));
+    /// Those of a thread that the caller is about to create in that pool; or without a word of where.
+    pub(crate) fn new(home: Option<&Shared>) -> Self {
+        let paths =
+            task::region_of_what_is_spawned(home, |region| Box::new(SignalPaths::new(region)));
         Self { signals: Semaphore::new(0), paths }
     }
 
@@ -235,6 +243,17 @@ impl Received {
         // Before the signal is there.
         self.paths.iter().for_each(|paths| paths.send());
         self.signals.add_permits(1);
+    }
+
+    /// Whoever could wait for them is gone: where they come from, nobody asks any more.
+    pub(crate) fn is_waited_for_no_more(&self) {
+        self.paths.iter().for_each(|paths| paths.close());
+    }
+
+    /// How many paths of signals it keeps, if it is metered.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn kept(&self) -> Option<usize> {
+        self.paths.as_ref().map(|paths| paths.kept())
     }
 
     pub(crate) fn wait(&self, signals: usize) -> Wait<'_> {
@@ -263,5 +282,37 @@ impl Future for Wait<'_> {
             }
         };
         received.map(|received| received.expect("a thread's signals have no end").forget())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::Pool;
+
+    /// Where signals come from that nobody can wait for is not kept: the thread has returned, was cancelled, or has not begun.
+    #[test]
+    fn nothing_is_kept_for_who_is_over() {
+        let pool = Pool::builder().workers(1).metered_virtually().build().unwrap();
+        for (signals, is_cancelled) in [(0, false), (1, false), (0, true), (1, true), (9, true)] {
+            // All by the one worker: so nothing else of the pool runs meanwhile but in `join`.
+            pool.run(|_| {
+                let thread = create(signals, async move |me| {
+                    if is_cancelled {
+                        me.wait(9).await;
+                    }
+                });
+                let to = thread.signaller();
+                (0..3).for_each(|_| to.signal());
+                assert_eq!(to.received.kept(), Some(3));
+                if is_cancelled {
+                    thread.cancel();
+                }
+                assert_eq!(thread.join().is_err(), is_cancelled);
+                assert_eq!(to.received.kept(), Some(0));
+                to.signal();
+                assert_eq!(to.received.kept(), Some(0));
+            });
+        }
     }
 }

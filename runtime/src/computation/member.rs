@@ -10,6 +10,7 @@ use super::account::{Doing, Paused};
 use super::common::Common;
 use super::waker;
 use crate::latch::{CountLatch, Latch};
+use crate::strand;
 use crate::unwind::{self, Payload};
 
 /// What is known of a member.
@@ -235,6 +236,8 @@ impl Drop for Member {
         if self.record.doing.end(self.record.common.able()) {
             self.record.common.nobody_can_go_on();
         }
+        // Before anybody may learn of the end: that its task has ended is told after this is dropped.
+        strand::settle_here();
         let latch = NonNull::from(self.unfinished.latch());
         // SAFETY: alive until all have ended, of which this is one.
         unsafe { CountLatch::set(latch) };

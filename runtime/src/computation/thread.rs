@@ -32,7 +32,7 @@ impl<'c> Computation<'c, '_> {
         B: FnOnce(Current<'c>) -> F + Send + 'c,
         F: Future<Output = ()> + Send + 'c,
     {
-        let received = self.own("signals", Received::new());
+        let received = self.own("signals", Received::new(Some(&self.home)));
         let current = Current { received: received.clone() };
         self.spawn(name, async move {
             current.wait(signals).await;
@@ -71,5 +71,34 @@ impl<'c> Current<'c> {
     #[must_use]
     pub fn signaller(&self) -> Signaller<'c> {
         Signaller { received: self.received.clone() }
+    }
+}
+
+impl Drop for Current<'_> {
+    fn drop(&mut self) {
+        self.received.is_waited_for_no_more();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use crate::Pool;
+
+    /// Where signals come from that nobody can wait for is not kept.
+    #[test]
+    fn nothing_is_kept_for_who_is_over() {
+        let pool = Pool::builder().workers(1).metered_virtually().build().unwrap();
+        let ended = pool.computation(|all| {
+            all.create("over", 0, async |me| {
+                let to = me.signaller();
+                (0..3).for_each(|_| to.signal());
+                assert_eq!(to.received.kept(), Some(3), "it may wait for them");
+                drop(me);
+                assert_eq!(to.received.kept(), Some(0));
+                to.signal();
+                assert_eq!(to.received.kept(), Some(0));
+            });
+        });
+        ended.unwrap();
     }
 }

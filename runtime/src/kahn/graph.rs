@@ -408,7 +408,8 @@ impl Graph {
         if let Some(paths) = self.paths.get() {
             paths.process_arrives();
         }
-        self.unfinished.signal();
+        // They meet at `Paths::end`.
+        self.unfinished.signal_without_path();
     }
 
     /// Waits until all processes have ended.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[repr(align(128))]
 struct Open(AtomicUsize);
 
-/// How many regions there are whose report is to come, without those that lie in another one.
+/// How many regions there are whose report is to come. Those that lie in another one, too: they may outlast it.
 static OPEN: Open = Open(AtomicUsize::new(0));
 
 /// Whether there is a region whose report is to come: if not, nobody asks for paths. A strand of such a region sees it, since what begins the strand came

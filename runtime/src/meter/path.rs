@@ -3,7 +3,7 @@
 use super::course::{Course, Part, Rest};
 use super::furthest::Furthest;
 use super::site::Site;
-use crate::primitive::{AtomicI64, Ordering};
+use crate::primitive::{AtomicI64, Ordering, spin_loop};
 
 /// How long the longest path to some moment is, in ticks of a clock, from where its region began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,9 @@ pub(crate) struct Meeting {
     course: Furthest,
 }
 
+/// Who has a course in hand copies some hundred bytes. This is enough for several who do so one after the other, and not for one who is held up.
+const LOOKS: u32 = 200;
+
 /// Nobody has arrived.
 const NEVER: i64 = i64::MIN;
 
@@ -66,16 +69,38 @@ impl Meeting {
         raise(&self.burdened, path.burdened);
     }
 
+    /// The path of who goes on after those that have arrived, and has come here along `own`; `None` if that is no shorter in either way. Several may look here
+    /// at once, and each has the course in hand for a moment: so only those take it whose own is shorter, and if they do not find it, they look again.
+    pub(crate) fn longer_than(&self, own: &Path) -> Option<Path> {
+        // If nobody has arrived, both are less than any.
+        if self.span.load(Ordering::Relaxed) > own.span {
+            return self.latest_in(LOOKS).map(|latest| own.meet(latest));
+        }
+        let burdened = self.burdened.load(Ordering::Relaxed);
+        (burdened > own.burdened).then_some(Path { burdened, ..*own })
+    }
+
     /// The longest path of those that have arrived; `None` if there is none. While others arrive its course may not be known: then all of it is at a place
     /// that is not known.
     pub(crate) fn latest(&self) -> Option<Path> {
+        self.latest_in(1)
+    }
+
+    /// The same, if the course is looked for so many times at most.
+    fn latest_in(&self, looks: u32) -> Option<Path> {
         let span = self.span.load(Ordering::Relaxed);
         if span == NEVER {
             return None;
         }
         let burdened = self.burdened.load(Ordering::Relaxed);
         let unknown = || Course::of(Part { site: None, ticks: span }, Rest::default());
-        let (its, course) = self.course.longest().unwrap_or_else(|| (span, unknown()));
+        let look = |looked: u32| {
+            if looked > 0 {
+                spin_loop();
+            }
+            self.course.longest()
+        };
+        let (its, course) = (0..looks).find_map(look).unwrap_or_else(|| (span, unknown()));
         // Another one may have arrived since.
         Some(Path { span: span.max(its), burdened, course })
     }
@@ -86,4 +111,73 @@ fn raise(latest: &AtomicI64, to: i64) -> bool {
     // Looked at first, since most paths are not the longest.
     // Relaxed: whoever asks for the latest has learnt by something that orders that those it waits for have arrived.
     latest.load(Ordering::Relaxed) < to && latest.fetch_max(to, Ordering::Relaxed) < to
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::primitive::stepped::{self, Gate};
+
+    /// So long, all of it at that place.
+    fn path(span: i64, burdened: i64, site: Option<Site>) -> Path {
+        Path { span, burdened, course: Course::of(Part { site, ticks: span }, Rest::default()) }
+    }
+
+    /// Each on a line of its own.
+    #[rustfmt::skip]
+    fn sites() -> [Option<Site>; 2] {
+        [
+            Some(Site::here()),
+            Some(Site::here()),
+        ]
+    }
+
+    /// Each of the two lengths is the longer one, and the course is that of the longer path.
+    #[test]
+    fn who_goes_on_has_what_is_longer() {
+        let (meeting, [own, there]) = (Meeting::new(), sites());
+        assert_eq!(meeting.longer_than(&path(1, 1, own)), None, "nobody is there");
+        meeting.arrive(&path(10, 30, there));
+        for (span, burdened, expected) in [
+            (10, 30, None),
+            (11, 31, None),
+            (10, 20, Some(path(10, 30, own))),
+            (5, 40, Some(path(10, 40, there))),
+            (5, 20, Some(path(10, 30, there))),
+        ] {
+            assert_eq!(meeting.longer_than(&path(span, burdened, own)), expected);
+        }
+    }
+
+    /// Another one is held, wherever, also with the course in hand: the lengths are known, and the course where it is the own one.
+    #[test]
+    fn who_goes_on_waits_for_nobody() {
+        let [own, there] = sites();
+        let mut was_unknown = false;
+        for steps in 0.. {
+            let (meeting, gate) = (Meeting::new(), std::sync::Arc::new(Gate::default()));
+            meeting.arrive(&path(10, 30, there));
+            let was_held = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    stepped::arm(steps, &gate);
+                    let latest = meeting.latest();
+                    stepped::disarm();
+                    assert_eq!(latest, Some(path(10, 30, there)));
+                });
+                let was_held = gate.wait_until_held();
+                let found = meeting.longer_than(&path(10, 20, own));
+                let longer = meeting.longer_than(&path(5, 40, own)).expect("it is longer");
+                gate.open();
+                assert_eq!(found, Some(path(10, 30, own)));
+                let is_unknown = longer.site().is_none();
+                assert_eq!(longer, path(10, 40, there.filter(|_| !is_unknown)));
+                was_unknown |= is_unknown;
+                was_held
+            });
+            if !was_held {
+                break;
+            }
+        }
+        assert!(was_unknown, "nobody was held with the course in hand");
+    }
 }

@@ -120,9 +120,7 @@ impl Region {
         from: Path,
         workers: usize,
     ) -> Self {
-        if outer.is_none() {
-            open::opens();
-        }
+        open::opens();
         Self {
             number,
             outer,
@@ -251,16 +249,9 @@ impl Region {
             figures.course = path.course.since(&self.from.course);
         }
         if !self.has_reported.swap(true, Ordering::Relaxed) {
-            self.closes();
-        }
-        figures
-    }
-
-    /// Nobody will ask for its figures any more.
-    fn closes(&self) {
-        if self.outer.is_none() {
             open::closes();
         }
+        figures
     }
 
     /// What it has come to.
@@ -294,7 +285,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         if !*self.has_reported.get_mut() {
-            self.closes();
+            open::closes();
         }
     }
 }

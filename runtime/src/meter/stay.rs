@@ -125,7 +125,7 @@ impl Room {
     /// Where the stay is from now on.
     ///
     /// # Safety
-    /// Nobody reads what was there before, or will, nor does anybody else write there.
+    /// Nobody else reads what was there before, or will, nor writes there.
     pub(crate) unsafe fn put(&self, stay: Stay) -> NonNull<Stay> {
         // SAFETY: the caller alone uses it now.
         let room = unsafe { &mut *self.0.get() };
@@ -135,7 +135,7 @@ impl Room {
     /// The same, of the path that has become so long at the stay that is noted there, and goes on at that place.
     ///
     /// # Safety
-    /// The same; and that stay is noted, here or elsewhere.
+    /// The same; and that stay is noted elsewhere, or in this very room, where it is written over.
     #[inline]
     pub(crate) unsafe fn put_turned(
         &self,

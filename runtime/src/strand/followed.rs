@@ -131,7 +131,7 @@ impl Followed {
     pub(crate) fn is_about_to_be_awaited(&self) {
         Worker::with_current(|current| {
             let its = current.filter(|_| self.region_of(current).is_some());
-            its.into_iter().for_each(|worker| worker.running().told().set(Told::Waits));
+            its.into_iter().for_each(|worker| Told::Waits.tell(worker.running().told()));
         });
     }
 
@@ -142,7 +142,7 @@ impl Followed {
         match worker.region() {
             Some(its) if its.is_one_with(&self.region) => {
                 worker.comes_after(&self.end);
-                worker.running().told().set(Told::Found);
+                Told::Found.tell(worker.running().told());
             }
             _ => worker.has_uncarried(),
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr};
 use std::sync::{Arc, Weak};
 
 use super::told::Strand;
-use crate::meter::{self, Meeting, Region};
+use crate::meter::{self, Meeting, Region, Told};
 #[cfg(loom)]
 use crate::primitive::{AtomicBool, AtomicPtr};
 use crate::primitive::{Ordering, const_unless_loom};
@@ -119,6 +119,17 @@ impl<const ROUNDS: usize> Gathering<ROUNDS> {
         }
     }
 
+    /// The same in the middle of a poll, which tells that it has found this.
+    #[inline]
+    pub(crate) fn pass_and_tell(&self, round: usize) {
+        if meter::is_on() {
+            Strand::with_current(|strand| {
+                self.pass_by(strand, round);
+                strand.into_iter().for_each(|strand| strand.tells(Told::Found));
+            });
+        }
+    }
+
     /// The same for that strand.
     #[cold]
     pub(crate) fn pass_by(&self, strand: Option<Strand<'_>>, round: usize) {
@@ -127,9 +138,7 @@ impl<const ROUNDS: usize> Gathering<ROUNDS> {
             Found::Nobody => {}
             Found::Stranger => strand.has_uncarried(),
             Found::There(there) if there.number == strand.region().number() => {
-                if let Some(path) = there.rounds[round].latest() {
-                    strand.goes_on_after(path);
-                }
+                strand.comes_after(&there.rounds[round]);
                 if there.lacks_some.load(Ordering::Relaxed) {
                     strand.has_uncarried();
                 }

@@ -22,7 +22,7 @@ pub(crate) use half::{Half, HalfRoom, Halves, Taken};
 pub(crate) use point::PointPath;
 pub(crate) use rendezvous::{Rendezvous, carried_to};
 pub(crate) use signals::SignalPaths;
-pub(crate) use told::poll_told;
+pub(crate) use told::{poll_told, settle_here};
 
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -306,8 +306,12 @@ impl Worker {
 
     /// The strand has waited for those that have arrived there.
     pub(crate) fn comes_after(&self, meeting: &Meeting) {
-        if let Some(latest) = meeting.latest().filter(|_| self.is_metered()) {
-            self.goes_on_after(latest);
+        if self.is_metered() {
+            let now = self.running().now();
+            let path = self.running().path(now);
+            if let Some(longer) = meeting.longer_than(&path) {
+                self.running().go_on(&longer.at(path.site()), now);
+            }
         }
     }
 
@@ -325,8 +329,8 @@ impl Worker {
         }
     }
 
-    /// Meters `task` as a region of its own, called for at that place, timed by `clock`; or, inside of another one, by that one's clock and from
-    /// its path on: then the other goes on where this task has come to.
+    /// Meters `task` as a region of its own, called for at that place, timed by `clock`; or, inside of another one that somebody will ask, by that one's
+    /// clock and from its path on: then the other goes on where this task has come to.
     pub(crate) fn in_region<R>(
         &self,
         clock: Clock,
@@ -334,14 +338,15 @@ impl Worker {
         task: impl FnOnce(&Worker) -> R,
     ) -> (Result<R, Payload>, Figures) {
         let seats = self.shared().seats();
-        let region = Arc::new(match self.region().zip(self.path()) {
+        let outer = self.region().filter(|outer| !outer.is_over());
+        let region = Arc::new(match outer.zip(self.path()) {
             None => Region::new(clock, seats),
             Some((outer, from)) => Region::within(outer, from, seats),
         });
         region.runs_in(self.shared().address());
         let from = region.from().at(Some(site));
         let (result, path) = self.as_strand(&region, from, || task(self));
-        if self.is_metered() {
+        if outer.is_some() {
             // Not at the region's end: what it has spawned may go on longer, and was not waited for.
             self.running().go_on(&path.at(region.from().site()), self.running().now());
         }

@@ -23,6 +23,8 @@ pub(crate) struct SignalPaths {
     number: u64,
     /// The last that was sent, of those that nobody has taken.
     newest: AtomicPtr<Sent>,
+    /// Whether the thread waits for no more of them.
+    is_closed: AtomicBool,
     /// Whether somebody takes paths. Nobody waits for that: who finds it so takes none.
     is_read: AtomicBool,
     /// So many paths are of signals which somebody has got who found it so.
@@ -60,6 +62,7 @@ impl SignalPaths {
             region: Arc::downgrade(Region::outermost(region)),
             number: region.number(),
             newest: AtomicPtr::new(ptr::null_mut()),
+            is_closed: AtomicBool::new(false),
             is_read: AtomicBool::new(false),
             to_skip: AtomicUsize::new(0),
             taken: UnsafeCell::new(VecDeque::new()),
@@ -74,12 +77,44 @@ impl SignalPaths {
     /// The calling thread is about to give a signal.
     #[cold]
     pub(crate) fn send(&self) {
-        if self.are_wanted() {
+        // Relaxed: what is left by who sees it late, once, is there until this is dropped.
+        if !self.is_closed.load(Ordering::Relaxed) && self.are_wanted() {
             self.push(Strand::with_current(|strand| {
                 let its = strand.filter(|strand| strand.region().number() == self.number)?;
                 Some(its.path_from_here())
             }));
         }
+    }
+
+    /// Nobody will wait for any more of them: none are kept from now on.
+    #[cold]
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+        // Acquire pairs with the release in `take`.
+        if !self.is_read.swap(true, Ordering::Acquire) {
+            self.taken.with_mut(|taken| {
+                // SAFETY: nobody else is here meanwhile.
+                let taken = unsafe { &mut *taken };
+                self.take_in(taken);
+                *taken = VecDeque::new();
+            });
+            // Release pairs with the acquire above, and in `take`.
+            self.is_read.swap(false, Ordering::Release);
+        }
+    }
+
+    /// How many are kept.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn kept(&self) -> usize {
+        assert!(!self.is_read.swap(true, Ordering::Acquire), "nobody waits meanwhile");
+        let kept = self.taken.with_mut(|taken| {
+            // SAFETY: nobody else is here meanwhile.
+            let taken = unsafe { &mut *taken };
+            self.take_in(taken);
+            taken.len()
+        });
+        self.is_read.swap(false, Ordering::Release);
+        kept
     }
 
     fn push(&self, path: Option<Path>) {
@@ -103,7 +138,8 @@ impl SignalPaths {
     #[cold]
     pub(crate) fn receive(&self, signals: usize, strand: Option<Strand<'_>>) {
         if !self.are_wanted() {
-            return;
+            // It is of another region, or of one inside of the one that has reported.
+            return strand.into_iter().for_each(Strand::has_uncarried);
         }
         let Taken { longest, are_known } = self.take(signals);
         let Some(strand) = strand else { return };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::meter::{self, Path, Region, Told};
+use crate::meter::{self, Meeting, Path, Region, Told};
 use crate::task;
 use crate::worker::Worker;
 
@@ -39,13 +39,28 @@ impl<'w> Strand<'w> {
         self.worker.goes_on_after(path);
     }
 
+    /// It comes after all that have arrived there.
+    pub(crate) fn comes_after(self, meeting: &Meeting) {
+        self.worker.comes_after(meeting);
+    }
+
     /// It goes on after something of which no path is known.
     pub(crate) fn has_uncarried(self) {
         self.region.has_uncarried();
     }
 
     pub(crate) fn tells(self, told: Told) {
-        self.worker.running().told().set(told);
+        told.tell(self.worker.running().told());
+    }
+}
+
+/// The calling thread is about to let somebody know of what its strand has done, if it runs one: that is in the accounts from now on.
+#[inline]
+pub(crate) fn settle_here() {
+    if meter::is_on() {
+        Strand::with_current(|strand| {
+            strand.into_iter().for_each(|it| _ = it.worker.settles(it.region));
+        });
     }
 }
 

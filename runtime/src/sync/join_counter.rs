@@ -83,6 +83,11 @@ impl JoinCounter {
     /// See [`JoinCounter`].
     pub fn signal(&self) {
         self.paths.arrive(0);
+        self.signal_without_path();
+    }
+
+    /// The same by who says otherwise after what they come who wait.
+    pub(crate) fn signal_without_path(&self) {
         let is_last = self.missing.try_end();
         if is_last.expect("more signals than it waits for") {
             // Pairs with the fence in `join`: either who joins sees that it is complete, or we see it.
@@ -96,7 +101,11 @@ impl JoinCounter {
     /// # Examples
     /// See [`expect_more`](Self::expect_more).
     pub fn missing(&self) -> usize {
-        self.missing.left()
+        let missing = self.missing.left();
+        if missing == 0 {
+            self.paths.pass(0);
+        }
+        missing
     }
 
     /// Whether all signals have come.

@@ -130,7 +130,7 @@ impl<T> OnceCell<T> {
                 self.put(value, turn);
                 Ok(())
             }
-            Err(_) if self.found().is_some() => Err(SetError::AlreadySet(value)),
+            Err(_) if self.get().is_some() => Err(SetError::AlreadySet(value)),
             Err(_) => Err(SetError::BeingMade(value)),
         }
     }
@@ -191,7 +191,8 @@ impl<T> OnceCell<T> {
         F: FnOnce() -> Fut,
         Fut: Future<Output = Result<T, E>>,
     {
-        if let Some(value) = self.get() {
+        if let Some(value) = self.found() {
+            self.paths.pass_and_tell(0);
             return Ok(value);
         }
         let mut turn = self.turn.acquire();
@@ -256,7 +257,7 @@ impl<T> From<T> for OnceCell<T> {
 
 impl<T: fmt::Debug> fmt::Debug for OnceCell<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("OnceCell").field(&self.get()).finish()
+        f.debug_tuple("OnceCell").field(&self.found()).finish()
     }
 }
 

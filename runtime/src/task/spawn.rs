@@ -115,13 +115,18 @@ where
     })
 }
 
-/// Has `use_it` have the region in which a task that the caller [spawns](spawn) is metered, if it is.
-pub(crate) fn region_of_what_is_spawned<R>(use_it: impl FnOnce(&Arc<Region>) -> R) -> Option<R> {
+/// Has `use_it` have the region in which a task that the caller spawns in that pool is metered, if it is; or one that it [spawns](spawn) without a word of
+/// where.
+pub(crate) fn region_of_what_is_spawned<R>(
+    home: Option<&Shared>,
+    use_it: impl FnOnce(&Arc<Region>) -> R,
+) -> Option<R> {
     if !meter::is_on() {
         return None;
     }
     Worker::with_current(|current| {
-        let home = current.map_or_else(|| Pool::global().shared(), Worker::shared);
+        let here = || current.map_or_else(|| &**Pool::global().shared(), |it| it.shared());
+        let home = home.unwrap_or_else(here);
         home.region_of_what_is_sent(current).filter(|region| !region.is_over()).map(use_it)
     })
 }

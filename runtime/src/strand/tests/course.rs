@@ -276,6 +276,29 @@ fn calls_are_in_the_name_of_who_calls() {
     assert_eq!(course()[0], (line + 8, 1000));
 }
 
+/// Who leaves a barrier goes on along the path of who has come the longest way, through its places.
+#[test]
+fn who_leaves_a_barrier_has_the_course_of_the_longest() {
+    let pool = Pool::new(1).unwrap();
+    let barrier = Arc::new(crate::sync::Barrier::new(3));
+    let line = line!();
+    let report = pool.metered_virtually(|_| {
+        let meets = |before, after| {
+            let barrier = Arc::clone(&barrier);
+            async move {
+                spend(before);
+                barrier.wait().await;
+                spend(after);
+            }
+        };
+        let slow = crate::task::spawn(meets(100, 1));
+        let others = [(); 2].map(|()| crate::task::spawn(meets(5, 50)));
+        slow.join().unwrap();
+        others.into_iter().for_each(|other| other.join().unwrap());
+    });
+    assert_eq!(lines(&report), [(line + 10, 100), (line + 11, 50)]);
+}
+
 /// A panic does not take the place of whoever goes on after it.
 #[test]
 fn panics_keep_to_the_place() {

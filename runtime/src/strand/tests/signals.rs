@@ -2,13 +2,14 @@
 //! that goes through what they do in one order in which that could happen.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::{Mutex, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 
 use super::limits::{at_rest, metered_pool};
 use super::*;
-use crate::sync::{Barrier, JoinCounter, OnceCell, Semaphore};
+use crate::sync::{Barrier, JoinCounter, OnceCell, Semaphore, SetError};
 use crate::task;
 use crate::thread::{self as threads, Current, Received, Signaller};
 
@@ -501,6 +502,36 @@ fn polls_that_tell_and_polls_that_do_not() {
         })
     });
     assert_eq!(both, 1, "the first poll waits for something else");
+    let full = counted(&|_, _| {
+        let cell = OnceCell::from(1);
+        task::spawn(async move {
+            assert_eq!(cell.get_or_init(async || 2).await, &1);
+        })
+    });
+    assert_eq!(full, 0, "a cell that has its value");
+    let waits_and_finds = counted(&|complete, _| {
+        task::spawn(async move {
+            let last = Arc::new(JoinCounter::new(1));
+            let (mut wait, mut signal) = (pin!(last.wait()), Some(Arc::clone(&last)));
+            poll_fn(|context| {
+                let polled = wait.as_mut().poll(context);
+                assert!(pin!(complete.wait()).poll(context).is_ready());
+                if let Some(signal) = signal.take() {
+                    assert!(polled.is_pending());
+                    let worker = |worker: Option<&Worker>| {
+                        worker.expect("a task").spawn(move |_| signal.signal());
+                    };
+                    Worker::with_current(worker);
+                }
+                polled
+            })
+            .await;
+        })
+    });
+    assert_eq!(
+        waits_and_finds, 0,
+        "what it waits for has told, and so has what it found meanwhile"
+    );
     let inside = counted(&|complete, permits| {
         task::spawn(async move {
             complete.wait().await;
@@ -577,7 +608,7 @@ fn a_path_is_there_when_the_signal_is() {
         JoinCounter::signal,
     );
     check(
-        Received::new,
+        || Received::new(None),
         |received| Box::pin(async move { received.wait(1).await }),
         Received::give,
     );
@@ -654,6 +685,39 @@ fn a_value_comes_after_who_has_made_it() {
     assert_eq!((figures.work, figures.path.span, figures.uncarried), (66, 61, 0));
 }
 
+/// Who sees that it has occurred comes after it, in whatever words that is asked; but for who only has it printed.
+#[test]
+fn who_sees_that_it_has_occurred_comes_after_it() {
+    type Looks = fn(&OnceCell<i32>, &JoinCounter);
+    let looks: [(Looks, i64); 5] = [
+        (|cell, _| assert_eq!(cell.get(), Some(&1)), 23),
+        (|cell, _| assert_eq!(cell.set(2), Err(SetError::AlreadySet(2))), 23),
+        (|_, counter| assert!(counter.is_complete()), 23),
+        (|_, counter| assert_eq!(counter.missing(), 0), 23),
+        (|cell, _| assert_eq!(format!("{cell:?}"), "OnceCell(Some(1))"), 20),
+    ];
+    let pool = Pool::new(1).unwrap();
+    for (number, (look, span)) in looks.into_iter().enumerate() {
+        let (cell, counter) = (OnceCell::new(), JoinCounter::new(1));
+        let ((), figures) = pool.metered_by(Clock::Virtual, |worker| {
+            // On one worker, one after the other.
+            let sets = || {
+                spend(20);
+                assert_eq!(cell.set(1), Ok(()));
+                counter.signal();
+            };
+            let finds = || {
+                spend(5);
+                look(&cell, &counter);
+                spend(3);
+            };
+            worker.join(|_| sets(), |_| finds());
+        });
+        let told = (figures.work, figures.path.span, figures.uncarried);
+        assert_eq!(told, (28, span, 0), "{number}");
+    }
+}
+
 /// A process of a network comes after what it has waited for, also where that is no channel; and it is known.
 #[test]
 fn a_process_waits_for_signals() {
@@ -720,4 +784,58 @@ fn threads_of_a_computation_signal() {
         // Who runs it does not come after it: that is not carried.
         assert_eq!((figures.work, figures.path.span), (325, 305));
     }
+}
+
+/// Also if a plain thread begins it in a pool that is metered: the region is that pool's, and not the global one's.
+#[test]
+fn threads_of_a_computation_that_is_begun_outside_signal() {
+    for workers in [1, 2] {
+        let pool = metered_pool(workers);
+        let ended = pool.computation(|all| {
+            let sum = all.create("sum", 0, async |me| {
+                me.wait(2).await;
+                spend(5);
+            });
+            for ticks in [300, 20] {
+                let sum = sum.clone();
+                all.create("part", 0, async move |_| {
+                    spend(ticks);
+                    sum.signal();
+                });
+            }
+        });
+        ended.unwrap();
+        let figures = at_rest(&pool);
+        assert_eq!((figures.work, figures.path.span, figures.uncarried), (325, 305, 0));
+    }
+}
+
+/// A job that outlives the report of the region that it is of is metered anew, and not within that one.
+#[test]
+fn a_region_begins_where_the_one_around_it_is_over() {
+    let pool = Pool::new(1).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    pool.metered_by(Clock::Virtual, |worker| {
+        let around = Arc::clone(worker.region().unwrap());
+        worker.spawn(move |worker| {
+            assert!(around.is_over(), "it has ended before, on the same worker");
+            let (is_within, figures) = worker.in_region(Clock::Virtual, Site::here(), |worker| {
+                let (cell, is_within) = (OnceCell::new(), worker.is_in(&around));
+                let sets = || {
+                    spend(20);
+                    assert_eq!(cell.set(1), Ok(()));
+                };
+                let finds = || {
+                    spend(5);
+                    assert_eq!(cell.get(), Some(&1));
+                    spend(3);
+                };
+                worker.join(|_| sets(), |_| finds());
+                is_within
+            });
+            let figures = (figures.work, figures.path.span, figures.uncarried);
+            tell.send((is_within.unwrap_or(true), figures)).unwrap();
+        });
+    });
+    assert_eq!(told.recv(), Ok((false, (28, 23, 0))));
 }
