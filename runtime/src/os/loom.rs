@@ -111,6 +111,7 @@ impl SleepersMask {
     }
 
     /// Whether the thread may run on all that it could at first.
+    #[cfg(test)]
     pub(crate) fn is_whole(&self) -> bool {
         self.now.load(Ordering::Relaxed) == BOTH
     }
