@@ -59,7 +59,7 @@ pub trait Governor: Debug + Send + Sync + 'static {
 
     /// Whether workers that are woken go where no other worker is, if nobody else wants the machine, wherever the kernel would have put them
     /// ("Where a sleeper wakes", in the README beside the source of `sleep`). If not overridden: they stay where the kernel puts them. Where workers may not be moved
-    /// ([`Assists::MOVES`](crate::os::Assists::MOVES)), or the system does not tell how many threads can run, they stay in any case.
+    /// ([`Assists::MOVES`](crate::os::Assists::MOVES)), the system does not tell how many threads can run, or the machine has more than 64 processors, they stay in any case.
     fn spreads(&self) -> bool {
         false
     }

@@ -26,6 +26,9 @@ use crate::worker::Worker;
 /// that forks as often as one that closes its deque answers within nanoseconds; it takes longer to get to see it.
 const LOOKS: u32 = 8;
 
+/// In its first attempts, and then once in so many, a hunter looks whether it has its victim's processor.
+const AT_ONCE: u64 = 8;
+
 /// After so many attempts a hunter that has asked in vain insists, whatever its governor says.
 const INSIST_AFTER: u64 = 64;
 
@@ -215,7 +218,9 @@ impl Hunt {
         let stolen = if passes_by {
             None
         } else {
-            leave_its_processor(worker, victim);
+            if failures < AT_ONCE || failures.is_multiple_of(AT_ONCE) {
+                leave_its_processor(worker, victim);
+            }
             self.steal(worker, victim)
         };
         stolen.or_else(|| {

@@ -80,7 +80,7 @@ impl SleepersMask {
 
     /// # Safety
     /// As in truth. Loom checks it.
-    pub(crate) unsafe fn note(&self) -> bool {
+    pub(crate) unsafe fn note(&self, _at_least: usize) -> bool {
         let now = self.now.load(Ordering::Relaxed);
         // SAFETY: loom checks that nobody else does anything with it.
         self.noted.with_mut(|noted| unsafe { *noted = now });

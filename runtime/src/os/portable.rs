@@ -287,7 +287,7 @@ impl SleepersMask {
 
     /// # Safety
     /// None is asked for.
-    pub(crate) unsafe fn note(&self) -> bool {
+    pub(crate) unsafe fn note(&self, _at_least: usize) -> bool {
         false
     }
 

@@ -34,8 +34,8 @@ impl Bed {
         Self { word: AtomicU32::new(UP), mask: SleepersMask::new() }
     }
 
-    /// The calling worker, whose bed it is, is about to block.
-    pub(super) fn lies_down(&self) {
+    /// The calling worker, whose bed it is, is about to block. It is not turned if it may not run on so many processors.
+    pub(super) fn lies_down(&self, processors: usize) {
         self.gets_up();
         // Acquire pairs with the last release in `turns_from_here`: who has turned it back does no more.
         let word = self.word.load(Ordering::Acquire);
@@ -43,7 +43,7 @@ impl Bed {
             return;
         }
         // SAFETY: nobody else does anything with it while the worker is up, which only it can change.
-        if unsafe { self.mask.note() } {
+        if unsafe { self.mask.note(processors) } {
             // Release pairs with the acquire in `turns_from_here`: what was noted.
             self.word.store(in_state(word.wrapping_add(ROUND), DOWN), Ordering::Release);
         }
@@ -137,7 +137,7 @@ mod models {
                 thread::spawn(move || bed.turns_from_here(|| true))
             });
             for _ in 0..2 {
-                bed.lies_down();
+                bed.lies_down(2);
                 bed.gets_up();
             }
             bed.leaves();
@@ -163,24 +163,24 @@ mod tests {
             assert_eq!(on(&bed, true), UP);
             let at_first = bed.whole();
             assert!(at_first.is_some());
-            bed.lies_down();
+            bed.lies_down(2);
             if bed.whole().is_some() {
                 return; // there is only one processor
             }
             bed.gets_up();
             assert!(bed.whole().is_some() && bed.whole() != at_first);
-            bed.lies_down();
+            bed.lies_down(2);
             assert_eq!(on(&bed, false), DOWN);
             assert_eq!(on(&bed, true), TURNED);
             assert_eq!(bed.whole(), None);
             bed.gets_up();
             assert!(bed.whole().is_some());
-            bed.lies_down();
+            bed.lies_down(2);
             let word = bed.word.load(Ordering::Relaxed);
             bed.word.store(in_state(word, BEING_TURNED), Ordering::Relaxed);
             bed.gets_up();
             assert_eq!(on(&bed, true), LEFT);
-            bed.lies_down();
+            bed.lies_down(2);
             assert_eq!(on(&bed, true), LEFT);
             bed.word.store(in_state(word, UP), Ordering::Relaxed);
             bed.leaves();

@@ -623,7 +623,7 @@ impl Sleep {
     fn in_bed(&self, worker: usize, block: impl FnOnce()) {
         // Not a guest's: its thread may be about something else before it comes here again.
         let bed = self.beds.get(worker).filter(|_| worker >= self.guests);
-        bed.inspect(|bed| bed.lies_down());
+        bed.inspect(|bed| bed.lies_down(self.processors));
         block();
         bed.inspect(|bed| bed.gets_up());
     }

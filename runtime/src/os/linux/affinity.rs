@@ -61,8 +61,7 @@ pub(super) fn move_briefly(
         return false;
     }
     if get(thread).is_ok_and(|now| now == there) {
-        // It was allowed a moment ago. Where it is not any more, the kernel has given the thread another mask.
-        let _ = set(thread, &mask);
+        give(thread, &mask);
     }
     true
 }
@@ -89,21 +88,35 @@ pub(super) fn set_without(thread: libc::pid_t, mut mask: Mask, processor: usize)
 /// `thread` may run on these again. If that cannot be, since the process may no longer, the kernel has given it others.
 ///
 /// Since Linux 6.2 the kernel remembers what a thread was given, and what the process may use later is only added in so far as that has it. So where these are all
-/// that the process may use, the thread is given any.
-#[cfg(not(loom))]
+/// that the process may use, and that is all that anybody could give it, the thread is given any.
 pub(super) fn give(thread: libc::pid_t, mask: &Mask) {
-    let is_that_of_the_process = of_the_process().is_ok_and(|all| all == *mask);
-    let has_it = is_that_of_the_process
-        && set(thread, &[!0; WORDS]).is_ok()
+    let has_it = any_is_what_the_process_has()
+        && of_the_process().is_ok_and(|all| all == *mask)
+        && set(thread, &ANY).is_ok()
+        // It was so at first.
         && get(thread).is_ok_and(|now| now == *mask);
     if !has_it {
         let _ = set(thread, mask);
     }
 }
 
-/// Moves the calling thread, as [`move_briefly`].
+const ANY: Mask = [!0; WORDS];
+
+/// Whether a thread that is given any processor may run where the process's main thread does, and nowhere else: not if somebody has bound the process. Asked once.
+fn any_is_what_the_process_has() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    let probe = || {
+        set_of_this_thread(&ANY)?;
+        if get(THIS_THREAD)? == of_the_process()? { Ok(()) } else { Err(String::new()) }
+    };
+    *ANSWER.get_or_init(|| on_a_throwaway_thread(probe).is_ok())
+}
+
+/// Moves the calling thread, as [`move_briefly`]; not the main thread, whose affinity stands for the process's.
 pub(crate) fn move_this_thread(processor: usize) -> bool {
-    move_briefly(THIS_THREAD, processor, || true)
+    // SAFETY: no memory is involved.
+    let thread = unsafe { libc::gettid() };
+    thread != std::process::id().cast_signed() && move_briefly(thread, processor, || true)
 }
 
 /// The mask of the process's main thread: what whoever started the process gave it.
@@ -241,6 +254,8 @@ pub(crate) fn unbind_this_thread(processors: &[usize]) -> bool {
 
 /// Whether threads may be moved here: see [`probe`].
 pub(crate) fn moves_threads() -> bool {
+    // Both are asked here, where it does no harm: the answers are kept.
+    any_is_what_the_process_has();
     probe().is_ok()
 }
 

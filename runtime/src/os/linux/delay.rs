@@ -63,7 +63,7 @@ impl Numbers {
         Self { thread, generation: generation(), file: OnceLock::new() }
     }
 
-    /// Nobody waits for another one who opens it, too: one of the two stays open.
+    /// Nobody waits for another one who opens it, too: one of the two stays open. (Only while one of them stores it, an instant later.)
     fn told_by_new(&self, file: File) -> Option<Duration> {
         let told = told_by(&file);
         let _ = self.file.set(file);

@@ -28,18 +28,19 @@ impl SleepersMask {
         }
     }
 
-    /// Notes where the calling thread may run. Says whether one can be left out: not if there is but one, nor of the process's main thread, whose affinity stands
-    /// for the process's.
+    /// Notes where the calling thread may run. Says whether one can be left out: only if there are several, and so many at least; and not of the process's main thread, whose
+    /// affinity stands for the process's.
     ///
     /// # Safety
     /// Nobody else is about to do anything with this.
-    pub(crate) unsafe fn note(&self) -> bool {
+    pub(crate) unsafe fn note(&self, at_least: usize) -> bool {
         // SAFETY: no memory is involved.
         let thread = unsafe { libc::gettid() };
         if thread == std::process::id().cast_signed() {
             return false;
         }
-        let mask = affinity::of_this_thread().filter(|mask| affinity::count(mask) > 1);
+        let mask =
+            affinity::of_this_thread().filter(|mask| affinity::count(mask) >= at_least.max(2));
         let Some(mask) = mask else { return false };
         // SAFETY: nobody else looks at it, says the caller.
         unsafe { *self.mask.get() = mask };
@@ -104,7 +105,7 @@ mod tests {
             let sleeper = scope.spawn(|| {
                 let before = affinity::of_this_thread().unwrap();
                 // SAFETY: the other thread waits for this.
-                let can_be_less = unsafe { mask.note() };
+                let can_be_less = unsafe { mask.note(2) };
                 step.wait();
                 step.wait();
                 let meanwhile = affinity::of_this_thread().unwrap();
@@ -138,7 +139,7 @@ mod tests {
             let here = current_processor().unwrap();
             assert!(affinity::bind_this_thread(&[here]));
             // SAFETY: nobody else knows of it.
-            assert!(!unsafe { SleepersMask::new().note() });
+            assert!(!unsafe { SleepersMask::new().note(1) });
         };
         std::thread::spawn(one).join().unwrap();
     }
