@@ -48,7 +48,7 @@ struct Sent {
 /// An owner that pushes and pops all the time never leaves the same marks. But the oldest task of all is one that it has not come to
 /// for so many naps.
 const LONG: u32 = 4;
-/// Or it has come to it and to others after it, at the same place, since it pushes and pops faster than anybody looks. So each time that one was taken from such an owner, the
+/// Or it has come to it and to others after it, at the same place, since it pushes and pops faster than anybody looks. So each time that a lookout goes for one of such an owner, the
 /// next one is left to it for twice as long, until it has hunted; but for no more naps than these.
 const LONGEST: u32 = 128;
 
