@@ -15,6 +15,7 @@ mod neighbours;
 mod prospect;
 mod untouched;
 mod victims;
+mod whereabouts;
 mod wishes;
 
 pub use crate::sleep::Limit;

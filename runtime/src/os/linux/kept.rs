@@ -1,62 +1,41 @@
-//! Files that stay open for who reads them again: to open one and close it again takes several times as long as to read it.
+//! A file that stays open for who reads it again: to open one and close it again takes several times as long as to read it.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{Mutex, TryLockError};
+use std::sync::Mutex;
 
-/// Files of the kernel's, which say what is true when they are read. (Of others, this would not see that one was put in another's place.)
+/// A file of the kernel's, which says what is true when it is read, for all threads of the process. (Of another, this would not see that one was put in its place.)
 #[derive(Debug)]
-pub(super) struct KeptFiles(Mutex<Open>);
-
-#[derive(Debug)]
-struct Open {
-    /// The process that has opened them: for a child of it, its own files say something else.
-    owner: u32,
-    files: Vec<(PathBuf, File)>,
+pub(super) struct CommonFile {
+    path: &'static str,
+    /// With the process that has opened it: for a child of that, its own says something else.
+    open: Mutex<Option<(u32, File)>>,
 }
 
-/// No more of them stay open.
-const MOST: usize = 32;
-
-impl KeptFiles {
-    pub(super) const fn new() -> Self {
-        Self(Mutex::new(Open { owner: 0, files: Vec::new() }))
+impl CommonFile {
+    pub(super) const fn at(path: &'static str) -> Self {
+        Self { path, open: Mutex::new(None) }
     }
 
     /// What is in it now. It does not wait: who comes while another one reads opens the file anew.
     ///
     /// # Errors
     /// If it cannot be opened or read, or is no text.
-    pub(super) fn read(&self, path: &Path) -> io::Result<String> {
-        match self.0.try_lock() {
-            Ok(mut open) => open.read(path),
-            // A child of the process may find it locked by a thread that is not there.
-            Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => whole(&File::open(path)?),
-        }
-    }
-}
-
-impl Open {
-    fn read(&mut self, path: &Path) -> io::Result<String> {
-        let process = process::id();
-        if self.owner != process || self.files.len() >= MOST {
-            self.files.clear();
-            self.owner = process;
-        }
-        if let Some(place) = self.files.iter().position(|(its, _)| its == path) {
-            // What it was of may be gone, and something else there now.
-            match whole(&self.files[place].1) {
-                Ok(text) => return Ok(text),
-                Err(_) => drop(self.files.swap_remove(place)),
-            }
-        }
-        let file = File::open(path)?;
+    pub(super) fn read(&self) -> io::Result<String> {
+        // A child of the process may find it locked by a thread that is not there.
+        let Ok(mut open) = self.open.try_lock() else { return whole(&self.anew()?) };
+        let own = open.take().filter(|(owner, _)| *owner == process::id());
+        let (owner, file) =
+            own.map_or_else(|| Ok((process::id(), self.anew()?)), Ok::<_, io::Error>)?;
         let text = whole(&file)?;
-        self.files.push((path.to_owned(), file));
+        *open = Some((owner, file));
         Ok(text)
+    }
+
+    fn anew(&self) -> io::Result<File> {
+        File::open(self.path)
     }
 }
 
@@ -95,57 +74,29 @@ mod tests {
 
     #[test]
     fn what_is_read_is_what_is_there_now() {
-        let files = KeptFiles::new();
         let path = std::env::temp_dir().join(format!("locksley-kept-{}", process::id()));
+        let file = CommonFile::at(path.to_str().unwrap().to_owned().leak());
         for text in ["", "short", "shorter", &"long\n".repeat(5000), "short again"] {
             fs::write(&path, text).unwrap();
-            assert_eq!(files.read(&path).unwrap(), text);
-            assert_eq!(whole(&File::open(&path).unwrap()).unwrap(), text);
+            assert_eq!(file.read().unwrap(), text);
+            assert!(file.open.lock().unwrap().is_some());
         }
-        assert_eq!(files.0.lock().unwrap().files.len(), 1);
-        let files = KeptFiles::new();
-        fs::remove_file(&path).unwrap();
-        assert_eq!(files.read(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
         fs::write(&path, [0xff]).unwrap();
-        assert_eq!(files.read(&path).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(file.read().unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert!(file.open.lock().unwrap().is_none());
         fs::remove_file(&path).unwrap();
-    }
-
-    /// A file that is open still is that of a thread that is gone: to read it fails, and then there is none of that name.
-    #[test]
-    fn what_is_gone_is_not_there() {
-        let files = KeptFiles::new();
-        let (path, before) = std::thread::scope(|scope| {
-            let its = || {
-                // SAFETY: no memory is involved.
-                let thread = unsafe { libc::gettid() };
-                let path = PathBuf::from(format!("/proc/self/task/{thread}/comm"));
-                let before = files.read(&path);
-                (path, before)
-            };
-            scope.spawn(its).join().unwrap()
-        });
-        assert!(before.is_ok());
-        // The kernel lets go of a thread a little after whoever joins it has learnt that it ends.
-        while path.exists() {
-            std::thread::yield_now();
-        }
-        assert!(files.read(&path).is_err());
+        assert_eq!(file.read().unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]
-    fn nobody_waits_and_few_stay_open() {
-        let files = KeptFiles::new();
-        let path = Path::new("/proc/self/stat");
-        let held = files.0.lock().unwrap();
-        assert!(files.read(path).unwrap().starts_with(&format!("{} ", process::id())));
-        assert!(held.files.is_empty());
+    fn nobody_waits_and_a_child_opens_its_own() {
+        let file = CommonFile::at("/proc/self/stat");
+        let is_own = |text: String| text.starts_with(&format!("{} ", process::id()));
+        let held = file.open.lock().unwrap();
+        assert!(is_own(file.read().unwrap()));
+        assert!(held.is_none());
         drop(held);
-        for number in 0..3 * MOST {
-            // The same file by other names.
-            let path = format!("/proc/self{}/stat", "/task/..".repeat(number));
-            files.read(path.as_ref()).unwrap();
-            assert!(files.0.lock().unwrap().files.len() <= MOST);
-        }
+        *file.open.lock().unwrap() = Some((0, File::open("/proc/1/stat").unwrap()));
+        assert!(is_own(file.read().unwrap()), "another process's was read");
     }
 }

@@ -1,15 +1,14 @@
 //! How busy processors were, for all programs together (`man 5 proc_stat`).
 
-use std::path::Path;
 use std::time::Duration;
 
-use super::kept::KeptFiles;
+use super::kept::CommonFile;
 
 /// Processor time spent on `processors` since the machine started, by whomever: all programs, interrupts, and what the
 /// hypervisor gave to other machines. In steps of a clock tick (10 ms).
 pub(crate) fn busy_time(processors: &[usize]) -> Result<Duration, String> {
-    static STAT: KeptFiles = KeptFiles::new();
-    let stat = STAT.read(Path::new("/proc/stat")).map_err(|error| error.to_string())?;
+    static STAT: CommonFile = CommonFile::at("/proc/stat");
+    let stat = STAT.read().map_err(|error| error.to_string())?;
     let ticks = busy_ticks(&stat, processors).ok_or("/proc/stat is not as expected")?;
     // SAFETY: no memory is involved.
     let ticks_per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
