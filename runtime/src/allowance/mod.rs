@@ -2,6 +2,7 @@
 //!
 //! The README beside this file has the states, and says who looks and why that is enough.
 
+mod company;
 mod pace;
 mod source;
 #[cfg(all(test, not(loom)))]
@@ -15,12 +16,16 @@ use crate::hunt::Limit;
 use crate::os::{Processors, Quota};
 use crate::pool::Shared;
 use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use company::Company;
 use pace::Pace;
 pub(crate) use source::{Asked, Source};
 
 /// A pool whose number of workers nobody chose has so many times as many as are allowed when it is built, if the machine has as many processors:
 /// more may be allowed later. In programs written for rayon, which divide their work by the number of threads, it has no more.
 pub(crate) const ROOM: usize = if cfg!(feature = "rayon-variables") { 1 } else { 4 };
+
+/// Beside these it has one that may not be awake as long as all of them are: the lookout.
+pub(crate) const LOOKOUTS: usize = if cfg!(feature = "rayon-variables") { 0 } else { 1 };
 
 /// So long after one time of looking what is allowed comes the next.
 const BETWEEN_READINGS: Duration = Duration::from_millis(100);
@@ -62,6 +67,9 @@ struct Look {
     awake: usize,
     /// If one of them has to rest from time to time.
     pace: Option<Pace>,
+    company: Company,
+    /// Whether workers had to wait for processors lately.
+    is_in_company: bool,
     /// What was done about it last: how many may be awake, and those without the one that rests, if one does.
     applied: (usize, usize, bool),
 }
@@ -193,6 +201,7 @@ impl Allowance {
         self.clocks_overdue.store(nanos(overdue), Ordering::Relaxed);
         self.now.store(verdict.awake, Ordering::Relaxed);
         self.allowed.store(verdict.allowed, Ordering::Relaxed);
+        shared.sleep().welcomes_one_more(look.is_in_company && look.tight_quota().is_none());
         let after = verdict.numbers();
         let before = std::mem::replace(&mut look.applied, after);
         // Before the next one looks, so that the numbers come in order. A rest that goes on may be shorter than it was.
@@ -241,7 +250,18 @@ impl Verdict {
 impl Look {
     fn new(processors: usize, quota: Option<Quota>, source: Box<dyn Source>) -> Self {
         let (read, applied) = (Duration::ZERO, (1, 1, false));
-        let mut look = Self { source, read, processors, quota, awake: 1, pace: None, applied };
+        let (company, is_in_company) = (Company::default(), false);
+        let mut look = Self {
+            source,
+            read,
+            processors,
+            quota,
+            awake: 1,
+            pace: None,
+            company,
+            is_in_company,
+            applied,
+        };
         look.conclude();
         look.applied = (look.awake, look.awake, false);
         look
@@ -251,6 +271,7 @@ impl Look {
         if reads && now >= self.next_reading() {
             self.read = now;
             self.read_again(shared);
+            self.is_in_company = self.company.look(now, self.source.waited(shared));
         }
         let (mut next, mut rest) = (None, None);
         if let Some(pace) = &mut self.pace
@@ -284,10 +305,15 @@ impl Look {
         }
     }
 
+    /// The quota, if that is less than all processors.
+    fn tight_quota(&self) -> Option<&Quota> {
+        self.quota.as_ref().filter(|quota| quota.processors < self.processors.max(1) as f64)
+    }
+
     /// From what was read.
     fn conclude(&mut self) {
         let all = self.processors.max(1);
-        let quota = self.quota.as_ref().filter(|quota| quota.processors < all as f64);
+        let quota = self.tight_quota();
         let pace = quota.map(|quota| Pace::new(quota.processors, quota.period));
         self.awake = pace.as_ref().map_or(all, Pace::workers).max(1);
         // A worker that is alone cannot rest: nobody would do the work.

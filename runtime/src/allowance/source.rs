@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::BETWEEN_READINGS;
+use super::company::ASKED;
 use crate::os::{self, Affinities, LimitFault, Quota, QuotaWatch};
 use crate::pool::Shared;
 
@@ -19,6 +20,12 @@ pub(crate) trait Source: Send {
 
     /// How much processor time the process has used; `None` where nobody says.
     fn used(&mut self, shared: &Shared) -> Option<Duration>;
+
+    /// For how long the first workers could have run and did not, all together; `None` where nobody says.
+    fn waited(&mut self, shared: &Shared) -> Option<Duration> {
+        let _ = shared;
+        None
+    }
 
     /// So long after one time of looking what is allowed comes the next.
     fn between_readings(&self) -> Duration {
@@ -106,6 +113,10 @@ impl Source for System {
     fn used(&mut self, shared: &Shared) -> Option<Duration> {
         self.clocks_read = shared.brings_clocks_up_to_date();
         os::process_time()
+    }
+
+    fn waited(&mut self, shared: &Shared) -> Option<Duration> {
+        shared.waits_of_the_first(ASKED)
     }
 }
 

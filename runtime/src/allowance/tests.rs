@@ -27,6 +27,9 @@ struct Rules {
     /// How much more processor time has been used at each look, in nanoseconds.
     used_at_a_look: AtomicU64,
     used: AtomicU64,
+    /// For how much longer workers have waited at each reading, in nanoseconds.
+    wait_at_a_look: AtomicU64,
+    waited: AtomicU64,
     looks: AtomicUsize,
 }
 
@@ -37,6 +40,8 @@ impl Rules {
             quota: AtomicU64::new(quota),
             used_at_a_look: AtomicU64::new(0),
             used: AtomicU64::new(0),
+            wait_at_a_look: AtomicU64::new(0),
+            waited: AtomicU64::new(0),
             looks: AtomicUsize::new(0),
         })
     }
@@ -77,6 +82,11 @@ impl Source for MadeUp {
         let more = self.0.used_at_a_look.load(Ordering::Relaxed);
         Some(Duration::from_nanos(self.0.used.fetch_add(more, Ordering::Relaxed) + more))
     }
+
+    fn waited(&mut self, _: &Shared) -> Option<Duration> {
+        let more = self.0.wait_at_a_look.load(Ordering::Relaxed);
+        Some(Duration::from_nanos(self.0.waited.fetch_add(more, Ordering::Relaxed) + more))
+    }
 }
 
 fn fib(w: &Worker, n: u64) -> u64 {
@@ -102,6 +112,16 @@ fn works_until(pool: &Pool, awake: usize) {
     while now() != awake {
         assert_eq!(pool.run(|w| fib(w, 12)), 144);
         assert!(Instant::now() < patience, "{} instead of {awake}", now());
+    }
+}
+
+/// Works until somebody has looked twice: so what follows from a look that was under way has been done.
+fn works_until_it_has_looked(pool: &Pool, rules: &Rules) {
+    let looks = rules.looks.load(Ordering::Relaxed);
+    let patience = Instant::now() + SOON;
+    while rules.looks.load(Ordering::Relaxed) < looks + 2 {
+        assert_eq!(pool.run(|w| fib(w, 12)), 144);
+        assert!(Instant::now() < patience, "nobody looks");
     }
 }
 
@@ -183,9 +203,70 @@ fn what_is_sent_keeps_to_what_is_allowed() {
             }
             let helped = (begun.elapsed().as_nanos() / PATIENCE.as_nanos()) as usize;
             let most = most.load(Ordering::Acquire);
-            assert!(most <= allowed + helped, "{most}, {allowed} allowed, {helped} times helped");
+            let name = pool.shared().governor().name();
+            assert!(
+                most <= allowed + helped,
+                "{name}: {most}, {allowed} allowed, {helped} times helped"
+            );
         }
     }
+}
+
+#[test]
+fn one_more_is_welcome_where_processors_and_no_quota_say_how_many() {
+    let is_narrowed = |processors, quota, waits: bool, most| {
+        let rules = Rules::new(1, 0);
+        let pool = rules.pool(|pool| pool.max_workers(most));
+        let wait = if waits { Duration::from_secs(1) } else { Duration::ZERO };
+        rules.wait_at_a_look.store(wait.as_nanos() as u64, Ordering::Relaxed);
+        rules.processors.store(processors, Ordering::Relaxed);
+        rules.quota.store(quota, Ordering::Relaxed);
+        works_until(&pool, 2);
+        // Who may be awake is another matter.
+        assert_eq!((pool.size(), pool.shared().processors()), (2, 2));
+        works_until_it_has_looked(&pool, &rules);
+        pool.shared().sleep().is_narrowed()
+    };
+    for (processors, quota) in [(2, 0), (2, 200), (2, 900)] {
+        assert!(!is_narrowed(processors, quota, true, 3), "{processors} {quota}");
+        assert!(is_narrowed(processors, quota, true, 4), "{processors} {quota}: not two");
+        assert!(is_narrowed(processors, quota, false, 3), "{processors} {quota}");
+    }
+    for (processors, quota) in [(3, 200), (4, 150)] {
+        assert!(is_narrowed(processors, quota, true, 3), "{processors} {quota}");
+    }
+}
+
+/// Nobody has chosen a number: so each may wait for what it has pushed, and still somebody is left.
+#[test]
+fn all_that_are_allowed_may_be_stuck() {
+    let pool = Pool::builder().build().unwrap();
+    let (allowed, workers) = (pool.size(), pool.workers());
+    if workers == allowed {
+        // Somebody has chosen by the environment, or there is no thread for it.
+        return;
+    }
+    let here = AtomicUsize::new(0);
+    pool.run(|w| {
+        w.scope(|w, scope| {
+            for _ in 0..allowed {
+                scope.spawn_on(w, |w, _| {
+                    here.fetch_add(1, Ordering::AcqRel);
+                    let is_set = AtomicBool::new(false);
+                    let all = || {
+                        here.load(Ordering::Acquire) >= allowed && is_set.load(Ordering::Acquire)
+                    };
+                    let waits = || {
+                        while !all() {
+                            thread::yield_now()
+                        }
+                    };
+                    w.join(|_| waits(), |_| is_set.store(true, Ordering::Release));
+                });
+            }
+        });
+    });
+    assert_eq!(here.into_inner(), allowed);
 }
 
 /// As many may be awake as there are processors, and a lookout sleeps for so long that it cannot do much.

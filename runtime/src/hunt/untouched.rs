@@ -60,7 +60,10 @@ const GREAT_PATIENCE: Duration = Duration::from_secs(10);
 
 impl Work {
     fn note(&mut self, shared: &Shared, now: Instant) {
-        let done = shared.sleep().is_narrowed().then(|| shared.processor_time()).flatten();
+        // Below the size everything is left for long; else what was sent to all, and only if there is something.
+        let sleep = shared.sleep();
+        let is_wanted = sleep.is_reduced() || sleep.is_narrowed() && !shared.inbox().is_empty();
+        let done = is_wanted.then(|| shared.processor_time()).flatten();
         let is_idle = self
             .done
             .zip(done)

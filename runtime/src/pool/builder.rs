@@ -16,7 +16,7 @@ use super::thread::WorkerThread;
 use super::{Pool, global};
 #[cfg(all(test, not(loom)))]
 use crate::allowance::Asked;
-use crate::allowance::ROOM;
+use crate::allowance::{LOOKOUTS, ROOM};
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::DequeKind;
 use crate::fiber::StackOptions;
@@ -108,7 +108,7 @@ impl PoolBuilder {
     /// chosen, and the pool follows what is allowed.
     ///
     /// It then begins with [`Processors::count_up`](crate::os::Processors::count_up) workers, and has more that sleep, in case more are allowed later: at
-    /// most four times as many, and no more than the machine has processors; or as many as [`max_workers`](Self::max_workers) says. While the
+    /// most four times as many, and no more than the machine has processors; and one beyond these, which looks after what those who are awake do not come to; or as many as [`max_workers`](Self::max_workers) says. While the
     /// pool works, workers that have nothing else to do look again, ten times a second: where its threads may run, and which quotas
     /// the process's control group has. As many workers as that allows may be awake ([`Pool::size`]); those beyond sleep. Where the quota is
     /// no whole number, one worker rests from time to time, between tasks, so that the quota lasts to the end of its period and the kernel need not keep all of
@@ -579,12 +579,13 @@ impl Numbers {
     }
 }
 
-/// How many there are where nobody has chosen: more than are allowed now, as far as the machine could ever give them processors; and how many are needed.
+/// How many there are where nobody has chosen: more than are allowed now, as far as the machine could ever give them processors, and one more than that; and how many are needed.
 fn room() -> (usize, usize) {
     let allowed = Processors::allowed().count_up();
     let machine = os::online().unwrap_or(allowed);
     let needed = allowed.min(MAX_WORKERS);
-    (allowed.saturating_mul(ROOM).min(machine).max(needed).min(MAX_WORKERS), needed)
+    let useful = allowed.saturating_mul(ROOM).min(machine).max(needed);
+    (useful.saturating_add(LOOKOUTS).min(MAX_WORKERS), needed)
 }
 
 impl fmt::Debug for PoolBuilder {

@@ -215,6 +215,10 @@ impl Source for Restless {
     fn periods_used_up(&mut self, _quota: &Quota) -> Option<u64> {
         None
     }
+    fn waited(&mut self, _shared: &Shared) -> Option<Duration> {
+        // One more is welcome whenever there is no quota.
+        Some(Duration::from_secs(self.readings as u64))
+    }
     fn used(&mut self, _shared: &Shared) -> Option<Duration> {
         self.used += 1;
         Some(Duration::from_secs(self.used))

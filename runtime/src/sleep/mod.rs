@@ -24,7 +24,7 @@ use parker::Parker;
 use sleepers::Sleepers;
 
 use crate::os;
-use crate::primitive::{AtomicU64, AtomicUsize, CachePadded, Ordering, fence};
+use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, CachePadded, Ordering, fence};
 
 /// The sleeping side of one pool.
 #[derive(Debug)]
@@ -45,6 +45,8 @@ pub(crate) struct Sleep {
     beyond: AtomicU64,
     /// So many, beside the guests, do what is sent: the size, if this is more.
     allowed: AtomicUsize,
+    /// Whether one more may do so.
+    one_more: AtomicBool,
     /// How many sleepers every push wakes.
     #[cfg(feature = "alternatives")]
     wakes_with_every_push: usize,
@@ -181,6 +183,7 @@ impl Sleep {
             guests: 0,
             beyond: AtomicU64::new(beyond(workers, 0, limit.awake, workers)),
             allowed: AtomicUsize::new(usize::MAX),
+            one_more: AtomicBool::new(false),
             counters: Counters::new(),
             sleepers: Sleepers::new(seats),
             parkers: (0..seats).map(|_| CachePadded::new(Parker::new())).collect(),
@@ -232,11 +235,24 @@ impl Sleep {
         self.workers.saturating_sub((self.size() + self.guests).max(1))
     }
 
+    /// Whether somebody has chosen fewer than there are.
+    pub(crate) fn is_reduced(&self) -> bool {
+        self.beyond_the_size() > 0
+    }
+
     /// How many workers are not for what is sent.
     fn beyond_what_is_allowed(&self) -> usize {
         // Relaxed: as the size, it is changed before the counters are (see `resize` and the README).
-        let size = self.size().min(self.allowed.load(Ordering::Relaxed));
+        let one_more = usize::from(self.one_more.load(Ordering::Relaxed));
+        let allowed = self.allowed.load(Ordering::Relaxed).saturating_add(one_more);
+        let size = self.size().min(allowed);
         self.workers.saturating_sub((size + self.guests).max(1))
+    }
+
+    /// Whether what is sent may have one more awake than are allowed. That wakes more, and leaves less to others, than without; so it loses nothing, whoever sees
+    /// it when.
+    pub(crate) fn welcomes_one_more(&self, one_more: bool) {
+        self.one_more.store(one_more, Ordering::Relaxed);
     }
 
     /// Whether fewer than there are do what is sent.

@@ -687,7 +687,10 @@ fn allow(sleep: &Sleep, allowed: usize) {
 }
 
 /// Two workers, of whom one may be awake. Something is sent, from outside or to the one that sleeps; one of them does it.
-fn sent_to_fewer(narrow: fn(&Sleep), send: impl Fn(&Sleep) + Copy + Send + Sync + 'static) {
+fn sent_to_fewer(
+    narrow: impl Fn(&Sleep) + Copy + Send + Sync + 'static,
+    send: impl Fn(&Sleep) + Copy + Send + Sync + 'static,
+) {
     check(2, move || {
         let shared = Arc::new((limited(2, 2), Tasks::new(0), Flag::new()));
         narrow(&shared.0);
@@ -773,4 +776,20 @@ fn loom_sleep_what_is_addressed_to_fewer_is_done() {
 #[test]
 fn loom_sleep_what_is_addressed_where_fewer_are_allowed_is_done() {
     sent_to_fewer(|sleep| allow(sleep, 1), |sleep| sleep.work_was_addressed(1, None));
+}
+
+#[test]
+fn loom_sleep_what_is_sent_while_one_more_becomes_welcome_or_is_no_longer_is_done() {
+    for first in [true, false] {
+        sent_to_fewer(
+            move |sleep| {
+                allow(sleep, 1);
+                sleep.welcomes_one_more(first);
+            },
+            move |sleep| {
+                sleep.welcomes_one_more(!first);
+                sleep.work_was_sent();
+            },
+        );
+    }
 }

@@ -302,6 +302,26 @@ fn what_is_addressed_wakes_nobody_beyond_what_is_allowed() {
 }
 
 #[test]
+fn what_is_sent_wakes_one_beyond_what_is_allowed_where_one_more_is_welcome() {
+    let sleep = Sleep::new(4, Limit { awake: 2, nap: SOON }).allowing(2);
+    let falls_asleep = |worker| {
+        sleep.begins_to_hunt();
+        sleep.sleepers.enter(worker);
+        let _ = sleep.falls_asleep();
+    };
+    falls_asleep(3);
+    falls_asleep(2);
+    sleep.work_was_sent();
+    assert!(rung(&sleep).is_empty() && sleep.leaves_what_is_sent());
+    sleep.welcomes_one_more(true);
+    assert!(!sleep.leaves_what_is_sent() && !sleep.leaves_the_inbox());
+    sleep.work_was_sent();
+    assert_eq!(rung(&sleep).len(), 1);
+    sleep.welcomes_one_more(false);
+    assert!(sleep.leaves_what_is_sent());
+}
+
+#[test]
 fn at_the_end_of_a_rest_as_many_are_woken_as_are_missing() {
     let limit = |awake| Limit { awake, nap: SOON };
     for (asleep, after) in [(&[1, 2, 3, 4][..], &[1][..]), (&[2, 3, 4], &[]), (&[3, 4], &[])] {

@@ -25,6 +25,13 @@ impl Shared {
         PoolStats { governor: self.governor.name(), workers }
     }
 
+    /// For how long the first so many workers, guests apart, have waited for a processor, together; `None` where the system does not tell. It reads a file for each.
+    pub(crate) fn waits_of_the_first(&self, number: usize) -> Option<Duration> {
+        let seats = self.taken().iter().skip(self.guests).take(number);
+        let waits = seats.filter_map(|seat| seat.delay.get()?.read());
+        waits.reduce(|all, one| all + one)
+    }
+
     /// What all workers have used together, those that have not ended; `None` where the system does not tell.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
         // A guest's thread may have ended.
