@@ -69,7 +69,9 @@ impl Allowance {
         let Allowance { workers, most_workers, workers_because, .. } = self;
         let beyond = match most_workers - workers {
             0 => String::new(),
-            beyond => format!("; {beyond} more sleep, for when more are allowed"),
+            beyond => {
+                format!("; {beyond} more sleep, for when more are allowed or these are stuck")
+            }
         };
         format!("{workers} in a pool to which nobody says it ({workers_because}){beyond}")
     }
@@ -152,7 +154,10 @@ mod tests {
         let line = allowance(2, 2, "why").line();
         assert_eq!(line, "2 in a pool to which nobody says it (why)");
         let line = allowance(2, 8, "why").line();
-        assert!(line.ends_with("(why); 6 more sleep, for when more are allowed"), "{line}");
+        assert!(
+            line.ends_with("(why); 6 more sleep, for when more are allowed or these are stuck"),
+            "{line}"
+        );
     }
 
     #[test]

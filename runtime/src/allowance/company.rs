@@ -1,27 +1,46 @@
-//! Whether a pool's workers have to wait for processors, since other programs want them, too.
+//! Whether a pool's workers have to wait for processors that other programs have.
 
 use std::time::Duration;
 
 /// Whoever looks asks for the first few workers, who are woken first: a file for each.
 pub(super) const ASKED: usize = 4;
 
-/// They are in company if they have waited, all together, for one part of so many of the time. A thread that sleeps and is woken, or gives way to one that wakes for
+/// They have to wait if that was, all together, for one part of so many of the time. A thread that sleeps and is woken, or gives way to one that wakes for
 /// a moment, waits for less than that on a machine that is its own; beside a thread that never sleeps, for several times as much.
 const PARTS: u32 = 10;
+
+/// Others have the processors if the process has not used so many hundredths of those that it may use. Else it is itself what its workers wait for: there are more
+/// of them awake than processors, or it has other threads. (The process's clock may be some milliseconds for each processor behind.)
+const ALL: u32 = 85;
 
 /// What was seen last.
 #[derive(Debug, Default)]
 pub(super) struct Company {
-    /// When, and for how long they had waited until then.
-    last: Option<(Duration, Duration)>,
+    last: Option<Seen>,
+}
+
+/// What was so when somebody looked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) at: Duration,
+    /// For how long the workers that are asked for had waited, all together.
+    pub(super) waited: Duration,
+    /// The processor time of the process.
+    pub(super) used: Duration,
 }
 
 impl Company {
-    /// Whether they have waited much since the last look. Not, where the system does not tell.
-    pub(super) fn look(&mut self, now: Duration, waited: Option<Duration>) -> bool {
-        let last = std::mem::replace(&mut self.last, waited.map(|waited| (now, waited)));
-        last.zip(waited).is_some_and(|((before, had_waited), waited)| {
-            now > before && waited.saturating_sub(had_waited) * PARTS >= now - before
+    /// Whether workers have had to wait much for processors since the last look, and the process did not have them all. Not, where the system does not tell.
+    pub(super) fn look(&mut self, now: Option<Seen>, processors: usize) -> bool {
+        let last = std::mem::replace(&mut self.last, now);
+        last.zip(now).is_some_and(|(last, now)| {
+            let time = now.at.saturating_sub(last.at);
+            let (waited, used) =
+                (now.waited.saturating_sub(last.waited), now.used.saturating_sub(last.used));
+            let all = time.saturating_mul(u32::try_from(processors).unwrap_or(u32::MAX));
+            !time.is_zero()
+                && waited.saturating_mul(PARTS) >= time
+                && used.saturating_mul(100) < all.saturating_mul(ALL)
         })
     }
 }
@@ -31,17 +50,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_seen_by_what_was_waited_since_the_last_look() {
+    fn it_is_seen_by_what_was_waited_and_used_since_the_last_look() {
         let ms = Duration::from_millis;
+        let seen = |at, waited, used| Some(Seen { at: ms(at), waited: ms(waited), used: ms(used) });
         let mut company = Company::default();
-        assert!(!company.look(ms(100), Some(ms(5000))), "nobody knows since when");
-        assert!(!company.look(ms(200), Some(ms(5009))));
-        assert!(company.look(ms(300), Some(ms(5019))));
-        assert!(company.look(ms(400), Some(ms(5400))));
-        assert!(!company.look(ms(400), Some(ms(5500))), "no time has passed");
-        assert!(!company.look(ms(500), None));
-        assert!(!company.look(ms(600), Some(ms(6000))), "nobody told before");
-        assert!(!company.look(ms(700), Some(ms(10))), "one of them is another thread");
-        assert!(!company.look(ms(10_700), Some(ms(500))), "after a pause");
+        assert!(!company.look(seen(100, 5000, 0), 2), "nobody knows since when");
+        assert!(!company.look(seen(200, 5009, 100), 2));
+        assert!(company.look(seen(300, 5019, 200), 2));
+        assert!(company.look(seen(400, 5400, 369), 2));
+        assert!(!company.look(seen(500, 5500, 539), 2), "it had all processors itself");
+        assert!(company.look(seen(600, 5600, 709), 3), "there was another one");
+        assert!(!company.look(seen(600, 5700, 709), 3), "no time has passed");
+        assert!(!company.look(None, 2));
+        assert!(!company.look(seen(700, 6000, 800), 2), "nobody told before");
+        assert!(!company.look(seen(800, 10, 900), 2), "one of them is another thread");
+        assert!(!company.look(seen(10_800, 500, 901), 2), "after a pause");
     }
 }

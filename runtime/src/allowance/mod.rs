@@ -16,7 +16,7 @@ use crate::hunt::Limit;
 use crate::os::{Processors, Quota};
 use crate::pool::Shared;
 use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-use company::Company;
+use company::{Company, Seen};
 use pace::Pace;
 pub(crate) use source::{Asked, Source};
 
@@ -24,7 +24,8 @@ pub(crate) use source::{Asked, Source};
 /// more may be allowed later. In programs written for rayon, which divide their work by the number of threads, it has no more.
 pub(crate) const ROOM: usize = if cfg!(feature = "rayon-variables") { 1 } else { 4 };
 
-/// Beside these it has one that may not be awake as long as all of them are: the lookout.
+/// Beside these it has one that may not be awake as long as all of them are: the lookout. Not in such programs, nor where it would be too many for a place, or beside a guest
+/// (`PoolBuilder::build`).
 pub(crate) const LOOKOUTS: usize = if cfg!(feature = "rayon-variables") { 0 } else { 1 };
 
 /// So long after one time of looking what is allowed comes the next.
@@ -68,7 +69,7 @@ struct Look {
     /// If one of them has to rest from time to time.
     pace: Option<Pace>,
     company: Company,
-    /// Whether workers had to wait for processors lately.
+    /// Whether workers had to wait for processors lately that others had.
     is_in_company: bool,
     /// What was done about it last: how many may be awake, and those without the one that rests, if one does.
     applied: (usize, usize, bool),
@@ -271,7 +272,9 @@ impl Look {
         if reads && now >= self.next_reading() {
             self.read = now;
             self.read_again(shared);
-            self.is_in_company = self.company.look(now, self.source.waited(shared));
+            let seen = self.source.waited(shared).zip(self.source.used_by_all());
+            let seen = seen.map(|(waited, used)| Seen { at: now, waited, used });
+            self.is_in_company = self.company.look(seen, self.processors.max(1));
         }
         let (mut next, mut rest) = (None, None);
         if let Some(pace) = &mut self.pace

@@ -27,6 +27,11 @@ pub(crate) trait Source: Send {
         None
     }
 
+    /// How much processor time the process has used, at little cost, though what its other threads did in the last milliseconds may be missing; `None` where nobody says.
+    fn used_by_all(&mut self) -> Option<Duration> {
+        os::process_time()
+    }
+
     /// So long after one time of looking what is allowed comes the next.
     fn between_readings(&self) -> Duration {
         BETWEEN_READINGS

@@ -83,6 +83,11 @@ impl Source for MadeUp {
         Some(Duration::from_nanos(self.0.used.fetch_add(more, Ordering::Relaxed) + more))
     }
 
+    fn used_by_all(&mut self) -> Option<Duration> {
+        // So the others have all processors.
+        Some(Duration::ZERO)
+    }
+
     fn waited(&mut self, _: &Shared) -> Option<Duration> {
         let more = self.0.wait_at_a_look.load(Ordering::Relaxed);
         Some(Duration::from_nanos(self.0.waited.fetch_add(more, Ordering::Relaxed) + more))
@@ -235,6 +240,18 @@ fn one_more_is_welcome_where_processors_and_no_quota_say_how_many() {
     for (processors, quota) in [(3, 200), (4, 150)] {
         assert!(is_narrowed(processors, quota, true, 3), "{processors} {quota}");
     }
+}
+
+#[test]
+fn beside_a_guest_there_is_no_lookout() {
+    if std::env::var_os("LOCKSLEY_WORKERS").is_some() {
+        return;
+    }
+    let alone = Pool::builder().build().unwrap();
+    let with_guest = Pool::builder().with_current_thread().build().unwrap();
+    let has_lookout = alone.places().count() == 1 && alone.workers() < Pool::MAX_WORKERS;
+    let lookouts = if has_lookout { LOOKOUTS } else { 0 };
+    assert_eq!(alone.workers(), with_guest.workers() + lookouts);
 }
 
 /// Nobody has chosen a number: so each may wait for what it has pushed, and still somebody is left.

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::division::Unplaced;
+use super::division::{Unplaced, is_divided};
 use super::environment::{default_assists, default_workers, is_metered_by_default};
 use super::error::BuildError;
 use super::metered::Metering;
@@ -108,9 +108,9 @@ impl PoolBuilder {
     /// chosen, and the pool follows what is allowed.
     ///
     /// It then begins with [`Processors::count_up`](crate::os::Processors::count_up) workers, and has more that sleep, in case more are allowed later: at
-    /// most four times as many, and no more than the machine has processors; and one beyond these, which looks after what those who are awake do not come to; or as many as [`max_workers`](Self::max_workers) says. While the
+    /// most four times as many, and no more than the machine has processors; and, in a pool of one place without a guest, one beyond these, which looks after what those who are awake do not come to; or as many as [`max_workers`](Self::max_workers) says. While the
     /// pool works, workers that have nothing else to do look again, ten times a second: where its threads may run, and which quotas
-    /// the process's control group has. As many workers as that allows may be awake ([`Pool::size`]); those beyond sleep. Where the quota is
+    /// the process's control group has. As many workers as that allows may be awake ([`Pool::size`]); those beyond sleep, but for one that may do what is sent from outside while others take processors from the pool. Where the quota is
     /// no whole number, one worker rests from time to time, between tasks, so that the quota lasts to the end of its period and the kernel need not keep all of
     /// them from running. A number that somebody chooses, here, by that variable or by [`Pool::resize`], is kept, whatever is
     /// allowed later; under the usual governor no more of them are awake at a time than were of use when the pool was built
@@ -439,7 +439,7 @@ impl PoolBuilder {
     /// # Errors
     /// Each of [`BuildError`]'s kinds but the last.
     pub fn build(self) -> Result<Pool, BuildError> {
-        let numbers = Numbers::of(self.workers, self.max_workers)?;
+        let numbers = Numbers::of(self.workers, self.max_workers, || self.room())?;
         let names = (0..numbers.workers).map(self.thread_name).collect();
         let threads = start::Threads { names, stack_size: self.stack_size };
         let (begin, meter) = (self.begin, self.meter);
@@ -476,10 +476,10 @@ impl PoolBuilder {
         self,
         mut spawn: impl FnMut(WorkerThread) -> io::Result<()>,
     ) -> Result<Pool, BuildError> {
+        let numbers = Numbers::of(self.workers, self.max_workers, || self.room())?;
         let begin = start::Begin { affinity: Affinity::Builder, ..self.begin };
         let meter = self.meter;
         let rest = Rest { begin, meter, hooks: self.hooks, makeup: self.makeup };
-        let numbers = Numbers::of(self.workers, self.max_workers)?;
         rest.start(numbers, self.assists, None, |worker| spawn(worker).map(|()| None))
     }
 
@@ -501,6 +501,22 @@ impl PoolBuilder {
         spawn: impl FnMut(WorkerThread) -> io::Result<()>,
     ) -> Result<(), BuildError> {
         global::set(|| self.build_with(spawn))
+    }
+}
+
+impl PoolBuilder {
+    /// How many workers there are where nobody has chosen: more than are allowed now, as far as the machine could ever give them processors, and a lookout; and how
+    /// many of these are needed.
+    fn room(&self) -> (usize, usize) {
+        let processors = Processors::allowed();
+        let (allowed, online) = (processors.count_up(), os::online());
+        let needed = allowed.min(MAX_WORKERS);
+        let useful = allowed.saturating_mul(ROOM).min(online.unwrap_or(allowed)).max(needed);
+        let with_lookout = useful.saturating_add(LOOKOUTS).min(MAX_WORKERS);
+        // In one of several places it would be one too many: how many are awake is not counted for each. A guest is one more already, as often as it does nothing for the pool.
+        let has_room = !self.begin.with_current_thread
+            && !is_divided(self.makeup.places.as_deref(), with_lookout, processors.ids());
+        (if has_room { with_lookout } else { useful.min(MAX_WORKERS) }, needed)
     }
 }
 
@@ -561,7 +577,12 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn of(asked: Option<usize>, most: Option<usize>) -> Result<Self, BuildError> {
+    /// As asked for, and at the most; where neither is said, in that room.
+    fn of(
+        asked: Option<usize>,
+        most: Option<usize>,
+        room: impl FnOnce() -> (usize, usize),
+    ) -> Result<Self, BuildError> {
         let or_fewer = |size: usize| most.map_or(size, |most| size.min(most));
         let chosen = match asked {
             None => default_workers()?.map(or_fewer),
@@ -577,15 +598,6 @@ impl Numbers {
             (workers, chosen) => Ok(Self { workers, chosen, needed }),
         }
     }
-}
-
-/// How many there are where nobody has chosen: more than are allowed now, as far as the machine could ever give them processors, and one more than that; and how many are needed.
-fn room() -> (usize, usize) {
-    let allowed = Processors::allowed().count_up();
-    let machine = os::online().unwrap_or(allowed);
-    let needed = allowed.min(MAX_WORKERS);
-    let useful = allowed.saturating_mul(ROOM).min(machine).max(needed);
-    (useful.saturating_add(LOOKOUTS).min(MAX_WORKERS), needed)
 }
 
 impl fmt::Debug for PoolBuilder {

@@ -115,6 +115,11 @@ impl Division {
     }
 }
 
+/// Whether so many workers, where nobody says which places there are, or which, would be in several.
+pub(super) fn is_divided(places: Option<&Places>, workers: usize, allowed: &[usize]) -> bool {
+    places.map_or_else(|| found(workers, allowed).count(), Places::count) > 1
+}
+
 /// The machine is read once in the life of the process; and not at all where there is nothing to divide.
 fn machine() -> &'static Topology {
     static MACHINE: OnceLock<Topology> = OnceLock::new();

@@ -215,6 +215,9 @@ impl Source for Restless {
     fn periods_used_up(&mut self, _quota: &Quota) -> Option<u64> {
         None
     }
+    fn used_by_all(&mut self) -> Option<Duration> {
+        Some(Duration::ZERO)
+    }
     fn waited(&mut self, _shared: &Shared) -> Option<Duration> {
         // One more is welcome whenever there is no quota.
         Some(Duration::from_secs(self.readings as u64))

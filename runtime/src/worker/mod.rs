@@ -243,7 +243,7 @@ impl Worker {
         self.number.get()
     }
 
-    /// How many workers its pool has.
+    /// How many workers its pool has, those that only sleep included ([`Pool::workers`](crate::Pool::workers)).
     ///
     /// # Examples
     /// ```
