@@ -27,8 +27,7 @@ impl Length {
     }
 }
 
-/// All of a path's course that stays as it is while the path is at one of two places, wherever it turns between them: with how long it is elsewhere it is
-/// the course.
+/// All of a path's course that stays as it is while the path is at either of two places, and turns from one to the other as often as it may.
 #[derive(Clone, Copy, Debug)]
 struct Table {
     /// All places but the one where the path is. What is said of the [other](Stay::other) one is not so any more.
@@ -41,8 +40,8 @@ struct Table {
 
 /// All of a path's course that stays as it is while the path stays at one place, however long that is: with the path's length it is the course.
 ///
-/// Four words: that place, the one where the path was before, and a table of all others, which lies where this stay is noted, or further out. Who turns to
-/// the other one of the two exchanges them, and needs no table of its own.
+/// Four words: that place, the other one, where the path was before, and the table of all others. Who turns to the other one exchanges the two, and
+/// leaves the table where it lies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stay {
     site: Option<Site>,
@@ -119,6 +118,9 @@ impl Stay {
 /// such frame. So nothing that runs has noted where that room is but what has been called there and has returned, and what is noted may be
 /// written over; and it stays what it is for all that are called there, until they return, and for all halves that are forked by those. Thus a fork notes
 /// where its stay lies, and not the stay; and whoever steals its second half copies that, before anything else, to a room of its own.
+///
+/// A stay's table lies in the room where the stay is noted, or in one further out, which is not written over either as long as the stay is known. Who notes it
+/// further out, when its frame ends, copies the table with it, unless that lies there already, or further out.
 ///
 /// Whoever makes a room the innermost one sees to it that it is so no longer when its frame ends: also if that is by a panic.
 #[derive(Debug)]
@@ -317,7 +319,8 @@ mod tests {
         ]
     }
 
-    /// Whether it remembers where it was or not, and wherever it is noted, what it says is what a course says that turns by itself.
+    /// Wherever it and its table are noted, turned and copied, and whatever becomes of the rooms where they were before, what it says is what a course says
+    /// that turns by itself.
     #[test]
     fn a_stay_turns_as_its_course_does() {
         let mut random = 7_u64;
@@ -329,12 +332,12 @@ mod tests {
         };
         let sites = sites();
         for places in 2..=sites.len() {
-            let (rooms, mut length) = ([Room::new(), Room::new()], Length::default());
+            let (rooms, mut length) = ([(); 3].map(|()| Room::new()), Length::default());
             let mut path = Path::default();
             // SAFETY: it is new.
             let mut stay = unsafe { rooms[0].put(&path) };
-            let mut before = 0;
-            for step in 0..2000 {
+            let (mut at, mut before) = (0, 0);
+            for step in 0..4000 {
                 let ticks = below(50) as i64 - 1;
                 length.span += ticks;
                 // SAFETY: noted, and nobody writes there.
@@ -343,20 +346,32 @@ mod tests {
                 path = unsafe { its.path(length) };
                 // There and back, for some of the time.
                 let next = if step % 3 == 0 { before } else { below(places) };
-                let site = sites[next];
-                before = sites.iter().position(|&its| its == path.site()).expect("one of these");
+                let mut site = sites[next];
                 let mut course = path.course;
-                course.turn_to(site);
-                // Where it is noted, and whether its table is in a room that is about to end.
-                let (room, keeps) = (below(2), below(4) > 0);
-                // SAFETY: noted; and what was noted in that room before, if it is another one, nobody reads any more.
-                stay = unsafe { rooms[room].put_turned(stay, length, site, keeps) };
-                if !keeps {
-                    // SAFETY: nobody knows what is there any more.
-                    unsafe { rooms[1 - room].put(&Path::default().along(7)) };
+                let room = below(rooms.len());
+                // Whether only what is there is known afterwards.
+                let ends = below(4) == 0;
+                if ends && room != at && below(2) == 0 {
+                    site = path.site();
+                    // SAFETY: noted elsewhere; and what was noted in that room before, nobody reads any more.
+                    stay = unsafe { rooms[room].put_copy(stay) };
+                } else {
+                    before =
+                        sites.iter().position(|&its| its == path.site()).expect("one of these");
+                    course.turn_to(site);
+                    // SAFETY: noted; and what was noted in that room before, if it is another one, nobody reads any more but for the table.
+                    stay = unsafe { rooms[room].put_turned(stay, length, site, !ends) };
                 }
-                // SAFETY: as above.
+                at = room;
+                if ends {
+                    let others = rooms.iter().enumerate().filter(|&(other, _)| other != room);
+                    // SAFETY: nobody knows what is there any more.
+                    others
+                        .for_each(|(_, other)| _ = unsafe { other.put(&Path::default().along(7)) });
+                }
+                // SAFETY: noted, and nobody writes there.
                 let its = unsafe { stay.as_ref() };
+                assert_eq!(its.site(), site, "step {step}");
                 // SAFETY: as above.
                 assert_eq!(unsafe { its.course(length) }, course, "step {step}");
             }
