@@ -353,55 +353,56 @@ impl<H> Running<H> {
     #[inline]
     pub(crate) fn turns_to(&self, site: Option<Site>, now: i64) -> Option<Site> {
         let before = self.site();
-        if !Site::are_one(before, site) {
-            self.turn(site, now);
+        if !Site::are_one(before, site) && !self.turns_by_table(site, now) {
+            // SAFETY: the strand's, and noted where it has its room, or further out.
+            unsafe { self.stays_after(self.stay.get(), self.length(now), site) };
         }
         before
     }
 
-    /// The strand goes on at that place, which is another one.
-    #[inline]
-    pub(crate) fn turn(&self, site: Option<Site>, now: i64) {
+    /// The same, if its path is at one of two places that are known without a look into a table, and that is the other one. Says whether.
+    #[inline(always)]
+    pub(crate) fn turns_by_table(&self, site: Option<Site>, now: i64) -> bool {
         // SAFETY: the strand's, so it and its table are noted where it has its room, or further out.
-        unsafe { self.stays_after(self.stay.get(), self.length(now), site, true) };
-    }
-
-    /// What runs on is on a path from now on that has become so long at that stay, and goes on at that place. Its table is left where it is, if that
-    /// `keeps`.
-    ///
-    /// # Safety
-    /// That stay is noted, and nobody writes there meanwhile. If its table is to be left where it is, that is where the strand has its room, or further
-    /// out.
-    #[inline]
-    pub(crate) unsafe fn goes_on_from(
-        &self,
-        stay: NonNull<Stay>,
-        length: Length,
-        (site, keeps): (Option<Site>, bool),
-        now: i64,
-    ) {
-        self.goes_to_length(length, now);
-        // SAFETY: as the caller promises.
-        unsafe { self.stays_after(stay, length, site, keeps) };
+        unsafe { self.stays_by_table(self.stay.get(), self.length(now), site) }
     }
 
     /// The stay of a path from now on that has become so long at the one that is noted there, and goes on at that place.
     ///
     /// # Safety
-    /// As for [`goes_on_from`](Self::goes_on_from).
-    #[inline]
-    unsafe fn stays_after(
+    /// That stay is noted, and nobody writes there meanwhile.
+    #[inline(never)]
+    pub(crate) unsafe fn stays_after(
         &self,
         stay: NonNull<Stay>,
         length: Length,
         site: Option<Site>,
-        keeps: bool,
     ) {
         debug_assert!(!self.region.get().is_null(), "there is a strand");
         // SAFETY: as in `stays`.
         let room = unsafe { self.room.get().as_ref() };
         // SAFETY: as there, and as the caller promises.
-        self.stay.set(unsafe { room.put_turned(stay, length, site, keeps) });
+        self.stay.set(unsafe { room.put_turned(stay, length, site) });
+    }
+
+    /// The same, if that place is one of two that are known without a look into a table. Says whether.
+    ///
+    /// # Safety
+    /// The same; and the stay's table lies where the strand has its room, or further out.
+    #[inline(always)]
+    pub(crate) unsafe fn stays_by_table(
+        &self,
+        stay: NonNull<Stay>,
+        length: Length,
+        site: Option<Site>,
+    ) -> bool {
+        debug_assert!(!self.region.get().is_null(), "there is a strand");
+        // SAFETY: as in `stays`.
+        let room = unsafe { self.room.get().as_ref() };
+        // SAFETY: as there, and as the caller promises.
+        let turned = unsafe { room.put_turned_by_table(stay, length, site) };
+        turned.into_iter().for_each(|stay| self.stay.set(stay));
+        turned.is_some()
     }
 
     /// It is about to spawn there.

@@ -76,8 +76,7 @@ impl Stay {
         if Site::are_one(its, site) {
             return Some(Self { site, elsewhere, other, table });
         }
-        // One that is not known may be where nothing is: then it is looked for.
-        if site.is_none() || !Site::are_one(other, site) {
+        if !Site::are_one(other, site) {
             return None;
         }
         // SAFETY: where this is noted, or further out; or that of nowhere.
@@ -199,39 +198,31 @@ impl Room {
         unsafe { self.put_course(&course, length.span, other) }
     }
 
-    /// The same, of the path that has become so long at the stay that is noted there, and goes on at that place. Its table is left where it is, if that
-    /// `keeps`.
+    /// The same, of the path that has become so long at the stay that is noted there, and goes on at that place, by the same table; `None`, and nothing is
+    /// done, if that is none of its two.
     ///
     /// # Safety
-    /// As for [`put`](Self::put); and that stay is noted elsewhere, or in this very room, where it is written over. If its table is to be left where it
-    /// is, that is here or further out.
-    #[inline]
-    pub(crate) unsafe fn put_turned(
+    /// As for [`put`](Self::put); and that stay is noted elsewhere, or in this very room, where it is written over. Its table is here, or further out.
+    #[inline(always)]
+    pub(crate) unsafe fn put_turned_by_table(
         &self,
         from: NonNull<Stay>,
         length: Length,
         site: Option<Site>,
-        keeps: bool,
-    ) -> NonNull<Stay> {
-        if keeps {
-            // SAFETY: noted, as the caller promises.
-            let from = *unsafe { from.as_ref() };
-            // SAFETY: as above.
-            if let Some(stay) = unsafe { from.turned(length.span, site) } {
-                // SAFETY: as the caller promises.
-                return unsafe { self.put_stay(stay) };
-            }
-        }
+    ) -> Option<NonNull<Stay>> {
+        // SAFETY: noted, as the caller promises.
+        let from = *unsafe { from.as_ref() };
+        // SAFETY: as above.
+        let stay = unsafe { from.turned(length.span, site) }?;
         // SAFETY: as the caller promises.
-        unsafe { self.put_turned_with_table(from, length, site) }
+        Some(unsafe { self.put_stay(stay) })
     }
 
-    /// The same, with a table of its own.
+    /// The same, whatever place that is, with a table of its own.
     ///
     /// # Safety
-    /// The same.
-    #[inline(never)]
-    unsafe fn put_turned_with_table(
+    /// As for [`put`](Self::put); and that stay is noted elsewhere, or in this very room, where it is written over, with its table or without.
+    pub(crate) unsafe fn put_turned(
         &self,
         from: NonNull<Stay>,
         length: Length,
@@ -360,7 +351,10 @@ mod tests {
                         sites.iter().position(|&its| its == path.site()).expect("one of these");
                     course.turn_to(site);
                     // SAFETY: noted; and what was noted in that room before, if it is another one, nobody reads any more but for the table.
-                    stay = unsafe { rooms[room].put_turned(stay, length, site, !ends) };
+                    let turned = unsafe { rooms[room].put_turned_by_table(stay, length, site) };
+                    // SAFETY: as above; and if that one's table is to end, this has its own.
+                    let anew = || unsafe { rooms[room].put_turned(stay, length, site) };
+                    stay = turned.filter(|_| !ends).unwrap_or_else(anew);
                 }
                 at = room;
                 if ends {

@@ -228,11 +228,12 @@ impl Worker {
         let outer = running.site();
         let turns = site.is_some() && !Site::are_one(site, outer);
         match running.at_a_glance_if(turns) {
-            Some(now) => {
-                running.turn(site, now);
+            Some(now) if running.turns_by_table(site, now) => {
                 // SAFETY: as the caller promises.
                 unsafe { self.forks_at(now, room, job, own, outer) }
             }
+            // SAFETY: as the caller promises.
+            Some(now) => unsafe { self.forks_anywhere(room, job, own, site, now) },
             // SAFETY: as the caller promises.
             None => unsafe { self.forks_on_a_closer_look(room, job, own, site) },
         }
@@ -247,8 +248,21 @@ impl Worker {
         own: &'static Kind,
         site: Option<Site>,
     ) {
+        // SAFETY: as the caller promises.
+        unsafe { self.forks_anywhere(room, job, own, site, self.running().now()) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn forks_anywhere<'r>(
+        &'r self,
+        room: &HalfRoom<'r>,
+        job: NonNull<Job>,
+        own: &'static Kind,
+        site: Option<Site>,
+        now: i64,
+    ) {
         let running = self.running();
-        let now = running.now();
         let outer = running.site();
         if site.is_some() {
             running.turns_to(site, now);
@@ -399,14 +413,22 @@ impl Worker {
         let (first, mut second) = (half.first.get(), running.length(now));
         second.burdened += running.burden();
         let stay = if second.span > first.span { running.stay() } else { half.first_stay.get() };
-        // A table that was made in a half lies in its room, which ends with this frame.
-        // SAFETY: both noted, and not written over before the join is over (`Room`).
-        let keeps = unsafe { stay.as_ref() }.shares_table(unsafe { half.stay.as_ref() });
+        let length = first.meet(second);
+        running.goes_to_length(length, now);
         // SAFETY: where it noted its stays when it forked; it is in that frame again, and notes its next stay there at once.
         unsafe { running.has_room(half.outer_room) };
-        // SAFETY: noted in one of the rooms, or where the join began, as is its table; where that of the fork lies, the strand has its room now, or that is
-        // further out.
-        unsafe { running.goes_on_from(stay, first.meet(second), (half.outer, keeps), now) };
+        // A table that was made in a half lies in its room, which ends with this frame.
+        // SAFETY: noted in one of the rooms, or where the join began, and not written over before the join is over (`Room`).
+        let its = unsafe { stay.as_ref() };
+        // SAFETY: noted where the join began, or further out; as above.
+        if its.shares_table(unsafe { half.stay.as_ref() })
+            // SAFETY: as above; and where the table of the fork's stay lies, the strand has its room now, or that is further out.
+            && unsafe { running.stays_by_table(stay, length, half.outer) }
+        {
+            return;
+        }
+        // SAFETY: as above.
+        unsafe { running.stays_after(stay, length, half.outer) };
     }
 
     /// Waits for the second half, which others may have, or gets it back. Says whether it did that.
