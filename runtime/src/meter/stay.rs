@@ -350,18 +350,19 @@ mod tests {
                     before =
                         sites.iter().position(|&its| its == path.site()).expect("one of these");
                     course.turn_to(site);
-                    // SAFETY: noted; and what was noted in that room before, if it is another one, nobody reads any more but for the table.
-                    let turned = unsafe { rooms[room].put_turned_by_table(stay, length, site) };
+                    let by_table = || {
+                        // SAFETY: noted; and what was noted in that room before, if it is another one, nobody reads any more but for the table.
+                        unsafe { rooms[room].put_turned_by_table(stay, length, site) }
+                    };
+                    let turned = if ends { None } else { by_table() };
                     // SAFETY: as above; and if that one's table is to end, this has its own.
                     let anew = || unsafe { rooms[room].put_turned(stay, length, site) };
-                    stay = turned.filter(|_| !ends).unwrap_or_else(anew);
+                    stay = turned.unwrap_or_else(anew);
                 }
                 at = room;
-                if ends {
-                    let others = rooms.iter().enumerate().filter(|&(other, _)| other != room);
+                for other in (0..rooms.len()).filter(|&other| ends && other != room) {
                     // SAFETY: nobody knows what is there any more.
-                    others
-                        .for_each(|(_, other)| _ = unsafe { other.put(&Path::default().along(7)) });
+                    unsafe { rooms[other].put(&Path::default().along(7)) };
                 }
                 // SAFETY: noted, and nobody writes there.
                 let its = unsafe { stay.as_ref() };
