@@ -3,8 +3,8 @@
 //! The job in the join's frame is the same as of any join. But it is given another kind, which lies in the same frame, and has whoever
 //! takes the job run it as a strand of its own. So all but a little of a metered join (`join_metered`) does not depend on what is joined.
 //!
-//! Each of the three things that are done for a fork is there twice: as it is mostly, and on a closer look, where the clock must be seen to, or the path
-//! turns to another place. The first gives way to the second before it has done anything, by a call that is its last: so it keeps nothing for
+//! Each of the three things that are done for a fork is there thrice: as it is mostly; where the path turns to another place; and on a closer look, where the
+//! clock must be seen to, too. The one gives way to the other before it has done anything, by a call that is its last: so it keeps nothing for
 //! afterwards, and saves no registers.
 
 use std::cell::{Cell, UnsafeCell};
