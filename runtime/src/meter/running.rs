@@ -126,7 +126,7 @@ impl<H> Running<H> {
 
     /// The same, if nothing has to be seen to before that is known.
     #[inline(always)]
-    fn at_a_glance(&self) -> Option<i64> {
+    pub(crate) fn at_a_glance(&self) -> Option<i64> {
         let now = self.clock.get().at_a_glance()? - self.taken.get();
         if now > self.limit.get() {
             return None;
@@ -135,7 +135,7 @@ impl<H> Running<H> {
         Some(now)
     }
 
-    /// The same, if there is no other reason either for a closer look: then the clock is not read twice.
+    /// The same, if there is no other reason either for a closer look.
     #[inline(always)]
     pub(crate) fn at_a_glance_if(&self, nothing_else: bool) -> Option<i64> {
         if nothing_else { self.at_a_glance() } else { None }
@@ -252,7 +252,8 @@ impl<H> Running<H> {
 
     /// The path to this moment.
     pub(crate) fn path(&self, now: i64) -> Path {
-        self.its_stay().path(self.length(now))
+        // SAFETY: the strand's, and noted there; who writes there, or further out, is the strand.
+        unsafe { self.its_stay().path(self.length(now)) }
     }
 
     /// How long the path to this moment is.
@@ -271,18 +272,18 @@ impl<H> Running<H> {
     /// What runs on is on another path from now on.
     pub(crate) fn go_on(&self, path: &Path, now: i64) {
         self.goes_to_length(Length::of(path), now);
-        self.stays(Stay::of(path));
+        self.stays(path);
     }
 
-    /// That is the stay of its path from now on.
-    fn stays(&self, stay: Stay) {
+    /// That is its path from now on, as far as its course goes.
+    fn stays(&self, path: &Path) {
         assert!(!self.region.get().is_null(), "there is a strand");
         // SAFETY: there, as long as it is the strand's, as was promised where it became that (`stands`, `has_room`): the frame that it is in has its
         // strand note elsewhere before it ends, returning or unwinding.
         let room = unsafe { self.room.get().as_ref() };
         // SAFETY: it is the innermost one: whatever was forked since its frame began, and may have noted what is there, has ended (`Room`); and nobody else
         // writes there, as was promised.
-        self.stay.set(unsafe { room.put(stay) });
+        self.stay.set(unsafe { room.put(path) });
     }
 
     #[inline]
@@ -352,38 +353,56 @@ impl<H> Running<H> {
     #[inline]
     pub(crate) fn turns_to(&self, site: Option<Site>, now: i64) -> Option<Site> {
         let before = self.site();
-        if !Site::are_one(before, site) {
-            self.turn(site, now);
+        if !Site::are_one(before, site) && !self.turns_by_table(site, now) {
+            // SAFETY: the strand's, and noted where it has its room, or further out.
+            unsafe { self.stays_after(self.stay.get(), self.length(now), site) };
         }
         before
     }
 
-    fn turn(&self, site: Option<Site>, now: i64) {
-        self.stays_after(self.stay.get(), self.length(now), site);
+    /// The same, if its path is at one of two places that are known without a look into a table, and that is the other one. Says whether.
+    #[inline(always)]
+    pub(crate) fn turns_by_table(&self, site: Option<Site>, now: i64) -> bool {
+        // SAFETY: the strand's, so it and its table are noted where it has its room, or further out.
+        unsafe { self.stays_by_table(self.stay.get(), self.length(now), site) }
     }
 
-    /// What runs on is on a path from now on that has become so long at that stay, and goes on at that place.
+    /// The stay of a path from now on that has become so long at the one that is noted there, and goes on at that place.
     ///
     /// # Safety
     /// That stay is noted, and nobody writes there meanwhile.
-    pub(crate) unsafe fn goes_on_from(
+    #[inline(never)]
+    pub(crate) unsafe fn stays_after(
         &self,
         stay: NonNull<Stay>,
         length: Length,
         site: Option<Site>,
-        now: i64,
     ) {
-        self.goes_to_length(length, now);
-        self.stays_after(stay, length, site);
-    }
-
-    /// The stay of a path from now on that has become so long at the one that is noted there, and goes on at that place.
-    fn stays_after(&self, stay: NonNull<Stay>, length: Length, site: Option<Site>) {
-        assert!(!self.region.get().is_null(), "there is a strand");
+        debug_assert!(!self.region.get().is_null(), "there is a strand");
         // SAFETY: as in `stays`.
         let room = unsafe { self.room.get().as_ref() };
-        // SAFETY: as there; and a stay is noted where the strand's is, or where the caller promises.
+        // SAFETY: as there, and as the caller promises.
         self.stay.set(unsafe { room.put_turned(stay, length, site) });
+    }
+
+    /// The same, if that place is one of two that are known without a look into a table. Says whether.
+    ///
+    /// # Safety
+    /// The same; and the stay's table lies where the strand has its room, or further out.
+    #[inline(always)]
+    pub(crate) unsafe fn stays_by_table(
+        &self,
+        stay: NonNull<Stay>,
+        length: Length,
+        site: Option<Site>,
+    ) -> bool {
+        debug_assert!(!self.region.get().is_null(), "there is a strand");
+        // SAFETY: as in `stays`.
+        let room = unsafe { self.room.get().as_ref() };
+        // SAFETY: as there, and as the caller promises.
+        let turned = unsafe { room.put_turned_by_table(stay, length, site) };
+        turned.into_iter().for_each(|stay| self.stay.set(stay));
+        turned.is_some()
     }
 
     /// It is about to spawn there.

@@ -3,8 +3,8 @@
 //! The job in the join's frame is the same as of any join. But it is given another kind, which lies in the same frame, and has whoever
 //! takes the job run it as a strand of its own. So all but a little of a metered join (`join_metered`) does not depend on what is joined.
 //!
-//! Each of the three things that are done for a fork is there twice: as it is mostly, and on a closer look, where the clock must be seen to, or the path
-//! turns to another place. The first gives way to the second before it has done anything, by a call that is its last: so it keeps nothing for
+//! Each of the three things that are done for a fork is there thrice: as it is mostly; where the path turns to another place; and on a closer look, where the
+//! clock must be seen to, too. The one gives way to the other before it has done anything, by a call that is its last: so it keeps nothing for
 //! afterwards, and saves no registers.
 
 use std::cell::{Cell, UnsafeCell};
@@ -93,7 +93,9 @@ impl<'r> Half<'r> {
     /// It has ended, and the join is not over.
     unsafe fn first(&self) -> Path {
         // SAFETY: noted in the first room, or where the join began; and not written over before the join is over (`Room`).
-        unsafe { self.first_stay.get().as_ref() }.path(self.first.get())
+        let stay = unsafe { self.first_stay.get().as_ref() };
+        // SAFETY: as above; and so is its table.
+        unsafe { stay.path(self.first.get()) }
     }
 
     /// Where the second half begins on the worker that has forked.
@@ -109,7 +111,7 @@ impl<'r> Half<'r> {
         // Most halves have not been anywhere else, and what is not written here need not be fetched from there.
         if !stays {
             // SAFETY: who has forked writes there only if the second half has come back, and reads it when that has been said.
-            unsafe { self.rooms[1].put(Stay::of(path)) };
+            unsafe { self.rooms[1].put(path) };
         }
         self.end.set(Some((Length::of(path), stays)));
     }
@@ -141,7 +143,8 @@ impl<'r> Half<'r> {
                 // SAFETY: noted there by `ends`, before that was said; and it was seen to have been said.
                 unsafe { self.rooms[1].noted() }
             };
-            first.meet(stay.path(length))
+            // SAFETY: as above; and so is its table.
+            first.meet(unsafe { stay.path(length) })
         })
     }
 }
@@ -167,10 +170,8 @@ unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     let (own, region) = (half.own, Arc::clone(half.region));
     // Nothing else is noted in the first: as long as the strand has its stay there, that is the fork's.
     let rooms = [Room::new(), Room::new()];
-    // SAFETY: noted where the join began, or further out; and not written over before the half has ended (`Room`).
-    let stay = *unsafe { half.stay.as_ref() };
-    // SAFETY: it is new.
-    let stay = unsafe { rooms[0].put(stay) };
+    // SAFETY: it is new; and the other is noted where the join began, or further out, and not written over before the half has ended (`Room`).
+    let stay = unsafe { rooms[0].put_copy(half.stay) };
     let footing = Footing { length: half.from, stay, room: NonNull::from(&rooms[1]) };
     let taken = Taken { half, stay };
     worker.while_aside(|| {
@@ -209,6 +210,31 @@ impl Worker {
             // SAFETY: as the caller promises.
             Some(now) => unsafe { self.forks_at(now, room, job, own, outer) },
             // SAFETY: as the caller promises.
+            None => unsafe { self.forks_elsewhere(room, job, own, site) },
+        }
+    }
+
+    /// The same, at another place than that where the strand is.
+    #[cold]
+    #[inline(never)]
+    unsafe fn forks_elsewhere<'r>(
+        &'r self,
+        room: &HalfRoom<'r>,
+        job: NonNull<Job>,
+        own: &'static Kind,
+        site: Option<Site>,
+    ) {
+        let running = self.running();
+        let outer = running.site();
+        let turns = site.is_some() && !Site::are_one(site, outer);
+        match running.at_a_glance_if(turns) {
+            Some(now) if running.turns_by_table(site, now) => {
+                // SAFETY: as the caller promises.
+                unsafe { self.forks_at(now, room, job, own, outer) }
+            }
+            // SAFETY: as the caller promises.
+            Some(now) => unsafe { self.forks_anywhere(room, job, own, site, now) },
+            // SAFETY: as the caller promises.
             None => unsafe { self.forks_on_a_closer_look(room, job, own, site) },
         }
     }
@@ -222,8 +248,21 @@ impl Worker {
         own: &'static Kind,
         site: Option<Site>,
     ) {
+        // SAFETY: as the caller promises.
+        unsafe { self.forks_anywhere(room, job, own, site, self.running().now()) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn forks_anywhere<'r>(
+        &'r self,
+        room: &HalfRoom<'r>,
+        job: NonNull<Job>,
+        own: &'static Kind,
+        site: Option<Site>,
+        now: i64,
+    ) {
         let running = self.running();
-        let now = running.now();
         let outer = running.site();
         if site.is_some() {
             running.turns_to(site, now);
@@ -285,6 +324,16 @@ impl Worker {
                 running.goes_to_length(half.from, now);
                 header.is_untouched() && self.takes_back(half.index)
             }
+            None => self.turns_from_elsewhere(half, header),
+        }
+    }
+
+    /// The same, if the first half has been elsewhere.
+    #[cold]
+    #[inline(never)]
+    fn turns_from_elsewhere(&self, half: &Half<'_>, header: &Flag) -> bool {
+        match self.running().at_a_glance() {
+            Some(now) => self.turns_at(now, half, header),
             None => self.turns_on_a_closer_look(half, header),
         }
     }
@@ -292,8 +341,12 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn turns_on_a_closer_look(&self, half: &Half<'_>, header: &Flag) -> bool {
+        self.turns_at(self.running().now(), half, header)
+    }
+
+    #[inline(always)]
+    fn turns_at(&self, now: i64, half: &Half<'_>, header: &Flag) -> bool {
         let running = self.running();
-        let now = running.now();
         half.first.set(running.length(now));
         half.first_stay.set(running.stay());
         let footing = Footing { length: half.from, stay: half.stay, ..running.footing(now) };
@@ -326,6 +379,21 @@ impl Worker {
                 unsafe { running.has_room(half.outer_room) };
             }
             // SAFETY: as the caller promises.
+            None => unsafe { self.joins_from_elsewhere(half) },
+        }
+    }
+
+    /// The same, if a half has been elsewhere, or the strand goes on elsewhere.
+    ///
+    /// # Safety
+    /// As for [`joins_halves`](Self::joins_halves).
+    #[cold]
+    #[inline(never)]
+    unsafe fn joins_from_elsewhere(&self, half: &Half<'_>) {
+        match self.running().at_a_glance() {
+            // SAFETY: as the caller promises.
+            Some(now) => unsafe { self.joins_at(now, half) },
+            // SAFETY: as the caller promises.
             None => unsafe { self.joins_on_a_closer_look(half) },
         }
     }
@@ -333,22 +401,34 @@ impl Worker {
     #[cold]
     #[inline(never)]
     unsafe fn joins_on_a_closer_look(&self, half: &Half<'_>) {
+        // SAFETY: as the caller promises.
+        unsafe { self.joins_at(self.running().now(), half) };
+    }
+
+    /// # Safety
+    /// As for [`joins_halves`](Self::joins_halves).
+    #[inline(always)]
+    unsafe fn joins_at(&self, now: i64, half: &Half<'_>) {
         let running = self.running();
-        let now = running.now();
-        if running.stay() == half.first_stay.get() {
-            running.goes_on_after(half.first.get(), now);
-            // SAFETY: as above: both halves have the stay of the fork, or it would not be that of both.
-            unsafe { running.has_room(half.outer_room) };
-            running.turns_to(half.outer, now);
-            return;
-        }
         let (first, mut second) = (half.first.get(), running.length(now));
         second.burdened += running.burden();
         let stay = if second.span > first.span { running.stay() } else { half.first_stay.get() };
-        // SAFETY: as above; and its next stay, which is noted at once, is there.
+        let length = first.meet(second);
+        running.goes_to_length(length, now);
+        // SAFETY: where it noted its stays when it forked; it is in that frame again, and notes its next stay there at once.
         unsafe { running.has_room(half.outer_room) };
-        // SAFETY: noted in one of the rooms, or where the join began; and not written over before the join is over (`Room`).
-        unsafe { running.goes_on_from(stay, first.meet(second), half.outer, now) };
+        // A table that was made in a half lies in its room, which ends with this frame.
+        // SAFETY: noted in one of the rooms, or where the join began, and not written over before the join is over (`Room`).
+        let its = unsafe { stay.as_ref() };
+        // SAFETY: noted where the join began, or further out; as above.
+        if its.shares_table(unsafe { half.stay.as_ref() })
+            // SAFETY: as above; and where the table of the fork's stay lies, the strand has its room now, or that is further out.
+            && unsafe { running.stays_by_table(stay, length, half.outer) }
+        {
+            return;
+        }
+        // SAFETY: as above.
+        unsafe { running.stays_after(stay, length, half.outer) };
     }
 
     /// Waits for the second half, which others may have, or gets it back. Says whether it did that.

@@ -28,9 +28,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::{mem, slice};
 
-use crate::meter::{
-    Clock, Figures, Footing, Length, Meeting, Path, Region, Room, Site, Stay, Told,
-};
+use crate::meter::{Clock, Figures, Footing, Length, Meeting, Path, Region, Room, Site, Told};
 use crate::unwind::{self, AbortOnUnwind, Payload};
 use crate::worker::Worker;
 
@@ -71,7 +69,7 @@ impl Aside<'_> {
         // SAFETY: as the caller promises.
         let its = unsafe { room.as_ref() };
         // SAFETY: as the caller promises.
-        let stay = unsafe { its.put(Stay::of(path)) };
+        let stay = unsafe { its.put(path) };
         self.stands(Footing { length: Length::of(path), stay, room })
     }
 }
@@ -118,7 +116,7 @@ impl Worker {
     ) -> (Result<R, Payload>, Path) {
         let room = Room::new();
         // SAFETY: it is new.
-        let stay = unsafe { room.put(Stay::of(&from)) };
+        let stay = unsafe { room.put(&from) };
         let footing = Footing { length: Length::of(&from), stay, room: NonNull::from(&room) };
         self.while_aside(|| {
             // SAFETY: what it stands on lies in this frame, where the strand ends; and what runs meanwhile, on top or on other stacks, takes this one up
