@@ -163,7 +163,7 @@ unsafe fn execute(task: NonNull<Job>, worker: &Worker, from: usize) {
     let next = this.next.latest().expect("it was spawned").at(site);
     region.runs_in(worker.shared().address());
     worker.shared().works_for(&region);
-    let (ended, _) = worker.as_strand(&region, next, || {
+    let (ended, _) = worker.as_strand(&region, &next, || {
         worker.running().is_counted().set(true);
         // SAFETY: as the caller promises; it is the job's own kind.
         unsafe { own.execute(task, worker, from) };

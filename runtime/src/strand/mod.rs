@@ -15,11 +15,11 @@ mod signals;
 mod tests;
 mod told;
 
-pub(crate) use carried::carried_from;
+pub(crate) use carried::{carried_from, run_as_strand};
 pub(crate) use followed::Followed;
 pub(crate) use gathering::Gathering;
 pub(crate) use half::{Half, HalfRoom, Halves, Taken};
-pub(crate) use point::PointPath;
+pub(crate) use point::{Known, PointPath};
 pub(crate) use rendezvous::{Rendezvous, carried_to};
 pub(crate) use signals::SignalPaths;
 pub(crate) use told::{poll_told, settle_here};
@@ -113,13 +113,13 @@ impl Worker {
     pub(crate) fn as_strand<R>(
         &self,
         region: &Arc<Region>,
-        from: Path,
+        from: &Path,
         what: impl FnOnce() -> R,
     ) -> (Result<R, Payload>, Path) {
         let room = Room::new();
         // SAFETY: it is new.
-        let stay = unsafe { room.put(Stay::of(&from)) };
-        let footing = Footing { length: Length::of(&from), stay, room: NonNull::from(&room) };
+        let stay = unsafe { room.put(Stay::of(from)) };
+        let footing = Footing { length: Length::of(from), stay, room: NonNull::from(&room) };
         self.while_aside(|| {
             // SAFETY: what it stands on lies in this frame, where the strand ends; and what runs meanwhile, on top or on other stacks, takes this one up
             // where it has put it aside.
@@ -308,18 +308,33 @@ impl Worker {
     pub(crate) fn comes_after(&self, meeting: &Meeting) {
         if self.is_metered() {
             let now = self.running().now();
-            let path = self.running().path(now);
-            if let Some(longer) = meeting.longer_than(&path) {
-                self.running().go_on(&longer.at(path.site()), now);
+            if meeting.is_longer_than(self.running().length(now)) {
+                let path = self.running().path(now);
+                if let Some(longer) = meeting.longer_than(&path) {
+                    self.running().go_on(&longer.at(path.site()), now);
+                }
             }
         }
     }
 
     /// The strand that it runs comes after the end of that path, too.
-    pub(crate) fn goes_on_after(&self, latest: Path) {
-        let now = self.running().now();
-        let path = self.running().path(now);
-        self.running().go_on(&path.meet(latest).at(path.site()), now);
+    pub(crate) fn goes_on_after(&self, latest: &Path) {
+        self.goes_on_after_at(latest, self.running().now());
+    }
+
+    /// The same at this moment. Its own path is not looked at, but its length, where that one is not longer.
+    #[inline]
+    pub(crate) fn goes_on_after_at(&self, latest: &Path, now: i64) {
+        let running = self.running();
+        let own = running.length(now);
+        if latest.span > own.span {
+            let site = running.site();
+            running.go_on(latest, now);
+            running.goes_to_length(own.meet(Length::of(latest)), now);
+            running.turns_to(site, now);
+        } else if latest.burdened > own.burdened {
+            running.goes_to_length(own.meet(Length::of(latest)), now);
+        }
     }
 
     /// The strand waits for something, or was waited for, in a way that carries no path.
@@ -345,7 +360,7 @@ impl Worker {
         });
         region.runs_in(self.shared().address());
         let from = region.from().at(Some(site));
-        let (result, path) = self.as_strand(&region, from, || task(self));
+        let (result, path) = self.as_strand(&region, &from, || task(self));
         if outer.is_some() {
             // Not at the region's end: what it has spawned may go on longer, and was not waited for.
             self.running().go_on(&path.at(region.from().site()), self.running().now());
