@@ -12,7 +12,7 @@ use super::lock::{self, Holding, Key, Lock, Turns};
 use super::notes::Notes;
 use super::occurrence::Occurrence;
 use super::order::{self, Edges};
-use super::paths::{self, Paths};
+use super::paths;
 use super::point::{BODY, Edge, Outcome};
 use super::record::Record;
 use super::refusal::{PointName, Refusal};
@@ -345,8 +345,12 @@ fn new_notes(parent: &Header, edges: &WantedEdges, site: Site, lane: Lane) -> No
         let sources = edges.iter().map(|wanted| (wanted.from(), wanted.into)).collect();
         Record::new(record.new_child(), sources)
     });
-    let of_child = |paths: &Paths| paths.of_child(parent.core_address(), site);
-    Notes::placed(parent.core(), lane, record, || parent.paths().map(of_child))
+    let Some(paths) = parent.paths() else {
+        return Notes::placed(parent.core(), lane, record, None);
+    };
+    paths.of_child(parent.core_address(), site, |paths| {
+        Notes::placed(parent.core(), lane, record, Some(paths))
+    })
 }
 
 /// The locks that an interval of that name is to hold, if they are allowed.

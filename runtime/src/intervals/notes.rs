@@ -20,17 +20,17 @@ pub(super) struct Notes {
 
 impl Notes {
     /// Where they lie as long as the root; `None` if there is nothing to be noted. Who refers to them drops them.
-    #[inline]
+    #[inline(always)] // else all is moved there
     pub(super) fn placed(
         core: &Core<'_>,
         lane: Lane,
         record: Option<Record>,
-        paths: impl FnOnce() -> Option<Paths>,
+        paths: Option<Paths>,
     ) -> NonNull<Self> {
         // The place first: then all is written where it is to lie, and not moved there.
         let place = core.arena().room::<Self>(lane);
         // SAFETY: it is room for this.
-        unsafe { place.write(Self { record, paths: paths() }) };
+        unsafe { place.write(Self { record, paths }) };
         place
     }
 

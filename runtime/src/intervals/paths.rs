@@ -4,6 +4,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::interval::{At, Side};
+use super::notes::Notes;
 use super::root::Core;
 use crate::job::{Head, Job, Kind};
 use crate::meter::{Path, Region, Site};
@@ -32,7 +33,7 @@ pub(super) struct Paths {
 impl Paths {
     const KIND: &'static Kind = &Kind::of_intervals(Self::execute);
 
-    #[inline]
+    #[inline(always)]
     fn new(core: NonNull<Core<'static>>, region: &Arc<Region>, site: Option<Site>) -> Self {
         let (head, job) = (Head::new(Self::KIND, core.cast()), AtomicPtr::new(ptr::null_mut()));
         let (start, end) = (PointPath::new(), PointPath::new());
@@ -48,16 +49,25 @@ impl Paths {
         Some(this)
     }
 
-    /// Those of an interval that the calling thread makes inside of this one, whose body runs.
-    #[inline]
-    pub(super) fn of_child(&self, core: NonNull<Core<'static>>, site: Site) -> Self {
+    /// Those of an interval that the calling thread makes inside of this one, whose body runs. They are written where they are to lie.
+    #[inline(always)]
+    pub(super) fn of_child(
+        &self,
+        core: NonNull<Core<'static>>,
+        site: Site,
+        placed: impl FnOnce(Self) -> NonNull<Notes>,
+    ) -> NonNull<Notes> {
         Worker::with_current(|current| {
-            let known = current.and_then(|worker| worker.settles_in(&self.region));
-            let region = known.as_ref().map_or(&self.region, |(region, _)| region);
-            let this = Self::new(core, region, Some(site));
-            match known {
+            let its =
+                current.and_then(|worker| Some((worker, worker.region_one_with(&self.region)?)));
+            let region = its.map_or(&self.region, |(_, region)| region);
+            let notes = placed(Self::new(core, region, Some(site)));
+            // SAFETY: just placed, where they lie as long as the root.
+            let paths = unsafe { notes.as_ref() }.paths.as_ref();
+            let this = paths.expect("these are theirs");
+            match its {
                 // SAFETY: its start waits for its maker.
-                Some((_, path)) => unsafe { this.start.note(path) },
+                Some((worker, region)) => unsafe { this.start.note(worker.settles(region)) },
                 None => {
                     current.into_iter().for_each(Worker::has_uncarried);
                     self.region.has_uncarried();
@@ -68,7 +78,7 @@ impl Paths {
                     start.into_iter().for_each(|path| unsafe { this.start.arrive(path) });
                 }
             }
-            this
+            notes
         })
     }
 
@@ -103,17 +113,20 @@ impl Paths {
     }
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
-        let (job, region, path) = {
+        let mut path;
+        let (job, region) = {
             // SAFETY: the job is the first field of the head, which is that of a `Self`; its root does not end before its own job has run.
             let this = unsafe { job.cast::<Self>().as_ref() };
             // Relaxed: stored before the word was handed over.
             let job = NonNull::new(this.job.load(Ordering::Relaxed)).expect("it was handed over");
             // SAFETY: it has occurred.
-            let start = unsafe { this.start.longest() }.map_or_else(Path::default, Known::path);
+            let start = unsafe { this.start.longest() };
             // Kept: with its own job the root may end.
             let region = Arc::clone(&this.region);
-            let path = start.along(region.burden()).at(this.site);
-            (job, region, path)
+            path = start.map_or_else(Path::default, Known::path);
+            path.burdened += region.burden();
+            path.course.turn_to(this.site);
+            (job, region)
         };
         // SAFETY: it was handed over with this one, which was taken by this worker alone.
         unsafe { strand::run_as_strand(job, worker, from, &region, &path) };
@@ -122,9 +135,9 @@ impl Paths {
     /// The body has ended, on that worker. To be said before the end may learn of it.
     #[cold]
     pub(super) fn body_has_ended(&self, worker: &Worker) {
-        match worker.task_ends_in(&self.region) {
+        match worker.region_one_with(&self.region) {
             // SAFETY: the end waits for one body, which has ended.
-            Some(path) => unsafe { self.end.note(path) },
+            Some(region) => unsafe { self.end.note(worker.task_ends(region)) },
             None => {
                 // Its path begins elsewhere, or nowhere.
                 worker.arrives();

@@ -270,7 +270,7 @@ impl<'r> Root<'r> {
             core: address,
             special: Special::of_root(is_recorded, paths.is_some(), goes_round),
             holding: None,
-            notes: has_notes.then(|| Notes::placed(&core, lane, record, || paths)),
+            notes: has_notes.then(|| Notes::placed(&core, lane, record, paths)),
             lane,
         });
         // SAFETY: just made; all contexts and handles end with the time that `body` cannot name.

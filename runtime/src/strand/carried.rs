@@ -41,14 +41,15 @@ pub(crate) unsafe fn run_as_strand(
 ) {
     region.runs_in(worker.shared().address());
     worker.shared().works_for(region);
-    let (ended, _) = worker.as_strand(region, from, || {
+    let run = || {
         worker.running().is_counted().set(true);
         // SAFETY: as the caller promises.
         let ended = unwind::halt(|| unsafe { job::execute(job, worker, by) });
         // If it has not said so itself.
         worker.is_over(region);
         ended.unwrap_or_else(|payload| unwind::resume(payload));
-    });
+    };
+    let (ended, ()) = worker.as_strand_to(region, from, run, |_| ());
     ended.unwrap_or_else(|payload| unwind::resume(payload));
 }
 

@@ -99,6 +99,12 @@ impl Worker {
         unsafe { self.running().region().as_ref() }
     }
 
+    /// The same, if that has the same beginning as this one.
+    #[inline]
+    pub(crate) fn region_one_with(&self, region: &Region) -> Option<&Arc<Region>> {
+        self.region().filter(|its| its.is_one_with(region))
+    }
+
     /// Whether that is a strand of this region, or of one whose paths have the same beginning.
     pub(crate) fn is_in(&self, region: &Region) -> bool {
         self.region().is_some_and(|its| its.is_one_with(region))
@@ -116,6 +122,17 @@ impl Worker {
         from: &Path,
         what: impl FnOnce() -> R,
     ) -> (Result<R, Payload>, Path) {
+        self.as_strand_to(region, from, what, |path| *path)
+    }
+
+    /// The same, of which the caller is told what `of_end` makes of the path to its end.
+    pub(crate) fn as_strand_to<R, E>(
+        &self,
+        region: &Arc<Region>,
+        from: &Path,
+        what: impl FnOnce() -> R,
+        of_end: impl FnOnce(&Path) -> E,
+    ) -> (Result<R, Payload>, E) {
         let room = Room::new();
         // SAFETY: it is new.
         let stay = unsafe { room.put(Stay::of(from)) };
@@ -126,7 +143,7 @@ impl Worker {
             unsafe { self.begins_strand(region, ptr::null(), footing) };
             let result = unwind::halt(what);
             self.must_note_in(slice::from_ref(&room));
-            (result, self.ends_strand(region))
+            (result, of_end(&self.ends_strand(region)))
         })
     }
 
@@ -242,7 +259,7 @@ impl Worker {
 
     /// What the strand that this worker runs has done is in the account of its region from now on, and so is the path that it has come to,
     /// which is returned.
-    fn settles(&self, region: &Arc<Region>) -> Path {
+    pub(crate) fn settles(&self, region: &Arc<Region>) -> Path {
         let now = self.running().now();
         self.running().settle(region, self.seat_index(), now);
         let path = self.running().path(now);
@@ -252,12 +269,12 @@ impl Worker {
 
     /// The same, if it is one of that region, or of one whose paths have the same beginning: its region, too.
     pub(crate) fn settles_in(&self, region: &Region) -> Option<(&Arc<Region>, Path)> {
-        let its = self.region().filter(|its| its.is_one_with(region))?;
+        let its = self.region_one_with(region)?;
         Some((its, self.settles(its)))
     }
 
     /// A task has come to its end, if it is the strand that this worker runs. To be said before anybody may learn of it. Returns the path.
-    fn task_ends(&self, region: &Arc<Region>) -> Path {
+    pub(crate) fn task_ends(&self, region: &Arc<Region>) -> Path {
         let path = self.settles(region);
         self.is_over(region);
         path
@@ -286,8 +303,7 @@ impl Worker {
 
     /// The same, if it is one of that region, or of one whose paths have the same beginning.
     pub(crate) fn task_ends_in(&self, region: &Region) -> Option<Path> {
-        let its = self.region().filter(|its| its.is_one_with(region))?;
-        Some(self.task_ends(its))
+        Some(self.task_ends(self.region_one_with(region)?))
     }
 
     /// A detached task has come to its end. To be said before anybody may learn of it.

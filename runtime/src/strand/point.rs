@@ -38,6 +38,7 @@ pub(crate) struct Known<'p> {
 }
 
 impl PointPath {
+    #[inline(always)]
     pub(crate) fn new() -> Self {
         let (longest, burdened) = (AtomicPtr::new(ptr::null_mut()), AtomicI64::new(i64::MIN));
         Self { own: Noted(UnsafeCell::new(None)), longest, burdened }

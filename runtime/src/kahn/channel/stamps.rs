@@ -40,6 +40,7 @@ impl Stamps {
     }
 
     /// Whether anybody may still ask for the paths. Who has seen that nobody does leaves no stamps any more, and looks for none.
+    #[inline]
     pub(super) fn are_wanted(&self) -> bool {
         !self.region.is_over()
     }
@@ -87,7 +88,7 @@ impl Stamps {
     }
 
     /// Gives back a node that is not needed any more.
-    #[inline]
+    #[inline(always)]
     unsafe fn comes_after_room(
         &self,
         index: u64,
@@ -122,11 +123,8 @@ impl Stamps {
     /// done. What it leaves, with that index, says that there is room.
     ///
     /// # Safety
-    /// The caller is the consumer, and has seen that.
+    /// The caller is the consumer, and has seen that; and before, that stamps [are wanted](Self::are_wanted).
     pub(super) unsafe fn receives(&self, index: u64, is_there: bool) {
-        if !self.are_wanted() {
-            return;
-        }
         // Relaxed: the consumer's own.
         let knows_end = !is_there && self.knows_end.swap(true, Ordering::Relaxed);
         // SAFETY: the consumer reads this queue.
@@ -143,6 +141,7 @@ impl Stamps {
                 unsafe { self.room.put(Some(node), self.stamp(index, false, here)) };
             }),
             None if knows_end => {} // it has asked again
+            None if !self.are_wanted() => {}
             // Whoever was done left no word of that, as an `Outlet` that is dropped.
             None => self.region.has_uncarried(),
         }
@@ -162,6 +161,7 @@ impl Stamps {
     }
 
     /// Whether the consumer is to let others go first.
+    #[inline]
     pub(super) fn gives_way(&self) -> bool {
         // Relaxed: the consumer's own.
         let looks = self.looks.load(Ordering::Relaxed).wrapping_add(1);
