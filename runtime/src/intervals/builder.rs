@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ptr::NonNull;
 
+use super::arena::Lane;
 use super::context::Context;
 use super::handle::{Handle, Input, Point};
 use super::interval::{self, At, Header, Interval, Parts, Side};
@@ -287,17 +288,17 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
             None => None,
             Some(locks) => Some(own_holding(*locks, &self.name, parent)?),
         };
+        let lane = self.parent.expects_a_child();
         let notes = if self.special.has_notes() {
             // In the function with the body, which is a closure; with `join-lines`, at the line where the interval is made.
             #[cfg(not(feature = "join-lines"))]
             let site = Site::of::<F>();
             #[cfg(feature = "join-lines")]
             let site = Site::here();
-            new_notes(parent, &self.edges, site)
+            Some(new_notes(parent, &self.edges, site, lane))
         } else {
             None
         };
-        let lane = self.parent.expects_a_child();
         let parts = Parts {
             name: self.name,
             parent: Some(parent_address),
@@ -337,14 +338,19 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     }
 }
 
-/// What is noted of a new child with these edges, made there, if its root is recorded or metered.
+/// What is noted of a new child with these edges, made there, whose root is recorded or metered.
 #[cold]
-fn new_notes(parent: &Header, edges: &WantedEdges, site: Site) -> Option<Box<Notes>> {
+fn new_notes(parent: &Header, edges: &WantedEdges, site: Site, lane: Lane) -> NonNull<Notes> {
     let record = parent.record().map(|record| {
         let sources = edges.iter().map(|wanted| (wanted.from(), wanted.into)).collect();
         Record::new(record.new_child(), sources)
     });
-    Notes::new(record, parent.paths().map(|paths| paths.of_child(site)))
+    let Some(paths) = parent.paths() else {
+        return Notes::placed(parent.core(), lane, record, None);
+    };
+    paths.of_child(parent.core_address(), site, |paths| {
+        Notes::placed(parent.core(), lane, record, Some(paths))
+    })
 }
 
 /// The locks that an interval of that name is to hold, if they are allowed.

@@ -124,7 +124,8 @@ pub(super) struct Header {
     holding: Option<NonNull<Holding>>,
     /// Edges into this interval that have no room in `edges`.
     extras: AtomicPtr<Extra>,
-    notes: Option<Box<Notes>>,
+    /// Its own, in the root's arena.
+    notes: Option<NonNull<Notes>>,
     name: Cow<'static, str>,
     edges: [Edge; ROOM],
 }
@@ -162,7 +163,8 @@ pub(super) struct Parts {
     /// Whether it has locks of its own: then it frees them.
     pub(super) special: Special,
     pub(super) holding: Option<NonNull<Holding>>,
-    pub(super) notes: Option<Box<Notes>>,
+    /// What is noted of it: its own from now on.
+    pub(super) notes: Option<NonNull<Notes>>,
     /// Where it is to lie.
     pub(super) lane: Lane,
 }
@@ -228,7 +230,8 @@ impl Header {
     /// What is noted of it, if its root is recorded or metered.
     #[inline]
     pub(super) fn notes(&self) -> Option<&Notes> {
-        self.notes.as_deref()
+        // SAFETY: it lies there as long as the root, and is shared only.
+        self.notes.map(|notes| unsafe { notes.as_ref() })
     }
 
     pub(super) fn record(&self) -> Option<&Record> {
@@ -378,6 +381,10 @@ impl Drop for Header {
         if let Some(holding) = self.holding.filter(|_| self.special.has_locks()) {
             // SAFETY: a box that was made for this interval; the root has ended, so nobody looks at it.
             drop(unsafe { Box::from_raw(holding.as_ptr()) });
+        }
+        if let Some(notes) = self.notes {
+            // SAFETY: made for this interval; as above.
+            unsafe { notes.drop_in_place() };
         }
     }
 }
@@ -529,7 +536,7 @@ unsafe fn begins_specially(header: &Header, worker: &Worker) -> bool {
         if let Some(paths) = header.paths() {
             // SAFETY: they are held from now on.
             let left = unsafe { holding.path_left(paths.region()) };
-            left.into_iter().for_each(|path| paths.begins_after(&path, worker));
+            left.into_iter().for_each(|path| paths.begins_after(path, worker));
         }
     }
     if let Some(record) = header.record() {

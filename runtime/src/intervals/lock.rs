@@ -14,6 +14,7 @@ use super::interval::Header;
 use super::occurrence;
 use crate::meter::{Path, Region};
 use crate::primitive::{AtomicU32, Ordering, UnsafeCell};
+use crate::strand::Known;
 use crate::sync::{Acquire, Semaphore, TryAcquireError};
 use crate::worker::Worker;
 
@@ -213,18 +214,22 @@ impl Turns {
     /// # Safety
     /// The caller has the lock.
     #[cold]
-    unsafe fn leaves(&self, path: &Path, region: &Arc<Region>) {
-        let new = Left { region: Arc::clone(region), path: *path };
+    unsafe fn leaves(&self, path: Known<'_>, region: &Arc<Region>) {
         // SAFETY: it is the holder's, as the caller promises. It is handed over as the data is.
         self.left.with_mut(|left| match unsafe { &mut *left } {
+            Some(left) if Arc::ptr_eq(&left.region, region) => left.path = path.path(),
             Some(left) => {
+                let new = Left { region: Arc::clone(region), path: path.path() };
                 let before = std::mem::replace(&mut **left, new).region;
                 // Whoever of that one comes next does not find it.
                 if !before.is_one_with(region) && !before.is_over() {
                     before.has_uncarried();
                 }
             }
-            none => *none = Some(Box::new(new)),
+            none => {
+                let region = Arc::clone(region);
+                *none = Some(Box::new(Left { region, path: path.path() }));
+            }
         });
     }
 
@@ -325,7 +330,7 @@ impl Holding {
     /// Gives back those that were taken: none, if the start has failed. Leaves a path there, if it is known.
     ///
     /// Called once, at the end.
-    pub(super) fn give_back(&self, left: Option<(&Path, &Arc<Region>)>) {
+    pub(super) fn give_back(&self, left: Option<(Known<'_>, &Arc<Region>)>) {
         // SAFETY: the end has occurred, so nobody takes any more.
         let taken = self.progress.with_mut(|own| unsafe { (*own).taken });
         for lock in &self.locks[..taken] {

@@ -11,7 +11,7 @@ use super::lock::Turn;
 use super::point::{BODY, Edge, Outcome, PointState};
 use crate::meter::Path;
 use crate::primitive::{AtomicBool, Ordering};
-use crate::strand::PointPath;
+use crate::strand::{Known, PointPath};
 
 /// Two points, edges for each way, and something that is written before the first one occurs.
 struct World {
@@ -130,21 +130,24 @@ fn loom_point_a_path_goes_along_an_edge_whenever_that_is_added() {
         let (other, known) = (Arc::clone(&world), Arc::clone(&paths));
         let occurs = thread::spawn(move || {
             let [to_source, to_target] = &*known;
-            to_source.arrive(path(7));
+            // SAFETY: it waits for this.
+            unsafe { to_source.note(path(7)) };
             let outcome = other.source.point.arrive(1, Outcome::Well).expect("nothing else comes");
             // SAFETY: it was the last.
-            let longest = *unsafe { to_source.occurs() }.expect("it has arrived");
+            let longest = unsafe { to_source.longest() }.expect("it has arrived");
             let mut last = None;
             // SAFETY: the edges live as long as the world.
             for _ in unsafe { other.source.point.occur(outcome) } {
-                to_target.arrive(longest);
+                // SAFETY: both are there as long as this runs.
+                unsafe { to_target.arrive(longest) };
                 last = other.arrive_at_target(1, outcome);
             }
             // SAFETY: it was the last.
-            last.map(|_| unsafe { to_target.occurs() }.copied())
+            last.map(|_| unsafe { to_target.longest() }.map(Known::path))
         });
         let [to_source, to_target] = &*paths;
-        to_target.arrive(path(3));
+        // SAFETY: it waits for this.
+        unsafe { to_target.note(path(3)) };
         let word = world.target.word();
         // SAFETY: it is added once, and lives as long as the world.
         let linked = unsafe { world.source.point.link(&world.forth, word, false) };
@@ -153,13 +156,14 @@ fn loom_point_a_path_goes_along_an_edge_whenever_that_is_added() {
             Err(_) => {
                 // SAFETY: the source has occurred, as was just seen.
                 let longest = unsafe { to_source.longest() };
-                to_target.arrive(*longest.expect("it has arrived"));
+                // SAFETY: both are there as long as this runs.
+                unsafe { to_target.arrive(longest.expect("it has arrived")) };
                 2
             }
         };
         let last = world.arrive_at_target(things, Outcome::Well);
         // SAFETY: it was the last.
-        let seen = last.map(|_| unsafe { to_target.occurs() }.copied());
+        let seen = last.map(|_| unsafe { to_target.longest() }.map(Known::path));
         let both = [seen, occurs.join().unwrap()];
         let ended = both.into_iter().flatten().map(Option::unwrap);
         let ended: Vec<_> = ended.map(|path| (path.span, path.burdened)).collect();

@@ -1,11 +1,15 @@
 //! What is noted of an interval beside what is needed to run it.
 
+use std::ptr::NonNull;
+
+use super::arena::Lane;
 use super::interval::Header;
 use super::paths::Paths;
 use super::record::Record;
-use crate::meter::Path;
+use super::root::Core;
+use crate::strand::Known;
 
-/// Lies apart from the interval: one that nobody records or meters has a null pointer for it.
+/// Lies apart from the interval, in its root's arena: one that nobody records or meters has a null pointer for it.
 #[derive(Debug)]
 pub(super) struct Notes {
     /// If its root is recorded.
@@ -15,9 +19,19 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// `None` if there is nothing to be noted.
-    pub(super) fn new(record: Option<Record>, paths: Option<Paths>) -> Option<Box<Self>> {
-        (record.is_some() || paths.is_some()).then(|| Box::new(Self { record, paths }))
+    /// Where they lie as long as the root; `None` if there is nothing to be noted. Who refers to them drops them.
+    #[inline(always)] // else all is moved there
+    pub(super) fn placed(
+        core: &Core<'_>,
+        lane: Lane,
+        record: Option<Record>,
+        paths: Option<Paths>,
+    ) -> NonNull<Self> {
+        // The place first: then all is written where it is to lie, and not moved there.
+        let place = core.arena().room::<Self>(lane);
+        // SAFETY: it is room for this.
+        unsafe { place.write(Self { record, paths }) };
+        place
     }
 
     /// The start of that interval, whose notes these are, is about to occur. The path to it, if it is metered.
@@ -25,10 +39,10 @@ impl Notes {
     /// # Safety
     /// The caller has it occur; nobody else does.
     #[cold]
-    pub(super) unsafe fn start_occurs(&self, header: &Header) -> Option<&Path> {
+    pub(super) unsafe fn start_occurs(&self, header: &Header) -> Option<Known<'_>> {
         self.record.iter().for_each(|record| record.starts(header.core()));
         // SAFETY: as the caller promises.
-        self.paths.as_ref().and_then(|paths| unsafe { paths.start().occurs() })
+        self.paths.as_ref().and_then(|paths| unsafe { paths.start().longest() })
     }
 
     /// The same of its end.
@@ -36,9 +50,9 @@ impl Notes {
     /// # Safety
     /// As above.
     #[cold]
-    pub(super) unsafe fn end_occurs(&self, header: &Header) -> Option<&Path> {
+    pub(super) unsafe fn end_occurs(&self, header: &Header) -> Option<Known<'_>> {
         self.record.iter().for_each(|record| record.ends(header.core()));
         // SAFETY: as the caller promises.
-        self.paths.as_ref().and_then(|paths| unsafe { paths.end().occurs() })
+        self.paths.as_ref().and_then(|paths| unsafe { paths.end().longest() })
     }
 }

@@ -259,16 +259,19 @@ impl<'r> Root<'r> {
         };
         let is_recorded = self.is_checked || self.recording.is_some();
         let record = is_recorded.then(|| Record::new(0, Vec::new()));
-        let paths = Paths::of_root(worker);
+        let address = NonNull::from(&core).cast();
+        let paths = Paths::of_root(worker, address);
+        let has_notes = is_recorded || paths.is_some();
+        let lane = Lane::of_worker(worker);
         let goes_round = core.home.goes_round();
         let root = Interval::make_root(Parts {
             name: self.name,
             parent: None,
-            core: NonNull::from(&core).cast(),
+            core: address,
             special: Special::of_root(is_recorded, paths.is_some(), goes_round),
             holding: None,
-            notes: Notes::new(record, paths),
-            lane: Lane::of_worker(worker),
+            notes: has_notes.then(|| Notes::placed(&core, lane, record, paths)),
+            lane,
         });
         // SAFETY: just made; all contexts and handles end with the time that `body` cannot name.
         let context = unsafe { Context::new(root, worker) };
@@ -292,7 +295,7 @@ impl<'r> Root<'r> {
         if let Some(paths) = context.header().paths() {
             // SAFETY: its end has occurred, which was waited for.
             let longest = unsafe { paths.end().longest() };
-            longest.into_iter().for_each(|path| paths.begins_after(path, worker));
+            longest.into_iter().for_each(|known| paths.begins_after(known.path(), worker));
         }
         if let Some(recording) = self.recording {
             // SAFETY: alive, and all has ended.

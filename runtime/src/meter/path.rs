@@ -3,6 +3,7 @@
 use super::course::{Course, Part, Rest};
 use super::furthest::Furthest;
 use super::site::Site;
+use super::stay::Length;
 use crate::primitive::{AtomicI64, Ordering, spin_loop};
 
 /// How long the longest path to some moment is, in ticks of a clock, from where its region began.
@@ -67,6 +68,13 @@ impl Meeting {
             self.course.arrive(path.span, &path.course);
         }
         raise(&self.burdened, path.burdened);
+    }
+
+    /// Whether any has arrived that is longer in either way: then who goes on after those, and has come along such a path, looks for it.
+    pub(crate) fn is_longer_than(&self, own: Length) -> bool {
+        // Relaxed, both, as below.
+        let order = Ordering::Relaxed;
+        self.span.load(order) > own.span || self.burdened.load(order) > own.burdened
     }
 
     /// The path of who goes on after those that have arrived, and has come here along `own`; `None` if that is no shorter in either way. Several may look here

@@ -316,7 +316,7 @@ impl Meter {
         let (region, seat) = (&self.region, worker.seat_index());
         region.runs_in(worker.shared().address());
         region.hands_over(seat);
-        let (result, path) = worker.as_strand(region, from, || task(worker));
+        let (result, path) = worker.as_strand(region, &from, || task(worker));
         region.has_ended(seat);
         self.goes_on_after(path, Some(worker));
         result.unwrap_or_else(|payload| unwind::resume(payload))

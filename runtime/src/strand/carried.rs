@@ -23,18 +23,34 @@ unsafe impl Send for Carried {}
 impl Carried {
     fn run(self, worker: &Worker) {
         let Self { job, by, region, from } = self;
-        region.runs_in(worker.shared().address());
-        worker.shared().works_for(&region);
-        let (ended, _) = worker.as_strand(&region, from, || {
-            worker.running().is_counted().set(true);
-            // SAFETY: alive until it has run; it was handed to `carried`, alone, and this is run once.
-            let ended = unwind::halt(|| unsafe { job::execute(job, worker, by) });
-            // If it has not said so itself.
-            worker.is_over(&region);
-            ended.unwrap_or_else(|payload| unwind::resume(payload));
-        });
-        ended.unwrap_or_else(|payload| unwind::resume(payload));
+        // SAFETY: alive until it has run; it was handed to `carried`, alone, and this is run once.
+        unsafe { run_as_strand(job, worker, by, &region, &from) };
     }
+}
+
+/// Runs a job that was handed over, and counted, as a strand of that region, which begins at the end of that path.
+///
+/// # Safety
+/// As for [`job::execute`].
+pub(crate) unsafe fn run_as_strand(
+    job: NonNull<Job>,
+    worker: &Worker,
+    by: usize,
+    region: &Arc<Region>,
+    from: &Path,
+) {
+    region.runs_in(worker.shared().address());
+    worker.shared().works_for(region);
+    let run = || {
+        worker.running().is_counted().set(true);
+        // SAFETY: as the caller promises.
+        let ended = unwind::halt(|| unsafe { job::execute(job, worker, by) });
+        // If it has not said so itself.
+        worker.is_over(region);
+        ended.unwrap_or_else(|payload| unwind::resume(payload));
+    };
+    let (ended, ()) = worker.as_strand_to(region, from, run, |_| ());
+    ended.unwrap_or_else(|payload| unwind::resume(payload));
 }
 
 impl Worker {

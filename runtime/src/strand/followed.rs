@@ -163,10 +163,11 @@ unsafe fn execute(task: NonNull<Job>, worker: &Worker, from: usize) {
     let next = this.next.latest().expect("it was spawned").at(site);
     region.runs_in(worker.shared().address());
     worker.shared().works_for(&region);
-    let (ended, _) = worker.as_strand(&region, next, || {
+    let run = || {
         worker.running().is_counted().set(true);
         // SAFETY: as the caller promises; it is the job's own kind.
         unsafe { own.execute(task, worker, from) };
-    });
+    };
+    let (ended, ()) = worker.as_strand_to(&region, &next, run, |_| ());
     ended.unwrap_or_else(|payload| unwind::resume(payload));
 }

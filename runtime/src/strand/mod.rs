@@ -15,11 +15,11 @@ mod signals;
 mod tests;
 mod told;
 
-pub(crate) use carried::carried_from;
+pub(crate) use carried::{carried_from, run_as_strand};
 pub(crate) use followed::Followed;
 pub(crate) use gathering::Gathering;
 pub(crate) use half::{Half, HalfRoom, Halves, Taken};
-pub(crate) use point::PointPath;
+pub(crate) use point::{Known, PointPath};
 pub(crate) use rendezvous::{Rendezvous, carried_to};
 pub(crate) use signals::SignalPaths;
 pub(crate) use told::{poll_told, settle_here};
@@ -97,6 +97,12 @@ impl Worker {
         unsafe { self.running().region().as_ref() }
     }
 
+    /// The same, if that has the same beginning as this one.
+    #[inline]
+    pub(crate) fn region_one_with(&self, region: &Region) -> Option<&Arc<Region>> {
+        self.region().filter(|its| its.is_one_with(region))
+    }
+
     /// Whether that is a strand of this region, or of one whose paths have the same beginning.
     pub(crate) fn is_in(&self, region: &Region) -> bool {
         self.region().is_some_and(|its| its.is_one_with(region))
@@ -111,20 +117,31 @@ impl Worker {
     pub(crate) fn as_strand<R>(
         &self,
         region: &Arc<Region>,
-        from: Path,
+        from: &Path,
         what: impl FnOnce() -> R,
     ) -> (Result<R, Payload>, Path) {
+        self.as_strand_to(region, from, what, |path| *path)
+    }
+
+    /// The same, of which the caller is told what `of_end` makes of the path to its end.
+    pub(crate) fn as_strand_to<R, E>(
+        &self,
+        region: &Arc<Region>,
+        from: &Path,
+        what: impl FnOnce() -> R,
+        of_end: impl FnOnce(&Path) -> E,
+    ) -> (Result<R, Payload>, E) {
         let room = Room::new();
         // SAFETY: it is new.
-        let stay = unsafe { room.put(&from) };
-        let footing = Footing { length: Length::of(&from), stay, room: NonNull::from(&room) };
+        let stay = unsafe { room.put(from) };
+        let footing = Footing { length: Length::of(from), stay, room: NonNull::from(&room) };
         self.while_aside(|| {
             // SAFETY: what it stands on lies in this frame, where the strand ends; and what runs meanwhile, on top or on other stacks, takes this one up
             // where it has put it aside.
             unsafe { self.begins_strand(region, ptr::null(), footing) };
             let result = unwind::halt(what);
             self.must_note_in(slice::from_ref(&room));
-            (result, self.ends_strand(region))
+            (result, of_end(&self.ends_strand(region)))
         })
     }
 
@@ -240,7 +257,7 @@ impl Worker {
 
     /// What the strand that this worker runs has done is in the account of its region from now on, and so is the path that it has come to,
     /// which is returned.
-    fn settles(&self, region: &Arc<Region>) -> Path {
+    pub(crate) fn settles(&self, region: &Arc<Region>) -> Path {
         let now = self.running().now();
         self.running().settle(region, self.seat_index(), now);
         let path = self.running().path(now);
@@ -250,12 +267,12 @@ impl Worker {
 
     /// The same, if it is one of that region, or of one whose paths have the same beginning: its region, too.
     pub(crate) fn settles_in(&self, region: &Region) -> Option<(&Arc<Region>, Path)> {
-        let its = self.region().filter(|its| its.is_one_with(region))?;
+        let its = self.region_one_with(region)?;
         Some((its, self.settles(its)))
     }
 
     /// A task has come to its end, if it is the strand that this worker runs. To be said before anybody may learn of it. Returns the path.
-    fn task_ends(&self, region: &Arc<Region>) -> Path {
+    pub(crate) fn task_ends(&self, region: &Arc<Region>) -> Path {
         let path = self.settles(region);
         self.is_over(region);
         path
@@ -284,8 +301,7 @@ impl Worker {
 
     /// The same, if it is one of that region, or of one whose paths have the same beginning.
     pub(crate) fn task_ends_in(&self, region: &Region) -> Option<Path> {
-        let its = self.region().filter(|its| its.is_one_with(region))?;
-        Some(self.task_ends(its))
+        Some(self.task_ends(self.region_one_with(region)?))
     }
 
     /// A detached task has come to its end. To be said before anybody may learn of it.
@@ -306,18 +322,33 @@ impl Worker {
     pub(crate) fn comes_after(&self, meeting: &Meeting) {
         if self.is_metered() {
             let now = self.running().now();
-            let path = self.running().path(now);
-            if let Some(longer) = meeting.longer_than(&path) {
-                self.running().go_on(&longer.at(path.site()), now);
+            if meeting.is_longer_than(self.running().length(now)) {
+                let path = self.running().path(now);
+                if let Some(longer) = meeting.longer_than(&path) {
+                    self.running().go_on(&longer.at(path.site()), now);
+                }
             }
         }
     }
 
     /// The strand that it runs comes after the end of that path, too.
-    pub(crate) fn goes_on_after(&self, latest: Path) {
-        let now = self.running().now();
-        let path = self.running().path(now);
-        self.running().go_on(&path.meet(latest).at(path.site()), now);
+    pub(crate) fn goes_on_after(&self, latest: &Path) {
+        self.goes_on_after_at(latest, self.running().now());
+    }
+
+    /// The same at this moment. Its own path is not looked at, but its length, where that one is not longer.
+    #[inline]
+    pub(crate) fn goes_on_after_at(&self, latest: &Path, now: i64) {
+        let running = self.running();
+        let own = running.length(now);
+        if latest.span > own.span {
+            let site = running.site();
+            running.go_on(latest, now);
+            running.goes_to_length(own.meet(Length::of(latest)), now);
+            running.turns_to(site, now);
+        } else if latest.burdened > own.burdened {
+            running.goes_to_length(own.meet(Length::of(latest)), now);
+        }
     }
 
     /// The strand waits for something, or was waited for, in a way that carries no path.
@@ -343,7 +374,7 @@ impl Worker {
         });
         region.runs_in(self.shared().address());
         let from = region.from().at(Some(site));
-        let (result, path) = self.as_strand(&region, from, || task(self));
+        let (result, path) = self.as_strand(&region, &from, || task(self));
         if outer.is_some() {
             // Not at the region's end: what it has spawned may go on longer, and was not waited for.
             self.running().go_on(&path.at(region.from().site()), self.running().now());

@@ -643,7 +643,7 @@ fn a_strand_upon_a_strand() {
         spend(1);
         let region = Arc::clone(worker.region().unwrap());
         let from = Path { span: 50, burdened: 50, ..Path::default() };
-        let (_, path) = worker.as_strand(&region, from, || spend(5));
+        let (_, path) = worker.as_strand(&region, &from, || spend(5));
         assert_eq!(path.span, 55);
         spend(2);
     });

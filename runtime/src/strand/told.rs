@@ -36,7 +36,7 @@ impl<'w> Strand<'w> {
 
     /// It comes after the end of that path, too.
     pub(crate) fn goes_on_after(self, path: Path) {
-        self.worker.goes_on_after(path);
+        self.worker.goes_on_after(&path);
     }
 
     /// It comes after all that have arrived there.

@@ -132,10 +132,12 @@ impl Core {
         self.watch.get().is_some()
     }
 
+    #[inline]
     pub(super) fn measures(&self) -> Option<&Measures> {
         self.watch.get()?.measures()
     }
 
+    #[inline]
     fn stamps(&self) -> Option<&Stamps> {
         self.watch.get()?.stamps()
     }

@@ -33,6 +33,8 @@ pub struct Receiver<T> {
     head: u64,
     /// How many there are, up to the end of the ring, when we last looked.
     seen: u64,
+    /// The same in a metered network, where each is taken by itself: there `seen` is one more than were taken out, at most.
+    known: u64,
     /// At how many taken out the producer is looked after, if it waits.
     look_after: u64,
     /// The ring in which the next one lies. Known from the first one on.
@@ -65,8 +67,8 @@ impl<T> Receiver<T> {
     ) -> Self {
         let look_after = portion(channel.core.first_capacity);
         let looks = if channel.core.stamps().is_some() { METERED } else { 0 };
-        let (head, seen, waits, ring) = (0, 0, Waits::default(), None);
-        Self { channel, graph, owner, waits, looks, head, seen, look_after, ring }
+        let (head, seen, known, waits, ring) = (0, 0, 0, Waits::default(), None);
+        Self { channel, graph, owner, waits, looks, head, seen, known, look_after, ring }
     }
 
     /// Receives the next message. Waits as long as there is none. `None` once the sender has been dropped, and all was received.
@@ -291,23 +293,30 @@ impl<T> Recv<'_, T> {
     #[cold]
     #[inline(never)]
     fn find_after_many(&mut self, context: &Context<'_>) -> Poll<bool> {
-        let stamps = self.receiver.core().stamps().filter(|stamps| stamps.are_wanted());
-        let is_metered = stamps.map(|stamps| !stamps.gives_way());
-        if is_metered == Some(true) {
+        let receiver = &mut *self.receiver;
+        let stamps = receiver.channel.core.stamps().filter(|stamps| stamps.are_wanted());
+        // Also after this.
+        receiver.looks = if stamps.is_some() { METERED } else { 0 };
+        if let Some(stamps) = stamps
+            && !stamps.gives_way()
+        {
+            if receiver.head < receiver.known {
+                receiver.seen = receiver.head + 1;
+                // SAFETY: this is the consumer, `&mut`, and has seen that it is there.
+                unsafe { stamps.receives(receiver.head, true) };
+                return Poll::Ready(true);
+            }
             return self.find_metered(context);
         }
-        // Also after this.
-        self.receiver.looks = if is_metered.is_some() { METERED } else { 0 };
         // A process that is its own partner never waits, and would keep its worker for ever.
         self.receiver.wait_is_over();
         self.receiver.graph.process(self.receiver.owner).gives_way(context);
         Poll::Pending
     }
 
-    /// The same, one message at a time.
+    /// The same, one message at a time, of which it does not know whether there is one.
     #[inline(never)]
     fn find_metered(&mut self, context: &Context<'_>) -> Poll<bool> {
-        self.receiver.looks = METERED;
         let found = self.find_now(context);
         let receiver = &mut *self.receiver;
         let Poll::Ready(is_there) = found else {
@@ -315,6 +324,7 @@ impl<T> Recv<'_, T> {
             return found;
         };
         if is_there {
+            receiver.known = receiver.seen;
             receiver.seen = receiver.head + 1;
         }
         if let Some(stamps) = receiver.channel.core.stamps() {

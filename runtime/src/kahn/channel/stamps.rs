@@ -40,6 +40,7 @@ impl Stamps {
     }
 
     /// Whether anybody may still ask for the paths. Who has seen that nobody does leaves no stamps any more, and looks for none.
+    #[inline]
     pub(super) fn are_wanted(&self) -> bool {
         !self.region.is_over()
     }
@@ -50,13 +51,14 @@ impl Stamps {
     /// # Safety
     /// The caller is the producer, and has seen that there is room.
     pub(super) unsafe fn sends(&self, index: u64, capacity: u64) {
-        if !self.are_wanted() {
-            return;
+        if self.are_wanted() {
+            self.at_this_moment(|here| {
+                // SAFETY: as the caller promises.
+                let node = unsafe { self.comes_after_room(index, capacity, here) };
+                // SAFETY: as the caller promises.
+                unsafe { self.messages.put(node, self.stamp(index, false, here)) };
+            });
         }
-        // SAFETY: as the caller promises.
-        let node = unsafe { self.comes_after_room(index, capacity) };
-        // SAFETY: as the caller promises.
-        unsafe { self.messages.put(node, self.stamp(index, false)) };
     }
 
     /// The same of a message that nobody wants: it is not published.
@@ -65,8 +67,10 @@ impl Stamps {
     /// As above.
     pub(super) unsafe fn discards(&self, index: u64, capacity: u64) {
         if self.are_wanted() {
-            // SAFETY: as the caller promises.
-            drop(unsafe { self.comes_after_room(index, capacity) });
+            self.at_this_moment(|here| {
+                // SAFETY: as the caller promises.
+                drop(unsafe { self.comes_after_room(index, capacity, here) });
+            });
         }
     }
 
@@ -77,22 +81,34 @@ impl Stamps {
     pub(super) unsafe fn is_closed(&self, index: u64) {
         if self.are_wanted() {
             // SAFETY: as the caller promises.
-            unsafe { self.messages.put(None, self.stamp(index, true)) };
+            self.at_this_moment(|here| unsafe {
+                self.messages.put(None, self.stamp(index, true, here));
+            });
         }
     }
 
     /// Gives back a node that is not needed any more.
-    unsafe fn comes_after_room(&self, index: u64, capacity: u64) -> Option<Box<Node>> {
-        let (mut spare, mut latest) = (None, None);
+    #[inline(always)]
+    unsafe fn comes_after_room(
+        &self,
+        index: u64,
+        capacity: u64,
+        here: Option<Here<'_>>,
+    ) -> Option<Box<Node>> {
+        let mut spare = None;
         let made_room = |stamp: &Stamp| stamp.index.saturating_add(capacity) <= index;
         // SAFETY: the producer reads this queue.
-        while let Some((stamp, node)) = unsafe { self.room.take_if(made_room) } {
-            let known = if stamp.is_end { u64::MAX } else { stamp.index + 1 };
-            // Relaxed: the producer's own.
-            self.known_room.store(known, Ordering::Relaxed);
-            (spare, latest) = (Some(node), stamp.path);
+        while let Some(node) = unsafe { self.room.take_if(made_room) } {
+            spare = Some(node);
         }
-        self.comes_after(latest);
+        // Relaxed, here and below: the producer's own.
+        if spare.is_some() {
+            // SAFETY: as above, and one was taken.
+            let latest = unsafe { self.room.taken() };
+            let known = if latest.is_end { u64::MAX } else { latest.index + 1 };
+            self.known_room.store(known, Ordering::Relaxed);
+            self.comes_after(latest, here);
+        }
         // It was waited for, or would have been; but whoever has made it left no word of that, as an `Inlet` that is dropped.
         if self.known_room.load(Ordering::Relaxed) <= index.saturating_sub(capacity)
             && capacity <= index
@@ -107,25 +123,25 @@ impl Stamps {
     /// done. What it leaves, with that index, says that there is room.
     ///
     /// # Safety
-    /// The caller is the consumer, and has seen that.
+    /// The caller is the consumer, and has seen that; and before, that stamps [are wanted](Self::are_wanted).
     pub(super) unsafe fn receives(&self, index: u64, is_there: bool) {
-        if !self.are_wanted() {
-            return;
-        }
         // Relaxed: the consumer's own.
         let knows_end = !is_there && self.knows_end.swap(true, Ordering::Relaxed);
         // SAFETY: the consumer reads this queue.
         match unsafe { self.messages.take_if(|_| true) } {
-            Some((stamp, node)) => {
+            Some(node) => self.at_this_moment(|here| {
+                // SAFETY: as above, and one was taken.
+                let stamp = unsafe { self.messages.taken() };
                 // The model is optimized, and checks this all the same.
                 if cfg!(any(debug_assertions, loom)) {
                     assert_eq!((stamp.index, stamp.is_end), (index, !is_there));
                 }
-                self.comes_after(stamp.path);
+                self.comes_after(stamp, here);
                 // SAFETY: the consumer writes to this one.
-                unsafe { self.room.put(Some(node), self.stamp(index, false)) };
-            }
+                unsafe { self.room.put(Some(node), self.stamp(index, false, here)) };
+            }),
             None if knows_end => {} // it has asked again
+            None if !self.are_wanted() => {}
             // Whoever was done left no word of that, as an `Outlet` that is dropped.
             None => self.region.has_uncarried(),
         }
@@ -138,11 +154,14 @@ impl Stamps {
     pub(super) unsafe fn is_abandoned(&self, index: u64) {
         if self.are_wanted() {
             // SAFETY: as the caller promises.
-            unsafe { self.room.put(None, self.stamp(index, true)) };
+            self.at_this_moment(|here| unsafe {
+                self.room.put(None, self.stamp(index, true, here));
+            });
         }
     }
 
     /// Whether the consumer is to let others go first.
+    #[inline]
     pub(super) fn gives_way(&self) -> bool {
         // Relaxed: the consumer's own.
         let looks = self.looks.load(Ordering::Relaxed).wrapping_add(1);
@@ -150,28 +169,55 @@ impl Stamps {
         looks.is_multiple_of(GIVES_WAY_AFTER)
     }
 
-    fn stamp(&self, index: u64, is_end: bool) -> Stamp {
-        Stamp { index, is_end, path: self.path() }
-    }
-
-    /// Where the calling thread has come to, if that is known.
-    fn path(&self) -> Option<Path> {
+    /// Where the calling thread is, if it runs a strand of this region: the clock is read once, however much is done at a message.
+    #[inline]
+    fn at_this_moment<R>(&self, what: impl FnOnce(Option<Here<'_>>) -> R) -> R {
         Worker::with_current(|current| {
             let its = current.filter(|worker| worker.is_in(&self.region));
-            if its.is_none() {
-                self.region.has_uncarried();
-            }
-            Some(its?.path()?.along(self.region.burden()))
+            what(its.map(|worker| Here { worker, now: worker.running().now() }))
         })
     }
 
-    fn comes_after(&self, path: Option<Path>) {
-        let Some(path) = path else { return };
-        Worker::with_current(|current| match current.filter(|it| it.is_in(&self.region)) {
-            Some(worker) => worker.goes_on_after(path),
-            None => self.region.has_uncarried(),
-        });
+    /// What the caller leaves, with its path, if that is known.
+    #[inline]
+    fn stamp<'h>(
+        &self,
+        index: u64,
+        is_end: bool,
+        here: Option<Here<'h>>,
+    ) -> impl FnOnce(&mut Stamp) + use<'h> {
+        if here.is_none() {
+            self.region.has_uncarried();
+        }
+        let burden = self.region.burden();
+        move |stamp| {
+            (stamp.index, stamp.is_end) = (index, is_end);
+            // Each by itself: so the path is written where it is to lie.
+            match here {
+                Some(Here { worker, now }) => {
+                    stamp.path = Some(worker.running().path(now).along(burden));
+                }
+                None => stamp.path = None,
+            }
+        }
     }
+
+    /// The caller has seen what that was left with.
+    #[inline]
+    fn comes_after(&self, stamp: &Stamp, here: Option<Here<'_>>) {
+        let Some(path) = &stamp.path else { return };
+        match here {
+            Some(Here { worker, now }) => worker.goes_on_after_at(path, now),
+            None => self.region.has_uncarried(),
+        }
+    }
+}
+
+/// Where somebody is who sends or receives, and when.
+#[derive(Clone, Copy)]
+struct Here<'w> {
+    worker: &'w Worker,
+    now: i64,
 }
 
 /// What is known of a message.
@@ -199,7 +245,7 @@ struct Queue {
 
 struct Node {
     next: AtomicPtr<Node>,
-    /// Written before the node is in the list, and read when it is found there.
+    /// Written before the node is in the list, and read from when it is found there until the next one has been taken.
     stamp: UnsafeCell<Stamp>,
 }
 
@@ -209,33 +255,29 @@ unsafe impl Send for Queue {}
 unsafe impl Sync for Queue {}
 
 impl Node {
-    fn new(stamp: Stamp) -> Box<Self> {
-        let (next, stamp) = (AtomicPtr::new(ptr::null_mut()), UnsafeCell::new(stamp));
-        Box::new(Self { next, stamp })
+    fn new() -> Box<Self> {
+        let next = AtomicPtr::new(ptr::null_mut());
+        Box::new(Self { next, stamp: UnsafeCell::new(Stamp::NOTHING) })
     }
 }
 
 impl Queue {
     fn new() -> Self {
-        let first = NonNull::from(Box::leak(Node::new(Stamp::NOTHING)));
+        let first = NonNull::from(Box::leak(Node::new()));
         Self { read: UnsafeCell::new(first), newest: UnsafeCell::new(first) }
     }
 
-    /// Puts a stamp at the end, in that node if there is one.
+    /// Puts a stamp at the end, in that node if there is one, as it is written there.
     ///
     /// # Safety
     /// The caller is the writer.
-    unsafe fn put(&self, node: Option<Box<Node>>, stamp: Stamp) {
-        let node = match node {
-            Some(node) => {
-                // Relaxed: it is in no list.
-                node.next.store(ptr::null_mut(), Ordering::Relaxed);
-                // SAFETY: it is ours.
-                node.stamp.with_mut(|place| unsafe { *place = stamp });
-                node
-            }
-            None => Node::new(stamp),
-        };
+    #[inline]
+    unsafe fn put(&self, node: Option<Box<Node>>, write: impl FnOnce(&mut Stamp)) {
+        let node = node.unwrap_or_else(Node::new);
+        // Relaxed: it is in no list.
+        node.next.store(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: it is ours.
+        node.stamp.with_mut(|stamp| write(unsafe { &mut *stamp }));
         let node = NonNull::from(Box::leak(node));
         // SAFETY: the writer's.
         let last = self.newest.with_mut(|newest| unsafe { std::mem::replace(&mut *newest, node) });
@@ -244,11 +286,12 @@ impl Queue {
         unsafe { last.as_ref() }.next.store(node.as_ptr(), Ordering::Release);
     }
 
-    /// The next stamp, if it is there and is wanted, and a node for another one.
+    /// Takes the next stamp, if it is there and is wanted: it is that which was [taken](Self::taken) last. Returns a node for another one.
     ///
     /// # Safety
     /// The caller is the reader.
-    unsafe fn take_if(&self, is_wanted: impl FnOnce(&Stamp) -> bool) -> Option<(Stamp, Box<Node>)> {
+    #[inline]
+    unsafe fn take_if(&self, is_wanted: impl FnOnce(&Stamp) -> bool) -> Option<Box<Node>> {
         // SAFETY: the reader's.
         let read = self.read.with(|read| unsafe { *read });
         // Acquire pairs with the release in `put`.
@@ -260,13 +303,24 @@ impl Queue {
         if !node.stamp.with(|stamp| is_wanted(unsafe { &*stamp })) {
             return None;
         }
-        // SAFETY: as above, and nobody else reads it.
-        let stamp =
-            node.stamp.with_mut(|stamp| unsafe { std::mem::replace(&mut *stamp, Stamp::NOTHING) });
         // SAFETY: the reader's.
         self.read.with_mut(|read| unsafe { *read = next });
         // SAFETY: made of a box. It has been left behind: the writer has gone on to the next one.
-        Some((stamp, unsafe { Box::from_raw(read.as_ptr()) }))
+        Some(unsafe { Box::from_raw(read.as_ptr()) })
+    }
+
+    /// The stamp that was taken last.
+    ///
+    /// # Safety
+    /// The caller is the reader, has taken one, and takes none while the result is used.
+    #[inline]
+    unsafe fn taken(&self) -> &Stamp {
+        // SAFETY: the reader's.
+        let read = self.read.with(|read| unsafe { *read });
+        // SAFETY: it is in the list, and nobody but the reader frees it.
+        let node = unsafe { read.as_ref() };
+        // SAFETY: the writer does not touch it any more, nor does anybody else before it is left behind.
+        node.stamp.with(|stamp| unsafe { &*stamp })
     }
 }
 
@@ -296,7 +350,7 @@ mod models {
         model.preemption_bound = Some(3);
         model.check(|| {
             let all = Arc::new(([Queue::new(), Queue::new()], [0; 2].map(AtomicU64::new)));
-            let of = |index| Stamp { index, ..Stamp::NOTHING };
+            let of = |index| move |stamp: &mut Stamp| stamp.index = index;
             let there = all.clone();
             let other = thread::spawn(move || {
                 let ([messages, room], [tail, head]) = &*there;
@@ -306,8 +360,9 @@ mod models {
                     while taken < tail.load(Ordering::Acquire) {
                         // SAFETY: this is the reader.
                         let found = unsafe { messages.take_if(|_| true) };
-                        let (stamp, node) = found.expect("it was left before");
-                        assert_eq!(stamp.index, taken);
+                        let node = found.expect("it was left before");
+                        // SAFETY: as above, and one was taken.
+                        assert_eq!(unsafe { messages.taken() }.index, taken);
                         // SAFETY: this is the writer.
                         unsafe { room.put(Some(node), of(taken)) };
                         taken += 1;
@@ -324,7 +379,7 @@ mod models {
                 if seen < head.load(Ordering::Acquire) {
                     // SAFETY: this is the reader.
                     let found = unsafe { room.take_if(|stamp| stamp.index == seen) };
-                    spare = Some(found.expect("it was left before").1);
+                    spare = Some(found.expect("it was left before"));
                     seen += 1;
                 }
             }

@@ -21,10 +21,12 @@ impl Watch {
         self.stamps.get_or_init(|| Stamps::new(region, is_sent, is_received));
     }
 
+    #[inline]
     pub(super) fn measures(&self) -> Option<&Measures> {
         self.measures.get()
     }
 
+    #[inline]
     pub(super) fn stamps(&self) -> Option<&Stamps> {
         self.stamps.get()
     }

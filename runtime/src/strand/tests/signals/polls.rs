@@ -86,7 +86,7 @@ impl AtOnce {
         let waker = Waker::from(Arc::clone(self));
         Worker::with_current(|current| {
             let worker = current.expect("a strand signals");
-            let (polled, path) = worker.as_strand(&self.region, Path::default(), || {
+            let (polled, path) = worker.as_strand(&self.region, &Path::default(), || {
                 future.as_mut().poll(&mut Context::from_waker(&waker))
             });
             match polled.unwrap_or_else(|payload| unwind::resume(payload)) {
