@@ -472,6 +472,36 @@ fn a_number_that_was_chosen_is_kept() {
     assert_eq!(pool.size(), 3);
 }
 
+/// P of a report is how many may be at work, and not how many there are to sleep.
+#[test]
+fn a_report_is_of_those_that_may_be_at_work() {
+    let rules = Rules::new(2, 0);
+    let pool = rules.pool(|pool| pool.metered(true));
+    let of_all = || pool.report().unwrap().workers;
+    let of_one = || pool.metered(|w| w.join(|_| (), |_| ())).1.workers;
+    let are_to_be = |number| {
+        rules.processors.store(number, Ordering::Relaxed);
+        works_until(&pool, number);
+        // Who looks says that first.
+        while pool.size() != number {
+            thread::yield_now();
+        }
+    };
+    are_to_be(2);
+    assert_eq!((pool.workers(), of_all(), of_one()), (6, 2, 2));
+    // Three may have been at work for a while.
+    let ((), report) = pool.metered(|_| are_to_be(3));
+    assert_eq!((report.workers, of_all(), of_one()), (3, 3, 3));
+    let ((), report) = pool.metered(|_| are_to_be(1));
+    assert_eq!((report.workers, of_all(), of_one()), (3, 1, 1));
+    pool.resize(5).unwrap();
+    assert_eq!((of_all(), of_one()), (5, 5));
+    // A number that was chosen: with a guest, who counts, and with a governor that keeps fewer awake.
+    let chosen = Pool::builder().workers(4).with_current_thread().build().unwrap();
+    assert_eq!(chosen.metered(|_| ()).1.workers, chosen.workers());
+    assert_eq!(Pool::new(64).unwrap().metered(|_| ()).1.workers, 64);
+}
+
 #[test]
 fn an_idle_pool_sleeps_though_one_was_to_rest() {
     // Not `Abp`, whose hunters wait at the lowest priority beside others that want the processors, and are awake meanwhile.

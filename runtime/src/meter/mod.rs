@@ -3,6 +3,7 @@
 //!
 //! [`Pool::metered`](crate::Pool::metered) has a [`Report`] of it all. See the README beside this file.
 
+mod advice;
 mod clock;
 mod counters;
 mod course;
@@ -28,7 +29,8 @@ pub(crate) use counters::Counters;
 pub(crate) use course::KEPT;
 #[cfg(all(test, not(loom)))]
 pub(crate) use course::Part;
-pub use grant::{Grant, GrantMeter};
+pub(crate) use grant::Crew;
+pub use grant::{Grant, GrantBasis, GrantMeter};
 pub(crate) use ledger::Ledger;
 pub(crate) use open::is_on;
 pub(crate) use path::{Meeting, Path};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::clock::Clock;
 use super::course::{KEPT, Part};
-use super::grant::{Grant, GrantMeter};
+use super::grant::{Crew, Grant, GrantBasis, GrantMeter, Told};
 use super::region::{BURDEN, Figures};
 use super::stats::{PoolStats, WorkerStats};
 use super::stretch::{self, Stretch};
@@ -34,7 +34,9 @@ use crate::os;
 pub struct Report {
     /// How long it took, on the clock of the wall: T.
     pub wall: Duration,
-    /// How many workers the pool has: P.
+    /// How many of the pool's workers may be at work, its guest included: P. In a pool of a chosen number these are [all](crate::Pool::workers), or as many as it was
+    /// [resized](crate::Pool::resize) to. In one that follows what it is allowed, which has more that only sleep, they are as many as were
+    /// [allowed](crate::Pool::size) at the end; or at the beginning of what was metered by [`Pool::metered`](crate::Pool::metered), if those were more.
     pub workers: usize,
     /// The time of all strands together: T1.
     pub work: Duration,
@@ -70,9 +72,9 @@ pub struct Report {
     pub has_guest: bool,
     /// The processors that were granted on average, and how they were measured: PA.
     pub grant: Grant,
-    /// Whether the system could tell what others took: the time was long enough for its clock ticks. If not, PA is as if nobody took
-    /// anything.
-    pub is_grant_measured: bool,
+    /// How PA was found: by the system's clock ticks, if it was long enough for them; otherwise by what the workers waited for; or, where the system does not tell, not
+    /// at all.
+    pub grant_basis: GrantBasis,
     /// What the pool's workers did meanwhile, and where their time went.
     pub stats: PoolStats,
     /// For how long a quota kept the process from running; `None` where the system does not tell.
@@ -118,150 +120,10 @@ impl Report {
     pub fn of_bound(&self) -> f64 {
         self.wall.as_secs_f64() / self.bound().as_secs_f64().max(1e-12)
     }
-
-    /// Why work and critical path are less than they were, or may be.
-    fn missing(&self) -> Vec<String> {
-        let mut reasons = Vec::new();
-        if self.uncarried > 0 {
-            reasons.push(format!(
-                "{} waits and polls were for what the meter does not follow",
-                self.uncarried
-            ));
-        }
-        if self.under_way > 0 {
-            reasons.push(match self.under_way {
-                1 => "1 task had not ended".to_owned(),
-                number => format!("{number} tasks had not ended"),
-            });
-        }
-        if self.has_guest {
-            reasons.push(
-                "what a thread of the program's own did as a worker is missing, but for what it ran by `Pool::run`".to_owned(),
-            );
-        }
-        reasons
-    }
-
-    /// By how much work and critical path may be too long, relative to themselves, since workers waited for a processor; `None` if that is not known.
-    /// Some of these waits were in the middle of a strand, and all of them may have been in strands of one path.
-    fn excess(&self) -> Option<(f64, f64)> {
-        if self.taken.is_some() {
-            return Some((0.0, 0.0)); // it has been taken out
-        }
-        // Those of several pools are not among these.
-        let off = self.stats.total().off_processor.filter(|_| !self.is_mixed)?;
-        let share = |time| if off.is_zero() { 0.0 } else { ratio(off, time).min(1.0) };
-        Some((share(self.work), share(self.critical_path)))
-    }
-
-    /// What the figures mean, a sentence for each thing that stands out.
-    ///
-    /// # Examples
-    /// ```
-    /// use std::thread::sleep;
-    /// use std::time::Duration;
-    ///
-    /// // Work that is all one strand.
-    /// let ((), report) = locksley::Pool::new(4)?.metered(|_| sleep(Duration::from_millis(1)));
-    /// assert!(report.advice()[0].starts_with("Parallelism 1.0 on 4 workers"));
-    /// # Ok::<(), locksley::BuildError>(())
-    /// ```
-    #[must_use]
-    pub fn advice(&self) -> Vec<String> {
-        let (missing, excess) = (self.missing(), self.excess());
-        let is_long = excess.is_none_or(|(work, path)| work.max(path) > 0.05);
-        let mut advice = vec![self.advice_on_parallelism(missing.is_empty())];
-        let why_long = match excess {
-            None => "for how long workers waited for a processor is not known".to_owned(),
-            Some((work, path)) => format!(
-                "workers waited for a processor, perhaps for {:.0}% of T1 and {:.0}% of T∞",
-                work * 100.0,
-                path * 100.0
-            ),
-        };
-        let why_short = missing.join(", and ");
-        match (missing.is_empty(), is_long) {
-            (true, false) => {}
-            (true, true) => {
-                advice.push(sentence(
-                    &why_long,
-                    "T1 and T∞ are upper bounds, and the parallelism is as measured",
-                ));
-            }
-            (false, false) => {
-                advice.push(sentence(
-                    &why_short,
-                    "T1 and T∞ are lower bounds, and the parallelism is that of what was followed",
-                ));
-            }
-            (false, true) => {
-                let both = format!("{why_short}; and {why_long}");
-                advice.push(sentence(
-                    &both,
-                    "T1 and T∞ may be more or less than it says, and so may the parallelism",
-                ));
-            }
-        }
-        if ratio(self.critical_path, self.wall) > 1.01 {
-            advice.push("T∞ is longer than it took: its path comes from what was begun before, and was not a part of it.".to_owned());
-        }
-        if self.is_mixed {
-            advice.push("Workers of other pools had a part in it, or these in what is metered for others: work and times are not of the same workers, and neither utilization nor bound can be told.".to_owned());
-        }
-        if let Some(throttled) = self.throttled.filter(|&time| ratio(time, self.wall) > 0.01) {
-            advice.push(format!("A quota kept the process from running for {throttled:.1?}."));
-        }
-        advice
-    }
-
-    fn advice_on_parallelism(&self, is_whole: bool) -> String {
-        let workers = self.workers as f64;
-        if self.work.is_zero() {
-            return "Nothing has been metered.".to_owned();
-        }
-        let (parallelism, burdened) = (self.parallelism(), self.burdened_parallelism());
-        let (most, cost) = (SLACK * workers, Self::BURDEN);
-        if self.workers == 1 {
-            return format!("Parallelism {parallelism:.1}, of which one worker has no use.");
-        }
-        let here = format!("Parallelism {parallelism:.1} on {workers} workers");
-        if !is_whole {
-            return format!("{here}, of what was followed.");
-        }
-        if parallelism < workers {
-            let through = match stretch::in_words(&self.course, self.critical_path) {
-                Some(places) => format!(", and runs through what was spawned {places}"),
-                None => String::new(),
-            };
-            format!(
-                "{here}: the critical path bounds the speedup{through}; more of the work along it has to be forked, or fewer workers do as well."
-            )
-        } else if burdened < workers || (parallelism >= most && burdened < most) {
-            format!(
-                "{here}, but {burdened:.1} if each task that could be stolen costs {cost:?}: tasks are small for so many workers."
-            )
-        } else if parallelism < most {
-            // T1/P + T∞: Brent's bound for who never idles while there is work.
-            let part = 100.0 * parallelism / (parallelism + workers);
-            format!("{here} allows at least {part:.0}% of the full speedup.")
-        } else {
-            format!("{here} is enough.")
-        }
-    }
 }
-
-fn sentence(reason: &str, consequence: &str) -> String {
-    let mut letters = reason.chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    let reason: String = first.chain(letters).collect();
-    format!("{reason}: {consequence}.")
-}
-
-/// So many times as many as workers: from there on the work outweighs the critical path by far. (Cilkview's rule of thumb is 10.)
-const SLACK: f64 = 10.0;
 
 /// 1 if both are nothing.
-fn ratio(part: Duration, whole: Duration) -> f64 {
+pub(super) fn ratio(part: Duration, whole: Duration) -> f64 {
     if part == whole {
         return 1.0;
     }
@@ -294,10 +156,12 @@ impl fmt::Display for Report {
             f,
             "  processors PA      {:>12.2}{}",
             self.grant.processors,
-            if self.is_grant_measured {
-                ""
-            } else {
-                "   allowed; too short to see what others took"
+            match self.grant_basis {
+                GrantBasis::Ticks => "",
+                GrantBasis::Waits => "   by what the workers waited for",
+                GrantBasis::WaitsOfTooMany =>
+                    "   at most, by what the workers waited for: they may be more than the processors",
+                GrantBasis::Allowance => "   allowed; it is not known what others took",
             }
         )?;
         if self.is_mixed {
@@ -344,6 +208,7 @@ const SHOWN: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Surroundings {
     stats: PoolStats,
+    crew: Crew,
     throttled: Option<Duration>,
     grant: GrantMeter,
     began: Instant,
@@ -351,12 +216,12 @@ pub(crate) struct Surroundings {
 
 impl Surroundings {
     /// For a region that is timed by `clock`. It begins when this returns.
-    pub(crate) fn new(clock: Clock, stats: impl FnOnce() -> PoolStats) -> Self {
+    pub(crate) fn new(clock: Clock, stats: impl FnOnce() -> (PoolStats, Crew)) -> Self {
         clock.get_ready();
         let (throttled, grant) = (os::throttled(), GrantMeter::start());
         // Last, so that what the rest takes is not among the workers' times.
-        let stats = stats();
-        Self { stats, throttled, grant, began: Instant::now() }
+        let (stats, crew) = stats();
+        Self { stats, crew, throttled, grant, began: Instant::now() }
     }
 
     /// How long ago that was.
@@ -370,12 +235,17 @@ impl Surroundings {
         wall: Duration,
         figures: &Figures,
         stats: PoolStats,
-        workers: usize,
+        crew: Crew,
     ) -> Report {
+        let (crew, stats) = (crew.or_more(self.crew), stats.since(&self.stats));
+        let workers = crew.size;
         let mut grant = self.grant.so_far(workers);
-        let is_grant_measured = grant.others.is_some() && wall >= LONG_ENOUGH;
-        if !is_grant_measured {
-            grant.processors = self.grant.allowed(workers);
+        let mut grant_basis = GrantBasis::Ticks;
+        if grant.others.is_none() || wall < LONG_ENOUGH {
+            (grant.processors, grant_basis) = match told(&stats, wall) {
+                Some(told) => self.grant.granted_by(crew, told),
+                None => (grant.allowed, GrantBasis::Allowance),
+            };
         }
         let throttled =
             os::throttled().map(|now| now.saturating_sub(self.throttled.unwrap_or_default()));
@@ -403,12 +273,20 @@ impl Surroundings {
             is_mixed: figures.is_mixed,
             has_guest: false,
             grant,
-            is_grant_measured,
-            stats: stats.since(&self.stats),
+            grant_basis,
+            stats,
             throttled,
         }
     }
 }
 
+/// What the workers have used and waited for, if the system says both of all of them.
+fn told(stats: &PoolStats, wall: Duration) -> Option<Told> {
+    let total = stats.total();
+    let (used, waited) = total.processor_time.zip(total.off_processor)?;
+    let of_wall = |time: Duration| time.as_secs_f64() / wall.as_secs_f64().max(1e-9);
+    (!stats.workers.is_empty()).then(|| Told { used: of_wall(used), waited: of_wall(waited) })
+}
+
 #[cfg(all(test, not(loom)))]
-mod tests;
+pub(super) mod tests;

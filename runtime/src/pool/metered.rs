@@ -11,7 +11,9 @@ use std::sync::{Arc, Weak};
 
 use super::{Pool, Shared};
 use crate::job::{self, Job, Role};
-use crate::meter::{Clock, Figures, Meeting, Path, PoolStats, Region, Report, Site, Surroundings};
+use crate::meter::{
+    Clock, Crew, Figures, Meeting, Path, PoolStats, Region, Report, Site, Surroundings,
+};
 use crate::os;
 use crate::strand::{self, Rendezvous};
 use crate::unwind;
@@ -62,10 +64,10 @@ impl Pool {
         R: Send,
     {
         let (shared, clock) = (self.shared(), Clock::best());
-        let before = Surroundings::new(clock, || shared.stats_with_waits());
+        let before = Surroundings::new(clock, || (shared.stats_with_waits(), shared.crew()));
         let (result, figures) = self.metered_by(clock, task);
         let wall = before.elapsed();
-        let report = before.report(wall, &figures, shared.stats_with_waits(), shared.workers());
+        let report = before.report(wall, &figures, shared.stats_with_waits(), shared.crew());
         (result, report)
     }
 
@@ -73,10 +75,12 @@ impl Pool {
     #[cfg(all(test, not(loom)))]
     #[track_caller]
     pub(crate) fn metered_virtually(&self, task: impl FnOnce(&Worker) + Send) -> Report {
-        let before = Surroundings::new(Clock::Virtual, || self.shared().stats_with_waits());
+        let shared = self.shared();
+        let around = || (shared.stats_with_waits(), shared.crew());
+        let before = Surroundings::new(Clock::Virtual, around);
         let ((), figures) = self.metered_by(Clock::Virtual, task);
-        let stats = self.shared().stats_with_waits();
-        before.report(before.elapsed(), &figures, stats, self.shared().workers())
+        let (stats, crew) = around();
+        before.report(before.elapsed(), &figures, stats, crew)
     }
 
     /// The same with that clock.
@@ -124,7 +128,7 @@ impl Shared {
     fn report(&self) -> Option<Report> {
         let meter = self.meter()?;
         let (wall, figures) = (meter.before.elapsed(), meter.figures());
-        let report = meter.before.report(wall, &figures, self.stats_with_waits(), self.workers());
+        let report = meter.before.report(wall, &figures, self.stats_with_waits(), self.crew());
         let has_guest = meter.has_guest.load(Ordering::Relaxed);
         let is_mixed = report.is_mixed || meter.works_for_others.load(Ordering::Relaxed);
         Some(Report { has_guest, is_mixed, ..report })
@@ -290,7 +294,7 @@ impl Meter {
             #[cfg(all(test, not(loom)))]
             Metering::Virtual => (false, Clock::Virtual),
         };
-        let before = Surroundings::new(clock, PoolStats::none);
+        let before = Surroundings::new(clock, || (PoolStats::none(), Crew::default()));
         Some(Self {
             region: Arc::new(Region::new(clock, seats)),
             before,

@@ -255,6 +255,11 @@ impl Sleep {
         self.one_more.store(one_more, Ordering::Relaxed);
     }
 
+    pub(crate) fn is_one_more_welcome(&self) -> bool {
+        // Relaxed: a figure for the meter.
+        self.one_more.load(Ordering::Relaxed)
+    }
+
     /// Whether fewer than there are do what is sent.
     pub(crate) fn is_narrowed(&self) -> bool {
         self.beyond_what_is_allowed() > 0

@@ -3,6 +3,7 @@
 use super::Shared;
 use crate::allowance::{Allowance, Leisure};
 use crate::hunt::{Governor, Limit};
+use crate::meter::Crew;
 use crate::os::ThreadAffinity;
 
 /// Where so many processors may be used. A guest counts as awake, though mostly it is about something else.
@@ -87,6 +88,14 @@ impl Shared {
             Some(allowance) if !allowance.is_chosen() => size.min(allowance.allowed()),
             _ => size,
         }
+    }
+
+    /// How many may be awake, guests included, as the meter has it.
+    pub(in crate::pool) fn crew(&self) -> Crew {
+        let of_all = |size: usize| size.saturating_add(self.guests).clamp(1, self.workers);
+        let size = self.size();
+        let one_more = usize::from(self.sleep.is_one_more_welcome());
+        Crew { size: of_all(size), most: of_all(size.saturating_add(one_more)) }
     }
 
     /// Somebody has chosen how many.
