@@ -7,7 +7,7 @@ use super::record::Plan;
 use crate::fault::{Fault, Outcome};
 use crate::record::Cell;
 
-/// The target: a pool to which nobody says a number takes at most so many times as long as with the best number.
+/// The target: a pool to which nobody says a number takes at most so many times as long as with the best number.
 pub const TARGET: f64 = 1.03;
 
 /// The numbers of workers that somebody might choose.
