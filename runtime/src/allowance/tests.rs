@@ -229,7 +229,8 @@ fn one_more_is_welcome_where_processors_and_no_quota_say_how_many() {
         works_until(&pool, 2);
         // Who may be awake is another matter.
         assert_eq!((pool.size(), pool.shared().processors()), (2, 2));
-        works_until_it_has_looked(&pool, &rules);
+        // It was built for two if the machine has two: so the first look may be yet to come, from which on it is known for how long they wait.
+        (0..2).for_each(|_| works_until_it_has_looked(&pool, &rules));
         pool.shared().sleep().is_narrowed()
     };
     for (processors, quota) in [(2, 0), (2, 200), (2, 900)] {

@@ -32,6 +32,8 @@ pub(crate) use course::Part;
 pub(crate) use grant::Crew;
 pub use grant::{Grant, GrantBasis, GrantMeter};
 pub(crate) use ledger::Ledger;
+#[cfg(all(test, not(loom)))]
+pub(crate) use open::KeptOn;
 pub(crate) use open::is_on;
 pub(crate) use path::{Meeting, Path};
 pub(crate) use region::{Figures, Region};

@@ -25,3 +25,22 @@ pub(super) fn opens() {
 pub(super) fn closes() {
     OPEN.0.fetch_sub(1, Ordering::Relaxed);
 }
+
+/// As long as there is one of these, the meter is on: for tests to which others, that run beside them, must not turn it on or off halfway.
+#[cfg(all(test, not(loom)))]
+pub(crate) struct KeptOn(());
+
+#[cfg(all(test, not(loom)))]
+impl KeptOn {
+    pub(crate) fn new() -> Self {
+        opens();
+        Self(())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+impl Drop for KeptOn {
+    fn drop(&mut self) {
+        closes();
+    }
+}

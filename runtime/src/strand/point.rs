@@ -120,3 +120,134 @@ impl Known<'_> {
         Path { burdened: self.burdened, ..*self.noted.path() }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::meter::Site;
+
+    fn path(span: i64, burdened: i64, site: Option<Site>) -> Path {
+        let path = Path { burdened, ..Path::default() }.at(site);
+        Path { span, ..path }
+    }
+
+    /// A point that has occurred when that had come to it.
+    fn point(path: Path) -> PointPath {
+        let point = PointPath::new();
+        // SAFETY: it waits for this, and for nothing else.
+        unsafe { point.note(path) };
+        point
+    }
+
+    fn longest(point: &PointPath) -> Option<Path> {
+        // SAFETY: all that comes has come.
+        unsafe { point.longest() }.map(Known::path)
+    }
+
+    #[test]
+    fn nothing_has_come_that_is_known() {
+        assert_eq!(longest(&PointPath::new()), None);
+    }
+
+    /// Whatever comes, in whatever order, and along however many edges: of each length the longest is known, and the places are those of the longest path.
+    #[test]
+    fn the_longest_of_what_has_come_is_known() {
+        let mut random = 7_u64;
+        let mut below = |n: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % n
+        };
+        let sites = [None, Some(Site::here()), Some(Site::of::<fn()>())];
+        for _ in 0..500 {
+            // Each comes after some of those before it. The lengths differ: of two that are alike either would be right.
+            let mut points: Vec<(Box<PointPath>, Option<Path>)> = Vec::new();
+            for number in 0..1 + below(8) as usize {
+                let (point, mut expected) = (Box::new(PointPath::new()), None::<Path>);
+                if below(3) > 0 {
+                    let site = sites[below(3) as usize];
+                    let own =
+                        path((below(100) * 8) as i64 + number as i64, below(100) as i64, site);
+                    // SAFETY: it waits for this, and is not known yet.
+                    unsafe { point.note(own) };
+                    expected = Some(own);
+                }
+                for (source, its) in points.iter().filter(|_| below(2) > 0) {
+                    // SAFETY: all that comes has come there.
+                    let known = unsafe { source.longest() };
+                    // SAFETY: all of them are there until the end of this round.
+                    known.into_iter().for_each(|known| unsafe { point.arrive(known) });
+                    expected = match (expected, *its) {
+                        (Some(one), Some(other)) => Some(one.meet(other)),
+                        (one, other) => one.or(other),
+                    };
+                }
+                assert_eq!(longest(&point), expected);
+                points.push((point, expected));
+            }
+        }
+    }
+
+    /// What is noted is where it was, not a copy of it.
+    #[test]
+    fn a_path_that_has_gone_along_many_edges_is_the_first_ones() {
+        let first = point(path(9, 9, Some(Site::here())));
+        let chain: Vec<_> = (0..5).map(|_| PointPath::new()).collect();
+        let mut last = &first;
+        for next in &chain {
+            // SAFETY: it has occurred; and all are there until the end.
+            unsafe { next.arrive(last.longest().expect("it has come there")) };
+            last = next;
+        }
+        // SAFETY: it has occurred.
+        let known = unsafe { last.longest() }.expect("it has come there");
+        assert!(ptr::eq(known.noted, &first.own));
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+    use crate::countdown::Countdown;
+
+    /// Three that come to a point along edges, and one that is noted there: the last of them finds the longest path, whole, whoever it was.
+    #[test]
+    fn loom_point_the_longest_path_of_those_that_arrive_at_once_is_found() {
+        for (spans, own) in [([5, 7], 3), ([7, 5], 3), ([5, 7], 9), ([5, 5], 1)] {
+            loom::model(move || {
+                let all = Arc::new(([(); 3].map(|()| PointPath::new()), Countdown::new(2)));
+                let comes = |(points, missing): &([PointPath; 3], Countdown), number: usize| {
+                    let [target, sources @ ..] = points;
+                    let span = spans[number];
+                    // SAFETY: its own source, which occurs herewith.
+                    unsafe {
+                        sources[number].note(Path { span, burdened: 10 - span, ..Path::default() })
+                    };
+                    if number == 0 {
+                        // SAFETY: one of those that come notes it.
+                        unsafe { target.note(Path { span: own, ..Path::default() }) };
+                    }
+                    // SAFETY: as above.
+                    let known = unsafe { sources[number].longest() }.expect("it is noted");
+                    // SAFETY: all are there until both have ended.
+                    unsafe { target.arrive(known) };
+                    let is_last = missing.end();
+                    // SAFETY: all have come.
+                    is_last.then(|| unsafe { target.longest() }.expect("they have come").path())
+                };
+                let there = all.clone();
+                let other = thread::spawn(move || comes(&there, 1));
+                let both = [comes(&all, 0), other.join().unwrap()];
+                let found: Vec<_> = both.into_iter().flatten().collect();
+                let [found] = found[..] else { panic!("one of them is the last") };
+                let longest = own.max(spans[0]).max(spans[1]);
+                let burdened = 10 - spans[0].min(spans[1]);
+                assert_eq!((found.span, found.burdened), (longest, burdened));
+            });
+        }
+    }
+}

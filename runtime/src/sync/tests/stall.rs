@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex as StdMutex};
 use std::thread;
 
 use super::polled::Polled;
+use crate::meter::KeptOn;
 use crate::primitive::stepped::{self, Gate};
 use crate::sync::{Barrier, Condvar, JoinCounter, Mutex, OnceCell, Permit, Semaphore};
 
@@ -21,6 +22,8 @@ pub(super) fn hold_at_each_step<W, M>(
     W: Sync,
     M: Send,
 {
+    // So that an operation has as many steps each time.
+    let _meter = KeptOn::new();
     for steps in 0.. {
         let world = world();
         let gate = Arc::new(Gate::default());
