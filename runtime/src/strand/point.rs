@@ -196,8 +196,10 @@ mod tests {
         let chain: Vec<_> = (0..5).map(|_| PointPath::new()).collect();
         let mut last = &first;
         for next in &chain {
-            // SAFETY: it has occurred; and all are there until the end.
-            unsafe { next.arrive(last.longest().expect("it has come there")) };
+            // SAFETY: it has occurred.
+            let known = unsafe { last.longest() }.expect("it has come there");
+            // SAFETY: all are there until the end.
+            unsafe { next.arrive(known) };
             last = next;
         }
         // SAFETY: it has occurred.
