@@ -59,7 +59,8 @@ impl Report {
     pub fn advice(&self) -> Vec<String> {
         let (missing, excess) = (self.missing(), self.excess());
         let is_long = excess.is_none_or(|(work, path)| work.max(path) > 0.05);
-        let mut advice = vec![self.advice_on_parallelism(missing.is_empty())];
+        let losses = self.losses();
+        let mut advice = vec![self.advice_on_parallelism(missing.is_empty(), losses.as_ref())];
         let why_long = match excess {
             None => "for how long workers waited for a processor is not known".to_owned(),
             Some((work, path)) => format!(
@@ -97,17 +98,15 @@ impl Report {
         if self.is_mixed {
             advice.push("Workers of other pools had a part in it, or these in what is metered for others: work and times are not of the same workers, and neither utilization nor bound can be told.".to_owned());
         }
-        if let Some(throttled) = self.throttled.filter(|&time| ratio(time, self.wall) > 0.01) {
-            advice.push(format!("A quota kept the process from running for {throttled:.1?}."));
-        }
-        if let Some(losses) = self.losses() {
-            advice.extend(self.advice_on_processors(&losses));
-            advice.extend(self.advice_on_the_runtime(&losses));
-        }
+        let losses = losses.as_ref();
+        advice.extend(self.advice_on_a_quota(losses));
+        advice.extend(losses.and_then(|losses| self.advice_on_processors(losses)));
+        advice.extend(losses.and_then(|losses| self.advice_on_the_runtime(losses)));
+        advice.extend(self.advice_on_what_was_asked());
         advice
     }
 
-    fn advice_on_parallelism(&self, is_whole: bool) -> String {
+    fn advice_on_parallelism(&self, is_whole: bool, losses: Option<&Losses>) -> String {
         let workers = self.workers as f64;
         if self.work.is_zero() {
             return "Nothing has been metered.".to_owned();
@@ -126,8 +125,16 @@ impl Report {
                 Some(places) => format!(", and runs through what was spawned {places}"),
                 None => String::new(),
             };
+            let lost = losses.filter(|lost| !self.is_of_pool && lost.parallelism >= 0.01);
+            let beside = match lost {
+                Some(lost) => format!(
+                    " Beside it the workers had nothing to do for {:.0}% of their time.",
+                    100.0 * lost.parallelism
+                ),
+                None => String::new(),
+            };
             format!(
-                "{here}: the critical path bounds the speedup{through}; more of the work along it has to be forked, or fewer workers do as well."
+                "{here}: the critical path bounds the speedup{through}; more of the work along it has to be forked, or fewer workers do as well.{beside}"
             )
         } else if burdened < workers || (parallelism >= most && burdened < most) {
             format!(
@@ -142,36 +149,84 @@ impl Report {
         }
     }
 
+    /// The workers' time that is explained: all of it, P·T, or in a pool's report what they had tasks for. The rest of that they may have slept or hunted since nobody asked
+    /// the pool for anything.
+    fn explained(&self) -> Duration {
+        if self.is_of_pool { self.stats.total().working } else { self.all() }
+    }
+
+    /// P·T.
+    fn all(&self) -> Duration {
+        self.wall * u32::try_from(self.workers).unwrap_or(u32::MAX)
+    }
+
+    /// Of what time parts are told.
+    fn whose(&self) -> &'static str {
+        if self.is_of_pool { "of the time in which they had tasks" } else { "of their time" }
+    }
+
+    /// Whether that part of the workers' time is worth a word.
+    fn is_much(&self, part: f64) -> bool {
+        part >= MUCH && self.explained().mul_f64(part) >= SHORT
+    }
+
     /// Where the workers' time went that was not work. `None` if nobody can say: where there was no time, and where work and times are not of the same workers, or of the
     /// same time.
     fn losses(&self) -> Option<Losses> {
-        let all = self.workers as f64 * self.wall.as_secs_f64();
+        let all = self.explained().as_secs_f64();
         if self.is_mixed || self.work.is_zero() || all <= 0.0 || self.is_path_longer() {
             return None;
         }
-        let total = self.stats.total();
-        let [work, path] = [self.work, self.critical_path].map(|time| time.as_secs_f64() / all);
-        let throttled = self.throttled.unwrap_or_default().as_secs_f64() / all;
+        let (total, workers) = (self.stats.total(), self.workers as f64);
+        let part = |time: Duration| time.as_secs_f64() / all;
+        let throttled = self.throttled.map_or(0.0, part);
         // Where the system does not say for how long workers waited, it says what they had.
-        let off = total.off_processor.map_or_else(
-            || (1.0 - self.grant.processors / self.workers as f64).max(0.0),
-            |off| off.as_secs_f64() / all,
-        );
-        let idle = (total.hunting + total.sleeping).as_secs_f64() / all;
-        let beyond = (1.0 - self.grant.allowed / self.workers as f64).max(0.0);
-        Some(Losses::new(&Shares { work, path, off, throttled, beyond, idle }, self.workers))
+        let had = || (1.0 - self.grant.processors / workers).max(0.0);
+        let off = total.off_processor.map_or_else(had, part);
+        // Of who sleeps nobody knows that it wanted a processor, unless all that could have been waited for was followed.
+        let is_wanted = !self.is_of_pool && self.missing().is_empty();
+        let beyond =
+            |most: f64| if is_wanted { (1.0 - most / workers).clamp(0.0, 1.0) } else { 0.0 };
+        let (beyond, without_quota) =
+            (beyond(self.grant.allowed), beyond(self.grant.affinity as f64));
+        let shares = Shares {
+            work: part(self.work),
+            path: part(self.critical_path),
+            off,
+            throttled,
+            beyond,
+            beyond_quota: (beyond - without_quota).max(0.0),
+            // Not the sum of all that hunted or slept: there are more than P who sleep.
+            idle: (1.0 - part(total.working)).max(0.0),
+        };
+        Some(Losses::new(&shares, self.workers))
+    }
+
+    fn advice_on_a_quota(&self, losses: Option<&Losses>) -> Option<String> {
+        if let Some(throttled) = self.throttled.filter(|&time| ratio(time, self.wall) > 0.01) {
+            return Some(format!("A quota kept the process from running for {throttled:.1?}."));
+        }
+        let part = losses.map_or(0.0, |losses| losses.quota);
+        self.is_much(part).then(|| {
+            format!(
+                "A quota allows {:.2} processors: that is {:.0}% {} less than without.",
+                self.grant.allowed,
+                100.0 * part,
+                self.whose()
+            )
+        })
     }
 
     fn advice_on_processors(&self, losses: &Losses) -> Option<String> {
-        let is_long = self.wall.mul_f64(self.workers as f64 * losses.processors) >= SHORT;
-        (losses.processors >= MUCH && is_long).then(|| {
+        self.is_much(losses.processors).then(|| {
             let (part, had) = (100.0 * losses.processors, self.grant.processors);
             let most = match self.grant_basis {
                 GrantBasis::WaitsOfTooMany => "at most ",
                 _ => "",
             };
             format!(
-                "Want of processors: its workers could have run and waited for a processor for {part:.0}% of their time, or slept for lack of one: others have the machine, or there are more workers than processors; had PA {most}{had:.2} processors of {}.",
+                "Want of processors: its workers could have run and waited for a processor for {part:.0}% {}, or slept for lack of one: others have the machine, or there are more workers than processors; had PA {most}{had:.2} processors of {}.",
+                self.whose(),
                 self.workers
             )
         })
@@ -181,22 +236,23 @@ impl Report {
     fn advice_on_the_runtime(&self, losses: &Losses) -> Option<String> {
         let workers = self.workers as f64;
         let is_parallel = self.missing().is_empty() && self.parallelism() >= workers;
-        let is_long = self.wall.mul_f64(workers * losses.runtime) >= SHORT;
         // What workers lost to a processor that another one waited for cannot be told from what they lost to the runtime: so the larger of the two is named.
         let is_larger = losses.runtime > losses.processors.max(losses.quota);
-        let is_slow = losses.runtime >= MUCH && self.of_bound() > NEAR;
-        if !(is_parallel && is_long && is_larger && is_slow) {
+        // A pool's bound is that of a program which asks it for something all the time.
+        let is_slow = self.is_of_pool || self.of_bound() > NEAR;
+        if !(is_parallel && self.is_much(losses.runtime) && is_larger && is_slow) {
             return None;
         }
         let (part, idle, burdened) =
             (100.0 * losses.runtime, 100.0 * losses.idle, self.burdened_parallelism());
+        let whose = self.whose();
         let what = if losses.idle >= losses.runtime / 2.0 {
             format!(
-                "its workers hunted or slept for {idle:.0}% of their time though there was parallelism"
+                "its workers hunted or slept for {idle:.0}% {whose} though there was parallelism"
             )
         } else {
             format!(
-                "{part:.0}% of its workers' time was neither work nor hunting, sleep or waiting: it went to forks, to what is between tasks, or to a hypervisor"
+                "{part:.0}% {whose} was neither work nor hunting, sleep or waiting: it went to forks, to what is between tasks, to tasks that were no part of this, or to a hypervisor"
             )
         };
         let why = if burdened < SLACK * workers && burdened < 0.5 * self.parallelism() {
@@ -205,6 +261,18 @@ impl Report {
             String::new()
         };
         Some(format!("The runtime: {what}{why}."))
+    }
+
+    /// A pool knows for how long its workers had tasks, and not whether the program could have given them more.
+    fn advice_on_what_was_asked(&self) -> Option<String> {
+        let without = self.all().saturating_sub(self.stats.total().working);
+        let part = ratio(without, self.all());
+        (self.is_of_pool && !self.is_mixed && part >= MUCH && without >= SHORT).then(|| {
+            format!(
+                "The workers had no tasks for {:.0}% of their time: the program asked the pool for nothing then, or for too little at a time.",
+                100.0 * part
+            )
+        })
     }
 
     /// Than the time that it took.
@@ -222,7 +290,9 @@ struct Shares {
     throttled: f64,
     /// That is more than all processors allowed have: in it they waited, or slept since a governor kept them from that.
     beyond: f64,
-    /// In which they hunted or slept, on the clock of the wall.
+    /// What of that a quota did not allow.
+    beyond_quota: f64,
+    /// In which they had no tasks, on the clock of the wall.
     idle: f64,
 }
 
@@ -230,11 +300,10 @@ struct Shares {
 #[derive(Debug)]
 struct Losses {
     /// Workers had nothing to do since the critical path was under way, which others cannot shorten.
-    #[cfg_attr(any(not(test), loom), expect(dead_code, reason = "want of it is told by T1/T∞"))]
     parallelism: f64,
     /// They could have run, and others had the processor, or there was none for so many.
     processors: f64,
-    /// They could have run, and a quota was used up.
+    /// They could have run, and a quota was used up, or allowed fewer.
     quota: f64,
     /// The rest.
     runtime: f64,
@@ -254,7 +323,7 @@ impl Losses {
         let parallelism = ((workers as f64 - 1.0) * stretched).min(rest);
         let rest = rest - parallelism;
         let off = off.max(shares.beyond).min(rest);
-        let quota = shares.throttled.min(off);
+        let quota = shares.throttled.max(shares.beyond_quota).min(off);
         let runtime = rest - off;
         Self {
             parallelism,

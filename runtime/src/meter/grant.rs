@@ -42,6 +42,8 @@ pub struct Grant {
     pub others: Option<Duration>,
     /// What PA is where nobody takes anything: the processors allowed, or the workers, if those are fewer.
     pub allowed: f64,
+    /// On how many processors the process may run, of which a quota may allow it a part only.
+    pub affinity: usize,
     /// PA. Where the system does not tell what others took: as if nobody did.
     pub processors: f64,
 }
@@ -134,7 +136,8 @@ impl GrantMeter {
         let others = used.map(|used| used.all.saturating_sub(used.own));
         let taken = others.unwrap_or_default().as_secs_f64() / wall.as_secs_f64().max(1e-9);
         let processors = granted(workers, &self.processors, taken);
-        Grant { wall, own, others, allowed: self.allowed(workers), processors }
+        let (allowed, affinity) = (self.allowed(workers), self.processors.ids().len());
+        Grant { wall, own, others, allowed, affinity, processors }
     }
 }
 

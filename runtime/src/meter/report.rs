@@ -70,6 +70,8 @@ pub struct Report {
     /// Whether one of the workers is a thread of the program's own ([`PoolBuilder::with_current_thread`](crate::PoolBuilder::with_current_thread)).
     /// Of what that does by itself a metered pool knows only what it runs by [`Pool::run`](crate::Pool::run).
     pub has_guest: bool,
+    /// Whether it is of all that a pool has done. Then it is of the time, too, in which nobody asked the pool for anything, and nobody knows how long that was.
+    pub(crate) is_of_pool: bool,
     /// The processors that were granted on average, and how they were measured: PA.
     pub grant: Grant,
     /// How PA was found: by the system's clock ticks, if it was long enough for them; otherwise by what the workers waited for; or, where the system does not tell, not
@@ -272,6 +274,7 @@ impl Surroundings {
             under_way: figures.under_way,
             is_mixed: figures.is_mixed,
             has_guest: false,
+            is_of_pool: false,
             grant,
             grant_basis,
             stats,

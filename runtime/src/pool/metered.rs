@@ -131,7 +131,7 @@ impl Shared {
         let report = meter.before.report(wall, &figures, self.stats_with_waits(), self.crew());
         let has_guest = meter.has_guest.load(Ordering::Relaxed);
         let is_mixed = report.is_mixed || meter.works_for_others.load(Ordering::Relaxed);
-        Some(Report { has_guest, is_mixed, ..report })
+        Some(Report { has_guest, is_mixed, is_of_pool: true, ..report })
     }
 
     /// What is to be printed when all that the pool has accepted has ended, if anything is.

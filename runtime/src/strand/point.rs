@@ -222,7 +222,8 @@ mod models {
         for (spans, own) in [([5, 7], 3), ([7, 5], 3), ([5, 7], 9), ([5, 5], 1)] {
             loom::model(move || {
                 let all = Arc::new(([(); 3].map(|()| PointPath::new()), Countdown::new(2)));
-                let comes = move |(points, missing): &([PointPath; 3], Countdown), number: usize| {
+                let comes = move |(points, missing): &([PointPath; 3], Countdown),
+                                  number: usize| {
                     let [target, sources @ ..] = points;
                     let span = spans[number];
                     // SAFETY: its own source, which occurs herewith.

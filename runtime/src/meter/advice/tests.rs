@@ -1,6 +1,6 @@
 use super::*;
 use crate::meter::report::tests::{off, report};
-use crate::meter::{Origin, Stretch};
+use crate::meter::{Origin, Stretch, WorkerStats};
 
 #[test]
 fn a_path_that_is_longer_than_it_took_is_told() {
@@ -114,6 +114,7 @@ fn spent(work: u64, path: u64, [waited, hunted, slept]: [u64; 3]) -> Report {
     for worker in &mut report.stats.workers {
         worker.hunting = Duration::from_millis(hunted);
         worker.sleeping = Duration::from_millis(slept);
+        worker.working = report.wall - worker.hunting - worker.sleeping;
     }
     report
 }
@@ -142,6 +143,7 @@ fn want_of_parallelism_is_no_want_of_processors_and_not_the_runtimes() {
     for waits in [[0, 225, 0], [0, 0, 225], [100, 225, 0]] {
         let report = spent(300, 300, waits);
         assert_eq!(blames(&report), [true, false, false], "{report}");
+        assert!(report.advice()[0].ends_with("nothing to do for 75% of their time."), "{report}");
     }
 }
 
@@ -162,8 +164,11 @@ fn want_of_processors_is_named() {
     assert_eq!(blames(&report), [false, true, false], "{report}");
     // Half of the workers sleep, since a governor keeps no more awake than there are processors.
     let mut asleep = spent(540, 2, [0, 10, 150]);
-    (asleep.grant.allowed, asleep.grant.processors) = (2.0, 2.0);
+    (asleep.grant.allowed, asleep.grant.affinity, asleep.grant.processors) = (2.0, 2, 2.0);
     assert_eq!(blames(&asleep), [false, true, false], "{asleep}");
+    // Or they sleep since there was nothing to do for as long as somebody waited for what is not followed.
+    let uncertain = Report { uncarried: 1, ..asleep };
+    assert_eq!(blames(&uncertain), [false; 3], "{uncertain}");
     // Little is not worth a word.
     assert_eq!(blames(&spent(1100, 2, [25, 0, 0])), [false; 3]);
 }
@@ -201,6 +206,55 @@ fn what_a_quota_took_is_not_what_others_took() {
     assert_eq!(blames(&both), [false, true, false], "{both}");
     assert!(both.advice().iter().any(|said| said.contains("for 30% of their time")), "{both}");
     assert!(both.advice().iter().any(|said| said.contains("A quota")), "{both}");
+}
+
+/// One of four rests in turn so that the quota lasts: nobody is stopped.
+#[test]
+fn what_a_quota_does_not_allow_is_not_what_others_took() {
+    let mut report = spent(880, 2, [0, 10, 70]);
+    (report.grant.allowed, report.grant.processors) = (3.0, 3.0);
+    assert_eq!(blames(&report), [false; 3], "{report}");
+    let said = report.advice().pop().unwrap();
+    assert!(said.starts_with("A quota allows 3.00 processors") && said.contains("25%"), "{said}");
+    report.grant.affinity = 3;
+    assert_eq!(blames(&report), [false, true, false], "{report}");
+}
+
+/// More workers than may be at work, who only sleep: where the others were busy all the time, that was not spent asleep.
+#[test]
+fn who_may_not_be_awake_is_not_idle() {
+    let mut report = spent(600, 2, [0, 0, 0]);
+    let slept =
+        WorkerStats { sleeping: report.wall, working: Duration::ZERO, ..report.stats.workers[0] };
+    report.stats.workers.extend([slept; 5]);
+    assert_eq!(blames(&report), [false, false, true], "{report}");
+    assert!(report.to_string().contains("between tasks"), "{report}");
+}
+
+/// A pool's report is of the time between its calls, too.
+#[test]
+fn what_a_pool_was_not_asked_for_is_nobodys_fault() {
+    // 20 of 300 ms.
+    let pool = |times| Report { is_of_pool: true, ..spent(76, 2, times) };
+    let seldom = pool([0, 1, 279]);
+    assert_eq!(blames(&seldom), [false; 3], "{seldom}");
+    let said = seldom.advice().pop().unwrap();
+    assert!(said.contains("no tasks for 93% of their time"), "{said}");
+    // Processors that a governor would keep them from were not wanted.
+    let mut few = seldom;
+    (few.grant.allowed, few.grant.affinity, few.grant.processors) = (2.0, 2, 2.0);
+    assert_eq!(blames(&few), [false; 3], "{few}");
+    // What of their tasks' time was not work is told.
+    let waited = pool([10, 1, 259]);
+    assert_eq!(blames(&waited), [false, true, false], "{waited}");
+    assert!(waited.to_string().contains("for 25% of the time in which they had tasks"), "{waited}");
+    let slow = pool([0, 1, 259]);
+    assert_eq!(blames(&slow), [false, false, true], "{slow}");
+    // One that always has tasks has no such sentence, and a path may be too long for any.
+    let busy = Report { is_of_pool: true, ..spent(1140, 2, [5, 5, 5]) };
+    assert_eq!((blames(&busy), busy.advice().len()), ([false; 3], 1), "{busy}");
+    let serial = Report { is_of_pool: true, ..spent(300, 300, [0, 5, 220]) };
+    assert_eq!(blames(&serial), [true, false, false], "{serial}");
 }
 
 #[test]
@@ -244,7 +298,9 @@ fn losses_are_what_was_not_work() {
         for (path, off) in parts.into_iter().flat_map(|path| parts.map(|off| (path, off))) {
             let beyond = if off > path { 0.25 } else { 0.0 };
             for (throttled, idle) in parts.into_iter().flat_map(|it| parts.map(|idle| (it, idle))) {
-                let losses = Losses::new(&Shares { work, path, off, throttled, beyond, idle }, 4);
+                let beyond_quota = if throttled > idle { beyond / 2.0 } else { 0.0 };
+                let shares = Shares { work, path, off, throttled, beyond, beyond_quota, idle };
+                let losses = Losses::new(&shares, 4);
                 let explained =
                     [losses.parallelism, losses.processors, losses.quota, losses.runtime];
                 assert!(explained.iter().all(|&part| part >= 0.0), "{losses:?}");

@@ -6,7 +6,8 @@ pub(crate) fn report(work: u64, path: u64, burdened: u64) -> Report {
     let [work, critical_path, burdened_critical_path] =
         [work, path, burdened].map(Duration::from_millis);
     let wall = Duration::from_millis(300);
-    let grant = Grant { wall, own: None, others: None, allowed: 4.0, processors: 2.0 };
+    let (allowed, processors) = (4.0, 2.0);
+    let grant = Grant { wall, own: None, others: None, allowed, affinity: 4, processors };
     let (off_processor, processor_time) = (Some(Duration::ZERO), Some(wall / 2));
     let worker = WorkerStats { off_processor, processor_time, ..WorkerStats::default() };
     Report {
@@ -22,6 +23,7 @@ pub(crate) fn report(work: u64, path: u64, burdened: u64) -> Report {
         under_way: 0,
         is_mixed: false,
         has_guest: false,
+        is_of_pool: false,
         grant,
         grant_basis: GrantBasis::Ticks,
         stats: PoolStats { governor: "some", workers: vec![worker; 4] },
