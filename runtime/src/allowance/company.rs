@@ -5,9 +5,9 @@ use std::time::Duration;
 /// Whoever looks asks for the first few workers, who are woken first: a file for each.
 pub(super) const ASKED: usize = 4;
 
-/// They have to wait if that was, all together, for one part of so many of the time. A thread that sleeps and is woken, or gives way to one that wakes for
-/// a moment, waits for less than that on a machine that is its own; beside a thread that never sleeps, for several times as much.
-const PARTS: u32 = 10;
+/// They have to wait if that was, all together, for one part of so many of the time. Threads that sleep and are woken, or give way to one that wakes for
+/// a moment, wait for up to a fifth of it on a machine that is their own, and most of that is the lookout's waiting, which keeps nobody; of two that are beside one which never sleeps each waits for a quarter of it at least.
+const PARTS: u32 = 3;
 
 /// Others have the processors if the process has not used so many hundredths of those that it may use. Else it is itself what its workers wait for: there are more
 /// of them awake than processors, or it has other threads. (The process's clock may be some milliseconds for each processor behind.)
@@ -55,8 +55,8 @@ mod tests {
         let seen = |at, waited, used| Some(Seen { at: ms(at), waited: ms(waited), used: ms(used) });
         let mut company = Company::default();
         assert!(!company.look(seen(100, 5000, 0), 2), "nobody knows since when");
-        assert!(!company.look(seen(200, 5009, 100), 2));
-        assert!(company.look(seen(300, 5019, 200), 2));
+        assert!(!company.look(seen(200, 5033, 100), 2));
+        assert!(company.look(seen(300, 5067, 200), 2));
         assert!(company.look(seen(400, 5400, 369), 2));
         assert!(!company.look(seen(500, 5500, 539), 2), "it had all processors itself");
         assert!(company.look(seen(600, 5600, 709), 3), "there was another one");

@@ -120,6 +120,12 @@ impl Allowance {
         }
     }
 
+    /// Returns when who looks at this moment has said all that follows.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn settle(&self) {
+        drop(self.look.lock());
+    }
+
     /// How many workers may be awake now.
     pub(crate) fn awake(&self) -> usize {
         // Relaxed: a figure for those who decide how to hunt.
@@ -202,7 +208,9 @@ impl Allowance {
         self.clocks_overdue.store(nanos(overdue), Ordering::Relaxed);
         self.now.store(verdict.awake, Ordering::Relaxed);
         self.allowed.store(verdict.allowed, Ordering::Relaxed);
-        shared.sleep().welcomes_one_more(look.is_in_company && look.tight_quota().is_none());
+        // One that is alone waits for its turn, and nobody for it.
+        let is_welcome = look.is_in_company && look.awake > 1 && look.tight_quota().is_none();
+        shared.sleep().welcomes_one_more(is_welcome);
         let after = verdict.numbers();
         let before = std::mem::replace(&mut look.applied, after);
         // Before the next one looks, so that the numbers come in order. A rest that goes on may be shorter than it was.

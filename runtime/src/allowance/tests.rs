@@ -118,6 +118,7 @@ fn works_until(pool: &Pool, awake: usize) {
         assert_eq!(pool.run(|w| fib(w, 12)), 144);
         assert!(Instant::now() < patience, "{} instead of {awake}", now());
     }
+    pool.shared().settle_what_is_allowed();
 }
 
 /// Works until somebody has looked twice: so what follows from a look that was under way has been done.
@@ -264,7 +265,7 @@ fn all_that_are_allowed_may_be_stuck() {
         // Somebody has chosen by the environment, or there is no thread for it.
         return;
     }
-    let here = AtomicUsize::new(0);
+    let (here, begun) = (AtomicUsize::new(0), Instant::now());
     pool.run(|w| {
         w.scope(|w, scope| {
             for _ in 0..allowed {
@@ -276,6 +277,7 @@ fn all_that_are_allowed_may_be_stuck() {
                     };
                     let waits = || {
                         while !all() {
+                            assert!(begun.elapsed() < SOON, "nobody comes");
                             thread::yield_now()
                         }
                     };

@@ -32,6 +32,10 @@ const LOOKS: u32 = 8;
 /// In its first attempts, and then once in so many, a hunter looks whether it has its victim's processor.
 const AT_ONCE: u64 = 8;
 
+/// A lookout naps on for so long when those within the limit have gone to sleep. If a program calls its pool again before, nobody has to wake a worker that is one too many so that there is
+/// a lookout: that costs the one with work a system call, and a processor that it or a peer has.
+const RESERVE: u32 = 8;
+
 /// After so many attempts a hunter that has asked in vain insists, whatever its governor says.
 const INSIST_AFTER: u64 = 64;
 
@@ -71,6 +75,10 @@ pub(crate) struct Hunt {
     victim: Option<usize>,
     /// What lay in the deques when this worker became the lookout.
     untouched: Untouched,
+    /// For how many more naps it is the lookout when those within the limit sleep, too.
+    reserve: u32,
+    /// Whether it was woken by nobody, and has found nothing, so that it goes on sleeping.
+    sleeps_on: bool,
     /// The worker's context switches that are accounted for.
     switches: u64,
 }
@@ -89,6 +97,8 @@ impl Hunt {
             has_slept: false,
             victim: None,
             untouched: Untouched::new(shared.seats(), shared.quarters().len()),
+            reserve: 0,
+            sleeps_on: false,
             switches: 0,
         }
     }
@@ -131,7 +141,9 @@ impl Hunt {
             let shared = worker.shared();
             let is_beyond =
                 shared.sleep().is_beyond_the_size() || shared.is_beyond_what_is_allowed();
-            let next = if is_beyond { Move::Sleep } else { self.hunter.next(&prospect) };
+            let sleeps_on = std::mem::take(&mut self.sleeps_on);
+            let next =
+                if is_beyond || sleeps_on { Move::Sleep } else { self.hunter.next(&prospect) };
             let next = match next {
                 // It stays awake for what will be taken in a moment, perhaps by who waits for this processor.
                 Move::Sleep if !is_beyond && self.near.has_to_wait() => Move::Yield,
@@ -426,6 +438,7 @@ impl Hunt {
                 // Else it would look at everything again and again, and have closed deques opened.
                 self.near.waits();
             }
+            self.sleeps_on = found.is_none() && slept == Slept::ForANap;
             return found;
         }
         let is_beyond = worker.shared().sleep().is_beyond_the_size();
@@ -439,7 +452,7 @@ impl Hunt {
                 if leaves { None } else { worker.take_sent() }
             })
         });
-        if received.is_some() || slept != Slept::AsLookout {
+        if received.is_some() || !slept.is_as_lookout() {
             return received;
         }
         self.take_untouched(worker, is_beyond)
@@ -499,15 +512,21 @@ impl Hunt {
 
     fn sleep(&mut self, worker: &Worker, goal: Goal<'_>) -> Slept {
         let shared = worker.shared();
+        let in_reserve = self.reserve > 0;
         let look_again = |rest| {
             if rest != Rest::Relieved {
                 shared.open_deques(&mut self.closed);
             }
-            if rest == Rest::AsLookout {
+            match rest {
+                Rest::AsLookout => self.reserve = RESERVE,
+                Rest::InReserve => self.reserve -= 1,
+                Rest::Full | Rest::Relieved => {}
+            }
+            if matches!(rest, Rest::AsLookout | Rest::InReserve) {
                 self.untouched.note(shared);
             }
             let is_work_left = match rest {
-                Rest::Full => shared.is_work_left(),
+                Rest::Full | Rest::InReserve => shared.is_work_left(),
                 Rest::Relieved | Rest::AsLookout => {
                     let is_near = |quarter: &Quarter| !quarter.inbox().is_empty();
                     let is_sent = || !shared.inbox().is_empty();
@@ -523,7 +542,12 @@ impl Hunt {
         };
         worker.seat().does(Activity::Sleeps);
         self.has_slept = true;
-        let slept = shared.sleep().sleep(worker.seat_index(), look_again);
+        let (sleep, seat) = (shared.sleep(), worker.seat_index());
+        let slept = if in_reserve {
+            sleep.sleep_in_reserve(seat, look_again)
+        } else {
+            sleep.sleep(seat, look_again)
+        };
         if slept == Slept::No {
             worker.seat().does_not_sleep();
         } else {

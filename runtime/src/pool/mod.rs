@@ -160,14 +160,14 @@ impl Pool {
         self.is_detached = true;
     }
 
-    /// How many workers it has, those that only sleep included: if nobody has [chosen](PoolBuilder::workers) a number, more than [may be at work](Self::size).
+    /// How many workers it has, those that only sleep included: if nobody has [chosen](PoolBuilder::workers) a number, it may be more than [may be at work](Self::size).
     #[must_use]
     pub fn workers(&self) -> usize {
         self.shared_now().workers()
     }
 
     /// How many of its workers may be at work: as many as it has, or as many as [`resize`](Self::resize) has said; or, if nobody has
-    /// [chosen](PoolBuilder::workers) a number, as many as were allowed when one of its workers last looked; one of these may rest, and one more may be at work while others take processors from the pool.
+    /// [chosen](PoolBuilder::workers) a number, as many as were allowed when one of its workers last looked; one of these may rest, and one more may be at work while other programs, and no quota, keep two or more of them from processors.
     #[must_use]
     pub fn size(&self) -> usize {
         self.shared_now().size()

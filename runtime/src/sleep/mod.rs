@@ -111,6 +111,8 @@ pub(crate) enum Rest {
     Relieved,
     /// It is the lookout.
     AsLookout,
+    /// Nothing, and it is the lookout for when as many are awake again as the limit says.
+    InReserve,
 }
 
 /// How a worker slept.
@@ -120,8 +122,16 @@ pub(crate) enum Slept {
     No,
     /// Until it was woken.
     Well,
-    /// As the lookout, until it was woken or its nap was over.
+    /// As the lookout, until it was woken.
     AsLookout,
+    /// As the lookout, until its nap was over.
+    ForANap,
+}
+
+impl Slept {
+    pub(crate) fn is_as_lookout(self) -> bool {
+        matches!(self, Slept::AsLookout | Slept::ForANap)
+    }
 }
 
 /// A worker's own memory of the last wake-up that it asked for.
@@ -256,7 +266,7 @@ impl Sleep {
     }
 
     pub(crate) fn is_one_more_welcome(&self) -> bool {
-        // Relaxed: a figure for the meter.
+        // Relaxed: as where it is changed.
         self.one_more.load(Ordering::Relaxed)
     }
 
@@ -614,19 +624,38 @@ impl Sleep {
     /// `look_again` is told what is left to the lookout; it looks at everything else. It looks even when others still hunt,
     /// who would find what there is: one of them may be suspended.
     pub(crate) fn sleep(&self, worker: usize, look_again: impl FnOnce(Rest) -> bool) -> Slept {
+        self.sleep_as(worker, Self::falls_asleep, look_again)
+    }
+
+    /// The same; but if there is no lookout it sleeps as that also where it is not one too many. So who wakes the others until as many are awake as the limit says
+    /// need not wake it for that.
+    pub(crate) fn sleep_in_reserve(
+        &self,
+        worker: usize,
+        look_again: impl FnOnce(Rest) -> bool,
+    ) -> Slept {
+        self.sleep_as(worker, Self::falls_asleep_in_reserve, look_again)
+    }
+
+    fn sleep_as(
+        &self,
+        worker: usize,
+        falls_asleep: fn(&Self) -> Rest,
+        look_again: impl FnOnce(Rest) -> bool,
+    ) -> Slept {
         self.parkers[worker].forget();
         // In this order: whoever sees it counted finds it in the set.
         self.sleepers.enter(worker);
-        let rest = self.falls_asleep();
+        let rest = falls_asleep(self);
         // Pairs with the fences of those who publish work or an event (`work_was_pushed`, `work_was_sent`,
         // `work_was_addressed`, `wake`).
         fence(Ordering::SeqCst);
         let parker = &self.parkers[worker];
         let slept = match (look_again(rest), rest) {
             (true, _) => Slept::No,
-            (false, Rest::AsLookout) => {
+            (false, Rest::AsLookout | Rest::InReserve) => {
                 self.in_bed(worker, || parker.nap(self.nap()));
-                Slept::AsLookout
+                if parker.is_rung() { Slept::AsLookout } else { Slept::ForANap }
             }
             (false, Rest::Full | Rest::Relieved) => {
                 self.in_bed(worker, || parker.park());
@@ -634,7 +663,7 @@ impl Sleep {
             }
         };
         let _ = match rest {
-            Rest::AsLookout => self.counters.lookout_gets_up(),
+            Rest::AsLookout | Rest::InReserve => self.counters.lookout_gets_up(),
             Rest::Full | Rest::Relieved => self.counters.gets_up(),
         };
         self.sleepers.leave(worker);
@@ -659,5 +688,16 @@ impl Sleep {
         } else {
             Rest::Full
         }
+    }
+
+    fn falls_asleep_in_reserve(&self) -> Rest {
+        let spare = self.spare();
+        if spare > 0 && self.counters.falls_asleep_as_lookout(spare) {
+            return Rest::AsLookout;
+        }
+        if spare > 0 && self.counters.falls_asleep_as_lookout(u32::MAX) {
+            return Rest::InReserve;
+        }
+        self.falls_asleep()
     }
 }

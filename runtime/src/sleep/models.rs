@@ -6,7 +6,7 @@ use std::time::Duration;
 use loom::sync::Arc;
 use loom::thread;
 
-use super::{Limit, Rest, Sleep, Slept, Summons};
+use super::{Limit, Rest, Sleep, Summons};
 use crate::deque::{
     ChaseLevOwner, ChaseLevThief, Owner, Pushed, Reader, Steal, Thief, chase_lev, mailbox,
 };

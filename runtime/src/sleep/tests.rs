@@ -428,3 +428,32 @@ fn pushes_are_left_to_a_lookout_only_while_the_limit_is_made_up() {
     assert_eq!(rests(2), [Rest::AsLookout, Rest::Relieved, Rest::Full]);
     assert_eq!(rests(1), [Rest::AsLookout, Rest::Relieved, Rest::Relieved]);
 }
+
+/// Who naps on as the lookout when the others sleep need not be woken for that when they are awake again.
+#[test]
+fn a_lookout_in_reserve_is_there_when_the_limit_is_made_up_again() {
+    let sleep = Sleep::new(3, Limit { awake: 2, nap: SOON });
+    let lacks_a_hunter = || sleep.census().lacks_a_hunter(sleep.spare());
+    (0..3).for_each(|_| sleep.begins_to_hunt());
+    let rests = [Sleep::falls_asleep, Sleep::falls_asleep, Sleep::falls_asleep_in_reserve];
+    // The first has got up again.
+    assert_eq!(rests[0](&sleep), Rest::AsLookout);
+    let _ = sleep.counters.lookout_gets_up();
+    assert_eq!(rests[2](&sleep), Rest::AsLookout, "as any, if it is one too many");
+    let _ = sleep.counters.lookout_gets_up();
+    let _ = (sleep.counters.falls_asleep(), sleep.counters.falls_asleep());
+    assert_eq!(rests[2](&sleep), Rest::InReserve);
+    for _ in 0..2 {
+        assert!(lacks_a_hunter(), "more sleep than the spare one");
+        let _ = sleep.counters.gets_up();
+        let _ = sleep.counters.stops_hunting();
+    }
+    assert!(sleep.census().has_lookout() && !lacks_a_hunter());
+    // There is one: the next one sleeps as others do.
+    sleep.begins_to_hunt();
+    assert_eq!(rests[2](&sleep), Rest::Full);
+    // Where there is no limit nobody is needed.
+    let sleep = Sleep::new(1, Limit::NONE);
+    sleep.begins_to_hunt();
+    assert_eq!(rests[2](&sleep), Rest::Full);
+}

@@ -67,8 +67,23 @@ impl Shared {
 
     /// Whether as many others are awake as are allowed, in a pool for which nobody has chosen a number. A governor need not ask.
     pub(crate) fn is_beyond_what_is_allowed(&self) -> bool {
+        self.follows() && self.sleep.is_one_too_many() && !self.is_welcome_to_the_inbox()
+    }
+
+    /// Returns when who looks at this moment has said all that follows.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn settle_what_is_allowed(&self) {
+        self.allowance.iter().for_each(Allowance::settle);
+    }
+
+    /// Whether nobody has chosen a number.
+    fn follows(&self) -> bool {
         self.allowance.as_ref().is_some_and(|allowance| !allowance.is_chosen())
-            && self.sleep.is_one_too_many()
+    }
+
+    /// Whether something is there that one more may do than are allowed.
+    fn is_welcome_to_the_inbox(&self) -> bool {
+        self.sleep.is_one_more_welcome() && !self.inbox.is_empty() && !self.sleep.leaves_the_inbox()
     }
 
     /// The limit where nobody has chosen a number, and so many workers are allowed.
@@ -94,7 +109,8 @@ impl Shared {
     pub(in crate::pool) fn crew(&self) -> Crew {
         let of_all = |size: usize| size.saturating_add(self.guests).clamp(1, self.workers);
         let size = self.size();
-        let one_more = usize::from(self.sleep.is_one_more_welcome());
+        // Who looked last, before somebody chose a number, may have said that.
+        let one_more = usize::from(self.follows() && self.sleep.is_one_more_welcome());
         Crew { size: of_all(size), most: of_all(size.saturating_add(one_more)) }
     }
 
@@ -108,7 +124,6 @@ impl Shared {
 
     /// The size that somebody has chosen.
     pub(in crate::pool) fn chosen_size(&self) -> Option<usize> {
-        let is_chosen = self.allowance.as_ref().is_none_or(Allowance::is_chosen);
-        is_chosen.then(|| self.sleep.size())
+        (!self.follows()).then(|| self.sleep.size())
     }
 }

@@ -45,3 +45,23 @@ impl Shared {
         awake.filter_map(|seat| seat.clock.get()?.read()).count()
     }
 }
+
+#[cfg(all(test, target_os = "linux", not(any(loom, locksley_portable))))]
+mod tests {
+    use crate::Pool;
+
+    #[test]
+    fn the_first_workers_waits_are_added_up() {
+        let pool = Pool::new(3).unwrap();
+        // All have begun.
+        pool.broadcast(|_| ());
+        let shared = pool.shared();
+        // Each goes on waiting meanwhile, and none for less than before.
+        let by_one = |seat: usize| shared.seat(seat).delay.get()?.read();
+        let of_two = || by_one(0).zip(by_one(1)).map(|(one, other)| one + other);
+        let (before, together, after) = (of_two(), shared.waits_of_the_first(2), of_two());
+        assert!(before <= together && together <= after, "{before:?} {together:?} {after:?}");
+        assert_eq!(together.is_some(), crate::os::own_delay().is_some());
+        assert_eq!(shared.waits_of_the_first(0), None);
+    }
+}

@@ -7,18 +7,27 @@ fn limited(workers: usize, awake: usize) -> Sleep {
     Sleep::new(workers, Limit { awake, nap: Duration::from_millis(1) })
 }
 
-/// As [`work_once`], but a worker that is one too many takes only a task that lay there during a whole nap.
-fn work_once_within_the_limit(worker: usize, sleep: &Sleep, tasks: &Tasks) {
+/// As [`work_once`], but a worker that is one too many takes only a task that lay there during a whole nap. Who is `ready` stays the lookout when others sleep.
+fn work_once_within(worker: usize, ready: bool, sleep: &Sleep, tasks: &Tasks) {
     let mut untouched = false;
     sleep.begins_to_hunt();
     while !((untouched || !sleep.is_one_too_many()) && tasks.take_one()) {
-        let slept = sleep.sleep(worker, |rest| {
+        let look_again = |rest| {
             untouched = tasks.are_left();
-            rest == Rest::Full && tasks.are_left()
-        });
-        untouched &= slept == Slept::AsLookout;
+            matches!(rest, Rest::Full | Rest::InReserve) && tasks.are_left()
+        };
+        let slept = if ready {
+            sleep.sleep_in_reserve(worker, look_again)
+        } else {
+            sleep.sleep(worker, look_again)
+        };
+        untouched &= slept.is_as_lookout();
     }
     sleep.stops_hunting(&Summons::default(), || tasks.are_left());
+}
+
+fn work_once_within_the_limit(worker: usize, sleep: &Sleep, tasks: &Tasks) {
+    work_once_within(worker, false, sleep, tasks);
 }
 
 /// Somebody who counts as awake pushes tasks, and is stuck then.
@@ -62,6 +71,31 @@ fn loom_sleep_a_lookout_that_leaves_is_replaced() {
 #[test]
 fn loom_sleep_fewer_than_the_limit_look_for_themselves() {
     two_others_take_two_tasks(2);
+}
+
+/// Two may be awake. One of them is stuck when it has pushed two tasks. Of the others each may be the lookout, whoever sleeps, and naps on as that; or only the second.
+fn two_others_take_two_tasks_in_reserve(ready: [bool; 2]) {
+    check(2, move || {
+        let shared = Arc::new((limited(3, 2), Tasks::new(0)));
+        let others = [1, 2].map(|worker| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                work_once_within(worker, ready[worker - 1], &shared.0, &shared.1);
+            })
+        });
+        push_tasks(2, &shared.0, &shared.1);
+        others.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}
+
+#[test]
+fn loom_sleep_a_lookout_in_reserve_takes_nothing_from_who_is_to_be_woken() {
+    two_others_take_two_tasks_in_reserve([false, true]);
+}
+
+#[test]
+fn loom_sleep_any_of_them_may_be_the_lookout_in_reserve() {
+    two_others_take_two_tasks_in_reserve([true, true]);
 }
 
 /// Of three workers in one place, `awake` may be awake. One of them is stuck when it has sent two tasks to the place. (More than in the model, who
@@ -238,7 +272,7 @@ fn sent_to_fewer(
                         let leaves = rest != Rest::Full && sleep.leaves_what_is_sent();
                         done.is_set() || (!leaves && tasks.are_left())
                     });
-                    untouched &= slept == Slept::AsLookout;
+                    untouched &= slept.is_as_lookout();
                     thread::yield_now();
                 }
                 sleep.stops_hunting(&Summons::default(), || tasks.are_left());
@@ -270,7 +304,7 @@ fn loom_sleep_what_is_sent_when_the_lookout_is_stuck_is_done() {
                         let leaves = rest != Rest::Full && sleep.leaves_what_is_sent();
                         !leaves && tasks.are_left()
                     });
-                    untouched &= slept == Slept::AsLookout;
+                    untouched &= slept.is_as_lookout();
                     thread::yield_now();
                 }
                 sleep.stops_hunting(&Summons::default(), || tasks.are_left());

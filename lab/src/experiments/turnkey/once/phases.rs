@@ -25,7 +25,9 @@ pub(super) fn measure(of: &Contestant, time: Duration) -> Outcome<Reading> {
     // Twice, so that each comes after another one.
     for parallelism in PHASES.into_iter().chain(PHASES) {
         let round = Round { leaf: LEAF, chunks: parallelism, serial: 0 }.validate()?;
-        let (before, begun) = (spent(pool), Instant::now());
+        // Around both, so that nobody is awake for longer than that.
+        let begun = Instant::now();
+        let before = spent(pool);
         let rate = round.repeat_on(&crew, time)?;
         let (after, wall) = (spent(pool), begun.elapsed().as_secs_f64());
         phases.push(Phase {
