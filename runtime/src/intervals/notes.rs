@@ -19,7 +19,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Where they lie as long as the root; `None` if there is nothing to be noted. Who refers to them drops them.
+    /// Where they lie as long as the root. Who refers to them drops them.
     #[inline(always)] // else all is moved there
     pub(super) fn placed(
         core: &Core<'_>,

@@ -370,7 +370,7 @@ impl<H> Running<H> {
     /// The stay of a path from now on that has become so long at the one that is noted there, and goes on at that place.
     ///
     /// # Safety
-    /// That stay is noted, and nobody writes there meanwhile.
+    /// There is a strand. That stay is noted, and nobody writes there meanwhile.
     #[inline(never)]
     pub(crate) unsafe fn stays_after(
         &self,
@@ -379,7 +379,7 @@ impl<H> Running<H> {
         site: Option<Site>,
     ) {
         debug_assert!(!self.region.get().is_null(), "there is a strand");
-        // SAFETY: as in `stays`.
+        // SAFETY: there is a strand, as the caller promises; so that is its room, as in `stays`.
         let room = unsafe { self.room.get().as_ref() };
         // SAFETY: as there, and as the caller promises.
         self.stay.set(unsafe { room.put_turned(stay, length, site) });
@@ -397,7 +397,7 @@ impl<H> Running<H> {
         site: Option<Site>,
     ) -> bool {
         debug_assert!(!self.region.get().is_null(), "there is a strand");
-        // SAFETY: as in `stays`.
+        // SAFETY: there is a strand, as the caller promises; so that is its room, as in `stays`.
         let room = unsafe { self.room.get().as_ref() };
         // SAFETY: as there, and as the caller promises.
         let turned = unsafe { room.put_turned_by_table(stay, length, site) };

@@ -56,7 +56,7 @@ impl PointPath {
     /// Something comes that the point waits for, after another point. To be said before the point may learn that it has come.
     ///
     /// # Safety
-    /// The other point lies there as long as this one is used.
+    /// What that point, or one that it refers to, has noted lies there as long as this one is used.
     pub(crate) unsafe fn arrive(&self, path: Known<'_>) {
         // Relaxed: who reads it has learnt by the point that those have come who have said this before.
         let order = Ordering::Relaxed;
