@@ -115,7 +115,7 @@ impl Hunt {
         shared.sleep().begins_to_hunt();
         worker.seat().begins_to_hunt();
         let mut failures = 0;
-        self.victim = None;
+        (self.victim, self.sleeps_on) = (None, false);
         self.near.begins();
         self.switches = worker.seat().switches().unwrap_or(0);
         let found = self.search(worker, goal, &mut failures);
@@ -166,6 +166,7 @@ impl Hunt {
                     // There may be more allowed now than when that was decided. Once, for nobody goes on looking.
                     has_looked = !has_looked && self.looks_before_it_sleeps(worker);
                     if has_looked {
+                        self.sleeps_on = sleeps_on;
                         continue;
                     }
                     let made_ready = settle_doubts(worker);
@@ -426,6 +427,7 @@ impl Hunt {
     fn sleep_and_look(&mut self, worker: &Worker, goal: Goal<'_>) -> Option<Found> {
         let slept = self.sleep(worker, goal);
         let shared = worker.shared();
+        let was_wanted = !shared.sleep().is_one_too_many();
         shared.puts_off_attending();
         // A rest may be over. Files are read when it has seen that there is nothing to do.
         let _ = shared.attends_to_allowance(Leisure::Hunts);
@@ -438,7 +440,8 @@ impl Hunt {
                 // Else it would look at everything again and again, and have closed deques opened.
                 self.near.waits();
             }
-            self.sleeps_on = found.is_none() && slept == Slept::ForANap;
+            // Not if it has just learnt that one more may be awake: that is this one.
+            self.sleeps_on = found.is_none() && slept == Slept::ForANap && was_wanted;
             return found;
         }
         let is_beyond = worker.shared().sleep().is_beyond_the_size();

@@ -78,10 +78,10 @@ impl Prospect<'_> {
         self.workers.saturating_sub(self.asleep + self.hunting)
     }
 
-    /// Whether as many others are awake as the governor's [`limit`](super::Governor::limit) allows.
+    /// Whether as many others are awake as the governor's [`limit`](super::Governor::limit) allows, and nothing was sent for which one more is [welcome](crate::Pool::size).
     #[must_use]
     pub fn is_one_too_many(&self) -> bool {
-        self.shared.sleep().is_one_too_many()
+        self.shared.is_one_too_many()
     }
 
     /// What `worker` does.

@@ -125,11 +125,11 @@ impl Report {
                 Some(places) => format!(", and runs through what was spawned {places}"),
                 None => String::new(),
             };
-            let lost = losses.filter(|lost| !self.is_of_pool && lost.parallelism >= 0.01);
+            let lost = losses.filter(|lost| !self.is_of_pool && lost.beside >= 0.01);
             let beside = match lost {
                 Some(lost) => format!(
                     " Beside it the workers had nothing to do for {:.0}% of their time.",
-                    100.0 * lost.parallelism
+                    100.0 * lost.beside
                 ),
                 None => String::new(),
             };
@@ -160,8 +160,8 @@ impl Report {
         self.wall * u32::try_from(self.workers).unwrap_or(u32::MAX)
     }
 
-    /// Of what time parts are told.
-    fn whose(&self) -> &'static str {
+    /// Of what time parts are told, where the sentence is about the workers.
+    fn their_time(&self) -> &'static str {
         if self.is_of_pool { "of the time in which they had tasks" } else { "of their time" }
     }
 
@@ -191,7 +191,8 @@ impl Report {
             (beyond(self.grant.allowed), beyond(self.grant.affinity as f64));
         let shares = Shares {
             work: part(self.work),
-            path: part(self.critical_path),
+            // Who idled beside the path had no tasks, so that is in no pool's report.
+            path: if self.is_of_pool { 0.0 } else { part(self.critical_path) },
             off,
             throttled,
             beyond,
@@ -206,13 +207,12 @@ impl Report {
         if let Some(throttled) = self.throttled.filter(|&time| ratio(time, self.wall) > 0.01) {
             return Some(format!("A quota kept the process from running for {throttled:.1?}."));
         }
-        let part = losses.map_or(0.0, |losses| losses.quota);
+        let part = losses.filter(|_| !self.is_of_pool).map_or(0.0, |losses| losses.quota);
         self.is_much(part).then(|| {
             format!(
-                "A quota allows {:.2} processors: that is {:.0}% {} less than without.",
+                "A quota allows {:.2} processors: that is {:.0}% of the workers' time less than without.",
                 self.grant.allowed,
                 100.0 * part,
-                self.whose()
             )
         })
     }
@@ -226,7 +226,7 @@ impl Report {
             };
             format!(
                 "Want of processors: its workers could have run and waited for a processor for {part:.0}% {}, or slept for lack of one: others have the machine, or there are more workers than processors; had PA {most}{had:.2} processors of {}.",
-                self.whose(),
+                self.their_time(),
                 self.workers
             )
         })
@@ -245,14 +245,14 @@ impl Report {
         }
         let (part, idle, burdened) =
             (100.0 * losses.runtime, 100.0 * losses.idle, self.burdened_parallelism());
-        let whose = self.whose();
+        let their_time = self.their_time();
         let what = if losses.idle >= losses.runtime / 2.0 {
             format!(
-                "its workers hunted or slept for {idle:.0}% {whose} though there was parallelism"
+                "its workers hunted or slept for {idle:.0}% {their_time} though there was parallelism"
             )
         } else {
             format!(
-                "{part:.0}% {whose} was neither work nor hunting, sleep or waiting: it went to forks, to what is between tasks, to tasks that were no part of this, or to a hypervisor"
+                "its workers neither worked nor hunted, slept or waited for {part:.0}% {their_time}: it went to forks, to what is between tasks, to tasks that were no part of this, or to a hypervisor"
             )
         };
         let why = if burdened < SLACK * workers && burdened < 0.5 * self.parallelism() {
@@ -263,13 +263,14 @@ impl Report {
         Some(format!("The runtime: {what}{why}."))
     }
 
-    /// A pool knows for how long its workers had tasks, and not whether the program could have given them more.
+    /// A pool knows for how long its workers had tasks, and not whether the program could have given them more. No more of them than processors allowed were to have any.
     fn advice_on_what_was_asked(&self) -> Option<String> {
-        let without = self.all().saturating_sub(self.stats.total().working);
-        let part = ratio(without, self.all());
+        let most = self.wall.mul_f64(self.grant.allowed);
+        let without = most.saturating_sub(self.stats.total().working);
+        let part = ratio(without, most);
         (self.is_of_pool && !self.is_mixed && part >= MUCH && without >= SHORT).then(|| {
             format!(
-                "The workers had no tasks for {:.0}% of their time: the program asked the pool for nothing then, or for too little at a time.",
+                "For {:.0}% of the time of the processors allowed no worker had a task: the program asked the pool for nothing then, or for too little at a time, or workers looked for tasks in vain.",
                 100.0 * part
             )
         })
@@ -300,7 +301,13 @@ struct Shares {
 #[derive(Debug)]
 struct Losses {
     /// Workers had nothing to do since the critical path was under way, which others cannot shorten.
+    #[cfg_attr(
+        any(not(test), loom),
+        expect(dead_code, reason = "told as far as they did not wait")
+    )]
     parallelism: f64,
+    /// What of that they certainly hunted or slept, and did not wait.
+    beside: f64,
     /// They could have run, and others had the processor, or there was none for so many.
     processors: f64,
     /// They could have run, and a quota was used up, or allowed fewer.
@@ -327,6 +334,7 @@ impl Losses {
         let runtime = rest - off;
         Self {
             parallelism,
+            beside: parallelism.min(shares.idle),
             processors: off - quota,
             quota,
             runtime,

@@ -110,7 +110,7 @@ impl PoolBuilder {
     /// It then begins with [`Processors::count_up`](crate::os::Processors::count_up) workers, and has more that sleep, in case more are allowed later: at
     /// most four times as many, and no more than the machine has processors; and, in a pool of one place without a guest, one beyond these, which looks after what those who are awake do not come to; or as many as [`max_workers`](Self::max_workers) says. While the
     /// pool works, workers that have nothing else to do look again, ten times a second: where its threads may run, and which quotas
-    /// the process's control group has. As many workers as that allows may be awake ([`Pool::size`]); those beyond sleep, but for one that may do what is sent while other programs, and no quota, keep two or more workers from processors. Where the quota is
+    /// the process's control group has. As many workers as that allows may be awake ([`Pool::size`]); those beyond sleep, but for one that may do what is sent while workers wait for processors that other programs have, where two or more may be awake and no quota says how many. Where the quota is
     /// no whole number, one worker rests from time to time, between tasks, so that the quota lasts to the end of its period and the kernel need not keep all of
     /// them from running. A number that somebody chooses, here, by that variable or by [`Pool::resize`], is kept, whatever is
     /// allowed later; under the usual governor no more of them are awake at a time than were of use when the pool was built

@@ -167,7 +167,7 @@ impl Pool {
     }
 
     /// How many of its workers may be at work: as many as it has, or as many as [`resize`](Self::resize) has said; or, if nobody has
-    /// [chosen](PoolBuilder::workers) a number, as many as were allowed when one of its workers last looked; one of these may rest, and one more may be at work while other programs, and no quota, keep two or more of them from processors.
+    /// [chosen](PoolBuilder::workers) a number, as many as were allowed when one of its workers last looked; one of these may rest, and one more may be at work while workers wait for processors that other programs have, where two or more may be awake and no quota says how many.
     #[must_use]
     pub fn size(&self) -> usize {
         self.shared_now().size()

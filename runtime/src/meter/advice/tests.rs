@@ -145,6 +145,9 @@ fn want_of_parallelism_is_no_want_of_processors_and_not_the_runtimes() {
         assert_eq!(blames(&report), [true, false, false], "{report}");
         assert!(report.advice()[0].ends_with("nothing to do for 75% of their time."), "{report}");
     }
+    // Where most of it was waiting, only what was not is told.
+    let waits = spent(300, 290, [100, 30, 0]);
+    assert!(waits.advice()[0].ends_with("nothing to do for 10% of their time."), "{waits}");
 }
 
 #[test]
@@ -239,15 +242,22 @@ fn what_a_pool_was_not_asked_for_is_nobodys_fault() {
     let seldom = pool([0, 1, 279]);
     assert_eq!(blames(&seldom), [false; 3], "{seldom}");
     let said = seldom.advice().pop().unwrap();
-    assert!(said.contains("no tasks for 93% of their time"), "{said}");
+    assert!(said.contains("For 93% of the time of the processors allowed"), "{said}");
     // Processors that a governor would keep them from were not wanted.
     let mut few = seldom;
     (few.grant.allowed, few.grant.affinity, few.grant.processors) = (2.0, 2, 2.0);
     assert_eq!(blames(&few), [false; 3], "{few}");
+    // Two processors have no more time than that.
+    let busy = [150, 150, 0, 0].map(Duration::from_millis);
+    few.stats.workers.iter_mut().zip(busy).for_each(|(worker, time)| worker.working = 2 * time);
+    assert!(!few.to_string().contains("no worker had a task"), "{few}");
     // What of their tasks' time was not work is told.
-    let waited = pool([10, 1, 259]);
+    let waited = pool([20, 1, 259]);
     assert_eq!(blames(&waited), [false, true, false], "{waited}");
-    assert!(waited.to_string().contains("for 25% of the time in which they had tasks"), "{waited}");
+    assert!(waited.to_string().contains("for 50% of the time in which they had tasks"), "{waited}");
+    let mut parallel = waited;
+    parallel.critical_path = Duration::from_millis(10);
+    assert_eq!(blames(&parallel), [false, true, false], "{parallel}");
     let slow = pool([0, 1, 259]);
     assert_eq!(blames(&slow), [false, false, true], "{slow}");
     // One that always has tasks has no such sentence, and a path may be too long for any.

@@ -67,7 +67,12 @@ impl Shared {
 
     /// Whether as many others are awake as are allowed, in a pool for which nobody has chosen a number. A governor need not ask.
     pub(crate) fn is_beyond_what_is_allowed(&self) -> bool {
-        self.follows() && self.sleep.is_one_too_many() && !self.is_welcome_to_the_inbox()
+        self.follows() && self.is_one_too_many()
+    }
+
+    /// Whether as many others are awake as the limit allows, and the inbox has nothing for one more.
+    pub(crate) fn is_one_too_many(&self) -> bool {
+        self.sleep.is_one_too_many() && !self.is_welcome_to_the_inbox()
     }
 
     /// Returns when who looks at this moment has said all that follows.
