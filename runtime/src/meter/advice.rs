@@ -225,7 +225,7 @@ impl Report {
                 _ => "",
             };
             format!(
-                "Want of processors: its workers could have run and waited for a processor for {part:.0}% {}, or slept for lack of one: others have the machine, or there are more workers than processors; had PA {most}{had:.2} processors of {}.",
+                "Want of processors: its workers could have run and waited for a processor for {part:.0}% {}, or slept for lack of one: others have the machine, or there are more workers than processors; it had PA {most}{had:.2} processors of {}.",
                 self.their_time(),
                 self.workers
             )

@@ -50,33 +50,11 @@ fn loom_sleep_a_lookout_finds_what_a_stuck_worker_pushed() {
     });
 }
 
-/// Of three workers, `awake` may be awake. One of them is stuck when it has pushed two tasks, which the others take.
-fn two_others_take_two_tasks(awake: usize) {
+/// Of three workers, `awake` may be awake. One of them is stuck when it has pushed two tasks, which the others take. Who is `ready` may be the lookout, whoever sleeps, and naps
+/// on as that.
+fn two_others_take_two_tasks(awake: usize, ready: [bool; 2]) {
     check(2, move || {
         let shared = Arc::new((limited(3, awake), Tasks::new(0)));
-        let others = [1, 2].map(|worker| {
-            let shared = shared.clone();
-            thread::spawn(move || work_once_within_the_limit(worker, &shared.0, &shared.1))
-        });
-        push_tasks(2, &shared.0, &shared.1);
-        others.into_iter().for_each(|worker| worker.join().unwrap());
-    });
-}
-
-#[test]
-fn loom_sleep_a_lookout_that_leaves_is_replaced() {
-    two_others_take_two_tasks(1);
-}
-
-#[test]
-fn loom_sleep_fewer_than_the_limit_look_for_themselves() {
-    two_others_take_two_tasks(2);
-}
-
-/// Two may be awake. One of them is stuck when it has pushed two tasks. Of the others each may be the lookout, whoever sleeps, and naps on as that; or only the second.
-fn two_others_take_two_tasks_in_reserve(ready: [bool; 2]) {
-    check(2, move || {
-        let shared = Arc::new((limited(3, 2), Tasks::new(0)));
         let others = [1, 2].map(|worker| {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -89,13 +67,23 @@ fn two_others_take_two_tasks_in_reserve(ready: [bool; 2]) {
 }
 
 #[test]
+fn loom_sleep_a_lookout_that_leaves_is_replaced() {
+    two_others_take_two_tasks(1, [false; 2]);
+}
+
+#[test]
+fn loom_sleep_fewer_than_the_limit_look_for_themselves() {
+    two_others_take_two_tasks(2, [false; 2]);
+}
+
+#[test]
 fn loom_sleep_a_lookout_in_reserve_takes_nothing_from_who_is_to_be_woken() {
-    two_others_take_two_tasks_in_reserve([false, true]);
+    two_others_take_two_tasks(2, [false, true]);
 }
 
 #[test]
 fn loom_sleep_any_of_them_may_be_the_lookout_in_reserve() {
-    two_others_take_two_tasks_in_reserve([true, true]);
+    two_others_take_two_tasks(2, [true; 2]);
 }
 
 /// Of three workers in one place, `awake` may be awake. One of them is stuck when it has sent two tasks to the place. (More than in the model, who
