@@ -6,7 +6,7 @@ use std::time::Duration;
 pub(super) const ASKED: usize = 4;
 
 /// They have to wait if that was, all together, for one part of so many of the time. Threads that sleep and are woken, or give way to one that wakes for
-/// a moment, wait for up to a fifth of it on a machine that is their own, and most of that is the lookout's waiting, which keeps nobody; of two that are beside one which never sleeps each waits for a quarter of it at least.
+/// a moment, wait on a machine that is their own, too: for up to a quarter of it in most programs, and more in one (the README has figures), which is told apart by what the process has used. Of two that are beside one which never sleeps each waits for a quarter of it at least.
 const PARTS: u32 = 3;
 
 /// Others have the processors if the process has not used so many hundredths of those that it may use. Else it is itself what its workers wait for: there are more

@@ -223,7 +223,7 @@ fn one_more_is_welcome_where_processors_and_no_quota_say_how_many() {
     let is_narrowed = |processors, quota, waits: bool, most| {
         let rules = Rules::new(1, 0);
         let pool = rules.pool(|pool| pool.max_workers(most));
-        let wait = if waits { Duration::from_secs(1) } else { Duration::ZERO };
+        let wait = if waits { SOON } else { Duration::ZERO };
         rules.wait_at_a_look.store(wait.as_nanos() as u64, Ordering::Relaxed);
         rules.processors.store(processors, Ordering::Relaxed);
         rules.quota.store(quota, Ordering::Relaxed);
@@ -242,6 +242,25 @@ fn one_more_is_welcome_where_processors_and_no_quota_say_how_many() {
     for (processors, quota) in [(3, 200), (4, 150)] {
         assert!(is_narrowed(processors, quota, true, 3), "{processors} {quota}");
     }
+}
+
+#[test]
+fn who_is_welcome_is_not_one_too_many_for_what_was_sent() {
+    let rules = Rules::new(2, 0);
+    let pool = rules.pool(|pool| pool.max_workers(3));
+    rules.wait_at_a_look.store(SOON.as_nanos() as u64, Ordering::Relaxed);
+    works_until(&pool, 2);
+    (0..2).for_each(|_| works_until_it_has_looked(&pool, &rules));
+    let shared = pool.shared();
+    let held = [0, 1, 2].map(|worker| hold(&pool, worker));
+    // Nobody looks any more.
+    assert!(shared.sleep().is_one_more_welcome());
+    assert!(shared.is_one_too_many() && shared.is_beyond_what_is_allowed());
+    let (sender, receiver) = channel();
+    pool.spawn(move |_| sender.send(()).unwrap());
+    assert!(!shared.is_one_too_many() && !shared.is_beyond_what_is_allowed());
+    drop(held);
+    receiver.recv_timeout(SOON).unwrap();
 }
 
 #[test]
