@@ -343,7 +343,7 @@ pub struct Rayon {
     /// For how long each program computes, in seconds [default: 0.7 alone, 2 beside busy threads; 0.3 and 1 if quick]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub secs: Option<std::time::Duration>,
-    /// The folder with the two programs, as they are [default: rayon-core/workloads/bin, where they are built first]
+    /// The folder with the two programs, as they are [default: crates/rayon-core/workloads/bin, where they are built first]
     #[arg(long, value_name = "DIR")]
     pub programs: Option<PathBuf>,
     /// What every experiment takes.

@@ -1,4 +1,4 @@
-//! Programs written for rayon, with scripts in their place. What they compute and say is tested in `rayon-core/workloads`.
+//! Programs written for rayon, with scripts in their place. What they compute and say is tested in `crates/rayon-core/workloads`.
 
 #![cfg(unix)]
 
@@ -103,7 +103,7 @@ fn the_programs_are_built_first() {
     assert_eq!(code, Some(2), "{complaint}");
     assert!(complaint.contains("build is not there") && complaint.contains("--programs"));
 
-    let build = root.join("rayon-core/workloads/build");
+    let build = root.join("crates/rayon-core/workloads/build");
     script(&build, "#!/bin/sh\necho no cargo here >&2\nexit 7\n");
     let (code, complaint) = run();
     assert_eq!(code, Some(1), "{complaint}");
@@ -112,7 +112,7 @@ fn the_programs_are_built_first() {
     programs(&root.join("made"));
     script(
         &build,
-        "#!/bin/sh\nmkdir -p rayon-core/workloads/bin && cp made/* rayon-core/workloads/bin/\n",
+        "#!/bin/sh\nmkdir -p crates/rayon-core/workloads/bin && cp made/* crates/rayon-core/workloads/bin/\n",
     );
     let (code, news) = run();
     assert_eq!(code, Some(0), "{news}");

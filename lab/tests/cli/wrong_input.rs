@@ -273,7 +273,7 @@ fn models() {
 #[test]
 fn programs_for_rayon() {
     let missing = ["rayon", "--quick", "--programs", "no such folder"];
-    assert!(refused(&missing).contains("rayon-core/workloads/build"));
+    assert!(refused(&missing).contains("crates/rayon-core/workloads/build"));
     assert!(refused(&["rayon", "--settings", "above"]).contains("alone, oversubscribed, beside"));
     assert!(refused(&["rayon", "--runtimes", "tbb"]).contains("rayon, locksley"));
     refused(&["rayon", "--repeats", "0"]);

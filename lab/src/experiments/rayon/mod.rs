@@ -1,7 +1,7 @@
 //! Programs written for rayon, on its own core and on Locksley's: alone, with four times as many workers as processors, and
 //! beside busy threads.
 //!
-//! The programs are those of `rayon-core/workloads`, which is built twice ([`program`]): one graph of packages has room for
+//! The programs are those of `crates/rayon-core/workloads`, which is built twice ([`program`]): one graph of packages has room for
 //! only one rayon-core, and this program's is rayon's own. Each measurement is a process, the two cores' processes in turn;
 //! [`plan`] says which there are. Beside another program they are programs of `corun`, whose definitions hold here as well;
 //! what each measurement is, and how it is written down, is taken from there. [`summary`] makes ratios of the times,

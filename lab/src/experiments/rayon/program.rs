@@ -1,4 +1,4 @@
-//! The programs that are measured: `rayon-core/workloads`, built on rayon's own core and on Locksley's; and this one, for
+//! The programs that are measured: `crates/rayon-core/workloads`, built on rayon's own core and on Locksley's; and this one, for
 //! `loop`.
 
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::output::note;
 use crate::record::files;
 
 /// The script that makes the programs, seen from Locksley's root folder.
-pub const BUILD: &str = "rayon-core/workloads/build";
+pub const BUILD: &str = "crates/rayon-core/workloads/build";
 
 /// Where it leaves them.
-pub const BUILT: &str = "rayon-core/workloads/bin";
+pub const BUILT: &str = "crates/rayon-core/workloads/bin";
 
 /// Long enough for a build on a machine that has other things to do.
 const BUILD_TIME: Duration = Duration::from_secs(1800);

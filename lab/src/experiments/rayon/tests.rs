@@ -412,7 +412,7 @@ mod scripts {
         let missing = tempfile::tempdir().unwrap();
         let found = |change: fn(&str, String) -> String| programs(folder(change).path());
         for (outcome, expected) in [
-            (programs(missing.path()), "rayon-core/workloads/build makes it"),
+            (programs(missing.path()), "crates/rayon-core/workloads/build makes it"),
             (
                 found(|_, text| text.replace("\"core\":\"locksley\"", "\"core\":\"rayon\"")),
                 "core of rayon",

@@ -1,4 +1,4 @@
-//! Real machines, captured by the hwloc project, as it sees them. `runtime/captured-machines` fetches them, and runs
+//! Real machines, captured by the hwloc project, as it sees them. `crates/locksley/captured-machines` fetches them, and runs
 //! this.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::machines::check_tree;
 const FOLDER: &str = "LOCKSLEY_CAPTURED_MACHINES";
 
 #[test]
-#[ignore = "needs captured machines: run runtime/captured-machines"]
+#[ignore = "needs captured machines: run crates/locksley/captured-machines"]
 fn machines_are_as_hwloc_says() {
     let folder =
         PathBuf::from(env::var_os(FOLDER).unwrap_or_else(|| panic!("{FOLDER} is not set")));
