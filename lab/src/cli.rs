@@ -95,7 +95,7 @@ pub enum Command {
     /// Measure one of these once, in this process
     #[command(hide = true)]
     TurnkeyOnce(TurnkeyOnce),
-    /// Measure what the meter costs while it is on: a fork, small leaves, the applications
+    /// Measure what a profiler costs: a fork, small leaves, the applications
     Meter(Meter),
     /// Measure one of these once, in this process
     #[command(hide = true)]
@@ -136,9 +136,9 @@ pub struct Run {
     /// Write the picture that the application has drawn: ray and raytracer draw one
     #[arg(long, value_name = "FILE")]
     pub png: Option<PathBuf>,
-    /// Say, too, what work and critical path the computation has, and where the workers' time went
+    /// Say, too, what work and span the computation has, and where the workers' time went
     #[arg(long)]
-    pub meter: bool,
+    pub profile: bool,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,
@@ -547,7 +547,8 @@ pub struct Meter {
     /// Only these: fork, leaves, apps, regions [default: all]
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     pub kinds: Vec<String>,
-    /// For how long each is computed with and without the meter in a rotation, in seconds [default: 0.8, or 0.25 if quick]
+    /// For how long each is computed with and without a profiler in a rotation, in seconds
+    /// [default: 0.8, or 0.25 if quick]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub secs: Option<std::time::Duration>,
     /// How often each is measured, if the time suffices [default: 6, or 3 if quick]

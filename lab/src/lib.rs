@@ -4,6 +4,7 @@
 //!
 //! - [`apps`]: the applications, one folder each, and the registry that lists them;
 //! - [`runtimes`]: what executes them (Locksley, rayon, statically partitioned threads, the serial program);
+//! - [`policies`]: governors that Locksley's own are compared with;
 //! - [`rounds`]: the co-run unit, a program that repeats small parallel rounds for a given time;
 //! - [`corunner`]: what a program does that is measured beside others;
 //! - [`simulation`]: whether the machine is simulated, so that its figures are none;
@@ -26,6 +27,7 @@ pub mod fault;
 pub mod machine;
 pub mod output;
 pub mod picture;
+pub mod policies;
 pub mod progress;
 pub mod random;
 pub mod record;

@@ -1,13 +1,14 @@
 //! Loops that find their own leaves beside loops whose leaves were tuned by hand.
 //!
-//! `cargo bench -p locksley --bench loops`. A body is so many steps of a generator of random numbers; `tuned/N` divides
-//! down to leaves of N items, and the best of these is what `found` is to be compared with. They are measured one after the other:
-//! on a host that others share, differences of a tenth mean nothing.
+//! `cargo bench -p locksley --bench loops`. A body is so many steps of a generator of random
+//! numbers. `tuned/N` divides down to leaves of N items; compare `found` with the best of these.
+//! They are measured one after the other: on a shared host, differences of a tenth mean nothing.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use locksley::loops::par;
 use locksley::{Pool, Worker};
 
 /// Items, and the steps of a body: from a nanosecond to a millisecond.
@@ -26,11 +27,12 @@ fn body(item: u64, steps: u64) -> u64 {
 }
 
 fn found(w: &Worker, items: u64, steps: u64) -> u64 {
-    w.reduce(0..items, || 0, |sum: u64, item| sum ^ body(item, steps), |a, b| a ^ b)
+    par(0..items).on(w).reduce(|| 0, |sum, item| sum ^ body(item, steps), |a, b| a ^ b)
 }
 
 fn tuned(w: &Worker, items: u64, steps: u64, leaf: usize) -> u64 {
-    w.reduce_in_shape(0..items, leaf, || 0, |sum: u64, item| sum ^ body(item, steps), |a, b| a ^ b)
+    let items = par(0..items).on(w).grain(leaf);
+    items.reduce(|| 0, |sum, item| sum ^ body(item, steps), |a, b| a ^ b)
 }
 
 fn serial(items: u64, steps: u64) -> u64 {

@@ -1,7 +1,8 @@
-//! What a future costs as a task, beside tokio and async-executor: `cargo bench -p locksley --bench tasks`.
+//! The cost of a future as a task, beside tokio and async-executor:
+//! `cargo bench -p locksley --bench tasks`
 //!
-//! Each of them runs everything on one worker (async-executor on the thread that waits). One item is one spawn and await, or one
-//! round trip between two tasks.
+//! Each of them runs everything on one worker (async-executor on the thread that waits). One item is
+//! one spawn and await, or one round trip between two tasks.
 
 #[cfg(loom)]
 fn main() {}
@@ -25,7 +26,7 @@ mod measured {
 
     const ITEMS: u64 = 10_000;
 
-    /// Two tasks take turns by the parity of a number; nothing but wakers is measured.
+    /// Two tasks take turns by the parity of a number. Only wakers are measured.
     #[derive(Default)]
     struct Court {
         turn: AtomicUsize,
@@ -47,7 +48,7 @@ mod measured {
                 left -= 1;
                 self.turn.fetch_add(1, Ordering::AcqRel);
                 let other = self.wakers[1 - own].load(Ordering::Acquire);
-                // SAFETY: null, or made above and not freed before the court is.
+                // SAFETY: null, or made above and not freed before the court is dropped.
                 if let Some(other) = unsafe { other.as_ref() } {
                     other.wake_by_ref();
                 }
@@ -61,7 +62,7 @@ mod measured {
             for waker in &mut self.wakers {
                 let waker = *waker.get_mut();
                 if !waker.is_null() {
-                    // SAFETY: made by `play`; nobody plays any more.
+                    // SAFETY: made by `play`, and no player is left.
                     drop(unsafe { Box::from_raw(waker) });
                 }
             }

@@ -1,8 +1,10 @@
-//! A tokio program has its heavy work done by Locksley: `cargo run --release -p locksley --example offload`.
+//! A tokio program has its heavy work done by Locksley:
+//! `cargo run --release -p locksley --example offload`
 //!
-//! Tokio's workers are for what waits; one that computes for long keeps what is behind it waiting. So a request's heavy part is
-//! spawned as a task of a pool, where it may fork, and awaited like anything else. In the other direction, a task awaits tokio's
-//! channels, which need no runtime.
+//! Tokio's workers are for tasks that wait. A task that computes for long holds up what is queued
+//! behind it. So the heavy part of a request is spawned as a task of a pool, where it may fork, and
+//! is awaited like any other future. In the other direction, a task awaits tokio's channels, which
+//! need no runtime.
 
 #[cfg(not(loom))]
 fn main() {
@@ -11,8 +13,8 @@ fn main() {
     /// The number of primes below `end`.
     fn primes(end: u32) -> usize {
         let is_prime = |n: u32| (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
-        let count = |found, n| found + usize::from(is_prime(n as u32));
-        locksley::loops::reduce(2..end as usize, || 0, count, |a, b| a + b)
+        let count = |found, n| found + usize::from(is_prime(n));
+        locksley::loops::par(2..end).reduce(|| 0, count, |a, b| a + b)
     }
 
     let pool = Pool::new(2).expect("a pool of two workers");

@@ -1,8 +1,8 @@
 //! Cancellation: a token that stops what has not begun.
 //!
-//! Whoever may stop something makes a [`Cancellation`] and hands it on. [`scope_until`](crate::scope_until) and the loops of
-//! [`loops`](crate::loops) whose names end in `_until` begin nothing more once it is cancelled; what has begun is waited for.
-//! A long task asks, with [`check`](Cancellation::check).
+//! [`scope_until`](crate::scope_until), and loops with a token
+//! ([`Par::cancel`](crate::loops::Par::cancel)), begin nothing more once the token is cancelled.
+//! What has begun runs to its end; a long task calls [`check`](Cancellation::check) at times.
 
 use std::error::Error;
 use std::fmt;
@@ -12,18 +12,18 @@ use crate::primitive::{AtomicBool, Ordering};
 
 /// A token that stops what has not begun. Clones are the same token.
 ///
-/// Cancelling is one store, asking one load for each token from this one up to the outermost: no locks, and nobody is told.
-/// What uses no token pays nothing.
+/// Cancelling is one store. A check is one load for each token from this one up to the outermost.
+/// There are no locks, and nothing is woken. A scope or loop without a token pays nothing.
 ///
 /// # Examples
 /// The first to find something stops the others:
 /// ```
 /// use locksley::Cancellation;
-/// use locksley::loops::for_each_until;
+/// use locksley::loops::par;
 /// use std::sync::OnceLock;
 ///
 /// let (found, enough) = (OnceLock::new(), Cancellation::new());
-/// let searched = for_each_until(&enough, 0..1_000_000_u64, |n| {
+/// let searched = par(0..1_000_000_u64).cancel(&enough).for_each(|n| {
 ///     if n * n % 1_000_003 == 4 {
 ///         let _ = found.set(n);
 ///         enough.cancel();
@@ -42,7 +42,7 @@ struct Node {
     parent: Option<Cancellation>,
 }
 
-/// What a token stopped, or a part of it, did not begin.
+/// The error of what a token stopped: some of it has not begun.
 ///
 /// # Examples
 /// ```
@@ -94,15 +94,15 @@ impl Cancellation {
         Self(Arc::new(Node { is_cancelled: AtomicBool::new(false), parent }))
     }
 
-    /// Cancels it, for ever.
+    /// Cancels the token, for ever.
     ///
-    /// Whoever finds it cancelled sees what the caller did before.
+    /// A thread that finds it cancelled sees what the caller did before.
     pub fn cancel(&self) {
         // Release pairs with the acquire in `is_cancelled`.
         self.0.is_cancelled.store(true, Ordering::Release);
     }
 
-    /// Whether it has been cancelled, or one that it is a child of.
+    /// Whether the token has been cancelled, or one that it is a child of.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         let mut node = &self.0;
@@ -117,13 +117,15 @@ impl Cancellation {
             }
         }
         if !Arc::ptr_eq(node, &self.0) {
-            // So that nobody goes all the way again. Release: who reads it here sees what came before the cancelling, too.
+            // The next check stops here. Release: a thread that reads it here sees what came
+            // before the cancelling, too.
             self.0.is_cancelled.store(true, Ordering::Release);
         }
         true
     }
 
-    /// For a long task to call at times: an error once the token [is cancelled](Self::is_cancelled).
+    /// Returns an error once the token [is cancelled](Self::is_cancelled). A long task calls it at
+    /// times.
     ///
     /// # Errors
     /// [`Cancelled`] if it is.
@@ -143,7 +145,7 @@ impl Default for Cancellation {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // One after the other: a long line of children would need as many frames.
+        // In a loop: recursion would need a frame for each token of a long line of children.
         let mut parent = self.parent.take();
         while let Some(token) = parent {
             parent = Arc::into_inner(token.0).and_then(|mut node| node.parent.take());
@@ -153,7 +155,7 @@ impl Drop for Node {
 
 impl fmt::Display for Cancelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("it was cancelled before all of it had begun")
+        f.write_str("cancelled before all of it had begun")
     }
 }
 
@@ -167,8 +169,8 @@ mod models {
 
     use super::Cancellation;
 
-    /// What was written before the outermost token was cancelled is seen by whoever finds a child cancelled, and by those who
-    /// find only what that one has noted in the child.
+    /// What was written before the outermost token was cancelled is seen by the thread that finds a
+    /// child cancelled, and by those that find only what that thread has noted in the child.
     #[test]
     fn loom_cancellation_publishes_what_was_done_before() {
         loom::model(|| {
@@ -180,7 +182,7 @@ mod models {
                     let (reason, inner) = (reason.clone(), inner.clone());
                     thread::spawn(move || {
                         if inner.is_cancelled() {
-                            // SAFETY: loom checks that nobody writes at the same time.
+                            // SAFETY: loom checks that no thread writes at the same time.
                             reason.with(|reason| assert_eq!(unsafe { *reason }, 7));
                         }
                     })

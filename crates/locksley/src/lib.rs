@@ -24,15 +24,10 @@
 //! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
 //! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
 //! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one. A [`task`] may also be a future, which
-//! waits without taking up a worker; what it may wait for is in [`sync`]. Code that is not `async` waits by [`block_on`], on a stack
-//! of its own. A [`Cancellation`] stops what has not begun.
-//! A [`computation`] of such tasks ends, or says which of them wait for each other.
-//! [`kahn`] joins processes by channels to networks, whose results do not depend on the schedule.
-//! [`intervals`] are tasks that edges order, and that hold locks.
-//! [`places`] says which processors are near to each other; workers belong to places, and tasks may name one ([`Pool::spawn_near`]).
-//! [`held`] says where a lock is held across a join.
-//!
-//! The sources have a README beside each protocol, and ARCHITECTURE.md at the root.
+//! waits without taking up a worker. Code that is not `async` waits by [`block_on`]: a replacement
+//! worker takes its slot meanwhile. A [`Cancellation`] stops what has not begun.
+//! [`places`] says which processors are near to each other; workers belong to places, and tasks may
+//! name one ([`Pool::spawn_near`]). [`extend`] is for crates that build on the scheduler.
 
 /// The README's examples are tests.
 #[cfg(doctest)]
@@ -42,50 +37,41 @@ struct Readme;
 #[cfg(target_pointer_width = "16")]
 compile_error!("Locksley needs words of at least 32 bits");
 
-/// What Locksley is compared with: the parts that its forerunners' studies replaced one at a time. They are here to be
-/// measured, not to be used.
+/// The deques that Locksley's own is compared with: those that Hood's study replaced one at a time.
+/// They are here to be measured, not to be used.
 #[cfg(feature = "alternatives")]
 pub mod alternatives {
     pub use crate::deque::alternatives::DequeKind;
-    pub use crate::hunt::alternatives::{
-        BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield, StealHalf,
-    };
 }
-mod allowance;
+mod block_on;
 mod blocking;
 mod cancellation;
-pub mod computation;
-mod countdown;
 mod deque;
-mod drawing;
-mod fiber;
+pub mod extend;
 mod fork;
-pub mod held;
-pub mod hunt;
-pub mod intervals;
-mod job;
-pub mod kahn;
-mod latch;
+mod futures;
+mod hooks;
+pub mod idle;
 pub mod loops;
-pub mod meter;
+mod observe;
 pub mod os;
 pub mod places;
 mod pool;
-mod primitive;
+mod scheduler;
 mod sleep;
-mod strand;
-pub mod sync;
+pub mod stats;
 pub mod task;
-pub mod thread;
-mod unwind;
-mod worker;
 
+use locksley_sys::{countdown, primitive, unwind};
+
+pub use block_on::block_on;
 pub use blocking::blocking;
 pub use cancellation::{Cancellation, Cancelled};
-pub use fiber::block_on;
 pub use fork::{
-    CancellableScope, Scope, Waiting, in_place_scope, join, join_near, scope, scope_until, spawn,
+    CancellableScope, Scope, in_place_scope, join, join_near, scope, scope_until, spawn,
     spawn_fifo, spawn_near,
 };
-pub use pool::{Affinity, BuildError, Pool, PoolBuilder, SizeError, Unplaced, WorkerThread};
-pub use worker::Worker;
+pub use pool::{BuildError, Pool, PoolBuilder, SizeError, WorkerThread};
+pub use scheduler::Worker;
+pub use scheduler::config::Affinity;
+pub use scheduler::division::Unplaced;

@@ -1,4 +1,5 @@
-//! Workers run where the process may, even if a pinned thread builds the pool. Linux only: nothing else is asked there.
+//! Workers run where the process may, even if a pinned thread builds the pool. Linux only: nothing
+//! else is asked there.
 
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
 
@@ -23,7 +24,7 @@ fn can_be_bound() -> bool {
     let is_bound = || std::thread::spawn(move || bind_to(ids[0])).join().unwrap();
     let why_not = match Processors::allowed().count() {
         1 => "there is one processor",
-        _ if !is_bound() => "the system binds nobody",
+        _ if !is_bound() => "the system binds no thread",
         _ => return true,
     };
     eprintln!("not tried: {why_not}");
@@ -53,7 +54,8 @@ fn a_pinned_builder_does_not_pin_its_workers_by_accident() {
     std::thread::spawn(move || {
         pin_to_the_first_allowed();
         let pinned = allowed();
-        // Otherwise whoever is preempted may be on the way to another processor, for an instant: there and back.
+        // Otherwise a preempted worker may be on the way to another processor, for an instant:
+        // there and back.
         let stays = Assists::ALL.without(Assists::MOVES);
         let free = Pool::builder().workers(2).assists(stays).build().unwrap();
         assert_eq!(free.run(|_| allowed()), before);
@@ -87,20 +89,20 @@ fn workers_are_bound_to_their_places_on_request_only() {
     let bound = builder().affinity(Affinity::Place).build().unwrap();
     // While they move each other about, as on a machine that is shared.
     for _ in 0..100 {
-        bound.run(|w| w.for_each(0..1000_u64, |n| assert!(n < 1000)));
+        bound.run(|w| locksley::loops::par(0..1000_u64).on(w).for_each(|n| assert!(n < 1000)));
     }
     drop(free);
     let at = |list: &str| format!("Cpus_allowed_list:\t{list}");
     let mut wanted: Vec<_> = ids.iter().map(|id| at(&id.to_string())).collect();
     wanted.push(before.clone());
     assert_eq!(bound.bound_workers(), ids.len(), "all but the last");
-    // Somebody may be on the way to another processor, for an instant: there and back.
+    // A worker may be on the way to another processor, for an instant: there and back.
     let is_so = || bound.broadcast(|_| allowed()) == wanted;
     assert!((0..100).any(|_| is_so()), "{wanted:?}");
     assert_eq!(allowed(), before, "the builder stays where it was");
 }
 
-/// Who wakes a worker may have it woken elsewhere, and who was woken may move; both for a moment.
+/// A worker may be woken on another processor, and may move afterwards; both for a moment.
 #[test]
 fn who_was_woken_elsewhere_may_run_where_it_could() {
     let pool = Pool::builder().workers(2).build().unwrap();
@@ -112,7 +114,7 @@ fn who_was_woken_elsewhere_may_run_where_it_could() {
         let other_has_come = AtomicBool::new(false);
         let wait = || {
             while !other_has_come.load(Ordering::Relaxed) {
-                assert!(Instant::now() < end, "nobody has taken the second half");
+                assert!(Instant::now() < end, "no worker has taken the second half");
                 std::thread::yield_now();
             }
         };
@@ -120,7 +122,8 @@ fn who_was_woken_elsewhere_may_run_where_it_could() {
     }
     while pool.broadcast(|_| allowed()) != before {
         assert!(Instant::now() < end, "a worker was not let go");
-        // One that got up while it was being turned is whole when who turned it has seen that.
+        // A worker that got up while its mask was changed has its own mask again when the changer
+        // sees that.
         std::thread::sleep(Duration::from_millis(1));
     }
 }

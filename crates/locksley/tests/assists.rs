@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use locksley::hunt::{Abp, Balanced, Bws, Governor, Hunter, Move, Prospect};
+use locksley::idle::{Abp, Balanced, Bws, Governor, Hunter, Move, Prospect};
 use locksley::os::Assists;
 use locksley::{Pool, PoolBuilder, Worker};
 
@@ -84,7 +84,7 @@ impl Hunter for Meddler {
     }
 }
 
-/// Whoever waits for longer has waited in vain.
+/// A test that waits for longer has waited in vain.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[cfg(all(target_os = "linux", not(locksley_portable)))]
@@ -99,7 +99,8 @@ fn can_pull() -> bool {
     ["moves", "switch records", "run state"].into_iter().all(works)
 }
 
-/// More workers than processors, so that some are always preempted. Goes on until there were so many pulls, or for three seconds; where one is needed, for longer until there was one.
+/// More workers than processors, so that some are always preempted. Goes on until there were so
+/// many pulls, or for three seconds; where one is needed, for longer until there was one.
 fn meddle(pool: &Pool, pulls_wanted: u64, one_is_needed: bool) {
     let count = AtomicU64::new(0);
     let begun = Instant::now();
@@ -148,7 +149,8 @@ mod linux {
     /// Policy, nice value and turn.
     fn schedule() -> (u32, i32, u64) {
         let mut attributes = [0_u64; 7];
-        // SAFETY: the kernel writes at most the given number of bytes, for which there is room; 0 is the calling thread.
+        // SAFETY: the kernel writes at most the given number of bytes, for which there is room; 0
+        // is the calling thread.
         let answer = unsafe {
             libc::syscall(libc::SYS_sched_getattr, 0, attributes.as_mut_ptr(), 48_u32, 0)
         };
@@ -166,8 +168,9 @@ mod linux {
         meddle(&pool, 50, can_pull());
         let stats = pool.stats().total();
         assert!(stats.pulls > 0 || !can_pull(), "the test has tested nothing: {stats:?}");
-        // Who asks may be on its way at that moment, and for as long as the one that moves it does not get to run. But nobody stays there: who is bound to
-        // one processor is moved no more, so what was not undone is seen each time.
+        // A worker may be on its way at that moment, and for as long as the one that moves it does
+        // not get to run. But none stays there: a worker that is bound to one processor is moved no
+        // more, so what was not undone is seen each time.
         let mut elsewhere: BTreeSet<usize> = (0..workers).collect();
         let until = Instant::now() + PATIENCE;
         while !elsewhere.is_empty() {
@@ -183,7 +186,7 @@ mod linux {
     }
 
     #[test]
-    fn workers_that_somebody_has_pinned_stay_where_they_are() {
+    fn workers_that_were_pinned_stay_where_they_are() {
         let ids = locksley::os::Processors::allowed().ids().to_owned();
         let builder = Pool::builder().workers(4).governor(Meddler).on_start(move |index| {
             // SAFETY: a `cpu_set_t` of zeros is the empty set.

@@ -1,4 +1,4 @@
-//! Blocking calls: while a worker is in one, somebody stands in.
+//! Blocking calls: while a worker is in one, a replacement has its slot.
 
 mod common;
 
@@ -10,12 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-#[cfg(all(feature = "stacks", not(locksley_portable)))]
-use common::in_time;
 use common::{Confined, Restless, Sleepy, message};
-use locksley::{Pool, PoolBuilder, Worker, blocking};
-#[cfg(all(feature = "stacks", not(locksley_portable)))]
-use locksley::{block_on, sync::Semaphore};
+use locksley::{Pool, PoolBuilder, Worker, block_on, blocking};
+use locksley_sync::Semaphore;
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -65,7 +62,8 @@ fn as_many_are_at_work_as_the_pool_has_workers() {
                 for _ in 0..3 {
                     scope.spawn_on(w, |w, _| w.blocking(|| wait_until(&done)));
                 }
-                // These need three at the same time, and three workers are blocked, or two and one is here.
+                // These need three at the same time, and three workers are blocked, or two and one
+                // is here.
                 for _ in 0..3 {
                     scope.spawn_on(w, |_, _| {
                         at_work.fetch_add(1, Ordering::AcqRel);
@@ -98,7 +96,10 @@ fn what_arrives_while_all_workers_block_is_done() {
         while blocked.load(Ordering::Acquire) < 2 {
             thread::yield_now();
         }
-        let sum = pool.run(|w| w.reduce(0..100_000_u64, || 0, |a, n| a + n, |a, b| a + b));
+        let sum = pool.run(|w| {
+            let all = locksley::loops::par(0..100_000_u64).on(w);
+            all.reduce(|| 0, |a, n| a + n, |a, b| a + b)
+        });
         assert_eq!(sum, 4_999_950_000);
         released.store(true, Ordering::Release);
     }
@@ -262,52 +263,6 @@ fn hooks_are_called_on_the_threads_of_stand_ins_and_the_pool_waits_for_them() {
     assert_ne!(started[0].1, started[1].1);
 }
 
-/// Its last hook has begun something of another one's hook, which waits on a stack when that hook returns.
-#[cfg(all(feature = "stacks", not(locksley_portable)))]
-#[test]
-fn a_stand_in_ends_after_what_waits_on_its_stacks() {
-    for _ in 0..10 {
-        in_time(|| {
-            let threads = Arc::new(Mutex::new(Vec::new()));
-            let (at_start, at_exit) = (Arc::clone(&threads), Arc::clone(&threads));
-            let [may_return, may_end]: [Semaphore; 2] = [0, 0].map(Semaphore::new);
-            let has_begun = AtomicBool::new(false);
-            let exits = move |_| {
-                let is_me = |thread| thread == thread::current().id();
-                let place = at_exit.lock().unwrap().iter().copied().position(is_me).unwrap();
-                let waits = || {
-                    has_begun.store(true, Ordering::Release);
-                    block_on(may_end.acquire()).unwrap().forget();
-                };
-                let other = || {
-                    wait_until(&has_begun);
-                    may_return.add_permits(1);
-                    // Time for the other hook to return.
-                    thread::sleep(Duration::from_millis(50));
-                    may_end.add_permits(1);
-                };
-                match place {
-                    2 => block_on(may_return.acquire()).unwrap().forget(),
-                    3 => _ = locksley::join(other, waits),
-                    _ => {} // a worker's
-                }
-            };
-            let builder = Pool::builder().workers(2).stand_ins(2).on_exit(exits);
-            let starts = move |_| at_start.lock().unwrap().push(thread::current().id());
-            let pool = builder.on_start(starts).build().unwrap();
-            // Each stand-in is called once.
-            let blocks = |w: &Worker| {
-                w.blocking(|| {
-                    while threads.lock().unwrap().len() < 4 {
-                        thread::yield_now();
-                    }
-                });
-            };
-            pool.run(|w| w.join(blocks, blocks));
-        });
-    }
-}
-
 #[test]
 fn what_a_stand_in_has_left_behind_is_done_by_others() {
     for pool in pools(2) {
@@ -382,10 +337,10 @@ fn a_thread_that_joined_a_pool_may_block_too() {
     .unwrap();
 }
 
-/// A stack of a stand-in's that nobody wants any more comes back, although the stand-in rests.
-#[cfg(all(feature = "stacks", not(locksley_portable)))]
+/// What waits on the thread of a replacement goes on, although the worker that had called that one
+/// is back.
 #[test]
-fn what_waits_at_a_stand_in_that_rests_goes_on() {
+fn what_waits_at_a_replacement_that_is_released_goes_on() {
     let (begin, end) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
     let pool = Pool::builder().workers(1).stand_ins(1).build().unwrap();
     let (sender, receiver) = channel();
@@ -396,7 +351,7 @@ fn what_waits_at_a_stand_in_that_rests_goes_on() {
             block_on(its_end.acquire()).unwrap().forget();
             sender.send(thread::current().id()).unwrap();
         });
-        // Until the stand-in has taken the task, which waits.
+        // Until the replacement has taken the task, which waits.
         worker.blocking(|| {
             begin.add_permits(1);
             while begin.available_permits() > 0 {
@@ -404,19 +359,19 @@ fn what_waits_at_a_stand_in_that_rests_goes_on() {
             }
         });
     });
-    // By then it rests.
+    // By then it is released.
     thread::sleep(Duration::from_millis(20));
+    assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
     end.add_permits(1);
     let _ = receiver.recv_timeout(SOON).expect("it goes on");
 }
 
-/// A stand-in leaves its stack during a blocking call of its own, is let go, and called by another worker. Whoever stands in for it is
-/// let go all the same.
-#[cfg(all(feature = "stacks", not(locksley_portable)))]
+/// A replacement blocks, is released, and is called by another worker meanwhile. It releases its
+/// own replacement all the same when its call ends.
 #[test]
-fn a_stand_in_that_got_another_number_lets_its_own_stand_in_go() {
+fn a_replacement_that_got_another_number_releases_its_own() {
     let pool = Pool::builder().workers(2).stand_ins(2).thread_name(|n| format!("w{n}")).build();
-    let (pool, gate) = (pool.unwrap(), Arc::new(Semaphore::new(0)));
+    let pool = pool.unwrap();
     let flags: Arc<[AtomicBool; 6]> = Arc::default();
     let at = |n: usize| {
         let flags = Arc::clone(&flags);
@@ -427,52 +382,43 @@ fn a_stand_in_that_got_another_number_lets_its_own_stand_in_go() {
         move || wait_until(&flags[n])
     };
     const OTHER_IS_BUSY: usize = 0;
-    const STAND_IN_WAITS: usize = 1;
+    const REPLACEMENT_BLOCKS: usize = 1;
     const ONE_IS_BACK: usize = 2;
     const OTHER_MAY_BLOCK: usize = 3;
-    const END: usize = 4;
-    const STACK_IS_BACK: usize = 5;
-    let (is_busy, may_block, end) = (at(OTHER_IS_BUSY), wait(OTHER_MAY_BLOCK), wait(END));
+    const OTHER_BLOCKS: usize = 4;
+    const END: usize = 5;
+    let (is_busy, may_block) = (at(OTHER_IS_BUSY), wait(OTHER_MAY_BLOCK));
+    let (blocks, end) = (at(OTHER_BLOCKS), wait(END));
     pool.spawn_at(1, move |w| {
         is_busy();
         may_block();
-        w.blocking(end);
+        w.blocking(|| {
+            blocks();
+            end();
+        });
     });
-    let (other_is_busy, stand_in_waits) = (wait(OTHER_IS_BUSY), wait(STAND_IN_WAITS));
-    let (waits, is_back, stack_is_back) = (at(STAND_IN_WAITS), at(ONE_IS_BACK), at(STACK_IS_BACK));
-    let (end, permits) = (wait(END), Arc::clone(&gate));
+    let (other_is_busy, its_call) = (wait(OTHER_IS_BUSY), at(REPLACEMENT_BLOCKS));
+    let (replacement_blocks, is_back) = (wait(REPLACEMENT_BLOCKS), at(ONE_IS_BACK));
+    let [its_end, end] = [wait(END), wait(END)];
+    let (sender, ended) = channel();
     pool.spawn_at(0, move |w| {
         other_is_busy();
         w.spawn(move |w| {
             w.blocking(|| {
-                waits();
-                block_on(permits.acquire()).unwrap().forget();
+                its_call();
+                its_end();
             });
-            stack_is_back();
+            sender.send(()).unwrap();
         });
-        w.blocking(stand_in_waits);
+        w.blocking(replacement_blocks);
         is_back();
         end();
     });
     wait(ONE_IS_BACK)();
     at(OTHER_MAY_BLOCK)();
-    // Only the first stand-in can have this number, since that worker blocks.
-    let (sender, receiver) = channel();
-    loop {
-        let sender = sender.clone();
-        pool.spawn(move |w| {
-            let name = thread::current().name().unwrap().to_owned();
-            sender.send((w.index(), name)).unwrap();
-        });
-        let (number, name) = receiver.recv_timeout(SOON).unwrap();
-        assert!(name.ends_with('\''), "both workers are busy: {name}");
-        if number == 1 {
-            break;
-        }
-    }
-    gate.add_permits(1);
-    wait(STACK_IS_BACK)();
+    wait(OTHER_BLOCKS)();
     at(END)();
+    ended.recv_timeout(SOON).unwrap();
     // In the end all is done by workers.
     let patience = Instant::now() + SOON;
     loop {
@@ -489,6 +435,6 @@ fn a_stand_in_that_got_another_number_lets_its_own_stand_in_go() {
         if names.iter().all(|name| !name.ends_with('\'')) {
             break;
         }
-        assert!(Instant::now() < patience, "a stand-in works on: {names:?}");
+        assert!(Instant::now() < patience, "a replacement works on: {names:?}");
     }
 }

@@ -1,4 +1,5 @@
-//! Cancellation: what has not begun does not begin, what has begun is waited for, and nothing is lost.
+//! Cancellation: what has not begun does not begin, what has begun is waited for, and nothing is
+//! lost.
 
 mod common;
 
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::{message, pools};
-use locksley::loops::{for_each_until, map_until, reduce_in_shape, reduce_in_shape_until};
+use locksley::loops::par;
 use locksley::{CancellableScope, Cancellation, Cancelled, Pool, Worker, scope_until};
 
 fn wait_until(flag: &AtomicBool) {
@@ -116,8 +117,8 @@ fn a_token_that_was_cancelled_before_lets_nothing_begin() {
     let began = AtomicBool::new(false);
     let begin = || began.store(true, Ordering::Relaxed);
     assert_eq!(scope_until(&token, |_| begin()), Err(Cancelled));
-    assert_eq!(for_each_until(&token, 0..10, |_| begin()), Err(Cancelled));
-    assert_eq!(map_until(&token, 0..0, |_: i32| begin()), Err(Cancelled));
+    assert_eq!(par(0..10).cancel(&token).for_each(|_| begin()), Err(Cancelled));
+    assert_eq!(par(0..0).cancel(&token).map(|_: i32| begin()), Err(Cancelled));
     assert!(!began.into_inner());
 }
 
@@ -202,7 +203,7 @@ fn a_panic_comes_before_the_error() {
         assert_eq!(message(&*caught.unwrap_err()), "and cancelled");
         let caught = catch_unwind(AssertUnwindSafe(|| {
             pool.run(|w| {
-                w.for_each_until(&token, 0..1000, |n| {
+                par(0..1000).on(w).cancel(&token).for_each(|n| {
                     if n == 0 {
                         token.cancel();
                         panic!("in a loop");
@@ -241,16 +242,18 @@ fn a_panic_of_what_is_dropped_arrives_too() {
 fn loops_that_are_not_cancelled_agree_with_the_others() {
     let token = Cancellation::new();
     for pool in pools() {
-        let squares = pool.run(|w| w.map_until(&token, 0..10_001_u64, |n| n * n)).unwrap();
+        let squares = pool.run(|w| par(0..10_001_u64).on(w).cancel(&token).map(|n| n * n));
+        let squares = squares.unwrap();
         assert!(squares.iter().enumerate().all(|(n, &square)| square == (n * n) as u64));
         let sum = pool.run(|w| {
-            w.reduce_until(&token, &squares[..], || 0, |sum, &square| sum + square, |a, b| a + b)
+            let all = par(&squares).on(w).cancel(&token);
+            all.reduce(|| 0, |sum, &square| sum + square, |a, b| a + b)
         });
         assert_eq!(sum, Ok(squares.iter().sum()));
         let roots: Vec<f32> = (1..5000).map(|n| (n as f32).sqrt()).collect();
-        let with =
-            reduce_in_shape_until(&token, &roots[..], 64, || 0.0, |a, b| a + b, |a, b| a + b);
-        let without = reduce_in_shape(&roots[..], 64, || 0.0, |a, b| a + b, |a, b| a + b);
+        let sum = || par(&roots).grain(64);
+        let with = sum().cancel(&token).reduce(|| 0.0, |a, b| a + b, |a, b| a + b);
+        let without = sum().reduce(|| 0.0, |a, b| a + b, |a, b| a + b);
         assert_eq!(with.map(f32::to_bits), Ok(without.to_bits()));
     }
 }
@@ -261,7 +264,7 @@ fn a_loop_stops_between_its_leaves() {
     for pool in pools() {
         let (token, visited) = (Cancellation::new(), AtomicUsize::new(0));
         let result = pool.run(|w| {
-            w.for_each_until(&token, 0..ITEMS, |_| {
+            par(0..ITEMS).on(w).cancel(&token).for_each(|_| {
                 if visited.fetch_add(1, Ordering::Relaxed) == 5000 {
                     token.cancel();
                 }
@@ -277,7 +280,7 @@ fn results_of_a_loop_that_was_stopped_are_dropped() {
     for pool in pools() {
         let (token, alive, made) = (Cancellation::new(), AtomicUsize::new(0), AtomicUsize::new(0));
         let result = pool.run(|w| {
-            w.map_until(&token, 0..100_000_u32, |n| {
+            par(0..100_000_u32).on(w).cancel(&token).map(|n| {
                 made.fetch_add(1, Ordering::Relaxed);
                 if n == 10 {
                     token.cancel();
@@ -293,7 +296,7 @@ fn results_of_a_loop_that_was_stopped_are_dropped() {
     }
 }
 
-/// A tree that somebody cancels in the middle: each of its closures is run or dropped, once.
+/// A tree that is cancelled in the middle: each of its closures is run or dropped, once.
 #[test]
 fn each_task_is_run_or_dropped() {
     struct Tale {

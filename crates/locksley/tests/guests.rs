@@ -7,7 +7,7 @@ use std::thread;
 
 use locksley::{BuildError, Pool, Worker};
 
-/// On a thread that is nobody's worker yet, and will be for the rest of its life.
+/// On a thread that is no worker yet, and is one afterwards for the rest of its life.
 fn on_a_thread<R: Send>(test: impl FnOnce() -> R + Send) -> R {
     thread::scope(|scope| scope.spawn(test).join().unwrap())
 }
@@ -168,14 +168,14 @@ fn the_thread_can_go_on_when_the_pool_has_gone() {
             });
         });
         assert_eq!(squares[9], 81);
-        // Nobody would run what is spawned: it is dropped, and not kept for ever.
+        // No thread would run what is spawned: it is dropped, and not kept for ever.
         let kept = Arc::new(());
         let here = Arc::clone(&kept);
         Worker::with_current(|current| current.unwrap().spawn(move |_| drop(here)));
         let here = Arc::clone(&kept);
         locksley::spawn_fifo(move || drop(here));
         assert_eq!(Arc::strong_count(&kept), 1);
-        // But there is nobody left to send to.
+        // But there is no worker left to send to.
         let sent = std::panic::catch_unwind(|| {
             Worker::with_current(|current| current.unwrap().broadcast(|_| ()))
         });

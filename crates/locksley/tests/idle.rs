@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::fall_silent;
 use locksley::Pool;
-use locksley::meter::WorkerStats;
+use locksley::stats::WorkerStats;
 
 #[test]
 fn an_idle_pool_sleeps() {

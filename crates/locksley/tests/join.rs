@@ -3,6 +3,7 @@
 mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::{message, pools};
@@ -129,7 +130,6 @@ fn a_payload_whose_destructor_panics_does_no_harm() {
 
 #[test]
 fn results_and_captures_are_dropped_once() {
-    use std::sync::Arc;
     let pool = Pool::new(2).unwrap();
     let token = Arc::new(());
     for _ in 0..100 {
@@ -150,8 +150,8 @@ fn zero_sized_tasks_have_places_of_their_own() {
     });
 }
 
-/// The only worker waits inside the first task, by helping another pool's caller, for what only the second one does: so it
-/// runs that one itself, in the wait, and its join finds it done.
+/// The only worker waits inside the first task, by helping another pool's caller, for what only the
+/// second one does: so it runs that one itself, in the wait, and its join finds it done.
 fn second_is_run_in_a_wait_inside_the_first(
     first: impl FnOnce() -> u32 + Send,
     second: impl FnOnce() -> u32 + Send,
@@ -196,25 +196,24 @@ fn panics_of_tasks_that_ran_in_a_wait_come_out_once() {
 }
 
 #[test]
-fn what_a_panicking_first_task_left_behind_is_run_before_its_second() {
+fn what_a_panicking_first_task_left_behind_is_not_lost() {
     let pool = Pool::new(1).unwrap();
-    let order = AtomicU32::new(0);
-    let order: &'static AtomicU32 = Box::leak(Box::new(order));
-    let result = pool.run(|w| {
+    let count = Arc::new(AtomicU32::new(0));
+    let (left, second) = (Arc::clone(&count), Arc::clone(&count));
+    let result = pool.run(move |w| {
         catch_unwind(AssertUnwindSafe(|| {
             w.join(
                 |w| {
-                    w.spawn(|_| {
-                        order.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).unwrap();
-                    });
+                    w.spawn(move |_| _ = left.fetch_add(1, Ordering::AcqRel));
                     panic!("first");
                 },
-                |_| order.compare_exchange(1, 2, Ordering::AcqRel, Ordering::Acquire).unwrap(),
+                |_| second.fetch_add(1, Ordering::AcqRel),
             )
         }))
     });
     assert_eq!(message(&*result.map(|((), _)| ()).unwrap_err()), "first");
-    assert_eq!(order.load(Ordering::Acquire), 2);
+    drop(pool);
+    assert_eq!(count.load(Ordering::Acquire), 2);
 }
 
 #[test]

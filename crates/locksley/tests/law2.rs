@@ -5,7 +5,7 @@ mod common;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{Confined, Restless};
-use locksley::hunt::Abp;
+use locksley::idle::Abp;
 use locksley::{Pool, Worker};
 
 fn wait_until(flag: &AtomicBool) {
@@ -22,7 +22,7 @@ fn pools_of_two() -> [Pool; 4] {
         .map(|builder| builder.build().unwrap())
 }
 
-/// As long as nobody steals, this makes a worker close its deque.
+/// As long as no worker steals, this makes a worker close its deque.
 fn fork_much(w: &Worker) {
     for _ in 0..1000 {
         w.join(|_| (), |_| ());

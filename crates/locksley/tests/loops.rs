@@ -1,11 +1,12 @@
 //! Parallel loops, against the serial ones.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use locksley::loops::{Parts, chunks_mut, for_each, map, reduce, reduce_in_shape};
+use locksley::loops::{Parts, par};
 use locksley::{Pool, Worker};
 
 const LENGTHS: [usize; 8] = [0, 1, 2, 3, 7, 64, 1000, 100_003];
@@ -17,7 +18,7 @@ fn each_item_is_visited_once() {
         for length in LENGTHS {
             let visits: Vec<AtomicU32> = (0..length).map(|_| AtomicU32::new(0)).collect();
             pool.run(|w| {
-                w.for_each(0..length, |i| {
+                par(0..length).on(w).for_each(|i| {
                     visits[i].fetch_add(1, Ordering::Relaxed);
                 });
             });
@@ -30,9 +31,9 @@ fn each_item_is_visited_once() {
 fn slices_and_chunks_are_changed_in_place() {
     for length in LENGTHS {
         let mut items: Vec<usize> = (0..length).collect();
-        for_each(&mut items[..], |item| *item *= 3);
+        par(&mut items).for_each(|item| *item *= 3);
         assert!(items.iter().enumerate().all(|(i, &item)| item == 3 * i));
-        let lengths = map(chunks_mut(&mut items, 10), |chunk| {
+        let lengths = par(&mut items).chunks(10).map(|chunk| {
             chunk.reverse();
             chunk.len()
         });
@@ -44,7 +45,7 @@ fn slices_and_chunks_are_changed_in_place() {
 #[test]
 fn a_map_keeps_the_order() {
     for length in LENGTHS {
-        let texts = map(0..length as u64, |n| n.to_string());
+        let texts = par(0..length as u64).map(|n| n.to_string());
         assert_eq!(texts, (0..length as u64).map(|n| n.to_string()).collect::<Vec<_>>());
     }
 }
@@ -53,8 +54,7 @@ fn a_map_keeps_the_order() {
 fn an_associative_reduction_is_the_serial_one() {
     for length in LENGTHS {
         // Concatenation is associative and not commutative.
-        let text = reduce(
-            0..length,
+        let text = par(0..length).reduce(
             String::new,
             |text, n| text + &n.to_string() + ",",
             |left, right| left + &right,
@@ -64,10 +64,10 @@ fn an_associative_reduction_is_the_serial_one() {
 }
 
 #[test]
-fn a_reduction_in_shape_does_not_depend_on_the_workers() {
+fn a_reduction_with_a_grain_does_not_depend_on_the_workers() {
     let numbers: Vec<f32> = (1..50_000).map(|n| 1.0 / n as f32).collect();
     let sum = |w: &Worker| {
-        w.reduce_in_shape(&numbers[..], 100, || 0.0_f32, |sum, n| sum + n, |a, b| a + b)
+        par(&numbers).on(w).grain(100).reduce(|| 0.0_f32, |sum, n| sum + n, |a, b| a + b)
     };
     let expected = Pool::new(1).unwrap().run(sum).to_bits();
     for workers in [2, 3, 8] {
@@ -81,8 +81,8 @@ fn a_reduction_in_shape_does_not_depend_on_the_workers() {
 #[test]
 fn a_panic_comes_out_and_results_are_dropped() {
     let alive = Arc::new(());
-    let result = std::panic::catch_unwind(|| {
-        map(0..10_000, |n| {
+    let result = catch_unwind(|| {
+        par(0..10_000).map(|n| {
             assert_ne!(n, 7_777, "this one");
             Arc::clone(&alive)
         })
@@ -95,13 +95,57 @@ fn a_panic_comes_out_and_results_are_dropped() {
 #[test]
 #[should_panic(expected = "leaves of no items")]
 fn leaves_of_no_items_are_an_error() {
-    reduce_in_shape(0..3, 0, || 0, |a, b| a + b, |a, b| a + b);
+    let _ = par(0..3).grain(0);
 }
 
 #[test]
 #[should_panic(expected = "chunks of no items")]
 fn chunks_of_no_items_are_an_error() {
-    chunks_mut(&mut [1, 2], 0);
+    let _ = par(&mut [1, 2]).chunks(0);
+}
+
+#[test]
+fn whatever_has_items_can_be_divided() {
+    let (mut array, mut vec) = ([1; 100], vec![1; 100]);
+    par(&mut array).for_each(|item| *item += 1);
+    par(&mut vec).for_each(|item| *item += 1);
+    par(&mut vec[10..]).for_each(|item| *item += 1);
+    assert!(par(&array).map(|&item| item).iter().all(|&item| item == 2));
+    assert_eq!(par(&vec).reduce(|| 0, |sum, item| sum + item, |a, b| a + b), 290);
+    assert_eq!(par(&vec[10..]).map(|item| item + 1), [4; 90]);
+    assert_eq!(par(0_u8..=255).map(|n| n), (0..=255).collect::<Vec<_>>());
+    assert_eq!(par(-3..=3_i64).grain(2).map(|n| n), [-3, -2, -1, 0, 1, 2, 3]);
+    let sums = par(0..=100_u32).chunks(7).grain(1).map(|range| range.sum());
+    assert_eq!(sums.len(), 15);
+    assert_eq!(sums.iter().sum::<u32>(), 5050);
+}
+
+#[test]
+fn with_a_grain_a_leaf_has_at_most_so_many_items() {
+    for (items, grain, wanted) in [(8, 2, 4), (9, 3, 4), (1, 1, 1), (0, 5, 1), (100, 100, 1)] {
+        let (leaves, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let identity = || {
+            leaves.fetch_add(1, Ordering::Relaxed);
+            0
+        };
+        let count = |before: usize, _| {
+            most.fetch_max(before + 1, Ordering::Relaxed);
+            before + 1
+        };
+        let sum = par(0..items).grain(grain).reduce(identity, count, |a, b| a + b);
+        assert_eq!((sum, leaves.into_inner()), (items, wanted));
+        assert!(most.into_inner() <= grain);
+    }
+}
+
+#[test]
+fn a_loop_may_be_sent_to_a_place() {
+    let pool = Pool::new(2).unwrap();
+    let last = pool.places().count() - 1;
+    assert_eq!(pool.run(|w| par(0..4).on(w).place(last).map(|n| n + 1)), [1, 2, 3, 4]);
+    assert_eq!(par(0..4).place(0).map(|n| n + 1), [1, 2, 3, 4]);
+    let nowhere = AssertUnwindSafe(|| pool.run(|w| par(0..4).on(w).place(99).map(|n| n)));
+    assert!(catch_unwind(nowhere).is_err());
 }
 
 /// Says that it is longer, or shorter, than it is.
@@ -126,9 +170,12 @@ impl Parts for Liar {
 
 #[test]
 fn parts_of_a_wrong_length_are_a_panic_or_cut_off_but_never_unsound() {
-    let too_few = std::panic::catch_unwind(|| map(Liar { says: 1000, is: 10 }, |n| n.to_string()));
+    let too_few = catch_unwind(|| {
+        let few = Liar { says: 1000, is: 10 };
+        par(few).map(|n| n.to_string())
+    });
     assert!(too_few.is_err());
-    assert_eq!(map(Liar { says: 10, is: 1000 }, |n| n.to_string()).len(), 10);
+    assert_eq!(par(Liar { says: 10, is: 1000 }).map(|n| n.to_string()).len(), 10);
 }
 
 /// Law 2: what a stuck body has not begun is done by others, but for a leaf.
@@ -138,7 +185,7 @@ fn a_stuck_body_leaves_the_others_to_the_others() {
     let (done, free) = (AtomicUsize::new(0), AtomicBool::new(false));
     const ITEMS: usize = 2_000;
     pool.run(|w| {
-        w.for_each(0..ITEMS, |i| {
+        par(0..ITEMS).on(w).for_each(|i| {
             if i == 0 {
                 while !free.load(Ordering::Acquire) {
                     thread::yield_now();

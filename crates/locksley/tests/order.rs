@@ -9,9 +9,10 @@ use std::thread;
 use common::pools;
 use locksley::{Pool, Scope, Worker};
 
-/// Where a task notes when it began: the how-manieth of all. Each has a place of its own, and no lock: std's mutex, where it has
-/// to be waited for, is taken in code that ThreadSanitizer does not see, and what it guards is then reported as a race. Like
-/// this, all that it sees is what the pool itself orders.
+/// Where a task notes when it began: the how-manieth of all. Each has a place of its own, and no
+/// lock: std's mutex, where it has to be waited for, is taken in code that ThreadSanitizer does not
+/// see, and what it guards is then reported as a race. Like this, all that it sees is what the pool
+/// itself orders.
 struct Turn<'s> {
     begun: &'s AtomicUsize,
     turn: &'s mut usize,
@@ -95,10 +96,10 @@ fn both_orders_in_one_scope_do_not_disturb_each_other() {
 
 /// Thieves take the words from the line in any order; the tasks begin in order all the same.
 #[test]
-fn tasks_begin_in_order_whoever_runs_them() {
+fn tasks_begin_in_order_on_whatever_worker() {
     for pool in pools() {
-        // Between taking its task and its turn a worker can be overtaken by each of the others' tasks in hand, and, if it is
-        // suspended there, by any number. But each task has one turn.
+        // Between taking its task and its turn a worker can be overtaken by each of the others'
+        // tasks in hand, and, if it is suspended there, by any number. But each task has one turn.
         let turns = turns_of(300, |begun, turns| {
             pool.run(|w| {
                 w.scope(|_, scope| {

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use common::places::{PATIENCE, divided, hold};
 use locksley::Pool;
-use locksley::hunt::{Governor, Hunter, Limit, Move, Prospect};
+use locksley::idle::{Governor, Hunter, Limit, Move, Prospect};
 
-/// A governor one of whose hunters is watched: how often it is asked, and what happens when it is asked for the first time after so
-/// many failures.
+/// A governor one of whose hunters is watched: how often it is asked, and what happens when it is
+/// asked for the first time after so many failures.
 #[derive(Clone)]
 struct Watched(Arc<Watch>);
 
@@ -36,8 +36,9 @@ impl Watched {
         Self(Arc::new(Watch { worker, failures, answer, act, asked }))
     }
 
-    /// Something is to be sent when it is asked. A test that fails before lets go of the worker that would send it: else its pool, which has this
-    /// governor, would wait for that one for ever.
+    /// Something is to be sent when it is asked. A test that fails before lets go of the worker
+    /// that would send it: else its pool, which has this governor, would wait for that one for
+    /// ever.
     fn then(&self, sending: &Arc<Mutex<Sending>>) {
         let sending = Arc::downgrade(sending);
         let act = move || {
@@ -127,7 +128,8 @@ fn wait_until(what: impl Fn() -> bool) {
     }
 }
 
-/// Has a worker that has nothing to do get up and sleep again: as the lookout, if nobody else sleeps.
+/// Has a worker that has nothing to do get up and sleep again: as the lookout, if no other
+/// worker sleeps.
 fn lie_down(pool: &Pool, worker: usize) {
     let slept = || {
         let stats = &pool.stats().workers[worker];
@@ -139,10 +141,11 @@ fn lie_down(pool: &Pool, worker: usize) {
     wait_until(|| slept().0 > before);
 }
 
-/// What is sent to a place while its worker is awake, but has looked for the last time, wakes nobody; so it looks again when it has said
-/// that it sleeps: if it leaves what is pushed to a lookout, and if it is the lookout itself.
+/// What is sent to a place while its worker is awake, but has looked for the last time, wakes no
+/// worker; so that one looks again when it has said that it sleeps: if it leaves what is pushed to
+/// a lookout, and if it is the lookout itself.
 #[test]
-fn who_is_about_to_sleep_sees_what_was_sent_to_its_place() {
+fn a_worker_that_is_about_to_sleep_sees_what_was_sent_to_its_place() {
     for (shape, worker) in [(&[2, 2][..], 3), (&[1, 2], 2)] {
         let watched = Watched::new(worker, 0, Move::Sleep);
         let pool = divided(shape).governor(watched.clone()).build().unwrap();
@@ -191,7 +194,8 @@ fn a_worker_goes_from_one_task_of_its_place_to_the_next_without_a_hunt() {
     }
 }
 
-/// A governor that always has its hunters sleep, and counts how often it is asked by one that begins, or has tried to sleep.
+/// A governor that always has its hunters sleep, and counts how often it is asked by one that
+/// begins, or has tried to sleep.
 #[derive(Debug)]
 struct Tired(Arc<AtomicUsize>);
 
@@ -211,7 +215,8 @@ impl Hunter for Tired {
     }
 }
 
-/// While it leaves something to another place it does not go to sleep and get up again, all the time: each time it has all deques opened.
+/// While it leaves something to another place it does not go to sleep and get up again, all the
+/// time: each time it has all deques opened.
 #[test]
 fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
     const TASKS: usize = 30;
@@ -241,9 +246,9 @@ fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
     assert!(asked < 10 * TASKS, "{asked}");
 }
 
-/// Who waits for the processor may be the one that it has left something to.
+/// What waits for the processor may be the worker that it has left something to.
 #[test]
-fn who_leaves_something_to_another_place_gives_way_meanwhile() {
+fn a_worker_that_leaves_something_to_another_place_gives_way_meanwhile() {
     let pool = divided(&[1, 1]).governor(Tired(Arc::default())).build().unwrap();
     let _held = hold(&pool, 1);
     let (sender, receiver) = channel();
@@ -257,7 +262,8 @@ fn who_leaves_something_to_another_place_gives_way_meanwhile() {
     }
 }
 
-/// A governor whose hunters only search, and count how often they are shown the other worker, and how often nobody.
+/// A governor whose hunters only search, and count how often they are shown the other worker, and
+/// how often none.
 #[derive(Debug)]
 struct Witness(Arc<[AtomicUsize; 2]>);
 

@@ -1,4 +1,5 @@
-//! Pools with several places, given by hand: where tasks go, who takes them, and that none is lost.
+//! Pools with several places, given by hand: where tasks go, which workers take them, and that none
+//! is lost.
 
 mod common;
 
@@ -12,12 +13,12 @@ use std::time::Instant;
 
 use common::places::{PATIENCE, divided, hold};
 use common::{AlwaysAsleep, Confined, Restless, Sleepy, message};
-use locksley::hunt::{Abp, Balanced, Bws};
-use locksley::loops::{for_each_by_place, reduce_in_shape};
-use locksley::task::{self, yield_now};
+use locksley::idle::{Abp, Balanced, Bws};
+use locksley::loops::par;
+use locksley::task::{Spawn, yield_now};
 use locksley::{
-    Affinity, CancellableScope, Cancellation, Cancelled, Pool, PoolBuilder, Unplaced, Waiting,
-    Worker, join_near, scope, scope_until, spawn_near,
+    Affinity, CancellableScope, Cancellation, Cancelled, Pool, PoolBuilder, Unplaced, Worker,
+    join_near, scope, scope_until, spawn_near,
 };
 
 const SHAPES: [&[usize]; 5] = [&[2], &[1, 1], &[1, 2], &[2, 2, 1], &[1, 3, 2, 2]];
@@ -40,8 +41,7 @@ fn options() -> impl Iterator<Item = PoolBuilder> {
     governed.enumerate().map(|(n, pool)| {
         let unplaced = [Unplaced::Stays, Unplaced::RoundRobin][n % 2];
         let affinity = [Affinity::Process, Affinity::Place, Affinity::Builder][n % 3];
-        let waiting = [Waiting::Anything, Waiting::Below][n / 2 % 2];
-        pool.unplaced(unplaced).affinity(affinity).waiting(waiting)
+        pool.unplaced(unplaced).affinity(affinity)
     })
 }
 
@@ -92,20 +92,23 @@ fn all_is_done_once_under_every_option() {
         assert_eq!(pool.run(|w| fib_near(w, places, 9)), 34);
         let mut visits = vec![0_u8; 5000];
         for _ in 0..3 {
-            pool.run(|w| w.for_each_by_place(&mut visits[..], |visit| *visit += 1));
+            pool.run(|w| par(&mut visits).on(w).by_place().for_each(|visit| *visit += 1));
         }
         let token = Cancellation::new();
-        let more =
-            |w: &Worker| w.for_each_until_by_place(&token, &mut visits[..], |visit| *visit += 1);
+        let more = |w: &Worker| {
+            par(&mut visits).on(w).cancel(&token).by_place().for_each(|visit| *visit += 1)
+        };
         assert_eq!(pool.run(more), Ok(()));
-        let squares = pool.run(|w| w.map_until_by_place(&token, 0..3000_u64, |n| n * n)).unwrap();
+        let squares =
+            pool.run(|w| par(0..3000_u64).on(w).cancel(&token).by_place().map(|n| n * n)).unwrap();
         assert!(squares.iter().zip(0..3000).all(|(&square, n)| square == n * n));
         let all = |w: &Worker| {
-            w.reduce_until_by_place(&token, &squares[..], || 0, |sum, n| sum + n, |a, b| a + b)
+            let all = par(&squares).on(w).cancel(&token).by_place();
+            all.reduce(|| 0, |sum, n| sum + n, |a, b| a + b)
         };
         assert_eq!(pool.run(all), Ok(squares.iter().sum()));
         assert!(visits.iter().all(|&visits| visits == 4));
-        let names = pool.run(|w| w.map_by_place(0..3000_u32, |n| n.to_string()));
+        let names = pool.run(|w| par(0..3000_u32).on(w).by_place().map(|n| n.to_string()));
         assert!(names.iter().enumerate().all(|(n, name)| *name == n.to_string()));
         assert_eq!(names.len(), 3000);
         // Not commutative: all items, in their order.
@@ -113,36 +116,34 @@ fn all_is_done_once_under_every_option() {
             all.push(n);
             all
         };
-        let in_order =
-            |w: &Worker| w.reduce_by_place(0..3000_u32, Vec::new, append, |a, b| [a, b].concat());
+        let in_order = |w: &Worker| {
+            let all = par(0..3000_u32).on(w).by_place();
+            all.reduce(Vec::new, append, |a, b| [a, b].concat())
+        };
         assert_eq!(pool.run(in_order), (0..3000).collect::<Vec<_>>());
         for items in [0_u16, 1, 2, 5, 1000] {
             // Of floats each order of additions has another sum.
             let root = |sum: f32, n: u16| sum + f32::from(n).sqrt();
             let bits = |sum: f32| sum.to_bits();
             for leaf in [1, 3, 64, 10_000] {
-                let anywhere = reduce_in_shape(0..items, leaf, || 0.1, root, |a, b| a + b);
-                let by_place = pool.run(|w| {
-                    w.reduce_in_shape_by_place(0..items, leaf, || 0.1, root, |a, b| a + b)
-                });
+                let all = || par(0..items).grain(leaf);
+                let anywhere = all().reduce(|| 0.1, root, |a, b| a + b);
+                let by_place =
+                    pool.run(|w| all().on(w).by_place().reduce(|| 0.1, root, |a, b| a + b));
                 assert_eq!(bits(by_place), bits(anywhere), "{items} {leaf}");
                 let until = pool.run(|w| {
-                    let add = |a, b| a + b;
-                    w.reduce_in_shape_until_by_place(&token, 0..items, leaf, || 0.1, root, add)
+                    all().on(w).by_place().cancel(&token).reduce(|| 0.1, root, |a, b| a + b)
                 });
                 assert_eq!(until.map(bits), Ok(bits(anywhere)));
             }
         }
         for count in [0, 1, 2] {
-            assert_eq!(pool.run(|w| w.map_by_place(0..count, |n| n)).len(), count);
-            assert_eq!(
-                pool.run(|w| w.map_until_by_place(&token, 0..count, |n| n)).unwrap().len(),
-                count
-            );
-            assert_eq!(
-                pool.run(|w| w.reduce_by_place(0..count, || 0, |a, _| a + 1, |a, b| a + b)),
-                count
-            );
+            let all = || par(0..count).by_place();
+            assert_eq!(pool.run(|w| all().on(w).map(|n| n)).len(), count);
+            let until = pool.run(|w| all().on(w).cancel(&token).map(|n| n));
+            assert_eq!(until.unwrap().len(), count);
+            let counted = pool.run(|w| all().on(w).reduce(|| 0, |a, _| a + 1, |a, b| a + b));
+            assert_eq!(counted, count);
         }
         let futures: Vec<_> = (0..20)
             .map(|n| {
@@ -152,9 +153,9 @@ fn all_is_done_once_under_every_option() {
                 };
                 let place = n % places;
                 match n % 3 {
-                    0 => pool.spawn_future_near(place, future),
-                    1 => pool.run(|w| w.spawn_future_near(place, future)),
-                    _ => pool.run(|_| task::spawn_near(place, future)),
+                    0 => Spawn::new().pool(&pool).near(place).spawn(future),
+                    1 => pool.run(|_| Spawn::new().pool(&pool).near(place).spawn(future)),
+                    _ => pool.run(|_| Spawn::new().near(place).spawn(future)),
                 }
             })
             .collect();
@@ -183,7 +184,8 @@ fn all_is_done_once_under_every_option() {
         let add = &|| {
             count.fetch_add(1, Ordering::Relaxed);
         };
-        // By who is no worker, a worker of another pool, and one that does not say which it is.
+        // By a thread that is no worker, a worker of another pool, and one that does not say which
+        // it is.
         pool.in_place_scope(|scope| {
             (0..places).for_each(|place| scope.spawn_near(place, move |_| add()));
         });
@@ -234,16 +236,13 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
     assert_eq!((result, count.into_inner()), (Err(Cancelled), 1));
     token.cancel();
     for items in [0, 10] {
-        let none = |w: &Worker| w.for_each_until_by_place(&token, 0..items, |_| unreachable!());
-        assert_eq!(pool.run(none), Err(Cancelled));
-        let none = |w: &Worker| w.map_until_by_place(&token, 0..items, |n| n);
-        assert_eq!(pool.run(none), Err(Cancelled));
+        let all = || par(0..items).cancel(&token).by_place();
+        let none = pool.run(|w| all().on(w).for_each(|_| unreachable!()));
+        assert_eq!(none, Err(Cancelled));
+        assert_eq!(pool.run(|w| all().on(w).map(|n| n)), Err(Cancelled));
         let add = |a, b| a + b;
-        let none = |w: &Worker| w.reduce_until_by_place(&token, 0..items, || 0, add, add);
-        assert_eq!(pool.run(none), Err(Cancelled));
-        let none =
-            |w: &Worker| w.reduce_in_shape_until_by_place(&token, 0..items, 3, || 0, add, add);
-        assert_eq!(pool.run(none), Err(Cancelled));
+        assert_eq!(pool.run(|w| all().on(w).reduce(|| 0, add, add)), Err(Cancelled));
+        assert_eq!(pool.run(|w| all().on(w).grain(3).reduce(|| 0, add, add)), Err(Cancelled));
     }
     // Of results that others have made none is lost, and none is dropped twice.
     let made = Arc::new(());
@@ -251,12 +250,13 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
         assert!(n != 7, "the seventh");
         Arc::clone(&made)
     };
-    let payload =
-        catch_unwind(AssertUnwindSafe(|| pool.run(|w| w.map_by_place(0..1000_usize, broken))));
+    let all = || par(0..1000_usize).by_place();
+    let payload = catch_unwind(AssertUnwindSafe(|| pool.run(|w| all().on(w).map(broken))));
     assert_eq!(message(&*payload.unwrap_err()), "the seventh");
     assert_eq!(Arc::strong_count(&made), 1);
-    // Nor where it is cancelled by one of the last items. The free worker does those of its own place first, in order, and then those of the
-    // other one: so in one case half is missing, and in the other one the token comes too late for anything to be.
+    // Nor where it is cancelled by one of the last items. The free worker does those of its own
+    // place first, in order, and then those of the other one: so in one case half is missing, and
+    // in the other one the token comes too late for anything to be.
     for (place, expected) in [Err(Cancelled), Ok(1000)].into_iter().enumerate() {
         let token = Cancellation::new();
         let some = |n: usize| {
@@ -265,7 +265,7 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
             }
             Arc::clone(&made)
         };
-        let result = pool.run(|w| w.map_until_by_place(&token, 0..1000_usize, some));
+        let result = pool.run(|w| all().on(w).cancel(&token).map(some));
         assert_eq!(result.map(|all| all.len()), expected);
         assert_eq!(Arc::strong_count(&made), 1);
     }
@@ -280,7 +280,7 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
         })
     });
     assert_eq!((result, Arc::strong_count(&made)), (Err(Cancelled), 1));
-    let task = pool.spawn_future_near(1, async { panic!("at a place") });
+    let task = Spawn::new().pool(&pool).near(1).spawn(async { panic!("at a place") });
     assert!(matches!(task.join(), Err(error) if error.is_panic()));
 }
 
@@ -288,10 +288,11 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
 fn a_future_begins_at_its_place() {
     let pool = divided(&[1, 1]).build().unwrap();
     for place in [0, 1] {
-        // The other one is held, and would not take it anyway; who spawns it is no worker, or that one.
+        // The other one is held, and would not take it anyway. A thread spawns it that is no
+        // worker.
         let _held = hold(&pool, 1 - place);
         let here = || Worker::with_current(|current| current.unwrap().place());
-        let task = pool.spawn_future_near(place, async move { here() });
+        let task = Spawn::new().pool(&pool).near(place).spawn(async move { here() });
         assert_eq!(task.join().unwrap(), place);
     }
 }
@@ -328,9 +329,8 @@ fn a_place_that_is_not_there_is_refused() {
         refused(&|| pool.in_place_scope(|scope| scope.spawn_near(count, |_| ())));
         refused(&|| pool.run(|_| spawn_near(count, || ())));
         refused(&|| pool.run(|_| join_near(count, || (), || ())).0);
-        refused(&|| drop(pool.spawn_future_near(count, async {})));
-        refused(&|| drop(pool.run(|w| w.spawn_future_near(count, async {}))));
-        refused(&|| drop(pool.run(|_| task::spawn_near(count, async {}))));
+        refused(&|| drop(Spawn::new().pool(&pool).near(count).spawn(async {})));
+        refused(&|| drop(pool.run(|_| Spawn::new().near(count).spawn(async {}))));
         let token = Cancellation::new();
         refused(&|| {
             let add = |w: &Worker, scope: &CancellableScope<'_, '_>| {
@@ -344,7 +344,8 @@ fn a_place_that_is_not_there_is_refused() {
     }
 }
 
-/// A worker's pool is the one that is meant, though there is a global one that has fewer places; on any other thread it is that.
+/// A worker's pool is the one that is meant, though there is a global one that has fewer places; on
+/// any other thread it is that.
 #[test]
 fn without_a_pool_the_places_are_those_of_the_calling_worker() {
     let global = Pool::global().places().count();
@@ -362,7 +363,7 @@ fn workers_that_are_neighbours_share_a_place() {
     assert_eq!(pool.broadcast(Worker::place), [0, 1, 1, 1, 2, 2]);
     let fewer = divided(&[1, 3, 2]).workers(2).build().unwrap();
     assert_eq!(fewer.broadcast(Worker::place), [0, 1]);
-    assert_eq!(fewer.run(|w| w.join_near(2, |_| 1, |_| 2)), (1, 2), "nobody is there");
+    assert_eq!(fewer.run(|w| w.join_near(2, |_| 1, |_| 2)), (1, 2), "it has no worker");
     let (sender, receiver) = channel();
     fewer.spawn_near(2, move |w| sender.send(w.place()).unwrap());
     assert!(receiver.recv_timeout(PATIENCE).unwrap() < 2);
@@ -433,7 +434,8 @@ fn what_was_sent_to_a_stuck_place_is_done_elsewhere() {
     }
 }
 
-/// A worker that waits in its own code, without helping, for what it has sent to another place, whose worker sleeps or hunts.
+/// A worker that waits in its own code, without helping, for what it has sent to another place,
+/// whose worker sleeps or hunts.
 #[test]
 fn what_was_sent_to_another_place_is_done_though_its_sender_is_stuck() {
     for governor in governors() {
@@ -452,15 +454,15 @@ fn what_was_sent_to_another_place_is_done_though_its_sender_is_stuck() {
     }
 }
 
-/// All workers wait for scopes of their own, run only what lies below, and had sent something to each other.
+/// All workers wait for scopes of their own, and have sent tasks of these to each other.
 #[test]
-fn who_runs_only_what_lies_below_waits_for_no_place() {
+fn workers_that_wait_get_what_they_have_sent_to_places() {
     let pool = divided(&[1, 1]).unplaced(Unplaced::RoundRobin).build().unwrap();
     for _ in 0..100 {
         let barrier = Barrier::new(2);
         let count = AtomicUsize::new(0);
         pool.broadcast(|w| {
-            w.scope_waiting(Waiting::Below, |w, scope| {
+            w.scope(|w, scope| {
                 for place in 0..2 {
                     let add = || {
                         count.fetch_add(1, Ordering::Relaxed);
@@ -499,9 +501,10 @@ fn a_worker_takes_first_what_was_sent_to_its_place() {
     }
 }
 
-/// A worker comes to what was sent to all, and to itself alone, though there is always something that was sent to its place.
+/// A worker comes to what was sent to all, and to itself alone, though there is always something
+/// that was sent to its place.
 #[test]
-fn what_is_sent_to_a_place_keeps_nobody_from_the_rest() {
+fn what_is_sent_to_a_place_keeps_no_worker_from_the_rest() {
     for governor in governors() {
         let pool = governor(divided(&[1, 1])).build().unwrap();
         let [first, _second] = [0, 1].map(|worker| hold(&pool, worker));
@@ -557,7 +560,8 @@ fn a_guest_that_drops_its_pool_leaves_nothing_at_another_place() {
     assert_eq!(is_done.recv_timeout(PATIENCE), Ok(()));
 }
 
-/// Who looks once finds what was sent to another place, though it has never looked there before.
+/// A worker that looks once finds what was sent to another place, though it has never looked there
+/// before.
 #[test]
 fn who_looks_once_finds_what_was_sent_elsewhere() {
     let pool = divided(&[1, 1]).build().unwrap();
@@ -577,10 +581,11 @@ fn who_looks_once_finds_what_was_sent_elsewhere() {
 fn a_loop_gives_each_place_the_same_items() {
     let pool = divided(&[1, 1]).build().unwrap();
     for turn in 0..40 {
-        // Both workers are at a first item at the same time, so each is at that of its own part: the caller begins with that, and the
-        // rest lies where the other one has not been. Each is the caller in turn: a loop that knew nothing of places would give
-        // the caller the first item.
-        let (caller, in_shape) = (turn % 2, turn % 4 > 1);
+        // Both workers are at a first item at the same time, so each is at that of its own part:
+        // the caller begins with that, and the rest lies where the other one has not been. Each is
+        // the caller in turn: a loop that knew nothing of places would give the caller the first
+        // item.
+        let (caller, has_grain) = (turn % 2, turn % 4 > 1);
         let barrier = Barrier::new(2);
         let at = [AtomicUsize::new(9), AtomicUsize::new(9)];
         let body = |n: usize| {
@@ -592,17 +597,17 @@ fn a_loop_gives_each_place_the_same_items() {
         };
         pool.broadcast(|w| {
             if w.index() != caller {
-            } else if in_shape {
-                w.reduce_in_shape_by_place(0..1000_usize, 10, || (), |(), n| body(n), |(), ()| ());
+            } else if has_grain {
+                par(0..1000).on(w).by_place().grain(10).for_each(body);
             } else {
-                w.for_each_by_place(0..1000_usize, body);
+                par(0..1000).on(w).by_place().for_each(body);
             }
         });
         assert_eq!(at.map(AtomicUsize::into_inner), [0, 1]);
     }
     // On the global pool, whatever places that has.
     let count = AtomicUsize::new(0);
-    for_each_by_place(0..1000, |_: i32| {
+    par(0..1000).by_place().for_each(|_| {
         count.fetch_add(1, Ordering::Relaxed);
     });
     assert_eq!(join_near(0, || 1, || 2), (1, 2));

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::{message, pools};
-use locksley::hunt::{Governor, Hunter};
+use locksley::idle::{Governor, Hunter};
 use locksley::{BuildError, Pool};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -293,25 +293,4 @@ fn a_pool_can_be_printed() {
     let text = format!("{pool:?} {:?}", Pool::builder());
     assert!(text.contains("workers: 2") && text.contains("Balanced"), "{text}");
     assert!(pool.run(|w| format!("{w:?}")).contains("workers: 2"));
-}
-
-#[test]
-fn stacks_of_impossible_sizes_are_refused() {
-    for asked in
-        [0, 1, 4095, usize::MAX / 4 + 1, isize::MAX as usize, usize::MAX - 4096, usize::MAX]
-    {
-        for stacks in [0, 10] {
-            let builder = Pool::builder().workers(1).waiting_stacks(stacks);
-            let error = builder.waiting_stack_size(asked).build().unwrap_err();
-            assert!(matches!(error, BuildError::WaitingStackSize { asked: a } if a == asked));
-            assert!(error.to_string().ends_with(&format!("not {asked}")), "{error}");
-        }
-    }
-    // What no system has is no stack, and all goes on without one.
-    let pool = Pool::builder().workers(1).waiting_stack_size(usize::MAX / 4).build().unwrap();
-    let answer = pool.run(|w| locksley::block_on(w.spawn_future(async { 4 })));
-    assert_eq!(answer.unwrap(), 4);
-    // And the smallest can be had.
-    let pool = Pool::builder().workers(1).waiting_stack_size(4096).build().unwrap();
-    assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
 }

@@ -1,8 +1,9 @@
-//! Priority is lowered while hunting and never while working. Linux only: elsewhere it is not touched.
+//! Priority is lowered while hunting and never while working. Linux only: elsewhere it is not
+//! touched.
 
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
 
-use locksley::{Pool, hunt::Abp};
+use locksley::{Pool, idle::Abp};
 
 fn policy() -> i32 {
     // SAFETY: no memory is involved; 0 is the calling thread.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{AlwaysAsleep, Restless, Sleepy, fall_silent, in_time};
-use locksley::hunt::{Abp, Balanced, Bws};
+use locksley::idle::{Abp, Balanced, Bws};
 use locksley::{BuildError, Pool, PoolBuilder, Worker};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -29,7 +29,8 @@ fn pools() -> [Pool; 6] {
     builders.map(|builder| builder.build().unwrap())
 }
 
-/// All of them at the same time, for what waits long: a lookout's patience is ten seconds where the system does not tell what threads do.
+/// All of them at the same time, for what waits long: a lookout's patience is ten seconds where the
+/// system does not tell what threads do.
 fn with_each_at_once(test: impl Fn(Pool) + Sync) {
     thread::scope(|scope| {
         for pool in pools() {
@@ -57,7 +58,7 @@ fn fib(w: &Worker, n: u64) -> u64 {
 fn most_at_work(pool: &Pool) -> usize {
     let (at_work, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
     pool.run(|w| {
-        w.for_each(0..400, |_| {
+        locksley::loops::par(0..400).on(w).for_each(|_| {
             let now = at_work.fetch_add(1, Ordering::AcqRel) + 1;
             most.fetch_max(now, Ordering::AcqRel);
             let end = Instant::now() + Duration::from_micros(100);
@@ -96,8 +97,9 @@ fn sizes_are_from_one_to_as_many_as_there_are() {
 fn fewer_are_at_work() {
     for pool in pools() {
         pool.resize(1).unwrap();
-        // On a busy machine the only one that is awake may not run for so long that it seems to be blocked. So not each time has to
-        // be right, but the more often it is wrong, the more there have to be.
+        // On a busy machine the only one that is awake may not run for so long that it seems to be
+        // blocked. So not each time has to be right, but the more often it is wrong, the more there
+        // have to be.
         let mut seen = Vec::new();
         while seen.iter().filter(|&&most| most == 1).count() < 10 {
             assert!(seen.len() < 200, "{pool:?}: {seen:?}");
@@ -262,7 +264,8 @@ fn a_pool_is_resized_all_the_time_while_it_works() {
 
 #[test]
 fn an_idle_pool_that_was_made_smaller_sleeps() {
-    // Not `Abp`, whose hunters wait at the lowest priority beside others that want the processors, and are awake meanwhile.
+    // Not `Abp`, whose hunters wait at the lowest priority beside others that want the processors,
+    // and are awake meanwhile.
     let governed: [fn(PoolBuilder) -> PoolBuilder; 3] = [
         |pool| pool.governor(Balanced::default()),
         |pool| pool.governor(Bws::default()),
@@ -300,7 +303,8 @@ fn an_idle_pool_sleeps_whatever_a_guest_does() {
     }
 }
 
-/// The clock of a thread that is gone tells nothing. The others' do. (Where threads have no clocks, the help comes later.)
+/// The clock of a thread that is gone tells nothing. The others' do. (Where threads have no clocks,
+/// the help comes later.)
 #[cfg(all(target_os = "linux", not(locksley_portable)))]
 #[test]
 fn a_blocked_worker_is_helped_where_a_guest_is_gone() {
@@ -316,8 +320,9 @@ fn a_blocked_worker_is_helped_where_a_guest_is_gone() {
     let before = naps();
     let received = pool.run(move |w| w.join(|_| receiver.recv_timeout(LONG), |_| sender.send(1)).0);
     assert_eq!(received, Ok(1));
-    // The lookout naps for ten milliseconds, or for longer where others want the processors. Half a second in which nobody has worked is fifty naps at the most; and
-    // the ten for which it leaves to those who work what they have come by, a thousand, if it gets to run.
+    // The lookout naps for ten milliseconds, or for longer where other threads want the processors.
+    // It helps after half a second in which no worker has worked, which is fifty naps at the most;
+    // or after ten seconds in which a task has stayed the oldest, which is a thousand.
     let naps = naps() - before;
     let has_clocks = pool.stats().workers[1].processor_time.is_some();
     assert!(naps < 500 || !has_clocks, "{naps} naps");

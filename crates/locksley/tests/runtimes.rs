@@ -1,4 +1,4 @@
-//! Tasks beside other runtimes, and with what is made for all of them.
+//! Tasks beside other runtimes, and with crates that are made for all runtimes.
 
 #![cfg(not(loom))]
 

@@ -1,6 +1,7 @@
 //! More threads than processors, all operations at once: what ThreadSanitizer watches.
 //!
-//! The threads here are joined one by one: that much of the standard library the sanitizer understands.
+//! The threads here are joined one by one: that much of the standard library the sanitizer
+//! understands.
 
 mod common;
 
@@ -75,7 +76,8 @@ fn work(w: &Worker, leaves: u64, count: &AtomicU64) {
     w.join(|w| work(w, leaves / 2, count), |w| work(w, leaves / 2, count));
 }
 
-/// Data without any synchronization of its own, handed from task to task: a race here is a race in the runtime.
+/// Data without any synchronization of its own, handed from task to task: a race here is a race in
+/// the runtime.
 #[test]
 fn plain_data_passes_through_joins_and_scopes() {
     fn add_one(w: &Worker, numbers: &mut [u64], depth: u32) {

@@ -6,9 +6,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::Pool;
-use locksley::hunt::Abp;
-use locksley::meter::WorkerStats;
+use locksley::idle::Abp;
 use locksley::os::{AssistState, Assists, Processors};
+use locksley::stats::WorkerStats;
 
 fn works(name: &str) -> bool {
     let all = locksley::os::assists();

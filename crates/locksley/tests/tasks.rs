@@ -1,9 +1,9 @@
-//! Futures as tasks: what becomes of them, and who learns of it.
+//! Futures as tasks: their outcomes, and where each of them arrives.
 
 mod common;
 
 use std::future::{pending, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -12,10 +12,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 use common::{block_on, message, pools};
-use locksley::task::{self, Task, yield_now};
+use locksley::task::{self, JoinHandle, yield_now};
 use locksley::{Pool, Worker};
 
-/// Says when it is dropped, and on which worker.
+/// Reports its drop, and the worker that drops it.
 struct Dropped(std::sync::mpsc::Sender<Option<usize>>);
 
 impl Drop for Dropped {
@@ -30,7 +30,7 @@ fn dropped() -> (Dropped, Receiver<Option<usize>>) {
     (Dropped(sender), receiver)
 }
 
-/// A pool that keeps the messages of panics that nobody waited for.
+/// A pool that keeps the messages of panics that no handle took.
 fn pool_with_handler(workers: usize) -> (Pool, Receiver<String>) {
     let (sender, receiver) = channel();
     let handler = move |payload: Box<dyn std::any::Any + Send>| {
@@ -60,7 +60,7 @@ impl Door {
         })
     }
 
-    fn has_somebody(&self) -> bool {
+    fn has_waiters(&self) -> bool {
         !self.wakers.lock().unwrap().is_empty()
     }
 
@@ -147,15 +147,16 @@ fn a_tree_of_tasks_is_counted_right() {
 #[test]
 fn a_panic_arrives_at_the_handle() {
     let pool = Pool::new(2).unwrap();
-    let panicking = || -> Task<()> { pool.spawn_future(async { panic!("at the first poll") }) };
+    let panicking =
+        || -> JoinHandle<()> { pool.spawn_future(async { panic!("at the first poll") }) };
     let error = panicking().join().unwrap_err();
     assert!(error.is_panic());
     assert_eq!(error.to_string(), "the task panicked: at the first poll");
-    assert_eq!(message(&*error.try_into_panic().unwrap()), "at the first poll");
+    assert_eq!(message(&*error.into_panic()), "at the first poll");
     let error = block_on(panicking()).unwrap_err();
-    let again = catch_unwind(AssertUnwindSafe(|| error.resume_panic())).unwrap_err();
+    let again = catch_unwind(AssertUnwindSafe(|| resume_unwind(error.into_panic()))).unwrap_err();
     assert_eq!(message(&*again), "at the first poll");
-    let later: Task<()> = pool.spawn_future(async {
+    let later: JoinHandle<()> = pool.spawn_future(async {
         yield_now().await;
         panic!("{} poll", "at the second");
     });
@@ -172,7 +173,7 @@ impl Drop for Grenade {
     }
 }
 
-/// Returns at once; what it holds is dropped with it.
+/// Returns at once. What it holds is dropped with it.
 struct Holds<T>(T);
 
 impl<T: Unpin> Future for Holds<T> {
@@ -212,17 +213,17 @@ fn a_future_that_panics_when_it_is_dropped_has_panicked() {
 }
 
 #[test]
-fn a_panic_that_nobody_waits_for_goes_to_the_handler() {
+fn a_panic_that_is_not_awaited_goes_to_the_handler() {
     let (pool, handled) = pool_with_handler(2);
     pool.spawn_future(async { panic!("detached") }).detach();
     assert_eq!(handled.recv().unwrap(), "detached");
     // It had panicked before the handle was dropped:
-    let task: Task<()> = pool.spawn_future(async { panic!("not looked at") });
+    let task: JoinHandle<()> = pool.spawn_future(async { panic!("not looked at") });
     wait_until(|| task.is_finished());
     drop(task);
     assert_eq!(handled.recv().unwrap(), "not looked at");
     // The same, when there is no pool any more:
-    let task: Task<()> = pool.spawn_future(async { panic!("the last one") });
+    let task: JoinHandle<()> = pool.spawn_future(async { panic!("the last one") });
     wait_until(|| task.is_finished());
     drop(pool);
     drop(task);
@@ -230,9 +231,9 @@ fn a_panic_that_nobody_waits_for_goes_to_the_handler() {
 }
 
 #[test]
-fn what_nobody_waits_for_is_dropped_and_its_panic_handled() {
+fn an_output_without_a_handle_is_dropped_and_its_panic_handled() {
     let (pool, handled) = pool_with_handler(1);
-    // They return when the handle has gone; if it were there, who drops it would drop what they return.
+    // They return when the handle is gone: otherwise the handle would drop the output.
     let door = Arc::new(Door::default());
     let passed = Arc::clone(&door).passed();
     let returning = async {
@@ -240,7 +241,7 @@ fn what_nobody_waits_for_is_dropped_and_its_panic_handled() {
         Grenade("returned")
     };
     pool.spawn_future(returning).detach();
-    wait_until(|| door.has_somebody());
+    wait_until(|| door.has_waiters());
     door.open();
     assert_eq!(handled.recv().unwrap(), "returned");
     assert_eq!(pool.run(|_| 1), 1, "the worker goes on");
@@ -252,7 +253,7 @@ fn what_nobody_waits_for_is_dropped_and_its_panic_handled() {
         guard
     };
     pool.spawn_future(returning).detach();
-    wait_until(|| door.has_somebody());
+    wait_until(|| door.has_waiters());
     door.open();
     assert_eq!(was_dropped.recv(), Ok(Some(0)));
 }
@@ -266,14 +267,14 @@ impl Wake for PanickingWaker {
 }
 
 #[test]
-fn a_waker_that_panics_harms_nobody_else() {
+fn a_waker_that_panics_harms_nothing_else() {
     let (pool, handled) = pool_with_handler(1);
     let door = Arc::new(Door::default());
     let mut task = pool.spawn_future(Arc::clone(&door).passed());
     let waker = Waker::from(Arc::new(PanickingWaker));
     let polled = Pin::new(&mut task).poll(&mut Context::from_waker(&waker));
     assert!(polled.is_pending());
-    wait_until(|| door.has_somebody());
+    wait_until(|| door.has_waiters());
     door.open();
     assert_eq!(handled.recv().unwrap(), "woken");
     assert!(task.join().is_ok());
@@ -289,7 +290,7 @@ fn the_future_is_dropped_by_a_worker_as_soon_as_it_has_ended() {
         at.passed().await;
         drop(guard);
     });
-    wait_until(|| door.has_somebody());
+    wait_until(|| door.has_waiters());
     let kept = door.wakers.lock().unwrap()[0].clone();
     assert!(was_dropped.try_recv().is_err());
     door.open();
@@ -368,7 +369,7 @@ fn a_task_that_is_woken_often_is_polled_once_more() {
     }));
     wait_until(|| polls.load(Ordering::Relaxed) == 2);
     pool.run(|w| {
-        // The only worker is here.
+        // On the only worker.
         let wakers = door.wakers.lock().unwrap().clone();
         for waker in wakers.iter().cycle().take(1000) {
             waker.wake_by_ref();
@@ -397,9 +398,9 @@ fn a_handle_is_polled_with_one_waker_after_the_other() {
         let waker = Waker::from(Arc::clone(count));
         assert!(Pin::new(&mut task).poll(&mut Context::from_waker(&waker)).is_pending());
     }
-    assert_eq!(Arc::strong_count(&counts[0]), 1, "the first one's waker is gone");
+    assert_eq!(Arc::strong_count(&counts[0]), 1, "the first waker is gone");
     assert_eq!(Arc::strong_count(&counts[1]), 2);
-    wait_until(|| door.has_somebody());
+    wait_until(|| door.has_waiters());
     door.open();
     wait_until(|| counts[1].0.load(Ordering::Relaxed) == 1);
     task.join().unwrap();
@@ -422,7 +423,7 @@ fn an_outcome_is_not_given_twice() {
 }
 
 #[test]
-fn the_guest_of_a_pool_joins_tasks_itself() {
+fn a_borrowed_thread_joins_tasks_itself() {
     thread::spawn(|| {
         let pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
         assert_eq!(pool.spawn_future(async { 1 }).join().unwrap(), 1);
@@ -430,7 +431,7 @@ fn the_guest_of_a_pool_joins_tasks_itself() {
         pool.run(Worker::run_one);
         drop(pool);
         assert!(waiting.join().unwrap_err().is_cancelled());
-        // The thread is still a worker, of a pool that is closed.
+        // The thread is still a worker, but its pool is closed.
         assert!(task::spawn(async { 1 }).join().unwrap_err().is_cancelled());
     })
     .join()

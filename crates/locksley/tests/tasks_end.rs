@@ -1,4 +1,4 @@
-//! What becomes of tasks when their pool is dropped.
+//! Tasks whose pool is dropped.
 
 mod common;
 
@@ -13,7 +13,7 @@ use common::pools;
 use locksley::task::{self, yield_now};
 use locksley::{Pool, Worker};
 
-/// Counts how many of its kind there are, and notes where they are dropped.
+/// Counts how many of its kind are alive, and how many threads that are no workers have dropped.
 struct Counted {
     alive: Arc<AtomicUsize>,
     elsewhere: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! Where tasks go that have become ready, and that they stay within everybody's reach.
+//! Which worker a ready task goes to, and that every worker can reach it there.
 
 mod common;
 
@@ -10,11 +10,11 @@ use std::thread;
 use std::time::Duration;
 
 use common::{Confined, Restless, pools};
-use locksley::hunt::Abp;
-use locksley::task::{self, Placement, Task, yield_now};
+use locksley::idle::Abp;
+use locksley::task::{self, JoinHandle, Placement, yield_now};
 use locksley::{Pool, Worker};
 
-/// A task that waits until it is called, and says each time where it runs.
+/// A task that waits until it is called, and records each time which worker runs it.
 #[derive(Default)]
 struct Called {
     waker: Mutex<Option<Waker>>,
@@ -24,7 +24,7 @@ struct Called {
 }
 
 impl Called {
-    fn task(self: &Arc<Self>, pool: &Pool) -> Task<()> {
+    fn task(self: &Arc<Self>, pool: &Pool) -> JoinHandle<()> {
         let this = Arc::clone(self);
         pool.spawn_future(poll_fn(move |context| {
             *this.waker.lock().unwrap() = Some(context.waker().clone());
@@ -54,7 +54,7 @@ fn wait_until(condition: impl Fn() -> bool) {
 
 type Order = Box<dyn FnOnce(&Worker) + Send>;
 
-/// Has a worker do nothing else than what is said.
+/// Holds a worker, which runs nothing but orders.
 struct Held {
     say: std::sync::mpsc::Sender<Order>,
 }
@@ -78,7 +78,8 @@ impl Held {
     }
 }
 
-/// A task that last ran at worker 0, and both workers held. What each of them then finds at its own place.
+/// Worker 1 wakes a task that worker 0 ran last. Returns whether worker 0 and worker 1 then find it
+/// at their own places.
 fn woken_by_the_other(placement: Placement) -> (bool, bool) {
     let pool = Pool::builder().workers(2).placement(placement).build().unwrap();
     let held = [Held::at(&pool, 0), Held::at(&pool, 1)];
@@ -107,7 +108,7 @@ fn ws_cur_keeps_a_task_at_the_worker_that_woke_it() {
     assert_eq!(woken_by_the_other(Placement::Current), (false, true));
 }
 
-/// From outside, `Last` is the same, and `Current` means nobody in particular.
+/// From outside, `Last` is the same, and `Current` means no worker in particular.
 #[test]
 fn a_thread_that_is_no_worker_wakes_tasks_too() {
     for (placement, at_the_last) in [(Placement::Last, true), (Placement::Current, false)] {
@@ -132,7 +133,7 @@ fn pools_of(workers: usize) -> impl Iterator<Item = Pool> {
     pools.into_iter().map(|builder| builder.build().unwrap())
 }
 
-/// Law 2: the worker that a task is sent to is stuck, until that very task has run.
+/// The worker that a task is sent to is stuck until that very task has run.
 #[test]
 fn a_task_in_the_inbox_of_a_stuck_worker_runs() {
     for pool in pools_of(2) {
@@ -188,7 +189,7 @@ fn a_task_in_the_inbox_of_a_stuck_worker_runs_though_its_waker_is_stuck_too() {
     }
 }
 
-/// Law 2: what hunters leave for a moment, because it probably comes next, runs though it does not come next.
+/// A task that thieves leave for a moment, because it probably comes next, runs though it does not.
 #[test]
 fn what_was_spawned_last_runs_though_its_parent_does_not_wait_for_it() {
     for pool in pools_of(2) {
@@ -205,7 +206,7 @@ fn what_was_spawned_last_runs_though_its_parent_does_not_wait_for_it() {
     }
 }
 
-/// The same for one that was woken, wherever it ran before, by one that forks all the time until then.
+/// The same for a task that was woken, by a task that forks all the time until then.
 #[test]
 fn what_was_woken_runs_though_its_waker_goes_on() {
     for pool in pools_of(2) {
@@ -230,7 +231,7 @@ fn what_was_woken_runs_though_its_waker_goes_on() {
 }
 
 /// Two tasks on one worker that wake each other for ever.
-fn ping_pong(pool: &Pool) -> Vec<Task<()>> {
+fn ping_pong(pool: &Pool) -> Vec<JoinHandle<()>> {
     let balls = [0, 1].map(|_| Arc::new(Mutex::new(None::<Waker>)));
     let player = |own: usize| {
         let balls = balls.clone();
@@ -245,7 +246,7 @@ fn ping_pong(pool: &Pool) -> Vec<Task<()>> {
     vec![player(0), player(1)]
 }
 
-fn yielder(pool: &Pool) -> Vec<Task<()>> {
+fn yielder(pool: &Pool) -> Vec<JoinHandle<()>> {
     let endless = async {
         loop {
             yield_now().await;
@@ -303,7 +304,7 @@ fn two_endless_tasks_that_yield_take_turns() {
     assert!(log.windows(3).all(|three| three != [0; 3] && three != [1; 3]), "{log:?}");
 }
 
-/// Nothing is lost when a task is sent to a worker that goes to sleep, or to one that wakes.
+/// Nothing is lost when a task is sent to a worker that parks, or to one that wakes.
 #[test]
 fn a_call_from_outside_is_always_answered() {
     for pool in pools() {

@@ -1,4 +1,4 @@
-//! Wakes, cancellations, ends and drops of tasks, all at once: what ThreadSanitizer watches.
+//! Wakes, cancellations, ends and drops of tasks, all at once. Also run by ThreadSanitizer.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::thread;
 
 use common::seen::Lock;
 use common::{block_on, pools};
-use locksley::task::{self, Task, yield_now};
+use locksley::task::{self, JoinHandle, yield_now};
 
 /// A small generator: xorshift64.
 struct Dice(u64);
@@ -46,7 +46,7 @@ fn all_have_died(counts: &[AtomicUsize; 2]) -> bool {
 
 type Wakers = Arc<Lock<Vec<Waker>>>;
 
-/// Needs `rounds` wakes, and leaves its waker again and again. Data without any synchronization of its own goes from poll to poll.
+/// Needs `rounds` wakes, and leaves its waker each time. Plain data goes from poll to poll.
 fn waits(
     wakers: &Wakers,
     rounds: u64,
@@ -66,8 +66,8 @@ fn waits(
     })
 }
 
-/// What may be done with a handle.
-fn deal_with(task: Task<Mortal>, dice: &mut Dice) {
+/// Everything that can be done with a handle.
+fn deal_with(task: JoinHandle<Mortal>, dice: &mut Dice) {
     match dice.roll(6) {
         0 => drop(task),
         1 => task.detach(),
@@ -127,7 +127,7 @@ fn wakes_cancellations_and_ends_at_once() {
             }
         });
         drop(pool);
-        // Wakers keep no future alive, and those that are left are for nobody.
+        // Wakers keep no future alive, and those that are left wake nothing.
         assert!(all_have_died(&counts), "round {round}: {counts:?}");
         std::mem::take(&mut *wakers.lock()).into_iter().for_each(Waker::wake);
     }

@@ -31,7 +31,6 @@ pub(crate) fn in_order<R>(send: impl FnOnce() -> R) -> R {
 /// assert_eq!(squares, [0, 1, 4]);
 /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn broadcast<OP, R>(op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -88,7 +87,6 @@ where
 }
 
 /// [`broadcast`] in a given pool.
-#[cfg_attr(feature = "held-locks", track_caller)]
 pub(crate) fn broadcast_in<OP, R>(pool: &Pool, op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,

@@ -9,6 +9,9 @@ use locksley::{Pool, PoolBuilder, WorkerThread};
 use crate::thread::{CustomSpawn, DefaultSpawn, ThreadSpawn};
 use crate::{ThreadBuilder, ThreadPool, ThreadPoolBuildError, max_num_threads};
 
+/// How many threads may take the places of those that wait.
+const REPLACEMENTS: usize = 256;
+
 type ThreadName = Box<dyn FnMut(usize) -> String>;
 type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 type ThreadHandler = Box<dyn Fn(usize) + Send + Sync>;
@@ -150,8 +153,11 @@ where
 
     /// The pool to build, and what gives its workers their threads.
     fn into_parts(self) -> (PoolBuilder, impl FnMut(WorkerThread) -> io::Result<()>) {
-        // As with rayon, what a thread runs while it waits runs on top of what waits, and ends first.
-        let mut pool = Pool::builder().start_in_background().waiting_stacks(0);
+        let mut pool = Pool::builder().start_in_background();
+        if S::IS_DEFAULT {
+            // Threads of a handler may have what others do not, so that nothing can replace them.
+            pool = pool.stand_ins(REPLACEMENTS);
+        }
         if self.num_threads > 0 {
             pool = pool.workers(self.num_threads.min(max_num_threads()));
         }

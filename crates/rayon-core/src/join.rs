@@ -2,7 +2,6 @@
 
 use std::marker::PhantomData;
 
-use locksley::held::Caller;
 use locksley::{Pool, Worker};
 
 /// Runs two tasks, possibly at the same time, and returns both results.
@@ -17,7 +16,6 @@ use locksley::{Pool, Worker};
 /// assert_eq!((left, right), ([1, 2, 3], [4, 5, 6]));
 /// ```
 #[inline]
-#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -40,7 +38,6 @@ where
 /// assert_eq!(moved, (true, true));
 /// ```
 #[inline]
-#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA + Send,
@@ -48,17 +45,15 @@ where
     RA: Send,
     RB: Send,
 {
-    let caller = Caller::here();
     Worker::with_current(|current| match current {
-        Some(worker) => join_on(worker, caller, false, oper_a, oper_b),
-        None => Pool::global().run(|worker| join_on(worker, caller, true, oper_a, oper_b)),
+        Some(worker) => join_on(worker, false, oper_a, oper_b),
+        None => Pool::global().run(|worker| join_on(worker, true, oper_a, oper_b)),
     })
 }
 
 #[inline]
 fn join_on<A, B, RA, RB>(
     worker: &Worker,
-    caller: Caller,
     injected: bool,
     oper_a: A,
     oper_b: B,
@@ -69,8 +64,7 @@ where
     RB: Send,
 {
     let home = worker.index();
-    caller.join(
-        worker,
+    worker.join(
         |_| oper_a(FnContext::new(injected)),
         move |worker| oper_b(FnContext::new(injected || worker.index() != home)),
     )

@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::fmt;
 
-use locksley::held::Caller;
 use locksley::{Pool, Worker};
 
 use crate::broadcast::{broadcast_in, spawn_broadcast_in};
@@ -74,7 +73,6 @@ impl ThreadPool {
     /// assert_eq!(pool.install(rayon_core::current_num_threads), 2);
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn install<OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce() -> R + Send,
@@ -94,7 +92,6 @@ impl ThreadPool {
     /// assert_eq!(pool.broadcast(|context| 10 * context.index()), [0, 10]);
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
     where
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -161,7 +158,6 @@ impl ThreadPool {
     /// assert_eq!((left, right), ([1, 2, 3], [4, 5, 6]));
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -169,8 +165,7 @@ impl ThreadPool {
         RA: Send,
         RB: Send,
     {
-        let caller = Caller::here();
-        self.pool().run(|worker| caller.join(worker, |_| oper_a(), |_| oper_b()))
+        self.pool().run(|worker| worker.join(|_| oper_a(), |_| oper_b()))
     }
 
     /// [`scope`](crate::scope()) in this pool.
@@ -189,14 +184,12 @@ impl ThreadPool {
     /// assert_eq!((one, two), (1, 2));
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R + Send,
         R: Send,
     {
-        let caller = Caller::here();
-        self.pool().run(|worker| caller.scope(worker, |_, scope| op(Scope::of(scope))))
+        self.pool().run(|worker| worker.scope(|_, scope| op(Scope::of(scope))))
     }
 
     /// [`scope_fifo`](crate::scope_fifo()) in this pool.
@@ -217,14 +210,12 @@ impl ThreadPool {
     /// assert_eq!(text.get_mut().unwrap(), "in this order");
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
         R: Send,
     {
-        let caller = Caller::here();
-        self.pool().run(|worker| caller.scope(worker, |_, scope| op(ScopeFifo::of(scope))))
+        self.pool().run(|worker| worker.scope(|_, scope| op(ScopeFifo::of(scope))))
     }
 
     /// Runs `op` on the calling thread, and what it spawns in this pool.
@@ -244,7 +235,6 @@ impl ThreadPool {
     /// assert_eq!(number, 2);
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R,
@@ -270,7 +260,6 @@ impl ThreadPool {
     /// assert_eq!(text.get_mut().unwrap(), "in this order");
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -348,10 +337,8 @@ impl ThreadPool {
     /// });
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn yield_now(&self) -> Option<Yield> {
-        let caller = Caller::here();
-        self.with_own(|worker| run_one(caller, worker))
+        self.with_own(|worker| run_one(worker))
     }
 
     /// [`yield_local`](crate::yield_local()), where the calling thread belongs to this pool.
@@ -369,10 +356,8 @@ impl ThreadPool {
     /// });
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn yield_local(&self) -> Option<Yield> {
-        let caller = Caller::here();
-        self.with_own(|worker| run_local(caller, worker))
+        self.with_own(|worker| run_local(worker))
     }
 }
 

@@ -87,7 +87,6 @@ scope_type! {
 ///     scope.spawn(|_| println!("{inside}"));
 /// });
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -115,7 +114,6 @@ where
 /// assert_eq!(order.into_inner().unwrap(), [0, 1, 2]);
 /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -135,7 +133,6 @@ where
 /// rayon_core::in_place_scope(|scope| scope.spawn(|_| number += 1));
 /// assert_eq!(number, 2);
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
@@ -154,7 +151,6 @@ where
 /// rayon_core::in_place_scope_fifo(|scope| scope.spawn_fifo(|_| number += 1));
 /// assert_eq!(number, 2);
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,

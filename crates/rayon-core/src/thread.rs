@@ -82,6 +82,9 @@ mod sealed {
 /// [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
 pub trait ThreadSpawn: sealed::Sealed {
     #[doc(hidden)]
+    const IS_DEFAULT: bool;
+
+    #[doc(hidden)]
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 }
 
@@ -92,6 +95,8 @@ pub struct DefaultSpawn;
 impl sealed::Sealed for DefaultSpawn {}
 
 impl ThreadSpawn for DefaultSpawn {
+    const IS_DEFAULT: bool = true;
+
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         thread.as_std().spawn(|| thread.run()).map(drop)
     }
@@ -107,6 +112,8 @@ impl<F> ThreadSpawn for CustomSpawn<F>
 where
     F: FnMut(ThreadBuilder) -> io::Result<()>,
 {
+    const IS_DEFAULT: bool = false;
+
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         self.0(thread)
     }

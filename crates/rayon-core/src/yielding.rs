@@ -1,7 +1,6 @@
 //! Working on while one waits for something in one's own way.
 
 use locksley::Worker;
-use locksley::held::Caller;
 
 /// What came of [`yield_now`] or [`yield_local`].
 ///
@@ -30,28 +29,24 @@ pub enum Yield {
 /// });
 /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn yield_now() -> Option<Yield> {
-    let caller = Caller::here();
-    Worker::with_current(|current| current.map(|worker| run_one(caller, worker)))
+    Worker::with_current(|current| current.map(|worker| run_one(worker)))
 }
 
 /// Runs one task that waits at the calling worker, if there is one; none where the thread belongs to no pool.
 ///
 /// # Examples
 /// See [`yield_now`]; tasks of other workers are left to them.
-#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn yield_local() -> Option<Yield> {
-    let caller = Caller::here();
-    Worker::with_current(|current| current.map(|worker| run_local(caller, worker)))
+    Worker::with_current(|current| current.map(|worker| run_local(worker)))
 }
 
-pub(crate) fn run_one(caller: Caller, worker: &Worker) -> Yield {
-    as_yield(caller.run_one(worker))
+pub(crate) fn run_one(worker: &Worker) -> Yield {
+    as_yield(worker.run_one())
 }
 
-pub(crate) fn run_local(caller: Caller, worker: &Worker) -> Yield {
-    as_yield(caller.run_local(worker))
+pub(crate) fn run_local(worker: &Worker) -> Yield {
+    as_yield(worker.run_local())
 }
 
 fn as_yield(has_run: bool) -> Yield {

@@ -216,3 +216,23 @@ fn what_is_shown_names_what_is_set() {
     let shown = pool.broadcast(|context| format!("{context:?}"));
     assert_eq!(shown[1], "BroadcastContext { index: 1, num_threads: 3 }");
 }
+
+/// A wait for a scope runs tasks of that scope alone.
+#[test]
+fn an_inner_scope_runs_none_of_the_outer_ones_tasks() {
+    let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let order = std::sync::Mutex::new(Vec::new());
+    let note = |number: i32| order.lock().unwrap().push(number);
+    pool.install(|| {
+        rayon_core::scope(|outer| {
+            outer.spawn(|_| note(1));
+            rayon_core::scope(|inner| {
+                inner.spawn(|_| note(-1));
+                outer.spawn(|_| note(2));
+                inner.spawn(|_| note(-2));
+            });
+            outer.spawn(|_| note(3));
+        });
+    });
+    assert_eq!(order.into_inner().unwrap(), [-2, -1, 3, 2, 1]);
+}

@@ -45,11 +45,9 @@ const LONG: &[&str] = &["cg"];
 /// With few workers, with as many as processors or about, and with many.
 const WORKERS: [usize; 4] = [1, 2, 3, 7];
 
-/// With a deque, an order or a way to wait of their own: what is wrong with these may show in one version only, and with one number of workers.
-const OWN: [&str; 8] = [
-    "locksley-half",
-    "locksley-on-top",
-    "locksley-below",
+/// With a deque or an order of their own: what is wrong with these may show in one version only,
+/// and with one number of workers.
+const OWN: [&str; 5] = [
     "locksley-abp-deque",
     "locksley-abp-barrier",
     "locksley-spinlock",

@@ -72,7 +72,7 @@ fn contestant(text: &str) -> Result<Contestant, String> {
 /// `locksley meter-once`
 #[derive(Debug, Args)]
 pub struct MeterOnce {
-    /// fork, apart, leaves, regions, or an application
+    /// fork, leaves, regions, or an application
     pub kind: String,
     /// n of fib, LEAVESxNANOSECONDS, how many regions, or the application's parameters
     pub size: String,

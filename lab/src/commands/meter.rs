@@ -1,4 +1,5 @@
-//! `locksley meter`: what the meter costs while it is on. And its hidden half, which makes one measurement in a process of its own.
+//! `locksley meter`: what a profiler costs. And its hidden half, which makes one measurement in a
+//! process of its own.
 
 use super::results::{say_line, say_results, this_program};
 use crate::cli;

@@ -1,13 +1,12 @@
 //! `locksley run APP`: one application, once.
 
-use locksley::meter::Report;
+use locksley_profile::Report;
 use serde::Serialize;
 
 use crate::cli::{self, workers_or_default};
 use crate::fault::{Fault, Outcome};
 use crate::output::say;
 use crate::record::files;
-use crate::runtimes::Model;
 use crate::{apps, runtimes};
 
 /// The line that `--json` prints.
@@ -21,38 +20,36 @@ struct Line<'a> {
     seconds: f64,
     correct: bool,
     #[serde(flatten)]
-    metered: Option<Metered>,
+    profile: Option<Profile>,
 }
 
-/// What it says besides with `--meter`. Times are in seconds.
+/// What it says besides with `--profile`. Times are in seconds.
 #[derive(Serialize)]
-struct Metered {
+struct Profile {
     work: f64,
-    critical_path: f64,
-    burdened_critical_path: f64,
+    span: f64,
+    burdened_span: f64,
     parallelism: f64,
     burdened_parallelism: f64,
     processors: f64,
     utilization: f64,
     of_bound: f64,
-    forks: u64,
-    uncarried: u64,
+    tasks: u64,
     advice: Vec<String>,
 }
 
-impl Metered {
-    fn new(report: &Report) -> Metered {
-        Metered {
+impl Profile {
+    fn new(report: &Report) -> Profile {
+        Profile {
             work: report.work.as_secs_f64(),
-            critical_path: report.critical_path.as_secs_f64(),
-            burdened_critical_path: report.burdened_critical_path.as_secs_f64(),
+            span: report.span.as_secs_f64(),
+            burdened_span: report.burdened_span.as_secs_f64(),
             parallelism: report.parallelism(),
             burdened_parallelism: report.burdened_parallelism(),
             processors: report.grant.processors,
             utilization: report.utilization(),
             of_bound: report.of_bound(),
-            forks: report.forks,
-            uncarried: report.uncarried,
+            tasks: report.tasks,
             advice: report.advice(),
         }
     }
@@ -68,9 +65,6 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
             runtime.name
         )));
     }
-    if arguments.meter && runtime.model != Model::Locksley {
-        return Err(Fault::input(format!("the runtime '{}' has no meter", runtime.name)));
-    }
     let problem = apps::problem(app, &arguments.size)?;
     if let Some(path) = &arguments.png {
         if !app.has_picture() {
@@ -81,11 +75,11 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
     let workers = runtime.workers(workers_or_default(arguments.workers));
 
     let mut instance = problem.prepare(arguments.seed);
-    let crew = runtime.start(workers)?;
-    let report = arguments.meter.then(|| crew.meter(instance.as_mut())).flatten();
-    let time = match &report {
-        Some(report) => report.wall,
-        None => crew.compute(instance.as_mut()),
+    let (time, report) = if arguments.profile {
+        let report = runtime.start_profiled(workers)?.compute(instance.as_mut());
+        (report.wall, Some(report))
+    } else {
+        (runtime.start(workers)?.compute(instance.as_mut()), None)
     };
     let checked = instance.check();
 
@@ -97,7 +91,7 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
         seed: arguments.seed,
         seconds: time.as_secs_f64(),
         correct: checked.is_ok(),
-        metered: report.as_ref().map(Metered::new),
+        profile: report.as_ref().map(Profile::new),
     };
     if arguments.json {
         say(&serde_json::to_string(&line).map_err(|error| Fault::run(error.to_string()))?)?;

@@ -33,7 +33,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
     let method = method(record);
     let body = format!(
         "<header>
-<p class=\"kicker\">Locksley · what the meter costs · {processors} processors</p>
+<p class=\"kicker\">Locksley · what the profiler costs · {processors} processors</p>
 <h1>{headline}</h1>
 <p class=\"note\">Figures are {METHOD}.</p>
 {extent}
@@ -45,7 +45,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
 {method}
 </section>"
     );
-    document("Locksley: what the meter costs", &body)
+    document("Locksley: what the profiler costs", &body)
 }
 
 /// The finding, computed: for each of the three targets the dearest that it is about.
@@ -69,9 +69,9 @@ fn headline(summary: &Summary) -> String {
     .flatten()
     .collect();
     if words.is_empty() {
-        return "What the meter costs".to_owned();
+        return "What the profiler costs".to_owned();
     }
-    format!("Metered, {}", words.join(", "))
+    format!("Profiled, {}", words.join(", "))
 }
 
 fn dearer(a: Estimate, b: Estimate) -> std::cmp::Ordering {
@@ -83,8 +83,9 @@ fn about(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Fork => (
             "Forks",
-            "A Fibonacci number, doubly recursive, on one worker: nothing but forks. Nanoseconds a fork. With <i>functions in turn</i> each join is in \
-             another function than the one around it, so that the critical path turns to another place each time.",
+            "A Fibonacci number, doubly recursive, on one worker: nothing but forks. Nanoseconds a \
+             fork. <i>Functions in turn</i> is in records of the former meter only: each join is \
+             in another function than the one around it.",
         ),
         Kind::Leaves => (
             "Leaves",
@@ -92,8 +93,9 @@ fn about(kind: Kind) -> (&'static str, &'static str) {
         ),
         Kind::Regions => (
             "Regions",
-            "What <code>Pool::metered</code> takes for a task that does nothing, and what <code>Pool::run</code> does: to count what the pool has done before and \
-             after, and to ask the system. This is in none of the other figures, and nobody has set a target.",
+            "What <code>Profiler::measure</code> takes for a task that does nothing, and what \
+             <code>Pool::run</code> does: to count what the pool has done before and after, and to \
+             ask the system. This is in none of the other figures, and there is no target.",
         ),
         Kind::Apps => {
             ("Applications", "Those of the laboratory, in their quick sizes. Milliseconds.")
@@ -146,7 +148,7 @@ fn chart(summary: &Summary, kind: Kind) -> String {
         return String::new();
     }
     let title =
-        format!("{}: by how many percent all takes longer when it is metered", table::title(kind));
+        format!("{}: by how many percent all takes longer when it is profiled", table::title(kind));
     let svg = Dots { title, unit: "% longer", subjects }.svg();
     format!(
         "<figure>\n<figcaption><b>By how many percent all takes longer</b> <span>the large full dot is the median, the line the interval</span></figcaption>\n\
@@ -159,15 +161,19 @@ fn method(record: &Record) -> String {
     format!(
         "<h3>How it was measured</h3>
 <ul>
-<li>Each measurement is made by a process of its own, with one pool. It computes the same again and again, by <code>Pool::run</code> and by \
-<code>Pool::metered</code>: a pair of computations next to each other in time, of which now the one comes first and now the other. So what changes \
-the machine's speed for longer than a computation takes changes both. A process makes up to {} pairs, for {} s at most but for the last two, after one of either kind.</li>
+<li>Each measurement is made by a process of its own, with two pools, one of which has a \
+profiler. It computes the same again and again, by <code>Pool::run</code> on the one and by \
+<code>Profiler::measure</code> on the other (records of the former meter: on one pool, which had \
+the meter): a pair of computations next to each other in time, of which now the one comes first and \
+now the other. So what changes the machine's speed for longer than a computation takes changes both. A \
+process makes up to {} pairs, for {} s at most but for the last two, after one of either kind.</li>
 <li>The time is taken on the worker, around the computation: what it takes to begin a region and to make its report is under <i>Regions</i>.</li>
 <li>All is measured in up to {} rotations. A figure is the median over the pairs of all rotations, of their differences (forks, regions) or of their \
 ratios (leaves, applications). Its interval is that of the bootstrap, by percentiles: rotations are drawn, and pairs of each; so it has what differs \
 between processes, if there are several rotations. Of the mean of the applications each is drawn by itself.</li>
 <li>One in twenty such intervals does not have what it should: of many verdicts, one or two may be wrong.</li>
-<li>Every answer is checked; of forks and leaves also that the meter has counted all forks.</li>
+<li>Every answer is checked; of forks and leaves also that \
+the profiler has counted all forks. Instructions are counted by <code>forkjoin</code>.</li>
 <li>The leaves are steps of xorshift64, as many as take the time that is named where the machine is at its quickest.</li>
 </ul>",
         plan.pairs, plan.seconds, plan.repeats

@@ -158,8 +158,8 @@ fn the_page_of_meter_is_complete() {
     use crate::experiments::meter::{summary::Summary, tests::record};
     let record = record();
     let page = meter::html(&record, &Summary::of(&record));
-    let headline = "<h1>Metered, a fork takes 20.0 ns more (met), a program with leaves of 1 µs 8.00 % longer (missed), \
-                    the applications 1.98 % longer (missed)</h1>";
+    let headline = "<h1>Profiled, a fork takes 20.0 ns more (met), a program with leaves of 1 µs \
+                    8.00 % longer (missed), the applications 1.98 % longer (missed)</h1>";
     assert!(page.contains(headline), "{page}");
     // Of leaves, and of the applications.
     assert_eq!(page.matches("<svg class=\"chart\"").count(), 2);
@@ -178,7 +178,7 @@ fn the_page_of_meter_is_complete() {
     let mut empty = record;
     empty.measurements.clear();
     let page = meter::html(&empty, &Summary::of(&empty));
-    assert!(page.contains("<h1>What the meter costs</h1>"));
+    assert!(page.contains("<h1>What the profiler costs</h1>"));
 }
 
 #[test]

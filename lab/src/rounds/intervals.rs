@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use locksley::Pool;
-use locksley::intervals::Root;
+use locksley_intervals::Root;
 
 use super::{Clock, Rate, Round, leaf};
 

@@ -1,27 +1,28 @@
-//! What executes an application: [`ALL`] lists the runtimes by name, a [`Crew`] is one of them with its workers started.
+//! What executes an application: [`ALL`] lists the runtimes by name, and a [`Crew`] is one of them
+//! with its workers started.
 
 mod effort;
 mod gate;
 mod locksley;
+mod profiled;
 mod rayon;
 mod team;
 
 pub use self::rayon::RayonPool;
 pub use effort::{Effort, Split, Times};
+pub use profiled::Profiled;
 pub use team::Team;
 
 use std::time::{Duration, Instant};
 
-use ::locksley::alternatives::{
-    BusyWakes, DelayedYield, DequeKind, GlobalInformation, NoYield, SelectiveYield, StealHalf,
-};
-use ::locksley::hunt::{Abp, Balanced, Bws};
-use ::locksley::meter::Report;
+use ::locksley::PoolBuilder;
+use ::locksley::alternatives::DequeKind;
+use ::locksley::idle::{Abp, Bws};
 use ::locksley::os::Assists;
-use ::locksley::{PoolBuilder, Waiting};
 
 use crate::apps::{App, Instance};
 use crate::fault::{Fault, Outcome};
+use crate::policies::{BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield};
 
 /// The most workers that may be asked for; each is an OS thread.
 pub const MOST_WORKERS: usize = 1024;
@@ -34,8 +35,19 @@ pub struct Runtime {
     pub about: &'static str,
     /// The version of an application that it executes.
     pub model: Model,
-    start: fn(usize) -> Result<Crew, String>,
+    start: Start,
 }
+
+/// How the workers of a runtime are started.
+enum Start {
+    /// As those of a Locksley pool with these options.
+    Pool(Options),
+    /// Otherwise.
+    Other(fn(usize) -> Result<Crew, String>),
+}
+
+/// Options of a Locksley pool.
+type Options = fn(PoolBuilder) -> PoolBuilder;
 
 /// The versions of an application. Every application has all but, for some, the static one, and for most that of intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,199 +64,150 @@ pub enum Model {
     Rayon,
 }
 
-/// Every runtime. Another governor of Locksley's is one line here.
+/// Every runtime. Another governor of Locksley's is one entry here.
 pub static ALL: &[Runtime] = &[
-    Runtime {
-        name: "locksley",
-        about: "work stealing, Locksley with its default governor",
-        model: Model::Locksley,
-        start: |workers| locksley::start(workers, |builder| builder),
-    },
-    Runtime {
-        name: "locksley-abp",
-        about: "work stealing, Locksley with Hood's policy: hunters yield, later at lowered priority, then sleep",
-        model: Model::Locksley,
-        start: |workers| locksley::start(workers, |builder| builder.governor(Abp::default())),
-    },
-    Runtime {
-        name: "locksley-bws",
-        about: "work stealing, Locksley with the policy of BWS as the paper has it",
-        model: Model::Locksley,
-        start: |workers| locksley::start(workers, |builder| builder.governor(Bws::default())),
-    },
-    bws_at("locksley-bws-32", bws::<32>),
-    bws_at("locksley-bws-64", bws::<64>),
-    bws_at("locksley-bws-128", bws::<128>),
-    bws_at("locksley-bws-256", bws::<256>),
-    bws_at("locksley-bws-512", bws::<512>),
-    bws_at("locksley-bws-1024", bws::<1024>),
-    bws_at("locksley-bws-2048", bws::<2048>),
-    bws_at("locksley-bws-4096", bws::<4096>),
-    Runtime {
-        name: "locksley-delayed",
-        about: "work stealing, Locksley with hunters that yield when they have failed 2 P times, and never sleep",
-        model: Model::Locksley,
-        start: |workers| locksley::start(workers, |builder| builder.governor(DelayedYield)),
-    },
-    Runtime {
-        name: "locksley-selective",
-        about: "work stealing, Locksley with hunters that yield after every 64th failure, and never sleep",
-        model: Model::Locksley,
-        start: |workers| locksley::start(workers, |builder| builder.governor(SelectiveYield)),
-    },
-    Runtime {
-        name: "locksley-global",
-        about: "work stealing, Locksley with half as many hunters as workers that work",
-        model: Model::Locksley,
-        start: |workers| {
-            locksley::start(workers, |builder| builder.governor(GlobalInformation::default()))
-        },
-    },
-    Runtime {
-        name: "locksley-bws-busy",
-        about: "work stealing, Locksley with the policy of BWS but that workers with work wake the others",
-        model: Model::Locksley,
-        start: |workers| locksley::start(workers, |builder| builder.governor(BusyWakes::default())),
-    },
-    without("locksley-no-membarrier", |workers| lacking(workers, Assists::MEMBARRIER)),
-    without("locksley-no-lowered-priority", |workers| lacking(workers, Assists::LOWERED_PRIORITY)),
-    without("locksley-no-run-state", |workers| lacking(workers, Assists::RUN_STATE)),
-    without("locksley-no-switch-records", |workers| lacking(workers, Assists::SWITCH_RECORDS)),
-    without("locksley-no-moves", |workers| lacking(workers, Assists::MOVES)),
-    without("locksley-no-short-turns", |workers| lacking(workers, Assists::SHORT_TURNS)),
-    without("locksley-no-runnable-threads", |workers| lacking(workers, Assists::RUNNABLE_THREADS)),
-    without("locksley-no-assists", |workers| lacking(workers, Assists::ALL)),
-    Runtime {
-        name: "locksley-half",
-        about: "work stealing, Locksley with thieves that take half of what they find, and not one task",
-        model: Model::Locksley,
-        start: |workers| {
-            locksley::start(workers, |builder| builder.governor(StealHalf(Balanced::default())))
-        },
-    },
-    Runtime {
-        name: "locksley-on-top",
-        about: "work stealing, Locksley without stacks for what waits: waiters run what they find on top of themselves",
-        model: Model::Locksley,
-        start: |workers| locksley::start(workers, |builder| builder.waiting_stacks(0)),
-    },
-    Runtime {
-        name: "locksley-below",
-        about: "work stealing, Locksley with waiters that run only what lies below them",
-        model: Model::Locksley,
-        start: |workers| locksley::start(workers, |builder| builder.waiting(Waiting::Below)),
-    },
-    Runtime {
-        name: "locksley-undivided",
-        about: "work stealing, Locksley with one place, whatever the machine has",
-        model: Model::Locksley,
-        start: locksley::start_undivided,
-    },
-    Runtime {
-        name: "locksley-places",
-        about: "work stealing, Locksley with several places, though they be private caches",
-        model: Model::Locksley,
-        start: locksley::start_in_places,
-    },
-    Runtime {
-        name: "locksley-awake",
-        about: "work stealing, Locksley with a governor that lets no worker sleep: all P stay awake",
-        model: Model::Locksley,
-        start: |workers| locksley::start(workers, |builder| builder.governor(SLEEPLESS)),
-    },
-    Runtime {
-        name: "locksley-abp-deque",
-        about: "work stealing, Locksley with the bounded deque of Arora, Blumofe and Plaxton",
-        model: Model::Locksley,
-        start: |workers| {
-            locksley::start(workers, |b| b.governor(SLEEPLESS).deque(DequeKind::AbpArray))
-        },
-    },
-    Runtime {
-        name: "locksley-abp-barrier",
-        about: "work stealing, Locksley with that deque, its owner's fences moved to thieves",
-        model: Model::Locksley,
-        start: |workers| {
-            locksley::start(workers, |b| b.governor(SLEEPLESS).deque(DequeKind::AbpBarrier))
-        },
-    },
-    Runtime {
-        name: "locksley-spinlock",
-        about: "work stealing, Locksley with spinning locks, hunters that neither yield nor sleep",
-        model: Model::Locksley,
-        start: |workers| {
-            locksley::start(workers, |b| b.governor(NoYield).deque(DequeKind::SpinningLock))
-        },
-    },
-    Runtime {
-        name: "locksley-blocking",
-        about: "work stealing, Locksley with blocking locks, hunters that neither yield nor sleep",
-        model: Model::Locksley,
-        start: |workers| {
-            locksley::start(workers, |b| b.governor(NoYield).deque(DequeKind::BlockingLock))
-        },
-    },
-    Runtime {
-        name: "locksley-naive",
-        about: "work stealing, Locksley with hunters that neither yield nor sleep",
-        model: Model::Locksley,
-        start: |workers| locksley::start(workers, |builder| builder.governor(NoYield)),
-    },
-    Runtime {
-        name: "locksley-intervals",
-        about: "work stealing, Locksley with a graph of intervals in the place of fork and join",
-        model: Model::Intervals,
-        start: |workers| locksley::pool(workers, |builder| builder).map(Crew::Intervals),
-    },
-    Runtime {
-        name: "locksley-intervals-oldest",
-        about: "the same, with workers that take what they have had longest first, and not the newest",
-        model: Model::Intervals,
-        start: |workers| locksley::pool(workers, PoolBuilder::oldest_first).map(Crew::Intervals),
-    },
-    Runtime {
-        name: "locksley-intervals-places",
-        about: "the same, with several places, though they be private caches",
-        model: Model::Intervals,
-        start: |workers| locksley::pool(workers, locksley::in_places).map(Crew::Intervals),
-    },
+    fork_join("locksley", "work stealing, Locksley with its default governor", |b| b),
+    fork_join(
+        "locksley-abp",
+        "work stealing, Locksley with Hood's policy: hunters yield, later at lowered priority, \
+         then sleep",
+        |b| b.governor(Abp::default()),
+    ),
+    fork_join(
+        "locksley-bws",
+        "work stealing, Locksley with the policy of BWS as the paper has it",
+        |b| b.governor(Bws::default()),
+    ),
+    fork_join("locksley-bws-32", BWS_AT, |b| b.governor(Bws::with_threshold(32))),
+    fork_join("locksley-bws-64", BWS_AT, |b| b.governor(Bws::with_threshold(64))),
+    fork_join("locksley-bws-128", BWS_AT, |b| b.governor(Bws::with_threshold(128))),
+    fork_join("locksley-bws-256", BWS_AT, |b| b.governor(Bws::with_threshold(256))),
+    fork_join("locksley-bws-512", BWS_AT, |b| b.governor(Bws::with_threshold(512))),
+    fork_join("locksley-bws-1024", BWS_AT, |b| b.governor(Bws::with_threshold(1024))),
+    fork_join("locksley-bws-2048", BWS_AT, |b| b.governor(Bws::with_threshold(2048))),
+    fork_join("locksley-bws-4096", BWS_AT, |b| b.governor(Bws::with_threshold(4096))),
+    fork_join(
+        "locksley-delayed",
+        "work stealing, Locksley with hunters that yield when they have failed 2 P times, and \
+         never sleep",
+        |b| b.governor(DelayedYield),
+    ),
+    fork_join(
+        "locksley-selective",
+        "work stealing, Locksley with hunters that yield after every 64th failure, and never sleep",
+        |b| b.governor(SelectiveYield),
+    ),
+    fork_join(
+        "locksley-global",
+        "work stealing, Locksley with half as many hunters as workers that work",
+        |b| b.governor(GlobalInformation::default()),
+    ),
+    fork_join(
+        "locksley-bws-busy",
+        "work stealing, Locksley with the policy of BWS but that workers with work wake the others",
+        |b| b.governor(BusyWakes::default()),
+    ),
+    fork_join("locksley-no-membarrier", WITHOUT, |b| lacking(b, Assists::MEMBARRIER)),
+    fork_join("locksley-no-lowered-priority", WITHOUT, |b| lacking(b, Assists::LOWERED_PRIORITY)),
+    fork_join("locksley-no-run-state", WITHOUT, |b| lacking(b, Assists::RUN_STATE)),
+    fork_join("locksley-no-switch-records", WITHOUT, |b| lacking(b, Assists::SWITCH_RECORDS)),
+    fork_join("locksley-no-moves", WITHOUT, |b| lacking(b, Assists::MOVES)),
+    fork_join("locksley-no-short-turns", WITHOUT, |b| lacking(b, Assists::SHORT_TURNS)),
+    fork_join("locksley-no-runnable-threads", WITHOUT, |b| lacking(b, Assists::RUNNABLE_THREADS)),
+    fork_join("locksley-no-assists", WITHOUT, |b| lacking(b, Assists::ALL)),
+    fork_join(
+        "locksley-undivided",
+        "work stealing, Locksley with one place, whatever the machine has",
+        locksley::undivided,
+    ),
+    fork_join(
+        "locksley-places",
+        "work stealing, Locksley with several places, though they be private caches",
+        locksley::in_places,
+    ),
+    fork_join(
+        "locksley-awake",
+        "work stealing, Locksley with a governor that lets no worker sleep: all P stay awake",
+        |b| b.governor(SLEEPLESS),
+    ),
+    fork_join(
+        "locksley-abp-deque",
+        "work stealing, Locksley with the bounded deque of Arora, Blumofe and Plaxton",
+        |b| b.governor(SLEEPLESS).deque(DequeKind::AbpArray),
+    ),
+    fork_join(
+        "locksley-abp-barrier",
+        "work stealing, Locksley with that deque, its owner's fences moved to thieves",
+        |b| b.governor(SLEEPLESS).deque(DequeKind::AbpBarrier),
+    ),
+    fork_join(
+        "locksley-spinlock",
+        "work stealing, Locksley with spinning locks, hunters that neither yield nor sleep",
+        |b| b.governor(NoYield).deque(DequeKind::SpinningLock),
+    ),
+    fork_join(
+        "locksley-blocking",
+        "work stealing, Locksley with blocking locks, hunters that neither yield nor sleep",
+        |b| b.governor(NoYield).deque(DequeKind::BlockingLock),
+    ),
+    fork_join(
+        "locksley-naive",
+        "work stealing, Locksley with hunters that neither yield nor sleep",
+        |b| b.governor(NoYield),
+    ),
+    intervals(
+        "locksley-intervals",
+        "work stealing, Locksley with a graph of intervals in the place of fork and join",
+        |b| b,
+    ),
+    intervals(
+        "locksley-intervals-oldest",
+        "the same, with workers that take what they have had longest first, and not the newest",
+        PoolBuilder::oldest_first,
+    ),
+    intervals(
+        "locksley-intervals-places",
+        "the same, with several places, though they be private caches",
+        locksley::in_places,
+    ),
     Runtime {
         name: "rayon",
         about: "work stealing, rayon's thread pool",
         model: Model::Rayon,
-        start: rayon::start,
+        start: Start::Other(rayon::start),
     },
     Runtime {
         name: "static",
         about: "OS threads, each with 1/P of the work, and a barrier",
         model: Model::Static,
-        start: |workers| Team::start(workers).map(Crew::Static),
+        start: Start::Other(|workers| Team::start(workers).map(Crew::Static)),
     },
     Runtime {
         name: "serial",
         about: "the serial program, whatever the number of workers",
         model: Model::Serial,
-        start: |_| Ok(Crew::Serial),
+        start: Start::Other(|_| Ok(Crew::Serial)),
     },
 ];
 
-const fn bws_at(name: &'static str, start: fn(usize) -> Result<Crew, String>) -> Runtime {
-    let about = "work stealing, Locksley with the policy of BWS and so many failed steals before a worker sleeps";
-    Runtime { name, about, model: Model::Locksley, start }
+const BWS_AT: &str = "work stealing, Locksley with the policy of BWS and so many failed steals \
+                      before a worker sleeps";
+
+const WITHOUT: &str = "work stealing, Locksley with its default governor, without the assist \
+                       that the name says";
+
+/// Fork and join on a Locksley pool.
+const fn fork_join(name: &'static str, about: &'static str, options: Options) -> Runtime {
+    Runtime { name, about, model: Model::Locksley, start: Start::Pool(options) }
 }
 
-fn bws<const THRESHOLD: u32>(workers: usize) -> Result<Crew, String> {
-    locksley::start(workers, |builder| builder.governor(Bws::with_threshold(THRESHOLD)))
+/// Intervals on a Locksley pool.
+const fn intervals(name: &'static str, about: &'static str, options: Options) -> Runtime {
+    Runtime { name, about, model: Model::Intervals, start: Start::Pool(options) }
 }
 
-const fn without(name: &'static str, start: fn(usize) -> Result<Crew, String>) -> Runtime {
-    let about =
-        "work stealing, Locksley with its default governor, without the assist that the name says";
-    Runtime { name, about, model: Model::Locksley, start }
-}
-
-fn lacking(workers: usize, missing: Assists) -> Result<Crew, String> {
-    locksley::start(workers, |builder| builder.assists(Assists::ALL.without(missing)))
+fn lacking(builder: PoolBuilder, missing: Assists) -> PoolBuilder {
+    builder.assists(Assists::ALL.without(missing))
 }
 
 /// Hood's policy as the papers have it: hunters yield, at lowered priority where that can be undone, and never sleep.
@@ -275,9 +238,30 @@ impl Runtime {
 
     /// Starts the workers, all of them: this returns when each has said so.
     pub fn start(&self, workers: usize) -> Outcome<Crew> {
-        (self.start)(workers).map_err(|reason| {
-            Fault::run(format!("{} cannot start {workers} workers: {reason}", self.name))
-        })
+        let crew = match self.start {
+            Start::Other(start) => start(workers),
+            Start::Pool(options) => {
+                let crew = match self.model {
+                    Model::Intervals => Crew::Intervals,
+                    _ => Crew::Locksley,
+                };
+                locksley::pool(workers, options).map(crew)
+            }
+        };
+        crew.map_err(|reason| self.cannot_start(workers, &reason))
+    }
+
+    /// The same, with a profiler. Only fork and join on a Locksley pool has one.
+    pub fn start_profiled(&self, workers: usize) -> Outcome<Profiled> {
+        match (&self.start, self.model) {
+            (Start::Pool(options), Model::Locksley) => Profiled::start(workers, options)
+                .map_err(|reason| self.cannot_start(workers, &reason)),
+            _ => Err(Fault::input(format!("the runtime '{}' has no profiler", self.name))),
+        }
+    }
+
+    fn cannot_start(&self, workers: usize, reason: &str) -> Fault {
+        Fault::run(format!("{} cannot start {workers} workers: {reason}", self.name))
     }
 }
 
@@ -325,14 +309,6 @@ impl Crew {
             }
         }
         start.elapsed()
-    }
-
-    /// Resets `instance`, computes its answer and reports work and critical path; `None` where the runtime has no meter.
-    pub fn meter(&self, instance: &mut dyn Instance) -> Option<Report> {
-        let Crew::Locksley(pool) = self else { return None };
-        instance.reset();
-        let ((), report) = pool.metered(|_| instance.locksley(pool));
-        Some(report)
     }
 
     /// Where the workers' context switches went since they were started; `None` where nobody records them.

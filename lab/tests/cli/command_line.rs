@@ -46,22 +46,21 @@ fn run_prints_one_line_of_json() {
 }
 
 #[test]
-fn run_meters() {
-    let tree = ["run", "knary", "--size", "6,3,1", "--workers", "2", "--meter"];
+fn run_profiles() {
+    let tree = ["run", "knary", "--size", "6,3,1", "--workers", "2", "--profile"];
     let text = stdout_of(&[&tree[..], &["--json"]].concat());
     let line: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(line["correct"], true);
     // At each inner node two of three children run in parallel: a fork.
-    assert_eq!(line["forks"], 1 + 3 + 9 + 27 + 81);
-    assert_eq!(line["uncarried"], 0);
+    assert_eq!(line["tasks"], 1 + 3 + 9 + 27 + 81);
     let figure = |name: &str| line[name].as_f64().unwrap();
-    assert!(figure("critical_path") <= figure("work") && figure("parallelism") > 1.0, "{text}");
+    assert!(figure("span") <= figure("work") && figure("parallelism") > 1.0, "{text}");
     assert!(figure("burdened_parallelism") <= figure("parallelism"), "{text}");
     assert!(!line["advice"].as_array().unwrap().is_empty());
 
     let text = stdout_of(&tree);
     assert!(text.starts_with("knary 6,3,1 on locksley with 2 workers: "), "{text}");
-    for word in ["work T1", "critical path T∞", "parallelism", "utilization", "hunting"] {
+    for word in ["work T1", "span T∞", "parallelism", "utilization", "searching"] {
         assert!(text.contains(word), "{text}");
     }
 }

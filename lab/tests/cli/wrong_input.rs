@@ -36,7 +36,7 @@ fn applications_and_runtimes() {
     assert!(refused(&["run", "mm", "--runtime", "tbb"]).contains("rayon"));
     assert!(refused(&["run", "msort", "--runtime", "static"]).contains("msort"));
     assert!(refused(&["run", "knary", "--runtime", "static"]).contains("knary"));
-    assert!(refused(&["run", "mm", "--runtime", "rayon", "--meter"]).contains("no meter"));
+    assert!(refused(&["run", "mm", "--runtime", "rayon", "--profile"]).contains("no profiler"));
     for app in ["knary", "mm", "bfs"] {
         let complaint = refused(&["run", app, "--runtime", "locksley-intervals"]);
         assert!(complaint.contains(app) && complaint.contains("'locksley-intervals'"));

@@ -39,6 +39,17 @@ pub(crate) trait Thief<T>: Send + Sync {
     fn open_by_force(&self) {}
 }
 
+/// A deque that its owner may close, so that it pushes without fences.
+pub(crate) trait Closable {
+    /// Whether the owner was left alone for so long that it should close the deque.
+    fn should_close(&self) -> bool;
+
+    /// Closes the deque. Says whether that worked.
+    fn close(&self) -> bool;
+
+    fn open(&self);
+}
+
 /// A kind of deque: makes the two handles. Only the test suite and the models need to name a kind by a type.
 #[cfg(test)]
 pub(crate) trait Kind {

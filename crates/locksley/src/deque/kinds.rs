@@ -4,6 +4,7 @@
 use std::ptr::NonNull;
 
 #[cfg(not(loom))]
+use super::Closable as _;
 use super::Pushed;
 use super::alternatives::{AbpArrayOwner, AbpArrayThief, abp_array};
 #[cfg(not(loom))]

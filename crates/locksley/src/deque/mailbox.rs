@@ -14,8 +14,6 @@ use crate::primitive::{AtomicPtr, CachePadded, Ordering};
 #[derive(Debug)]
 struct Letter<T> {
     item: NonNull<T>,
-    /// What the sender says of the item, so that nobody has to look at that itself; or null.
-    topic: *mut (),
     /// The one that was sent before; once it has been read, the one that was sent after.
     next: *mut Letter<T>,
 }
@@ -46,12 +44,7 @@ pub(crate) fn mailbox<T>() -> (Arc<Mailbox<T>>, Reader<T>) {
 impl<T> Mailbox<T> {
     /// Adds an item behind all others.
     pub(crate) fn send(&self, item: NonNull<T>) {
-        self.send_on(ptr::null_mut(), item);
-    }
-
-    /// The same, on a topic.
-    pub(crate) fn send_on(&self, topic: *mut (), item: NonNull<T>) {
-        let letter = Box::into_raw(Box::new(Letter { item, topic, next: ptr::null_mut() }));
+        let letter = Box::into_raw(Box::new(Letter { item, next: ptr::null_mut() }));
         let mut before = self.newest.load(Ordering::Relaxed);
         loop {
             // SAFETY: made above, and not shown to anybody yet.
@@ -72,7 +65,7 @@ impl<T> Reader<T> {
     /// Takes the oldest item.
     pub(crate) fn take(&self) -> Option<NonNull<T>> {
         if self.oldest.get().is_null() {
-            self.fetch_behind(ptr::null_mut());
+            self.fetch();
         }
         let oldest = NonNull::new(self.oldest.get())?;
         // SAFETY: made by `send`, fetched by us, and taken once: `oldest` moves on below, before anything else is called.
@@ -81,38 +74,16 @@ impl<T> Reader<T> {
         Some(letter.item)
     }
 
-    /// Takes the oldest item that was sent on that topic, and leaves the others in their order.
-    pub(crate) fn take_on(&self, wanted: *mut ()) -> Option<NonNull<T>> {
-        let mut before = ptr::null_mut();
-        let mut this = self.oldest.get();
-        loop {
-            if this.is_null() {
-                this = self.fetch_behind(before);
-            }
-            let letter = NonNull::new(this)?;
-            // SAFETY: made by `send`, fetched by us, and not taken; nothing else is called with it while this is used.
-            let Letter { item, topic, next } = unsafe { letter.read() };
-            if topic == wanted {
-                self.link(before, next);
-                // SAFETY: as above; nothing leads to it any more.
-                drop(unsafe { Box::from_raw(letter.as_ptr()) });
-                return Some(item);
-            }
-            (before, this) = (this, next);
-        }
-    }
-
     /// Whether there is no item. Exact for what was sent before the caller's last fence.
     pub(crate) fn is_empty(&self) -> bool {
         self.oldest.get().is_null() && self.mailbox.newest.load(Ordering::Relaxed).is_null()
     }
 
-    /// Takes all letters that have been sent, and puts them, the oldest first, behind the last one that was fetched before, or null.
-    /// Returns the oldest.
-    fn fetch_behind(&self, last: *mut Letter<T>) -> *mut Letter<T> {
-        // Whoever looks in vain, which is the common case, changes nothing.
+    /// Takes all letters that were sent, the oldest first. The reader has none left.
+    fn fetch(&self) {
+        // A look in vain, which is the common case, changes nothing.
         if self.mailbox.newest.load(Ordering::Relaxed).is_null() {
-            return ptr::null_mut();
+            return;
         }
         // Acquire pairs with the release in `send`.
         let mut letter = self.mailbox.newest.swap(ptr::null_mut(), Ordering::Acquire);
@@ -124,17 +95,7 @@ impl<T> Reader<T> {
             turned = letter;
             letter = before;
         }
-        self.link(last, turned);
-        turned
-    }
-
-    /// Puts a letter, or null, behind one that was fetched, or in front where there is null.
-    fn link(&self, before: *mut Letter<T>, next: *mut Letter<T>) {
-        match NonNull::new(before) {
-            // SAFETY: made by `send`, fetched by us, and not taken; no reference to it is there.
-            Some(before) => unsafe { (*before.as_ptr()).next = next },
-            None => self.oldest.set(next),
-        }
+        self.oldest.set(turned);
     }
 }
 

@@ -19,8 +19,10 @@ mod mailbox;
 mod models;
 #[cfg(all(test, not(loom)))]
 mod suite;
+mod worker_deque;
 
 pub(crate) use chase_lev::{ChaseLevOwner, ChaseLevThief, Closed, Pushed, TakeBack, chase_lev};
-pub(crate) use contract::{Owner, Steal, Thief};
+pub(crate) use contract::{Closable, Owner, Steal, Thief};
 pub(crate) use inbox::Inbox;
 pub(crate) use mailbox::{Mailbox, Reader, mailbox};
+pub(crate) use worker_deque::{Choice, OwnDeque, SharedDeque, SlowPush};

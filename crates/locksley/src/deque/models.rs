@@ -1,10 +1,12 @@
-//! What the model checker runs: interleavings of a few operations, with up to two, three or five preemptions, under every
-//! outcome that the memory model allows. Run with `--cfg loom` (see CONTRIBUTING.md).
+//! What the model checker runs: interleavings of a few operations, with up to two, three or five
+//! preemptions, under every outcome that the memory model allows. Run with `--cfg loom` (see
+//! CONTRIBUTING.md).
 
 use std::ptr::NonNull;
 
 use loom::thread;
 
+use super::Closable as _;
 use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
 use super::kinds::{AbpArray, AbpBarrier, ChaseLev};
@@ -12,14 +14,15 @@ use super::mailbox::mailbox;
 use super::{ChaseLevOwner, chase_lev};
 use crate::primitive::{AtomicBool, Ordering};
 
-/// Items point to numbers that their pusher writes without synchronization of its own: reading one that was not
-/// published is a data race that loom reports.
+/// Items point to numbers that their pusher writes without synchronization of its own: reading one
+/// that was not published is a data race that loom reports.
 fn item(number: usize) -> NonNull<loom::cell::UnsafeCell<usize>> {
     NonNull::from(Box::leak(Box::new(loom::cell::UnsafeCell::new(number))))
 }
 
 fn number(item: NonNull<loom::cell::UnsafeCell<usize>>) -> usize {
-    // SAFETY: made by `item`, and taken once: a second take would be reported as a use after free by `assert_each_once`.
+    // SAFETY: made by `item`, and taken once: a second take would be reported as a use after free
+    // by `assert_each_once`.
     let cell = unsafe { Box::from_raw(item.as_ptr()) };
     // SAFETY: loom checks that no other thread touches it.
     cell.with(|number| unsafe { *number })
@@ -44,7 +47,8 @@ fn assert_each_once(mut taken: Vec<usize>, count: usize) {
     assert_eq!(taken, (0..count).collect::<Vec<_>>());
 }
 
-/// `before` items are there when the thieves come; the owner pushes `pushes` more and then pops until empty.
+/// `before` items are there when the thieves come; the owner pushes `pushes` more and then pops
+/// until empty.
 fn owner_against<K: Kind>(thieves: usize, before: usize, pushes: usize, steals: usize) {
     owner_against_preempted::<K>(3, thieves, before, pushes, steals);
 }
@@ -162,14 +166,15 @@ fn loom_abp_array_thief_comes_to_an_empty_deque() {
 
 #[test]
 fn loom_abp_array_last_item_above_the_first_slot() {
-    // A thief that sees the new beginning, and `bottom` as it was before, would take the first slot's item again. Three
-    // preemptions do not show it.
+    // A thief that sees the new beginning, and `bottom` as it was before, would take the first
+    // slot's item again. Three preemptions do not show it.
     owner_against_preempted::<AbpArray>(5, 1, 2, 0, 3);
 }
 
 #[test]
 fn loom_abp_array_begins_again_while_a_thief_comes() {
-    // The owner empties the deque and fills the first slots anew: the tag tells a thief that its `top` is an old one.
+    // The owner empties the deque and fills the first slots anew: the tag tells a thief that its
+    // `top` is an old one.
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -202,7 +207,8 @@ fn loom_abp_barrier_last_item_above_the_first_slot() {
     owner_against_preempted::<AbpBarrier>(5, 1, 2, 0, 3);
 }
 
-/// What an owner does that may close its deque, one letter each: `+` push, `-` pop, `(` close, `)` open.
+/// What an owner does that may close its deque, one letter each: `+` push, `-` pop, `(` close, `)`
+/// open.
 fn run(script: &str, owner: &ChaseLevOwner<Number>, pushed: &mut usize) -> Vec<usize> {
     let mut taken = Vec::new();
     for step in script.chars() {
@@ -288,8 +294,9 @@ fn inbox_model(check: impl Fn() + Sync + Send + 'static) {
     model.check(check);
 }
 
-/// Leapfrogging: the owner says what it is about, and changes that after it has taken back what it pushed meanwhile. Who wants only what
-/// was pushed before the change gets nothing else, though it reads the word without any ordering.
+/// Leapfrogging: the owner says what it is about, and changes that after it has taken back what it
+/// pushed meanwhile. A thief that wants only what was pushed before the change gets nothing else,
+/// though it reads the word without any ordering.
 #[test]
 fn loom_deque_what_is_stolen_is_what_was_wanted() {
     let mut model = loom::model::Builder::new();

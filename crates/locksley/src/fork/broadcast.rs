@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::held::{self, Place, Wait};
-use crate::job::StackJob;
-use crate::latch::{CountLatch, Flag};
-use crate::meter::Site;
-use crate::pool::{Pool, Shared};
+use crate::pool::Pool;
+use crate::scheduler::Shared;
+use crate::scheduler::Worker;
+use crate::scheduler::job::StackJob;
+use crate::scheduler::latch::CountLatch;
 use crate::unwind::{self, Payload};
-use crate::worker::Worker;
 
 impl Pool {
     /// Has each worker run `task`, and returns what they returned, in the order of the workers.
@@ -25,13 +24,12 @@ impl Pool {
     /// assert_eq!(pool.broadcast(|worker| worker.index() * 10), [0, 10, 20]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[track_caller]
     pub fn broadcast<F, R>(&self, task: F) -> Vec<R>
     where
         F: Fn(&Worker) -> R + Sync,
         R: Send,
     {
-        broadcast(self.shared(), (Place::here(), Site::here()), &task)
+        broadcast(self.shared(), &task)
     }
 
     /// Accepts a detached task that each worker runs once.
@@ -51,12 +49,11 @@ impl Pool {
     /// assert_eq!(workers, [0, 1, 2]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[track_caller]
     pub fn spawn_broadcast<F>(&self, task: F)
     where
         F: Fn(&Worker) + Send + Sync + 'static,
     {
-        spawn_broadcast(self.shared(), Site::here(), task);
+        spawn_broadcast(self.shared(), task);
     }
 }
 
@@ -68,13 +65,12 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Pool::broadcast`].
-    #[track_caller]
     pub fn broadcast<F, R>(&self, task: F) -> Vec<R>
     where
         F: Fn(&Worker) -> R + Sync,
         R: Send,
     {
-        broadcast(self.shared(), (Place::here(), Site::here()), &task)
+        broadcast(self.shared(), &task)
     }
 
     /// Accepts a detached task that each worker of this worker's pool runs once: [`Pool::spawn_broadcast`] on a known
@@ -82,35 +78,34 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Pool::spawn_broadcast`].
-    #[track_caller]
     pub fn spawn_broadcast<F>(&self, task: F)
     where
         F: Fn(&Worker) + Send + Sync + 'static,
     {
-        spawn_broadcast(self.shared(), Site::here(), task);
+        spawn_broadcast(self.shared(), task);
     }
 }
 
-fn broadcast<F, R>(shared: &Arc<Shared>, (place, site): (Place, Site), task: &F) -> Vec<R>
+fn broadcast<F, R>(shared: &Arc<Shared>, task: &F) -> Vec<R>
 where
     F: Fn(&Worker) -> R + Sync,
     R: Send,
 {
     shared.must_be_open();
+    if shared.is_lost() {
+        shared.end_of_the_lost();
+    }
     let results = Worker::with_current(|current| {
-        held::tell(current, Wait::Broadcast, place);
         let running = CountLatch::new(current, shared);
         let job = |_| StackJob::new(task, &running);
         let jobs: Vec<_> = (0..shared.workers()).map(job).collect();
         for (worker, job) in jobs.iter().enumerate() {
             running.begin();
-            shared.is_sent_from(current, site);
-            shared.send_to(worker, job.as_job());
+            shared.send_to(current, worker, job.as_job());
         }
-        running.end_and_wait(
-            current.map(|worker| |event: &Flag| worker.while_aside(|| worker.wait_until(event))),
-        );
-        jobs.iter().for_each(|job| shared.meter_comes_after(current, job.paths()));
+        running.end_and_wait(|event| {
+            current.expect("only a worker waits so").wait_for_others(event);
+        });
         // SAFETY: all have ended.
         jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()
     });
@@ -142,7 +137,7 @@ fn drop_quietly<T>(value: T) {
     }
 }
 
-fn spawn_broadcast<F>(shared: &Shared, site: Site, task: F)
+fn spawn_broadcast<F>(shared: &Shared, task: F)
 where
     F: Fn(&Worker) + Send + Sync + 'static,
 {
@@ -152,8 +147,7 @@ where
         let task = Arc::clone(&task);
         // Open, as was just seen, or the calling worker's own and closed meanwhile.
         if let Some(job) = shared.detached(move |worker| task(worker)) {
-            Worker::with_current(|current| shared.is_sent_from(current, site));
-            shared.send_to(worker, job);
+            Worker::with_current(|current| shared.send_to(current, worker, job));
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Tasks for a place: a hint, which costs a task its way back to its own worker, and no other worker its chance.
 
 use super::scope::Scope;
-use crate::held::Place;
-use crate::meter::Site;
 use crate::pool::Pool;
-use crate::worker::Worker;
+use crate::scheduler::Worker;
+use crate::scheduler::division::must_be_one_of;
 
 /// Accepts a detached task for a place of the calling worker's pool, or of the [global pool](Pool::global) on any other thread:
 /// [`Pool::spawn_near`].
@@ -25,11 +24,10 @@ pub fn spawn_near<F>(place: usize, task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    Worker::must_have_place_here(place);
-    let site = Site::here();
+    must_have_place_here(place);
     Worker::with_current(|current| match current {
-        Some(worker) => worker.spawn_near_from(site, place, |_| task()),
-        None => Pool::global().spawn_near_from(site, place, |_| task()),
+        Some(worker) => worker.spawn_near(place, |_| task()),
+        None => Pool::global().spawn_near(place, |_| task()),
     });
 }
 
@@ -51,13 +49,10 @@ where
     RA: Send,
     RB: Send,
 {
-    Worker::must_have_place_here(place);
-    let (caller, site) = (Place::here(), Site::here());
+    must_have_place_here(place);
     Worker::with_current(|current| match current {
-        Some(worker) => worker.join_near_from((caller, site), place, |_| a(), |_| b()),
-        None => Pool::global().run_from((caller, site), |worker| {
-            worker.join_near_from((caller, site), place, |_| a(), |_| b())
-        }),
+        Some(worker) => worker.join_near(place, |_| a(), |_| b()),
+        None => Pool::global().run(|worker| worker.join_near(place, |_| a(), |_| b())),
     })
 }
 
@@ -65,9 +60,9 @@ impl Pool {
     /// Accepts a detached task for a place of this pool: its workers take it before others do.
     ///
     /// It is a hint. If a worker of the place sleeps, it is woken (but no more workers than the pool's [size](Self::resize) allows; nor, if a worker of the pool sends it and another one there is
-    /// awake, than the governor's [limit](crate::hunt::Limit)); but if all of them are about something else for longer than a moment, and
+    /// awake, than the governor's [limit](crate::idle::Limit)); but if all of them are about something else for longer than a moment, and
     /// a worker of another place has nothing to do, that one takes the task, and
-    /// [counts it](crate::meter::WorkerStats::out_of_place). Where the pool has one place, or a worker of the place is the caller, this is
+    /// [counts it](crate::stats::WorkerStats::out_of_place). Where the pool has one place, or a worker of the place is the caller, this is
     /// [`spawn`](Self::spawn). What is sent to one place is taken in the order in which it was sent.
     ///
     /// # Panics
@@ -92,24 +87,12 @@ impl Pool {
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        self.spawn_near_from(Site::here(), place, task);
-    }
-
-    /// The same, from that place in the program.
-    #[track_caller]
-    fn spawn_near_from<F>(&self, site: Site, place: usize, task: F)
-    where
-        F: FnOnce(&Worker) + Send + 'static,
-    {
         let shared = self.shared();
         shared.must_have_place(place);
         let Some(job) = shared.detached(task) else { return };
-        Worker::with_current(|current| {
-            shared.is_sent_from(current, site);
-            match current {
-                Some(worker) if worker.belongs_to(shared) => worker.push_near(place, job),
-                _ => shared.send_near(place, job),
-            }
+        Worker::with_current(|current| match current {
+            Some(worker) if worker.belongs_to(shared) => worker.push_near(place, job),
+            _ => shared.send_near_from(current, place, job),
         });
     }
 }
@@ -137,26 +120,15 @@ impl Worker {
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        self.spawn_near_from(Site::here(), place, task);
-    }
-
-    /// The same, from that place in the program.
-    #[track_caller]
-    fn spawn_near_from<F>(&self, site: Site, place: usize, task: F)
-    where
-        F: FnOnce(&Worker) + Send + 'static,
-    {
         self.shared().must_have_place(place);
         if let Some(job) = self.shared().detached(task) {
-            self.spawns_at(site);
             self.push_near(place, job);
         }
     }
 
     /// [`join`](Self::join), the second task of which is for a place, as [`Pool::spawn_near`] has it. The first runs on this worker.
     ///
-    /// It costs more than a join: the second task has to be sent there. So it is for large tasks. In a pool whose workers run
-    /// [only what lies below](crate::Waiting::Below) while they wait, the hint does not count.
+    /// It costs more than a join: the second task has to be sent there. So it is for large tasks.
     ///
     /// # Panics
     /// If the pool has no such place; and as [`join`](Self::join).
@@ -179,47 +151,11 @@ impl Worker {
         if place == self.place() {
             return self.join(a, b);
         }
-        self.join_elsewhere((Place::here(), Site::here()), place, a, b)
-    }
-
-    /// The same, from that place in the program.
-    #[track_caller]
-    fn join_near_from<A, B, RA, RB>(
-        &self,
-        (caller, site): (Place, Site),
-        place: usize,
-        a: A,
-        b: B,
-    ) -> (RA, RB)
-    where
-        A: FnOnce(&Worker) -> RA,
-        B: FnOnce(&Worker) -> RB + Send,
-        RB: Send,
-    {
-        self.shared().must_have_place(place);
-        if place == self.place() {
-            return self.in_name_of(site, || false, || self.join_at(caller, a, b));
-        }
-        self.join_elsewhere((caller, site), place, a, b)
-    }
-
-    fn join_elsewhere<A, B, RA, RB>(
-        &self,
-        (caller, site): (Place, Site),
-        place: usize,
-        a: A,
-        b: B,
-    ) -> (RA, RB)
-    where
-        A: FnOnce(&Worker) -> RA,
-        B: FnOnce(&Worker) -> RB + Send,
-        RB: Send,
-    {
         let mut second = None;
         let result = &mut second;
-        let first = self.scope_at(caller, |worker, scope| {
-            scope.spawn_near_from(Some(worker), site, place, |worker, _| *result = Some(b(worker)));
-            worker.in_name_of(site, || false, || a(worker))
+        let first = self.scope(|worker, scope| {
+            scope.spawn_near_on(worker, place, |worker, _| *result = Some(b(worker)));
+            a(worker)
         });
         (first, second.expect("the scope waits for it, and raises its panic"))
     }
@@ -227,9 +163,6 @@ impl Worker {
 
 impl<'scope> Scope<'scope> {
     /// Adds a task for a place to the scope: see [`Pool::spawn_near`].
-    ///
-    /// Where the one who waits for the scope runs [only what lies below](crate::Waiting::Below), the hint does not count: what
-    /// is sent lies below nobody.
     ///
     /// # Panics
     /// If the pool has no such place.
@@ -249,10 +182,8 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
         self.home().must_have_place(place);
-        let site = Site::here();
-        Worker::with_current(|current| {
-            self.spawn_near_from(current, site, place, |_, scope| task(scope));
-        });
+        let job = self.job(|_, scope| task(scope));
+        Worker::with_current(|current| self.push_or_send_near(current, Some(place), job));
     }
 
     /// Adds a task for a place to the scope from a known worker: [`spawn_near`](Self::spawn_near) without looking up who calls.
@@ -281,21 +212,16 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
         self.home().must_have_place(place);
-        self.spawn_near_from(Some(worker), Site::here(), place, task);
+        self.push_or_send_near(Some(worker), Some(place), self.job(task));
     }
+}
 
-    /// The same for a place that there is, by that worker or by none, from that place in the program.
-    pub(crate) fn spawn_near_from<F>(
-        &self,
-        worker: Option<&Worker>,
-        site: Site,
-        place: usize,
-        task: F,
-    ) where
-        F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
-    {
-        let job = self.job(task);
-        worker.into_iter().for_each(|worker| worker.spawns_at(site));
-        self.push_or_send_near(worker, place, job);
-    }
+/// Panics if the calling worker's pool, or else the global one, has no such place.
+#[track_caller]
+fn must_have_place_here(place: usize) {
+    let count = Worker::with_current(|current| match current {
+        Some(worker) => worker.places().count(),
+        None => Pool::global().places().count(),
+    });
+    must_be_one_of(place, count);
 }

@@ -6,38 +6,37 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::lazy::Lazy;
-use super::strays::Below;
-use super::waiting::Waiting;
-use crate::held::{self, Place, Wait};
-use crate::job::{Job, ScopedJob, ScopedLine};
-use crate::latch::{CountLatch, Flag, Latch};
-use crate::meter::Site;
-use crate::pool::{Pool, Shared};
-use crate::primitive::{AtomicPtr, Ordering};
-use crate::strand::{self, Rendezvous};
+use crate::pool::Pool;
+use crate::primitive::{AtomicBool, AtomicI64, AtomicPtr, Ordering};
+use crate::scheduler::Shared;
+use crate::scheduler::Worker;
+use crate::scheduler::job::{GroupJob, Job, Line};
+use crate::scheduler::latch::{CountLatch, Latch};
 use crate::unwind::{self, Payload};
-use crate::worker::Worker;
 
 /// Tasks may be spawned in it, and all of them end before it does. See [`scope`].
 pub struct Scope<'scope> {
     /// Alive until the scope ends; the lifetimes that it borrows are erased here and kept by `scope_in`.
-    tally: NonNull<Tally<'static>>,
+    tally: NonNull<ScopeTally<'static>>,
     home: Arc<Shared>,
     /// Invariant: a scope must be neither shortened nor lengthened.
     lifetime: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
 /// What the tasks of a scope have in common.
-struct Tally<'w> {
+pub(crate) struct ScopeTally<'w> {
+    home: &'w Arc<Shared>,
     running: CountLatch<'w>,
     /// The first task to panic leaves its payload here.
     panic: AtomicPtr<Payload>,
-    /// The lines of all workers, once anybody has spawned a task in order.
-    lines: Lazy<Box<[ScopedLine]>>,
-    /// If the waiter runs only what lies below it.
-    below: Option<Below>,
-    /// Where the paths of its tasks meet, if who opened it is metered.
-    paths: Option<Box<Rendezvous>>,
+    /// The lines of all workers, once a task was spawned in order.
+    lines: Lazy<Box<[Line]>>,
+    /// Whether a broadcast was spawned in it.
+    has_broadcast: AtomicBool,
+    /// The slot of the waiter, if that is a worker of the pool.
+    waiter: Option<usize>,
+    /// No task of the scope lies below this in the waiter's deque. Written by its thread.
+    floor: AtomicI64,
 }
 
 // SAFETY: the tally is shared by reference only, and consists of atomics, of what is made to be used by any thread (lines, inboxes), and of
@@ -50,8 +49,8 @@ unsafe impl Sync for Scope<'_> {}
 ///
 /// On a thread that is no worker, it all happens in the [global pool](Pool::global).
 ///
-/// Who waits here runs other tasks meanwhile ([`Waiting`]). So values that are set in
-/// [thread-locals](crate::PoolBuilder::waiting_stacks) for the time of a call must not be relied on across a scope's end.
+/// A worker that waits here runs tasks of the scope. If it finds none, it blocks, and a replacement
+/// worker takes its slot.
 ///
 /// # Panics
 /// If the body or a task panics, with its payload, after all tasks have ended; if several do, with the body's or else
@@ -75,16 +74,14 @@ unsafe impl Sync for Scope<'_> {}
 ///     scope.spawn(|_| println!("{inside}"));
 /// });
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => scope_in(worker.shared(), Some((worker, None)), place, body),
-        None => Pool::global().run(|worker| worker.scope_at(place, |_, scope| body(scope))),
+        Some(worker) => scope_in(worker.shared(), Some(worker), body),
+        None => Pool::global().run(|worker| worker.scope(|_, scope| body(scope))),
     })
 }
 
@@ -108,14 +105,12 @@ where
 /// });
 /// assert_eq!(there, 21);
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn in_place_scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R,
 {
-    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => scope_in(worker.shared(), Some((worker, None)), place, body),
+        Some(worker) => scope_in(worker.shared(), Some(worker), body),
         None => Pool::global().in_place_scope(body),
     })
 }
@@ -140,15 +135,11 @@ impl Pool {
     /// });
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn in_place_scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Scope<'scope>) -> R,
     {
-        let place = Place::here();
-        Worker::with_current(|current| {
-            scope_in(self.shared(), current.map(|worker| (worker, None)), place, body)
-        })
+        Worker::with_current(|current| scope_in(self.shared(), current, body))
     }
 }
 
@@ -173,74 +164,49 @@ impl Worker {
     /// assert_eq!(words, ["robin!", "marian!"]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn scope<'scope, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        self.scope_at(Place::here(), body)
-    }
-
-    /// [`scope`](Self::scope), in the name of who is there.
-    pub(crate) fn scope_at<'scope, F, R>(&self, place: Place, body: F) -> R
-    where
-        F: FnOnce(&Worker, &Scope<'scope>) -> R,
-    {
-        scope_in(self.shared(), Some((self, None)), place, |scope| body(self, scope))
-    }
-
-    /// [`scope`](Self::scope), and what this worker runs while it waits in it.
-    ///
-    /// # Panics
-    /// As [`scope`](Self::scope).
-    ///
-    /// # Examples
-    /// See [`Waiting`].
-    #[cfg_attr(feature = "held-locks", track_caller)]
-    pub fn scope_waiting<'scope, F, R>(&self, waiting: Waiting, body: F) -> R
-    where
-        F: FnOnce(&Worker, &Scope<'scope>) -> R,
-    {
-        let how = Some((self, Some(waiting)));
-        scope_in(self.shared(), how, Place::here(), |scope| body(self, scope))
+        scope_in(self.shared(), Some(self), |scope| body(self, scope))
     }
 }
 
-/// Runs `body` on the calling thread, which may be a worker of whatever pool, and waits for the tasks that it spawns into
-/// `home`.
+/// Runs `body` on the calling thread, which may be a worker of any pool, and waits for the tasks that
+/// it spawns into `home`.
 pub(super) fn scope_in<'scope, R>(
     home: &Arc<Shared>,
-    current: Option<(&Worker, Option<Waiting>)>,
-    place: Place,
+    current: Option<&Worker>,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    // A worker of another pool runs none of the tasks.
-    let waiter = current.filter(|(worker, _)| worker.belongs_to(home));
-    let waits_below = |&(worker, asked): &(&Worker, _)| worker.waiting(asked) == Waiting::Below;
-    let tally = Tally {
-        running: CountLatch::new(current.map(|(worker, _)| worker), home),
+    let tally = ScopeTally {
+        home,
+        running: CountLatch::new(current, home),
         panic: AtomicPtr::new(ptr::null_mut()),
         lines: Lazy::new(),
-        below: waiter.filter(waits_below).map(|(worker, _)| Below::new(worker)),
-        paths: home.rendezvous(current.map(|(worker, _)| worker)),
+        has_broadcast: AtomicBool::new(false),
+        waiter: current.filter(|worker| worker.belongs_to(home)).map(Worker::slot),
+        floor: AtomicI64::new(i64::MAX),
     };
     let scope = Scope {
         tally: NonNull::from(&tally).cast(),
         home: Arc::clone(home),
         lifetime: PhantomData,
     };
-    let (tasks, below) = (scope.tally.cast(), tally.below.as_ref());
-    let mark = current.map(|(worker, _)| worker.mark());
-    let result = unwind::halt(|| {
-        held::then_wait(current.map(|(worker, _)| worker), Wait::Scope, place, || body(&scope))
-    });
+    let result = unwind::halt(|| body(&scope));
+    let group = scope.tally.cast();
     // The body counted as the first task.
-    tally.running.end_and_wait(current.zip(mark).map(|((worker, waiting), mark)| {
-        move |event: &Flag| worker.wait_for_scope(event, (tasks, below), mark, waiting)
-    }));
-    if let Some(paths) = &tally.paths {
-        home.meter_comes_after(current.map(|(worker, _)| worker), paths.meeting());
-    }
+    tally.running.end_and_wait(|event| {
+        let worker = current.expect("only a worker waits so");
+        if worker.belongs_to(home) {
+            let heeds_mail = || tally.has_broadcast.load(Ordering::Relaxed);
+            // Relaxed: written by this thread.
+            let floor = || tally.floor.load(Ordering::Relaxed);
+            worker.wait_for_group(event, group, floor, heeds_mail);
+        } else {
+            worker.wait_for_others(event);
+        }
+    });
     let panic = tally.take_panic();
     match (result, panic) {
         (Ok(result), None) => result,
@@ -272,29 +238,23 @@ impl<'scope> Scope<'scope> {
     /// });
     /// assert_eq!(count.into_inner(), 2);
     /// ```
-    #[track_caller]
     pub fn spawn<F>(&self, task: F)
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let (job, site) = (self.job(|_, scope| task(scope)), Site::here());
-        Worker::with_current(|current| {
-            current.into_iter().for_each(|worker| worker.spawns_at(site));
-            self.push_or_send(current, job);
-        });
+        let job = self.job(|_, scope| task(scope));
+        Worker::with_current(|current| self.push_or_send(current, job));
     }
 
     /// Adds a task to the scope from a known worker: [`spawn`](Self::spawn) without looking up who calls.
     ///
     /// # Examples
     /// See [`Worker::scope`].
-    #[track_caller]
     pub fn spawn_on<F>(&self, worker: &Worker, task: F)
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
         let job = self.job(task);
-        worker.spawns_at(Site::here());
         self.push_or_send(Some(worker), job);
     }
 
@@ -317,28 +277,24 @@ impl<'scope> Scope<'scope> {
     /// assert_eq!(order.into_inner().unwrap(), [0, 1, 2]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[track_caller]
     pub fn spawn_fifo<F>(&self, task: F)
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let (job, site) = (self.job(|_, scope| task(scope)), Site::here());
+        let job = self.job(|_, scope| task(scope));
         Worker::with_current(|current| match current {
             Some(worker) if worker.belongs_to(&self.home) => {
-                worker.spawns_at(site);
-                let job = self.carried(Some(worker), job);
-                // SAFETY: this worker's line of this scope, which does not end before the tasks that stand there; the word is
-                // pushed below.
-                let word = unsafe { self.line(worker).enqueue(job) };
-                self.is_pushed_by(worker);
-                worker.push_as_is(word);
+                self.note_push_by(worker);
+                // SAFETY: this worker's line of this scope, which does not end before the tasks that
+                // stand there.
+                unsafe { worker.push_in_line(self.line(worker), job) };
             }
-            _ => self.send(current, job), // where there is but one order
+            _ => self.home.send_from(current, job), // where there is but one order
         });
     }
 
-    /// Adds a task for each worker of the pool, to be run by that worker when it has no tasks of its own. From then on the scope waits for
-    /// [`Anything`](Waiting::Anything).
+    /// Adds a task for each worker of the pool, to be run by that worker when it has no tasks of its own, or waits for
+    /// the scope or for another broadcast.
     ///
     /// # Examples
     /// ```
@@ -353,26 +309,27 @@ impl<'scope> Scope<'scope> {
     /// assert_eq!(sum.into_inner(), 0 + 1 + 2);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[track_caller]
     pub fn spawn_broadcast<F>(&self, task: F)
     where
         F: Fn(&Worker, &Scope<'scope>) + Send + Sync + 'scope,
     {
-        let site = Site::here();
         self.home.must_be_open();
-        if let Some(below) = &self.tally().below {
-            below.is_broadcast();
-        }
+        // Relaxed: the waiter looks again when a task arrives that only it may run.
+        self.tally().has_broadcast.store(true, Ordering::Relaxed);
         let task = Arc::new(task);
         Worker::with_current(|current| {
             for worker in 0..self.home.workers() {
                 let task = Arc::clone(&task);
                 let job = self.job(move |worker, scope| task(worker, scope));
-                current.into_iter().for_each(|worker| worker.spawns_at(site));
-                let job = self.carried(current, job);
-                self.home.send_task_to(worker, self.tally.cast(), job);
+                self.home.send_to(current, worker, job);
             }
         });
+    }
+
+    /// Counts one more task of this scope. Returns its group.
+    pub(crate) fn begin(&self) -> NonNull<()> {
+        self.tally().running.begin();
+        self.tally.cast()
     }
 
     /// A job that counts as one task of this scope, from now on.
@@ -380,127 +337,105 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
-        self.tally().running.begin();
+        let group = self.begin();
         let home = Arc::clone(&self.home);
-        let run = move |worker: &Worker, tally: NonNull<()>| {
-            let scope = Scope { tally: tally.cast(), home, lifetime: PhantomData };
+        let run = move |worker: &Worker, group: NonNull<()>| {
+            let scope = Scope { tally: group.cast(), home, lifetime: PhantomData };
             if let Err(payload) = unwind::halt(|| task(worker, &scope)) {
                 scope.tally().keep_panic(payload);
             }
-            match &scope.tally().paths {
-                Some(paths) => paths.is_reached_by(worker),
-                None => worker.arrives(),
-            }
-            let tally = scope.tally;
             drop(scope);
-            // SAFETY: alive until all tasks have ended, of which this is one.
-            let running = NonNull::from(&unsafe { tally.as_ref() }.running);
-            // SAFETY: as above.
-            unsafe { CountLatch::set(running) };
+            // SAFETY: counted by `begin`, and ended once.
+            unsafe { ScopeTally::end(group, worker) };
         };
-        // SAFETY: run once, since the pool stays open while a task of it waits here; and before `'scope` ends, because
-        // the scope waits for its tally. Its panic is caught.
-        unsafe { ScopedJob::into_job(self.tally.cast(), run) }
+        // SAFETY: run once, since the pool stays open while a task of it waits here; and before
+        // `'scope` ends, because the scope waits for its tally. Its panic is caught.
+        unsafe { GroupJob::into_job(group, run) }
     }
 
-    /// With the worker's own tasks if it belongs to the pool, else to where all look; or to a place, where tasks go round.
-    fn push_or_send(&self, worker: Option<&Worker>, job: NonNull<Job>) {
-        let place = if self.heeds_places() { self.home.next_place() } else { None };
-        self.push_or_send_to(worker, place, job);
+    /// To the worker's own tasks if it belongs to the pool, else to where all look; or to a place,
+    /// where tasks go round.
+    pub(crate) fn push_or_send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
+        self.push_or_send_near(caller, self.home.next_place(), job);
     }
 
-    /// With the worker's own tasks if it belongs to the pool, else to where all look; or to that place, where it has others.
+    /// As [`push_or_send`](Self::push_or_send), or to that place, where the pool has others.
     pub(super) fn push_or_send_near(
         &self,
-        worker: Option<&Worker>,
-        place: usize,
+        caller: Option<&Worker>,
+        place: Option<usize>,
         job: NonNull<Job>,
     ) {
-        self.push_or_send_to(worker, Some(place).filter(|_| self.heeds_places()), job);
-    }
-
-    fn push_or_send_to(&self, caller: Option<&Worker>, place: Option<usize>, job: NonNull<Job>) {
         match (caller.filter(|worker| worker.belongs_to(&self.home)), place) {
-            (Some(worker), None) => self.push(worker, job),
-            (Some(worker), Some(place)) => self.push_near(worker, place, job),
-            (None, None) => self.send(caller, job),
-            (None, Some(place)) => self.send_near(caller, place, job),
+            (Some(worker), None) => {
+                self.note_push_by(worker);
+                worker.push(job);
+            }
+            (Some(worker), Some(place)) => worker.push_near(place, job),
+            (None, None) => self.home.send_from(caller, job),
+            (None, Some(place)) => self.home.send_near_from(caller, place, job),
         }
     }
 
-    /// Whether tasks may go to places. Whoever runs only what lies below would not find them there, and nobody else might look.
-    fn heeds_places(&self) -> bool {
-        self.tally().below.is_none()
-    }
-
-    fn push(&self, worker: &Worker, job: NonNull<Job>) {
-        self.is_pushed_by(worker);
-        match &self.tally().paths {
-            None => worker.push(job),
-            Some(_) => worker.push_as_is(self.carried(Some(worker), job)),
+    /// That worker is about to push a task of the scope: the waiter has to know how deep to look.
+    fn note_push_by(&self, worker: &Worker) {
+        let tally = self.tally();
+        if tally.waiter == Some(worker.slot()) {
+            // Relaxed: the waiter's thread alone uses it.
+            let floor = tally.floor.load(Ordering::Relaxed).min(worker.deque_end());
+            tally.floor.store(floor, Ordering::Relaxed);
         }
     }
 
-    fn push_near(&self, worker: &Worker, place: usize, job: NonNull<Job>) {
-        worker.push_near_as_is(place, self.carried(Some(worker), job));
-    }
-
-    /// That worker is about to push a task, for the waiter to know.
-    fn is_pushed_by(&self, worker: &Worker) {
-        if let Some(below) = &self.tally().below {
-            below.is_pushed_by(worker);
-        }
-    }
-
-    fn send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
-        let job = self.carried(caller, job);
-        // SAFETY: the scope's, and not shown to anybody yet.
-        unsafe { leave_to_others(self.tally.cast(), job, &self.home) }
-    }
-
-    fn send_near(&self, caller: Option<&Worker>, place: usize, job: NonNull<Job>) {
-        self.home.send_near_as_is(place, self.carried(caller, job));
-    }
-
-    /// The word to push or send instead of that of `job`, a task that `caller` has made, if either is metered.
-    fn carried(&self, caller: Option<&Worker>, job: NonNull<Job>) -> NonNull<Job> {
-        // SAFETY: not shown to anybody yet; whoever takes the word runs it, once, before the scope ends.
-        unsafe { strand::carried_to(self.tally().paths.as_deref(), caller, job) }
-    }
-
-    pub(super) fn home(&self) -> &Shared {
+    pub(crate) fn home(&self) -> &Shared {
         &self.home
     }
 
     /// Where the tasks stand that this worker has spawned in order.
-    fn line(&self, worker: &Worker) -> &ScopedLine {
-        let line = |_| ScopedLine::new(self.tally.cast());
+    fn line(&self, worker: &Worker) -> &Line {
+        let line = |_| Line::of_a_group(self.tally.cast());
         let made = || (0..self.home.workers()).map(line).collect();
         &self.tally().lines.get_or_make(made)[worker.index()]
     }
 
-    fn tally(&self) -> &Tally<'_> {
+    fn tally(&self) -> &ScopeTally<'_> {
         // SAFETY: alive until all tasks have ended; who has a `&Scope` is the body or a task that has not.
         unsafe { self.tally.cast().as_ref() }
     }
 }
 
-/// Puts a task of a scope of that pool where whoever comes finds it, and the scope's waiter.
-///
-/// # Safety
-/// A task of that scope, which has not begun, and is the caller's alone.
-pub(super) unsafe fn leave_to_others(scope: NonNull<()>, task: NonNull<Job>, pool: &Shared) {
-    // SAFETY: alive until all tasks have ended, of which this is one.
-    let below = unsafe { &scope.cast::<Tally<'_>>().as_ref().below };
-    // From here on the scope may end at any time.
-    match below.as_ref().map(Below::strays) {
-        Some(strays) => strays.send(task, pool),
-        None => pool.send_as_is(task),
+impl ScopeTally<'_> {
+    /// That of a group.
+    ///
+    /// # Safety
+    /// It is the group of a scope that waits for a task which has not ended, for as long as the
+    /// reference is used.
+    pub(crate) unsafe fn of<'t>(group: NonNull<()>) -> &'t ScopeTally<'t> {
+        // SAFETY: as the caller promises.
+        unsafe { group.cast::<ScopeTally<'t>>().as_ref() }
     }
-}
 
-impl Tally<'_> {
-    fn keep_panic(&self, payload: Payload) {
+    /// The pool of the scope.
+    pub(crate) fn home(&self) -> &Arc<Shared> {
+        self.home
+    }
+
+    /// A task of the scope ends, which ran on that worker.
+    ///
+    /// # Safety
+    /// It was counted by [`Scope::begin`], and ends once.
+    pub(crate) unsafe fn end(group: NonNull<()>, worker: &Worker) {
+        let running = {
+            // SAFETY: alive until all tasks have ended, of which this is one.
+            let tally = unsafe { ScopeTally::of(group) };
+            tally.running.ends_at(worker);
+            NonNull::from(&tally.running)
+        };
+        // SAFETY: as above.
+        unsafe { CountLatch::set(running) };
+    }
+
+    pub(crate) fn keep_panic(&self, payload: Payload) {
         let payload = Box::into_raw(Box::new(payload));
         // Release pairs with the acquire in `take_panic`, though the counter would do as well.
         let first = self.panic.compare_exchange(
@@ -522,7 +457,7 @@ impl Tally<'_> {
     }
 }
 
-impl Drop for Tally<'_> {
+impl Drop for ScopeTally<'_> {
     fn drop(&mut self) {
         drop(self.take_panic());
     }

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use super::scope::{Scope, scope_in};
 use crate::cancellation::{Cancellation, Cancelled};
-use crate::held::Place;
 use crate::pool::Pool;
 use crate::primitive::{AtomicBool, Ordering};
-use crate::worker::Worker;
+use crate::scheduler::Worker;
 
 /// A scope whose tasks do not begin once it is cancelled. See [`scope_until`].
 pub struct CancellableScope<'s, 'scope> {
@@ -72,18 +71,14 @@ impl State {
 /// assert_eq!(result, Err(Cancelled));
 /// assert!(!token.is_cancelled());
 /// ```
-#[cfg_attr(feature = "held-locks", track_caller)]
 pub fn scope_until<'scope, F, R>(token: &Cancellation, body: F) -> Result<R, Cancelled>
 where
     F: FnOnce(&CancellableScope<'_, 'scope>) -> R + Send,
     R: Send,
 {
-    let place = Place::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.scope_until_at(place, token, |_, scope| body(scope)),
-        None => {
-            Pool::global().run(|worker| worker.scope_until_at(place, token, |_, scope| body(scope)))
-        }
+        Some(worker) => worker.scope_until(token, |_, scope| body(scope)),
+        None => Pool::global().run(|worker| worker.scope_until(token, |_, scope| body(scope))),
     })
 }
 
@@ -112,20 +107,7 @@ impl Worker {
     /// assert_eq!(words, ["robin!", "marian!"]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[cfg_attr(feature = "held-locks", track_caller)]
     pub fn scope_until<'scope, F, R>(&self, token: &Cancellation, body: F) -> Result<R, Cancelled>
-    where
-        F: FnOnce(&Worker, &CancellableScope<'_, 'scope>) -> R,
-    {
-        self.scope_until_at(Place::here(), token, body)
-    }
-
-    fn scope_until_at<'scope, F, R>(
-        &self,
-        place: Place,
-        token: &Cancellation,
-        body: F,
-    ) -> Result<R, Cancelled>
     where
         F: FnOnce(&Worker, &CancellableScope<'_, 'scope>) -> R,
     {
@@ -133,7 +115,7 @@ impl Worker {
         let is_incomplete = AtomicBool::new(false);
         let state = Arc::new(State { token: token.child(), is_incomplete });
         let body = |scope: &Scope<'scope>| body(self, &CancellableScope { scope, state: &state });
-        let result = scope_in(self.shared(), Some((self, None)), place, body);
+        let result = scope_in(self.shared(), Some(self), body);
         // Relaxed: as where it is set.
         if state.is_incomplete.load(Ordering::Relaxed) { Err(Cancelled) } else { Ok(result) }
     }
@@ -288,12 +270,12 @@ impl<'scope> CancellableScope<'_, 'scope> {
     ///
     /// # Examples
     /// ```
-    /// use locksley::loops::for_each_until;
+    /// use locksley::loops::par;
     /// use locksley::{Cancellation, scope_until};
     ///
     /// let result = scope_until(&Cancellation::new(), |scope| {
     ///     scope.cancel();
-    ///     for_each_until(scope.token(), 0..10, |_| unreachable!())
+    ///     par(0..10).cancel(scope.token()).for_each(|_| unreachable!())
     /// });
     /// assert_eq!(result, Ok(Err(locksley::Cancelled)));
     /// ```

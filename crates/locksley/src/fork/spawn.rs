@@ -1,8 +1,8 @@
 //! `spawn` and its kin: tasks that nobody waits for.
 
-use crate::meter::Site;
-use crate::pool::{Pool, Shared};
-use crate::worker::Worker;
+use crate::pool::Pool;
+use crate::scheduler::Shared;
+use crate::scheduler::Worker;
 
 /// Accepts a detached task: into the calling worker's pool, or into the [global pool](Pool::global) on any other thread.
 ///
@@ -18,15 +18,13 @@ use crate::worker::Worker;
 /// locksley::spawn(move || sender.send("done").unwrap());
 /// assert_eq!(receiver.recv(), Ok("done"));
 /// ```
-#[track_caller]
 pub fn spawn<F>(task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    let site = Site::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.spawn_from(site, |_| task()),
-        None => Pool::global().spawn_from(site, |_| task()),
+        Some(worker) => worker.spawn(|_| task()),
+        None => Pool::global().spawn(|_| task()),
     });
 }
 
@@ -50,15 +48,13 @@ where
 /// assert_eq!(receiver.iter().collect::<Vec<_>>(), [0, 1, 2]);
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
-#[track_caller]
 pub fn spawn_fifo<F>(task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    let site = Site::here();
     Worker::with_current(|current| match current {
-        Some(worker) => worker.spawn_fifo_from(site, |_| task()),
-        None => Pool::global().spawn_fifo_from(site, |_| task()),
+        Some(worker) => worker.spawn_fifo(|_| task()),
+        None => Pool::global().spawn_fifo(|_| task()),
     });
 }
 
@@ -78,22 +74,11 @@ impl Worker {
     /// assert!(receiver.recv().unwrap() < 2);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[track_caller]
     pub fn spawn<F>(&self, task: F)
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        self.spawn_from(Site::here(), task);
-    }
-
-    /// The same, from that place in the program.
-    #[inline]
-    fn spawn_from<F>(&self, site: Site, task: F)
-    where
-        F: FnOnce(&Worker) + Send + 'static,
-    {
         if let Some(job) = self.shared().detached(task) {
-            self.spawns_at(site);
             self.push_unplaced(job);
         }
     }
@@ -103,24 +88,11 @@ impl Worker {
     ///
     /// # Examples
     /// See [`spawn_fifo`].
-    #[track_caller]
     pub fn spawn_fifo<F>(&self, task: F)
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        self.spawn_fifo_from(Site::here(), task);
-    }
-
-    /// The same, from that place in the program.
-    fn spawn_fifo_from<F>(&self, site: Site, task: F)
-    where
-        F: FnOnce(&Worker) + Send + 'static,
-    {
         let Some(job) = self.shared().detached(task) else { return };
-        self.spawns_at(site);
-        if self.shared().is_lost() {
-            return self.push(job); // in the line the parent's would come first
-        }
         let line = self.seat().line();
         // SAFETY: the line is this worker's, and as alive as the pool, which is not closed before the task has ended.
         unsafe { self.push_in_line(line, job) };
@@ -133,12 +105,11 @@ impl Worker {
     ///
     /// # Examples
     /// See [`Pool::spawn_at`].
-    #[track_caller]
     pub fn spawn_at<F>(&self, index: usize, task: F)
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        spawn_at(self.shared(), Site::here(), index, task);
+        spawn_at(self.shared(), index, task);
     }
 }
 
@@ -148,26 +119,18 @@ impl Pool {
     ///
     /// # Examples
     /// See [`spawn_fifo`].
-    #[track_caller]
     pub fn spawn_fifo<F>(&self, task: F)
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        self.spawn_fifo_from(Site::here(), task);
-    }
-
-    /// The same, from that place in the program.
-    fn spawn_fifo_from<F>(&self, site: Site, task: F)
-    where
-        F: FnOnce(&Worker) + Send + 'static,
-    {
         Worker::with_current(|current| match current {
-            Some(worker) if worker.is_of(self) => worker.spawn_fifo_from(site, task),
+            Some(worker) if worker.is_of(self) => worker.spawn_fifo(task),
             // Where there is but one order. The pool's handle keeps it open.
-            _ => self.shared().detached(task).into_iter().for_each(|job| {
-                self.shared().is_sent_from(current, site);
-                self.shared().send(job);
-            }),
+            _ => {
+                if let Some(job) = self.shared().detached(task) {
+                    self.shared().send_from(current, job);
+                }
+            }
         });
     }
 
@@ -189,16 +152,15 @@ impl Pool {
     /// assert_eq!(receiver.recv(), Ok(2));
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[track_caller]
     pub fn spawn_at<F>(&self, index: usize, task: F)
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        spawn_at(self.shared(), Site::here(), index, task);
+        spawn_at(self.shared(), index, task);
     }
 }
 
-fn spawn_at<F>(shared: &Shared, site: Site, index: usize, task: F)
+fn spawn_at<F>(shared: &Shared, index: usize, task: F)
 where
     F: FnOnce(&Worker) + Send + 'static,
 {
@@ -206,7 +168,6 @@ where
     let workers = shared.workers();
     assert!(index < workers, "there is no worker {index} in a pool of {workers}");
     if let Some(job) = shared.detached(task) {
-        Worker::with_current(|current| shared.is_sent_from(current, site));
-        shared.send_to(index, job);
+        Worker::with_current(|current| shared.send_to(current, index, job));
     }
 }

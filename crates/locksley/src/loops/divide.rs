@@ -1,97 +1,233 @@
-//! How all loops divide: by halves, with a fork for each, down to leaves.
+//! How a loop divides: by halves, with a fork for each, down to leaves; or among places first.
 
-use std::convert::Infallible;
+use std::marker::PhantomData;
+use std::ops::Range;
 
+use super::grain::Grain;
 use super::parts::Parts;
-use crate::cancellation::{Cancellation, Cancelled};
-use crate::held::Place;
-use crate::worker::Worker;
+use super::token::Token;
+use crate::pool::Pool;
+use crate::scheduler::Worker;
 
-/// What may stop a loop.
-pub(super) trait Stop: Copy + Send + Sync {
-    /// What a loop says that was stopped.
-    type Stopped: Send;
-
-    /// Asked before the loop divides, and before each leaf.
-    fn check(self) -> Result<(), Self::Stopped>;
+/// What the caller of a loop has chosen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan<T> {
+    pub(super) token: T,
+    /// The most items of a leaf, if it is fixed.
+    pub(super) grain: Option<usize>,
+    pub(super) target: Target,
 }
 
-/// What nothing stops asks nothing, and has one outcome only.
-#[derive(Clone, Copy)]
-pub(super) struct Never;
-
-impl Stop for Never {
-    type Stopped = Infallible;
-
-    #[inline(always)]
-    fn check(self) -> Result<(), Infallible> {
-        Ok(())
-    }
+/// For which workers the items are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Target {
+    Anywhere,
+    Place(usize),
+    EachPlace,
 }
 
-impl Stop for &Cancellation {
-    type Stopped = Cancelled;
-
-    #[inline(always)]
-    fn check(self) -> Result<(), Cancelled> {
-        Cancellation::check(self)
-    }
-}
-
-/// How large leaves are.
-pub(super) trait Leaves: Sync + Sized {
-    /// The most items of a leaf.
-    fn items(&self) -> usize;
-
-    /// Runs a leaf of so many items.
-    fn run<R>(&self, items: usize, leaf: impl FnOnce() -> R) -> R;
-
-    /// For a worker that has taken over a part, if that has its own.
-    fn handed_to(&self, worker: &Worker) -> Option<Self>;
-}
-
-/// Leaves of at most so many items.
-pub(super) struct AtMost(pub(super) usize);
-
-impl Leaves for AtMost {
-    #[inline(always)]
-    fn items(&self) -> usize {
-        self.0
-    }
-
-    #[inline(always)]
-    fn run<R>(&self, _items: usize, leaf: impl FnOnce() -> R) -> R {
-        leaf()
-    }
-
-    #[inline(always)]
-    fn handed_to(&self, _worker: &Worker) -> Option<Self> {
-        None
+impl<T: Token> Plan<T> {
+    /// Runs a loop over `parts`, called by this worker, if it is known.
+    pub(super) fn run<P: Parts, R: Send>(
+        self,
+        worker: Option<&Worker>,
+        parts: P,
+        leaf: &(impl Fn(P) -> R + Sync),
+        combine: &(impl Fn(R, R) -> R + Sync),
+    ) -> Result<R, T::Stopped> {
+        let division = Division { plan: self, leaf, combine, types: PhantomData };
+        let task = |worker: &Worker| division.start(worker, parts);
+        if let Some(worker) = worker {
+            return task(worker);
+        }
+        Worker::with_current(|current| match current {
+            Some(worker) => task(worker),
+            None => Pool::global().run(task),
+        })
     }
 }
 
-/// What a half has already made is dropped where the other one is missing.
-pub(super) fn divide<P: Parts, R: Send, S: Stop>(
-    worker: &Worker,
-    stop: S,
-    parts: P,
-    leaves: &impl Leaves,
-    leaf: &(impl Fn(P) -> R + Sync),
-    combine: &(impl Fn(R, R) -> R + Sync),
-) -> Result<R, S::Stopped> {
-    stop.check()?;
-    let items = parts.len();
-    if items <= leaves.items() {
-        return Ok(leaves.run(items, || leaf(parts)));
+/// What all parts of one loop have in common.
+struct Division<'f, P, R, T, L, C> {
+    plan: Plan<T>,
+    leaf: &'f L,
+    combine: &'f C,
+    types: PhantomData<fn(P) -> R>,
+}
+
+impl<P, R, T, L, C> Division<'_, P, R, T, L, C>
+where
+    P: Parts,
+    R: Send,
+    T: Token,
+    L: Fn(P) -> R + Sync,
+    C: Fn(R, R) -> R + Sync,
+{
+    fn start(&self, worker: &Worker, parts: P) -> Result<R, T::Stopped> {
+        match self.plan.target {
+            Target::Place(place) => {
+                worker.join_near(place, |_| (), |worker| self.start_here(worker, parts)).1
+            }
+            // Where there is one place, the pool has no list of them.
+            Target::EachPlace if !worker.shared().quarters().is_empty() => {
+                let workers = worker.shared().quarters().iter().map(|it| it.workers().len());
+                let ends = shares(parts.len(), workers);
+                self.spread(worker, parts, 0, &ends)
+            }
+            _ => self.start_here(worker, parts),
+        }
     }
-    let (left, right) = parts.split_at(items / 2);
-    let (left, right) = worker.join_at(
-        Place::here(),
-        |w| divide(w, stop, left, leaves, leaf, combine),
-        |w| match leaves.handed_to(w) {
-            None => divide(w, stop, right, leaves, leaf, combine),
-            Some(own) => divide(w, stop, right, &own, leaf, combine),
-        },
-    );
-    Ok(combine(left?, right?))
+
+    fn start_here(&self, worker: &Worker, parts: P) -> Result<R, T::Stopped> {
+        self.divide(worker, parts, &Grain::new(worker, self.plan.grain))
+    }
+
+    /// The result of one half is dropped if the other half was cancelled.
+    fn divide(&self, worker: &Worker, parts: P, grain: &Grain) -> Result<R, T::Stopped> {
+        self.plan.token.check()?;
+        let items = parts.len();
+        if items <= grain.items() {
+            return Ok(grain.run(items, || (self.leaf)(parts)));
+        }
+        let (left, right) = parts.split_at(items / 2);
+        let (left, right) = worker.join(
+            |worker| self.divide(worker, left, grain),
+            |worker| match grain.handed_to(worker) {
+                None => self.divide(worker, right, grain),
+                Some(own) => self.divide(worker, right, &own),
+            },
+        );
+        Ok((self.combine)(left?, right?))
+    }
+
+    /// Divides the part that begins with item `start` among the places whose shares have these
+    /// `ends`. The worker keeps the half that is nearer to its own place, and sends the other one
+    /// to where it belongs.
+    fn spread(
+        &self,
+        worker: &Worker,
+        parts: P,
+        start: usize,
+        ends: &[usize],
+    ) -> Result<R, T::Stopped> {
+        let Plan { token, grain, .. } = self.plan;
+        let end = start + parts.len();
+        let (first, last) = places_of(start..end, ends, grain);
+        if first == last {
+            return self.start_here(worker, parts);
+        }
+        token.check()?;
+        let middle = match grain {
+            // Where `divide` divides, so that the leaves are the same ones.
+            Some(_) => start + (end - start) / 2,
+            None => ends[(first + last) / 2],
+        };
+        let (left, right) = parts.split_at(middle - start);
+        let left = |worker: &Worker| self.spread(worker, left, start, ends);
+        let right = |worker: &Worker| self.spread(worker, right, middle, ends);
+        let (place_of_right, _) = places_of(middle..end, ends, grain);
+        let (left, right) = if worker.place() < place_of_right {
+            worker.join_near(place_of_right, left, right)
+        } else {
+            let (right, left) = worker.join_near(first, right, left);
+            (left, right)
+        };
+        Ok((self.combine)(left?, right?))
+    }
+}
+
+/// Where the items of each place end: in proportion to its workers.
+fn shares(items: usize, workers: impl Iterator<Item = usize> + Clone) -> Vec<usize> {
+    let all: usize = workers.clone().sum();
+    let mut before = 0;
+    let end = workers.map(|workers| {
+        before += workers;
+        (items as u128 * before as u128 / all as u128) as usize
+    });
+    end.collect()
+}
+
+/// The first and the last place of these items. A leaf that lies in several shares belongs to the
+/// place that has its first item.
+fn places_of(items: Range<usize>, ends: &[usize], grain: Option<usize>) -> (usize, usize) {
+    let place_of = |item| ends.partition_point(|&end| end <= item);
+    let (first, count) = (place_of(items.start), items.end - items.start);
+    let is_leaf = count <= grain.unwrap_or(1);
+    (first, if is_leaf { first } else { place_of(items.end - 1) })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::ops::Range;
+
+    use super::{places_of, shares};
+    use crate::cancellation::Cancellation;
+    use crate::loops::par;
+    use crate::pool::trial::divided;
+
+    #[test]
+    fn each_place_gets_its_share() {
+        let of = |items, workers: &[usize]| shares(items, workers.iter().copied());
+        assert_eq!(of(10, &[1, 1]), [5, 10]);
+        assert_eq!(of(9, &[1, 2]), [3, 9]);
+        assert_eq!(of(1, &[1, 1]), [0, 1]);
+        assert_eq!(of(14, &[3, 0, 4]), [6, 6, 14]);
+        let large = of(usize::MAX, &[1, 3, 4]);
+        assert_eq!(large[2], usize::MAX);
+        assert!(large[0] < large[1] - large[0] && large[1] - large[0] <= large[2] - large[1]);
+    }
+
+    #[test]
+    fn a_part_belongs_to_the_places_of_its_items_and_a_leaf_to_that_of_its_first() {
+        let ends = shares(14, [3, 0, 4].into_iter());
+        for (items, places) in [(0..14, (0, 2)), (0..6, (0, 0)), (5..7, (0, 2)), (6..14, (2, 2))] {
+            assert_eq!(places_of(items.clone(), &ends, None), places);
+            assert_eq!(places_of(items, &ends, Some(14)), (places.0, places.0));
+        }
+    }
+
+    /// How `divide` divides, as text.
+    fn halves(items: Range<usize>, grain: usize) -> String {
+        if items.end - items.start <= grain {
+            return items.map(|n| format!("{n},")).collect();
+        }
+        let middle = items.start + (items.end - items.start) / 2;
+        format!("({} {})", halves(items.start..middle, grain), halves(middle..items.end, grain))
+    }
+
+    #[test]
+    fn with_a_grain_the_shape_is_the_same_as_without_places() {
+        for workers in [&[1, 1][..], &[1, 2], &[2, 2, 1, 5]] {
+            let pool = divided(workers).build().unwrap();
+            for items in (1..20).chain([100]) {
+                for grain in [1, 2, 3, 7, 64] {
+                    let text = pool.run(|w| {
+                        let append = |text: String, n| text + &format!("{n},");
+                        let both = |a: String, b: String| format!("({a} {b})");
+                        let all = par(0..items).on(w).by_place().grain(grain);
+                        all.reduce(String::new, append, both)
+                    });
+                    assert_eq!(text, halves(0..items, grain));
+                }
+            }
+        }
+    }
+
+    /// A part of no items would say that it was cancelled, though nothing is missing.
+    #[test]
+    fn there_is_no_part_without_items() {
+        let pool = divided(&[1, 1, 2]).build().unwrap();
+        for items in 1..6_usize {
+            let (token, seen) = (Cancellation::new(), std::sync::Mutex::new(0));
+            let body = |_| {
+                let mut seen = seen.lock().unwrap();
+                *seen += 1;
+                if *seen == items {
+                    token.cancel();
+                }
+            };
+            let result = pool.run(|w| par(0..items).on(w).cancel(&token).by_place().for_each(body));
+            assert_eq!(result, Ok(()));
+        }
+    }
 }

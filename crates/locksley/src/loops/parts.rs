@@ -1,13 +1,13 @@
-//! What a loop can run over: anything of known length that can be divided.
+//! What a loop can divide: anything of known length.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// A sequence that a loop divides among workers.
 ///
 /// # Examples
 /// Two slices side by side:
 /// ```
-/// use locksley::loops::{Parts, for_each};
+/// use locksley::loops::{Parts, par};
 ///
 /// struct Pairs<'a>(&'a mut [f64], &'a [f64]);
 /// impl<'a> Parts for Pairs<'a> {
@@ -25,7 +25,7 @@ use std::ops::Range;
 /// }
 ///
 /// let (mut sums, addends) = (vec![1.0; 1000], vec![0.5; 1000]);
-/// for_each(Pairs(&mut sums, &addends), |(sum, addend)| *sum += addend);
+/// par(Pairs(&mut sums, &addends)).for_each(|(sum, addend)| *sum += addend);
 /// assert!(sums.iter().all(|&sum| sum == 1.5));
 /// ```
 #[allow(clippy::len_without_is_empty, reason = "a loop only asks for the length")]
@@ -36,53 +36,75 @@ pub trait Parts: Sized + Send {
     /// How many items there are.
     fn len(&self) -> usize;
 
-    /// The first `middle` items, and the others. `middle` is at most the length.
+    /// The first `middle` items, and the others. `middle` is more than 0 and less than the length.
     fn split_at(self, middle: usize) -> (Self, Self);
 
     /// The items one after the other.
     fn into_items(self) -> impl Iterator<Item = Self::Item>;
 }
 
-macro_rules! ranges {
-    ($($number:ty)*) => {$(
-        /// # Panics
-        /// A loop over a range with more numbers than a `usize` can count panics.
-        impl Parts for Range<$number> {
-            type Item = $number;
-            fn len(&self) -> usize {
-                if self.is_empty() {
-                    return 0;
-                }
-                let length = self.end as i128 - self.start as i128;
-                usize::try_from(length).expect("a range with more numbers than a usize can count")
+/// What [`par`](super::par) takes: [`Parts`], and what has them.
+///
+/// # Examples
+/// ```
+/// use locksley::loops::{IntoParts, par};
+///
+/// struct Image {
+///     pixels: Vec<u8>,
+/// }
+/// impl<'a> IntoParts for &'a mut Image {
+///     type Parts = &'a mut [u8];
+///     fn into_parts(self) -> &'a mut [u8] {
+///         &mut self.pixels
+///     }
+/// }
+///
+/// let mut image = Image { pixels: vec![1; 100] };
+/// par(&mut image).for_each(|pixel| *pixel = 255 - *pixel);
+/// assert_eq!(image.pixels, [254; 100]);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`par` cannot divide `{Self}`",
+    label = "not a range of integers, a borrowed vector, array or slice, nor a `Parts`",
+    note = "write `par(0..n)`, `par(a..=b)`, `par(&items)`, `par(&mut items)`, or \
+            `par(&items).chunks(64)` for chunks",
+    note = "an iterator cannot be divided: collect its items, and write `par(&items)`",
+    note = "items must be `Sync` for `par(&items)`, and `Send` for `par(&mut items)`"
+)]
+pub trait IntoParts {
+    /// What is divided.
+    type Parts: Parts;
+
+    /// Called once, when the loop is made.
+    fn into_parts(self) -> Self::Parts;
+}
+
+impl<P: Parts> IntoParts for P {
+    type Parts = P;
+    fn into_parts(self) -> P {
+        self
+    }
+}
+
+macro_rules! slices {
+    ($([$($generics:tt)*] $slices:ty),*) => {$(
+        impl<'a, T: Sync, $($generics)*> IntoParts for &'a $slices {
+            type Parts = &'a [T];
+            fn into_parts(self) -> &'a [T] {
+                self
             }
-            fn split_at(self, middle: usize) -> (Self, Self) {
-                // The sum lies in the range, so it is a number of this type; on the way there it may wrap.
-                let middle = self.start.wrapping_add(middle as $number);
-                (self.start..middle, middle..self.end)
-            }
-            fn into_items(self) -> impl Iterator<Item = $number> {
+        }
+
+        impl<'a, T: Send, $($generics)*> IntoParts for &'a mut $slices {
+            type Parts = &'a mut [T];
+            fn into_parts(self) -> &'a mut [T] {
                 self
             }
         }
     )*};
 }
 
-ranges!(u8 u16 u32 u64 i8 i16 i32 i64 isize);
-
-impl Parts for Range<usize> {
-    type Item = usize;
-    fn len(&self) -> usize {
-        self.end.saturating_sub(self.start)
-    }
-    fn split_at(self, middle: usize) -> (Self, Self) {
-        let middle = self.start + middle;
-        (self.start..middle, middle..self.end)
-    }
-    fn into_items(self) -> impl Iterator<Item = usize> {
-        self
-    }
-}
+slices!([] Vec<T>, [const N: usize] [T; N]);
 
 impl<'a, T: Sync> Parts for &'a [T] {
     type Item = &'a T;
@@ -110,43 +132,110 @@ impl<'a, T: Send> Parts for &'a mut [T] {
     }
 }
 
-/// A slice in chunks of equal length, the last of which may be shorter. See [`chunks_mut`].
+/// An integer. Private, so that no other type can be one.
+#[diagnostic::on_unimplemented(message = "`par` cannot divide a range of `{Self}`")]
+pub trait Integer: Copy + PartialOrd + Send {
+    /// How many steps `end` is away. It is not smaller.
+    fn distance_to(self, end: Self) -> usize;
+
+    /// Wraps.
+    fn plus(self, steps: usize) -> Self;
+}
+
+macro_rules! integers {
+    ($($integer:ty)*) => {$(
+        impl Integer for $integer {
+            fn distance_to(self, end: Self) -> usize {
+                usize::try_from(end.abs_diff(self)).expect(TOO_LONG)
+            }
+            fn plus(self, steps: usize) -> Self {
+                self.wrapping_add(steps as Self)
+            }
+        }
+    )*};
+}
+
+integers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
+
+const TOO_LONG: &str = "a range with more integers than a usize can count";
+
+/// # Panics
+/// A loop over a range with more integers than a `usize` can count panics.
+impl<N: Integer> Parts for Range<N> {
+    type Item = N;
+    fn len(&self) -> usize {
+        if self.is_empty() { 0 } else { self.start.distance_to(self.end) }
+    }
+    fn split_at(self, middle: usize) -> (Self, Self) {
+        let middle = self.start.plus(middle);
+        (self.start..middle, middle..self.end)
+    }
+    fn into_items(self) -> impl Iterator<Item = N> {
+        items(self.start, Parts::len(&self))
+    }
+}
+
+/// # Panics
+/// A loop over a range with more integers than a `usize` can count panics.
+impl<N: Integer> Parts for RangeInclusive<N> {
+    type Item = N;
+    fn len(&self) -> usize {
+        if self.is_empty() {
+            return 0;
+        }
+        self.start().distance_to(*self.end()).checked_add(1).expect(TOO_LONG)
+    }
+    fn split_at(self, middle: usize) -> (Self, Self) {
+        let (start, end) = self.into_inner();
+        (start..=start.plus(middle - 1), start.plus(middle)..=end)
+    }
+    fn into_items(self) -> impl Iterator<Item = N> {
+        items(*self.start(), Parts::len(&self))
+    }
+}
+
+/// A counted loop is faster than an inclusive range.
+fn items<N: Integer>(start: N, count: usize) -> impl Iterator<Item = N> {
+    (0..count).map(move |steps| start.plus(steps))
+}
+
+/// Parts in chunks of equal length, the last of which may be shorter. See
+/// [`Par::chunks`](super::Par::chunks).
 #[derive(Debug)]
-pub struct ChunksMut<'a, T> {
-    items: &'a mut [T],
+pub struct Chunks<P> {
+    parts: P,
     size: usize,
 }
 
-/// A slice in chunks of `size` items, the last of which may be shorter, each of which a loop's body is given as a whole.
-///
-/// # Panics
-/// If `size` is 0.
-///
-/// # Examples
-/// ```
-/// use locksley::loops::{chunks_mut, for_each};
-///
-/// let mut rows = vec![3, 1, 2, 9, 8, 7];
-/// for_each(chunks_mut(&mut rows, 3), <[_]>::sort);
-/// assert_eq!(rows, [1, 2, 3, 7, 8, 9]);
-/// ```
-pub fn chunks_mut<T: Send>(items: &mut [T], size: usize) -> ChunksMut<'_, T> {
-    assert!(size > 0, "chunks of no items");
-    ChunksMut { items, size }
+impl<P: Parts> Chunks<P> {
+    #[track_caller]
+    pub(super) fn new(parts: P, size: usize) -> Self {
+        assert!(size > 0, "chunks of no items");
+        Self { parts, size }
+    }
 }
 
-impl<'a, T: Send> Parts for ChunksMut<'a, T> {
-    type Item = &'a mut [T];
+impl<P: Parts> Parts for Chunks<P> {
+    type Item = P;
     fn len(&self) -> usize {
-        self.items.len().div_ceil(self.size)
+        self.parts.len().div_ceil(self.size)
     }
     fn split_at(self, middle: usize) -> (Self, Self) {
-        let end = middle.saturating_mul(self.size).min(self.items.len());
-        let (left, right) = self.items.split_at_mut(end);
-        (Self { items: left, size: self.size }, Self { items: right, size: self.size })
+        let Self { parts, size } = self;
+        let (left, right) = parts.split_at(middle * size);
+        (Self { parts: left, size }, Self { parts: right, size })
     }
-    fn into_items(self) -> impl Iterator<Item = &'a mut [T]> {
-        self.items.chunks_mut(self.size)
+    fn into_items(self) -> impl Iterator<Item = P> {
+        let mut rest = Some(self.parts).filter(|parts| parts.len() > 0);
+        std::iter::from_fn(move || {
+            let parts = rest.take()?;
+            if parts.len() <= self.size {
+                return Some(parts);
+            }
+            let (chunk, others) = parts.split_at(self.size);
+            rest = Some(others);
+            Some(chunk)
+        })
     }
 }
 
@@ -156,7 +245,7 @@ mod tests {
 
     #[test]
     fn ranges_are_counted_and_divided_to_their_ends() {
-        let reversed = std::ops::Range { start: 5_u8, end: 3 };
+        let reversed = Range { start: 5_u8, end: 3 };
         assert_eq!(Parts::len(&reversed), 0);
         assert_eq!(Parts::len(&(i8::MIN..i8::MAX)), 255);
         let (left, right) = Parts::split_at(i8::MIN..i8::MAX, 200);
@@ -165,11 +254,26 @@ mod tests {
     }
 
     #[test]
+    fn inclusive_ranges_have_their_last_item() {
+        assert_eq!(Parts::len(&RangeInclusive::new(5_u8, 4)), 0);
+        assert_eq!(Parts::len(&(i8::MIN..=i8::MAX)), 256);
+        let (left, right) = Parts::split_at(i8::MIN..=i8::MAX, 255);
+        assert_eq!((left, right), (i8::MIN..=126, 127..=127));
+    }
+
+    #[test]
+    #[should_panic(expected = "more integers")]
+    fn a_range_may_be_too_long() {
+        Parts::len(&(0..=usize::MAX));
+    }
+
+    #[test]
     fn the_last_chunk_may_be_shorter() {
         let mut items = [0; 10];
-        let (left, right) = chunks_mut(&mut items, 4).split_at(2);
+        let (left, right) = Chunks::new(&mut items[..], 4).split_at(2);
         assert_eq!((Parts::len(&left), Parts::len(&right)), (2, 1));
         assert_eq!(right.into_items().map(|chunk| chunk.len()).collect::<Vec<_>>(), [2]);
-        assert_eq!(Parts::len(&chunks_mut::<u8>(&mut [], 4)), 0);
+        assert_eq!(Chunks::new(0..0, 4).into_items().count(), 0);
+        assert_eq!(Chunks::new(0..9, usize::MAX).into_items().count(), 1);
     }
 }

@@ -6,27 +6,25 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::division::{Unplaced, is_divided};
-use super::environment::{default_assists, default_workers, is_metered_by_default};
+use super::environment::{default_assists, default_workers};
 use super::error::BuildError;
-use super::metered::Metering;
-use super::shared::Rules;
-use super::start::{self, Hooks};
+use super::start::{self, spawn_worker};
 use super::thread::WorkerThread;
 use super::{Pool, global};
-#[cfg(all(test, not(loom)))]
-use crate::allowance::Asked;
-use crate::allowance::{LOOKOUTS, ROOM};
+use crate::deque::Choice;
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::DequeKind;
-use crate::fiber::StackOptions;
-use crate::fork::Waiting;
-use crate::held::HeldLock;
-use crate::hunt::{Balanced, Governor};
+use crate::idle::{Balanced, Governor};
+use crate::observe::Observer;
 use crate::os::{self, Assists, Processors};
 use crate::places::Places;
+#[cfg(all(test, not(loom)))]
+use crate::scheduler::allowance::Asked;
+use crate::scheduler::allowance::{LOOKOUTS, ROOM};
+use crate::scheduler::config::{Affinity, Hooks, Makeup, Rules, Threads};
+use crate::scheduler::division::{Unplaced, is_divided};
+use crate::scheduler::placement::Placement;
 use crate::sleep::MAX_WORKERS;
-use crate::task::Placement;
 
 /// How a pool is to be. Made by [`Pool::builder`].
 ///
@@ -49,30 +47,9 @@ pub struct PoolBuilder {
     stack_size: Option<usize>,
     thread_name: Box<dyn Fn(usize) -> String>,
     begin: start::Begin,
-    makeup: start::Makeup,
+    makeup: Makeup,
     assists: Option<Assists>,
-    meter: Option<Metering>,
     hooks: Hooks,
-}
-
-/// Which processors the workers of a pool may run on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Affinity {
-    /// Those of the process, that is, of its main thread, even if the thread that builds the pool is pinned.
-    #[default]
-    Process,
-    /// Those of the thread that builds the pool.
-    Builder,
-    /// Those of the worker's place ([`PoolBuilder::places`]), as far as the process may run there; or else, and for
-    /// [stand-ins](PoolBuilder::stand_ins), those of the process. A thread that joins the pool stays where it is.
-    ///
-    /// What is in the caches stays near then. But where other programs have all processors of a place, its workers wait for
-    /// their turns there, and do not go to another place.
-    ///
-    /// What a task starts on such a worker, a thread or a process, is bound as the worker is; but not the child if the task forks. Whether the system has
-    /// done it is told by [`Pool::bound_workers`](crate::Pool::bound_workers).
-    Place,
 }
 
 impl Default for PoolBuilder {
@@ -83,21 +60,17 @@ impl Default for PoolBuilder {
             stack_size: None,
             thread_name: Box::new(|index| format!("locksley-{index}")),
             begin: start::Begin::default(),
-            makeup: start::Makeup {
+            makeup: Makeup {
                 governor: Arc::new(Balanced::default()),
                 assists: Assists::ALL,
                 rules: Rules::default(),
                 panic_handler: None,
-                meter: Metering::Off,
                 places: None,
                 allowance: None,
-                #[cfg(feature = "held-locks")]
-                held_lock_handler: None,
-                #[cfg(feature = "alternatives")]
-                deque: None,
+                observer: None,
+                deque: Choice::default(),
             },
             assists: None,
-            meter: None,
             hooks: Hooks::default(),
         }
     }
@@ -149,58 +122,6 @@ impl PoolBuilder {
         Self { stack_size: Some(bytes), ..self }
     }
 
-    /// How many stacks the pool may have beside those of its threads, for tasks to run on while others wait
-    /// ([`block_on`](crate::block_on), and a join or scope whose tasks run elsewhere). If not set: 10 000.
-    ///
-    /// Without any, or when all are in use, or where the system has no memory for more, a worker that waits runs other tasks on
-    /// top of the waiting one, which then goes on when these have ended. A waiting stack takes the memory that it has used, two
-    /// pages at least.
-    ///
-    /// # Thread-locals
-    /// All stacks of a worker see the thread-locals of its one thread. While a call waits, other tasks run on that thread, begin,
-    /// wait in their turn, and go on in any order. So a value that is put into a thread-local for the time of a call and put back
-    /// after it (as `scoped_tls` does, or a guard that restores what was there) must not be relied on across a wait: two such calls on
-    /// stacks of one worker may end in the order in which they began, and then the second puts back what the first has taken
-    /// away. If what is put there is a pointer into a frame, it dangles. Pass such values as arguments, or set them
-    /// between two waits. With `waiting_stacks(0)` what begins during a wait ends before the wait does, as in rayon; so it is in
-    /// the drop-in for rayon, and in the global pool of a program that has the feature `rayon-variables`.
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = locksley::Pool::builder().workers(1).waiting_stacks(0).build()?;
-    /// // The inner task runs on top of the one that waits for it.
-    /// let answer = pool.run(|w| locksley::block_on(w.spawn_future(async { 42 })));
-    /// assert_eq!(answer.unwrap(), 42);
-    /// # Ok::<(), locksley::BuildError>(())
-    /// ```
-    pub fn waiting_stacks(mut self, most: usize) -> Self {
-        self.makeup.rules.stacks.most = most;
-        self
-    }
-
-    /// The size of each of these stacks in bytes, to which a page is added that cannot be touched; from 4096 to a quarter of all
-    /// addresses, else there is a [`BuildError::WaitingStackSize`]. If not set: 1984 KiB, about what the standard library gives a
-    /// thread.
-    ///
-    /// Any task may come to run on one, so it should be as large as [`stack_size`](Self::stack_size). Memory is taken as it is
-    /// used; where the system has no place for so large a one, there is none.
-    ///
-    /// # Examples
-    /// ```
-    /// use locksley::{BuildError, Pool};
-    ///
-    /// let pool = Pool::builder().workers(1).waiting_stack_size(64 << 10).build()?;
-    /// assert_eq!(pool.run(|w| locksley::block_on(w.spawn_future(async { 42 }))).unwrap(), 42);
-    ///
-    /// let none = Pool::builder().waiting_stack_size(100).build();
-    /// assert!(matches!(none, Err(BuildError::WaitingStackSize { asked: 100 })));
-    /// # Ok::<(), BuildError>(())
-    /// ```
-    pub fn waiting_stack_size(mut self, bytes: usize) -> Self {
-        self.makeup.rules.stacks.bytes = bytes;
-        self
-    }
-
     /// Where the workers may run. If not set: [`Affinity::Process`].
     pub fn affinity(mut self, affinity: Affinity) -> Self {
         self.begin.affinity = affinity;
@@ -216,9 +137,9 @@ impl PoolBuilder {
     /// then in near places, then in far ones, and leaves what there is in another place to the workers there, as long as they may be expected
     /// to take it: for about a tenth of a millisecond, if it has nothing else to do; and not for ever, if it has. (As long as there is
     /// nobody who looks, because so many are awake as the governor's limit or the pool's size allows, it stays as long as what is pushed:
-    /// see [`Limit`](crate::hunt::Limit).) How many tasks are taken out of their places:
-    /// [`WorkerStats::out_of_place`](crate::meter::WorkerStats::out_of_place). What goes to a place is said by [`Pool::spawn_near`] and its kin, and
-    /// by [`Worker::for_each_by_place`](crate::Worker::for_each_by_place).
+    /// see [`Limit`](crate::idle::Limit).) How many tasks are taken out of their places:
+    /// [`WorkerStats::out_of_place`](crate::stats::WorkerStats::out_of_place). What goes to a place is said by [`Pool::spawn_near`] and its kin, and
+    /// by [`Par::by_place`](crate::loops::Par::by_place).
     ///
     /// Workers belong to a place, but may run anywhere, unless they are bound to its processors ([`Affinity::Place`]): by default a place is who
     /// works together, and near in the machine as far as the kernel keeps it so.
@@ -257,13 +178,6 @@ impl PoolBuilder {
         self
     }
 
-    /// What a worker runs while a join or scope waits for tasks that others run, where a call does not say otherwise. If not set:
-    /// [`Waiting::Anything`].
-    pub fn waiting(mut self, waiting: Waiting) -> Self {
-        self.makeup.rules.waiting = waiting;
-        self
-    }
-
     /// Called on each worker's thread before its first task, with the worker's index. Its panic is
     /// [`BuildError::Hook`].
     ///
@@ -293,41 +207,6 @@ impl PoolBuilder {
         self
     }
 
-    /// Called with each lock that a worker holds where it may have to wait, if this was built with the feature `held-locks`; else
-    /// never: see [`held`](crate::held).
-    ///
-    /// If it panics, so does what would have waited, a join or scope after all its tasks have ended. If not set, what it would be called
-    /// with is printed.
-    ///
-    /// # Examples
-    /// In a test it may be an error:
-    /// ```
-    /// use std::panic::{AssertUnwindSafe, catch_unwind};
-    ///
-    /// use locksley::held::{self, Mark};
-    ///
-    /// let pool = locksley::Pool::builder()
-    ///     .workers(2)
-    ///     .held_lock_handler(|held| panic!("{held}"))
-    ///     .build()?;
-    /// let joined = catch_unwind(AssertUnwindSafe(|| {
-    ///     pool.run(|worker| {
-    ///         let _mark = Mark::new("printer");
-    ///         worker.join(|_| 1, |_| 2)
-    ///     })
-    /// }));
-    /// assert_eq!(joined.is_err(), held::WATCHED);
-    /// # Ok::<(), locksley::BuildError>(())
-    /// ```
-    pub fn held_lock_handler(self, handler: impl Fn(&HeldLock) + Send + Sync + 'static) -> Self {
-        let makeup = self.makeup;
-        #[cfg(feature = "held-locks")]
-        let makeup = start::Makeup { held_lock_handler: Some(Arc::new(handler)), ..makeup };
-        #[cfg(not(feature = "held-locks"))]
-        drop(handler);
-        Self { makeup, ..self }
-    }
-
     /// Data of your own for each worker, made on its thread before its first task and dropped there after its last:
     /// see [`Worker::data`](crate::Worker::data). It needs to be neither `Send` nor `Sync`.
     pub fn worker_data<T: 'static>(
@@ -345,9 +224,7 @@ impl PoolBuilder {
     /// See [`DequeKind`].
     #[cfg(feature = "alternatives")]
     pub fn deque(mut self, kind: DequeKind) -> Self {
-        self.makeup.deque = Some(kind);
-        // What is compared is all else as it was.
-        self.makeup.rules.stacks.most = 0;
+        self.makeup.deque.kind = Some(kind);
         self
     }
 
@@ -391,13 +268,18 @@ impl PoolBuilder {
         self
     }
 
-    /// How many stand-ins there may be for workers that are in a [blocking call](crate::Worker::blocking). If not set: as many as
-    /// workers. With 0 there are none. Their threads are started when they are needed first, and kept until the pool is dropped.
+    /// How many replacement workers there may be, for workers that wait or are in a
+    /// [blocking call](crate::Worker::blocking). If not set: 32, or as many as workers if that is more.
+    /// A thread is started when it is needed first, and kept until the pool is dropped.
+    ///
+    /// At the limit a worker that waits keeps its slot. If all threads of the pool wait, the last one
+    /// runs any ready task on top of the frame that waits, unless that is in
+    /// [`block_on`](crate::block_on).
     ///
     /// # Examples
     /// ```
     /// let pool = locksley::Pool::builder().workers(1).stand_ins(0).build()?;
-    /// assert_eq!(pool.run(|worker| worker.blocking(|| "and nobody stands in")), "and nobody stands in");
+    /// assert_eq!(pool.run(|worker| worker.blocking(|| "not replaced")), "not replaced");
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn stand_ins(mut self, most: usize) -> Self {
@@ -405,29 +287,16 @@ impl PoolBuilder {
         self
     }
 
-    /// Whether all that the pool does is metered: then [`Pool::report`] has its work and its critical path. If not set: if the
-    /// environment variable `LOCKSLEY_METER` is `1`; and then the report is also printed to standard error when the pool has been dropped or
-    /// [let go of](Pool::detach) and all that it has accepted has ended, or, where it is the global pool, when the process ends (on Linux).
-    ///
-    /// What comes from threads outside begins, for each of them, where the path ends that it has waited for in this pool. Of a thread that
-    /// [is a worker](Self::with_current_thread) itself only what it runs by [`Pool::run`] is metered. What a strand of another metered pool calls for
-    /// here is in that pool's report. See [`Pool::metered`] for the rest, and for what it costs.
-    ///
-    /// # Examples
-    /// See [`Pool::report`].
-    pub fn metered(mut self, is_metered: bool) -> Self {
-        self.meter = Some(if is_metered { Metering::On } else { Metering::Off });
-        self
-    }
-
     /// The same, on a clock for tests.
-    #[cfg(all(test, not(loom)))]
-    pub(crate) fn metered_virtually(mut self) -> Self {
-        self.meter = Some(Metering::Virtual);
+    /// What is allowed is what somebody else says than the system, if nobody chooses a number.
+    /// Has an observer learn what the workers do: see [`observe`](crate::extend).
+    ///
+    /// An observed pool pays for each task; a fork costs some tens of nanoseconds more.
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.makeup.observer = Some(Arc::new(observer));
         self
     }
 
-    /// What is allowed is what somebody else says than the system, if nobody chooses a number.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn allowed_by(mut self, source: Asked) -> Self {
         self.makeup.allowance = Some(source);
@@ -441,10 +310,10 @@ impl PoolBuilder {
     pub fn build(self) -> Result<Pool, BuildError> {
         let numbers = Numbers::of(self.workers, self.max_workers, || self.room())?;
         let names = (0..numbers.workers).map(self.thread_name).collect();
-        let threads = start::Threads { names, stack_size: self.stack_size };
-        let (begin, meter) = (self.begin, self.meter);
-        let rest = Rest { begin, meter, hooks: self.hooks, makeup: self.makeup };
-        let spawn = |worker| threads.spawn(worker).map(Some);
+        let threads = Threads { names, stack_size: self.stack_size };
+        let begin = start::Begin { rebuilds: true, ..self.begin };
+        let rest = Rest { begin, hooks: self.hooks, makeup: self.makeup };
+        let spawn = |worker| spawn_worker(&threads, worker).map(Some);
         rest.start(numbers, self.assists, Some(threads.clone()), spawn)
     }
 
@@ -478,9 +347,13 @@ impl PoolBuilder {
     ) -> Result<Pool, BuildError> {
         let numbers = Numbers::of(self.workers, self.max_workers, || self.room())?;
         let begin = start::Begin { affinity: Affinity::Builder, ..self.begin };
-        let meter = self.meter;
-        let rest = Rest { begin, meter, hooks: self.hooks, makeup: self.makeup };
-        rest.start(numbers, self.assists, None, |worker| spawn(worker).map(|()| None))
+        let rest = Rest { begin, hooks: self.hooks, makeup: self.makeup };
+        // Only if asked for: the program may rely on what its own threads have.
+        let threads = begin.stand_ins.map(|_| {
+            let names = (0..numbers.workers).map(self.thread_name).collect();
+            Threads { names, stack_size: self.stack_size }
+        });
+        rest.start(numbers, self.assists, threads, |worker| spawn(worker).map(|()| None))
     }
 
     /// Makes this the pool that [`Pool::global`] returns, and that [`join`](crate::join), [`scope`](crate::scope) and
@@ -523,9 +396,8 @@ impl PoolBuilder {
 /// A builder without its threads.
 struct Rest {
     begin: start::Begin,
-    meter: Option<Metering>,
     hooks: Hooks,
-    makeup: start::Makeup,
+    makeup: Makeup,
 }
 
 impl Rest {
@@ -533,18 +405,10 @@ impl Rest {
         mut self,
         numbers: Numbers,
         assists: Option<Assists>,
-        threads: Option<start::Threads>,
+        threads: Option<Threads>,
         mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
         self.makeup.assists = assists.map_or_else(default_assists, Ok)?;
-        self.makeup.meter = match self.meter {
-            None if is_metered_by_default()? => Metering::Printed,
-            asked => asked.unwrap_or(Metering::Off),
-        };
-        let asked = self.makeup.rules.stacks.bytes;
-        if !StackOptions::SIZES.contains(&asked) {
-            return Err(BuildError::WaitingStackSize { asked });
-        }
         let Numbers { workers, chosen, needed } = numbers;
         if chosen.is_none() {
             self.makeup.allowance.get_or_insert_default();
@@ -619,7 +483,7 @@ mod tests {
     /// No more than three threads can be had.
     fn built(workers: usize, needed: usize) -> Result<Pool, BuildError> {
         let PoolBuilder { begin, hooks, makeup, .. } = Pool::builder();
-        let rest = Rest { begin, meter: None, hooks, makeup };
+        let rest = Rest { begin, hooks, makeup };
         rest.start(Numbers { workers, chosen: None, needed }, None, None, |worker| {
             if worker.index() >= 3 {
                 return Err(io::ErrorKind::WouldBlock.into());

@@ -24,22 +24,6 @@ pub(super) fn default_assists() -> Result<Assists, BuildError> {
     }
 }
 
-/// What `LOCKSLEY_METER` says; or no.
-pub(super) fn is_metered_by_default() -> Result<bool, BuildError> {
-    match std::env::var_os("LOCKSLEY_METER") {
-        Some(value) => parse_switch(&value.to_string_lossy()),
-        None => Ok(false),
-    }
-}
-
-fn parse_switch(value: &str) -> Result<bool, BuildError> {
-    match value.trim() {
-        "" | "0" => Ok(false),
-        "1" => Ok(true),
-        _ => Err(BuildError::Meter { value: value.to_owned() }),
-    }
-}
-
 fn parse(value: &str) -> Result<usize, BuildError> {
     let number = value.trim().parse().ok().filter(|&n| n > 0);
     number.ok_or_else(|| BuildError::Environment { value: value.to_owned() })
@@ -62,18 +46,6 @@ fn rayon_workers() -> Option<usize> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_meter_is_on_or_off() {
-        for (value, is_on) in [("1", true), (" 1 ", true), ("0", false), ("", false)] {
-            assert_eq!(parse_switch(value).unwrap(), is_on);
-        }
-        for wrong in ["2", "yes", "-1", "01"] {
-            let error = parse_switch(wrong).unwrap_err();
-            assert!(matches!(&error, BuildError::Meter { value } if value == wrong));
-            assert!(error.to_string().contains("LOCKSLEY_METER"), "{error}");
-        }
-    }
 
     #[test]
     fn the_variable_must_be_a_number_of_workers() {

@@ -4,7 +4,6 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-use crate::fiber::StackOptions;
 use crate::os::UnknownAssist;
 
 /// Why a pool could not be built. Nothing is left behind: workers that had started have ended.
@@ -20,11 +19,6 @@ pub enum BuildError {
         /// The most that there may be.
         most: usize,
     },
-    /// Stacks were asked for that are smaller or larger than [one can be](crate::PoolBuilder::waiting_stack_size).
-    WaitingStackSize {
-        /// How many bytes were asked for.
-        asked: usize,
-    },
     /// The environment variable `LOCKSLEY_WORKERS` is not a number of workers.
     Environment {
         /// What the variable says.
@@ -32,11 +26,6 @@ pub enum BuildError {
     },
     /// The environment variable `LOCKSLEY_ASSISTS` names something that is no assist.
     Assists(UnknownAssist),
-    /// The environment variable `LOCKSLEY_METER` is neither 0 nor 1.
-    Meter {
-        /// What the variable says.
-        value: String,
-    },
     /// The system refused a thread.
     Thread {
         /// The worker that was to run on it.
@@ -90,15 +79,10 @@ impl fmt::Display for BuildError {
             Self::TooManyWorkers { asked, most } => {
                 write!(f, "a pool has at most {most} workers, not {asked}")
             }
-            Self::WaitingStackSize { asked } => {
-                let (least, most) = (StackOptions::SIZES.start(), StackOptions::SIZES.end());
-                write!(f, "a stack has from {least} to {most} bytes, not {asked}")
-            }
             Self::Environment { value } => {
                 write!(f, "LOCKSLEY_WORKERS must be a whole number from 1, not {value:?}")
             }
             Self::Assists(unknown) => write!(f, "LOCKSLEY_ASSISTS: {unknown}"),
-            Self::Meter { value } => write!(f, "LOCKSLEY_METER must be 0 or 1, not {value:?}"),
             Self::Thread { worker, source } => {
                 write!(f, "the system refused a thread for worker {worker}: {source}")
             }

@@ -6,8 +6,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 
-use super::metered::report_global_at_exit;
-use super::{BuildError, Pool, PoolBuilder};
+use super::{BuildError, Pool};
 use crate::os;
 
 /// What there is in this process. Never freed. In a child another takes its place, since its lock may be held by a thread that
@@ -71,17 +70,11 @@ pub(super) fn get() -> &'static Pool {
     if let Some(pool) = global.pool.get() {
         return pool;
     }
-    match build(global, || usual().build().or_else(alone)) {
+    match build(global, || Pool::builder().build().or_else(alone)) {
         Ok(pool) => pool,
         Err((_, Some(pool))) => pool,
         Err((error, None)) => panic!("the global pool could not be built: {error}"),
     }
-}
-
-/// In a program written for rayon tasks may count on it that what runs while they wait runs on top of them, and so ends first.
-fn usual() -> PoolBuilder {
-    let usual = Pool::builder();
-    if cfg!(feature = "rayon-variables") { usual.waiting_stacks(0) } else { usual }
 }
 
 /// Where the system has no threads at all, whoever first needs the pool is its only worker.
@@ -113,47 +106,5 @@ fn build(
         return Err((BuildError::GlobalPoolExists, Some(pool)));
     }
     let pool = pool().map_err(|error| (error, None))?;
-    if pool.prints_report() {
-        report_global_at_exit();
-    }
     Ok(global.pool.get_or_init(|| Box::leak(Box::new(pool))))
-}
-
-#[cfg(all(test, feature = "stacks", not(any(loom, locksley_portable))))]
-mod tests {
-    use std::sync::Arc;
-
-    use super::{IN_HOOKS, in_a_hook};
-    use crate::sync::Semaphore;
-    use crate::{Pool, block_on};
-
-    /// Two threads for workers are made on stacks of one worker, by what waits meanwhile; the first ends first.
-    #[test]
-    fn hooks_need_not_end_in_order() {
-        let pool = Pool::new(1).unwrap();
-        let [first, second] = [(); 2].map(|()| Arc::new(Semaphore::new(0)));
-        let left = pool.run(|w| {
-            let (begun, end) = (Arc::clone(&second), Arc::clone(&first));
-            let one = w.spawn_future(async move {
-                in_a_hook(|| {
-                    begun.add_permits(1);
-                    block_on(end.acquire()).unwrap().forget();
-                });
-            });
-            block_on(second.acquire()).unwrap().forget();
-            let (begun, end) = (Arc::clone(&first), Arc::clone(&second));
-            let other = w.spawn_future(async move {
-                in_a_hook(|| {
-                    begun.add_permits(1);
-                    block_on(end.acquire()).unwrap().forget();
-                });
-            });
-            one.join().unwrap();
-            second.add_permits(1);
-            other.join().unwrap();
-            IN_HOOKS.get()
-        });
-        assert_eq!(left, 0);
-        assert_eq!(in_a_hook(|| IN_HOOKS.get()), 1);
-    }
 }

@@ -1,25 +1,15 @@
 //! Pools: Hood's "parallel machine".
 
-mod apart;
 mod builder;
-mod division;
 mod environment;
 mod error;
 mod global;
-mod metered;
-mod post;
 mod revival;
-mod seat;
-mod shared;
 #[cfg(all(test, not(loom)))]
 mod stall;
-#[cfg(all(test, feature = "stacks", not(any(loom, locksley_portable))))]
-mod stall_apart;
 #[cfg(all(test, not(loom)))]
 mod stall_near;
-mod stand_ins;
 mod start;
-mod tally;
 mod thread;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod trial;
@@ -29,40 +19,44 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-pub use builder::{Affinity, PoolBuilder};
-pub(crate) use division::Quarter;
-pub use division::Unplaced;
+pub use builder::PoolBuilder;
 pub use error::{BuildError, SizeError};
 use revival::Revival;
-pub(crate) use seat::Seat;
-pub(crate) use shared::Shared;
 pub use thread::WorkerThread;
 
-use crate::held::{self, Place, Wait};
-use crate::job::StackJob;
-use crate::latch::{Latch, ThreadLatch, WorkerLatch};
-use crate::meter::{PoolStats, Site};
 use crate::places::Places;
+use crate::scheduler::Shared;
+use crate::scheduler::Worker;
+use crate::scheduler::job::StackJob;
+use crate::scheduler::latch::{Latch, ThreadLatch, WorkerLatch};
+use crate::scheduler::observed::follow;
 use crate::sleep::MAX_WORKERS;
+use crate::stats::PoolStats;
 use crate::unwind;
-use crate::worker::Worker;
 
-/// Some workers, and what they share: Hood's "parallel machine" ("Hood: A User-Level Threads Library for
-/// Multiprogrammed Multiprocessors", 1998, section 2).
+/// A thread pool: workers that run tasks and steal them from each other. Hood's "parallel machine"
+/// ("Hood: A User-Level Threads Library for Multiprogrammed Multiprocessors", 1998, section 2).
 ///
-/// In a child process that was made by `fork` (on Linux) there are none of a pool's threads. A pool that made its threads itself is
-/// then built again, as it was, when it is first used there: with as many workers, the same names, hooks and handlers; the
-/// global pool, too. What the parent's tasks were about is the parent's: in the child they are lost, and so
-/// is what a handle or scope would wait for there (a thread that waits for it panics, or, if it was a worker, ends the
-/// process, instead of hanging; a future of your own that waits for something lost is not seen through). A worker that forked ends the
-/// child when it is done with the task in which it did, so that nothing is run in both. The child may drop the pool. The thread that forked is no worker there, though it was one.
-/// (As in any program, what lies in the frames of other threads is not to be relied on in the child: new threads may be given their
-/// stacks.) A fork should not come while another thread builds its first pool.
+/// Most programs need none of their own: [`join`](crate::join), [`scope`](crate::scope) and the rest
+/// use the [global pool](Self::global). Make one to choose the number of workers, their processors or
+/// their policy ([`Pool::builder`]).
 ///
-/// Dropping a pool waits until all detached closures have ended; then futures that are still [tasks](crate::task), and
-/// [networks](crate::kahn), are cancelled and dropped by the workers; and then it waits for its threads. A worker of another pool goes on
-/// with its own pool's tasks meanwhile (so do not hold a lock that these may want). Dropped by one of its own workers it cannot wait for itself, so it returns at
-/// once and the threads end when the tasks have. Threads of your own ([`PoolBuilder::build_with`]) are yours to wait for.
+/// # When it is dropped
+///
+/// The drop waits until all detached closures have ended. Then futures that are still
+/// [tasks](crate::task) are cancelled and dropped by the workers, and the threads end. If a worker of
+/// another pool drops it, a replacement has that worker's slot meanwhile. Dropped by one of its own
+/// workers, the drop returns at once and the threads end when the tasks have. Threads of the
+/// program's own ([`PoolBuilder::build_with`]) are not waited for.
+///
+/// # In a forked child
+///
+/// A child process that was made by `fork` (on Linux) has none of a pool's threads. A pool that was
+/// idle is built again, as it was, when it is first used there. The thread that forked is no worker in
+/// the child. If a task forks, its worker ends the child when the task ends, or when a wait in it
+/// needs another thread: what comes next is the parent's. A task that forks should own what it uses in
+/// the child: frames of other threads may be overwritten there. Do not fork while another thread
+/// builds its first pool.
 ///
 /// # Examples
 /// ```
@@ -176,13 +170,13 @@ impl Pool {
     /// Has at most so many of its workers be at work from now on, and at least one. It has as many as before
     /// ([`workers`](Self::workers)): all have their indices and data, get what is sent to each of them, and run broadcasts.
     ///
-    /// If they become fewer, those that are too many, whichever they are, finish what they run and what lies in their deques, or others
-    /// take that. Then they sleep: nobody hunts for them or wakes them, unless something is sent to a certain one of them, or what
-    /// it waits for has happened, or a [process](crate::kahn::Network::process_on_stack) needs a stack that a worker has come across which has none. While there is work and nobody does any
-    /// for half a second, because those that are awake are blocked, one of those that sleep helps; and it takes what has been
-    /// waiting for ten seconds, since somebody may wait for it in their own code (how a governor's limit is kept: [`Limit`](crate::hunt::Limit)). If they become more, they are woken
-    /// to look for work. A pool for which nobody had [chosen](PoolBuilder::workers) a number does not follow what is allowed any more. A thread that [joined](PoolBuilder::with_current_thread) the pool does not count among them: mostly it is about
-    /// something else.
+    /// Workers that are over the limit finish their tasks and what lies in their deques, or others take
+    /// that. Then they sleep until something is sent to one of them alone. If there is work and no
+    /// worker does any for half a second, since those that are awake are blocked, a sleeping one helps;
+    /// after ten seconds it takes whatever waits ([`Limit`](crate::idle::Limit)). If the size grows,
+    /// workers are woken. A pool whose number of workers was not [chosen](PoolBuilder::workers) follows
+    /// affinity and quotas no longer. A thread that [joined](PoolBuilder::with_current_thread) the pool
+    /// does not count.
     ///
     /// # Errors
     /// [`SizeError`] if it is 0, or more than the pool has.
@@ -192,7 +186,7 @@ impl Pool {
     /// let pool = locksley::Pool::builder().workers(2).max_workers(4).build()?;
     /// assert_eq!((pool.size(), pool.workers()), (2, 4));
     /// pool.resize(4)?;
-    /// assert_eq!(pool.run(|w| w.reduce(0..1000_u64, || 0, |a, n| a + n, |a, b| a + b)), 499_500);
+    /// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
     /// pool.resize(1)?;
     /// assert!(pool.resize(0).is_err() && pool.resize(5).is_err());
     /// assert_eq!(pool.broadcast(|worker| worker.index()), [0, 1, 2, 3]);
@@ -250,8 +244,8 @@ impl Pool {
 
     /// Runs `task` on a worker of this pool and waits for what it returns.
     ///
-    /// Called by one of this pool's own workers, it runs at once, on that worker. A worker of another pool goes on
-    /// with its own pool's tasks while it waits; any other thread blocks. What is sent from outside is taken in the
+    /// Called by one of this pool's own workers, it runs at once, on that worker. Any other thread
+    /// blocks; if it is a worker of another pool, a replacement worker has its slot there meanwhile. What is sent from outside is taken in the
     /// order in which it was sent.
     ///
     /// # Panics
@@ -265,56 +259,27 @@ impl Pool {
     /// assert_eq!(text, "borrowed by one of two");
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[track_caller]
     pub fn run<F, R>(&self, task: F) -> R
-    where
-        F: FnOnce(&Worker) -> R + Send,
-        R: Send,
-    {
-        self.run_from((Place::here(), Site::here()), task)
-    }
-
-    /// The same, from that place in the program.
-    pub(crate) fn run_from<F, R>(&self, (place, site): (Place, Site), task: F) -> R
     where
         F: FnOnce(&Worker) -> R + Send,
         R: Send,
     {
         let shared = self.shared();
         Worker::with_current(|current| match current {
-            Some(worker) if worker.belongs_to(shared) => shared.run_here(worker, site, task),
+            Some(worker) if worker.belongs_to(shared) => task(worker),
             Some(stranger) => {
-                held::tell(current, Wait::Run, place);
                 let latch = WorkerLatch::set_from_abroad(stranger);
-                self.run_sent(site, task, latch, |latch| {
-                    stranger.while_aside(|| stranger.wait_until(latch.flag()));
-                })
+                let wait = |latch: &WorkerLatch<'_>| stranger.wait_for_others(latch.flag());
+                run_sent((shared, current), task, latch, wait)
             }
-            None => self.run_sent(site, task, ThreadLatch::new(), ThreadLatch::wait),
+            None => run_sent((shared, None), task, ThreadLatch::new(), ThreadLatch::wait),
         })
-    }
-
-    fn run_sent<F, R, L>(&self, site: Site, task: F, latch: L, wait: impl FnOnce(&L)) -> R
-    where
-        F: FnOnce(&Worker) -> R + Send,
-        R: Send,
-        L: Latch,
-    {
-        let job = StackJob::new(task, latch);
-        Worker::with_current(|current| self.shared().is_sent_from(current, site));
-        self.shared().send(job.as_job());
-        wait(job.latch());
-        Worker::with_current(|current| {
-            self.shared().meter_comes_after(current, job.paths());
-        });
-        // SAFETY: the latch was waited for.
-        unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
     }
 
     /// Accepts a detached task: it will run, whatever becomes of the caller and of this handle.
     ///
     /// A worker of this pool puts it with its own tasks; from elsewhere, tasks are taken in the order in which they were
-    /// sent (with several workers, one that was taken later may be run sooner). Where tasks [go round](Unplaced::RoundRobin) the pool's places, it goes to
+    /// sent (with several workers, one that was taken later may be run sooner). Where tasks [go round](crate::Unplaced::RoundRobin) the pool's places, it goes to
     /// the next place, and the order is that within a place. If the task panics, the payload goes to the pool's [`panic_handler`](PoolBuilder::panic_handler).
     ///
     /// # Examples
@@ -327,41 +292,65 @@ impl Pool {
     /// assert!(receiver.recv().unwrap() < 2);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[track_caller]
     pub fn spawn<F>(&self, task: F)
-    where
-        F: FnOnce(&Worker) + Send + 'static,
-    {
-        self.spawn_from(Site::here(), task);
-    }
-
-    /// The same, from that place in the program.
-    pub(crate) fn spawn_from<F>(&self, site: Site, task: F)
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
         let shared = self.shared();
         if let Some(job) = shared.detached(task) {
-            Worker::with_current(|current| shared.is_sent_from(current, site));
             push_or_send(shared, job);
         }
     }
 }
 
+impl Worker {
+    /// Whether this is a worker of that pool.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    ///
+    /// let (one, other) = (Pool::new(1)?, Pool::new(1)?);
+    /// one.run(|worker| {
+    ///     assert!(worker.is_of(&one));
+    ///     assert!(!worker.is_of(&other));
+    /// });
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn is_of(&self, pool: &Pool) -> bool {
+        self.belongs_to(pool.shared_now())
+    }
+}
+
 /// With the calling worker's own tasks if it belongs to the pool, else to the inbox; or to a place, where tasks go round.
-pub(crate) fn push_or_send(shared: &Arc<Shared>, job: NonNull<crate::job::Job>) {
+pub(crate) fn push_or_send(shared: &Arc<Shared>, job: NonNull<crate::scheduler::job::Job>) {
     Worker::with_current(|current| match current {
         Some(worker) if worker.belongs_to(shared) => worker.push_unplaced(job),
-        _ => send(shared, job),
+        _ => match shared.next_place() {
+            None => shared.send_from(current, job),
+            Some(place) => shared.send_near_from(current, place, job),
+        },
     });
 }
 
-/// To the inbox; or to a place, where tasks go round.
-pub(crate) fn send(shared: &Shared, job: NonNull<crate::job::Job>) {
-    match shared.next_place() {
-        None => shared.send(job),
-        Some(place) => shared.send_near(place, job),
-    }
+fn run_sent<F, R, L>(
+    (shared, caller): (&Shared, Option<&Worker>),
+    task: F,
+    latch: L,
+    wait: impl FnOnce(&L),
+) -> R
+where
+    F: FnOnce(&Worker) -> R + Send,
+    R: Send,
+    L: Latch,
+{
+    let job = StackJob::new(task, latch);
+    shared.send_from(caller, job.as_job());
+    wait(job.latch());
+    follow(job.latest());
+    // SAFETY: the latch was waited for.
+    unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
 }
 
 impl Drop for Pool {
@@ -379,7 +368,7 @@ impl Drop for Pool {
         Worker::with_current(|current| match current {
             Some(guest) if guest.belongs_to(&self.shared) && guest.is_guest() => {
                 // Some of what was accepted may wait here, and this thread may never come back to it.
-                while !std::thread::panicking() && guest.runs_one() {}
+                while !std::thread::panicking() && guest.run_one() {}
             }
             Some(worker) if worker.belongs_to(&self.shared) => drop(threads),
             _ if threads.is_empty() => {}
@@ -404,7 +393,7 @@ fn work_until_ended(stranger: &Worker, threads: Vec<JoinHandle<()>>, pool: &Shar
             unsafe { WorkerLatch::set(NonNull::from(&latch)) };
         };
         match std::thread::Builder::new().spawn_scoped(scope, wait) {
-            Ok(_) => stranger.wait_until(latch.flag()),
+            Ok(_) => stranger.wait_for_others(latch.flag()),
             Err(_) => join_all(take(), pool), // no thread to be had: wait as any other thread does
         }
     });

@@ -3,7 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use super::Pool;
-use super::start::{self, Begin, Hooks, Makeup, Threads};
+use super::start::{self, Begin, spawn_worker};
+use crate::scheduler::config::{Hooks, Makeup, Threads};
 
 /// How to build a pool like one whose threads are gone.
 pub(super) struct Recipe {
@@ -66,7 +67,7 @@ impl Revival {
 impl Recipe {
     fn build(&self) -> Result<Pool, super::BuildError> {
         let (hooks, makeup) = (Arc::clone(&self.hooks), self.makeup.clone());
-        let spawn = |worker| self.threads.spawn(worker).map(Some);
+        let spawn = |worker| spawn_worker(&self.threads, worker).map(Some);
         let threads = Some(self.threads.clone());
         start::start(self.workers, self.begin, hooks, makeup, threads, spawn)
     }

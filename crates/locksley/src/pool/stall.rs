@@ -1,5 +1,5 @@
-//! The stall harness for a whole pool: one worker is held for ever at each of its steps in turn, and all tasks finish
-//! but those that it has in hand.
+//! The stall harness for a whole pool: one worker is held for ever at each of its steps in turn,
+//! and all tasks finish but those that it has in hand.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,15 +8,16 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Pool, Shared};
-use crate::allowance::{Asked, Source};
-use crate::hunt::{Abp, Governor, Hunter, Limit, Move, Prospect};
+use crate::idle::{Abp, Governor, Hunter, Limit, Move, Prospect};
 use crate::os::Quota;
 use crate::primitive::stepped::{self, Gate, wait_for};
-use crate::worker::Worker;
+use crate::scheduler::Worker;
+use crate::scheduler::allowance::{Asked, Source};
 
 const PARENTS: usize = 12;
 const CHILDREN: usize = 4;
-/// What the held worker may have in hand: the children that it has not pushed yet, and one task that it has taken.
+/// What the held worker may have in hand: the children that it has not pushed yet, and one task
+/// that it has taken.
 const IN_HAND: usize = CHILDREN + 1;
 
 /// Pushes keep one worker awake, and that one is held.
@@ -70,7 +71,8 @@ fn counted(done: &Arc<AtomicUsize>) -> Task {
     })
 }
 
-/// While a thread is held, so many of `all` are done at least; and then all are. Says whether it was held.
+/// While a thread is held, so many of `all` are done at least; and then all are. Says whether it
+/// was held.
 pub(super) fn release(
     pool: Pool,
     steps: usize,
@@ -87,7 +89,8 @@ pub(super) fn release(
     held
 }
 
-/// Has tasks sent that have others sent by the worker that runs them, each with its number. The first of them arms its worker.
+/// Has tasks sent that have others sent by the worker that runs them, each with its number. The
+/// first of them arms its worker.
 pub(super) fn hold_in(
     pool: Pool,
     steps: usize,
@@ -114,8 +117,8 @@ fn hold_after(steps: usize, pool: Pool) -> bool {
     hold_in(pool, steps, |pool, _, task| pool.spawn(task), |w, _, task| w.spawn(task))
 }
 
-/// Three tasks are sent, the first by a thread that is held. That worker is held as well. Of the tasks so many at least are done meanwhile. Says whether the
-/// sender was held.
+/// Three tasks are sent, the first by a thread that is held. That worker is held as well. Of the
+/// tasks so many at least are done meanwhile. Says whether the sender was held.
 pub(super) fn hold_a_sender_and(
     worker: usize,
     pool: Pool,
@@ -188,7 +191,8 @@ impl Governor for Following {
     }
 }
 
-/// What is allowed is read at each look, and changes all the time: three workers, or two, of whom one is to rest.
+/// What is allowed is read at each look, and changes all the time: three workers, or two, of which
+/// one is to rest.
 struct Restless {
     used: u64,
     readings: usize,
@@ -248,7 +252,8 @@ fn others_finish_while_who_looks_what_is_allowed_is_held_at_any_step() {
     assert!(changes > 100, "what is allowed changes: {changes}");
 }
 
-/// A letter is sent while the sender of another to the same worker is held; and while another worker is held.
+/// A letter is sent while the sender of another to the same worker is held; and while another
+/// worker is held.
 #[test]
 fn a_letter_arrives_though_somebody_is_held() {
     let mut senders_held = 0;
@@ -264,13 +269,14 @@ fn a_letter_arrives_though_somebody_is_held() {
     assert!(senders_held > 4, "the harness holds senders: {senders_held}");
 }
 
-/// Tasks that stand in a line are taken while one of those who take them is held.
+/// Tasks that stand in a line are taken while one of the takers is held.
 #[test]
 fn a_line_moves_on_though_a_worker_is_held() {
     const TASKS: usize = 24;
     let mut times_held = 0;
     for steps in (0..60).chain((60..400).step_by(23)) {
-        // As in the test below: the worker that pushes does not help, and the held one may count as hunting.
+        // As in the test below: the worker that pushes does not help, and the held one may count as
+        // hunting.
         let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
         let pool = Pool::builder().workers(3).governor(never_sleeps).build().unwrap();
         let gate = Arc::new(Gate::default());
@@ -286,7 +292,7 @@ fn a_line_moves_on_though_a_worker_is_held() {
                     count.fetch_add(1, Ordering::Release);
                 });
             }
-            // Whoever helps is not this worker.
+            // The helper is not this worker.
             wait_for(&count, TASKS - 1);
         });
         let is_held = release(pool, steps, &gate, &done, (TASKS - 1, TASKS));
@@ -295,7 +301,8 @@ fn a_line_moves_on_though_a_worker_is_held() {
     assert!(times_held > 20, "the harness holds threads: {times_held}");
 }
 
-/// Tasks are pushed by a worker that waits for them without helping, while one of the other two workers is held.
+/// Tasks are pushed by a worker that waits for them without helping, while one of the other two
+/// workers is held.
 #[test]
 fn a_stuck_worker_is_helped_though_another_is_held() {
     for steps in (0..60).chain((60..400).step_by(23)) {
@@ -363,7 +370,8 @@ fn others_finish_while_a_worker_is_held_on_its_way_into_a_blocking_call_or_out_o
     assert!(times_held > 10, "the harness holds threads: {times_held}");
 }
 
-/// A stand-in is held at any step: in its task, on its way out, while it rests, or when it is called again.
+/// A stand-in is held at any step: in its task, on its way out, while it rests, or when it is
+/// called again.
 #[test]
 fn others_finish_while_a_stand_in_is_held_at_any_step() {
     let mut times_held = 0;
@@ -399,39 +407,4 @@ fn others_finish_while_a_stand_in_is_held_at_any_step() {
         times_held += usize::from(is_held);
     }
     assert!(times_held > 50, "the harness holds threads: {times_held}");
-}
-
-/// One thief takes tasks by halves, from a worker that does not touch them, and is held at any step of that. It has one in hand
-/// that it will run, and at most one that it moves; the other thief gets the rest.
-#[cfg(feature = "alternatives")]
-#[test]
-fn a_held_thief_that_takes_half_hides_two_tasks() {
-    const TASKS: usize = 16;
-    for steps in (0..250).chain((250..600).step_by(23)) {
-        let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
-        let governor = crate::alternatives::StealHalf(never_sleeps);
-        let pool = Pool::builder().workers(3).governor(governor).build().unwrap();
-        let gate = Arc::new(Gate::default());
-        let (pushed, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let (at, before) = (Arc::clone(&gate), Arc::clone(&pushed));
-        pool.spawn(move |_| {
-            wait_for(&before, 1);
-            stepped::arm(steps, &at);
-        });
-        let at = Arc::clone(&gate);
-        // It hunts for ever, so it comes to any number of steps.
-        pool.spawn(move |_| assert!(at.wait_until_held()));
-        let count = Arc::clone(&done);
-        pool.spawn(move |w| {
-            for _ in 0..TASKS {
-                let count = Arc::clone(&count);
-                w.spawn(move |_| {
-                    count.fetch_add(1, Ordering::Release);
-                });
-            }
-            pushed.store(1, Ordering::Release);
-            wait_for(&count, TASKS - 2);
-        });
-        release(pool, steps, &gate, &done, (TASKS - 2, TASKS));
-    }
 }

@@ -1,10 +1,10 @@
-//! The stall harness for places: who sends to a place, or works there, is held for ever at each step in turn, and what was sent
-//! there is done.
+//! The stall harness for places: a thread that sends to a place, or works there, is held for ever
+//! at each step in turn, and what was sent there is done.
 
 use super::Pool;
 use super::stall::{Confined, Task, abp, hold_a_sender_and, hold_in, steps, steps_of_both};
 use super::trial::divided;
-use crate::hunt::Governor;
+use crate::idle::Governor;
 
 /// Two places: one of one worker, and one of all others.
 fn pool(workers: usize, governor: impl Governor) -> Pool {
@@ -35,7 +35,8 @@ fn what_was_sent_to_places_is_done_while_a_worker_is_held_at_any_step() {
     assert!(times_held > 100, "the harness holds threads: {times_held}");
 }
 
-/// Something is sent to a place while the sender of something else is held, and the only worker of the place, which may have one of them in hand.
+/// Something is sent to a place while the sender of something else is held, and the only worker of
+/// the place, which may have one of them in hand.
 #[test]
 fn a_place_is_helped_though_its_worker_and_a_sender_are_held() {
     let mut senders_held = 0;

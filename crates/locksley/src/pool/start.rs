@@ -1,90 +1,26 @@
 //! How the workers of a pool come to be.
 
-use std::any::Any;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
 
 use super::Pool;
-use super::builder::Affinity;
 use super::error::BuildError;
 use super::global;
-use super::metered::Metering;
 use super::revival::{Recipe, Revival};
-use super::seat::Seat;
-use super::shared::{PanicHandler, Rules, Shared};
-use super::stand_ins::StandIns;
 use super::thread::{Starting, WorkerThread};
-use crate::allowance::Asked;
-#[cfg(feature = "alternatives")]
-use crate::deque::alternatives::{DequeKind, any};
-use crate::deque::{chase_lev, mailbox};
-#[cfg(feature = "held-locks")]
-use crate::held;
-use crate::hunt::Governor;
-use crate::os::{self, Assists};
-use crate::places::Places;
+use crate::futures::OwnedTasks;
+use crate::os;
 use crate::primitive::{AtomicUsize, Ordering};
+use crate::scheduler::Shared;
+use crate::scheduler::config::{Affinity, Hooks, Makeup, Threads};
+use crate::scheduler::replacement::StandIns;
+use crate::scheduler::worker::{OwnEnds, Worker};
 use crate::sleep::MAX_WORKERS;
 use crate::unwind::{self, Payload};
-use crate::worker::{OwnEnds, Worker};
 
-pub(super) type Hook = Box<dyn Fn(usize) + Send + Sync>;
-type MakeData = Box<dyn Fn(usize) -> Box<dyn Any> + Send + Sync>;
-
-/// What is called on each worker's thread.
-#[derive(Default)]
-pub(super) struct Hooks {
-    pub(super) on_start: Option<Hook>,
-    pub(super) on_exit: Option<Hook>,
-    pub(super) worker_data: Option<MakeData>,
-}
-
-impl Hooks {
-    pub(super) fn make_data(&self, index: usize) -> Box<dyn Any> {
-        self.worker_data.as_ref().map_or_else(|| Box::new(()) as Box<dyn Any>, |make| make(index))
-    }
-}
-
-/// How the threads are to be that the standard library makes.
-#[derive(Clone)]
-pub(super) struct Threads {
-    /// By worker.
-    pub(super) names: Arc<[String]>,
-    pub(super) stack_size: Option<usize>,
-}
-
-impl Threads {
-    /// Gives a worker a thread.
-    pub(super) fn spawn(&self, worker: WorkerThread) -> io::Result<JoinHandle<()>> {
-        let name = self.names[worker.index()].clone();
-        self.spawn_as(name, || {
-            worker.ask_for_turns();
-            worker.run();
-        })
-    }
-
-    /// Gives a thread to who stands in for the worker with that number.
-    pub(super) fn spawn_stand_in(
-        &self,
-        worker: usize,
-        serve: impl FnOnce() + Send + 'static,
-    ) -> io::Result<JoinHandle<()>> {
-        self.spawn_as(format!("{}'", self.names[worker]), serve)
-    }
-
-    fn spawn_as(
-        &self,
-        name: String,
-        serve: impl FnOnce() + Send + 'static,
-    ) -> io::Result<JoinHandle<()>> {
-        let mut thread = thread::Builder::new().name(name);
-        if let Some(bytes) = self.stack_size {
-            thread = thread.stack_size(bytes);
-        }
-        thread.spawn(serve)
-    }
-}
+/// How many replacement workers there may be at the least, if nothing else was asked for.
+const STAND_INS: usize = 32;
 
 /// How the workers begin.
 #[derive(Clone, Copy, Default)]
@@ -94,53 +30,10 @@ pub(super) struct Begin {
     pub(super) in_background: bool,
     /// Whether the calling thread is one of them.
     pub(super) with_current_thread: bool,
-    /// How many stand-ins there may be; if not set, as many as workers.
+    /// How many replacement workers there may be; if not set, [`STAND_INS`], or as many as workers.
     pub(super) stand_ins: Option<usize>,
-}
-
-/// What the pool is made of, apart from its threads.
-#[derive(Clone)]
-pub(super) struct Makeup {
-    pub(super) governor: Arc<dyn Governor>,
-    pub(super) assists: Assists,
-    pub(super) rules: Rules,
-    pub(super) panic_handler: Option<Arc<PanicHandler>>,
-    /// Whether all that it does is metered.
-    pub(super) meter: Metering,
-    /// If not set: as the machine has them.
-    pub(super) places: Option<Arc<Places>>,
-    /// Who says how many workers may be awake, if nobody has chosen how many there are.
-    pub(super) allowance: Option<Asked>,
-    #[cfg(feature = "held-locks")]
-    pub(super) held_lock_handler: Option<Arc<held::Handler>>,
-    #[cfg(feature = "alternatives")]
-    pub(super) deque: Option<DequeKind>,
-}
-
-impl Makeup {
-    /// A deque and a mailbox as their worker and as everybody else has them.
-    fn seat(&self) -> (OwnEnds, Seat) {
-        let (mailbox, mail) = mailbox();
-        let heavy_barriers = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
-        // A deque that has another in its place stays empty and open.
-        #[cfg(feature = "alternatives")]
-        if let Some(kind) = self.deque {
-            let (owner, thief) = chase_lev(false);
-            let (instead, thief_instead) = any(kind, heavy_barriers);
-            return (
-                OwnEnds { owner, mail, instead: Some(instead) },
-                Seat::new(thief, mailbox).with_instead(thief_instead),
-            );
-        }
-        let (owner, thief) = chase_lev(heavy_barriers);
-        let ends = OwnEnds {
-            owner,
-            mail,
-            #[cfg(feature = "alternatives")]
-            instead: None,
-        };
-        (ends, Seat::new(thief, mailbox))
-    }
+    /// Whether the pool is built again in a forked child.
+    pub(super) rebuilds: bool,
 }
 
 /// Has `spawn` give a thread to each of `workers` workers, and returns when each of them is ready, or all have ended again;
@@ -158,7 +51,7 @@ pub(super) fn start(
         must_be_no_worker()?;
     }
     os::watch_for_forks(Worker::forget_current);
-    let mut recipe = threads.clone().map(|threads| Recipe {
+    let mut recipe = threads.clone().filter(|_| begin.rebuilds).map(|threads| Recipe {
         workers,
         begin: Begin { with_current_thread: false, ..begin },
         hooks: Arc::clone(&hooks),
@@ -166,15 +59,22 @@ pub(super) fn start(
         threads,
     });
     let stand_ins = match threads {
-        Some(_) => begin.stand_ins.unwrap_or(workers).min(MAX_WORKERS - workers),
+        Some(_) => begin.stand_ins.unwrap_or(workers.max(STAND_INS)).min(MAX_WORKERS - workers),
         None => 0,
     };
     let (mut ends, seats): (Vec<_>, Vec<_>) =
         (0..workers + stand_ins).map(|_| makeup.seat()).unzip();
     let ends_of_stand_ins = ends.drain(workers..);
-    let stand_ins = StandIns::new(ends_of_stand_ins, threads, Arc::clone(&hooks), begin.affinity);
     let guests = usize::from(begin.with_current_thread);
-    let shared = Shared::new(seats, workers, guests, stand_ins, makeup);
+    let stand_ins = StandIns::new(
+        ends_of_stand_ins,
+        threads,
+        Arc::clone(&hooks),
+        begin.affinity,
+        workers - guests,
+    );
+    let tasks = Box::new(OwnedTasks::new(seats.len()));
+    let shared = Shared::new(seats, workers, guests, stand_ins, tasks, makeup);
     if let Some(recipe) = &mut recipe {
         // Not those that a child finds, which may be allowed other processors.
         recipe.makeup.places = Some(shared.places_to_keep());
@@ -232,7 +132,6 @@ fn settle(
             // It is not watched: its thread does not say when it ends.
             shared.seat(index).start_clock();
             shared.seat(index).spends_time_on(None);
-            shared.has_guest();
             worker.settle();
             Ok(())
         }
@@ -290,4 +189,13 @@ fn hook_error(worker: usize, payload: Payload) -> BuildError {
     let message = text.unwrap_or("(not a text)").to_owned();
     unwind::discard(payload);
     BuildError::Hook { worker, message }
+}
+
+/// Gives a worker a thread of its own.
+pub(super) fn spawn_worker(threads: &Threads, worker: WorkerThread) -> io::Result<JoinHandle<()>> {
+    let name = threads.names[worker.index()].clone();
+    threads.spawn_as(name, || {
+        worker.ask_for_turns();
+        worker.run();
+    })
 }

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::builder::Affinity;
 use super::global;
-use super::shared::Shared;
-use super::start::{Hook, Hooks, Muster};
+use super::start::Muster;
 use crate::os::{self, Assists};
+use crate::scheduler::Shared;
+use crate::scheduler::config::{Affinity, Hook, Hooks};
+use crate::scheduler::worker::{OwnEnds, Worker};
 use crate::unwind::{self, AbortOnUnwind};
-use crate::worker::{OwnEnds, Worker};
 
 /// A worker that has no thread yet: [`run`](Self::run) makes the calling one its own. See
 /// [`PoolBuilder::build_with`](crate::PoolBuilder::build_with).
@@ -117,7 +117,7 @@ impl Starting {
         muster.ready();
         drop(muster);
         worker.serve();
-        shared.seat(index).disappear(shared.has_meter());
+        shared.seat(index).disappear();
         let left = unwind::halt(|| {
             drop(worker);
             if let Some(on_exit) = &hooks.on_exit {
@@ -149,9 +149,8 @@ impl Starting {
             // After the hook, which may pin the thread: until then nobody moves it.
             shared.seat(index).appear(shared.assists());
             worker.work_until_closed();
-            shared.seat(index).disappear(shared.has_meter());
+            shared.seat(index).disappear();
             call(&hooks.on_exit);
-            worker.see_stacks_off();
         });
         unwind::halt(|| drop(worker)).unwrap_or_else(report);
     }

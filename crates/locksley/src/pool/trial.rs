@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::{Pool, PoolBuilder};
 use crate::places::Places;
 
-/// Whoever waits for longer has waited in vain.
+/// A test that waits for longer has waited in vain.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 
-/// Places of so many processors each, and as many workers. That this machine has other processors is nothing to a pool whose
-/// workers are not bound.
+/// Places of so many processors each, and as many workers. That this machine has other processors
+/// is nothing to a pool whose workers are not bound.
 pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
     let mut first = 0;
     let sets = sizes.iter().map(|size| {
@@ -22,7 +22,7 @@ pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
     Pool::builder().workers(first).places(places)
 }
 
-/// Has a worker wait until it is told to go on, or nobody can tell it.
+/// Has a worker wait until it is told to go on, or the sender is gone.
 pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
     let ((here, is_here), (go_on, told)) = (channel(), channel());
     pool.spawn_at(index, move |_| {

@@ -23,6 +23,7 @@ pub(crate) use counters::{Census, MAX_WORKERS};
 use parker::Parker;
 use sleepers::Sleepers;
 
+use crate::deque::Closable;
 use crate::os;
 use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, CachePadded, Ordering, fence};
 
@@ -48,7 +49,6 @@ pub(crate) struct Sleep {
     /// Whether one more may do so.
     one_more: AtomicBool,
     /// How many sleepers every push wakes.
-    #[cfg(feature = "alternatives")]
     wakes_with_every_push: usize,
 }
 
@@ -61,10 +61,10 @@ pub(crate) struct Sleep {
 /// ```
 /// use std::time::Duration;
 ///
-/// use locksley::hunt::{Balanced, Governor, Limit};
+/// use locksley::idle::{Balanced, Governor, Limit};
 ///
 /// assert_eq!(Balanced::default().limit(4), Limit { awake: 4, nap: Duration::from_millis(10) });
-/// assert_eq!(locksley::hunt::Abp::default().limit(4), Limit::NONE);
+/// assert_eq!(locksley::idle::Abp::default().limit(4), Limit::NONE);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
@@ -187,7 +187,6 @@ impl Sleep {
         debug_assert!(workers <= seats && seats <= MAX_WORKERS);
         Self {
             nap: AtomicU64::new(nanos(limit.nap_or(USUAL_NAP))),
-            #[cfg(feature = "alternatives")]
             wakes_with_every_push: 0,
             workers,
             guests: 0,
@@ -219,7 +218,6 @@ impl Sleep {
     }
 
     /// The same, but that every push wakes so many.
-    #[cfg(feature = "alternatives")]
     pub(crate) fn waking_with_every_push(self, wakes_with_every_push: usize) -> Self {
         Self { wakes_with_every_push, ..self }
     }
@@ -391,9 +389,18 @@ impl Sleep {
         if census.lacks_a_hunter(self.spare()) {
             self.summon_a_neighbour(census, summons);
         }
-        #[cfg(feature = "alternatives")]
         for _ in 0..self.wakes_with_every_push.min(census.asleep()) {
             self.summon(&summons.neighbours());
+        }
+    }
+
+    /// What the owner of an open deque does after a push. When it has been left alone for long, it
+    /// may close the deque, and then pushes without looking after sleepers: a worker that falls
+    /// asleep, or stops searching while others sleep, has the deque opened and looks.
+    pub(crate) fn work_was_pushed_openly(&self, deque: &impl Closable, summons: &Summons) {
+        self.work_was_pushed(summons);
+        if deque.should_close() && deque.close() && self.relies_on_pushes() {
+            deque.open();
         }
     }
 
@@ -402,7 +409,6 @@ impl Sleep {
     pub(crate) fn relies_on_pushes(&self) -> bool {
         // Pairs with the fences in `sleep` and `stops_hunting`: either they see the change, or we that they are gone.
         fence(Ordering::SeqCst);
-        #[cfg(feature = "alternatives")]
         if self.wakes_with_every_push > 0 {
             return true;
         }
@@ -448,19 +454,6 @@ impl Sleep {
             }
             None => self.summon(&workers),
             Some(_) => {}
-        }
-    }
-
-    /// Something was sent that only some can do. Wakes one of these, if one sleeps: whoever hunts, and however many are awake, it may be that
-    /// none of them can.
-    pub(crate) fn work_was_sent_to_some(&self, can_do: impl Fn(usize) -> bool) {
-        // Pairs with the fence in `sleep`.
-        fence(Ordering::SeqCst);
-        let able = || self.sleepers.iter().filter(|&worker| can_do(worker));
-        let silent = able().find(|&worker| !self.parkers[worker].is_rung());
-        // As in `summon`.
-        if !silent.is_some_and(|worker| self.parkers[worker].ring()) {
-            let _ = able().any(|worker| self.parkers[worker].ring());
         }
     }
 

@@ -10,9 +10,7 @@ use super::{Limit, Rest, Sleep, Summons};
 use crate::deque::{
     ChaseLevOwner, ChaseLevThief, Owner, Pushed, Reader, Steal, Thief, chase_lev, mailbox,
 };
-use crate::latch::Flag;
-use crate::primitive::{AtomicUsize, Ordering};
-use crate::worker::care_for_sleepers;
+use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 
 mod limit;
 
@@ -41,6 +39,23 @@ impl Tasks {
 
     fn are_left(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// Something that happens once, and for which a worker waits.
+struct Event(AtomicBool);
+
+impl Event {
+    fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire)
     }
 }
 
@@ -139,7 +154,7 @@ fn loom_sleep_what_is_addressed_to_a_stuck_worker_wakes_another() {
     }
 }
 
-/// Two tasks for a place of two workers, who may both sleep. Each does one, and then is stuck.
+/// Two tasks for a place of two workers, which may both sleep. Each does one, and then is stuck.
 #[test]
 fn loom_sleep_what_is_addressed_to_a_place_wakes_all_that_it_takes() {
     for by_a_worker in [false, true] {
@@ -160,8 +175,9 @@ fn loom_sleep_what_is_addressed_to_a_place_wakes_all_that_it_takes() {
     }
 }
 
-/// Something is sent to a place whose worker falls asleep, while one elsewhere hunts, who sees it and leaves it there, and then stops
-/// hunting for something else. Whoever relied on that one would wait for ever.
+/// Something is sent to a place whose worker falls asleep, while one elsewhere hunts, which sees it
+/// and leaves it there, and then stops hunting for something else. A worker that relied on that one
+/// would wait for ever.
 #[test]
 fn loom_sleep_what_is_addressed_to_a_place_is_done_though_one_elsewhere_leaves_it() {
     for by_a_worker in [false, true] {
@@ -205,13 +221,13 @@ fn loom_sleep_the_last_hunter_to_leave_wakes_another() {
     });
 }
 
-/// Items that nobody looks at.
+/// Items that are not looked at.
 const ITEM: NonNull<u64> = NonNull::dangling();
 
 fn push(deque: &ChaseLevOwner<u64>, sleep: &Sleep, summons: &Summons) {
     let (index, done) = deque.push(ITEM);
     if !done && deque.at_the_ceiling(index) == Pushed::Openly {
-        care_for_sleepers(deque, sleep, summons);
+        sleep.work_was_pushed_openly(deque, summons);
     }
 }
 
@@ -276,7 +292,8 @@ fn loom_sleep_a_deque_is_closed_while_a_hunter_falls_asleep() {
 fn loom_sleep_the_last_hunter_to_leave_has_deques_opened() {
     check(2, || {
         let sleep = Arc::new(Sleep::new(2, Limit::NONE));
-        // Closed because somebody hunts; who then leaves with other work, or because what it waited for has happened.
+        // Closed because a worker hunts; it then leaves with other work, or because what it waited
+        // for has happened.
         sleep.begins_to_hunt();
         let (owner, victim) = closed_deque(&sleep);
         let (leaver, its_victim) = (sleep.clone(), victim.clone());
@@ -288,7 +305,8 @@ fn loom_sleep_the_last_hunter_to_leave_has_deques_opened() {
         });
         let hunter = sleep.clone();
         let hunter = thread::spawn(move || steal_once(1, &hunter, &victim));
-        // The other hunter may have it opened when it falls asleep. Then it is closed again, if nothing is stolen.
+        // The other hunter may have it opened when it falls asleep. Then it is closed again, if
+        // nothing is stolen.
         let summons = Summons::default();
         for _ in 0..2 {
             push(&owner, &sleep, &summons);
@@ -302,9 +320,10 @@ fn loom_sleep_the_last_hunter_to_leave_has_deques_opened() {
 
 #[test]
 fn loom_sleep_a_latch_wakes_its_waiter() {
-    // The join latch: the thief sets the flag and wakes the owner, who sleeps unless it sees the flag.
+    // The join latch: the thief sets the flag and wakes the owner, which sleeps unless it sees the
+    // flag.
     check(4, || {
-        let shared = Arc::new((Sleep::new(1, Limit::NONE), Flag::new()));
+        let shared = Arc::new((Sleep::new(1, Limit::NONE), Event::new()));
         let thief = shared.clone();
         let thief = thread::spawn(move || {
             let (sleep, latch) = &*thief;
@@ -324,7 +343,7 @@ fn loom_sleep_a_latch_wakes_its_waiter() {
 #[test]
 fn loom_sleep_a_latch_and_a_push_at_once() {
     check(3, || {
-        let shared = Arc::new((Sleep::new(2, Limit::NONE), Flag::new(), Tasks::new(0)));
+        let shared = Arc::new((Sleep::new(2, Limit::NONE), Event::new(), Tasks::new(0)));
         let other = shared.clone();
         let other = thread::spawn(move || work_once(1, &other.0, &other.2));
         let waiter = shared.clone();
@@ -391,9 +410,10 @@ fn loom_sleep_two_letters_at_once_wake_their_reader() {
 
 #[test]
 fn loom_sleep_a_letter_does_not_use_up_a_push() {
-    // Who is woken for the push may get the letter first, and be stuck in it. Then the other one has to be woken.
+    // The worker that is woken for the push may get the letter first, and be stuck in it. Then the
+    // other one has to be woken.
     check(2, || {
-        let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0), Flag::new()));
+        let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0), Event::new()));
         let (mailbox, mail) = mailbox();
         let reader = shared.clone();
         let reader = thread::spawn(move || {
@@ -431,7 +451,7 @@ fn loom_sleep_a_letter_does_not_use_up_a_push() {
 #[test]
 fn loom_sleep_closing_wakes_all() {
     check(2, || {
-        let shared = Arc::new((Sleep::new(2, Limit::NONE), Flag::new()));
+        let shared = Arc::new((Sleep::new(2, Limit::NONE), Event::new()));
         let workers: Vec<_> = (0..2)
             .map(|worker| {
                 let shared = shared.clone();

@@ -86,7 +86,8 @@ fn a_held_sender_leaves_the_only_sleeper_to_be_woken_by_the_next() {
             });
             let held = gate.wait_until_held();
             crew.send();
-            // The second task is done, and the first as well: it was there before its sender began to wake.
+            // The second task is done, and the first as well: it was there before its sender began
+            // to wake.
             let done = (reports.recv_timeout(SOON), reports.recv_timeout(SOON));
             gate.open();
             crew.close();
@@ -181,11 +182,11 @@ fn a_worker_asks_once_until_somebody_has_got_up() {
     sleep.work_was_pushed(&summons);
     assert_eq!(rung(), [0], "the summons is under way");
     sleep.work_was_sent();
-    assert_eq!(rung(), [0, 1], "who sends from outside wakes one more");
+    assert_eq!(rung(), [0, 1], "a sender from outside wakes one more");
     let _ = sleep.counters.gets_up();
     sleep.sleepers.leave(0);
     sleep.work_was_pushed(&summons);
-    assert_eq!(rung(), [0, 1], "somebody hunts");
+    assert_eq!(rung(), [0, 1], "a worker hunts");
     assert_eq!((sleep.census().hunting(), sleep.census().asleep()), (1, 2));
     sleep.stops_hunting(&summons, || true);
     assert_eq!(rung(), [0, 1, 2], "the last hunter to leave finds a successor");
@@ -205,7 +206,7 @@ fn what_is_addressed_to_one_who_does_not_get_up_wakes_another() {
     sleep.work_was_addressed(1, None);
     assert_eq!(rung(), [0, 1], "it may be suspended before it gets up");
     sleep.work_was_addressed(1, Some(&Summons::default()));
-    assert_eq!(rung(), [0, 1, 2], "and nobody hunts yet");
+    assert_eq!(rung(), [0, 1, 2], "and none hunts yet");
 }
 
 #[test]
@@ -226,10 +227,10 @@ fn what_is_addressed_to_several_wakes_one_of_them_and_then_anybody() {
     sleep.sleepers.enter(0);
     let _ = sleep.counters.falls_asleep();
     sleep.work_was_addressed_to_some(0..0, Some(&Summons::default()));
-    assert!(sleep.parkers[0].is_rung(), "nobody is there");
+    assert!(sleep.parkers[0].is_rung(), "none is there");
 }
 
-/// So many workers, of whom these sleep: what `sleep` does before it blocks, by hand.
+/// So many workers, of which these sleep: what `sleep` does before it blocks, by hand.
 fn with_sleepers(workers: usize, limit: Limit, asleep: &[usize]) -> Sleep {
     let sleep = Sleep::new(workers, limit);
     for &worker in asleep {
@@ -249,17 +250,17 @@ fn a_worker_that_sends_to_several_leaves_it_to_one_who_is_on_its_way_up() {
     let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
     let summons = Summons::with_neighbours(0..2);
     for after in [&[3][..], &[3, 4], &[3, 4], &[3, 4]] {
-        // The second is as if it were pushed: nobody hunts yet.
+        // The second is as if it were pushed: none hunts yet.
         sleep.work_was_addressed_to_some(3..6, Some(&summons));
         assert_eq!(rung(&sleep), after);
     }
     sleep.begins_to_hunt();
     sleep.work_was_addressed_to_some(1..3, Some(&summons));
-    assert_eq!(rung(&sleep), [1, 3, 4], "those who hunt leave it to these");
+    assert_eq!(rung(&sleep), [1, 3, 4], "those that hunt leave it to these");
     sleep.work_was_addressed_to_some(1..3, Some(&summons));
     assert_eq!(rung(&sleep), [1, 3, 4], "one is on its way up");
     sleep.work_was_addressed_to_some(1..3, None);
-    assert_eq!(rung(&sleep), [1, 2, 3, 4], "who is no worker will not hunt");
+    assert_eq!(rung(&sleep), [1, 2, 3, 4], "a thread that is no worker will not hunt");
 }
 
 #[test]
@@ -298,7 +299,7 @@ fn what_is_addressed_wakes_nobody_beyond_what_is_allowed() {
     falls_asleep(1);
     assert!(!sleep.leaves_what_is_sent());
     sleep.work_was_addressed(2, None);
-    assert_eq!(rung(&sleep), [2], "one of those who are allowed is missing");
+    assert_eq!(rung(&sleep), [2], "one of those that are allowed is missing");
 }
 
 #[test]
@@ -348,12 +349,12 @@ fn where_those_of_a_place_are_bound_one_elsewhere_is_woken_too_if_nobody_hunts()
         assert_eq!(rung(&sleep), [1, 3], "they are on their way up");
     }
     sleep.work_was_addressed_to_bound_ones(3..6, None);
-    assert_eq!(rung(&sleep), [1, 2, 3, 4], "who is no worker will not hunt");
+    assert_eq!(rung(&sleep), [1, 2, 3, 4], "a thread that is no worker will not hunt");
     let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
     sleep.begins_to_hunt();
     sleep.work_was_addressed_to_bound_ones(3..6, None);
-    assert_eq!(rung(&sleep), [3], "somebody hunts");
-    // Somebody has woken one of the place, who may wait for a processor that others have.
+    assert_eq!(rung(&sleep), [3], "a worker hunts");
+    // One of the place was woken, and may wait for a processor that others have.
     for summons in [Some(&Summons::default()), None] {
         let sleep = with_sleepers(4, Limit::NONE, &[1, 2, 3]);
         sleep.wake(3);
@@ -429,7 +430,8 @@ fn pushes_are_left_to_a_lookout_only_while_the_limit_is_made_up() {
     assert_eq!(rests(1), [Rest::AsLookout, Rest::Relieved, Rest::Relieved]);
 }
 
-/// Who naps on as the lookout when the others sleep need not be woken for that when they are awake again.
+/// A worker that naps on as the lookout when the others sleep need not be woken for that when they
+/// are awake again.
 #[test]
 fn a_lookout_in_reserve_is_there_when_the_limit_is_made_up_again() {
     let sleep = Sleep::new(3, Limit { awake: 2, nap: SOON });
@@ -452,7 +454,7 @@ fn a_lookout_in_reserve_is_there_when_the_limit_is_made_up_again() {
     // There is one: the next one sleeps as others do.
     sleep.begins_to_hunt();
     assert_eq!(rests[2](&sleep), Rest::Full);
-    // Where there is no limit nobody is needed.
+    // Where there is no limit none is needed.
     let sleep = Sleep::new(1, Limit::NONE);
     sleep.begins_to_hunt();
     assert_eq!(rests[2](&sleep), Rest::Full);

@@ -1,36 +1,252 @@
-//! Futures as tasks: a worker polls them, and while they wait they take up no worker.
+//! Futures as tasks: workers poll them, and a task that waits occupies no worker.
 //!
-//! [`spawn`] makes a task of a future and gives its handle, a [`Task`], which can be awaited by other tasks (or anywhere else where
-//! futures are), joined by code that is not `async`, and cancelled. Tasks and closures run on the same workers, so a future may
-//! fork ([`join`](crate::join)), and a closure may wait for a future ([`Task::join`]).
+//! [`spawn`] makes a task of a future and returns its [`JoinHandle`]. Async code awaits the handle,
+//! and code that is not `async` [joins](JoinHandle::join) it. Tasks and closures run on the same
+//! workers: a future may fork ([`join`](crate::join)), and a closure may wait for a future. A
+//! [scope](crate::Scope::spawn_future) runs futures that borrow.
 //!
-//! A task waits for whatever wakes it: other tasks, channels and locks of crates that need no runtime of their own, or the
-//! timers and sockets of an async runtime beside this one. There are no timers here.
-//!
-//! The README beside this file's source has the states and the argument.
+//! A task waits for whatever wakes it: other tasks, channels and locks of crates that need no
+//! runtime of their own, or the timers and sockets of an async runtime beside this one. This crate
+//! has no timers.
 
-mod cell;
-mod error;
-mod handle;
-mod header;
-mod home;
-#[cfg(all(test, loom))]
-mod models;
-mod outcome;
-mod placement;
-mod shelf;
-mod spawn;
-mod state;
-#[cfg(all(test, not(loom)))]
-mod tests;
-mod waker;
-mod yielding;
+mod scoped;
 
-pub use error::TaskError;
-pub use handle::Task;
-pub use placement::Placement;
-pub(crate) use shelf::Shelves;
-pub(crate) use spawn::{region_of_what_is_spawned, spawn_in};
-pub use spawn::{spawn, spawn_near};
-pub(crate) use waker::{followed_without_path, tells_its_paths, waker_without_path};
-pub use yielding::{YieldNow, yield_now};
+use std::sync::Arc;
+
+use crate::futures::spawn_by;
+pub use crate::futures::{JoinError, JoinHandle, yield_now};
+use crate::pool::Pool;
+use crate::scheduler::division::must_be_one_of;
+pub use crate::scheduler::placement::Placement;
+use crate::scheduler::{Shared, Worker};
+
+/// Runs a future as a task: in the calling worker's pool, or in the [global pool](Pool::global) on
+/// any other thread.
+///
+/// The task begins by itself, whether the handle is polled or not. A task that waits does not keep
+/// its pool: when the pool is dropped, the task is cancelled. [`Spawn`] has options.
+///
+/// # Examples
+/// ```
+/// use locksley::task;
+///
+/// async fn double(number: u32) -> u32 {
+///     task::yield_now().await;
+///     2 * number
+/// }
+///
+/// let tasks: Vec<_> = (0..10).map(|n| task::spawn(double(n))).collect();
+/// let sum: u32 = tasks.into_iter().map(|task| task.join().unwrap()).sum();
+/// assert_eq!(sum, 90);
+/// ```
+///
+/// # What cannot be a task
+///
+/// A task may change threads wherever it waits, so a value that must stay on its thread cannot be
+/// kept across an `await` (the compiler gives no number to this error):
+/// ```compile_fail
+/// use std::rc::Rc;
+///
+/// locksley::task::spawn(async {
+///     let here = Rc::new(1);
+///     locksley::task::yield_now().await;
+///     println!("{here}");
+/// });
+/// ```
+/// It can be used between two of them:
+/// ```
+/// use std::rc::Rc;
+///
+/// locksley::task::spawn(async {
+///     println!("{}", Rc::new(1));
+///     locksley::task::yield_now().await;
+/// });
+/// ```
+/// A future that is not `Send` is not accepted,
+/// ```compile_fail,E0277
+/// struct Here(*const u8);
+/// impl Future for Here {
+///     type Output = ();
+///     fn poll(
+///         self: std::pin::Pin<&mut Self>,
+///         _: &mut std::task::Context<'_>,
+///     ) -> std::task::Poll<()> {
+///         std::task::Poll::Ready(())
+///     }
+/// }
+/// locksley::task::spawn(Here(std::ptr::null()));
+/// ```
+/// nor one whose output is not `Send`,
+/// ```compile_fail,E0277
+/// struct Here;
+/// impl Future for Here {
+///     type Output = std::rc::Rc<u8>;
+///     fn poll(
+///         self: std::pin::Pin<&mut Self>,
+///         _: &mut std::task::Context<'_>,
+///     ) -> std::task::Poll<Self::Output> {
+///         std::task::Poll::Ready(std::rc::Rc::new(1))
+///     }
+/// }
+/// locksley::task::spawn(Here);
+/// ```
+/// nor one that keeps its [`Worker`] while it waits,
+/// ```compile_fail
+/// fn keeps(worker: &locksley::Worker) -> impl Future<Output = usize> {
+///     async { worker.index() }
+/// }
+/// let pool = locksley::Pool::new(1).unwrap();
+/// let future = pool.run(|worker| locksley::task::spawn(keeps(worker)));
+/// ```
+/// (it may keep a number that the worker returned)
+/// ```
+/// fn keeps(worker: &locksley::Worker) -> impl Future<Output = usize> + use<> {
+///     let index = worker.index();
+///     async move { index }
+/// }
+/// let pool = locksley::Pool::new(1).unwrap();
+/// let future = pool.run(|worker| locksley::task::spawn(keeps(worker)));
+/// ```
+/// nor one that borrows: see [`Scope::spawn_future`](crate::Scope::spawn_future) for that.
+/// ```compile_fail,E0597
+/// let text = String::from("here");
+/// let borrowed = &text;
+/// let task = locksley::task::spawn(async move { borrowed.len() });
+/// drop(task);
+/// ```
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    Spawn::new().spawn(future)
+}
+
+/// Options of a task: in which pool it runs, and at which place it begins.
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, task::Spawn};
+///
+/// let pool = Pool::new(2)?;
+/// let last = pool.places().count() - 1;
+/// let task = Spawn::new().pool(&pool).near(last).spawn(async { 6 * 7 });
+/// assert_eq!(task.join().unwrap(), 42);
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[must_use = "nothing is spawned until `spawn` is called"]
+pub struct Spawn<'p> {
+    pool: Option<&'p Pool>,
+    place: Option<usize>,
+}
+
+impl<'p> Spawn<'p> {
+    /// The options of [`spawn`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The task runs in `pool`.
+    pub fn pool(self, pool: &'p Pool) -> Self {
+        Self { pool: Some(pool), ..self }
+    }
+
+    /// The task begins at `place`, as with [`Pool::spawn_near`]. Where it goes after a wait is the
+    /// pool's [placement](crate::PoolBuilder::placement).
+    pub fn near(self, place: usize) -> Self {
+        Self { place: Some(place), ..self }
+    }
+
+    /// Runs a future as a task.
+    ///
+    /// A worker of the pool pushes the task to its own deque. Tasks of other threads begin in the
+    /// order in which they were sent, together with what [`Pool::spawn`] sends.
+    ///
+    /// # Panics
+    /// If the pool has no such [place](Self::near).
+    #[track_caller]
+    pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let Self { pool, place } = self;
+        if let Some(place) = place {
+            let count = pool.map_or_else(count_of_places_here, |pool| pool.places().count());
+            // Not in the closure below, whose panics would not name the caller's line.
+            must_be_one_of(place, count);
+        }
+        Worker::with_current(|current| match (pool, current) {
+            (Some(pool), _) => spawn_in(pool.shared(), current, place, future),
+            (None, Some(worker)) => spawn_in(worker.shared(), current, place, future),
+            (None, None) => spawn_in(Pool::global().shared(), None, place, future),
+        })
+    }
+}
+
+fn count_of_places_here() -> usize {
+    Worker::with_current(|current| match current {
+        Some(worker) => worker.places().count(),
+        None => Pool::global().places().count(),
+    })
+}
+
+/// Runs a future as a task of `pool`, which has the place.
+fn spawn_in<F>(
+    pool: &Arc<Shared>,
+    current: Option<&Worker>,
+    place: Option<usize>,
+    future: F,
+) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let own = current.filter(|worker| worker.belongs_to(pool));
+    spawn_by(pool, future, |job| match (own, place) {
+        (Some(worker), Some(place)) if place != worker.place() => worker.push_near(place, job),
+        (Some(worker), _) => worker.push_next(job),
+        (None, None) => pool.send_from(current, job),
+        (None, Some(place)) => pool.send_near_from(current, place, job),
+    })
+}
+
+impl Worker {
+    /// Runs a future as a task of this worker's pool: [`task::spawn`](spawn) on a known worker.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// let product = pool.run(|w| w.spawn_future(async { 6 * 7 }).join());
+    /// assert_eq!(product.unwrap(), 42);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn spawn_future<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        spawn_in(self.shared(), Some(self), None, future)
+    }
+}
+
+impl Pool {
+    /// Runs a future as a task of this pool: [`task::spawn`](spawn) for a certain pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// let index = || locksley::Worker::with_current(|worker| worker.unwrap().index());
+    /// let task = pool.spawn_future(async move { index() });
+    /// assert!(task.join().unwrap() < 2);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn spawn_future<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        Spawn::new().pool(self).spawn(future)
+    }
+}

@@ -14,8 +14,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use locksley::hunt::{Abp, Balanced, Bws, Governor, Hunter, Limit, Move, Prospect};
-use locksley::meter::WorkerStats;
+use locksley::idle::{Abp, Balanced, Bws, Governor, Hunter, Limit, Move, Prospect};
+use locksley::stats::WorkerStats;
 use locksley::{Pool, PoolBuilder};
 
 /// Sleeps whenever it may: the most sleeping and waking that a program can cause.
@@ -112,7 +112,8 @@ fn governors() -> [fn(PoolBuilder) -> PoolBuilder; 6] {
     ]
 }
 
-/// A pool for each governor and each of some numbers of workers: one, as many as processors, many more.
+/// A pool for each governor and each of some numbers of workers: one, as many as processors, many
+/// more.
 pub(crate) fn pools() -> impl Iterator<Item = Pool> {
     governors().into_iter().flat_map(|with_governor| {
         [1, 2, 3, 16].map(|workers| {
@@ -127,7 +128,8 @@ pub(crate) fn message(payload: &(dyn Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)")
 }
 
-/// What `what` returns, on a thread of its own. If that hangs, the test fails, and the thread is left behind.
+/// What `what` returns, on a thread of its own. If that hangs, the test fails, and the thread is
+/// left behind.
 pub(crate) fn in_time<R: Send + 'static>(what: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = channel();
     let thread = std::thread::spawn(move || drop(sender.send(what())));

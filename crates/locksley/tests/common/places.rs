@@ -6,8 +6,8 @@ use std::time::Duration;
 use locksley::places::Places;
 use locksley::{Pool, PoolBuilder};
 
-/// Places of so many processors each, and as many workers. That this machine has other processors is nothing to a pool whose
-/// workers are not bound.
+/// Places of so many processors each, and as many workers. That this machine has other processors
+/// is nothing to a pool whose workers are not bound.
 pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
     let mut first = 0;
     let sets: Vec<_> = sizes
@@ -21,10 +21,10 @@ pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
     Pool::builder().workers(first).places(places)
 }
 
-/// Whoever waits for longer has waited in vain.
+/// A test that waits for longer has waited in vain.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Has a worker wait until it is told to go on, or nobody can tell it.
+/// Has a worker wait until it is told to go on, or the sender is gone.
 pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
     let (go_on, told) = channel();
     let (here, is_here) = channel();

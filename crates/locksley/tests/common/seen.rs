@@ -1,4 +1,5 @@
-//! A lock that ThreadSanitizer sees: std's is compiled without it, so what std's orders looks like a race.
+//! A lock that ThreadSanitizer sees: std's is compiled without it, so what std's orders looks like
+//! a race.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -17,7 +18,7 @@ pub(crate) struct Locked<'l, T>(&'l Lock<T>);
 
 impl<T> Lock<T> {
     pub(crate) fn lock(&self) -> Locked<'_, T> {
-        // Acquire pairs with the release of who had it before.
+        // Acquire pairs with the release of the thread that had it before.
         while self.is_taken.swap(true, Ordering::Acquire) {
             std::thread::yield_now();
         }

@@ -1,14 +1,13 @@
 //! Child processes, and how they end.
 
+use std::io::{PipeReader, PipeWriter, Read};
+use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locksley::{Pool, Worker};
-
-/// Nobody builds a pool while somebody else forks.
+/// No test builds a pool while another one forks.
 static ALONE: Mutex<()> = Mutex::new(());
 
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
@@ -26,17 +25,53 @@ pub(crate) enum End {
     Hung,
 }
 
-/// Runs `what` in a child of this process, which ends with the code that it returns, or with 101 if it panics.
+/// Runs `what` in a child of this process, which ends with the code that it returns, or with 101 if
+/// it panics.
 pub(crate) fn in_a_child(what: impl FnOnce() -> i32) -> End {
-    // SAFETY: the child uses what the C library keeps whole in children, and ends without the parent's destructors.
+    match fork_and_go_on() {
+        0 => exit_with(catch_unwind(AssertUnwindSafe(what)).unwrap_or(101)),
+        child => end_of(child),
+    }
+}
+
+/// Forks and returns in both processes: the child's number in the parent, 0 in the child.
+pub(crate) fn fork_and_go_on() -> libc::pid_t {
+    // SAFETY: the child uses what the C library keeps whole in children, and ends without the
+    // parent's destructors.
     let child = unsafe { libc::fork() };
     assert!(child >= 0, "{}", std::io::Error::last_os_error());
-    if child == 0 {
-        let code = catch_unwind(AssertUnwindSafe(what)).unwrap_or(101);
-        // SAFETY: ends the process.
-        unsafe { libc::_exit(code) };
+    child
+}
+
+/// Ends the process, without destructors.
+pub(crate) fn exit_with(code: i32) -> ! {
+    // SAFETY: no memory is involved.
+    unsafe { libc::_exit(code) }
+}
+
+/// Where a child's standard error goes.
+pub(crate) struct Said(PipeReader, Option<PipeWriter>);
+
+impl Said {
+    pub(crate) fn new() -> Self {
+        let (reader, writer) = std::io::pipe().unwrap();
+        Self(reader, Some(writer))
     }
-    end_of(child)
+
+    /// Called in the child.
+    pub(crate) fn listens(&self) {
+        let writer = self.1.as_ref().expect("the parent has not closed it");
+        // SAFETY: both are open files; the second one is nothing but the process's standard error.
+        assert_eq!(unsafe { libc::dup2(writer.as_raw_fd(), 2) }, 2);
+    }
+
+    /// All that the child has said, when it has ended.
+    pub(crate) fn all(mut self) -> String {
+        self.1 = None;
+        let mut said = String::new();
+        self.0.read_to_string(&mut said).unwrap();
+        said
+    }
 }
 
 /// Waits for a child, for some time.
@@ -44,7 +79,8 @@ pub(crate) fn end_of(child: libc::pid_t) -> End {
     let patience = Instant::now() + Duration::from_secs(30);
     loop {
         let mut status = 0;
-        // SAFETY: the child is ours, and has not been waited for; a status is written to where there is room.
+        // SAFETY: the child is ours, and has not been waited for; a status is written to where
+        // there is room.
         let ended = unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) };
         match ended {
             0 if Instant::now() > patience => {
@@ -59,29 +95,6 @@ pub(crate) fn end_of(child: libc::pid_t) -> End {
             _ => return End::Signal(libc::WTERMSIG(status)),
         }
     }
-}
-
-/// Forks and returns in both processes: the child's number in the parent.
-pub(crate) fn fork_and_go_on() -> i32 {
-    // SAFETY: as in `in_a_child`.
-    unsafe { libc::fork() }
-}
-
-/// Runs `what` on a worker, which forks when it calls what it is given. In both processes the worker goes on: the child ends with the
-/// number that `what` returns there.
-pub(crate) fn end_of_a_child_that_goes_on(what: impl Fn(&Worker, &dyn Fn()) -> i32 + Sync) -> End {
-    let pool = Pool::new(1).unwrap();
-    let child = pool.run(|w| {
-        let child = AtomicI32::new(-1);
-        let number = what(w, &|| child.store(fork_and_go_on(), Ordering::Release));
-        match child.into_inner() {
-            // SAFETY: ends the process.
-            0 => unsafe { libc::_exit(number) },
-            child => child,
-        }
-    });
-    assert!(child > 0);
-    end_of(child)
 }
 
 #[test]

@@ -1,15 +1,13 @@
 //! What was lost in a fork says so, or ends the process, and does not hang.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use locksley::task::Task;
-use locksley::{Pool, Waiting, Worker};
+use locksley::Pool;
+use locksley::task::JoinHandle;
 
-use crate::children::{End, alone, end_of, fork_and_go_on, in_a_child};
+use crate::children::{End, alone, end_of, exit_with, fork_and_go_on, in_a_child};
 use crate::common::message;
 use crate::pools::fib_on;
 
@@ -48,8 +46,8 @@ fn what_was_lost_is_a_panic_or_the_end_and_does_not_hang() {
     assert_eq!(own, End::Exit(12));
 }
 
-/// Runs `what`, in which this process forks. The parent waits for the child. The child ends with 12 if `what` panicked with what
-/// says that a task was lost, and with 13 if it did something else.
+/// Runs `what`, in which this process forks. The parent waits for the child. The child ends with 12
+/// if `what` panicked with what says that a task was lost, and with 13 if it did something else.
 fn in_a_child_that_goes_on(what: impl FnOnce() -> i32) -> End {
     let here = std::process::id();
     let outcome = catch_unwind(AssertUnwindSafe(what));
@@ -58,8 +56,7 @@ fn in_a_child_that_goes_on(what: impl FnOnce() -> i32) -> End {
             Err(payload) if message(&*payload).contains("lost in a fork") => 12,
             _ => 13,
         };
-        // SAFETY: ends the process.
-        unsafe { libc::_exit(code) };
+        exit_with(code);
     }
     end_of(outcome.unwrap())
 }
@@ -89,7 +86,7 @@ fn a_pool_on_threads_of_ones_own_says_that_it_is_lost() {
 fn a_handle_of_a_task_that_was_lost_says_so() {
     let _alone = alone();
     let pool: &'static Pool = Box::leak(Box::new(Pool::new(1).unwrap()));
-    let lost = |what: &dyn Fn(Task<u8>)| {
+    let lost = |what: &dyn Fn(JoinHandle<u8>)| {
         let task = pool.spawn_future(std::future::pending());
         let caught = in_a_child(|| {
             let payload = catch_unwind(AssertUnwindSafe(|| what(task))).unwrap_err();
@@ -123,65 +120,4 @@ fn a_handle_of_a_task_that_was_lost_says_so() {
         task.join().unwrap()
     });
     assert_eq!(end, End::Exit(6));
-}
-
-#[test]
-fn nobody_stands_in_for_a_worker_that_was_lost() {
-    let _alone = alone();
-    let started = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&started);
-    let builder = Pool::builder().workers(1).stand_ins(1).on_start(move |_| {
-        count.fetch_add(1, Ordering::AcqRel);
-    });
-    let pool = builder.build().unwrap();
-    let end = pool.run(|w| {
-        in_a_child(|| {
-            w.blocking(|| thread::sleep(Duration::from_millis(100)));
-            started.load(Ordering::Acquire) as i32
-        })
-    });
-    assert_eq!(end, End::Exit(1));
-}
-
-/// A second half or a task of a scope that a thief had, and the frame that waits for it in the child.
-#[test]
-fn a_child_that_waits_for_what_a_thief_had_ends() {
-    let _alone = alone();
-    type Run = fn(&Worker, Waiting, &(dyn Fn() + Sync), &(dyn Fn() + Sync));
-    let runs: [Run; 2] = [
-        |w, waiting, first, second| _ = w.join_waiting(waiting, |_| first(), |_| second()),
-        |w, waiting, first, second| {
-            w.scope_waiting(waiting, |w, scope| {
-                scope.spawn_on(w, |_, _| second());
-                first();
-            });
-        },
-    ];
-    for run in runs {
-        for waiting in [Waiting::Below, Waiting::Anything] {
-            let pool = Pool::new(2).unwrap();
-            let (is_stolen, may_end) = (AtomicBool::new(false), AtomicBool::new(false));
-            let wait_until = |flag: &AtomicBool| {
-                while !flag.load(Ordering::Acquire) {
-                    thread::yield_now();
-                }
-            };
-            let ends = Mutex::new(Vec::new());
-            let forks = || {
-                wait_until(&is_stolen);
-                let child = fork_and_go_on();
-                assert!(child >= 0);
-                if child > 0 {
-                    ends.lock().unwrap().push(end_of(child));
-                    may_end.store(true, Ordering::Release);
-                }
-            };
-            let stolen = || {
-                is_stolen.store(true, Ordering::Release);
-                wait_until(&may_end);
-            };
-            pool.run(|w| run(w, waiting, &forks, &stolen));
-            assert_eq!(ends.into_inner().unwrap(), [End::Signal(libc::SIGABRT)], "{waiting:?}");
-        }
-    }
 }

@@ -1,4 +1,5 @@
-//! Pools in a process that was forked: in the child none of their threads are there.
+//! Pools in a forked child, which has none of their threads. A pool that was idle is built again; a
+//! task of a pool that needs another thread there ends the child with one message.
 
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
 
@@ -6,10 +7,7 @@
 mod common;
 
 mod children;
-mod grandchildren;
-mod inheritance;
 mod lost;
 mod places;
 mod pools;
-mod vanished;
-mod workers;
+mod tasks;

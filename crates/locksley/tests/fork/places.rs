@@ -1,10 +1,16 @@
 //! Pools with places, in children.
 
+use std::panic::catch_unwind;
+use std::sync::mpsc::channel;
+
 use locksley::os::Processors;
 use locksley::places::{Places, ProcessorSet};
-use locksley::{Affinity, Pool};
+use locksley::task::Spawn;
+use locksley::{Affinity, Pool, Worker, join_near, spawn_near};
 
 use crate::children::{End, alone, in_a_child};
+use crate::common::message;
+use crate::common::places::{PATIENCE, divided};
 
 /// A place for each processor, and a worker that is bound to it; none where that cannot be seen.
 fn bound_pool() -> Option<Pool> {
@@ -15,7 +21,7 @@ fn bound_pool() -> Option<Pool> {
     let pool = builder.affinity(Affinity::Place).build().unwrap();
     let why_not = match (ids.len(), pool.bound_workers()) {
         (1, _) => "there is one processor",
-        (_, 0) => "the system binds nobody",
+        (_, 0) => "the system binds no thread",
         _ => return Some(pool),
     };
     eprintln!("not tried: {why_not}");
@@ -63,4 +69,46 @@ fn a_pool_that_is_built_again_keeps_to_what_its_process_may_use() {
         i32::from(seen.iter().any(|allowed| *allowed != first.to_string()))
     });
     assert_eq!(end, End::Exit(0));
+}
+
+#[test]
+fn a_pool_that_is_built_again_has_its_places() {
+    let _alone = alone();
+    let pool = divided(&[1, 1]).build().unwrap();
+    let end = in_a_child(|| {
+        assert_eq!(pool.broadcast(Worker::place), [0, 1]);
+        assert_eq!(pool.run(|w| w.join_near(1, |_| 1, |_| 2)), (1, 2));
+        6
+    });
+    assert_eq!(end, End::Exit(6));
+}
+
+/// A free function does not find the worker.
+#[test]
+fn without_a_pool_the_places_in_a_child_are_those_of_the_global_one() {
+    let _alone = alone();
+    let count = Pool::global().places().count();
+    let pool = divided(&vec![1; count + 1]).build().unwrap();
+    let end = pool.run(move |_| {
+        assert_eq!(join_near(count, || 1, || 2), (1, 2), "in the parent");
+        in_a_child(move || {
+            assert_eq!(join_near(count - 1, || 1, || 2), (1, 2));
+            assert_eq!(Spawn::new().near(count - 1).spawn(async { 3 }).join().unwrap(), 3);
+            let (sender, receiver) = channel();
+            spawn_near(count - 1, move || sender.send(4).unwrap());
+            assert_eq!(receiver.recv_timeout(PATIENCE), Ok(4));
+            let refused: [fn(usize); 3] = [
+                |place| _ = join_near(place, || (), || ()),
+                |place| drop(Spawn::new().near(place).spawn(async {})),
+                |place| spawn_near(place, || ()),
+            ];
+            for refused in refused {
+                let payload = catch_unwind(|| refused(count)).unwrap_err();
+                let said = format!("there is no place {count} in a pool of {count}");
+                assert_eq!(message(&*payload), said);
+            }
+            5
+        })
+    });
+    assert_eq!(end, End::Exit(5));
 }

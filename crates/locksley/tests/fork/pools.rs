@@ -25,7 +25,8 @@ pub(crate) fn fib_on(w: &Worker, n: u64) -> u64 {
     a + b
 }
 
-/// The second half of a join runs though the first one waits for it, and though the worker had forked undisturbed.
+/// The second half of a join runs though the first one waits for it, and though the worker had
+/// forked undisturbed.
 fn is_helped(w: &Worker) -> bool {
     for _ in 0..200 {
         w.join(|_| (), |_| ());
@@ -107,7 +108,7 @@ fn a_pool_is_built_again_as_it_was() {
 }
 
 #[test]
-fn dropping_and_detaching_in_the_child_waits_for_nobody() {
+fn dropping_and_detaching_in_the_child_waits_for_no_thread() {
     let _alone = alone();
     for used in [false, true] {
         for detached in [false, true] {
@@ -143,7 +144,7 @@ fn statistics_of_a_pool_from_before_can_be_read() {
 }
 
 #[test]
-fn a_pool_that_is_at_work_when_somebody_forks_is_built_again_too() {
+fn a_pool_that_is_at_work_in_the_parent_is_built_again_too() {
     let _alone = alone();
     let (pool, stop) = (Pool::new(4).unwrap(), AtomicBool::new(false));
     thread::scope(|scope| {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use locksley::intervals::{Context, Guarded, Handle, Root};
+use locksley_intervals::{Context, Guarded, Handle, Root};
 
 use super::kernel::{leaf_rows, relax_strip};
 use super::{Grids, Plate};
@@ -96,7 +96,7 @@ mod tests {
         serial::spread(&mut expected, &plate);
         let pool = Pool::new(3).unwrap();
         // A checked root panics where nothing orders them, whenever they have happened to run.
-        spread(|| Root::new("checked").on(&pool).checked(), &mut grids, &plate);
+        spread(|| Root::new("checked").on(&pool).checked(true), &mut grids, &plate);
         assert_eq!(grids.now, expected.now);
         // However many roots it takes: from one for each step, which has 13 intervals, to one for all.
         for (most, roots) in [(1, 5), (12, 5), (13, 5), (26, 3), (64, 2), (65, 1)] {

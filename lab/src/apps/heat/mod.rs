@@ -12,7 +12,7 @@ mod static_partition;
 
 use std::time::Duration;
 
-use ::locksley::intervals::Root;
+use locksley_intervals::Root;
 
 use super::{App, Instance, Problem, size};
 use crate::random::Random;

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use locksley::intervals::{Context, Guarded, Handle, Root};
+use locksley_intervals::{Context, Guarded, Handle, Root};
 
 use super::serial;
 use crate::apps::blocks::Block;
@@ -108,7 +108,7 @@ mod tests {
         let mut factors = matrix.clone();
         let pool = Pool::new(3).unwrap();
         // A checked root panics where nothing orders them, whenever they have happened to run.
-        factor(|| Root::new("checked").on(&pool).checked(), &mut factors);
+        factor(|| Root::new("checked").on(&pool).checked(true), &mut factors);
         check::residual(&matrix, &factors, 1).unwrap();
         // However many roots it takes: 4 steps with 16, 9, 4 and 1 intervals.
         for (most, roots) in [(1, 4), (13, 3), (24, 2), (25, 2), (29, 2), (30, 1)] {

@@ -19,7 +19,7 @@ mod static_partition;
 
 use std::time::Duration;
 
-use ::locksley::intervals::Root;
+use locksley_intervals::Root;
 
 use super::blocks::{self, Block, SIDE, layout};
 use super::{App, Instance, Problem, size};

@@ -6,7 +6,7 @@
 
 use std::mem;
 
-use locksley::intervals::{self, Context};
+use locksley_intervals::{self as intervals, Context};
 
 use super::split::{Into, MERGE_LEAF, SORT_LEAF, middle, runs};
 use super::{kernel, serial};

@@ -3,7 +3,7 @@
 use std::mem;
 use std::ops::Range;
 
-use locksley::intervals::{Builder, Context, Guarded, Handle, Input, Root};
+use locksley_intervals::{Builder, Context, Guarded, Handle, Input, Root};
 
 use super::{Division, halves, merged, sorted};
 
@@ -68,8 +68,8 @@ fn taken<'g>(run: &Input<'g, Run>, cx: &Context<'g, '_>) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use locksley::Pool;
-    use locksley::intervals::{Recording, Side};
     use locksley::places::Places;
+    use locksley_intervals::{Recording, Side};
 
     use super::super::placement::Placement;
     use super::*;
@@ -94,15 +94,15 @@ mod tests {
             let division = Division { integers: input.len(), sorters: 37, placement };
             let (pool, mut recording) = (pool(places), Recording::default());
             // A checked root panics where nothing orders them, whenever they have happened to run.
-            let root = Root::new("checked").on(&pool).checked().recorded(&mut recording);
+            let root = Root::new("checked").on(&pool).checked(true).recorded(&mut recording);
             assert_eq!(sort(root, &division, &input, places), expected);
             let all = recording.intervals();
             let named = |name: &str| all.iter().filter(|interval| interval.name == name).count();
             assert_eq!((named("sort"), named("merge"), named("keep")), (37, 36, 1));
             for (number, interval) in all.iter().enumerate().filter(|(_, it)| it.name == "merge") {
                 let before: Vec<_> = (recording.edges().iter())
-                    .filter(|edge| edge.to.interval == number)
-                    .map(|edge| (edge.from.interval, edge.from.side, edge.to.side))
+                    .filter(|[_, (to, _)]| *to == number)
+                    .map(|&[(from, from_side), (_, to_side)]| (from, from_side, to_side))
                     .collect();
                 let [(left, Side::End, Side::Start), (_, Side::End, Side::Start)] = before[..]
                 else {

@@ -12,7 +12,7 @@ mod serial;
 
 use std::ops::Range;
 
-use ::locksley::intervals::Root;
+use locksley_intervals::Root;
 
 use super::msort::{check, kernel, serial as whole, split};
 use super::{App, Instance, Problem, size};

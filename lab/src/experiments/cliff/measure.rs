@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use locksley::meter::GrantMeter;
+use locksley_profile::GrantMeter;
 
 use super::journal::{self, Entry};
 use super::subject::Subject;

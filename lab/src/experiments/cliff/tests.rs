@@ -216,9 +216,9 @@ fn plans_can_be_of_all_applications_and_of_other_runtimes() {
         assert!(plan.rounds.is_some());
     }
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-    let below = names(&["locksley", "locksley-below", "locksley"]);
-    let plan = plan::instead(all(true), &below, &[8, 2, 8]).unwrap();
-    assert_eq!(plan.runtimes, below[..2]);
+    let awake = names(&["locksley", "locksley-awake", "locksley"]);
+    let plan = plan::instead(all(true), &awake, &[8, 2, 8]).unwrap();
+    assert_eq!(plan.runtimes, awake[..2]);
     assert_eq!(plan.workers, [1, 2, 8]);
     let same = plan::instead(all(true), &[], &[]).unwrap();
     assert_eq!((same.runtimes, same.workers), (all(true).runtimes, all(true).workers));

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use locksley::meter::GrantMeter;
+use locksley_profile::GrantMeter;
 use serde::Deserialize;
 
 use super::metrics::{mean, overlapped};

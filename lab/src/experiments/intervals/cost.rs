@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use locksley::Pool;
-use locksley::intervals::{Handle, Root};
+use locksley_intervals::{Handle, Root};
 
 use super::record::{Plan, Reading};
 use crate::apps::size;

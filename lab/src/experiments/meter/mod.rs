@@ -1,10 +1,15 @@
-//! What the meter costs while it is on: a fork, programs with small leaves, the applications, and a region; and whether that is
-//! within what the project allows itself.
+//! What a profiler costs: a fork, programs with small leaves, the applications, and a region; and
+//! whether that is within what the project allows itself. The instructions of a profiled fork are
+//! counted by [`forkjoin`](super::forkjoin), whose runtime `locksley-profiled` has a profiler.
 //!
-//! [`plan`] says what is measured; `measure` goes through it, and can be stopped and resumed at any point. Each measurement is made by a child
-//! process, this program's hidden command `meter-once` ([`once`]): the same computation on the same pool, metered and not, by turns, since a
-//! host's speed changes within seconds by more than the meter costs. [`summary`] makes of the pairs medians and the intervals in which these
-//! lie (`bootstrap`), and says of each target whether it is met; [`table`] prints them.
+//! [`plan`] says what is measured; `measure` goes through it, and can be stopped and resumed at any
+//! point. Each measurement is made by a child process, this program's hidden command `meter-once`
+//! ([`once`]): the same computation by turns on a pool without a profiler and on one with a
+//! profiler, since a host's speed changes within seconds by more than the profiler costs.
+//! [`summary`] makes of the pairs medians and the intervals in which these lie (`bootstrap`), and
+//! says of each target whether it is met; [`table`] prints them.
+//!
+//! The names in records are from the former meter, which a pool had inside.
 
 mod measure;
 pub mod once;

@@ -10,7 +10,7 @@ use crate::record::Cell;
 /// The runtime of all that is measured.
 pub const LOCKSLEY: &str = "locksley";
 
-/// What a fork may take more when it is metered, in nanoseconds.
+/// What a fork may take more in a profiled pool, in nanoseconds.
 pub const MOST_FOR_A_FORK: f64 = 30.0;
 /// How much longer a program with leaves of [`LEAST_LEAF`] nanoseconds or more may take.
 pub const MOST_WITH_LEAVES: f64 = 1.05;
@@ -69,7 +69,7 @@ pub fn plan(choice: &Choice, workers: usize) -> Outcome<Plan> {
 /// What is measured of a kind: forks and regions on one worker, all else also on all of them.
 fn cells(kind: Kind, quick: bool, all: usize) -> Vec<Cell> {
     let (subjects, is_on_all): (Vec<Subject>, bool) = match kind {
-        Kind::Fork => (vec![Subject::Fork(FIB), Subject::Apart(FIB)], false),
+        Kind::Fork => (vec![Subject::Fork(FIB)], false),
         Kind::Leaves => {
             (LEAVES.map(|(number, nanos)| Subject::Leaves { number, nanos }).to_vec(), true)
         }

@@ -39,8 +39,8 @@ pub type Measurement = series::Measurement<Reading>;
 /// What was read. Every answer has been checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    /// The times of pairs of computations, in nanoseconds: without the meter, and with it. In the first pair, the third, and so on, the one
-    /// without it came first; in the others the one with it.
+    /// The times of pairs of computations, in nanoseconds: without a profiler, and with one. In the
+    /// first pair, the third, and so on, the one without came first; in the others the one with it.
     pub nanos: Vec<[u64; 2]>,
 }
 

@@ -1,4 +1,4 @@
-//! What the meter costs, by the medians of pairs, and whether that is within what is wanted.
+//! What the profiler costs, by the medians of pairs, and whether that is within what is wanted.
 
 use super::once::{Kind, Subject};
 use super::plan::MOST_WITH_APPS;
@@ -18,14 +18,14 @@ pub struct Summary {
     pub means: Vec<Mean>,
 }
 
-/// What the meter costs a subject.
+/// What the profiler costs a subject.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// The subject.
     pub subject: Subject,
     /// The number of workers.
     pub workers: usize,
-    /// The median without the meter, in the [unit](Kind::unit) of the subject's kind.
+    /// The median without a profiler, in the [unit](Kind::unit) of the subject's kind.
     pub off: f64,
     /// The median with it.
     pub on: f64,
@@ -35,7 +35,7 @@ pub struct Figure {
     pub cost: Estimate,
 }
 
-/// What the meter costs the applications.
+/// What the profiler costs the applications.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mean {
     /// The number of workers.

@@ -15,7 +15,7 @@ use crate::experiments::number::{number, percent_more};
 pub struct Row {
     /// Of what, and with how many workers.
     pub name: String,
-    /// Without the meter, with it, what that costs, and its interval.
+    /// Without a profiler, with one, what that costs, and its interval.
     pub figures: [String; 4],
     /// What it may cost at most; nothing where nobody said so.
     pub target: String,
@@ -24,8 +24,9 @@ pub struct Row {
 }
 
 /// What all figures are.
-pub const METHOD: &str = "medians over pairs of computations on one pool, one of them metered, next to each other in time; beside them the interval \
-                          of 95 %. A target is met or missed where all of that lies on one side of it, and else not decided";
+pub const METHOD: &str = "medians over pairs of computations, one of them profiled, next to each \
+                          other in time; beside them the interval of 95 %. A target is met or \
+                          missed where all of that lies on one side of it, and else not decided";
 
 /// A table for people.
 pub fn text(record: &Record, summary: &Summary) -> String {

@@ -140,8 +140,8 @@ fn plans_say_what_they_measure() {
     assert!(quick.budget_seconds < 60.0 && full.budget_seconds < 300.0);
     assert!(subset(&quick).contains("one worker only"), "{}", subset(&quick));
     let all = apps::ALL.len();
-    // Forks on one worker, of either kind; leaves of three lengths; regions.
-    assert_eq!((quick.cells.len(), full.cells.len()), (2 + 6 + all + 1, 2 + 6 + 2 * all + 1));
+    // Forks on one worker; leaves of three lengths; regions.
+    assert_eq!((quick.cells.len(), full.cells.len()), (1 + 6 + all + 1, 1 + 6 + 2 * all + 1));
     for plan in [&quick, &full] {
         for cell in &plan.cells {
             let subject = Subject::find(&cell.app, &cell.size).unwrap();
@@ -150,7 +150,7 @@ fn plans_say_what_they_measure() {
     }
     // One worker is all that some machines have.
     let single = plan(&Choice::default(), 1).unwrap();
-    assert_eq!(single.cells.len(), 2 + 3 + all + 1);
+    assert_eq!(single.cells.len(), 1 + 3 + all + 1);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn plans_are_what_was_chosen() {
     let choice = Choice { kinds, repeats: Some(1), seconds: Some(0.5), ..Choice::default() };
     let chosen = plan(&choice, 2).unwrap();
     let kinds: Vec<&str> = chosen.cells.iter().map(|cell| cell.app.as_str()).collect();
-    assert_eq!(kinds, ["fork", "apart", "regions"]);
+    assert_eq!(kinds, ["fork", "regions"]);
     assert_eq!((chosen.repeats, chosen.seconds), (1, 0.5));
     let named = |name: &str| vec![name.to_owned()];
     for wrong in [

@@ -1,6 +1,7 @@
-//! Going through the plan, rotation by rotation: each input metered on one worker, and then timed on each number of workers.
+//! Going through the plan, rotation by rotation: each input profiled on one worker, and then timed
+//! on each number of workers.
 
-use locksley::meter::GrantMeter;
+use locksley_profile::GrantMeter;
 
 use super::Header;
 use super::plan::{self, Plan};
@@ -16,7 +17,7 @@ use crate::runtimes;
 struct Run {
     app: String,
     size: String,
-    /// `None`: with the meter, on one worker.
+    /// `None`: with the profiler, on one worker.
     workers: Option<usize>,
     repeats: usize,
 }
@@ -70,13 +71,18 @@ fn runs(plan: &Plan) -> Vec<Run> {
 fn take(run: &Run, repeat: usize, seed: u64) -> Outcome<Sample> {
     let problem = apps::problem(apps::find(&run.app)?, &run.size)?;
     let mut instance = problem.prepare(seed);
-    let crew = runtimes::find("locksley")?.start(run.workers.unwrap_or(1))?;
-    // Once for the caches, as all that is compared has had it.
-    crew.compute(instance.as_mut());
+    let runtime = runtimes::find("locksley")?;
+    // Each computes once for the caches, as all that is compared has had it.
     let (seconds, metered) = match run.workers {
-        Some(_) => (crew.compute(instance.as_mut()).as_secs_f64(), None),
+        Some(workers) => {
+            let crew = runtime.start(workers)?;
+            crew.compute(instance.as_mut());
+            (crew.compute(instance.as_mut()).as_secs_f64(), None)
+        }
         None => {
-            let report = crew.meter(instance.as_mut()).expect("it is Locksley's");
+            let profiled = runtime.start_profiled(1)?;
+            profiled.compute(instance.as_mut());
+            let report = profiled.compute(instance.as_mut());
             (report.wall.as_secs_f64(), Some(Metered::new(&report)))
         }
     };

@@ -15,7 +15,7 @@ use crate::experiments::corun::process::Company;
 use crate::experiments::times::Times;
 use crate::fault::{Fault, Outcome};
 use crate::runtimes::{self, Crew};
-use locksley::meter::GrantMeter;
+use locksley_profile::GrantMeter;
 
 /// What the process prints.
 pub type Finding = Checked<Reading>;
@@ -53,14 +53,16 @@ impl Subject {
         Ok(Subject { instance, crew, workers })
     }
 
-    /// Computes for so much time, at least once, by turns without the meter and with it.
+    /// Computes for so much time, at least once, by turns without a profiler and on a pool with
+    /// one.
     pub fn alone(&mut self, time: Duration) -> Outcome<Finding> {
+        let profiled = runtimes::find("locksley")?.start_profiled(self.workers)?;
+        profiled.compute(self.instance.as_mut());
         let (mut seconds, mut metered) = (Vec::new(), Vec::new());
         let begun = Instant::now();
         loop {
             seconds.push(self.crew.compute(self.instance.as_mut()).as_secs_f64());
-            let report = self.crew.meter(self.instance.as_mut()).expect("it is Locksley's");
-            metered.push(Metered::new(&report));
+            metered.push(Metered::new(&profiled.compute(self.instance.as_mut())));
             if begun.elapsed() >= time {
                 break;
             }
@@ -73,7 +75,7 @@ impl Subject {
             critical_path: metered_median(|metered| metered.critical_path),
             burdened_critical_path: metered_median(|metered| metered.burdened_critical_path),
             forks: metered[0].forks,
-            uncarried: metered.iter().map(|metered| metered.uncarried).max().unwrap_or(0),
+            uncarried: 0,
         };
         let seconds = median(seconds);
         Ok(self.checked(Reading::Alone(Alone { seconds, computations, metered })))

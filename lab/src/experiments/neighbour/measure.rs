@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use locksley::meter::GrantMeter;
+use locksley_profile::GrantMeter;
 use serde::Deserialize;
 
 use super::Header;

@@ -46,11 +46,6 @@ impl Age {
         Self(self.0.wrapping_add(1 << OLDEST))
     }
 
-    /// All items below `bottom` taken.
-    pub(super) fn with_all_taken(self, bottom: i64) -> Self {
-        Self(u64::from(bottom as u32) << OLDEST | u64::from(self.turns()))
-    }
-
     /// Closed if it was open, open if it was closed.
     pub(super) fn turned(self) -> Self {
         Self(u64::from(self.oldest()) << OLDEST | u64::from(self.turns().wrapping_add(1)))
@@ -74,7 +69,6 @@ mod tests {
         assert_eq!(last_turn.turned(), Age(7 << 32));
         let last_index = Age(u64::from(u32::MAX) << 32 | 2);
         assert_eq!(last_index.with_oldest_taken(), Age(2));
-        assert_eq!(last_index.with_all_taken(i64::from(u32::MAX) + 3), Age(2 << 32 | 2));
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! The owner's side of the deque: open or closed.
 
 use std::cell::{Cell, OnceCell};
-use std::ops::Range;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::buffer::Buffer;
-use super::hand::{Hand, Nowhere};
+use super::hand::{Hand, NullRing};
 use super::{OPEN_CEILING, OPEN_FLOOR, Owners, Shared};
-use crate::deque::contract::Owner;
+use crate::deque::contract::{Closable, Owner};
 use crate::os::{self, light_barrier};
 use crate::primitive::{Ordering, fence};
 
@@ -20,10 +19,10 @@ const LEFT_ALONE: u32 = if cfg!(any(loom, test)) { 2 } else { 64 };
 #[derive(Debug)]
 #[repr(C)] // what is used most first: shorter instructions
 pub(crate) struct ChaseLevOwner<T> {
-    /// Where pushes go: into the deque, or [nowhere](Self::divert).
+    /// Where pushes go: into the real ring, or the [null ring](Self::redirect).
     hand: Hand<T>,
-    /// The deque.
-    truth: Hand<T>,
+    /// The ring that holds the items.
+    real: Hand<T>,
     shared: Arc<Shared<T>>,
     /// An index of the oldest item seen earlier: never above the real one.
     oldest_seen: Cell<i64>,
@@ -33,7 +32,7 @@ pub(crate) struct ChaseLevOwner<T> {
     closed: Cell<bool>,
     may_close: bool,
     /// Made when it is first needed.
-    nowhere: OnceCell<Box<Nowhere<T>>>,
+    null_ring: OnceCell<Box<NullRing<T>>>,
 }
 
 // SAFETY: the pointers are to parts of the deque, which `shared` keeps alive and which may be sent itself.
@@ -65,45 +64,40 @@ impl<T> ChaseLevOwner<T> {
     pub(super) fn new(shared: Arc<Shared<T>>, may_close: bool) -> Self {
         // SAFETY: `shared` keeps both alive, and rings that are replaced too.
         let to_it = || unsafe { Hand::to(&shared.owners, shared.buffer().slots()) };
-        let (hand, truth) = (to_it(), to_it());
-        let (oldest_seen, left_alone, closed, nowhere) = Default::default();
-        Self { hand, truth, shared, oldest_seen, left_alone, closed, may_close, nowhere }
+        let (hand, real) = (to_it(), to_it());
+        let (oldest_seen, left_alone, closed, null_ring) = Default::default();
+        Self { hand, real, shared, oldest_seen, left_alone, closed, may_close, null_ring }
     }
 
     #[inline]
     fn owners(&self) -> &Owners {
-        self.truth.owners()
+        self.real.owners()
     }
 
     /// The item that lies at an index.
     fn item(&self, index: i64) -> Option<NonNull<T>> {
         // Relaxed: written by this thread.
-        NonNull::new(self.truth.slot(index).load(Ordering::Relaxed))
+        NonNull::new(self.real.slot(index).load(Ordering::Relaxed))
     }
 
     fn capacity(&self) -> i64 {
-        self.truth.capacity()
+        self.real.capacity()
     }
 
     /// From now on [`push`](Self::push) puts nothing into the deque, and always says that there is more to do: the caller, which has
-    /// the item and knows why, does it then by [`push_in_truth`](Self::push_in_truth). All else is as before.
+    /// the item and knows why, does it then by [`push_real`](Self::push_real). All else is as before.
     ///
     /// So the one comparison that a push makes in any case serves another purpose, and costs nobody else anything.
-    pub(crate) fn divert(&self) {
-        let nowhere = self.nowhere.get_or_init(Nowhere::new);
+    pub(crate) fn redirect(&self) {
+        let null_ring = self.null_ring.get_or_init(NullRing::new);
         // SAFETY: in a box that is freed with this deque's owner, whose hand it is.
-        self.hand.take_after(&unsafe { nowhere.hand() });
+        self.hand.take_after(&unsafe { null_ring.hand() });
     }
 
-    /// Pushes go into the deque again.
-    pub(crate) fn divert_no_more(&self) {
-        self.hand.take_after(&self.truth);
-    }
-
-    /// What [`push`](Self::push) does where pushes are not diverted.
+    /// What [`push`](Self::push) does where pushes are not redirected.
     #[inline]
-    pub(crate) fn push_in_truth(&self, item: NonNull<T>) -> (i64, bool) {
-        self.truth.push(item)
+    pub(crate) fn push_real(&self, item: NonNull<T>) -> (i64, bool) {
+        self.real.push(item)
     }
 
     /// Whether there is one item or none. Where thieves have taken some it may say no.
@@ -169,11 +163,11 @@ impl<T> ChaseLevOwner<T> {
         let ring = self.shared.buffer.load(Ordering::Relaxed);
         // SAFETY: the ring in use, made by `Box::into_raw`; this is the owner.
         let grown = unsafe { Buffer::grown_from(ring, self.oldest_seen.get()..bottom) };
-        let is_diverted = !self.hand.is_like(&self.truth);
+        let is_redirected = !self.hand.is_like(&self.real);
         // SAFETY: stored below, where it stays until the deque goes.
-        unsafe { self.truth.go_to_ring(grown.slots()) };
-        if !is_diverted {
-            self.hand.take_after(&self.truth);
+        unsafe { self.real.go_to_ring(grown.slots()) };
+        if !is_redirected {
+            self.hand.take_after(&self.real);
         }
         // Release pairs with the acquire in `Shared::buffer`: a thief that sees the ring sees its slots.
         self.shared.buffer.store(Box::into_raw(grown), Ordering::Release);
@@ -243,51 +237,22 @@ impl<T> ChaseLevOwner<T> {
         self.item(newest)
     }
 
-    /// Has all items count as stolen, though no thief has them, and opens the deque. Returns where they were. The caller is the only thread.
-    pub(crate) fn lose_all(&self) -> Range<i64> {
-        self.open();
-        let bottom = self.end();
-        let age = self.shared.age();
-        let items = age.items_below(bottom).max(0);
-        if items > 0 {
-            let lost = self.shared.exchange_age(age, age.with_all_taken(bottom));
-            debug_assert!(lost, "there is no thief");
-        }
-        bottom - items..bottom
-    }
-
-    /// Puts something else, or nothing, in the place of each item that [`lose_all`](Self::lose_all) has found.
-    pub(crate) fn replace_lost(
-        &self,
-        indices: Range<i64>,
-        other: impl Fn(NonNull<T>) -> Option<NonNull<T>>,
-    ) {
-        for index in indices {
-            let other = self.item(index).and_then(&other).map_or(ptr::null_mut(), NonNull::as_ptr);
-            // Relaxed: there is no thief.
-            self.truth.slot(index).store(other, Ordering::Relaxed);
-        }
-    }
-
-    /// What [`lose_all`](Self::lose_all) has found, or what was put in its place. Where it was it lies until the second push after that.
-    pub(crate) fn lost(&self, indices: Range<i64>) -> impl Iterator<Item = NonNull<T>> {
-        indices.filter_map(|index| self.item(index))
-    }
-
     fn see_oldest(&self, oldest: i64) {
         if self.oldest_seen.replace(oldest) != oldest {
             self.left_alone.set(0); // somebody has stolen
         }
     }
+}
 
+impl<T> Closable for ChaseLevOwner<T> {
     /// Whether it is time to [`close`](Self::close).
-    pub(crate) fn should_close(&self) -> bool {
+    fn should_close(&self) -> bool {
         self.may_close && self.left_alone.get() >= LEFT_ALONE && os::heavy_barrier_works()
     }
 
     /// Closes the deque, which is open, if no thief is just then taking something. Returns whether it is closed; then the
     /// caller has to make a fence and look whether anybody relies on it being open.
-    pub(crate) fn close(&self) -> bool {
+    fn close(&self) -> bool {
         debug_assert!(!self.closed.get(), "it is closed as it is");
         let shared = &*self.shared;
         let bottom = self.owners().bottom.load(Ordering::Relaxed);
@@ -310,7 +275,7 @@ impl<T> ChaseLevOwner<T> {
     }
 
     /// Opens the deque if it is closed.
-    pub(crate) fn open(&self) {
+    fn open(&self) {
         if self.closed.replace(false) {
             self.left_alone.set(0);
             let age = self.shared.age();

@@ -7,7 +7,8 @@ fn limited(workers: usize, awake: usize) -> Sleep {
     Sleep::new(workers, Limit { awake, nap: Duration::from_millis(1) })
 }
 
-/// As [`work_once`], but a worker that is one too many takes only a task that lay there during a whole nap. Who is `ready` stays the lookout when others sleep.
+/// As [`work_once`], but a worker that is one too many takes only a task that lay there during a
+/// whole nap. A worker that is `ready` stays the lookout when others sleep.
 fn work_once_within(worker: usize, ready: bool, sleep: &Sleep, tasks: &Tasks) {
     let mut untouched = false;
     sleep.begins_to_hunt();
@@ -30,7 +31,7 @@ fn work_once_within_the_limit(worker: usize, sleep: &Sleep, tasks: &Tasks) {
     work_once_within(worker, false, sleep, tasks);
 }
 
-/// Somebody who counts as awake pushes tasks, and is stuck then.
+/// A worker that counts as awake pushes tasks, and is stuck then.
 fn push_tasks(number: usize, sleep: &Sleep, tasks: &Tasks) {
     let summons = Summons::default();
     for _ in 0..number {
@@ -50,8 +51,9 @@ fn loom_sleep_a_lookout_finds_what_a_stuck_worker_pushed() {
     });
 }
 
-/// Of three workers, `awake` may be awake. One of them is stuck when it has pushed two tasks, which the others take. Who is `ready` may be the lookout, whoever sleeps, and naps
-/// on as that.
+/// Of three workers, `awake` may be awake. One of them is stuck when it has pushed two tasks, which
+/// the others take. A worker that is `ready` may be the lookout, whichever sleep, and naps on as
+/// that.
 fn two_others_take_two_tasks(awake: usize, ready: [bool; 2]) {
     check(2, move || {
         let shared = Arc::new((limited(3, awake), Tasks::new(0)));
@@ -86,8 +88,9 @@ fn loom_sleep_any_of_them_may_be_the_lookout_in_reserve() {
     two_others_take_two_tasks(2, [true; 2]);
 }
 
-/// Of three workers in one place, `awake` may be awake. One of them is stuck when it has sent two tasks to the place. (More than in the model, who
-/// falls asleep looks at the inbox of its place.)
+/// Of three workers in one place, `awake` may be awake. One of them is stuck when it has sent two
+/// tasks to the place. (More than in the model, a worker that falls asleep looks at the inbox of
+/// its place.)
 fn two_others_take_two_tasks_of_their_place(awake: usize) {
     check(2, move || {
         let shared = Arc::new((limited(3, awake), Tasks::new(0)));
@@ -115,8 +118,9 @@ fn loom_sleep_fewer_than_the_limit_look_for_what_was_sent_to_their_place() {
     two_others_take_two_tasks_of_their_place(2);
 }
 
-/// Of three workers one may be awake, and is stuck; one is the lookout, and suspended on its way up. So the third has left what is
-/// pushed to those two. Then all may be awake. `hunts`: there is a fourth, who hunts, and leaves.
+/// Of three workers one may be awake, and is stuck; one is the lookout, and suspended on its way
+/// up. So the third has left what is pushed to those two. Then all may be awake. `hunts`: there is
+/// a fourth, which hunts, and leaves.
 fn relieved(hunts: bool, bound: usize, set: fn(&Sleep, usize)) {
     check(bound, move || {
         let workers = 3 + usize::from(hunts);
@@ -161,7 +165,7 @@ fn loom_sleep_more_are_allowed_while_something_is_pushed() {
     relieved(false, 2, allow);
 }
 
-/// Nobody more is allowed, but one rested.
+/// No more are allowed, but one rested.
 #[test]
 fn loom_sleep_a_rest_ends_while_something_is_pushed() {
     relieved(false, 2, |sleep, awake| {
@@ -169,12 +173,13 @@ fn loom_sleep_a_rest_ends_while_something_is_pushed() {
     });
 }
 
-/// Of four workers one may be awake, and pushes, and is stuck; one is the lookout, and suspended on its way up. Then two may be awake, so one stays beyond
-/// the limit. Of the two others both have left what is pushed to the lookout; or, if `leaves`, one hunts, and stops: it makes up the new limit when the
-/// missing are counted, or is one of them, and looks when it has nothing to do.
+/// Of four workers one may be awake, and pushes, and is stuck; one is the lookout, and suspended on
+/// its way up. Then two may be awake, so one stays beyond the limit. Of the two others both have
+/// left what is pushed to the lookout; or, if `leaves`, one hunts, and stops: it makes up the new
+/// limit when the missing are counted, or is one of them, and looks when it has nothing to do.
 fn a_rest_ends_for_one(leaves: bool) {
     check(2, move || {
-        let shared = Arc::new((limited(4, 4), Tasks::new(0), Flag::new()));
+        let shared = Arc::new((limited(4, 4), Tasks::new(0), Event::new()));
         let awake = |sleep: &Sleep, awake| {
             sleep.limit_to(Limit { awake, nap: Duration::from_millis(1) }, 4);
         };
@@ -235,13 +240,14 @@ fn allow(sleep: &Sleep, allowed: usize) {
     sleep.limit_to(Limit { awake: allowed, nap: Duration::from_millis(1) }, allowed);
 }
 
-/// Two workers, of whom one may be awake. Something is sent, from outside or to the one that sleeps; one of them does it.
+/// Two workers, of which one may be awake. Something is sent, from outside or to the one that
+/// sleeps; one of them does it.
 fn sent_to_fewer(
     narrow: impl Fn(&Sleep) + Copy + Send + Sync + 'static,
     send: impl Fn(&Sleep) + Copy + Send + Sync + 'static,
 ) {
     check(2, move || {
-        let shared = Arc::new((limited(2, 2), Tasks::new(0), Flag::new()));
+        let shared = Arc::new((limited(2, 2), Tasks::new(0), Event::new()));
         narrow(&shared.0);
         let workers = [0, 1].map(|worker| {
             let shared = shared.clone();
@@ -273,8 +279,9 @@ fn sent_to_fewer(
     });
 }
 
-/// Of three workers one may be awake, and is stuck. Two things are sent; whoever does the first is stuck in it. If that was the
-/// lookout, the other one, which has left all to it, is woken for the second.
+/// Of three workers one may be awake, and is stuck. Two things are sent; the worker that does the
+/// first is stuck in it. If that was the lookout, the other one, which has left all to it, is woken
+/// for the second.
 #[test]
 fn loom_sleep_what_is_sent_when_the_lookout_is_stuck_is_done() {
     check(2, || {

@@ -3,8 +3,8 @@
 use std::future::Future;
 
 use locksley::Pool;
-use locksley::kahn::{self, Inlet, Outlet, Receiver, Sender};
 use locksley::task::Placement;
+use locksley_kahn::{self as kahn, Inlet, Outlet, Receiver, Sender};
 
 use super::network::{Input, Network, Output, Runtime};
 
@@ -49,14 +49,23 @@ impl Network for OnPool<'_> {
     where
         R: Future<Output = ()> + Send + 'static,
     {
-        let ends = (outputs, inputs);
-        drop(self.network.process("", ends, move |(outputs, inputs)| body(outputs, inputs)));
+        let ends = (Vec::from(outputs), Vec::from(inputs));
+        drop(
+            self.network.process("", ends, move |(outputs, inputs)| {
+                body(as_array(outputs), as_array(inputs))
+            }),
+        );
         size_of::<R>() as u64
     }
 
     fn run(self) -> Result<(), String> {
         self.network.run(self.pool).map(drop).map_err(|error| error.to_string())
     }
+}
+
+/// The ends as they were given: ports are vectors.
+fn as_array<T, const N: usize>(ends: Vec<T>) -> [T; N] {
+    ends.try_into().ok().expect("as many as were given")
 }
 
 impl Output for Sender<u64> {

@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::time::Instant;
 
 use locksley::{Pool, Worker};
+use locksley_profile::Profiler;
 
 use super::stuck::{self, Forks, Shape, Takeover};
 use super::tree::Node;
@@ -19,7 +20,7 @@ pub struct Local {
 }
 
 /// All of them, in the order of their turns.
-pub static LOCAL: [Local; 6] = [
+pub static LOCAL: [Local; 7] = [
     Local {
         name: "serial",
         about: "the same code with two calls for a fork",
@@ -39,6 +40,11 @@ pub static LOCAL: [Local; 6] = [
         name: "locksley-join",
         about: "Locksley, join: the worker is looked up at each fork",
         start: |workers| pool(workers).map(Workers::LocksleyJoin),
+    },
+    Local {
+        name: "locksley-profiled",
+        about: "Locksley, Worker::join, in a pool with a profiler",
+        start: profiled,
     },
     Local { name: "rayon", about: "rayon::join", start: rayon },
     Local {
@@ -77,6 +83,11 @@ impl Local {
 
 fn pool(workers: usize) -> Result<Pool, String> {
     Pool::new(workers).map_err(|error| error.to_string())
+}
+
+fn profiled(workers: usize) -> Result<Workers, String> {
+    let pool = Pool::builder().workers(workers).observer(Profiler::new()).build();
+    pool.map(Workers::Locksley).map_err(|error| error.to_string())
 }
 
 fn rayon(workers: usize) -> Result<Workers, String> {

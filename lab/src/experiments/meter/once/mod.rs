@@ -1,5 +1,5 @@
-//! One measurement, in a process of its own: the hidden command `meter-once`. It computes the same again and again on one pool, metered and
-//! not, by turns.
+//! One measurement, in a process of its own: the hidden command `meter-once`. It computes the same
+//! again and again, by turns on a pool without a profiler and on one with a profiler.
 
 mod subject;
 
@@ -7,8 +7,9 @@ use std::fmt::Display;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use ::locksley::{Pool, Worker};
+use locksley::{Pool, Worker};
 
+use super::plan::LOCKSLEY;
 use super::record::Reading;
 use crate::apps;
 use crate::experiments::calibration;
@@ -16,6 +17,7 @@ use crate::experiments::checked::Checked;
 use crate::experiments::forkjoin::once::{Subject as Recursion, fib_on_worker};
 use crate::fault::{Fault, Outcome};
 use crate::rounds::{Round, run_leaf};
+use crate::runtimes::{self, Profiled};
 pub use subject::{Kind, Subject};
 
 /// How long it goes on.
@@ -27,11 +29,17 @@ pub struct Limits {
     pub time: Duration,
 }
 
-/// Whether a computation is metered.
+/// Which of the pools computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meter {
+enum Profiler {
     Off,
     On,
+}
+
+/// Two pools that differ in the profiler alone.
+struct Pools {
+    plain: Pool,
+    profiled: Profiled,
 }
 
 /// How long a computation took, or what is wrong with its answer.
@@ -44,19 +52,18 @@ pub fn measure(
     limits: Limits,
     seed: u64,
 ) -> Outcome<Checked<Reading>> {
-    // Whatever the environment says.
-    let pool = Pool::builder().workers(workers).metered(false).build();
-    let pool = pool.map_err(|error| Fault::run(error.to_string()))?;
+    let pools = Pools::start(workers)?;
     let found = match *subject {
-        Subject::Fork(n) => fibonacci(&pool, limits, n, fib_on_worker),
-        Subject::Apart(n) => fibonacci(&pool, limits, n, apart),
-        Subject::Leaves { number, nanos } => leaves(&pool, limits, number, nanos),
-        Subject::Regions(number) => pairs(limits, |meter| Ok(regions(&pool, meter, number))),
+        Subject::Fork(n) => fibonacci(&pools, limits, n, fib_on_worker),
+        Subject::Apart(_) => return Err(Fault::input("it is in old records only")),
+        Subject::Leaves { number, nanos } => leaves(&pools, limits, number, nanos),
+        Subject::Regions(number) => pairs(limits, |on| Ok(pools.regions(on, number))),
         Subject::App { ref app, ref size } => {
             let mut instance = apps::problem(apps::find(app)?, size)?.prepare(seed);
-            pairs(limits, |meter| {
+            pairs(limits, |on| {
                 instance.reset();
-                let ((), time, _) = on_worker(&pool, meter, |_| instance.locksley(&pool));
+                let pool = pools.pool(on);
+                let ((), time, _) = pools.on_worker(on, |_| instance.locksley(pool));
                 instance.check().map(|()| time)
             })
         }
@@ -64,24 +71,24 @@ pub fn measure(
     Ok(found.map_or_else(Checked::Wrong, |nanos| Checked::Read(Reading { nanos })))
 }
 
-/// Pairs of computations, next to each other in time, in nanoseconds: without the meter, and with it. As many as the limits say, at least two; and in as
-/// many of them the first one is metered as the second one.
+/// Pairs of computations, next to each other in time, in nanoseconds: without a profiler, and with
+/// one. As many as the limits say, at least two; in half of them the profiled one comes first.
 fn pairs(
     limits: Limits,
-    mut compute: impl FnMut(Meter) -> Computed,
+    mut compute: impl FnMut(Profiler) -> Computed,
 ) -> Result<Vec<[u64; 2]>, String> {
-    let mut nanos = |meter| compute(meter).map(in_nanos);
+    let mut nanos = |on| compute(on).map(in_nanos);
     // Once for the caches.
-    for meter in [Meter::Off, Meter::On] {
-        nanos(meter)?;
+    for on in [Profiler::Off, Profiler::On] {
+        nanos(on)?;
     }
     let begun = Instant::now();
     let mut pairs = Vec::new();
     while pairs.is_empty() || pairs.len() < limits.pairs && begun.elapsed() < limits.time {
-        let off = nanos(Meter::Off)?;
-        pairs.push([off, nanos(Meter::On)?]);
-        let on = nanos(Meter::On)?;
-        pairs.push([nanos(Meter::Off)?, on]);
+        let off = nanos(Profiler::Off)?;
+        pairs.push([off, nanos(Profiler::On)?]);
+        let on = nanos(Profiler::On)?;
+        pairs.push([nanos(Profiler::Off)?, on]);
     }
     Ok(pairs)
 }
@@ -91,30 +98,58 @@ fn in_nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What `task` returns on a worker, how long that takes, and, with the meter, how many forks it has. What a region costs itself is not in the time.
-fn on_worker<R: Send>(
-    pool: &Pool,
-    meter: Meter,
-    task: impl FnOnce(&Worker) -> R + Send,
-) -> (R, Duration, Option<u64>) {
-    let timed = |worker: &Worker| {
+impl Pools {
+    fn start(workers: usize) -> Outcome<Pools> {
+        let profiled = runtimes::find(LOCKSLEY)?.start_profiled(workers)?;
+        let plain = Pool::new(workers).map_err(|error| Fault::run(error.to_string()))?;
+        Ok(Pools { plain, profiled })
+    }
+
+    fn pool(&self, on: Profiler) -> &Pool {
+        match on {
+            Profiler::Off => &self.plain,
+            Profiler::On => self.profiled.pool(),
+        }
+    }
+
+    /// What `task` returns on a worker, how long that takes, and, with a profiler, how many tasks
+    /// it has. What a report costs is not in the time.
+    fn on_worker<R: Send>(
+        &self,
+        on: Profiler,
+        task: impl FnOnce(&Worker) -> R + Send,
+    ) -> (R, Duration, Option<u64>) {
+        let timed = |worker: &Worker| {
+            let begun = Instant::now();
+            let answer = task(worker);
+            (answer, begun.elapsed())
+        };
+        match on {
+            Profiler::Off => {
+                let (answer, time) = self.plain.run(timed);
+                (answer, time, None)
+            }
+            Profiler::On => {
+                let ((answer, time), report) = self.profiled.measure(timed);
+                (answer, time, Some(report.tasks))
+            }
+        }
+    }
+
+    /// How long so many regions take, one after the other, or as many calls of the pool.
+    fn regions(&self, on: Profiler, number: u64) -> Duration {
         let begun = Instant::now();
-        let answer = task(worker);
-        (answer, begun.elapsed())
-    };
-    match meter {
-        Meter::Off => {
-            let (answer, time) = pool.run(timed);
-            (answer, time, None)
+        for _ in 0..number {
+            match on {
+                Profiler::Off => self.plain.run(|_| ()),
+                Profiler::On => drop(self.profiled.measure(|_| ())),
+            }
         }
-        Meter::On => {
-            let ((answer, time), report) = pool.metered(timed);
-            (answer, time, Some(report.forks))
-        }
+        begun.elapsed()
     }
 }
 
-/// The time, if the answer is right, and if the meter has seen so many forks, where it was on.
+/// The time, if the answer is right, and if a profiler has seen as many tasks as there are forks.
 fn checked<R: PartialEq + Display>(
     (answer, time, counted): (R, Duration, Option<u64>),
     right: &R,
@@ -125,64 +160,34 @@ fn checked<R: PartialEq + Display>(
     }
     match counted {
         Some(counted) if counted != forks => {
-            Err(format!("the meter has counted {counted} forks of {forks}"))
+            Err(format!("the profiler has counted {counted} tasks of {forks}"))
         }
         _ => Ok(time),
     }
 }
 
 fn fibonacci(
-    pool: &Pool,
+    pools: &Pools,
     limits: Limits,
     n: u32,
     fib: fn(&Worker, u64) -> u64,
 ) -> Result<Vec<[u64; 2]>, String> {
     let subject = Recursion::Fib(n);
     let right = subject.answer(0).expect("a computation has an answer");
-    pairs(limits, |meter| {
+    pairs(limits, |on| {
         let n = black_box(u64::from(n));
-        checked(on_worker(pool, meter, |worker| fib(worker, n)), &right, subject.forks())
+        checked(pools.on_worker(on, |worker| fib(worker, n)), &right, subject.forks())
     })
 }
 
-/// A Fibonacci number, each join in another function than the one around it.
-fn apart(worker: &Worker, n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = worker.join(|w| from_apart(w, n - 1), |w| from_apart(w, n - 2));
-    a + b
-}
-
-/// The other function of [`apart`].
-fn from_apart(worker: &Worker, n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = worker.join(|w| apart(w, n - 1), |w| apart(w, n - 2));
-    a + b
-}
-
-fn leaves(pool: &Pool, limits: Limits, number: u64, nanos: u64) -> Result<Vec<[u64; 2]>, String> {
+fn leaves(pools: &Pools, limits: Limits, number: u64, nanos: u64) -> Result<Vec<[u64; 2]>, String> {
     let leaf = calibration::times_within(nanos, run_leaf);
     let round = Round { leaf, chunks: number, serial: 0 };
     let right = round.sum(1);
-    pairs(limits, |meter| {
-        let found = on_worker(pool, meter, |worker| round.once_on(worker));
+    pairs(limits, |on| {
+        let found = pools.on_worker(on, |worker| round.once_on(worker));
         checked(found, &right, number - 1)
     })
-}
-
-/// How long so many regions take, one after the other, or as many calls of the pool.
-fn regions(pool: &Pool, meter: Meter, number: u64) -> Duration {
-    let begun = Instant::now();
-    for _ in 0..number {
-        match meter {
-            Meter::Off => pool.run(|_| ()),
-            Meter::On => drop(pool.metered(|_| ())),
-        }
-    }
-    begun.elapsed()
 }
 
 #[cfg(test)]
@@ -195,11 +200,11 @@ mod tests {
     fn either_comes_first_in_as_many_pairs() {
         let mut order = Vec::new();
         let limits = Limits { pairs: 3, ..TWO_PAIRS };
-        let found = pairs(limits, |meter| {
-            order.push(meter);
+        let found = pairs(limits, |on| {
+            order.push(on);
             Ok(Duration::from_nanos(order.len() as u64))
         });
-        use Meter::{Off, On};
+        use Profiler::{Off, On};
         // Once each for the caches; then pairs, until there are three.
         assert_eq!(order, [Off, On, Off, On, On, Off, Off, On, On, Off]);
         assert_eq!(found.unwrap(), [[3, 4], [6, 5], [7, 8], [10, 9]]);
@@ -209,8 +214,7 @@ mod tests {
 
     #[test]
     fn every_subject_is_measured_on_some_workers() {
-        for (kind, size) in
-            [("fork", "9"), ("apart", "9"), ("leaves", "16x50"), ("regions", "2"), ("msort", "5K")]
+        for (kind, size) in [("fork", "9"), ("leaves", "16x50"), ("regions", "2"), ("msort", "5K")]
         {
             let subject = Subject::find(kind, size).unwrap();
             for workers in [1, 3] {
@@ -222,11 +226,11 @@ mod tests {
     }
 
     #[test]
-    fn wrong_answers_and_forks_that_were_not_metered_are_seen() {
-        let pool = Pool::new(1).unwrap();
-        let wrong = fibonacci(&pool, TWO_PAIRS, 9, |_, n| n).unwrap_err();
+    fn wrong_answers_and_tasks_that_were_not_profiled_are_seen() {
+        let pools = Pools::start(1).unwrap();
+        let wrong = fibonacci(&pools, TWO_PAIRS, 9, |_, n| n).unwrap_err();
         assert_eq!(wrong, "9 and not 34");
-        let lost = fibonacci(&pool, TWO_PAIRS, 9, |_, _| 34).unwrap_err();
-        assert_eq!(lost, "the meter has counted 0 forks of 54");
+        let lost = fibonacci(&pools, TWO_PAIRS, 9, |_, _| 34).unwrap_err();
+        assert_eq!(lost, "the profiler has counted 0 tasks of 54");
     }
 }

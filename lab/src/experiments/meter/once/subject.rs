@@ -25,7 +25,8 @@ pub enum Kind {
 pub enum Subject {
     /// The n-th Fibonacci number, doubly recursive.
     Fork(u32),
-    /// The same, by two functions that call each other: each join is in another one than the join around it.
+    /// The same, by two functions that call each other. Only in records of the former meter, which
+    /// had a table for each call site.
     Apart(u32),
     /// A tree of joins.
     Leaves {
@@ -97,7 +98,7 @@ impl Kind {
         }
     }
 
-    /// Whether what the meter costs is told as a ratio of times, and not as their difference.
+    /// Whether what the profiler costs is told as a ratio of times, and not as their difference.
     pub fn is_ratio(self) -> bool {
         matches!(self, Kind::Leaves | Kind::Apps)
     }
@@ -189,7 +190,7 @@ impl Subject {
         nanos as f64 * self.kind().scale() / self.number() as f64
     }
 
-    /// What the meter costs, by such a pair of times: the difference for each, or the ratio.
+    /// What the profiler costs, by such a pair of times: the difference for each, or the ratio.
     pub fn cost(&self, [off, on]: [u64; 2]) -> f64 {
         match self.kind().is_ratio() {
             true => on as f64 / off as f64,

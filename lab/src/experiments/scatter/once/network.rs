@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use locksley::Pool;
-use locksley::kahn::{Network, Receiver, Sender};
+use locksley_kahn::{Network, Receiver, Sender};
 
 use super::work::divide;
 use super::{Finding, Subject, Task};

@@ -1,10 +1,11 @@
 //! Locksley.
 
 use std::future::Future;
+use std::panic::resume_unwind;
 
 use locksley::Pool;
-use locksley::sync::{JoinCounter, Semaphore};
-use locksley::task::{self, Placement, TaskError};
+use locksley::task::{self, JoinError, Placement};
+use locksley_sync::{JoinCounter, Semaphore};
 
 use super::runtime::{Countdown, Permits, Runtime, Tasks};
 
@@ -48,9 +49,9 @@ impl Tasks for OnLocksley {
     }
 }
 
-/// What a task has returned. Nobody cancels any, so one that has not has panicked.
-fn finished<T>(end: Result<T, TaskError>) -> T {
-    end.unwrap_or_else(|error| error.resume_panic())
+/// What a task has returned. No task is cancelled, so one that has returned nothing has panicked.
+fn finished<T>(end: Result<T, JoinError>) -> T {
+    end.unwrap_or_else(|error| resume_unwind(error.into_panic()))
 }
 
 impl Permits for Semaphore {

@@ -1,0 +1,220 @@
+//! The stall harness for intervals: one worker is held for ever at each of its steps in turn, and
+//! all intervals end but those that it is about to start, and what depends on them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use locksley::Pool;
+use locksley::idle::Abp;
+use locksley::places::Places;
+use locksley_sys::primitive::stepped::{self, Gate, wait_for};
+
+use crate::{Context, IntervalLock, Root};
+
+struct World {
+    gate: Arc<Gate>,
+    steps: usize,
+    ended: AtomicUsize,
+    lock: IntervalLock<usize>,
+    is_cancelled: AtomicBool,
+}
+
+impl World {
+    fn arm(&self) {
+        stepped::arm(self.steps, &self.gate);
+    }
+
+    fn count_end(&self) {
+        self.ended.fetch_add(1, Ordering::Release);
+    }
+}
+
+type Body = for<'g, 'env> fn(&Context<'g, 'env>, &'env World);
+
+/// Runs `body` as a root among three workers, at these places. While one is held, which has armed
+/// itself, at least `least` intervals count as ended; then `all` do, and the lock has been used by
+/// `locked`.
+fn hold_after(
+    sets: &[&str],
+    steps: usize,
+    sleep_after: Option<u32>,
+    [least, all, locked]: [usize; 3],
+    body: Body,
+) -> bool {
+    let governor = Abp { attempts: 2, lower_after: None, sleep_after };
+    let sets: Vec<_> = sets.iter().map(|set| set.parse().unwrap()).collect();
+    let places = Places::given(&(0..3).collect(), sets).unwrap();
+    let pool = Pool::builder().workers(3).places(places).governor(governor).build().unwrap();
+    let (lock, is_cancelled) = (IntervalLock::new(0), AtomicBool::new(false));
+    let (gate, ended) = (Arc::default(), AtomicUsize::new(0));
+    let world = World { gate, steps, ended, lock, is_cancelled };
+    let (ended, held) = thread::scope(|scope| {
+        let root = scope.spawn(|| Root::new("root").on(&pool).run(|root| body(root, &world)));
+        let ended = wait_for(&world.ended, least);
+        let held = world.gate.is_held();
+        world.gate.open();
+        let end = root.join().unwrap();
+        assert_eq!(end.is_err(), world.is_cancelled.load(Ordering::Relaxed));
+        (ended, held)
+    });
+    assert!(ended >= least, "held after {steps} steps: {ended} of {least}");
+    assert_eq!(world.ended.load(Ordering::Acquire), all, "nothing is lost");
+    assert_eq!(world.lock.into_inner(), locked, "nor is what needs the lock");
+    held
+}
+
+fn hold_at_each_step(sets: &[&str], numbers: [usize; 3], body: Body) {
+    let mut times_held = 0;
+    for sleep_after in [Some(0), None] {
+        for steps in (0..150).chain((150..600).step_by(29)) {
+            times_held += usize::from(hold_after(sets, steps, sleep_after, numbers, body));
+        }
+    }
+    assert!(times_held > 100, "the harness holds threads: {times_held}");
+}
+
+const ONE_PLACE: &[&str] = &["0-2"];
+const CHAINS: usize = 8;
+const LENGTH: usize = 5;
+/// A held worker holds back the rest of its own chain, and of another one that it has begun to
+/// start.
+const ALL_BUT_TWO: [usize; 3] = [(CHAINS - 2) * LENGTH, CHAINS * LENGTH, 0];
+
+/// Counts an end; the second one in the first chain arms its worker before.
+fn count(world: &World, chain: usize, number: usize) {
+    if (chain, number) == (0, 1) {
+        world.arm();
+    }
+    world.count_end();
+}
+
+fn chains<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for chain in 0..CHAINS {
+        let mut last = None;
+        for number in 0..LENGTH {
+            let next = root.interval("next").after_all(last);
+            last = Some(next.spawn(move |_| count(world, chain, number)));
+        }
+    }
+}
+
+#[test]
+fn other_chains_go_on_while_a_worker_is_held_at_any_step() {
+    hold_at_each_step(ONE_PLACE, ALL_BUT_TWO, chains);
+}
+
+/// Chains that are sent to a place by every second interval, from where the others go back to where
+/// the last one of them was.
+fn following_chains<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for chain in 0..CHAINS {
+        let (mut last, mut before) = (None, None);
+        for number in 0..LENGTH {
+            let next = root.interval("next");
+            let next = match before {
+                None if number % 2 == 1 => next,
+                Some(before) if number % 2 == 1 => next.follow(before),
+                _ => next.near((chain + number / 2) % 2),
+            };
+            let next = next.after_all(last).spawn(move |_| count(world, chain, number));
+            last = Some(next);
+            before = if number % 2 == 1 { last } else { before };
+        }
+    }
+}
+
+#[test]
+fn other_chains_go_from_place_to_place_and_back_while_a_worker_is_held_at_any_step() {
+    hold_at_each_step(&["0-1", "2"], ALL_BUT_TWO, following_chains);
+}
+
+/// Intervals that make others inside, which come after something outside: their edges are searched
+/// for cycles. One arms its worker before it does.
+fn makers<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for chain in 0..CHAINS {
+        let before = root.interval("before").spawn(|_| ());
+        root.interval("maker").spawn(move |cx| {
+            if chain == 0 {
+                world.arm();
+            }
+            let mut last = before;
+            for _ in 0..LENGTH {
+                last = cx.interval("inside").after(last).spawn(|_| world.count_end());
+            }
+        });
+    }
+}
+
+#[test]
+fn other_makers_go_on_while_one_is_held_at_any_step() {
+    hold_at_each_step(ONE_PLACE, ALL_BUT_TWO, makers);
+}
+
+/// Counts as ended when it is dropped: with its body, whether that has run or not.
+struct Counted<'env>(&'env World);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.count_end();
+    }
+}
+
+/// Chains, of which every other one is cancelled at its beginning: what follows there fails at its
+/// start. The first of one arms its worker, and cancels.
+fn failing_chains<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for chain in 0..CHAINS {
+        let (is_cancelled, counted) = (chain % 2 == 0, Counted(world));
+        let mut last = root.interval("first").spawn(move |cx| {
+            if chain == 0 {
+                world.arm();
+            }
+            if is_cancelled {
+                world.is_cancelled.store(true, Ordering::Relaxed);
+                cx.cancel();
+            }
+            drop(counted);
+        });
+        for _ in 1..LENGTH {
+            let counted = Counted(world);
+            last = root.interval("next").after(last).spawn(move |_| {
+                assert!(!is_cancelled, "it has failed at its start");
+                drop(counted);
+            });
+        }
+    }
+}
+
+#[test]
+fn what_fails_in_other_chains_ends_while_a_worker_is_held_at_any_step() {
+    hold_at_each_step(ONE_PLACE, ALL_BUT_TWO, failing_chains);
+}
+
+const LOCK_USERS: usize = 6;
+
+/// Intervals that want one lock, and chains that do not. One that has the lock arms its worker.
+fn lock_users<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for user in 0..LOCK_USERS {
+        let mut builder = root.interval("user");
+        let mut key = builder.lock(&world.lock);
+        builder.spawn(move |cx| {
+            if user == 1 {
+                world.arm();
+            }
+            *key.write(cx) += 1;
+        });
+    }
+    for _ in 0..CHAINS {
+        let mut last = None;
+        for _ in 0..LENGTH {
+            let next = root.interval("free").after_all(last).spawn(|_| world.count_end());
+            last = Some(next);
+        }
+    }
+}
+
+#[test]
+fn those_without_the_lock_go_on_while_one_that_had_it_is_held_at_any_step() {
+    // It may be held with the lock: then only those that want it wait for it.
+    let numbers = [(CHAINS - 1) * LENGTH, CHAINS * LENGTH, LOCK_USERS];
+    hold_at_each_step(ONE_PLACE, numbers, lock_users);
+}

@@ -1,0 +1,68 @@
+//! What the tests of intervals share: pools, places, and the text of a panic.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::any::Any;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use locksley::idle::{Abp, Balanced, Bws};
+use locksley::places::Places;
+use locksley::{Pool, PoolBuilder};
+
+/// Sleeps after each search without success.
+const SLEEPY: Abp = Abp { attempts: 1, lower_after: None, sleep_after: Some(0) };
+/// Never sleeps.
+const SLEEPLESS: Abp = Abp { attempts: 16, lower_after: None, sleep_after: None };
+
+/// Pools with each of several governors.
+pub(crate) fn governors() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
+    [
+        |pool| pool.governor(Balanced::default()),
+        |pool| pool.governor(Bws::default()),
+        |pool| pool.governor(SLEEPLESS),
+        |pool| pool.governor(SLEEPY),
+    ]
+}
+
+/// A pool for each governor and each of some numbers of workers: one, a few, and many more than
+/// there are processors.
+pub(crate) fn pools() -> impl Iterator<Item = Pool> {
+    governors().into_iter().flat_map(|with_governor| {
+        [1, 2, 3, 16].map(|workers| {
+            with_governor(Pool::builder()).workers(workers).build().expect("a pool can be built")
+        })
+    })
+}
+
+/// A pool with a worker for each of so many processors at each place. The processors need not
+/// exist: the workers are not bound to them.
+pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
+    let workers = sizes.iter().sum();
+    let mut first = 0;
+    let mut set = |size: &usize| {
+        first += size;
+        (first - size..first).collect()
+    };
+    let sets: Vec<_> = sizes.iter().map(&mut set).collect();
+    let places = Places::given(&(0..workers).collect(), sets).unwrap();
+    Pool::builder().workers(workers).places(places)
+}
+
+/// Keeps a worker busy until the sender is used or dropped.
+pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
+    let (go_on, told) = channel();
+    let (here, is_here) = channel();
+    pool.spawn_at(index, move |_| {
+        here.send(()).unwrap();
+        let _ = told.recv();
+    });
+    is_here.recv_timeout(Duration::from_secs(120)).unwrap();
+    go_on
+}
+
+/// The text of a panic.
+pub(crate) fn message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)")
+}

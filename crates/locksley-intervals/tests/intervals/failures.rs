@@ -1,0 +1,123 @@
+//! Panics and cancellations.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use locksley::Pool;
+use locksley_intervals::{self as intervals, Root};
+
+use crate::common::{message, pools};
+use crate::refusals::until;
+
+#[test]
+fn the_first_panic_arrives_once() {
+    for pool in pools() {
+        let ran = AtomicUsize::new(0);
+        let end = catch_unwind(AssertUnwindSafe(|| {
+            Root::new("root").on(&pool).run(|root| {
+                let panics = root.interval("panics").spawn(|cx| {
+                    cx.interval("child").spawn(|_| ran.fetch_add(1, Ordering::AcqRel));
+                    panic!("no more arrows")
+                });
+                let after = root.interval("after").after(panics).spawn(|_| unreachable!());
+                let parent = root.interval("parent").end_after(after).spawn(|_| {
+                    ran.fetch_add(1, Ordering::AcqRel);
+                });
+                root.interval("after that").after(parent).spawn(|_| unreachable!());
+                root.interval("free").spawn(|_| ran.fetch_add(1, Ordering::AcqRel));
+            })
+        }));
+        assert_eq!(message(&*end.unwrap_err()), "no more arrows");
+        assert_eq!(ran.into_inner(), 3);
+    }
+}
+
+#[test]
+fn the_roots_own_panic_comes_first_and_waits_for_the_rest() {
+    let ran = AtomicBool::new(false);
+    let end = catch_unwind(AssertUnwindSafe(|| {
+        intervals::run("root", |root| {
+            root.interval("panics").spawn(|_| panic!("the child's"));
+            root.interval("goes on").spawn(|_| ran.store(true, Ordering::Release));
+            panic!("the root's");
+        })
+    }));
+    assert_eq!(message(&*end.unwrap_err()), "the root's");
+    assert!(ran.into_inner());
+}
+
+#[test]
+fn a_panic_in_a_child_fails_its_ancestors_ends() {
+    let end = catch_unwind(|| {
+        intervals::run("root", |root| {
+            let parent = root.interval("parent").spawn(|cx| {
+                cx.interval("child").spawn(|_| panic!("the child's"));
+            });
+            root.interval("after").after(parent).spawn(|_| unreachable!());
+        })
+    });
+    assert_eq!(message(&*end.unwrap_err()), "the child's");
+}
+
+#[test]
+fn a_cancellation_arrives_at_the_root() {
+    let ran = AtomicBool::new(false);
+    let end = intervals::run("root", |root| {
+        let check = root.interval("check").spawn(|cx| cx.cancel());
+        let after = root.interval("after").after(check).spawn(|_| unreachable!());
+        root.interval("after that").after(after).spawn(|_| unreachable!());
+        root.interval("free").spawn(|_| ran.store(true, Ordering::Release));
+    });
+    let cancelled = end.unwrap_err();
+    assert_eq!(cancelled.interval(), "check");
+    assert_eq!(cancelled.to_string(), "`check` was cancelled");
+    assert!(ran.into_inner());
+}
+
+/// What a body that will not run waits for, in its destructor, is not kept back by that.
+#[test]
+fn a_destructor_that_waits_keeps_back_only_what_depends_on_it() {
+    struct Waits(Receiver<()>);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            self.0.recv_timeout(Duration::from_secs(20)).expect("the other runs meanwhile");
+        }
+    }
+    let pool = Pool::new(2).unwrap();
+    // Whichever of the two is let go first.
+    for is_first in [false, true] {
+        let (sender, receiver) = channel();
+        let end = Root::new("root").on(&pool).run(|root| {
+            let fails = root.interval("fails").spawn(|cx| cx.cancel());
+            let ready = AtomicBool::new(false);
+            let ready = Arc::new(ready);
+            let told = Arc::clone(&ready);
+            let ends_well = root.interval("ends well").after(fails.start()).spawn(move |_| {
+                until(&told);
+            });
+            let sends = || {
+                root.interval("sends").after(ends_well).spawn(move |_| sender.send(()).unwrap());
+            };
+            let waits = || {
+                let waits = Waits(receiver);
+                let builder = root.interval("waits").after(ends_well).after(fails);
+                builder.spawn(move |_| unreachable!("{:p}", &waits));
+            };
+            if is_first {
+                waits();
+                sends();
+            } else {
+                sends();
+                waits();
+            }
+            while !fails.end().has_occurred() {
+                std::thread::yield_now();
+            }
+            ready.store(true, Ordering::Release);
+        });
+        assert_eq!(end.unwrap_err().interval(), "fails");
+    }
+}

@@ -1,0 +1,152 @@
+//! What both ends of a channel have in common: whose they are, and how they wait.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use super::ring::Ring;
+use super::{Channel, Core};
+use crate::graph::Graph;
+use crate::process::Process;
+use crate::wait::Need;
+use locksley_sys::primitive::Ordering;
+
+/// An end of a channel.
+pub(super) struct End<T> {
+    pub(super) channel: Arc<Channel<T>>,
+    pub(super) graph: Arc<Graph>,
+    /// The process that the end belongs to.
+    pub(super) owner: u32,
+    /// What the process waits for at this end.
+    need: Need,
+    is_waiting: bool,
+    /// Counts operations that did not wait, up to the next yield.
+    turns: u8,
+    /// The ring of the next message; known when there is one, or room for one.
+    pub(super) ring: Option<NonNull<Ring<T>>>,
+}
+
+// SAFETY: the ring is a part of the channel, which may be sent and is kept alive.
+unsafe impl<T: Send> Send for End<T> {}
+// SAFETY: shared references change nothing.
+unsafe impl<T: Send> Sync for End<T> {}
+
+/// What a process finds at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// A message, or room for one.
+    Ready,
+    /// The process must wait.
+    Blocked,
+    /// The other end is gone: there will be no message, or none is wanted.
+    Gone,
+}
+
+impl<T> End<T> {
+    pub(super) fn new(channel: Arc<Channel<T>>, graph: Arc<Graph>, owner: u32, need: Need) -> Self {
+        Self { channel, graph, owner, need, is_waiting: false, turns: 0, ring: None }
+    }
+
+    pub(super) fn core(&self) -> &Core {
+        &self.channel.core
+    }
+
+    pub(super) fn process(&self) -> &Process {
+        self.graph.process(self.owner)
+    }
+
+    /// The ring of the next message.
+    #[inline]
+    pub(super) fn ring(&self) -> &Ring<T> {
+        let ring = self.ring.expect("known before a message is put or taken");
+        // SAFETY: the ring is alive: the producer uses the newest one, and the consumer frees a
+        // ring only after both ends have left it.
+        unsafe { ring.as_ref() }
+    }
+
+    /// Publishes that the process waits, unless it has done so.
+    fn begin_wait(&mut self, context: &Context<'_>) {
+        if !self.is_waiting {
+            self.process().begin_wait(context, self.core().number, self.need);
+            self.is_waiting = true;
+            if let Some(measures) = self.core().measures() {
+                measures.begin_wait(self.need, self.graph.begun.elapsed());
+            }
+        }
+        self.core().waits(self.need).store(true, Ordering::Relaxed);
+        // Pairs with the barrier that the other process makes after it has put or taken a message,
+        // or dropped its end: one of the two sees the other. It also pairs with the same barrier of
+        // other waiting processes: of those that close a cycle, the last one sees all.
+        self.graph.barrier();
+    }
+
+    #[inline]
+    pub(super) fn end_wait(&mut self) {
+        if self.is_waiting {
+            self.is_waiting = false;
+            self.core().waits(self.need).store(false, Ordering::Relaxed);
+            self.process().wait.end();
+            if let Some(measures) = self.core().measures() {
+                measures.end_wait(self.need, self.graph.begun.elapsed());
+            }
+        }
+    }
+
+    /// True each 256th time: then the process lets others go first, and is polled again. Without
+    /// this, one that never waits would keep its worker, and could not be cancelled.
+    pub(super) fn yields(&mut self, context: &Context<'_>) -> bool {
+        self.turns = self.turns.wrapping_add(1);
+        if self.turns == 0 {
+            self.end_wait();
+            context.waker().wake_by_ref();
+        }
+        self.turns == 0
+    }
+}
+
+/// A sender or a receiver.
+pub(super) trait Side {
+    type Message;
+
+    fn end(&mut self) -> &mut End<Self::Message>;
+
+    /// What the process finds now.
+    fn look(&mut self) -> Look;
+
+    /// Waits until there is a message, or room. False if the other end is gone.
+    fn poll_ready(&mut self, context: &Context<'_>) -> Poll<bool> {
+        let mut found = self.look();
+        if found == Look::Blocked {
+            self.end().begin_wait(context);
+            found = self.look();
+        }
+        let end = self.end();
+        if found == Look::Blocked {
+            Graph::check_new_wait(&end.graph, end.owner);
+            return Poll::Pending;
+        }
+        end.end_wait();
+        if found == Look::Gone && end.graph.is_over() {
+            // The end of the network may be why. All processes are woken after it, and dropped.
+            return Poll::Pending;
+        }
+        Poll::Ready(found == Look::Ready)
+    }
+}
+
+/// A send or receive that is under way. If it is given up, so is its wait.
+pub(super) struct Operation<'e, S: Side>(pub(super) &'e mut S);
+
+impl<S: Side> Operation<'_, S> {
+    #[inline]
+    pub(super) fn side(&mut self) -> &mut S {
+        self.0
+    }
+}
+
+impl<S: Side> Drop for Operation<'_, S> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.end().end_wait();
+    }
+}

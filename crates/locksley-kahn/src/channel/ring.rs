@@ -1,0 +1,115 @@
+//! The slots of a channel: a ring, and the larger ring that replaces it when the channel grows.
+//!
+//! Growing copies nothing. The producer notes at which index the old ring ends and continues in the
+//! new one. The consumer follows when it reaches that index, and frees the ring that it leaves.
+
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+
+use locksley::extend::{self, Stamp};
+use locksley_sys::primitive::{AtomicPtr, AtomicU64, Ordering, UnsafeCell};
+
+/// The end of the ring that is in use: no message has so high an index.
+const OPEN: u64 = u64::MAX;
+
+type Slots<S> = Box<[UnsafeCell<S>]>;
+
+/// A ring. The message with index `i` lies in slot `i` modulo the number of slots, a power of two.
+pub(super) struct Ring<T> {
+    slots: Slots<MaybeUninit<T>>,
+    /// In an observed pool, the stamp of each message, under the same index.
+    stamps: Option<Slots<Stamp>>,
+    /// Messages from this index on lie in the next ring. Written once, by the producer.
+    end: AtomicU64,
+    next: AtomicPtr<Ring<T>>,
+}
+
+impl<T> Ring<T> {
+    /// A ring with room for that many messages. It is freed by [`free`](Self::free).
+    pub(super) fn allocate(capacity: u64, is_observed: bool) -> NonNull<Self> {
+        let slots = usize::try_from(capacity).ok().and_then(usize::checked_next_power_of_two);
+        let slots = slots.expect("a channel's capacity fits into memory");
+        let stamp = |_| UnsafeCell::new(Stamp::default());
+        let ring = Self {
+            slots: (0..slots).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect(),
+            stamps: is_observed.then(|| (0..slots).map(stamp).collect()),
+            end: AtomicU64::new(OPEN),
+            next: AtomicPtr::new(ptr::null_mut()),
+        };
+        NonNull::from(Box::leak(Box::new(ring)))
+    }
+
+    /// # Safety
+    /// Made by `allocate`, and not used again. Messages in it are not dropped.
+    pub(super) unsafe fn free(ring: NonNull<Self>) {
+        // SAFETY: as the caller promises.
+        drop(unsafe { Box::from_raw(ring.as_ptr()) });
+    }
+
+    pub(super) fn slots(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
+    #[inline]
+    fn place(&self, index: u64) -> usize {
+        index as usize & (self.slots.len() - 1)
+    }
+
+    /// Puts a message into its slot.
+    ///
+    /// # Safety
+    /// The caller is the producer, has seen that the slot's last message was taken, and has not
+    /// published the index.
+    #[inline]
+    pub(super) unsafe fn put(&self, index: u64, message: T) {
+        let place = self.place(index);
+        self.slots[place].with_mut(|slot| {
+            // SAFETY: until the index is published, the slot is the producer's.
+            unsafe { slot.write(MaybeUninit::new(message)) };
+        });
+        if let Some(stamps) = &self.stamps {
+            // SAFETY: as above.
+            stamps[place].with_mut(|slot| unsafe { *slot = extend::stamp().unwrap_or_default() });
+        }
+    }
+
+    /// Takes a message out. The caller comes after the task that sent it.
+    ///
+    /// # Safety
+    /// The caller is the consumer, has seen that the index is published, and takes it once, before
+    /// it says so.
+    #[inline]
+    pub(super) unsafe fn take(&self, index: u64) -> T {
+        let place = self.place(index);
+        if let Some(stamps) = &self.stamps {
+            // SAFETY: until the consumer says that it has taken the message, the slot is its own.
+            extend::follow(stamps[place].with(|slot| unsafe { *slot }));
+        }
+        self.slots[place].with_mut(|slot| {
+            // SAFETY: as above.
+            let message = unsafe { slot.read() };
+            // SAFETY: it was published, so it was put there.
+            unsafe { message.assume_init() }
+        })
+    }
+
+    /// Ends this ring at an index, and returns the ring after it.
+    pub(super) fn replace(&self, index: u64, capacity: u64) -> NonNull<Self> {
+        let next = Self::allocate(capacity, self.stamps.is_some());
+        self.next.store(next.as_ptr(), Ordering::Relaxed);
+        // Release pairs with the acquire in `end`: the end is seen with the ring after it.
+        self.end.store(index, Ordering::Release);
+        next
+    }
+
+    /// Where the ring ends. Exact for the consumer up to the highest index that it has seen.
+    pub(super) fn end(&self) -> u64 {
+        self.end.load(Ordering::Acquire)
+    }
+
+    /// The ring after this one, if there is one.
+    pub(super) fn next(&self) -> Option<NonNull<Self>> {
+        // Relaxed: read after `end`, which has acquired it.
+        NonNull::new(self.next.load(Ordering::Relaxed))
+    }
+}

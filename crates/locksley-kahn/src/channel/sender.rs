@@ -1,0 +1,211 @@
+//! The producer's end.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use super::Channel;
+use super::end::{End, Look, Operation, Side};
+use super::ring::Ring;
+use crate::blocking::{self, Over};
+use crate::graph::Graph;
+use crate::wait::Need;
+use locksley::extend;
+use locksley_sys::primitive::Ordering;
+
+/// The end of a channel at which a process sends.
+///
+/// It belongs to one process: see [`Network::process`](crate::Network::process). When it is
+/// dropped, the receiver gets the messages that are left, and then `None`.
+pub struct Sender<T> {
+    end: End<T>,
+    is_measured: bool,
+    /// Messages that were put into the channel.
+    tail: u64,
+    /// How far `tail` may grow before the sender looks again.
+    may_send: u64,
+}
+
+impl<T> Sender<T> {
+    /// # Safety
+    /// The only sender of its channel.
+    pub(crate) unsafe fn new(channel: Arc<Channel<T>>, graph: Arc<Graph>, owner: u32) -> Self {
+        let is_measured = channel.core.measures().is_some();
+        Self { end: End::new(channel, graph, owner, Need::Room), is_measured, tail: 0, may_send: 0 }
+    }
+
+    /// Sends a message. Waits while the channel is full.
+    ///
+    /// With a capacity of 8 or more, a waiting sender continues as soon as a quarter of the
+    /// capacity is free, or the receiver's process waits or ends.
+    ///
+    /// If the receiver was dropped, the message is dropped and counted as
+    /// [discarded](crate::ChannelReport::discarded). `send` does not report that: whether it
+    /// has happened yet depends on the schedule.
+    ///
+    /// # Panics
+    /// If it has to wait and is not awaited by the process that the sender belongs to, or if that
+    /// process waits for another channel at the same time. A future that polls others with wakers
+    /// of its own is not that process.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let (numbers, all) = network.channel("numbers", 4);
+    /// network.process("count", numbers, async |mut numbers| {
+    ///     for n in 1..=100_u32 {
+    ///         numbers.send(n).await;
+    ///     }
+    /// });
+    /// let sum = network.process("sum", all, async |mut all| {
+    ///     let mut sum = 0;
+    ///     while let Some(n) = all.recv().await {
+    ///         sum += n;
+    ///     }
+    ///     sum
+    /// });
+    /// network.run(&Pool::new(2)?)?;
+    /// assert_eq!(sum.take(), Some(5050));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn send(&mut self, message: T) -> impl Future<Output = ()> {
+        let (mut operation, mut message) = (Operation(self), Some(message));
+        poll_fn(move |context| operation.side().poll_send(&mut message, context))
+    }
+
+    /// Sends a message from a [blocking process](crate::Network::process_blocking). Waits
+    /// while the channel is full, and is otherwise like [`send`](Self::send).
+    ///
+    /// # Errors
+    /// [`Over`] if it has to wait and the network is over. The message is dropped.
+    ///
+    /// # Panics
+    /// If it has to look whether there is room, and is not called by the blocking process that the
+    /// sender belongs to.
+    ///
+    /// # Examples
+    /// See [`Network::process_blocking`](crate::Network::process_blocking).
+    pub fn send_blocking(&mut self, message: T) -> Result<(), Over> {
+        if self.tail != self.may_send {
+            self.put(message);
+            return Ok(());
+        }
+        let graph = Arc::clone(&self.end.graph);
+        blocking::wait(&graph, self.end.owner, self.send(message))
+    }
+
+    #[inline]
+    fn poll_send(&mut self, message: &mut Option<T>, context: &Context<'_>) -> Poll<()> {
+        let has_room = self.tail != self.may_send || ready!(self.poll_room(context));
+        if let Some(message) = message.take() {
+            if has_room { self.put(message) } else { self.discard(message) }
+        }
+        Poll::Ready(())
+    }
+
+    #[inline(never)]
+    fn poll_room(&mut self, context: &Context<'_>) -> Poll<bool> {
+        let has_room = ready!(self.poll_ready(context));
+        if !has_room && self.end.yields(context) {
+            return Poll::Pending;
+        }
+        Poll::Ready(has_room)
+    }
+
+    #[inline]
+    fn put(&mut self, message: T) {
+        debug_assert!(self.tail < self.may_send);
+        // SAFETY: this is the producer, `&mut`. `tail` is below `may_send`: `look` has seen that
+        // the slot is free.
+        unsafe { self.end.ring().put(self.tail, message) };
+        self.tail += 1;
+        let core = self.end.core();
+        if self.is_measured
+            && let Some(measures) = core.measures()
+        {
+            measures.record_fill(self.tail - core.head.load(Ordering::Relaxed));
+        }
+        // Release pairs with the acquire in `Receiver::look`: the message is seen with the number.
+        core.tail.store(self.tail, Ordering::Release);
+        // Pairs with the barrier in `End::begin_wait`: either the consumer sees the message, or
+        // this sees that it waits.
+        self.end.graph.barrier();
+        self.end.graph.wake_if_waiting(core, Need::Message);
+    }
+
+    #[cold]
+    fn discard(&mut self, message: T) {
+        let discarded = &self.end.core().discarded;
+        discarded.store(discarded.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        drop(message);
+    }
+
+    /// Makes the first ring, or one with room for more.
+    #[cold]
+    fn change_rings(&mut self, capacity: u64) {
+        let ring = match self.end.ring {
+            Some(_) => self.end.ring().replace(self.tail, capacity),
+            None => {
+                let first = Ring::allocate(capacity, self.end.graph.is_observed());
+                // Relaxed: the consumer reads it after it has acquired a tail above 0.
+                self.end.channel.oldest.store(first.as_ptr(), Ordering::Relaxed);
+                first
+            }
+        };
+        self.end.ring = Some(ring);
+    }
+}
+
+impl<T> Side for Sender<T> {
+    type Message = T;
+
+    fn end(&mut self) -> &mut End<T> {
+        &mut self.end
+    }
+
+    fn look(&mut self) -> Look {
+        let core = self.end.core();
+        if core.is_abandoned() {
+            return Look::Gone;
+        }
+        // Acquire pairs with the release in `Receiver::take`: those messages have left their slots.
+        let head = core.head.load(Ordering::Acquire);
+        let capacity = core.capacity();
+        if self.tail - head >= capacity {
+            return Look::Blocked;
+        }
+        let slots = self.end.ring.map_or(0, |_| self.end.ring().slots());
+        let has_room = self.tail - head < slots;
+        if !has_room {
+            self.change_rings(capacity);
+        }
+        self.may_send = head + if has_room { capacity.min(slots) } else { capacity };
+        Look::Ready
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        let core = self.end.core();
+        if self.end.graph.is_observed() {
+            core.last_stamp.record(extend::stamp().unwrap_or_default());
+        }
+        core.close();
+        // As in `put`.
+        self.end.graph.barrier();
+        self.end.graph.wake_if_waiting(core, Need::Message);
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender")
+            .field("channel", &self.end.core().name)
+            .field("sent", &self.tail)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,230 @@
+//! Why a network has not run to its end.
+
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+
+use super::graph::{Graph, NO_PROCESS};
+use locksley::task::JoinError;
+use locksley_sys::unwind::{self, Payload};
+
+/// What ends a network.
+pub(super) enum Failure {
+    Error(NetworkError),
+    Panicked { process: u32, payload: Payload },
+}
+
+impl Failure {
+    /// Another failure came first, and is reported.
+    pub(super) fn discard(self) {
+        match self {
+            Self::Error(error) => _ = unwind::halt(|| drop(error)).map_err(unwind::discard),
+            Self::Panicked { payload, .. } => unwind::discard(payload),
+        }
+    }
+}
+
+/// Why a network did not run to its end.
+///
+/// # Examples
+/// ```
+/// use locksley::Pool;
+/// use locksley_kahn::{Network, NetworkError};
+///
+/// let mut network = Network::new();
+/// let (to_b, from_a) = network.channel::<u8>("a to b", 1);
+/// let (to_a, from_b) = network.channel::<u8>("b to a", 1);
+/// // Each of them waits for the other one to begin.
+/// network.process("a", (from_b, to_b), async |(mut input, mut output)| {
+///     while let Some(n) = input.recv().await {
+///         output.send(n).await;
+///     }
+/// });
+/// network.process("b", (from_a, to_a), async |(mut input, mut output)| {
+///     while let Some(n) = input.recv().await {
+///         output.send(n).await;
+///     }
+/// });
+/// match network.run(&Pool::new(2)?) {
+///     Err(NetworkError::Deadlock(cycle)) => assert_eq!(cycle.len(), 2),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NetworkError {
+    /// Processes wait for each other's messages, and there are none: each for the next one, and the
+    /// last one for the first.
+    Deadlock(Vec<Waiting>),
+    /// Processes wait for each other, some of them for room, and the smallest of the full channels
+    /// has reached the [limit](super::Network::limit).
+    Limit {
+        /// The smallest of the full channels.
+        channel: String,
+        /// Its capacity, in messages.
+        capacity: usize,
+        /// The processes that wait for each other.
+        cycle: Vec<Waiting>,
+    },
+    /// A process has [failed](super::Network::try_process). Other processes may have taken its end
+    /// for the end of their streams before they were dropped.
+    Process {
+        /// The process.
+        process: String,
+        /// What it has returned.
+        error: Box<dyn Error + Send + Sync>,
+    },
+    /// A process has panicked, or a message when it was dropped. As with a process that fails,
+    /// others may have seen the end of a stream.
+    Panicked {
+        /// The process; `None` if it was a message that was left over at the end.
+        process: Option<String>,
+        /// The panic.
+        error: JoinError,
+    },
+    /// The network was cancelled, or its pool was dropped.
+    Cancelled,
+    /// A process has ended, and an end of a channel that it was given has not: the end is in what
+    /// the process has returned, or was moved to another task, or leaked. The process at the other
+    /// end might wait for ever.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::{Network, NetworkError};
+    ///
+    /// let mut network = Network::new();
+    /// let (numbers, all) = network.channel::<u32>("numbers", 1);
+    /// let kept = network.process("returns it", numbers, async |numbers| numbers);
+    /// network.process("waits", all, async |mut all| all.recv().await);
+    /// match network.run(&Pool::new(2)?) {
+    ///     Err(NetworkError::Kept { process, channel }) => {
+    ///         assert_eq!((&*process, &*channel), ("returns it", "numbers"));
+    ///     }
+    ///     other => panic!("{other:?}"),
+    /// }
+    /// # drop(kept);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    Kept {
+        /// The process.
+        process: String,
+        /// The channel.
+        channel: String,
+    },
+    /// An end of this channel was neither given to a process nor dropped.
+    Unowned {
+        /// The channel.
+        channel: String,
+    },
+}
+
+impl NetworkError {
+    pub(super) fn panicked(graph: &Graph, error: JoinError) -> Self {
+        let process = graph.panicked.get().filter(|&&process| process != NO_PROCESS);
+        let process = process.map(|&process| graph.process(process).name().to_owned());
+        Self::Panicked { process, error }
+    }
+
+    /// What the process panicked with.
+    ///
+    /// # Errors
+    /// This error itself, if it is another one.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// network.process("careless", (), async |()| { panic!("no more arrows") });
+    /// let error = network.run(&Pool::new(1)?).unwrap_err();
+    /// assert_eq!(error.to_string(), "process 'careless': the task panicked: no more arrows");
+    /// assert!(error.try_into_panic().unwrap().is::<&str>());
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
+        match self {
+            Self::Panicked { process, error } => {
+                error.try_into_panic().map_err(|error| Self::Panicked { process, error })
+            }
+            other => Err(other),
+        }
+    }
+}
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deadlock(cycle) => {
+                f.write_str("deadlock: ")?;
+                write_cycle(f, cycle)
+            }
+            Self::Limit { channel, capacity, cycle } => {
+                write!(f, "channel '{channel}' may not hold more than {capacity} messages: ")?;
+                write_cycle(f, cycle)
+            }
+            Self::Process { process, error } => write!(f, "process '{process}': {error}"),
+            Self::Panicked { process: Some(process), error } => {
+                write!(f, "process '{process}': {error}")
+            }
+            Self::Panicked { process: None, error } => write!(f, "at the end: {error}"),
+            Self::Cancelled => f.write_str("the network was cancelled"),
+            Self::Kept { process, channel } => write!(
+                f,
+                "process '{process}' has ended, and its end of channel '{channel}' has not"
+            ),
+            Self::Unowned { channel } => {
+                write!(f, "an end of channel '{channel}' belongs to no process")
+            }
+        }
+    }
+}
+
+fn write_cycle(f: &mut fmt::Formatter<'_>, cycle: &[Waiting]) -> fmt::Result {
+    for (n, Waiting { process, channel, need }) in cycle.iter().enumerate() {
+        let separator = if n == 0 { "" } else { ", " };
+        let need = match need {
+            Awaited::Message => "a message on",
+            Awaited::Room => "room in",
+        };
+        write!(f, "{separator}process '{process}' waits for {need} channel '{channel}'")?;
+    }
+    Ok(())
+}
+
+impl Error for NetworkError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Process { error, .. } => Some(&**error),
+            Self::Panicked { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// A process that waits.
+///
+/// # Examples
+/// See [`NetworkError`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Waiting {
+    /// The process.
+    pub process: String,
+    /// The channel at which it waits.
+    pub channel: String,
+    /// What it waits for.
+    pub need: Awaited,
+}
+
+/// What a process waits for at a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Awaited {
+    /// A message: the channel is empty.
+    Message,
+    /// Room for a message: the channel is full.
+    Room,
+}

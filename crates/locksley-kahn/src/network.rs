@@ -1,0 +1,623 @@
+//! How networks are made and run.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+use super::channel::{AnyChannel, Channel};
+use super::deferred::{self, Current};
+use super::error::{Failure, NetworkError};
+use super::graph::{Graph, Link, NO_PROCESS};
+use super::ports::{Declared, Inlet, Outlet, Owner, Ports};
+use super::process::{BoxError, Process, ProcessTask};
+use super::report::NetworkReport;
+use super::wait::MOST_CHANNELS;
+use locksley::Pool;
+use locksley::Worker;
+use locksley::extend;
+use locksley::task::{JoinError, JoinHandle};
+use locksley_sys::os::Assists;
+use locksley_sys::unwind;
+
+/// A network of processes and channels: made first, and then [run](Self::run).
+///
+/// A process is an asynchronous closure, or a [blocking](Self::process_blocking) one. If processes
+/// share nothing but channels, then what each of them computes, and what goes through each channel,
+/// depends neither on the schedule nor on capacities (Kahn, "The semantics of a simple language for
+/// parallel programming", 1974).
+///
+/// # Examples
+/// ```
+/// use locksley::Pool;
+/// use locksley_kahn::Network;
+///
+/// let mut network = Network::new();
+/// let (to_square, numbers) = network.channel("numbers", 8);
+/// let (to_sum, squares) = network.channel("squares", 8);
+/// network.process("count", to_square, async |mut output| {
+///     for n in 0..100_u64 {
+///         output.send(n).await;
+///     }
+/// });
+/// network.process("square", (numbers, to_sum), async |(mut input, mut output)| {
+///     while let Some(n) = input.recv().await {
+///         output.send(n * n).await;
+///     }
+/// });
+/// let sum = network.process("sum", squares, async |mut input| {
+///     let mut sum = 0;
+///     while let Some(n) = input.recv().await {
+///         sum += n;
+///     }
+///     sum
+/// });
+/// let report = network.run(&Pool::new(2)?)?;
+/// assert_eq!(sum.take(), Some(328_350));
+/// assert_eq!(report.channels()[1].received, 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Deadlocks
+///
+/// If processes wait for each other and one of them for room, the smallest of the full channels
+/// grows (Parks, "Bounded scheduling of process networks", 1995), as far as the
+/// [limit](Self::limit) permits. If they wait for messages only, the network ends with an error.
+/// Both are found while other processes continue (Geilen and Basten, "Requirements on the execution
+/// of Kahn process networks", 2003).
+///
+/// A process that waits for something else than a channel of its network, such as a timer, is no
+/// part of a deadlock.
+pub struct Network {
+    names: Vec<Box<str>>,
+    begin: Vec<Begin>,
+    channels: Vec<Arc<dyn AnyChannel>>,
+    links: Vec<Link>,
+    limit: u64,
+    is_measured: bool,
+}
+
+/// Makes a process a task, on a worker.
+type Begin = Box<dyn FnOnce(&Arc<Graph>, &Worker) + Send>;
+
+impl Default for Network {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Network {
+    /// An empty network.
+    ///
+    /// # Examples
+    /// See [`Network`].
+    #[must_use]
+    pub fn new() -> Self {
+        let (names, begin, channels, links) = Default::default();
+        Self { names, begin, channels, links, limit: u64::MAX, is_measured: false }
+    }
+
+    /// Limits the capacity that a channel may grow to. A channel that is larger from the start does
+    /// not grow.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::{Network, NetworkError};
+    ///
+    /// let run = |limit| {
+    ///     let mut network = Network::new().limit(limit);
+    ///     let (mut numbers, last) = network.channel("numbers", 1);
+    ///     let (mut signal, done) = network.channel("signal", 1);
+    ///     network.process("count", (numbers, signal), async |(mut numbers, mut signal)| {
+    ///         for n in 0..10 {
+    ///             numbers.send(n).await;
+    ///         }
+    ///         signal.send(()).await;
+    ///     });
+    ///     // Takes the signal first.
+    ///     network.process("last", (last, done), async |(mut last, mut done)| {
+    ///         done.recv().await;
+    ///         while last.recv().await.is_some() {}
+    ///     });
+    ///     network.run(&Pool::new(2).unwrap())
+    /// };
+    /// assert!(run(16).unwrap().channels()[0].capacity >= 10);
+    /// assert!(matches!(run(9), Err(NetworkError::Limit { channel, .. }) if channel == "numbers"));
+    /// ```
+    #[must_use]
+    pub fn limit(self, messages: usize) -> Self {
+        Self { limit: messages as u64, ..self }
+    }
+
+    /// Has the report say how full channels were, and how long processes ran and waited. This costs
+    /// time; otherwise only messages are counted.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::Network;
+    ///
+    /// let mut network = Network::new().measured();
+    /// let (numbers, all) = network.channel("numbers", 4);
+    /// network.process("count", numbers, async |mut numbers| {
+    ///     for n in 0..10 {
+    ///         numbers.send(n).await;
+    ///     }
+    /// });
+    /// network.process("all", all, async |mut all| while all.recv().await.is_some() {});
+    /// let report = network.run(&Pool::new(2)?)?;
+    /// assert!(matches!(report.channels()[0].high_water, Some(1..=4)));
+    /// assert!(report.processes()[0].busy.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn measured(self) -> Self {
+        Self { is_measured: true, ..self }
+    }
+
+    /// Adds a channel that holds `capacity` messages. Each of its ends is to be given to a process,
+    /// or dropped.
+    ///
+    /// Memory for that many messages, rounded up to a power of two, is allocated with the first
+    /// message, and for more when the channel grows.
+    ///
+    /// # Panics
+    /// If the capacity is 0, or if there would be more than 2²⁴ channels. With the first message,
+    /// if the capacity is larger than any memory.
+    ///
+    /// # Examples
+    /// See [`Network`].
+    pub fn channel<T: Send + 'static>(
+        &mut self,
+        name: impl Into<String>,
+        capacity: usize,
+    ) -> (Outlet<T>, Inlet<T>) {
+        assert!(capacity > 0, "a channel holds a message at least");
+        let number = self.channels.len();
+        assert!(number < MOST_CHANNELS, "a network has at most {MOST_CHANNELS} channels");
+        let name = name.into().into_boxed_str();
+        let channel = Arc::new(Channel::new(number as u32, name, capacity as u64));
+        self.channels.push(Arc::<Channel<T>>::clone(&channel));
+        self.links.push(Link { producer: NO_PROCESS, consumer: NO_PROCESS });
+        (Outlet::new(Arc::clone(&channel)), Inlet::new(channel))
+    }
+
+    /// Adds a process, and gives it ends of channels.
+    ///
+    /// `body` is called when the network begins to run. The [`Product`] is what it returns in the
+    /// end. When a process ends, each receiver at the other end of its channels gets the messages
+    /// that are left, and then `None`.
+    ///
+    /// The process sends and receives by itself, and not in another task, nor in the second half of
+    /// a join or a task of a scope, which another worker may run. A wait elsewhere panics. A
+    /// process that ends before one of its ends is dropped ends the network with
+    /// [`NetworkError::Kept`].
+    ///
+    /// # Panics
+    /// If the ends belong to another network, or if there would be 2³² processes.
+    ///
+    /// # Examples
+    /// See [`Network`].
+    pub fn process<P, F, R>(
+        &mut self,
+        name: impl Into<String>,
+        ports: P,
+        body: F,
+    ) -> Product<R::Output>
+    where
+        P: Ports,
+        F: FnOnce(P::Owned) -> R + Send + 'static,
+        R: Future<Output: Send + Sync + 'static> + Send + 'static,
+    {
+        self.add(name.into(), ports, body, Ok, false)
+    }
+
+    /// Adds a process that may fail. Its error ends the network, with [`NetworkError::Process`],
+    /// unless that has failed before. In all else it is like [`process`](Self::process).
+    ///
+    /// # Panics
+    /// As [`process`](Self::process).
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::{Network, NetworkError};
+    ///
+    /// let sum = |text: &'static str| {
+    ///     let mut network = Network::new();
+    ///     let (numbers, all) = network.channel::<i32>("numbers", 4);
+    ///     network.try_process("parse", numbers, async move |mut numbers| {
+    ///         for word in text.split(' ') {
+    ///             numbers.send(word.parse()?).await;
+    ///         }
+    ///         Ok::<_, std::num::ParseIntError>(())
+    ///     });
+    ///     let sum = network.process("sum", all, async |mut all| {
+    ///         let mut sum = 0;
+    ///         while let Some(n) = all.recv().await {
+    ///             sum += n;
+    ///         }
+    ///         sum
+    ///     });
+    ///     let _ = network.run(&Pool::new(2).unwrap())?;
+    ///     Ok::<_, NetworkError>(sum.take())
+    /// };
+    /// assert_eq!(sum("1 2 3")?, Some(6));
+    /// let error = sum("1 two 3").unwrap_err();
+    /// assert_eq!(error.to_string(), "process 'parse': invalid digit found in string");
+    /// # Ok::<(), NetworkError>(())
+    /// ```
+    pub fn try_process<P, F, R, T, E>(
+        &mut self,
+        name: impl Into<String>,
+        ports: P,
+        body: F,
+    ) -> Product<T>
+    where
+        P: Ports,
+        F: FnOnce(P::Owned) -> R + Send + 'static,
+        R: Future<Output = Result<T, E>> + Send + 'static,
+        T: Send + Sync + 'static,
+        E: Into<BoxError> + 'static,
+    {
+        self.add(name.into(), ports, body, box_error::<T, E>, false)
+    }
+
+    /// Adds a process that blocks its thread while it waits: ordinary code, which sends by
+    /// [`Sender::send_blocking`](super::Sender::send_blocking) and receives by
+    /// [`Receiver::recv_blocking`](super::Receiver::recv_blocking), also deep inside of functions
+    /// that are not `async`. It may fail, as with [`try_process`](Self::try_process).
+    ///
+    /// While it waits, a replacement worker runs other tasks in the place of its worker. A pool has
+    /// only [so many](locksley::PoolBuilder::stand_ins) of them. When there is none left, a process
+    /// blocks all the same; a network in which more processes block than the pool has workers and
+    /// replacements may stand still, and this is not found to be a deadlock.
+    ///
+    /// Its waits for channels count in [deadlocks](Self#deadlocks), and end with [`Over`] when the
+    /// network fails or its pool is dropped. A wait for anything else, such as
+    /// [`block_on`](locksley::block_on), does not end with the network; a pool that is dropped cancels
+    /// its tasks, and then waits for the process to return.
+    ///
+    /// [`Over`]: super::Over
+    ///
+    /// # Panics
+    /// As [`process`](Self::process).
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::{Network, Over};
+    ///
+    /// /// Visits a binary tree in order. Not `async`.
+    /// fn walk(
+    ///     tree: &[u32],
+    ///     node: usize,
+    ///     visit: &mut impl FnMut(u32) -> Result<(), Over>,
+    /// ) -> Result<(), Over> {
+    ///     if let Some(&value) = tree.get(node) {
+    ///         walk(tree, 2 * node + 1, visit)?;
+    ///         visit(value)?;
+    ///         walk(tree, 2 * node + 2, visit)?;
+    ///     }
+    ///     Ok(())
+    /// }
+    ///
+    /// let mut network = Network::new();
+    /// let (values, all) = network.channel("values", 2);
+    /// network.process_blocking("walk", values, |mut values| {
+    ///     walk(&[4, 2, 6, 1, 3, 5, 7], 0, &mut |value| values.send_blocking(value))
+    /// });
+    /// let all = network.process("all", all, async |mut all| {
+    ///     let mut found = Vec::new();
+    ///     while let Some(value) = all.recv().await {
+    ///         found.push(value);
+    ///     }
+    ///     found
+    /// });
+    /// network.run(&Pool::new(2)?)?;
+    /// assert_eq!(all.take().unwrap(), [1, 2, 3, 4, 5, 6, 7]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn process_blocking<P, F, T, E>(
+        &mut self,
+        name: impl Into<String>,
+        ports: P,
+        body: F,
+    ) -> Product<T>
+    where
+        P: Ports,
+        F: FnOnce(P::Owned) -> Result<T, E> + Send + 'static,
+        T: Send + Sync + 'static,
+        E: Into<BoxError> + 'static,
+    {
+        let body = move |ends: P::Owned| async move { body(ends) };
+        self.add(name.into(), ports, body, box_error::<T, E>, true)
+    }
+
+    fn add<P, F, R, T>(
+        &mut self,
+        name: String,
+        ports: P,
+        body: F,
+        finish: fn(R::Output) -> Result<T, BoxError>,
+        is_blocking: bool,
+    ) -> Product<T>
+    where
+        P: Ports,
+        F: FnOnce(P::Owned) -> R + Send + 'static,
+        R: Future + Send + 'static,
+        T: Send + Sync + 'static,
+    {
+        let number = u32::try_from(self.names.len()).ok().filter(|&number| number != NO_PROCESS);
+        let number = number.expect("fewer than 2^32 processes");
+        let (channels, links) = (&self.channels, &mut self.links);
+        ports.declare(&mut Declared { channels, links, process: number });
+        self.names.push(name.into_boxed_str());
+        let product = Arc::new(OnceLock::new());
+        let place = Arc::clone(&product);
+        self.begin.push(Box::new(move |graph, worker| {
+            // The body may receive before it returns a future.
+            let current = Current { graph, process: number, signal: None };
+            let made = current.while_polled(|| {
+                unwind::halt(|| body(ports.own(&Owner { graph, process: number })))
+            });
+            match made {
+                Ok(future) => drop(worker.spawn_future(ProcessTask {
+                    future: Some(future),
+                    finish,
+                    product: Some(place),
+                    graph: Arc::clone(graph),
+                    number,
+                    is_blocking,
+                })),
+                Err(payload) => {
+                    graph.fail(Failure::Panicked { process: number, payload });
+                    graph.count_end();
+                }
+            }
+        }));
+        Product(product)
+    }
+
+    /// Runs the network on a pool, and waits until all its processes have ended.
+    ///
+    /// # Errors
+    /// [`NetworkError`]: if processes wait for each other, if one fails or panics, or if an end of
+    /// a channel belongs to no process. The other processes are then dropped where they wait.
+    ///
+    /// # Examples
+    /// See [`Network`].
+    pub fn run(self, pool: &Pool) -> Result<NetworkReport, NetworkError> {
+        self.start(pool)?.join()
+    }
+
+    /// Starts the network on a pool.
+    ///
+    /// # Errors
+    /// [`NetworkError::Unowned`], if an end of a channel belongs to no process.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::Network;
+    ///
+    /// let pool = Pool::new(2)?;
+    /// let mut network = Network::new();
+    /// let answer = network.process("answer", (), async |()| 42);
+    /// let running = network.start(&pool)?;
+    /// pool.spawn_future(running).join()??;
+    /// assert_eq!(answer.take(), Some(42));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn start(self, pool: &Pool) -> Result<Running, NetworkError> {
+        for (channel, link) in self.channels.iter().zip(&self.links) {
+            let core = channel.core();
+            let is_unowned = link.producer == NO_PROCESS && !core.is_closed()
+                || link.consumer == NO_PROCESS && !core.is_abandoned();
+            if is_unowned {
+                return Err(NetworkError::Unowned { channel: core.name.to_string() });
+            }
+        }
+        deferred::register_hooks();
+        let processes = self.names.into_iter().map(Process::new).collect();
+        let (channels, links) = (self.channels.into(), self.links.into());
+        let graph = Graph::new(processes, channels, links, self.limit, self.is_measured);
+        let task = pool.spawn_future(conclude(Arc::clone(&graph), self.begin));
+        Ok(Running { graph, task })
+    }
+}
+
+fn box_error<T, E: Into<BoxError>>(result: Result<T, E>) -> Result<T, BoxError> {
+    result.map_err(Into::into)
+}
+
+/// Begins all processes and waits for them. Panics if a process does: then the pool's panic handler
+/// learns of it if the result is not asked for.
+async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Result<NetworkReport, NetworkError> {
+    Worker::with_current(|current| {
+        let worker = current.expect("tasks run on workers");
+        let has_heavy_barrier = extend::assists(worker).has(Assists::MEMBARRIER);
+        graph.begin(extend::stamp().is_some(), has_heavy_barrier);
+        begin.into_iter().for_each(|begin| begin(&graph, worker));
+    });
+    let unfinished = Unfinished(&graph);
+    graph.end().await;
+    std::mem::forget(unfinished);
+    graph.purge();
+    match graph.take_failure() {
+        Some(Failure::Error(error)) => Err(error),
+        Some(Failure::Panicked { process, payload }) => {
+            let _ = graph.panicked.set(process);
+            unwind::resume(payload)
+        }
+        None => Ok(NetworkReport::of(&graph)),
+    }
+}
+
+/// Ends the network if the pool is dropped before its processes have ended: the task that waits for
+/// them is then dropped, and blocking processes learn of it by this.
+struct Unfinished<'g>(&'g Graph);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        self.0.fail(Failure::Error(NetworkError::Cancelled));
+    }
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network")
+            .field("processes", &self.names)
+            .field("channels", &self.channels.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A network that runs: a future of its result.
+///
+/// If it is dropped, the network continues. If a process panics then, that goes to the pool's
+/// [`panic_handler`](locksley::PoolBuilder::panic_handler), as with a detached task.
+///
+/// # Examples
+/// See [`Network::start`].
+#[must_use = "it has the result of the network"]
+pub struct Running {
+    graph: Arc<Graph>,
+    task: JoinHandle<Result<NetworkReport, NetworkError>>,
+}
+
+impl Running {
+    /// Blocks until all processes have ended.
+    ///
+    /// # Errors
+    /// As [`Network::run`].
+    ///
+    /// # Panics
+    /// If the result was taken before, by polling.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::Network;
+    ///
+    /// let pool = Pool::new(1)?;
+    /// assert!(Network::new().start(&pool)?.join().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn join(self) -> Result<NetworkReport, NetworkError> {
+        result(&self.graph, self.task.join())
+    }
+
+    /// Cancels the network: processes are dropped where they wait.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::{Network, NetworkError};
+    ///
+    /// let pool = Pool::new(1)?;
+    /// let mut network = Network::new();
+    /// network.process("endless", (), async |()| std::future::pending::<()>().await);
+    /// let running = network.start(&pool)?;
+    /// running.cancel();
+    /// assert!(matches!(running.join(), Err(NetworkError::Cancelled)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cancel(&self) {
+        self.graph.fail(Failure::Error(NetworkError::Cancelled));
+    }
+}
+
+fn result<T>(
+    graph: &Graph,
+    ended: Result<Result<T, NetworkError>, JoinError>,
+) -> Result<T, NetworkError> {
+    match ended {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => Err(NetworkError::panicked(graph, error)),
+        Err(_) => Err(NetworkError::Cancelled),
+    }
+}
+
+impl Future for Running {
+    type Output = Result<NetworkReport, NetworkError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        Pin::new(&mut this.task).poll(context).map(|ended| result(&this.graph, ended))
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").field("is_over", &self.graph.is_over()).finish_non_exhaustive()
+    }
+}
+
+/// What a process returns in the end.
+///
+/// # Examples
+/// See [`Network`].
+#[derive(Debug)]
+pub struct Product<T>(Arc<OnceLock<T>>);
+
+impl<T> Product<T> {
+    /// What the process has returned; `None` if it has not ended, or has failed.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let answer = network.process("answer", (), async |()| 42);
+    /// assert_eq!(answer.get(), None);
+    /// network.run(&Pool::new(1)?)?;
+    /// assert_eq!(answer.get(), Some(&42));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn get(&self) -> Option<&T> {
+        self.0.get()
+    }
+
+    /// What the process has returned, if its network has ended; `None` if it has not, or if the
+    /// process has failed or was dropped.
+    ///
+    /// # Examples
+    /// See [`Network`].
+    #[must_use]
+    pub fn take(self) -> Option<T> {
+        Arc::into_inner(self.0)?.into_inner()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::future::pending;
+    use std::sync::mpsc::channel;
+
+    use super::Network;
+    use locksley::Pool;
+    use locksley_sys::os::{self, Assists};
+
+    #[test]
+    fn a_network_has_one_owner_if_the_pool_makes_heavy_barriers() {
+        for assists in [Assists::ALL, Assists::MEMBARRIER, Assists::NONE] {
+            let pool = Pool::builder().workers(1).assists(assists).build().unwrap();
+            let (say, said) = channel();
+            let mut network = Network::new();
+            network.process("waits", (), async move |()| {
+                say.send(()).unwrap();
+                pending::<()>().await;
+            });
+            let running = network.start(&pool).unwrap();
+            said.recv().unwrap();
+            let has_owner = assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
+            assert_eq!(running.graph.is_shared(), !has_owner, "{assists:?}");
+            running.cancel();
+            assert!(running.join().is_err());
+        }
+    }
+}

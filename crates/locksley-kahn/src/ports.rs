@@ -1,0 +1,169 @@
+//! The ends of channels before they belong to a process.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::channel::{AnyChannel, Channel, Receiver, Sender};
+use super::graph::{Graph, Link};
+
+/// The sending end of a channel, before it is given to a process, which has it as a [`Sender`].
+///
+/// If it is dropped instead, the channel is closed.
+pub struct Outlet<T>(Option<Arc<Channel<T>>>);
+
+/// The receiving end of a channel, before it is given to a process, which has it as a [`Receiver`].
+///
+/// If it is dropped instead, what is sent is discarded.
+pub struct Inlet<T>(Option<Arc<Channel<T>>>);
+
+/// Ends of channels that a process may be given: [`Outlet`] and [`Inlet`], and tuples and vectors
+/// of these. It cannot be implemented elsewhere.
+pub trait Ports: Send + 'static {
+    /// What the process gets.
+    type Owned: Send;
+
+    #[doc(hidden)]
+    fn declare(&self, declared: &mut Declared<'_>);
+
+    #[doc(hidden)]
+    fn own(self, owner: &Owner<'_>) -> Self::Owned;
+}
+
+/// The channels of a network, and the process that is given ends of some.
+pub struct Declared<'n> {
+    pub(super) channels: &'n [Arc<dyn AnyChannel>],
+    pub(super) links: &'n mut [Link],
+    pub(super) process: u32,
+}
+
+/// The process that owns ends from now on.
+pub struct Owner<'g> {
+    pub(super) graph: &'g Arc<Graph>,
+    pub(super) process: u32,
+}
+
+impl Declared<'_> {
+    /// The link of a channel of this network.
+    fn link<T: Send + 'static>(&mut self, channel: &Arc<Channel<T>>) -> &mut Link {
+        let number = channel.core().number as usize;
+        let own = self.channels.get(number).map(|own| Arc::as_ptr(own).cast::<()>());
+        assert!(
+            own == Some(Arc::as_ptr(channel).cast()),
+            "channel '{}' belongs to another network",
+            channel.core().name
+        );
+        &mut self.links[number]
+    }
+}
+
+const ONCE: &str = "given away once";
+
+impl<T> Outlet<T> {
+    /// The only one of its channel.
+    pub(super) fn new(channel: Arc<Channel<T>>) -> Self {
+        Self(Some(channel))
+    }
+}
+
+impl<T> Inlet<T> {
+    /// The only one of its channel.
+    pub(super) fn new(channel: Arc<Channel<T>>) -> Self {
+        Self(Some(channel))
+    }
+}
+
+impl<T: Send + 'static> Ports for Outlet<T> {
+    type Owned = Sender<T>;
+
+    fn declare(&self, declared: &mut Declared<'_>) {
+        let process = declared.process;
+        declared.link(self.0.as_ref().expect(ONCE)).producer = process;
+    }
+
+    fn own(mut self, owner: &Owner<'_>) -> Sender<T> {
+        let channel = self.0.take().expect(ONCE);
+        // SAFETY: each channel has one outlet, and this was it.
+        unsafe { Sender::new(channel, Arc::clone(owner.graph), owner.process) }
+    }
+}
+
+impl<T: Send + 'static> Ports for Inlet<T> {
+    type Owned = Receiver<T>;
+
+    fn declare(&self, declared: &mut Declared<'_>) {
+        let process = declared.process;
+        declared.link(self.0.as_ref().expect(ONCE)).consumer = process;
+    }
+
+    fn own(mut self, owner: &Owner<'_>) -> Receiver<T> {
+        let channel = self.0.take().expect(ONCE);
+        // SAFETY: each channel has one inlet, and this was it.
+        unsafe { Receiver::new(channel, Arc::clone(owner.graph), owner.process) }
+    }
+}
+
+impl<T> Drop for Outlet<T> {
+    fn drop(&mut self) {
+        if let Some(channel) = &self.0 {
+            channel.close();
+        }
+    }
+}
+
+impl<T> Drop for Inlet<T> {
+    fn drop(&mut self) {
+        if let Some(channel) = &self.0 {
+            channel.abandon();
+        }
+    }
+}
+
+impl<T> fmt::Debug for Outlet<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outlet").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Inlet<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inlet").finish_non_exhaustive()
+    }
+}
+
+impl<P: Ports> Ports for Vec<P> {
+    type Owned = Vec<P::Owned>;
+
+    fn declare(&self, declared: &mut Declared<'_>) {
+        self.iter().for_each(|port| port.declare(declared));
+    }
+
+    fn own(self, owner: &Owner<'_>) -> Self::Owned {
+        self.into_iter().map(|port| port.own(owner)).collect()
+    }
+}
+
+macro_rules! tuples {
+    ($($name:ident $index:tt),*) => {
+        impl<$($name: Ports),*> Ports for ($($name,)*) {
+            type Owned = ($($name::Owned,)*);
+
+            #[allow(unused_variables, reason = "there is an empty tuple")]
+            fn declare(&self, declared: &mut Declared<'_>) {
+                $(self.$index.declare(declared);)*
+            }
+
+            #[allow(unused_variables, clippy::unused_unit, reason = "as above")]
+            fn own(self, owner: &Owner<'_>) -> Self::Owned {
+                ($(self.$index.own(owner),)*)
+            }
+        }
+    };
+}
+
+tuples!();
+tuples!(A 0);
+tuples!(A 0, B 1);
+tuples!(A 0, B 1, C 2);
+tuples!(A 0, B 1, C 2, D 3);
+tuples!(A 0, B 1, C 2, D 3, E 4);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5);

@@ -1,0 +1,227 @@
+//! A process: what the network knows of it, and the future that runs it.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use super::deferred::Current;
+use super::error::{Failure, NetworkError};
+use super::graph::Graph;
+use super::wait::{Need, WaitWord};
+use locksley::Worker;
+use locksley::extend::Signal;
+use locksley_sys::primitive::{AtomicU32, AtomicU64, Ordering, fence};
+use locksley_sys::unwind;
+
+pub(super) type BoxError = Box<dyn Error + Send + Sync>;
+
+/// What the network knows of a process.
+pub(super) struct Process {
+    pub(super) wait: WaitWord,
+    /// Set by the first poll, and kept as long as the network: a wake needs no reference of its
+    /// own.
+    waker: OnceLock<Waker>,
+    /// The channel from which the process has taken messages without looking whether the producer
+    /// waits: its number plus 1, or 0. Written by the process.
+    deferred: AtomicU32,
+    name: Box<str>,
+    /// How long it was polled, in nanoseconds, if that is measured. Written by the process.
+    busy: AtomicU64,
+}
+
+impl Process {
+    pub(super) fn new(name: Box<str>) -> Self {
+        let (deferred, busy) = (AtomicU32::new(0), AtomicU64::new(0));
+        Self { wait: WaitWord::new(), waker: OnceLock::new(), deferred, name, busy }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn busy(&self) -> Duration {
+        Duration::from_nanos(self.busy.load(Ordering::Relaxed))
+    }
+
+    fn add_busy(&self, time: Duration) {
+        let busy = self.busy.load(Ordering::Relaxed);
+        self.busy.store(busy.wrapping_add(time.as_nanos() as u64), Ordering::Relaxed);
+    }
+
+    /// A blocking process has waited in the middle of a time that will be added.
+    pub(super) fn subtract_busy(&self, time: Duration) {
+        let busy = self.busy.load(Ordering::Relaxed);
+        self.busy.store(busy.wrapping_sub(time.as_nanos() as u64), Ordering::Relaxed);
+    }
+
+    /// Makes the process ready, if it waits.
+    #[inline]
+    pub(super) fn wake(&self) {
+        if let Some(waker) = self.waker.get() {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// Sets how the process is woken. True if that was not known.
+    pub(super) fn set_waker(&self, waker: &Waker) -> bool {
+        self.waker.get().is_none() && self.waker.set(waker.clone()).is_ok()
+    }
+
+    /// Publishes what the process waits for.
+    pub(super) fn begin_wait(&self, context: &Context<'_>, channel: u32, need: Need) {
+        // By what the waker wakes and not by `will_wake`, which also compares the addresses of
+        // tables of functions: there may be copies. The process's task or signal keeps its address.
+        let is_own = |waker: &Waker| waker.data() == context.waker().data();
+        assert!(
+            self.waker.get().is_some_and(is_own),
+            "an end of a channel waits only in the process that it belongs to, which is '{}', and \
+             not below a future that polls others with wakers of its own",
+            self.name
+        );
+        assert!(
+            self.wait.own().target().is_none(),
+            "process '{}' waits for two channels at the same time: what it does next would depend \
+             on the schedule",
+            self.name
+        );
+        self.wait.begin(channel, need);
+    }
+
+    /// The process has taken a message, and will look later whether the producer waits.
+    #[inline]
+    pub(super) fn defer(&self, graph: &Graph, channel: u32) {
+        // Relaxed: the process's own.
+        if self.deferred.load(Ordering::Relaxed) != channel + 1 {
+            self.publish(graph);
+            self.deferred.store(channel + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Wakes the producer of the deferred channel, if there is one and it waits.
+    #[inline]
+    pub(super) fn publish(&self, graph: &Graph) {
+        if self.deferred.load(Ordering::Relaxed) != 0 {
+            // Pairs with the barrier in `End::begin_wait`.
+            graph.barrier();
+            self.publish_after_barrier(graph);
+        }
+    }
+
+    /// The same, if the caller has made a barrier since the process has taken messages.
+    pub(super) fn publish_after_barrier(&self, graph: &Graph) {
+        let deferred = self.deferred.load(Ordering::Relaxed);
+        if deferred != 0 {
+            self.deferred.store(0, Ordering::Relaxed);
+            graph.wake_if_waiting(graph.core(deferred - 1), Need::Room);
+        }
+    }
+}
+
+/// A process as a future. It ends with the process, or with its network.
+pub(super) struct ProcessTask<F: Future, T> {
+    /// `None` when the process has ended.
+    pub(super) future: Option<F>,
+    /// Makes the product of what the future returns, or the process's error.
+    pub(super) finish: fn(F::Output) -> Result<T, BoxError>,
+    /// Where the product goes. Given up before the process has ended, so that whatever waits for
+    /// the end has the product to itself.
+    pub(super) product: Option<Arc<OnceLock<T>>>,
+    pub(super) graph: Arc<Graph>,
+    pub(super) number: u32,
+    /// The future has one poll, which may wait for channels.
+    pub(super) is_blocking: bool,
+}
+
+impl<F: Future, T> ProcessTask<F, T> {
+    fn fail(&self, payload: unwind::Payload) {
+        self.graph.fail(Failure::Panicked { process: self.number, payload });
+    }
+
+    /// Drops the future where it lies, as it was pinned. With it go the ends of channels, which
+    /// wakes the processes that wait at their other ends.
+    fn end(&mut self) {
+        self.product = None;
+        if let Err(payload) = unwind::halt(|| self.future = None) {
+            self.fail(payload);
+        }
+        self.graph.end_process(self.number);
+    }
+
+    /// The process has returned.
+    fn complete(&mut self, output: F::Output) {
+        let (finish, product) = (self.finish, self.product.take());
+        // A product that is not wanted is dropped here, and may panic.
+        let finished = unwind::halt(|| {
+            finish(output).map(|output| drop(product.map(|product| product.set(output))))
+        });
+        match finished {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                let process = self.graph.process(self.number).name().to_owned();
+                self.graph.fail(Failure::Error(NetworkError::Process { process, error }));
+            }
+            Err(payload) => self.fail(payload),
+        }
+    }
+}
+
+impl<F: Future, T> Future for ProcessTask<F, T> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: of what is pinned, only the future relies on it, and it is not moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        let process = this.graph.process(this.number);
+        let signal = this.is_blocking.then(|| {
+            Worker::with_current(|current| Arc::new(Signal::of(current.expect("on a worker"))))
+        });
+        let is_first = match &signal {
+            Some(signal) => process.set_waker(&Waker::from(Arc::clone(signal))),
+            None => process.set_waker(context.waker()),
+        };
+        if is_first {
+            // Pairs with the fence in `Graph::fail`: either that wakes the process, or it sees here
+            // that the network is over.
+            fence(Ordering::SeqCst);
+        }
+        if this.graph.is_over() {
+            if this.future.is_some() {
+                this.end();
+            }
+            return Poll::Ready(());
+        }
+        // SAFETY: a part of what is pinned, which stays where it is.
+        let future = unsafe { Pin::new_unchecked(&mut this.future) };
+        let Some(future) = future.as_pin_mut() else { return Poll::Ready(()) };
+        let since = this.graph.is_measured.then(Instant::now);
+        let current = Current { graph: &this.graph, process: this.number, signal: signal.as_ref() };
+        let polled = current.while_polled(|| unwind::halt(|| future.poll(context)));
+        if let Some(since) = since {
+            process.add_busy(since.elapsed());
+        }
+        match polled {
+            Ok(Poll::Pending) => {
+                process.publish(&this.graph);
+                return Poll::Pending;
+            }
+            Ok(Poll::Ready(output)) => this.complete(output),
+            Err(payload) => this.fail(payload),
+        }
+        this.end();
+        Poll::Ready(())
+    }
+}
+
+impl<F: Future, T> Drop for ProcessTask<F, T> {
+    /// If the process has not ended, its pool gives it up.
+    fn drop(&mut self) {
+        if self.future.is_some() {
+            // First: a receiver that finds its channel closed does not take this for the end of its
+            // stream.
+            self.graph.fail(Failure::Error(NetworkError::Cancelled));
+            self.end();
+        }
+    }
+}

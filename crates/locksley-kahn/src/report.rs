@@ -1,0 +1,194 @@
+//! What a network has done.
+
+use std::time::Duration;
+
+use super::graph::{Graph, NO_PROCESS};
+use super::wait::Need;
+use locksley_sys::primitive::{AtomicU64, Ordering};
+
+/// Measured of a channel on demand. Each number is written by one of its two processes.
+pub(super) struct Measures {
+    high_water: AtomicU64,
+    /// Nanoseconds. During a wait, less the time at which the wait began (modulo 2⁶⁴).
+    sender_waited: AtomicU64,
+    receiver_waited: AtomicU64,
+}
+
+impl Measures {
+    pub(super) fn new() -> Self {
+        let [high_water, sender_waited, receiver_waited] = [0; 3].map(AtomicU64::new);
+        Self { high_water, sender_waited, receiver_waited }
+    }
+
+    /// By the producer: the channel has that many messages.
+    pub(super) fn record_fill(&self, messages: u64) {
+        if messages > self.high_water.load(Ordering::Relaxed) {
+            self.high_water.store(messages, Ordering::Relaxed);
+        }
+    }
+
+    fn waited(&self, need: Need) -> &AtomicU64 {
+        match need {
+            Need::Message => &self.receiver_waited,
+            Need::Room => &self.sender_waited,
+        }
+    }
+
+    /// By the process that waits, at that time after the network has begun.
+    pub(super) fn begin_wait(&self, need: Need, now: Duration) {
+        let waited = self.waited(need);
+        let begun = waited.load(Ordering::Relaxed).wrapping_sub(now.as_nanos() as u64);
+        waited.store(begun, Ordering::Relaxed);
+    }
+
+    /// The same, at the end of the wait.
+    pub(super) fn end_wait(&self, need: Need, now: Duration) {
+        let waited = self.waited(need);
+        let ended = waited.load(Ordering::Relaxed).wrapping_add(now.as_nanos() as u64);
+        waited.store(ended, Ordering::Relaxed);
+    }
+}
+
+/// What a network has done: returned by [`Network::run`](super::Network::run).
+///
+/// # Examples
+/// ```
+/// use locksley::Pool;
+/// use locksley_kahn::Network;
+///
+/// let mut network = Network::new();
+/// let (numbers, first) = network.channel("numbers", 4);
+/// network.process("count", numbers, async |mut numbers| {
+///     for n in 0..10 {
+///         numbers.send(n).await;
+///     }
+/// });
+/// network.process("first", first, async |mut first| first.recv().await);
+/// let report = network.run(&Pool::new(2)?)?;
+/// let numbers = &report.channels()[0];
+/// assert_eq!((numbers.sent, numbers.received, numbers.discarded()), (10, 1, 9));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct NetworkReport {
+    processes: Vec<ProcessReport>,
+    channels: Vec<ChannelReport>,
+    grown: u64,
+    time: Duration,
+}
+
+/// What a process has done.
+///
+/// # Examples
+/// See [`Network::measured`](super::Network::measured).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ProcessReport {
+    /// Its name.
+    pub name: String,
+    /// For how long it has run, if that was [measured](super::Network::measured).
+    pub busy: Option<Duration>,
+}
+
+/// What went through a channel.
+///
+/// # Examples
+/// See [`NetworkReport`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ChannelReport {
+    /// Its name.
+    pub name: String,
+    /// The sending process, as an index of [`NetworkReport::processes`].
+    pub from: Option<usize>,
+    /// The receiving process.
+    pub to: Option<usize>,
+    /// How many messages were sent.
+    pub sent: u64,
+    /// How many of these were received.
+    pub received: u64,
+    /// How many messages it could hold in the beginning.
+    pub initial_capacity: u64,
+    /// How many it could hold in the end.
+    pub capacity: u64,
+    /// How many it held at most, if that was [measured](super::Network::measured).
+    pub high_water: Option<u64>,
+    /// For how long its sender waited for room, if that was measured.
+    pub sender_waited: Option<Duration>,
+    /// For how long its receiver waited for messages, if that was measured.
+    pub receiver_waited: Option<Duration>,
+}
+
+impl ChannelReport {
+    /// How many messages were sent and not received, because the receiver was dropped. This does
+    /// not depend on the schedule.
+    ///
+    /// # Examples
+    /// See [`NetworkReport`].
+    #[must_use]
+    pub fn discarded(&self) -> u64 {
+        self.sent.saturating_sub(self.received)
+    }
+}
+
+impl NetworkReport {
+    /// All processes of the network have ended.
+    pub(super) fn of(graph: &Graph) -> Self {
+        let processes = graph.processes.iter().map(|process| ProcessReport {
+            name: process.name().to_owned(),
+            busy: graph.is_measured.then(|| process.busy()),
+        });
+        let time = Duration::from_nanos;
+        let number = |process: u32| (process != NO_PROCESS).then_some(process as usize);
+        let channels = graph.cores().map(|core| {
+            let link = graph.link(core.number);
+            let (sent, received) = core.counts();
+            let measured = |value: fn(&Measures) -> &AtomicU64| {
+                core.measures().map(|measures| value(measures).load(Ordering::Relaxed))
+            };
+            ChannelReport {
+                name: core.name.to_string(),
+                from: number(link.producer),
+                to: number(link.consumer),
+                sent,
+                received,
+                initial_capacity: core.initial_capacity,
+                capacity: core.capacity(),
+                high_water: measured(|measures| &measures.high_water),
+                sender_waited: measured(|measures| &measures.sender_waited).map(time),
+                receiver_waited: measured(|measures| &measures.receiver_waited).map(time),
+            }
+        });
+        let (processes, channels) = (processes.collect(), channels.collect());
+        Self {
+            processes,
+            channels,
+            grown: graph.grown.load(Ordering::Relaxed),
+            time: graph.begun.elapsed(),
+        }
+    }
+
+    /// Its processes, in the order in which they were made.
+    #[must_use]
+    pub fn processes(&self) -> &[ProcessReport] {
+        &self.processes
+    }
+
+    /// Its channels, in the order in which they were made.
+    #[must_use]
+    pub fn channels(&self) -> &[ChannelReport] {
+        &self.channels
+    }
+
+    /// How often a channel has grown to end an artificial deadlock.
+    #[must_use]
+    pub fn times_grown(&self) -> u64 {
+        self.grown
+    }
+
+    /// How long it ran.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        self.time
+    }
+}

@@ -1,0 +1,100 @@
+//! What Linux tells in files. Elsewhere the files do not exist, and everything is `None`.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// The unit of `/proc/stat` in all ABIs but Alpha's: `USER_HZ` is 100.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Processor time spent on `processors` since the machine started, by all programs, interrupts, and
+/// what the hypervisor gave to other machines (`man 5 proc_stat`).
+pub(crate) fn busy_time(processors: &[usize]) -> Option<Duration> {
+    let ticks = busy_ticks(&fs::read_to_string("/proc/stat").ok()?, processors)?;
+    Some(TICK * u32::try_from(ticks).ok()?)
+}
+
+fn busy_ticks(stat: &str, processors: &[usize]) -> Option<u64> {
+    let mut busy = 0;
+    for line in stat.lines() {
+        let mut words = line.split_ascii_whitespace();
+        // The processors come first, and what follows is long.
+        let Some(cpu) = words.next().and_then(|w| w.strip_prefix("cpu")) else { break };
+        // The first line is the sum of all.
+        let Ok(cpu) = cpu.parse() else { continue };
+        if !processors.contains(&cpu) {
+            continue;
+        }
+        let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+        // Guest time is in user and nice already.
+        let &[user, nice, system, _idle, _iowait, irq, softirq, steal, ..] = &ticks[..] else {
+            return None;
+        };
+        busy += user + nice + system + irq + softirq + steal;
+    }
+    Some(busy)
+}
+
+/// For how long quotas of this process's control group (version 2), and of those that it lies in,
+/// kept it from running. `None` where none of them has a quota.
+pub(crate) fn throttled() -> Option<Duration> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let times = Path::new(group).ancestors().filter_map(|group| {
+        let stat = fs::read_to_string(Path::new("/sys/fs/cgroup").join(group).join("cpu.stat"));
+        throttled_time(&stat.ok()?)
+    });
+    times.reduce(|all, one| all + one)
+}
+
+fn throttled_time(stat: &str) -> Option<Duration> {
+    let micros = stat.lines().find_map(|line| line.strip_prefix("throttled_usec "))?;
+    micros.trim().parse().ok().map(Duration::from_micros)
+}
+
+/// Whether the kernel trusts the time-stamp counter: it stops to name it where the processors'
+/// counters are seen not to agree.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn trusts_counter() -> bool {
+    const FILE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+    names_counter(&fs::read_to_string(FILE).unwrap_or_default())
+}
+
+#[cfg(target_arch = "x86_64")]
+fn names_counter(sources: &str) -> bool {
+    sources.split_ascii_whitespace().any(|source| source == "tsc")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAT: &str = "cpu  10 2 3 100 5 1 1 4 0 0\ncpu0 6 1 2 50 3 1 0 2 7 0\n\
+                        cpu1 4 1 1 50 2 0 1 2 0 0\nintr 5\n";
+
+    #[test]
+    fn idle_time_and_guests_are_left_out() {
+        assert_eq!(busy_ticks(STAT, &[0]), Some(6 + 1 + 2 + 1 + 2));
+        assert_eq!(busy_ticks(STAT, &[0, 1]), Some(12 + 9));
+        assert_eq!(busy_ticks(STAT, &[]), Some(0));
+        assert_eq!(busy_ticks("cpu0 1 2 x", &[0]), None);
+    }
+
+    #[test]
+    fn throttled_time_is_one_of_a_groups_numbers() {
+        let stat = "usage_usec 9\nnr_throttled 4\nthrottled_usec 2500\n";
+        assert_eq!(throttled_time(stat), Some(Duration::from_micros(2500)));
+        for without in ["usage_usec 9\n", "throttled_usec many\n", ""] {
+            assert_eq!(throttled_time(without), None);
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_counter_is_trusted_where_the_kernel_names_it() {
+        assert!(names_counter("tsc hpet acpi_pm \n") && names_counter("kvm-clock tsc\n"));
+        for other in ["", "\n", "kvm-clock acpi_pm", "hyperv_clocksource_tsc_page", "tsc-early"] {
+            assert!(!names_counter(other), "{other}");
+        }
+    }
+}

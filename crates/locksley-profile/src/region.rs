@@ -1,0 +1,112 @@
+//! What is measured together: from a start to a report.
+
+use std::time::{Duration, Instant};
+
+use locksley::Pool;
+use locksley::extend::Stamp;
+use locksley::stats::PoolStats;
+
+use crate::clock::Clock;
+use crate::grant::{GrantBasis, GrantMeter, Told};
+use crate::proc;
+use crate::report::Report;
+use crate::slots::Totals;
+
+/// Where a path has come to, and what the pool has done until then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Figures {
+    pub(crate) path: Stamp,
+    pub(crate) totals: Totals,
+}
+
+impl Figures {
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        let (now, then) = (self.totals, earlier.totals);
+        let path = [0, 1].map(|it: usize| self.path.0[it].saturating_sub(earlier.path.0[it]));
+        // Time that turns out to have been taken by others may make the work less.
+        let totals = Totals {
+            work: (now.work - then.work).max(0),
+            tasks: now.tasks - then.tasks,
+            taken: now.taken.zip(then.taken).map(|(now, then)| now - then),
+        };
+        Self { path: Stamp(path), totals }
+    }
+}
+
+/// What there was when a region began.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// `None` for all that a pool does: the profiler is older than the pool.
+    pool: Option<(PoolStats, usize)>,
+    throttled: Option<Duration>,
+    grant: GrantMeter,
+    began: Instant,
+}
+
+/// The system counts in ticks of some milliseconds: below this time, they say nothing about what
+/// others took.
+const LONG_ENOUGH: Duration = Duration::from_millis(500);
+
+impl Start {
+    pub(crate) fn of_pool() -> Self {
+        Self::of(|| None)
+    }
+
+    pub(crate) fn of_region(pool: &Pool) -> Self {
+        Self::of(|| Some((pool.stats(), pool.size())))
+    }
+
+    fn of(pool: impl FnOnce() -> Option<(PoolStats, usize)>) -> Self {
+        let (throttled, grant) = (proc::throttled(), GrantMeter::start());
+        // Last, so that what the rest takes is not among the workers' times.
+        Self { pool: pool(), throttled, grant, began: Instant::now() }
+    }
+
+    /// What has become of it.
+    pub(crate) fn report(&self, pool: &Pool, clock: Clock, figures: Figures) -> Report {
+        let (wall, mut stats, mut workers) = (self.began.elapsed(), pool.stats(), pool.size());
+        if let Some((before, workers_before)) = &self.pool {
+            stats = stats.since(before);
+            workers = workers.max(*workers_before);
+        }
+        let mut grant = self.grant.so_far(workers);
+        let mut grant_basis = GrantBasis::Ticks;
+        if grant.others.is_none() || wall < LONG_ENOUGH {
+            (grant.processors, grant_basis) = match told(&stats, wall) {
+                Some(told) => self.grant.granted_by(workers, told),
+                None => (grant.allowed, GrantBasis::Allowance),
+            };
+        }
+        let throttled =
+            proc::throttled().map(|now| now.saturating_sub(self.throttled.unwrap_or(now)));
+        let Figures { path: Stamp([span, burdened]), totals } = figures;
+        let rate = clock.rate();
+        let time = |ticks: u64| Duration::from_nanos((ticks as f64 / rate) as u64);
+        // Without work the pool has another observer, and the path is that one's.
+        let is_observed = totals.work > 0;
+        let path = |ticks: u64| if is_observed { time(ticks) } else { Duration::ZERO };
+        Report {
+            wall,
+            workers,
+            // What a path has come to was done.
+            work: time(totals.work as u64).max(path(span)),
+            span: path(span),
+            burdened_span: path(burdened),
+            taken: totals.taken.map(|taken| time(taken.max(0) as u64)),
+            tasks: totals.tasks.max(0) as u64,
+            is_of_pool: self.pool.is_none(),
+            grant,
+            grant_basis,
+            stats,
+            throttled,
+        }
+    }
+}
+
+/// What the workers have used and waited for, if the system says both of all of them.
+fn told(stats: &PoolStats, wall: Duration) -> Option<Told> {
+    let total = stats.total();
+    let (used, waited) = total.processor_time.zip(total.off_processor)?;
+    let of_wall = |time: Duration| time.as_secs_f64() / wall.as_secs_f64().max(1e-9);
+    (!stats.workers.is_empty()).then(|| Told { used: of_wall(used), waited: of_wall(waited) })
+}

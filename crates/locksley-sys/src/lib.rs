@@ -1,0 +1,27 @@
+//! An internal layer of Locksley, without a promise of stability: everything that knows no worker.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`primitive`] | atomics of std, of loom or of the stall harness; hazard pointers |
+//! | [`os`] | the operating system's assists, each with a portable fallback |
+//! | [`places`] | the machine's topology, and its division into places |
+//! | [`countdown`] | the counter behind joins |
+//! | [`unwind`] | panics as values |
+//!
+//! `locksley` re-exports what is public of [`os`] and [`places`].
+//!
+//! # Features
+//!
+//! `stepped` replaces the atomics by those of the stall harness ([`primitive`]). Only
+//! dev-dependencies turn it on. It has no effect without `debug_assertions` or with `cfg(loom)`,
+//! so release builds and benchmarks never have it. Tests that use `primitive::stepped` are
+//! compiled under `all(test, debug_assertions, not(loom))`.
+
+#![allow(clippy::new_without_default, reason = "nothing here is a default for others")]
+
+pub mod countdown;
+pub mod os;
+pub mod places;
+pub mod primitive;
+mod processor_set;
+pub mod unwind;

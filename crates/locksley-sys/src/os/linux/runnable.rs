@@ -1,0 +1,37 @@
+//! How many threads want to run on this machine (`man 5 proc_loadavg`).
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
+
+/// How many threads of all programs run or wait for a processor at this moment, the caller
+/// included. In a container this may be the whole machine's number, or the container's own.
+pub fn runnable_threads() -> Option<usize> {
+    static FILE: OnceLock<Option<File>> = OnceLock::new();
+    let file = FILE.get_or_init(|| File::open("/proc/loadavg").ok()).as_ref()?;
+    let mut text = [0; 128];
+    let length = file.read_at(&mut text, 0).ok()?;
+    parse(std::str::from_utf8(&text[..length]).ok()?)
+}
+
+/// The fourth word is, for example, `2/345`: of 345 threads, 2 can run.
+fn parse(text: &str) -> Option<usize> {
+    text.split_ascii_whitespace().nth(3)?.split_once('/')?.0.parse().ok()
+}
+
+pub(crate) fn probe() -> Result<(), String> {
+    runnable_threads().map(drop).ok_or_else(|| "/proc/loadavg is not as expected".to_owned())
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn the_fourth_word_begins_with_the_number() {
+        assert_eq!(parse("0.20 0.18 0.12 3/80 11206\n"), Some(3));
+        assert_eq!(parse("0.20 0.18 0.12\n"), None);
+        assert_eq!(parse("0.20 0.18 0.12 x/80 11206"), None);
+        assert_eq!(parse("0.20 0.18 0.12 380 11206"), None);
+    }
+}

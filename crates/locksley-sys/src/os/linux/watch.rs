@@ -1,0 +1,147 @@
+//! What others may learn about a thread, and do for it, without its help: where it runs, whether it
+//! was preempted, and bringing it to one's own processor.
+
+use std::cell::UnsafeCell;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use super::fork::generation;
+use super::rseq::ProcessorNumber;
+use super::switches::{Switch, SwitchRing};
+use super::{affinity, rseq, switches};
+use crate::os::door::{Door, Visit};
+use crate::os::{Assists, Standing};
+
+/// A thread as others may see it, until it [`retires`](Self::retire).
+#[derive(Debug)]
+pub struct ThreadWatch {
+    thread: libc::pid_t,
+    processor: Option<NonNull<ProcessorNumber>>,
+    /// Changed only by the thread itself, when nobody visits any more: others may keep the watch
+    /// long after that.
+    switches: UnsafeCell<Option<SwitchRing>>,
+    may_be_pulled: bool,
+    door: Door,
+    /// In a child of this process the thread is not there, nor is its ring.
+    generation: u32,
+}
+
+// SAFETY: the pointer is followed only by a visitor, whom the thread waits for before it ends.
+unsafe impl Send for ThreadWatch {}
+// SAFETY: as above; what it points to is only read, by an atomic load. The ring is read by
+// visitors, and changed when there are none.
+unsafe impl Sync for ThreadWatch {}
+
+impl ThreadWatch {
+    /// That of the calling thread, by the `assists` that it may use.
+    pub fn of_this_thread(assists: Assists) -> Self {
+        let thread = this_thread();
+        let records = assists.has(Assists::SWITCH_RECORDS);
+        let ring = records.then(|| switches::probe().and_then(|()| SwitchRing::of_this_thread()));
+        let ring = ring.and_then(Result::ok);
+        Self {
+            thread,
+            processor: assists
+                .has(Assists::RUN_STATE)
+                .then(rseq::number_of_this_thread)
+                .and_then(Result::ok),
+            switches: UnsafeCell::new(ring),
+            // The main thread's affinity stands for the process's.
+            may_be_pulled: assists.has(Assists::MOVES)
+                && thread != std::process::id().cast_signed()
+                && affinity::probe().is_ok(),
+            door: Door::new(),
+            generation: generation(),
+        }
+    }
+
+    fn enter(&self) -> Option<Visit<'_>> {
+        if self.generation == generation() { self.door.enter() } else { None }
+    }
+
+    /// The processor that the thread last ran on.
+    pub fn processor(&self) -> Option<usize> {
+        self.processor_seen_by(&self.enter()?)
+    }
+
+    fn processor_seen_by(&self, _visit: &Visit<'_>) -> Option<usize> {
+        let word = self.processor?;
+        // SAFETY: the word lies in the thread's own memory, which is there, since the thread waits
+        // for visitors.
+        let number = unsafe { word.as_ref() }.load(Ordering::Relaxed);
+        usize::try_from(number.cast_signed()).ok()
+    }
+
+    fn ring_seen_by<'a>(&'a self, _visit: &'a Visit<'_>) -> Option<&'a SwitchRing> {
+        // SAFETY: the ring is changed by the thread alone, which waits for visitors before.
+        unsafe { &*self.switches.get() }.as_ref()
+    }
+
+    /// Where the thread is, as seen by one that runs on processor `here`.
+    pub fn standing(&self, here: Option<usize>) -> Standing {
+        let Some(visit) = self.enter() else { return Standing::Unknown };
+        let processor = self.processor_seen_by(&visit);
+        let is_here = processor.is_some() && processor == here;
+        match self.ring_seen_by(&visit).and_then(SwitchRing::latest) {
+            Some(Switch::Blocked) => Standing::Blocked,
+            // The caller runs here, so the other one does not.
+            _ if is_here => Standing::WaitsHere,
+            Some(Switch::Preempted) => Standing::WaitsElsewhere,
+            Some(Switch::In) => Standing::Runs,
+            None => Standing::Unknown,
+        }
+    }
+
+    /// How often the thread has left its processor and come back; `None` where there are no
+    /// records, or no longer.
+    pub fn switches(&self) -> Option<u64> {
+        let visit = self.enter()?;
+        self.ring_seen_by(&visit).map(SwitchRing::completed)
+    }
+
+    /// Moves the thread to processor `here` if it waits for another one, and may run here. It may
+    /// move on afterwards: its affinity is as before when this returns. Says whether it was moved.
+    /// Does nothing while somebody else does it, or if it has been seen with less than it may have:
+    /// `was_all` is asked then.
+    pub fn pull(&self, here: usize, was_all: impl FnOnce() -> bool) -> bool {
+        if !self.may_be_pulled {
+            return false;
+        }
+        let Some(visit) = self.enter() else { return false };
+        visit.alone(|| affinity::move_briefly(self.thread, here, was_all)).unwrap_or(false)
+    }
+
+    /// The thread is about to end: nobody may look any more.
+    ///
+    /// # Panics
+    /// If another thread calls this.
+    pub fn retire(&self) {
+        if self.generation != generation() {
+            // The visitors that there were will never leave; and the ring is not mapped, so it must
+            // not be unmapped.
+            return;
+        }
+        assert_eq!(this_thread(), self.thread, "a thread can only retire itself");
+        self.door.close();
+        // SAFETY: there are no visitors, there will be none, and no other thread gets here.
+        let ring = unsafe { &mut *self.switches.get() };
+        *ring = None;
+    }
+}
+
+fn this_thread() -> libc::pid_t {
+    // SAFETY: no memory is involved.
+    unsafe { libc::gettid() }
+}
+
+pub(crate) fn probe_run_state() -> Result<(), String> {
+    rseq::number_of_this_thread().and_then(|word| {
+        // SAFETY: the word belongs to the calling thread, which lives.
+        let number = unsafe { word.as_ref() }.load(Ordering::Relaxed).cast_signed();
+        (number >= 0).then_some(()).ok_or_else(|| "this thread is not registered".to_owned())
+    })
+}
+
+pub(crate) fn probe_switch_records() -> Result<(), String> {
+    switches::probe()
+}

@@ -1,0 +1,124 @@
+//! The model checker's futex and its heavy barrier.
+
+use ::loom::sync::{Condvar, Mutex};
+
+use crate::primitive::{AtomicU32, Ordering, fence};
+
+#[derive(Debug)]
+pub struct Futex {
+    word: AtomicU32,
+    /// The kernel's own lock on the word's wait queue: it makes the check of the word and the
+    /// blocking one step.
+    queue: Mutex<()>,
+    woken: Condvar,
+}
+
+impl Futex {
+    pub fn new(value: u32) -> Self {
+        Self { word: AtomicU32::new(value), queue: Mutex::new(()), woken: Condvar::new() }
+    }
+
+    pub fn word(&self) -> &AtomicU32 {
+        &self.word
+    }
+
+    pub fn wait(&self, expected: u32) {
+        let queue = self.queue.lock().unwrap();
+        if self.word.load(Ordering::Relaxed) == expected {
+            drop(self.woken.wait(queue).unwrap());
+        }
+    }
+
+    /// The time is over at once, which is the most difficult case.
+    pub fn wait_at_most(&self, _expected: u32, _most: std::time::Duration) {
+        ::loom::thread::yield_now();
+    }
+
+    pub fn wake(&self) {
+        drop(self.queue.lock().unwrap());
+        self.woken.notify_one();
+    }
+}
+
+::loom::lazy_static! {
+    /// What both sides of an asymmetric barrier change, so that one of the two comes first and the
+    /// other one sees what was done before it. A thread that makes no barrier learns nothing by it,
+    /// as it should be. That two light sides are ordered as well is more than there is in truth: a
+    /// model in which two threads that have something in common both make light barriers could not
+    /// fail where it should. So no two owners of deques may share anything, and who comes to a
+    /// network of one worker makes none.
+    static ref BARRIER: AtomicU32 = AtomicU32::new(0);
+}
+
+pub fn light_barrier() {
+    BARRIER.fetch_add(0, Ordering::AcqRel);
+}
+
+pub fn heavy_barrier() -> bool {
+    BARRIER.fetch_add(0, Ordering::AcqRel);
+    fence(Ordering::SeqCst);
+    true
+}
+
+pub fn heavy_barrier_works() -> bool {
+    true
+}
+
+/// A thread that may run on processors 0 and 1.
+#[derive(Debug)]
+pub struct SleepersMask {
+    noted: crate::primitive::UnsafeCell<u32>,
+    now: AtomicU32,
+}
+
+// SAFETY: as in truth, one thread at a time has it. Loom checks that.
+unsafe impl Sync for SleepersMask {}
+
+const BOTH: u32 = 0b11;
+
+impl SleepersMask {
+    pub fn new() -> Self {
+        Self { noted: crate::primitive::UnsafeCell::new(0), now: AtomicU32::new(BOTH) }
+    }
+
+    /// # Safety
+    /// As in truth. Loom checks it.
+    pub unsafe fn note(&self, _at_least: usize) -> bool {
+        let now = self.now.load(Ordering::Relaxed);
+        // SAFETY: loom checks that nobody else does anything with it.
+        self.noted.with_mut(|noted| unsafe { *noted = now });
+        true
+    }
+
+    /// # Safety
+    /// As above.
+    pub unsafe fn leave_out(&self, processor: usize) {
+        // SAFETY: as above.
+        let noted = self.noted.with(|noted| unsafe { *noted });
+        self.now.store(noted & !(1 << processor), Ordering::Relaxed);
+    }
+
+    /// # Safety
+    /// As above.
+    pub unsafe fn restore(&self) {
+        // SAFETY: as above.
+        let noted = self.noted.with(|noted| unsafe { *noted });
+        self.now.store(noted, Ordering::Relaxed);
+    }
+
+    /// # Safety
+    /// As above.
+    pub unsafe fn give_back(&self) {
+        // SAFETY: as above.
+        unsafe { self.restore() };
+    }
+
+    /// Whether the thread may run on all that it could at first.
+    pub fn is_whole(&self) -> bool {
+        self.now.load(Ordering::Relaxed) == BOTH
+    }
+}
+
+pub fn current_processor() -> Option<usize> {
+    Some(0)
+}

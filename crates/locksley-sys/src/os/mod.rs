@@ -1,0 +1,70 @@
+//! What Locksley asks of the operating system: Linux, and a portable fallback with the same names.
+//!
+//! Every assist is optional (law 7): it is probed once, has a fallback that keeps all laws, and is
+//! listed by [`assists`]. Compile with `--cfg locksley_portable` to get the fallback on Linux as
+//! well.
+
+mod assist;
+mod assists;
+#[cfg(all(target_os = "linux", not(locksley_portable)))]
+mod door;
+mod limits;
+#[cfg(loom)]
+#[allow(missing_docs, reason = "documented in `linux`")]
+mod loom;
+mod processors;
+mod standing;
+
+#[cfg(all(target_os = "linux", not(locksley_portable)))]
+mod linux;
+#[cfg(all(target_os = "linux", not(locksley_portable)))]
+use linux as system;
+
+#[cfg(not(all(target_os = "linux", not(locksley_portable))))]
+#[allow(missing_docs, reason = "documented in `linux`")]
+mod portable;
+#[cfg(not(all(target_os = "linux", not(locksley_portable))))]
+use portable as system;
+
+pub use assist::{Assist, AssistState, assists};
+pub use assists::{Assists, UnknownAssist};
+pub use limits::{LimitFault, Quota};
+pub use processors::Processors;
+
+#[cfg(loom)]
+pub use self::loom::{
+    Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works, light_barrier,
+};
+pub use standing::Standing;
+pub use system::{
+    Affinities, LoweredPriority, QuotaWatch, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
+    bind_this_thread, generation, lowered_priority_works, move_this_thread,
+    move_to_process_affinity, moves_threads, online, process_time, runnable_threads, shorten_turns,
+    unbind_this_thread, watch_for_forks,
+};
+#[cfg(not(loom))]
+pub use system::{Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works};
+pub(crate) use system::{ask_for_huge_pages, huge_page, page, place_memory};
+
+/// Lets other threads run on this processor, if any are ready.
+#[inline]
+pub fn yield_now() {
+    #[cfg(not(loom))]
+    std::thread::yield_now();
+    #[cfg(loom)]
+    ::loom::thread::yield_now();
+}
+
+/// The light side of an asymmetric barrier: what comes before it is ordered with what comes after
+/// it, as seen by a thread that makes a [`heavy_barrier`], which pays for both. It orders nothing
+/// with anybody else.
+#[cfg(not(loom))]
+#[inline(always)]
+pub fn light_barrier() {
+    use crate::primitive::Ordering::SeqCst;
+    #[cfg(not(all(feature = "stepped", debug_assertions)))]
+    std::sync::atomic::compiler_fence(SeqCst);
+    // A step of the stall harness.
+    #[cfg(all(feature = "stepped", debug_assertions))]
+    crate::primitive::fence(SeqCst);
+}

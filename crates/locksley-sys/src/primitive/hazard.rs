@@ -1,0 +1,214 @@
+//! Hazard pointers (Michael, "Hazard pointers: safe memory reclamation for lock-free objects", IEEE
+//! TPDS 2004).
+//!
+//! A thread that is about to follow a pointer which others may unlink first says so in a *record*;
+//! an unlinked node is freed once no record names it. A thread that the kernel suspends in the
+//! middle keeps two nodes from being freed, and those that wait in its record's list, which is
+//! short. (Under epochs it would keep all that is unlinked meanwhile: on a shared machine, that is
+//! no bound.)
+
+use std::cell::UnsafeCell;
+use std::marker::PhantomData;
+
+use crate::primitive::{AtomicBool, AtomicPtr, CachePadded, Ordering, fence};
+
+/// How many pointers one thread may hold at a time: a queue's first node and the one after.
+const SLOTS: usize = 2;
+
+/// Unlinked nodes that a record collects before it looks which of them can be freed: above `SLOTS`
+/// times the usual number of records, so that most of them can.
+const SCAN_AT: usize =
+    if cfg!(any(loom, all(feature = "stepped", debug_assertions))) { 1 } else { 64 };
+
+/// A node that can be unlinked while others read it.
+pub trait Node {
+    /// Does away with an unlinked node that nobody holds any more.
+    ///
+    /// # Safety
+    /// The caller hands over the structure's own right to the node.
+    unsafe fn free(this: *mut Self);
+}
+
+/// All hazard pointers to nodes of one structure, or of several.
+#[derive(Debug)]
+pub struct Domain<N: Node> {
+    /// A list that only grows, at its head; records are used again, and freed with the domain.
+    records: AtomicPtr<CachePadded<Record<N>>>,
+    nodes: PhantomData<Box<N>>,
+}
+
+#[derive(Debug)]
+struct Record<N> {
+    slots: [AtomicPtr<N>; SLOTS],
+    in_use: AtomicBool,
+    /// Nodes that were unlinked under this record. Touched by the holder of `in_use` alone.
+    unlinked: UnsafeCell<Vec<*mut N>>,
+    next: *mut CachePadded<Record<N>>,
+}
+
+// SAFETY: nodes are freed on any thread, so `N: Send`; `unlinked` belongs to the holder of
+// `in_use`, `next` is constant.
+unsafe impl<N: Node + Send> Send for Domain<N> {}
+// SAFETY: as above.
+unsafe impl<N: Node + Send> Sync for Domain<N> {}
+
+/// The right to use one record.
+#[derive(Debug)]
+pub struct Holder<'d, N: Node> {
+    record: &'d CachePadded<Record<N>>,
+    domain: &'d Domain<N>,
+}
+
+impl<N: Node> Domain<N> {
+    const_unless_loom! {
+        /// A domain without records.
+        pub fn new() -> Self {
+            Self { records: AtomicPtr::new(std::ptr::null_mut()), nodes: PhantomData }
+        }
+    }
+
+    /// A record for this thread to use: one that nobody uses, or a new one.
+    pub fn hold(&self) -> Holder<'_, N> {
+        let record = self.records().find(|r| r.try_hold()).unwrap_or_else(|| self.add_record());
+        Holder { record, domain: self }
+    }
+
+    fn records(&self) -> impl Iterator<Item = &CachePadded<Record<N>>> {
+        // Acquire pairs with the release in `add_record`.
+        let mut next = self.records.load(Ordering::Acquire);
+        std::iter::from_fn(move || {
+            // SAFETY: null, or a record, which lives as long as the domain.
+            let record = unsafe { next.as_ref() }?;
+            next = record.next;
+            Some(record)
+        })
+    }
+
+    #[cold]
+    fn add_record(&self) -> &CachePadded<Record<N>> {
+        let mut head = self.records.load(Ordering::Acquire);
+        loop {
+            let record = Box::into_raw(Box::new(CachePadded::new(Record {
+                slots: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
+                in_use: AtomicBool::new(true),
+                unlinked: UnsafeCell::new(Vec::new()),
+                next: head,
+            })));
+            // Release pairs with the acquire in `records`.
+            match self.records.compare_exchange(head, record, Ordering::AcqRel, Ordering::Acquire) {
+                // SAFETY: just made; freed with the domain only.
+                Ok(_) => return unsafe { &*record },
+                Err(newer) => {
+                    // SAFETY: made above by `Box::into_raw`, and never shown to anybody.
+                    drop(unsafe { Box::from_raw(record) });
+                    head = newer;
+                }
+            }
+        }
+    }
+}
+
+impl<N> Record<N> {
+    fn try_hold(&self) -> bool {
+        !self.in_use.load(Ordering::Relaxed)
+            // Acquire pairs with the release in `Holder::drop`: `unlinked` is as the holder before
+            // left it.
+            && self
+                .in_use
+                .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+    }
+}
+
+impl<N: Node> Holder<'_, N> {
+    /// Reads `source` and keeps the node it points to from being freed, until the slot is used
+    /// again or the holder is dropped.
+    pub fn protect(&self, slot: usize, source: &AtomicPtr<N>) -> *mut N {
+        let mut node = source.load(Ordering::Acquire);
+        loop {
+            self.announce(slot, node);
+            // Acquire pairs with the release of whoever linked the node: its contents are seen.
+            let now = source.load(Ordering::Acquire);
+            if now == node {
+                return node;
+            }
+            node = now;
+        }
+    }
+
+    /// Says that `node` is about to be read. It may be, if the caller then sees that it is still
+    /// linked; until the slot is used again or the holder is dropped.
+    pub fn announce(&self, slot: usize, node: *mut N) {
+        // Release: our reads of what the slot named before are over.
+        self.record.slots[slot].store(node, Ordering::Release);
+        // Pairs with the fence in `free_what_nobody_holds`: either that sees our slot, or we see
+        // that the node was unlinked before.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Lets go of what it holds.
+    pub fn clear(&self) {
+        for slot in &self.record.slots {
+            // Release: our reads of the node are over before another may free it.
+            slot.store(std::ptr::null_mut(), Ordering::Release);
+        }
+    }
+
+    /// Frees `node` when no thread holds it any more.
+    ///
+    /// # Safety
+    /// The caller hands over the structure's right to the node, has unlinked it, and nobody who
+    /// comes now can reach it.
+    pub unsafe fn unlinked(&self, node: *mut N) {
+        // SAFETY: this record is in use by us alone.
+        let unlinked = unsafe { &mut *self.record.unlinked.get() };
+        unlinked.push(node);
+        if unlinked.len() >= SCAN_AT {
+            self.free_what_nobody_holds(unlinked);
+        }
+    }
+
+    fn free_what_nobody_holds(&self, unlinked: &mut Vec<*mut N>) {
+        // Pairs with the fence in `protect`.
+        fence(Ordering::SeqCst);
+        let held: Vec<*mut N> = self
+            .domain
+            .records()
+            .flat_map(|r| r.slots.iter().map(|s| s.load(Ordering::Acquire)))
+            .collect();
+        unlinked.retain(|&node| {
+            let free = !held.contains(&node);
+            if free {
+                // SAFETY: unlinked (so nobody new finds it) and in no slot (so nobody is reading
+                // it). The acquire of the slots pairs with the release with which a reader moved
+                // on: its reads are over.
+                unsafe { N::free(node) };
+            }
+            !free
+        });
+    }
+}
+
+impl<N: Node> Drop for Holder<'_, N> {
+    fn drop(&mut self) {
+        self.clear();
+        // Release pairs with the acquire in `try_hold`.
+        self.record.in_use.store(false, Ordering::Release);
+    }
+}
+
+impl<N: Node> Drop for Domain<N> {
+    fn drop(&mut self) {
+        let mut next = self.records.load(Ordering::Acquire);
+        while !next.is_null() {
+            // SAFETY: made by `Box::into_raw`; `&mut self`: nobody holds it.
+            let record = unsafe { Box::from_raw(next) };
+            next = record.next;
+            // SAFETY: as above; no holder is left.
+            for &node in unsafe { &*record.unlinked.get() } {
+                // SAFETY: unlinked, and no reader is left.
+                unsafe { N::free(node) };
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What the protocols are made of: atomics, fences and cells, from std, from loom, or from the
+//! stall harness; and hazard pointers.
+//!
+//! Every lock-free protocol of Locksley takes its atomics from here. So the code which ships is the
+//! code which the model checker runs (`--cfg loom`), and which the stall harness stops at each of
+//! its steps (feature `stepped` with debug assertions: unit tests).
+
+/// A `const fn`, but for loom, whose atomics are not made before a program runs.
+#[macro_export]
+macro_rules! const_unless_loom {
+    (
+        $(#[$meta:meta])*
+        $visibility:vis fn $name:ident($($arguments:tt)*) -> $result:ty $body:block
+    ) => {
+        #[cfg(not(loom))]
+        $(#[$meta])*
+        $visibility const fn $name($($arguments)*) -> $result $body
+
+        #[cfg(loom)]
+        $(#[$meta])*
+        $visibility fn $name($($arguments)*) -> $result $body
+    };
+}
+pub use crate::const_unless_loom;
+
+#[cfg(not(loom))]
+mod cell;
+pub mod hazard;
+mod padded;
+#[cfg(all(feature = "stepped", debug_assertions, not(loom)))]
+#[allow(missing_docs, reason = "as in std")]
+pub mod stepped;
+
+pub use padded::CachePadded;
+pub use std::sync::atomic::Ordering;
+
+#[cfg(not(loom))]
+pub use cell::UnsafeCell;
+#[cfg(loom)]
+pub use loom::{
+    cell::UnsafeCell,
+    hint::spin_loop,
+    sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence},
+};
+#[cfg(not(loom))]
+pub use std::hint::spin_loop;
+#[cfg(not(any(all(feature = "stepped", debug_assertions), loom)))]
+pub use std::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
+};
+#[cfg(all(feature = "stepped", debug_assertions, not(loom)))]
+pub use stepped::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence};

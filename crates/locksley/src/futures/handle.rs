@@ -1,0 +1,271 @@
+//! The handle of a task: to await, join, cancel or detach it.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
+
+use super::error::JoinError;
+use super::header::{self, Header};
+use super::outcome::Outcome;
+use super::state::Finished;
+use crate::scheduler::Worker;
+use crate::scheduler::latch::{AnyLatch, Latch, ThreadLatch, WorkerLatch};
+
+/// The handle of a task, made by [`task::spawn`](crate::task::spawn).
+///
+/// It is a future, whose output is what the task returned, or why it returned nothing. It panics if
+/// it is polled again after that, or where [`join`](Self::join) panics. A dropped handle detaches
+/// the task, as [`detach`](Self::detach) does.
+///
+/// # Examples
+/// ```
+/// use locksley::task;
+///
+/// let product = task::spawn(async {
+///     let (a, b) = (task::spawn(async { 6 }), task::spawn(async { 7 }));
+///     a.await.unwrap() * b.await.unwrap()
+/// });
+/// assert_eq!(product.join().unwrap(), 42);
+/// ```
+pub struct JoinHandle<T> {
+    /// `None` when the outcome has been taken.
+    task: Option<NonNull<Header>>,
+    output: PhantomData<T>,
+}
+
+// SAFETY: a reference to a task, which any thread may use. The outcome moves to the thread of the
+// handle, so `T` is `Send`.
+unsafe impl<T: Send> Send for JoinHandle<T> {}
+// SAFETY: a shared reference reaches the state, which is atomic, and nothing of `T`.
+unsafe impl<T: Send> Sync for JoinHandle<T> {}
+
+impl<T> Unpin for JoinHandle<T> {}
+// As those of threads: a panic of the task is an outcome, and leaves nothing half done behind.
+impl<T> UnwindSafe for JoinHandle<T> {}
+impl<T> RefUnwindSafe for JoinHandle<T> {}
+
+impl<T> JoinHandle<T> {
+    /// # Safety
+    /// The caller has the handle's reference to a task that returns a `T`.
+    pub(crate) unsafe fn new(task: NonNull<Header>) -> Self {
+        Self { task: Some(task), output: PhantomData }
+    }
+
+    #[cfg(all(test, loom))]
+    pub(crate) fn word(&self) -> NonNull<Header> {
+        self.task.expect(TAKEN)
+    }
+
+    fn header(&self) -> Option<&Header> {
+        // SAFETY: the handle has a reference.
+        let header = self.task.map(|task| unsafe { &*task.as_ptr() })?;
+        header.must_be_alive();
+        Some(header)
+    }
+
+    /// True if the task is over: it returned, panicked or was cancelled, and its future has been
+    /// dropped.
+    ///
+    /// # Examples
+    /// ```
+    /// let task = locksley::task::spawn(async { 1 });
+    /// while !task.is_finished() {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert_eq!(task.join().unwrap(), 1);
+    /// ```
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.header().is_none_or(|header| header.state.is_finished())
+    }
+
+    /// Cancels the task: it is not polled any more, and a worker drops its future.
+    ///
+    /// After that, the handle's output is an error that
+    /// [is a cancellation](JoinError::is_cancelled). A task that returns from a poll during this
+    /// call has returned.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::task;
+    ///
+    /// let endless = task::spawn(std::future::pending::<()>());
+    /// endless.cancel();
+    /// assert!(endless.join().unwrap_err().is_cancelled());
+    /// ```
+    pub fn cancel(&self) {
+        if let Some(task) = self.task {
+            // SAFETY: the handle has a reference.
+            unsafe { header::cancel(task) };
+        }
+    }
+
+    /// Drops the handle. The task goes on.
+    ///
+    /// If it panics, or has panicked, the payload goes to the pool's
+    /// [`panic_handler`](crate::PoolBuilder::panic_handler). What it returns is dropped.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let (sender, receiver) = channel();
+    /// locksley::task::spawn(async move { sender.send("done").unwrap() }).detach();
+    /// assert_eq!(receiver.recv(), Ok("done"));
+    /// ```
+    pub fn detach(self) {}
+
+    /// Waits until the task is over, from code that is not `async`.
+    ///
+    /// A worker first runs the task itself, if that is the newest that it has; then the thread
+    /// blocks, and a replacement worker takes its slot. Any other thread blocks. A task that joins
+    /// itself, or a task that waits for the calling one, waits for ever.
+    ///
+    /// # Errors
+    /// [`JoinError`], if the task panicked or was cancelled.
+    ///
+    /// # Panics
+    /// If the outcome was taken before, by a poll of the handle. In a child process made by `fork`,
+    /// if the task is one of the parent's that had not ended.
+    ///
+    /// # Examples
+    /// ```
+    /// let task = locksley::task::spawn(async { "done" });
+    /// assert_eq!(task.join().unwrap(), "done");
+    /// ```
+    pub fn join(mut self) -> Result<T, JoinError> {
+        let task = self.task.expect(TAKEN);
+        if !self.is_finished() {
+            Worker::with_current(|current| self.wait(task, current));
+        }
+        self.take()
+    }
+
+    fn wait(&self, task: NonNull<Header>, current: Option<&Worker>) {
+        self.header().expect(TAKEN).must_be_of_this_process();
+        let latch = match current {
+            Some(worker) => AnyLatch::Worker(WorkerLatch::set_from_abroad(worker)),
+            None => AnyLatch::Thread(ThreadLatch::new()),
+        };
+        // SAFETY: the latch outlives the wait. The run that finishes the task wakes the waker once.
+        // A waker that is not left is only dropped.
+        let waker = unsafe { waker_of(&latch) };
+        if self.leave_waker(|_| waker).is_ok() {
+            latch.wait_by(|event| {
+                let worker = current.expect("a thread's latch waits by itself");
+                worker.wait_for_task(event, task.cast());
+            });
+        }
+    }
+
+    /// Leaves a waker for the run that finishes the task. `waker` makes it of the one before.
+    fn leave_waker(&self, waker: impl FnOnce(Option<Waker>) -> Waker) -> Result<(), Finished> {
+        let header = self.header().expect(TAKEN);
+        let waker = waker(self.take_waker()?);
+        // SAFETY: this is the handle, and no awaiter is set.
+        let place = unsafe { header.awaiter() };
+        // SAFETY: the handle's, and nothing that would have to be dropped is there.
+        unsafe { place.write(waker) };
+        header.state.set_awaiter().inspect_err(|_| {
+            // SAFETY: just written, and not handed over.
+            drop(unsafe { place.read() });
+        })
+    }
+
+    /// Takes the waker back that was left last.
+    fn take_waker(&self) -> Result<Option<Waker>, Finished> {
+        let header = self.header().expect(TAKEN);
+        let has_waker = header.state.unset_awaiter()?;
+        // SAFETY: this is the handle, and no awaiter is set.
+        let place = unsafe { header.awaiter() };
+        // SAFETY: one was set, so it is there; it is read once.
+        Ok(has_waker.then(|| unsafe { place.read() }))
+    }
+
+    /// The outcome of a task that has finished.
+    fn take_outcome(&mut self) -> Outcome<T> {
+        let task = self.task.take().expect(TAKEN);
+        // SAFETY: the handle has a reference.
+        let place: NonNull<Outcome<T>> = unsafe { header::outcome(task) }.cast();
+        // SAFETY: the task has finished, and its outcome is the handle's; it is taken once.
+        let outcome = unsafe { place.read() };
+        // SAFETY: the handle's reference, which is not used any more.
+        unsafe { header::drop_reference(task) };
+        outcome
+    }
+
+    /// What a task that has finished returned.
+    pub(crate) fn take(&mut self) -> Result<T, JoinError> {
+        self.header().expect(TAKEN).follow_causes();
+        self.take_outcome().into_result()
+    }
+}
+
+const TAKEN: &str = "the outcome of a task can be had once";
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let header = self.header().expect(TAKEN);
+        if header.state.is_finished() {
+            return Poll::Ready(self.take());
+        }
+        header.must_be_of_this_process();
+        let left = self.leave_waker(|before| match before {
+            Some(before) if before.will_wake(context.waker()) => before,
+            _ => context.waker().clone(),
+        });
+        match left {
+            Ok(()) => Poll::Pending,
+            Err(Finished) => Poll::Ready(self.take()),
+        }
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        let Some(header) = self.header() else { return };
+        let waker = self.take_waker();
+        match waker.and_then(|waker| header.state.drop_handle().map(|()| waker)) {
+            Ok(waker) => {
+                self.task = None;
+                drop(waker);
+            }
+            Err(Finished) => drop(self.take_outcome()),
+        }
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle")
+            .field("is_finished", &self.is_finished())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A waker that sets a latch.
+///
+/// # Safety
+/// The latch lives as long as the waker, which is woken at most once, by value, and not cloned.
+unsafe fn waker_of(latch: &AnyLatch<'_>) -> Waker {
+    static TABLE: RawWakerVTable = RawWakerVTable::new(
+        |_| unreachable!("a join's waker is not cloned"),
+        set,
+        |_| unreachable!("a join's waker is woken by value"),
+        |_| {},
+    );
+    unsafe fn set(latch: *const ()) {
+        let latch: *mut AnyLatch<'_> = latch.cast_mut().cast();
+        let latch = NonNull::new(latch).expect("made from a reference");
+        // SAFETY: alive until it is set, as the maker of the waker promises.
+        unsafe { AnyLatch::set(latch) }
+    }
+    let data: *const AnyLatch<'_> = latch;
+    // SAFETY: as the caller promises; any thread may set a latch.
+    unsafe { Waker::from_raw(RawWaker::new(data.cast(), &TABLE)) }
+}

@@ -1,0 +1,210 @@
+//! What all tasks have in common, whatever their futures are.
+
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::task::Waker;
+
+use super::owned::Links;
+use super::state::{State, Woken};
+use crate::observe::LatestStamp;
+use crate::os;
+use crate::primitive::{AtomicU32, Ordering};
+use crate::scheduler::job::Head;
+use crate::scheduler::observed::{follow, stamp};
+
+/// The first part of a task's allocation. It begins with a job, so the task's address is the word
+/// that goes into queues.
+#[repr(C)]
+pub(crate) struct Header {
+    /// Its group is the address of the task's [`Home`](super::cell::Home): valid until the task has
+    /// finished.
+    head: Head,
+    pub(super) state: State,
+    table: &'static Table,
+    /// The worker that ran it last.
+    last: AtomicU32,
+    /// The generation of the process that spawned it.
+    generation: u32,
+    pub(super) links: Links,
+    /// Belongs to the handle. While the state says that there is an awaiter, it belongs to the run
+    /// that finishes the task.
+    awaiter: UnsafeCell<MaybeUninit<Waker>>,
+    /// In an observed pool, the causes of the next poll, or of what awaits the end.
+    latest: Option<Box<LatestStamp>>,
+    #[cfg(all(test, loom))]
+    watch: super::models::Watch,
+}
+
+/// What depends on the types of the future and the home.
+pub(crate) struct Table {
+    /// Puts the task's word where a worker finds it.
+    pub(crate) schedule: unsafe fn(NonNull<Header>),
+    /// The address of the outcome.
+    pub(crate) outcome: unsafe fn(NonNull<Header>) -> NonNull<()>,
+    /// Frees the allocation, in which there is neither a future nor an outcome any more.
+    pub(crate) free: unsafe fn(NonNull<Header>),
+}
+
+impl Header {
+    pub(super) fn new(head: Head, state: State, table: &'static Table, is_observed: bool) -> Self {
+        Self {
+            head,
+            state,
+            table,
+            last: AtomicU32::new(0),
+            generation: os::generation(),
+            links: Links::new(),
+            awaiter: UnsafeCell::new(MaybeUninit::uninit()),
+            latest: is_observed.then(Box::default),
+            #[cfg(all(test, loom))]
+            watch: super::models::Watch::new(),
+        }
+    }
+
+    /// Panics in a child of the process that spawned the task: it never finishes there.
+    pub(crate) fn must_be_of_this_process(&self) {
+        assert_eq!(self.generation, os::generation(), "a task was lost in a fork");
+    }
+
+    /// Tells the model checker that the caller relies on the task being alive.
+    #[inline]
+    pub(crate) fn must_be_alive(&self) {
+        #[cfg(all(test, loom))]
+        self.watch.must_be_alive();
+    }
+
+    /// Tells the model checker that the caller alone uses what follows the header.
+    #[inline]
+    pub(crate) fn has_stage(&self) {
+        #[cfg(all(test, loom))]
+        self.watch.stage.is_mine();
+    }
+
+    /// Tells the model checker that the task is about to be freed.
+    pub(crate) fn ends(&self) {
+        #[cfg(all(test, loom))]
+        self.watch.ends();
+    }
+
+    /// The address of the task's [`Home`](super::cell::Home).
+    pub(crate) fn home(&self) -> NonNull<()> {
+        self.head.group()
+    }
+
+    pub(crate) fn last(&self) -> usize {
+        // Relaxed: a hint, and no part of any protocol.
+        self.last.load(Ordering::Relaxed) as usize
+    }
+
+    pub(crate) fn ran_at(&self, worker: usize) {
+        // Relaxed: as in `last`.
+        self.last.store(worker as u32, Ordering::Relaxed);
+    }
+
+    /// In an observed pool: the next poll, or what awaits the end, comes after the task that the
+    /// calling thread runs.
+    #[inline]
+    pub(crate) fn record_cause(&self) {
+        if let Some(latest) = &self.latest
+            && !self.state.is_finished()
+            && let Some(stamp) = stamp()
+        {
+            latest.record(stamp);
+        }
+    }
+
+    /// In an observed pool: the task that the calling thread runs comes after all recorded causes.
+    #[inline]
+    pub(crate) fn follow_causes(&self) {
+        if let Some(latest) = &self.latest {
+            follow(latest.get());
+        }
+    }
+
+    /// # Safety
+    /// The caller is the handle, and no awaiter is set; or the caller has finished the task, and an
+    /// awaiter was set then.
+    pub(crate) unsafe fn awaiter(&self) -> *mut Waker {
+        #[cfg(all(test, loom))]
+        self.watch.awaiter.is_mine();
+        self.awaiter.get().cast()
+    }
+}
+
+/// Wakes a task.
+///
+/// # Safety
+/// The caller has a reference.
+pub(crate) unsafe fn wake(task: NonNull<Header>) {
+    // SAFETY: as the caller promises.
+    unsafe { schedule_if(task, State::wake) };
+}
+
+/// Cancels a task.
+///
+/// # Safety
+/// The caller has a reference.
+pub(crate) unsafe fn cancel(task: NonNull<Header>) {
+    // SAFETY: as the caller promises.
+    unsafe { schedule_if(task, State::cancel) };
+}
+
+/// # Safety
+/// The caller has a reference. `change` returns true if the caller is to schedule the task.
+unsafe fn schedule_if(task: NonNull<Header>, change: impl FnOnce(&State) -> bool) {
+    // SAFETY: alive, as the caller promises.
+    let header = unsafe { task.as_ref() };
+    header.must_be_alive();
+    header.record_cause();
+    if change(&header.state) {
+        // SAFETY: alive, and the state told this caller alone to schedule it.
+        unsafe { (header.table.schedule)(task) };
+    }
+}
+
+/// As [`wake`], and drops the caller's reference.
+///
+/// # Safety
+/// The caller has a reference, which it does not use afterwards.
+pub(crate) unsafe fn wake_and_drop(task: NonNull<Header>) {
+    // SAFETY: alive, as the caller promises.
+    let header = unsafe { task.as_ref() };
+    let table = header.table;
+    header.must_be_alive();
+    header.record_cause();
+    match header.state.wake_and_drop() {
+        // SAFETY: a task that is scheduled has not finished, so the pool's reference is there; and
+        // the state told this caller alone to schedule it.
+        Woken::Schedule => unsafe { (table.schedule)(task) },
+        // SAFETY: this was the last reference.
+        Woken::Free => unsafe { (table.free)(task) },
+        Woken::Nothing => {}
+    }
+}
+
+/// Drops a reference.
+///
+/// # Safety
+/// The caller has it, and does not use it afterwards.
+pub(crate) unsafe fn drop_reference(task: NonNull<Header>) {
+    // SAFETY: alive, as the caller promises.
+    let header = unsafe { task.as_ref() };
+    let table = header.table;
+    header.must_be_alive();
+    if header.state.drop_reference() {
+        // SAFETY: this was the last reference.
+        unsafe { (table.free)(task) };
+    }
+}
+
+/// The address of the task's outcome, or of its future.
+///
+/// # Safety
+/// The caller has a reference.
+pub(crate) unsafe fn outcome(task: NonNull<Header>) -> NonNull<()> {
+    // SAFETY: alive, as the caller promises.
+    let table = unsafe { task.as_ref() }.table;
+    // SAFETY: as above.
+    unsafe { (table.outcome)(task) }
+}

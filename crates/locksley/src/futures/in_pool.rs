@@ -1,0 +1,120 @@
+//! Tasks of a pool: how its workers run them, and which worker a ready task goes to.
+
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use super::cell::{Home, Ran, Runner, TaskCell};
+use super::handle::JoinHandle;
+use super::header::Header;
+use super::owned::OwnedTasks;
+use crate::scheduler::job::{Head, Job, Kind};
+use crate::scheduler::placement::Placement;
+use crate::scheduler::{Shared, Worker};
+
+/// A pool: the home of a task is its [`Shared`].
+pub(crate) struct InPool;
+
+impl Home for InPool {
+    unsafe fn schedule(task: NonNull<Header>) {
+        // SAFETY: it has not finished, so the pool's reference is there.
+        let pool = unsafe { task.as_ref() }.home();
+        // SAFETY: as the caller promises. The address is from an `Arc` (`spawn_by`), and a pool is
+        // not closed while one of its tasks has not finished.
+        unsafe { make_ready(task, pool.cast().as_ptr()) };
+    }
+}
+
+/// Puts a task's word where a worker of its pool finds it.
+///
+/// # Safety
+/// As for [`Home::schedule`]. `pool` is the pool of the task. The pointer is from an `Arc`, which
+/// is there until the task has finished.
+pub(crate) unsafe fn make_ready(task: NonNull<Header>, pool: *const Shared) {
+    // SAFETY: it has not finished, so the pool's reference is there.
+    let last = unsafe { task.as_ref() }.last();
+    // As soon as the word is in a queue, the task may finish, and its pool end.
+    let job = task.cast();
+    Worker::with_current(|current| match current {
+        Some(worker) if ptr::eq(Arc::as_ptr(worker.shared()), pool) => {
+            match worker.shared().placement() {
+                Placement::Last => worker.push_at_home(last, job),
+                Placement::Current => worker.push_next(job),
+            }
+        }
+        _ => {
+            // SAFETY: there until the task has finished, as the caller promises.
+            unsafe { Arc::increment_strong_count(pool) };
+            // SAFETY: the share just made.
+            let pool = unsafe { Arc::from_raw(pool) };
+            match pool.placement() {
+                Placement::Last => pool.send_ready(last, job),
+                Placement::Current => pool.send(job),
+            }
+        }
+    });
+}
+
+/// Makes a task of a future, and has `push` make it ready. If the pool has been closed, the task is
+/// cancelled: a borrowed thread may outlive its pool, and a start hook may come late.
+pub(crate) fn spawn_by<F>(
+    pool: &Arc<Shared>,
+    future: F,
+    push: impl FnOnce(NonNull<Job>),
+) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let address = NonNull::new(Arc::as_ptr(pool).cast_mut()).expect("the address of a pool");
+    let head = Head::new(const { &Kind::new(execute::<F>) }, address.cast());
+    let task = if pool.begin_task() {
+        let is_observed = pool.observer().is_some();
+        let task = TaskCell::<F, InPool>::spawned(head, is_observed, future);
+        push(task.cast());
+        task
+    } else {
+        TaskCell::<F, InPool>::stillborn(head)
+    };
+    // SAFETY: a task of that future. The handle's reference is this caller's.
+    unsafe { JoinHandle::new(task) }
+}
+
+unsafe fn execute<F>(job: NonNull<Job>, worker: &Worker, _from: usize)
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let task: NonNull<Header> = job.cast();
+    // SAFETY: a task whose word exists has not finished, so the pool's reference is there.
+    unsafe { task.as_ref() }.ran_at(worker.index());
+    // SAFETY: a task of this type, by its kind; and this worker alone has taken its word.
+    match unsafe { TaskCell::<F, InPool>::run(task, &OnWorker(worker)) } {
+        Ran::Waits => {}
+        // Behind what else there is: a task that wakes itself gives way to all others.
+        Ran::Woken => worker.send_to_back(job),
+        Ran::Finished => {
+            let shared = worker.shared();
+            // SAFETY: the pool's reference, which is the caller's.
+            unsafe { shared.owned_tasks::<OwnedTasks>().remove(task) };
+            shared.end_task();
+        }
+    }
+    worker.has_polled();
+}
+
+struct OnWorker<'w>(&'w Worker);
+
+impl Runner for OnWorker<'_> {
+    fn is_closing(&self) -> bool {
+        self.0.shared().is_closing()
+    }
+
+    fn remember(&self, task: NonNull<Header>) {
+        // SAFETY: it is being run here, and `execute` removes it when it has finished.
+        unsafe { self.0.shared().owned_tasks::<OwnedTasks>().insert(task, self.0.slot()) };
+    }
+
+    fn pool(&self) -> Option<Arc<Shared>> {
+        Some(Arc::clone(self.0.shared()))
+    }
+}

@@ -1,0 +1,25 @@
+//! Futures as tasks: how workers poll them, and how they wait, wake and end.
+//!
+//! [`task`](crate::task) is what programs use. The README beside this file has the states and the
+//! argument.
+
+pub(crate) mod cell;
+mod error;
+mod handle;
+pub(crate) mod header;
+pub(crate) mod in_pool;
+#[cfg(all(test, loom))]
+mod models;
+mod outcome;
+mod owned;
+mod state;
+#[cfg(all(test, not(loom)))]
+mod tests;
+mod waker;
+mod yielding;
+
+pub use error::JoinError;
+pub use handle::JoinHandle;
+pub(crate) use in_pool::spawn_by;
+pub(crate) use owned::OwnedTasks;
+pub use yielding::yield_now;

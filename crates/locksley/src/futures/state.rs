@@ -1,0 +1,215 @@
+//! A task's state: some facts and the number of references, in one word.
+//!
+//! | bits | fact | set by | cleared by |
+//! |---|---|---|---|
+//! | 0 | `SCHEDULED` | a wake, a cancellation, or spawning | the run, when it begins |
+//! | 1 | `RUNNING` | the run, when it begins | the run, when it pauses or finishes |
+//! | 2 | `FINISHED` | the run, when the outcome is there | - |
+//! | 3 | `CANCELLED` | a cancellation | - |
+//! | 4 | `HANDLE` | spawning | the handle, if it is dropped before the end |
+//! | 5 | `AWAITER` | the handle, when it has left a waker | the handle, before the end |
+//! | 6.. | references | the pool's, the handle's, one for each waker | |
+//!
+//! *Scheduled and not running*: the task's word is in one queue, or one thread is about to put it
+//! there, or has just taken it out. *Scheduled and running*: it was woken during a poll, and the
+//! run sees to it.
+
+use std::fmt;
+
+use crate::primitive::{AtomicUsize, Ordering};
+
+const SCHEDULED: usize = 1;
+const RUNNING: usize = 1 << 1;
+const FINISHED: usize = 1 << 2;
+const CANCELLED: usize = 1 << 3;
+const HANDLE: usize = 1 << 4;
+const AWAITER: usize = 1 << 5;
+const REFERENCE: usize = 1 << 6;
+
+/// A program can only come to this many references by forgetting wakers.
+const TOO_MANY: usize = usize::MAX / 2;
+
+pub(super) struct State(AtomicUsize);
+
+/// The word as it was before a change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) struct Before(usize);
+
+impl Before {
+    pub(super) fn is_scheduled(self) -> bool {
+        self.0 & SCHEDULED != 0
+    }
+
+    pub(super) fn is_cancelled(self) -> bool {
+        self.0 & CANCELLED != 0
+    }
+
+    pub(super) fn has_handle(self) -> bool {
+        self.0 & HANDLE != 0
+    }
+
+    pub(super) fn has_awaiter(self) -> bool {
+        self.0 & AWAITER != 0
+    }
+
+    /// The task's word was nowhere, and there was something left to run.
+    fn was_waiting(self) -> bool {
+        self.0 & (SCHEDULED | RUNNING | FINISHED) == 0
+    }
+
+    fn references(self) -> usize {
+        self.0 / REFERENCE
+    }
+}
+
+impl fmt::Debug for Before {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = ["scheduled", "running", "finished", "cancelled", "handle", "awaiter"];
+        let facts = names.iter().enumerate().filter(|&(bit, _)| self.0 >> bit & 1 == 1);
+        f.debug_set().entries(facts.map(|(_, name)| name)).entry(&self.references()).finish()
+    }
+}
+
+/// What a waker that was used up has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Woken {
+    /// Put the task's word into a queue.
+    Schedule,
+    /// Nothing: another thread sees to the task, or it has finished.
+    Nothing,
+    /// Free the task: this was the last reference.
+    Free,
+}
+
+/// The task has finished: the outcome is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Finished;
+
+impl State {
+    /// Its word is about to be pushed. There are two references: the pool's and the handle's.
+    pub(super) fn spawned() -> Self {
+        Self(AtomicUsize::new(SCHEDULED | HANDLE | (2 * REFERENCE)))
+    }
+
+    /// A task that never runs. The one reference is the handle's.
+    pub(super) fn stillborn() -> Self {
+        Self(AtomicUsize::new(CANCELLED | FINISHED | HANDLE | REFERENCE))
+    }
+
+    /// Wakes the task. True if the caller puts its word into a queue.
+    #[must_use]
+    pub(super) fn wake(&self) -> bool {
+        // Relaxed: a finished task has nothing to hand over.
+        if self.0.load(Ordering::Relaxed) & FINISHED != 0 {
+            return false;
+        }
+        // AcqRel, also where the bit is set: the run that follows sees what the waker did (by
+        // `begin`, or, if it is running, by `pause` and then `begin`).
+        Before(self.0.fetch_or(SCHEDULED, Ordering::AcqRel)).was_waiting()
+    }
+
+    /// As [`wake`](Self::wake), and drops the caller's reference.
+    pub(super) fn wake_and_drop(&self) -> Woken {
+        let mut before = self.0.load(Ordering::Relaxed);
+        loop {
+            let after = (before | SCHEDULED) - REFERENCE;
+            // AcqRel as in `wake`, and as in `drop_reference`.
+            match self.0.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) if Before(before).was_waiting() => return Woken::Schedule,
+                Ok(_) if Before(before).references() == 1 => return Woken::Free,
+                Ok(_) => return Woken::Nothing,
+                Err(now) => before = now,
+            }
+        }
+    }
+
+    /// Cancels the task. True if the caller puts its word into a queue.
+    #[must_use]
+    pub(super) fn cancel(&self) -> bool {
+        // AcqRel as in `wake`.
+        Before(self.0.fetch_or(SCHEDULED | CANCELLED, Ordering::AcqRel)).was_waiting()
+    }
+
+    /// A run begins: the caller has taken the task's word out of a queue.
+    pub(super) fn begin(&self) -> Before {
+        // Acquire pairs with the release of each wake, and of the run before.
+        let before = Before(self.0.fetch_add(RUNNING - SCHEDULED, Ordering::AcqRel));
+        debug_assert!(before.is_scheduled() && before.0 & (RUNNING | FINISHED) == 0, "{before:?}");
+        before
+    }
+
+    /// The run ends, and the task waits. If it was scheduled during the run, the caller has its
+    /// word again; if not, the task is no longer the caller's.
+    pub(super) fn pause(&self) -> Before {
+        // Release pairs with the acquire of the next `begin`. Acquire: of a wake during the run.
+        let before = Before(self.0.fetch_sub(RUNNING, Ordering::AcqRel));
+        debug_assert!(before.0 & (RUNNING | FINISHED) == RUNNING, "{before:?}");
+        before
+    }
+
+    /// The run ends. The future is gone, and the outcome is there.
+    pub(super) fn finish(&self) -> Before {
+        // Release pairs with the acquire of the handle: it sees the outcome. Acquire pairs with the
+        // release in `set_awaiter`: this run sees the waker.
+        let before = Before(self.0.fetch_add(FINISHED - RUNNING, Ordering::AcqRel));
+        debug_assert!(before.0 & (RUNNING | FINISHED) == RUNNING, "{before:?}");
+        before
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        // Acquire pairs with the release in `finish`: the outcome is seen.
+        self.0.load(Ordering::Acquire) & FINISHED != 0
+    }
+
+    /// The handle has left a waker for the run that finishes. None was there.
+    pub(super) fn set_awaiter(&self) -> Result<(), Finished> {
+        self.unless_finished(|now| now | AWAITER).map(drop)
+    }
+
+    /// The handle takes the place of its waker back. True if a waker is there.
+    pub(super) fn unset_awaiter(&self) -> Result<bool, Finished> {
+        if self.0.load(Ordering::Relaxed) & (AWAITER | FINISHED) == 0 {
+            return Ok(false); // only the handle sets it
+        }
+        self.unless_finished(|now| now & !AWAITER).map(Before::has_awaiter)
+    }
+
+    /// Drops the handle and its reference; not if the task has finished, because then the outcome
+    /// is the handle's. No awaiter is set.
+    pub(super) fn drop_handle(&self) -> Result<(), Finished> {
+        self.unless_finished(|now| (now & !HANDLE) - REFERENCE).map(drop)
+    }
+
+    fn unless_finished(&self, change: impl Fn(usize) -> usize) -> Result<Before, Finished> {
+        // Acquire, in any case: code that finds it finished sees the outcome.
+        let mut before = self.0.load(Ordering::Acquire);
+        while before & FINISHED == 0 {
+            let after = change(before);
+            // Release pairs with the acquire in `finish`: the run sees the waker that was left.
+            match self.0.compare_exchange(before, after, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return Ok(Before(before)),
+                Err(now) => before = now,
+            }
+        }
+        Err(Finished)
+    }
+
+    /// Adds a reference. The caller has one.
+    pub(super) fn add_reference(&self) {
+        // Relaxed: it is handed on by something that orders.
+        if self.0.fetch_add(REFERENCE, Ordering::Relaxed) > TOO_MANY {
+            std::process::abort(); // as `Arc` does: the count must not wrap
+        }
+    }
+
+    /// Drops a reference. True if it was the last.
+    #[must_use]
+    pub(super) fn drop_reference(&self) -> bool {
+        // Release: the caller's uses come before. Acquire: the last one comes after all uses.
+        let before = Before(self.0.fetch_sub(REFERENCE, Ordering::AcqRel));
+        debug_assert!(before.references() > 0);
+        before.references() == 1
+    }
+}

@@ -1,0 +1,119 @@
+//! The contract of governors: what they decide for a pool, and for each of its hunters.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use super::prospect::Prospect;
+use crate::sleep::Limit;
+
+/// Decides what workers without work do. One governor serves one pool; it makes a [`Hunter`] for each worker.
+///
+/// A policy is one file that implements these two traits. It decides only *how* a worker idles: that no ready task is
+/// left alone while a worker sleeps is kept by the pool, whatever a governor says.
+///
+/// # Examples
+/// A policy that tries a hundred times and then sleeps:
+/// ```
+/// use locksley::idle::{Governor, Hunter, Move, Prospect};
+///
+/// #[derive(Debug)]
+/// struct Hundred;
+/// impl Governor for Hundred {
+///     fn name(&self) -> &'static str {
+///         "hundred"
+///     }
+///     fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+///         Box::new(Hundred)
+///     }
+/// }
+/// impl Hunter for Hundred {
+///     fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+///         if prospect.failures < 100 { Move::Search } else { Move::Sleep }
+///     }
+/// }
+///
+/// let pool = locksley::Pool::builder().workers(2).governor(Hundred).build()?;
+/// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+pub trait Governor: Debug + Send + Sync + 'static {
+    /// What the policy is called in reports.
+    fn name(&self) -> &'static str;
+
+    /// The policy's state for one worker of `workers`. Called on that worker's thread, once; and on that of a
+    /// [stand-in](crate::Worker::blocking), with the number of the worker that it stands in for first.
+    fn hunter(&self, worker: usize, workers: usize) -> Box<dyn Hunter>;
+
+    /// How many workers pushes wake, at the most, where the process may use so many processors. If not overridden: no limit. Asked again when that
+    /// changes, where nobody has [chosen](crate::PoolBuilder::workers) a number of workers; no more may be awake there than are allowed.
+    fn limit(&self, processors: usize) -> Limit {
+        let _ = processors;
+        Limit::NONE
+    }
+
+    /// How long a turn on the processor workers ask for, where the kernel grants such wishes
+    /// ([`Assists::SHORT_TURNS`](crate::os::Assists::SHORT_TURNS)). If not overridden: as long as everybody's.
+    fn turn(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Whether workers that are woken go where no other worker is, if nobody else wants the machine, wherever the kernel would have put them
+    /// ("Where a sleeper wakes", in the README beside the source of `sleep`). If not overridden: they stay where the kernel puts them. Where workers may not be moved
+    /// ([`Assists::MOVES`](crate::os::Assists::MOVES)), the system does not tell how many threads can run, or the machine has more than 64 processors, they stay in any case.
+    fn spreads(&self) -> bool {
+        false
+    }
+
+    /// How many sleepers a worker wakes with every push, though it has better things to do. Only for comparison.
+    fn wakes_with_every_push(&self) -> usize {
+        0
+    }
+}
+
+/// One worker's side of a policy. It is asked while the worker has nothing else to do, and only then.
+///
+/// A method that panics ends the process: a hunter may be standing on frames that other workers point into.
+pub trait Hunter {
+    /// What the hunter does next. Asked first when the hunt begins, and then after each attempt that failed.
+    fn next(&mut self, prospect: &Prospect<'_>) -> Move;
+
+    /// The hunt is over.
+    fn hunt_ends(&mut self, prospect: &Prospect<'_>, end: End) {
+        let _ = (prospect, end);
+    }
+}
+
+/// Why a hunt is over: see [`Hunter::hunt_ends`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum End {
+    /// A task was taken from another worker.
+    Stole,
+    /// A task was taken from the pool's inbox.
+    Received,
+    /// What the worker waited for has happened, or the pool is closed.
+    Over,
+}
+
+/// What a hunter does next. There is an example at [`Prospect`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Move {
+    /// Try to find work.
+    Search,
+    /// Let somebody else have the processor, then try.
+    Yield,
+    /// The same at the lowest priority: come back when nobody else wants the processor, then be as before and try.
+    /// Where priority cannot be lowered and restored, this is [`Yield`](Self::Yield).
+    YieldLowered,
+    /// Give the processor to this worker, if it could run and does not: bring it here if it waits elsewhere, yield, and then
+    /// try. It is as near as one comes to the system call `yield_to` of BWS (EuroSys 2012, section 4).
+    HandOver(usize),
+    /// Go to a processor that no other worker of the pool ran on last, if there is one, then try.
+    MoveAway,
+    /// Wake this worker if it sleeps, then try.
+    Wake(usize),
+    /// Sleep until there is work, or not at all if there is some already; then try everything once. A worker beyond the
+    /// governor's [`limit`](Governor::limit) tries only what nobody else seems to touch.
+    Sleep,
+}

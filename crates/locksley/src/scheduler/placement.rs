@@ -1,0 +1,29 @@
+//! Which worker a ready task goes to.
+
+/// Which worker a task goes to when it has waited and becomes ready. Any worker may take it from
+/// there.
+///
+/// Both policies are Nornir's (Vrba, Halvorsen and Griwodz, "A simple improvement of the
+/// work-stealing scheduling algorithm", 2010). Where tasks meet at barriers, `Last` keeps them
+/// spread over the workers, which then steal less.
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, task::Placement};
+///
+/// let pool = Pool::builder().workers(2).placement(Placement::Current).build()?;
+/// assert_eq!(pool.spawn_future(async { 42 }).join().unwrap(), 42);
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Placement {
+    /// WS-LAST: the worker that ran it last. If that worker is searching for work, and the worker
+    /// that made the task ready has nothing else to do, the task stays with the latter. A thief
+    /// leaves it there for two microseconds, so that its owner can begin with it.
+    #[default]
+    Last,
+    /// WS-CUR: the worker that made it ready. A task that another thread made ready goes to
+    /// whichever worker comes first.
+    Current,
+}

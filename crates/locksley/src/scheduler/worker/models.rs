@@ -1,0 +1,30 @@
+//! What the model checker runs: a parked worker loses no event.
+
+use loom::sync::Arc;
+use loom::thread;
+
+use super::parker::Parker;
+use crate::primitive::{AtomicUsize, Ordering};
+
+/// Two events, one after the other: the waiter learns of both.
+#[test]
+fn loom_parker_loses_no_event() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let shared = Arc::new((Parker::new(), AtomicUsize::new(0)));
+        let events = shared.clone();
+        let events = thread::spawn(move || {
+            for event in 1..=2 {
+                events.1.store(event, Ordering::Release);
+                events.0.unpark();
+            }
+        });
+        for event in 1..=2 {
+            while shared.1.load(Ordering::Acquire) < event {
+                shared.0.park(|| shared.1.load(Ordering::Acquire) >= event);
+            }
+        }
+        events.join().unwrap();
+    });
+}

@@ -1,0 +1,115 @@
+//! Tasks of a scope: futures that borrow what outlives it.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::fork::{Scope, ScopeTally};
+use crate::futures::cell::{Home, Ran, Runner, TaskCell};
+use crate::futures::header::{self, Header};
+use crate::futures::{JoinHandle, in_pool};
+use crate::scheduler::job::{Head, Job, Kind};
+use crate::scheduler::{Shared, Worker};
+
+/// A scope: the home of a task is its [`ScopeTally`], which is there until the task has finished.
+struct InScope;
+
+impl Home for InScope {
+    unsafe fn schedule(task: NonNull<Header>) {
+        // SAFETY: it has not finished, so the pool's reference is there.
+        let tally = unsafe { task.as_ref() }.home();
+        // SAFETY: the scope waits for the task.
+        let pool = Arc::as_ptr(unsafe { ScopeTally::of(tally) }.home());
+        // SAFETY: as the caller promises. A pool is not closed before a scope in it has ended.
+        unsafe { in_pool::make_ready(task, pool) };
+    }
+}
+
+/// The scope is owed the end of its futures, as that of its closures: they are not cancelled.
+impl Runner for InScope {
+    fn is_closing(&self) -> bool {
+        false
+    }
+
+    fn remember(&self, _task: NonNull<Header>) {}
+
+    fn pool(&self) -> Option<Arc<Shared>> {
+        None // the scope takes each panic
+    }
+}
+
+impl<'scope> Scope<'scope> {
+    /// Adds a future to the scope. It may borrow what outlives the scope, which waits for it as for
+    /// every other task.
+    ///
+    /// A future that never ends keeps the scope from ending, and its pool from being dropped. The
+    /// future is dropped when it has ended, before the scope ends.
+    ///
+    /// If the future panics, the scope does.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::task;
+    ///
+    /// let words = ["robin", "marian"].map(String::from);
+    /// let mut lengths = [0; 2];
+    /// locksley::scope(|scope| {
+    ///     for (word, length) in words.iter().zip(&mut lengths) {
+    ///         scope.spawn_future(async move {
+    ///             task::yield_now().await;
+    ///             *length = word.len();
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(lengths, [5, 6]);
+    /// ```
+    ///
+    /// What a future borrows must outlive the scope:
+    /// ```compile_fail,E0597
+    /// locksley::scope(|scope| {
+    ///     let inside = String::from("inside");
+    ///     let borrowed = &inside;
+    ///     scope.spawn_future(async move { println!("{borrowed}") });
+    /// });
+    /// ```
+    pub fn spawn_future<F>(&self, future: F)
+    where
+        F: Future<Output = ()> + Send + 'scope,
+    {
+        let head = Head::new(const { &Kind::of_a_group(execute::<F>) }, self.begin());
+        let is_observed = self.home().observer().is_some();
+        // The handle's reference is left to the run that finishes the task.
+        let task = TaskCell::<F, InScope>::spawned(head, is_observed, future);
+        Worker::with_current(|current| self.push_or_send(current, task.cast()));
+    }
+}
+
+unsafe fn execute<F>(job: NonNull<Job>, worker: &Worker, _from: usize)
+where
+    F: Future<Output = ()> + Send,
+{
+    let task: NonNull<Header> = job.cast();
+    // SAFETY: a task whose word exists has not finished, so the pool's reference is there.
+    let header = unsafe { task.as_ref() };
+    header.ran_at(worker.index());
+    let tally = header.home();
+    // SAFETY: a task of this type, by its kind; and this worker alone has taken its word.
+    match unsafe { TaskCell::<F, InScope>::run(task, &InScope) } {
+        Ran::Waits => {}
+        Ran::Woken => worker.send_to_back(job),
+        Ran::Finished => {
+            // SAFETY: the handle's reference, which `spawn_future` has left to this.
+            let ended = unsafe { JoinHandle::<()>::new(task) }.take();
+            // SAFETY: the pool's reference, which is the caller's.
+            unsafe { header::drop_reference(task) };
+            if let Err(error) = ended
+                && let Ok(payload) = error.try_into_panic()
+            {
+                // SAFETY: the scope waits for the task until its end is counted, below.
+                unsafe { ScopeTally::of(tally) }.keep_panic(payload);
+            }
+            // SAFETY: counted by `begin`, and ended once.
+            unsafe { ScopeTally::end(tally, worker) };
+        }
+    }
+    worker.has_polled();
+}

@@ -1,0 +1,209 @@
+//! Tasks in which the process forks: what the child can go on with, and how it ends.
+
+use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use locksley::{Pool, PoolBuilder, Worker};
+
+use crate::children::{End, Said, alone, end_of, fork_and_go_on, in_a_child};
+use crate::common::Restless;
+use crate::common::places::divided;
+use crate::pools::{fib, fib_on};
+
+/// What lies in the frames of other threads may be overwritten in the child, so nothing here does.
+#[test]
+fn free_functions_in_a_child_use_the_pool_that_is_built_again() {
+    let _alone = alone();
+    let pool: &'static Pool = Box::leak(Box::new(Pool::new(2).unwrap()));
+    assert_eq!(fib(10), 55);
+    let end = pool.run(move |w| {
+        assert!(w.is_of(pool));
+        in_a_child(move || {
+            assert!(Worker::with_current(|current| current.is_none()));
+            assert_eq!((fib(14), pool.run(|w| fib_on(w, 14))), (377, 377));
+            let (sender, receiver) = std::sync::mpsc::channel();
+            locksley::spawn(move || sender.send(3).unwrap());
+            assert_eq!(receiver.recv(), Ok(3));
+            2
+        })
+    });
+    assert_eq!(end, End::Exit(2));
+    assert_eq!(pool.run(|w| fib_on(w, 14)), 377);
+}
+
+#[test]
+fn what_needs_no_other_thread_goes_on_in_the_child() {
+    let _alone = alone();
+    for workers in [1, 3] {
+        let pool = Pool::new(workers).unwrap();
+        let end = pool.run(|w| {
+            in_a_child(|| {
+                let caught = catch_unwind(AssertUnwindSafe(|| {
+                    w.join(|_| panic!("in the child"), |w| fib_on(w, 5))
+                }));
+                assert!(caught.is_err());
+                // What the first half leaves is not run here.
+                w.join(|w| w.spawn(|_| unreachable!()), |_| ());
+                assert_eq!(w.scope(|_, _| 3), 3);
+                fib_on(w, 12) as i32
+            })
+        });
+        assert_eq!(end, End::Exit(144));
+        assert_eq!(pool.run(|w| fib_on(w, 12)), 144);
+    }
+}
+
+const MESSAGE: &str = "locksley: a task of a pool waits in a forked child for threads that only \
+                       the parent has; the process is ended\n";
+
+/// Each way to need another thread: the child ends with the message, and with nothing else. It runs
+/// nothing of the parent's.
+#[test]
+fn a_child_that_needs_another_thread_says_so_and_ends() {
+    const TASKS: usize = 5;
+    type Run = fn(&Worker, &dyn Fn());
+    let runs: [Run; 10] = [
+        // The task returns.
+        |_, forks| forks(),
+        |w, forks| w.scope(|_, _| forks()),
+        |w, forks| _ = w.join(|_| forks(), |_| ()),
+        // It looks for something to do.
+        |w, forks| {
+            forks();
+            while w.run_one() {}
+        },
+        |w, forks| {
+            forks();
+            while w.run_local() {}
+        },
+        // It sends something, or leaves it to all workers.
+        |w, forks| {
+            forks();
+            w.scope(|w, scope| scope.spawn_on(w, |_, _| ()));
+        },
+        |w, forks| {
+            forks();
+            w.scope(|_, scope| scope.spawn_broadcast(|_, _| ()));
+        },
+        |w, forks| {
+            forks();
+            _ = w.broadcast(|_| ());
+        },
+        |w, forks| {
+            forks();
+            _ = w.join_near(1, |_| (), |_| ());
+        },
+        |w, forks| {
+            forks();
+            w.scope(|_, scope| scope.spawn_near(1, |_| ()));
+        },
+    ];
+    let builders: [fn() -> PoolBuilder; 3] = [
+        || divided(&[1, 1]),
+        || divided(&[1, 1]).governor(Restless),
+        || divided(&[1, 1]).oldest_first(),
+    ];
+    let _alone = alone();
+    for (form, run) in runs.into_iter().enumerate() {
+        for builder in builders {
+            let pool = builder().build().unwrap();
+            let (mut reader, writer) = std::io::pipe().unwrap();
+            let (end, said) = pool.run(move |w| {
+                let here = std::process::id();
+                for _ in 0..TASKS {
+                    let mut writer = writer.try_clone().unwrap();
+                    w.spawn(move |_| {
+                        let is_here = std::process::id() == here;
+                        writer.write_all(if is_here { b"p" } else { b"c" }).unwrap();
+                    });
+                }
+                let end = Mutex::new(None);
+                run(w, &|| {
+                    let said = Said::new();
+                    match fork_and_go_on() {
+                        0 => said.listens(),
+                        // The parent goes on when the child could have.
+                        child => *end.lock().unwrap() = Some((end_of(child), said.all())),
+                    }
+                });
+                if std::process::id() != here {
+                    return (End::Exit(0), String::new());
+                }
+                end.into_inner().unwrap().unwrap()
+            });
+            assert_eq!((end, &*said), (End::Signal(libc::SIGABRT), MESSAGE), "form {form}");
+            drop(pool);
+            let mut ran = String::new();
+            reader.read_to_string(&mut ran).unwrap();
+            assert_eq!(ran, "p".repeat(TASKS), "form {form}");
+        }
+    }
+}
+
+/// A second half or a task of a scope that a thief had, and the frame that waits for it in the
+/// child.
+#[test]
+fn a_child_that_waits_for_what_a_thief_had_ends() {
+    let _alone = alone();
+    type Run = fn(&Worker, &(dyn Fn() + Sync), &(dyn Fn() + Sync));
+    let runs: [Run; 2] = [
+        |w, first, second| _ = w.join(|_| first(), |_| second()),
+        |w, first, second| {
+            w.scope(|w, scope| {
+                scope.spawn_on(w, |_, _| second());
+                first();
+            });
+        },
+    ];
+    for run in runs {
+        let pool = Pool::new(2).unwrap();
+        let (is_stolen, may_end) = (AtomicBool::new(false), AtomicBool::new(false));
+        let wait_until = |flag: &AtomicBool| {
+            while !flag.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+        };
+        let ends = Mutex::new(Vec::new());
+        let forks = || {
+            wait_until(&is_stolen);
+            let said = Said::new();
+            match fork_and_go_on() {
+                0 => said.listens(),
+                child => {
+                    ends.lock().unwrap().push((end_of(child), said.all()));
+                    may_end.store(true, Ordering::Release);
+                }
+            }
+        };
+        let stolen = || {
+            is_stolen.store(true, Ordering::Release);
+            wait_until(&may_end);
+        };
+        pool.run(|w| run(w, &forks, &stolen));
+        let ends = ends.into_inner().unwrap();
+        assert_eq!(ends, [(End::Signal(libc::SIGABRT), MESSAGE.to_owned())]);
+    }
+}
+
+#[test]
+fn a_worker_that_was_lost_is_not_replaced() {
+    let _alone = alone();
+    let builder = Pool::builder().workers(1).stand_ins(1);
+    let pool = builder.on_start(|_| assert_eq!(std::process::id(), first_process())).build();
+    let end = pool.unwrap().run(|w| {
+        in_a_child(|| {
+            w.blocking(|| thread::sleep(std::time::Duration::from_millis(100)));
+            4
+        })
+    });
+    assert_eq!(end, End::Exit(4));
+}
+
+/// The process that has called this first.
+fn first_process() -> u32 {
+    static FIRST: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
+    *FIRST.get_or_init(std::process::id)
+}

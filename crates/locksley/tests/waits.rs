@@ -1,0 +1,255 @@
+//! How workers wait: only descendants of what is awaited run on top of a waiting frame; otherwise
+//! the thread parks, and a replacement worker has its slot.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, RwLock};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use locksley::{Pool, Worker, block_on};
+
+thread_local! {
+    /// What a crate for scoped thread-locals keeps: a pointer into the frame of `set`.
+    static SCOPED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Sets the thread-local while `body` runs.
+fn set<R>(value: usize, body: impl FnOnce() -> R) -> R {
+    struct Restore(usize);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            SCOPED.set(self.0);
+        }
+    }
+    let _restore = Restore(SCOPED.replace(value));
+    body()
+}
+
+/// Frames of several tasks on one thread must end in the reverse of the order in which they began.
+/// A join that switches stacks leaves pointers of ended frames behind.
+#[test]
+fn scoped_thread_locals_nest_across_joins() {
+    let pool = Pool::new(6).unwrap();
+    let wrong = Arc::new(AtomicUsize::new(0));
+    pool.in_place_scope(|scope| {
+        for n in 0..24_usize {
+            let wrong = &wrong;
+            scope.spawn(move |_| {
+                set(n + 1, || {
+                    let pause = |millis| move || thread::sleep(Duration::from_millis(millis));
+                    locksley::join(pause(15), pause(30 + 37 * n as u64 % 80));
+                    if SCOPED.get() != n + 1 {
+                        wrong.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            });
+        }
+    });
+    let left = pool.broadcast(|_| SCOPED.get());
+    assert!(left.iter().all(|&value| value == 0), "{left:?}");
+    assert_eq!(wrong.load(Ordering::Relaxed), 0);
+}
+
+/// A gate that futures wait for.
+#[derive(Default)]
+struct Gate {
+    is_open: AtomicBool,
+    wakers: Mutex<Vec<Waker>>,
+}
+
+impl Gate {
+    fn open(&self) {
+        let wakers = {
+            let mut wakers = self.wakers.lock().unwrap();
+            self.is_open.store(true, Ordering::Release);
+            std::mem::take(&mut *wakers)
+        };
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+struct Passed<'g>(&'g Gate);
+
+impl Future for Passed<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut wakers = self.0.wakers.lock().unwrap();
+        if self.0.is_open.load(Ordering::Acquire) {
+            return Poll::Ready(());
+        }
+        wakers.push(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+/// Waits do not pile up on a thread's stack: at the limit of replacements the rest stays in the
+/// queue.
+#[test]
+fn many_closures_that_block_do_not_nest() {
+    const CLOSURES: usize = 20_000;
+    let pool = Pool::builder().workers(2).stand_ins(6).build().unwrap();
+    let gate = Arc::new(Gate::default());
+    let passed = Arc::new(AtomicUsize::new(0));
+    for _ in 0..CLOSURES {
+        let (gate, passed) = (Arc::clone(&gate), Arc::clone(&passed));
+        pool.spawn(move |_| {
+            block_on(Passed(&gate));
+            passed.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+    while gate.wakers.lock().unwrap().len() < 8 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    gate.open();
+    drop(pool);
+    assert_eq!(passed.load(Ordering::Relaxed), CLOSURES);
+}
+
+/// The shape of rayon's issues 592 and 1174: a lock is held across a wait, and a task of the same
+/// scope that wants the lock is ready on the waiting worker.
+fn lock_held_across_a_wait(lock: impl Fn(&mut dyn FnMut()) + Sync) {
+    let pool = Pool::new(2).unwrap();
+    let started = AtomicBool::new(false);
+    pool.run(|worker| {
+        worker.scope(|worker, scope| {
+            let lock = &lock;
+            lock(&mut || {
+                worker.join(
+                    |_| {
+                        while !started.load(Ordering::Acquire) {
+                            std::hint::spin_loop();
+                        }
+                    },
+                    |other| {
+                        started.store(true, Ordering::Release);
+                        scope.spawn_on(other, move |_, _| lock(&mut || ()));
+                        thread::sleep(Duration::from_millis(100));
+                    },
+                );
+            });
+        });
+    });
+}
+
+#[test]
+fn a_mutex_may_be_held_across_a_join() {
+    let mutex = Mutex::new(());
+    lock_held_across_a_wait(|body| {
+        let _guard = mutex.lock().unwrap();
+        body();
+    });
+}
+
+#[test]
+fn a_lock_for_writing_may_be_held_across_a_join() {
+    let lock = RwLock::new(());
+    lock_held_across_a_wait(|body| {
+        let _guard = lock.write().unwrap();
+        body();
+    });
+}
+
+#[test]
+fn a_cell_may_be_initialized_by_a_join() {
+    let cell = OnceLock::new();
+    lock_held_across_a_wait(|body| {
+        cell.get_or_init(body);
+    });
+}
+
+/// Many tasks hold the same lock across joins, on every worker.
+#[test]
+fn all_workers_may_hold_locks_across_joins() {
+    let pool = Pool::new(3).unwrap();
+    let total = Mutex::new(0);
+    pool.in_place_scope(|scope| {
+        for _ in 0..200 {
+            scope.spawn(|_| {
+                let mut total = total.lock().unwrap();
+                let (a, b) = locksley::join(
+                    || 1,
+                    || {
+                        thread::yield_now();
+                        2
+                    },
+                );
+                *total += a + b;
+            });
+        }
+    });
+    assert_eq!(total.into_inner().unwrap(), 600);
+}
+
+/// While the only worker waits for a thief that does not come back, its replacement runs what is
+/// ready.
+#[test]
+fn a_replacement_runs_what_is_ready_while_a_join_waits() {
+    let pool = Pool::new(1).unwrap();
+    let (sender, receiver) = channel();
+    let answer = pool.run(move |worker| {
+        worker.spawn(move |_| sender.send(42).unwrap());
+        // No task of its own is awaited here.
+        worker.blocking(|| receiver.recv().unwrap())
+    });
+    assert_eq!(answer, 42);
+    let pool = Pool::new(2).unwrap();
+    let (mutex, condvar) = (Mutex::new(0), Condvar::new());
+    pool.run(|worker| {
+        worker.scope(|worker, scope| {
+            // Two tasks that wait for each other, and a third one for which no worker is left.
+            for _ in 0..2 {
+                scope.spawn_on(worker, |worker, _| {
+                    worker.blocking(|| {
+                        let mut met = mutex.lock().unwrap();
+                        *met += 1;
+                        condvar.notify_all();
+                        while *met < 3 {
+                            met = condvar.wait(met).unwrap();
+                        }
+                    });
+                });
+            }
+            scope.spawn_on(worker, |_, _| {
+                *mutex.lock().unwrap() += 1;
+                condvar.notify_all();
+            });
+        });
+    });
+}
+
+/// Waits inside of waits, each of which needs a replacement.
+#[test]
+fn waits_nest_as_deep_as_there_are_replacements() {
+    fn nested(worker: &Worker, depth: usize) -> usize {
+        if depth == 0 {
+            return 0;
+        }
+        let task = worker.spawn_future(async move {
+            Worker::with_current(|worker| nested(worker.expect("it is polled by one"), depth - 1))
+        });
+        1 + block_on(task).unwrap()
+    }
+    let pool = Pool::builder().workers(1).stand_ins(20).build().unwrap();
+    assert_eq!(pool.run(|worker| nested(worker, 20)), 20);
+}
+
+/// Two pools whose workers wait for each other's broadcasts.
+#[test]
+fn broadcasts_of_two_pools_may_wait_for_each_other() {
+    let (one, other) = (Pool::new(2).unwrap(), Pool::new(3).unwrap());
+    let count = AtomicUsize::new(0);
+    one.broadcast(|_| {
+        other.broadcast(|_| {
+            one.broadcast(|_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            });
+        });
+    });
+    assert_eq!(count.load(Ordering::Relaxed), 2 * 3 * 2);
+}

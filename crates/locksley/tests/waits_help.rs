@@ -1,0 +1,554 @@
+//! What a waiting worker runs: what a thief has forked, tasks of the scope that it waits for, parts
+//! of broadcasts; and nothing else, unless its pool would stand still.
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+
+use common::{Confined, in_time};
+use locksley::idle::Abp;
+use locksley::{Pool, PoolBuilder, Worker, block_on};
+use locksley_sync::Semaphore;
+
+fn wait_until(flag: &AtomicBool) {
+    while !flag.load(Ordering::Acquire) {
+        thread::yield_now();
+    }
+}
+
+fn fib(w: &Worker, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = w.join(|w| fib(w, n - 1), |w| fib(w, n - 2));
+    a + b
+}
+
+fn builders() -> impl Iterator<Item = PoolBuilder> {
+    let sleepless = Abp { sleep_after: None, ..Abp::default() };
+    let builder = Pool::builder;
+    [
+        builder(),
+        builder().governor(Confined),
+        builder().governor(sleepless),
+        builder().oldest_first(),
+    ]
+    .into_iter()
+}
+
+fn add_one(count: &AtomicUsize) {
+    count.fetch_add(1, Ordering::AcqRel);
+}
+
+#[test]
+fn results_are_right_whatever_is_run_meanwhile() {
+    for workers in [1, 2, 5] {
+        for builder in builders() {
+            let pool = builder.workers(workers).build().unwrap();
+            assert_eq!(pool.run(|w| fib(w, 18)), 2584);
+            let sum = AtomicUsize::new(0);
+            pool.run(|w| {
+                w.scope(|w, scope| {
+                    for n in 0..100 {
+                        let sum = &sum;
+                        scope.spawn_on(w, move |w, scope| {
+                            sum.fetch_add(fib(w, 8) as usize, Ordering::Relaxed);
+                            scope.spawn_on(w, move |_, _| {
+                                sum.fetch_add(n, Ordering::Relaxed);
+                            });
+                        });
+                    }
+                });
+            });
+            assert_eq!(sum.into_inner(), 21 * 100 + 99 * 50);
+        }
+    }
+}
+
+/// Rayon's issue 592: a lock that is held across a join, and other tasks that want it.
+#[test]
+fn no_stranger_wants_a_lock_that_a_waiter_holds() {
+    for workers in [1, 2, 4] {
+        let pool = Pool::builder().workers(workers).build().unwrap();
+        for _ in 0..20 {
+            let total = Mutex::new(0);
+            pool.run(|w| {
+                w.scope(|w, scope| {
+                    for _ in 0..50 {
+                        let total = &total;
+                        scope.spawn_on(w, move |w, _| {
+                            let mut total = total.lock().unwrap();
+                            // Much for others to take, and to be waited for.
+                            *total += fib(w, 12);
+                        });
+                    }
+                });
+            });
+            assert_eq!(total.into_inner().unwrap(), 144 * 50);
+        }
+    }
+}
+
+/// The second half of a join that a thief has forked. The thief is stuck until another thread, mostly
+/// the waiting one, has run it. Says whether that one did.
+fn fork_is_stolen_back(pool: &Pool, before: &(dyn Fn(&Worker) + Sync)) -> bool {
+    let (stolen, stolen_back) = (AtomicBool::new(false), AtomicBool::new(false));
+    pool.run(|w| {
+        let waiter = thread::current().id();
+        let second = |w: &Worker| {
+            stolen.store(true, Ordering::Release);
+            before(w);
+            let fork = |_: &Worker| {
+                stolen_back.store(true, Ordering::Release);
+                thread::current().id() == waiter
+            };
+            w.join(|_| wait_until(&stolen_back), fork).1
+        };
+        w.join(|_| wait_until(&stolen), second).1
+    })
+}
+
+#[test]
+fn what_a_thief_forks_is_stolen_back() {
+    in_time(|| {
+        let pool = Pool::new(2).unwrap();
+        let helped = (0..200).filter(|_| fork_is_stolen_back(&pool, &|_| ())).count();
+        assert!(helped > 0, "replacements have run all");
+    });
+}
+
+/// The same, though the thief has spawned a future before, and called the waker of one that waits.
+#[test]
+fn what_a_thief_forks_is_stolen_back_though_it_has_made_futures_ready() {
+    in_time(|| {
+        let pool = Pool::new(2).unwrap();
+        for _ in 0..100 {
+            fork_is_stolen_back(&pool, &|w| w.spawn_future(async {}).detach());
+            let semaphore = Arc::new(Semaphore::new(0));
+            let its = Arc::clone(&semaphore);
+            let waits = pool.spawn_future(async move { its.acquire().await.unwrap().forget() });
+            fork_is_stolen_back(&pool, &|_| semaphore.add_permits(1));
+            waits.join().unwrap();
+        }
+    });
+}
+
+/// A task that is no descendant lies ready, in the waiter's own deque too. Its thread does not
+/// touch it before the wait is over.
+#[test]
+fn strangers_are_left_alone() {
+    for workers in [1, 2] {
+        let pool = Pool::new(workers).unwrap();
+        for _ in 0..50 {
+            let (too_early, waits) = (AtomicUsize::new(0), AtomicBool::new(true));
+            let stolen = AtomicBool::new(workers == 1);
+            pool.run(|w| {
+                let here = thread::current().id();
+                let stranger = || {
+                    let is_early = waits.load(Ordering::Acquire) && thread::current().id() == here;
+                    too_early.fetch_add(usize::from(is_early), Ordering::Relaxed);
+                };
+                let stranger = &stranger;
+                w.scope(|w, strangers| {
+                    strangers.spawn_on(w, move |_, _| stranger());
+                    w.join(
+                        |w| {
+                            strangers.spawn_on(w, move |_, _| stranger());
+                            wait_until(&stolen);
+                        },
+                        |_| {
+                            stolen.store(true, Ordering::Release);
+                            (0..100).for_each(|_| thread::yield_now());
+                        },
+                    );
+                    w.scope(|w, mine| mine.spawn_on(w, |_, _| ()));
+                    waits.store(false, Ordering::Release);
+                });
+            });
+            assert_eq!(too_early.into_inner(), 0);
+        }
+    }
+}
+
+#[test]
+fn a_scope_gets_its_own_copy_of_its_broadcasts() {
+    for workers in [1, 2, 3] {
+        in_time(move || {
+            let pool = Pool::new(workers).unwrap();
+            let (mine, others) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            pool.run(|w| {
+                w.scope(|w, strangers| {
+                    // In front of the own ones, between them, and behind.
+                    strangers.spawn_broadcast(|_, _| add_one(&others));
+                    w.scope(|_, scope| {
+                        for _ in 0..3 {
+                            scope.spawn_broadcast(|_, _| add_one(&mine));
+                            strangers.spawn_broadcast(|_, _| add_one(&others));
+                        }
+                    });
+                    assert_eq!(mine.load(Ordering::Acquire), 3 * workers);
+                });
+            });
+            assert_eq!(others.into_inner(), 4 * workers);
+        });
+    }
+}
+
+/// A scope in which none was spawned leaves the part of another one's alone.
+#[test]
+fn parts_of_other_broadcasts_wait() {
+    for workers in [1, 2] {
+        in_time(move || {
+            let pool = Pool::new(workers).unwrap();
+            let (waits, too_early) = (AtomicBool::new(true), AtomicUsize::new(0));
+            pool.run(|w| {
+                let here = thread::current().id();
+                let stranger = || {
+                    let is_early = waits.load(Ordering::Acquire) && thread::current().id() == here;
+                    too_early.fetch_add(usize::from(is_early), Ordering::Relaxed);
+                };
+                let stranger = &stranger;
+                w.scope(|w, strangers| {
+                    strangers.spawn_broadcast(move |_, _| stranger());
+                    w.scope(|w, scope| {
+                        scope.spawn_on(w, move |_, _| {
+                            strangers.spawn_broadcast(move |_, _| stranger());
+                        });
+                    });
+                    waits.store(false, Ordering::Release);
+                });
+            });
+            assert_eq!(too_early.into_inner(), 0);
+        });
+    }
+}
+
+#[test]
+fn a_scope_gets_what_it_has_spawned_in_order() {
+    for workers in [1, 2] {
+        in_time(move || {
+            let pool = Pool::new(workers).unwrap();
+            for _ in 0..50 {
+                let order = Mutex::new(Vec::new());
+                pool.run(|w| {
+                    w.scope(|w, scope| {
+                        for n in 0..20 {
+                            let order = &order;
+                            scope.spawn_fifo(move |_| order.lock().unwrap().push(n));
+                            w.spawn(|_| ());
+                        }
+                    });
+                });
+                let mut order = order.into_inner().unwrap();
+                if workers > 1 {
+                    order.sort_unstable(); // they begin in order
+                }
+                assert!(order.into_iter().eq(0..20));
+            }
+        });
+    }
+}
+
+/// A join inside of the scope finds them in its way.
+#[test]
+fn a_scope_gets_its_tasks_that_were_in_the_way_of_a_join() {
+    for workers in [1, 2, 3] {
+        for fifo in [false, true] {
+            in_time(move || {
+                let pool = Pool::builder().workers(workers).build().unwrap();
+                for _ in 0..50 {
+                    let count = AtomicUsize::new(0);
+                    // All workers may be in such scopes at the same time.
+                    pool.run(|w| {
+                        w.scope(|w, all| {
+                            for _ in 0..8 {
+                                all.spawn_on(w, |w, _| {
+                                    w.scope(|w, scope| {
+                                        let spawn = |w: &Worker| {
+                                            if fifo {
+                                                scope.spawn_fifo(|_| add_one(&count));
+                                            } else {
+                                                scope.spawn_on(w, |_, _| add_one(&count));
+                                            }
+                                        };
+                                        w.join(spawn, |_| ());
+                                        w.join(|w| w.join(spawn, |_| ()), |_| ());
+                                    });
+                                });
+                            }
+                        });
+                    });
+                    assert_eq!(count.into_inner(), 16);
+                }
+            });
+        }
+    }
+}
+
+/// Law 2: what the waiter may take, others may, too; it need not be waiting yet.
+#[test]
+fn others_get_what_was_in_the_way_of_a_join() {
+    in_time(|| {
+        let pool = Pool::new(2).unwrap();
+        for _ in 0..100 {
+            let flag = AtomicBool::new(false);
+            pool.run(|w| {
+                w.scope(|w, scope| {
+                    let spawn = |w: &Worker| {
+                        scope.spawn_on(w, |_, _| flag.store(true, Ordering::Release));
+                    };
+                    w.join(spawn, |_| ());
+                    wait_until(&flag);
+                });
+            });
+        }
+    });
+}
+
+/// While the body waits, the deque is emptied, and what is spawned then lies deeper than what was
+/// there when the scope began.
+#[test]
+fn a_scope_gets_what_it_has_spawned_after_others_had_gone() {
+    for workers in [1, 2] {
+        in_time(move || {
+            let pool = Pool::new(workers).unwrap();
+            for _ in 0..50 {
+                let (permits, count) = (Arc::new(Semaphore::new(0)), AtomicUsize::new(0));
+                let oldest = Arc::clone(&permits);
+                pool.run(|w| {
+                    w.spawn(move |_| oldest.add_permits(1));
+                    (0..4).for_each(|_| w.spawn(|_| ()));
+                    w.scope(|w, scope| {
+                        block_on(permits.acquire()).unwrap().forget();
+                        scope.spawn_on(w, |_, _| add_one(&count));
+                    });
+                });
+                assert_eq!(count.into_inner(), 1);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_scope_gets_what_was_spawned_outside_of_its_pool() {
+    for workers in [1, 2] {
+        in_time(move || {
+            let pool = Pool::new(workers).unwrap();
+            let other = Pool::builder().workers(1).build().unwrap();
+            let count = AtomicUsize::new(0);
+            pool.run(|w| {
+                w.scope(|_, scope| {
+                    thread::scope(|threads| {
+                        threads.spawn(|| scope.spawn(|_| add_one(&count)));
+                        threads.spawn(|| scope.spawn_fifo(|_| add_one(&count)));
+                    });
+                    other.run(|w| scope.spawn_on(w, |_, _| add_one(&count)));
+                });
+            });
+            assert_eq!(count.into_inner(), 3);
+            // And a scope of that pool, whose tasks its waiter cannot run.
+            let done = AtomicUsize::new(0);
+            other.run(|_| {
+                pool.in_place_scope(|scope| {
+                    scope.spawn(|_| add_one(&done));
+                    scope.spawn_fifo(|_| add_one(&done));
+                    scope.spawn_broadcast(|_, _| add_one(&done));
+                });
+            });
+            assert_eq!(done.into_inner(), 2 + workers);
+        });
+    }
+}
+
+/// They are no descendants of what the inner scope waits for, and in its way.
+#[test]
+fn tasks_of_an_outer_scope_do_not_run_on_top_of_the_inner_one() {
+    for stand_ins in [1, 20] {
+        in_time(move || {
+            let pool = Pool::builder().workers(1).stand_ins(stand_ins).build().unwrap();
+            let (inside, too_early) = (AtomicBool::new(false), AtomicUsize::new(0));
+            let (mine, others) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            pool.run(|w| {
+                let here = thread::current().id();
+                let stranger = || {
+                    let is_early = inside.load(Ordering::Acquire) && thread::current().id() == here;
+                    too_early.fetch_add(usize::from(is_early), Ordering::Relaxed);
+                    add_one(&others);
+                };
+                let stranger = &stranger;
+                w.scope(|w, outer| {
+                    outer.spawn_on(w, move |_, _| stranger());
+                    inside.store(true, Ordering::Release);
+                    w.scope(|w, inner| {
+                        for _ in 0..3 {
+                            inner.spawn_on(w, |w, _| {
+                                outer.spawn_on(w, move |_, _| stranger());
+                                add_one(&mine);
+                            });
+                            outer.spawn_fifo(move |_| stranger());
+                        }
+                    });
+                    assert_eq!(mine.load(Ordering::Acquire), 3);
+                    inside.store(false, Ordering::Release);
+                });
+            });
+            assert_eq!((too_early.into_inner(), others.into_inner()), (0, 7));
+        });
+    }
+}
+
+/// The thief is a replacement: it has the slot of a worker that blocks.
+#[test]
+fn what_a_replacement_forks_is_stolen_back() {
+    in_time(|| {
+        let pool = Pool::builder().workers(2).stand_ins(1).build().unwrap();
+        let (blocks, ends) = (AtomicBool::new(false), AtomicBool::new(false));
+        pool.run(|w| {
+            let blocked = |w: &Worker| {
+                w.blocking(|| {
+                    blocks.store(true, Ordering::Release);
+                    wait_until(&ends);
+                });
+            };
+            let other = |w: &Worker| {
+                wait_until(&blocks);
+                for _ in 0..20 {
+                    let (stolen, stolen_back) = (AtomicBool::new(false), AtomicBool::new(false));
+                    w.join(
+                        |_| wait_until(&stolen),
+                        |w| {
+                            stolen.store(true, Ordering::Release);
+                            let fork = |_: &Worker| stolen_back.store(true, Ordering::Release);
+                            w.join(|_| wait_until(&stolen_back), fork);
+                        },
+                    );
+                }
+                ends.store(true, Ordering::Release);
+            };
+            w.join(other, blocked);
+        });
+    });
+}
+
+/// Each of the scopes needs the other one's worker for a part of its broadcast.
+#[test]
+fn scopes_that_broadcast_do_not_wait_for_each_other() {
+    const WORKERS: usize = 2;
+    for early in [true, false] {
+        in_time(move || {
+            let pool = Pool::builder().workers(WORKERS).build().unwrap();
+            for _ in 0..20 {
+                let (both_wait, parts) = (Barrier::new(WORKERS), AtomicUsize::new(0));
+                let broadcasts = |w: &Worker| {
+                    // Each worker is in its part before one takes a task of the other's.
+                    both_wait.wait();
+                    w.scope(|w, scope| {
+                        if early {
+                            scope.spawn_broadcast(|_, _| add_one(&parts));
+                        } else {
+                            // The waiter has begun to wait.
+                            scope.spawn_on(w, |_, scope| {
+                                both_wait.wait();
+                                scope.spawn_broadcast(|_, _| add_one(&parts));
+                            });
+                        }
+                    });
+                };
+                pool.broadcast(broadcasts);
+                assert_eq!(parts.into_inner(), WORKERS * WORKERS);
+            }
+        });
+    }
+}
+
+/// What the first half has left is not run before the second; nor does it need another thread.
+#[test]
+fn what_a_first_half_leaves_stays_with_its_worker() {
+    let pool = Pool::builder().workers(1).stand_ins(0).build().unwrap();
+    let order = Mutex::new(Vec::new());
+    let note = |what| order.lock().unwrap().push(what);
+    pool.run(|w| {
+        w.scope(|w, scope| {
+            let first = |w: &Worker| {
+                scope.spawn_on(w, |_, _| note("left first"));
+                scope.spawn_on(w, |_, _| note("left last"));
+            };
+            w.join(first, |_| note("second"));
+        });
+    });
+    assert_eq!(order.into_inner().unwrap(), ["second", "left last", "left first"]);
+}
+
+fn grow(w: &Worker, depth: usize, count: &AtomicUsize) {
+    add_one(count);
+    if depth == 0 {
+        return;
+    }
+    w.scope(|w, scope| {
+        let branch = |w: &Worker| scope.spawn_on(w, move |w, _| grow(w, depth - 1, count));
+        w.join(branch, branch);
+        scope.spawn(move |_| add_one(count));
+    });
+}
+
+/// Scopes whose tasks lie in the deques of workers that wait, too. At the limit of replacements the
+/// last thread runs whatever is ready.
+#[test]
+fn no_pool_stands_still_because_all_its_threads_wait() {
+    let built: [fn(usize) -> Pool; 4] = [
+        |workers| Pool::builder().workers(workers).build().unwrap(),
+        |workers| Pool::builder().workers(workers).stand_ins(0).build().unwrap(),
+        |workers| Pool::builder().workers(workers).stand_ins(1).build().unwrap(),
+        |workers| {
+            let spawn = |worker: locksley::WorkerThread| {
+                thread::Builder::new().spawn(|| worker.run()).map(drop)
+            };
+            Pool::builder().workers(workers).build_with(spawn).unwrap()
+        },
+    ];
+    for built in built {
+        for workers in [1, 2, 4] {
+            in_time(move || {
+                let pool = built(workers);
+                for depth in [1, 2, 6] {
+                    let count = AtomicUsize::new(0);
+                    pool.run(|w| grow(w, depth, &count));
+                    assert_eq!(count.into_inner(), (3 << depth) - 2);
+                }
+            });
+        }
+    }
+}
+
+/// The same of a thread that the program has made a worker, and that may never come back to the
+/// pool.
+#[test]
+fn a_guest_that_waits_alone_runs_what_is_ready() {
+    for workers in [1, 2] {
+        in_time(move || {
+            let builder = Pool::builder().workers(workers).stand_ins(0).with_current_thread();
+            let pool = builder.build().unwrap();
+            for _ in 0..10 {
+                let count = AtomicUsize::new(0);
+                pool.run(|w| grow(w, 4, &count));
+                assert_eq!(count.into_inner(), (3 << 4) - 2);
+            }
+        });
+    }
+}
+
+/// Two pools without replacements, each of whose workers waits for the other one.
+#[test]
+fn pools_that_wait_for_each_other_do_not_stand_still() {
+    fn nested(pools: [&Pool; 2], depth: usize) -> usize {
+        let [next, other] = pools;
+        if depth == 0 { 0 } else { 1 + next.run(|_| nested([other, next], depth - 1)) }
+    }
+    in_time(|| {
+        let [one, other] =
+            [1, 2].map(|workers| Pool::builder().workers(workers).stand_ins(0).build().unwrap());
+        assert_eq!(nested([&one, &other], 20), 20);
+    });
+}
