@@ -52,12 +52,7 @@ where
 }
 
 #[inline]
-fn join_on<A, B, RA, RB>(
-    worker: &Worker,
-    injected: bool,
-    oper_a: A,
-    oper_b: B,
-) -> (RA, RB)
+fn join_on<A, B, RA, RB>(worker: &Worker, injected: bool, oper_a: A, oper_b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB + Send,

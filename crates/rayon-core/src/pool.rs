@@ -338,7 +338,7 @@ impl ThreadPool {
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
     pub fn yield_now(&self) -> Option<Yield> {
-        self.with_own(|worker| run_one(worker))
+        self.with_own(run_one)
     }
 
     /// [`yield_local`](crate::yield_local()), where the calling thread belongs to this pool.
@@ -357,7 +357,7 @@ impl ThreadPool {
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
     pub fn yield_local(&self) -> Option<Yield> {
-        self.with_own(|worker| run_local(worker))
+        self.with_own(run_local)
     }
 }
 

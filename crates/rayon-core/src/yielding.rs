@@ -30,7 +30,7 @@ pub enum Yield {
 /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
 /// ```
 pub fn yield_now() -> Option<Yield> {
-    Worker::with_current(|current| current.map(|worker| run_one(worker)))
+    Worker::with_current(|current| current.map(run_one))
 }
 
 /// Runs one task that waits at the calling worker, if there is one; none where the thread belongs to no pool.
@@ -38,7 +38,7 @@ pub fn yield_now() -> Option<Yield> {
 /// # Examples
 /// See [`yield_now`]; tasks of other workers are left to them.
 pub fn yield_local() -> Option<Yield> {
-    Worker::with_current(|current| current.map(|worker| run_local(worker)))
+    Worker::with_current(|current| current.map(run_local))
 }
 
 pub(crate) fn run_one(worker: &Worker) -> Yield {
