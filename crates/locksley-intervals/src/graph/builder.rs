@@ -254,7 +254,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
         T: Send + 'g,
     {
-        let parent_address = self.parent.address();
+        let parent_address = self.parent.interval;
         let parent = self.parent.header();
         let own_holding = match self.locks {
             None => None,

@@ -36,7 +36,7 @@ use crate::graph::refusal::Refusal;
 /// # Ok::<(), intervals::IntervalCancelled>(())
 /// ```
 pub struct Context<'g, 'env: 'g> {
-    interval: NonNull<Header>,
+    pub(crate) interval: NonNull<Header>,
     /// The worker that runs the body.
     worker: *const Worker,
     /// How many children were made on that worker, which alone writes it.
@@ -105,10 +105,6 @@ impl<'g, 'env> Context<'g, 'env> {
     pub(crate) fn header(&self) -> &Header {
         // SAFETY: alive during `'g`.
         unsafe { self.interval.as_ref() }
-    }
-
-    pub(crate) fn address(&self) -> NonNull<Header> {
-        self.interval
     }
 
     /// Begins to make an interval inside of this one: its start comes after this one's start, and

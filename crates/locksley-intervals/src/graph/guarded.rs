@@ -186,7 +186,7 @@ impl Access {
     /// `None` if the root is not checked.
     fn by(cx: &Context<'_, '_>, has_changed: bool) -> Option<Self> {
         let core = cx.header().core();
-        let access = Self { root: core.serial, by: cx.address(), children: 0, has_changed };
+        let access = Self { root: core.serial, by: cx.interval, children: 0, has_changed };
         core.is_checked.then_some(access)
     }
 

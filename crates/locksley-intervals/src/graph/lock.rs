@@ -30,8 +30,8 @@ use crate::graph::occurrence;
 ///
 /// This holds for one root, and what bodies wait for in other ways is not seen. A root that is run
 /// in a body must name no lock that anything outside of it names too, while holders of that lock
-/// may wait (by [`join`](locksley::join), by a scope, by a root of their own). In the body of a holder
-/// it would wait for ever.
+/// may wait (by [`join`](locksley::join), by a scope, by a root of their own). In the body of a
+/// holder it would wait for ever.
 ///
 /// # Examples
 /// ```

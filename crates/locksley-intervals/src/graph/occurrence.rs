@@ -22,8 +22,8 @@ pub(crate) struct Occurrence<'w> {
 }
 
 impl<'w> Occurrence<'w> {
-    /// Tells the end of an interval that its body has ended: so many [things](crate::graph::point::BODY)
-    /// stand for it.
+    /// Tells the end of an interval that its body has ended: so many
+    /// [things](crate::graph::point::BODY) stand for it.
     ///
     /// # Safety
     /// The interval is alive, and its body has ended. The caller does not touch it afterwards.
