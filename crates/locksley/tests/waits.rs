@@ -253,3 +253,23 @@ fn broadcasts_of_two_pools_may_wait_for_each_other() {
     });
     assert_eq!(count.load(Ordering::Relaxed), 2 * 3 * 2);
 }
+
+/// What a join or a scope waits for may need a task that only the waiting worker can run.
+#[test]
+fn what_is_awaited_may_broadcast() {
+    for workers in 1..4 {
+        let pool = Pool::new(workers).unwrap();
+        let count = AtomicUsize::new(0);
+        let broadcast = |worker: &Worker| {
+            worker.broadcast(|_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            });
+        };
+        pool.run(|worker| {
+            let pause = |_: &Worker| thread::sleep(Duration::from_millis(5));
+            worker.join(pause, broadcast);
+            worker.scope(|worker, scope| scope.spawn_on(worker, |worker, _| broadcast(worker)));
+        });
+        assert_eq!(count.load(Ordering::Relaxed), 2 * workers);
+    }
+}

@@ -155,7 +155,7 @@ impl<'w> GroupEnd<'w> {
     /// The worker for which this was made waits for the end, and runs jobs whose [head](Head) names
     /// the group meanwhile.
     pub fn wait(&self, waiter: &Worker, group: NonNull<()>) {
-        waiter.wait_for_group(self.latch.flag(), group, || self.start, || false);
+        waiter.wait_for_group(self.latch.flag(), group, || self.start);
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::lazy::Lazy;
 use crate::pool::Pool;
-use crate::primitive::{AtomicBool, AtomicI64, AtomicPtr, Ordering};
+use crate::primitive::{AtomicI64, AtomicPtr, Ordering};
 use crate::scheduler::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::job::{GroupJob, Job, Line};
@@ -31,8 +31,6 @@ pub(crate) struct ScopeTally<'w> {
     panic: AtomicPtr<Payload>,
     /// The lines of all workers, once a task was spawned in order.
     lines: Lazy<Box<[Line]>>,
-    /// Whether a broadcast was spawned in it.
-    has_broadcast: AtomicBool,
     /// The slot of the waiter, if that is a worker of the pool.
     waiter: Option<usize>,
     /// No task of the scope lies below this in the waiter's deque. Written by its thread.
@@ -184,7 +182,6 @@ pub(super) fn scope_in<'scope, R>(
         running: CountLatch::new(current, home),
         panic: AtomicPtr::new(ptr::null_mut()),
         lines: Lazy::new(),
-        has_broadcast: AtomicBool::new(false),
         waiter: current.filter(|worker| worker.belongs_to(home)).map(Worker::slot),
         floor: AtomicI64::new(i64::MAX),
     };
@@ -199,10 +196,9 @@ pub(super) fn scope_in<'scope, R>(
     tally.running.end_and_wait(|event| {
         let worker = current.expect("only a worker waits so");
         if worker.belongs_to(home) {
-            let heeds_mail = || tally.has_broadcast.load(Ordering::Relaxed);
             // Relaxed: written by this thread.
             let floor = || tally.floor.load(Ordering::Relaxed);
-            worker.wait_for_group(event, group, floor, heeds_mail);
+            worker.wait_for_group(event, group, floor);
         } else {
             worker.wait_for_others(event);
         }
@@ -314,8 +310,6 @@ impl<'scope> Scope<'scope> {
         F: Fn(&Worker, &Scope<'scope>) + Send + Sync + 'scope,
     {
         self.home.must_be_open();
-        // Relaxed: the waiter looks again when a task arrives that only it may run.
-        self.tally().has_broadcast.store(true, Ordering::Relaxed);
         let task = Arc::new(task);
         Worker::with_current(|current| {
             for worker in 0..self.home.workers() {

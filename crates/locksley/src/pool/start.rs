@@ -20,7 +20,7 @@ use crate::sleep::MAX_WORKERS;
 use crate::unwind::{self, Payload};
 
 /// How many replacement workers there may be at the least, if nothing else was asked for.
-const STAND_INS: usize = 32;
+const STAND_INS: usize = 256;
 
 /// How the workers begin.
 #[derive(Clone, Copy, Default)]

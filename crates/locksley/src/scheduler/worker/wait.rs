@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | help | run descendants of what is awaited, on top of the waiting frame | while there are any |
 //! | spin, yield | look again for descendants | about 60 µs on a free processor |
-//! | park | block; a replacement worker takes the slot | until the event |
+//! | pinned tasks | run tasks that only this worker may run: what is awaited may wait for one | while there are any |
+//! | park | block; a replacement worker takes the slot | until the event, or a pinned task |
 //!
 //! At the limit of replacements a worker parks all the same, but for the last thread of its pool
 //! that does not wait or block: instead of parking, that one runs whatever is ready, on top of its
@@ -77,7 +78,7 @@ impl Worker {
             return true;
         }
         let find = |insists: bool| self.steal_back(job, insists).map_or(Help::Nothing, Help::Run);
-        self.help_until(end, Stuck::RunsAnything, || false, find);
+        self.help_until(end, Stuck::RunsAnything, find);
         false
     }
 
@@ -98,15 +99,8 @@ impl Worker {
     }
 
     /// Waits for the event of a group: the tasks of a scope, or the intervals of a root, of which
-    /// those pushed here lie from `start` on. It runs nothing else but, if it `heeds_mail`, tasks
-    /// that only this worker may run.
-    pub(crate) fn wait_for_group(
-        &self,
-        event: &Flag,
-        group: NonNull<()>,
-        start: impl Fn() -> i64,
-        heeds_mail: impl Fn() -> bool,
-    ) {
+    /// those pushed here lie from `start` on.
+    pub(crate) fn wait_for_group(&self, event: &Flag, group: NonNull<()>, start: impl Fn() -> i64) {
         let find = |_: bool| {
             while self.deque_end() > start()
                 && let Some(own) = self.take_own()
@@ -119,10 +113,9 @@ impl Worker {
                     break;
                 }
             }
-            let mail = if heeds_mail() { self.take_mail() } else { None };
-            mail.map_or(Help::Nothing, Help::Run)
+            Help::Nothing
         };
-        self.help_until(event, Stuck::RunsAnything, &heeds_mail, find);
+        self.help_until(event, Stuck::RunsAnything, find);
     }
 
     /// Waits for a task that was spawned here, maybe as the newest one, and runs it if it is.
@@ -136,30 +129,24 @@ impl Worker {
             }
             None => Help::Nothing,
         };
-        self.help_until(event, Stuck::RunsAnything, || false, find);
+        self.help_until(event, Stuck::RunsAnything, find);
     }
 
     /// Waits for something of which no task is known.
     pub(crate) fn wait_until(&self, event: &Flag) {
-        self.help_until(event, Stuck::Parks, || false, |_| Help::Nothing);
+        self.help_until(event, Stuck::Parks, |_| Help::Nothing);
     }
 
     /// Waits for what other pools, or all workers of this one, do. They may wait in their turn for
     /// a task that only this worker may run; such tasks run on top.
     pub(crate) fn wait_for_others(&self, event: &Flag) {
         let find = |_: bool| self.take_mail().map_or(Help::Nothing, Help::Run);
-        self.help_until(event, Stuck::RunsAnything, || true, find);
+        self.help_until(event, Stuck::RunsAnything, find);
     }
 
     /// Runs what `find` brings until `event`. If it brings nothing for a while, this worker parks
     /// until the event, and a replacement takes its slot.
-    fn help_until(
-        &self,
-        event: &Flag,
-        stuck: Stuck,
-        heeds_mail: impl Fn() -> bool,
-        mut find: impl FnMut(bool) -> Help,
-    ) {
+    fn help_until(&self, event: &Flag, stuck: Stuck, mut find: impl FnMut(bool) -> Help) {
         if event.is_set() {
             return self.settle_as_guest();
         }
@@ -180,8 +167,15 @@ impl Worker {
                 }
                 Help::Nothing if patience.wait() => {}
                 Help::Nothing => {
+                    // What is awaited may wait for a task that only this worker may run.
+                    let heeds_mail = stuck == Stuck::RunsAnything;
+                    if heeds_mail && let Some(found) = self.take_mail() {
+                        self.execute_below(found);
+                        patience = Patience::default();
+                        continue;
+                    }
                     let replaced = self.replace();
-                    if stuck == Stuck::RunsAnything && replaced.leaves_no_thread() {
+                    if heeds_mail && replaced.leaves_no_thread() {
                         drop(replaced);
                         if self.run_anything() {
                             patience = Patience::default();
@@ -190,7 +184,7 @@ impl Worker {
                         }
                         continue;
                     }
-                    let has_mail = || heeds_mail() && self.has_mail();
+                    let has_mail = || heeds_mail && self.has_mail();
                     self.seat().parker().park(|| event.is_set() || has_mail());
                     patience = Patience::default();
                 }
