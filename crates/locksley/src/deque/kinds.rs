@@ -3,8 +3,8 @@
 #[cfg(not(loom))]
 use std::ptr::NonNull;
 
-#[cfg(not(loom))]
 use super::Closable as _;
+#[cfg(not(loom))]
 use super::Pushed;
 use super::alternatives::{AbpArrayOwner, AbpArrayThief, abp_array};
 #[cfg(not(loom))]
