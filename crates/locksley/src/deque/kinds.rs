@@ -3,9 +3,8 @@
 #[cfg(not(loom))]
 use std::ptr::NonNull;
 
-use super::Closable as _;
 #[cfg(not(loom))]
-use super::Pushed;
+use super::{Closable as _, Pushed};
 use super::alternatives::{AbpArrayOwner, AbpArrayThief, abp_array};
 #[cfg(not(loom))]
 use super::alternatives::{
