@@ -3,8 +3,6 @@
 #[cfg(not(loom))]
 use std::ptr::NonNull;
 
-#[cfg(not(loom))]
-use super::{Closable as _, Pushed};
 use super::alternatives::{AbpArrayOwner, AbpArrayThief, abp_array};
 #[cfg(not(loom))]
 use super::alternatives::{
@@ -14,6 +12,8 @@ use super::contract::Kind;
 #[cfg(not(loom))]
 use super::contract::Owner;
 use super::{ChaseLevOwner, ChaseLevThief, chase_lev};
+#[cfg(not(loom))]
+use super::{Closable as _, Pushed};
 
 pub(super) struct ChaseLev;
 
