@@ -1,6 +1,6 @@
 //! How workers sleep and how they are woken: announce, look again, block; and no wake-up is lost.
 //!
-//! This module blocks and wakes; it does not decide when (that is `hunt/`). The README beside this file has the
+//! This module blocks and wakes; it does not decide when (that is `idle/`). The README beside this file has the
 //! protocol and the argument. Nothing in it takes a lock, and a thread that is suspended at any step leaves the
 //! others able to wake each other.
 
