@@ -17,7 +17,7 @@ mod kinds;
 mod mailbox;
 #[cfg(all(test, loom))]
 mod models;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, debug_assertions, not(loom)))]
 mod suite;
 mod worker_deque;
 

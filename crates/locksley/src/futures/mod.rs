@@ -13,7 +13,7 @@ mod models;
 mod outcome;
 mod owned;
 mod state;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, debug_assertions, not(loom)))]
 mod tests;
 mod waker;
 mod yielding;

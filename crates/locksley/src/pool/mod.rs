@@ -5,9 +5,9 @@ mod environment;
 mod error;
 mod global;
 mod revival;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, debug_assertions, not(loom)))]
 mod stall;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, debug_assertions, not(loom)))]
 mod stall_near;
 mod start;
 mod thread;

@@ -10,7 +10,7 @@ mod counters;
 mod models;
 mod parker;
 mod sleepers;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, debug_assertions, not(loom)))]
 mod tests;
 
 use std::cell::Cell;

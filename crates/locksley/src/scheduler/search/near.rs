@@ -233,7 +233,7 @@ pub(super) fn has_too_much(worker: &Worker, victim: usize) -> bool {
     shared.seat(victim).deque().holds_several() && !is_hunted_there()
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, debug_assertions, not(loom)))]
 mod tests {
     use std::sync::Arc;
     use std::thread;
