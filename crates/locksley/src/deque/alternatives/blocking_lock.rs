@@ -38,6 +38,6 @@ impl<V: Send> Lock<V> for BlockingLock<V> {
 
 /// The standard library's mutex is not made of the stall harness's atomics: here it can hold a thread all the same.
 fn step() {
-    #[cfg(all(test, not(loom)))]
+    #[cfg(all(test, debug_assertions, not(loom)))]
     crate::primitive::stepped::step();
 }
