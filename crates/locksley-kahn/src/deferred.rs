@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use super::deadlock;
 use super::graph::Graph;
@@ -50,8 +50,7 @@ impl Current<'_> {
 /// Has the hooks of all workers call this module and the deadlock checks.
 pub(super) fn register_hooks() {
     static HOOKS: Hooks = Hooks::new(pause, deadlock::count_task, deadlock::check_noted);
-    static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| extend::register(&HOOKS));
+    extend::register(&HOOKS);
 }
 
 /// The worker may be away for long.

@@ -3,7 +3,7 @@
 //! A satellite that keeps something per worker keeps it in a thread-local of its own, and registers
 //! [`Hooks`] that look after it. Without hooks, each of these moments costs one load.
 
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// What a satellite does at certain moments of each worker, in all pools of the process.
 ///
@@ -16,22 +16,28 @@ pub struct Hooks {
     pub executed: fn(),
     /// The worker has found nothing and is about to park. Returns true if a task may be ready now.
     pub idle: fn() -> bool,
-    /// The next registered hooks; null until they are registered.
-    pub next: AtomicPtr<Hooks>,
+    is_registered: AtomicBool,
+    /// Written once, before the hooks can be found. Null for those that were registered first.
+    next: AtomicPtr<Hooks>,
 }
 
 impl Hooks {
     /// Hooks that were not registered yet.
     #[must_use]
     pub const fn new(pause: fn(), executed: fn(), idle: fn() -> bool) -> Self {
-        Self { pause, executed, idle, next: AtomicPtr::new(std::ptr::null_mut()) }
+        let (is_registered, next) = (AtomicBool::new(false), AtomicPtr::new(std::ptr::null_mut()));
+        Self { pause, executed, idle, is_registered, next }
     }
 }
 
 static FIRST: AtomicPtr<Hooks> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Registers hooks for the rest of the process. Each is to be registered once.
+/// Registers hooks for the rest of the process. Does nothing if they are registered already.
 pub fn register(hooks: &'static Hooks) {
+    // Relaxed: nothing is read because of it, and only one caller goes on.
+    if hooks.is_registered.swap(true, Ordering::Relaxed) {
+        return;
+    }
     let mut first = FIRST.load(Ordering::Acquire);
     loop {
         hooks.next.store(first, Ordering::Relaxed);
@@ -75,4 +81,21 @@ pub(crate) fn executed() {
 pub(crate) fn idle() -> bool {
     // All of them, whatever the first says.
     registered().filter(|hooks| (hooks.idle)()).count() > 0
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Hooks, register, registered};
+
+    #[test]
+    fn hooks_that_are_registered_twice_are_called_once() {
+        static ONE: Hooks = Hooks::new(|| {}, || {}, || false);
+        static OTHER: Hooks = Hooks::new(|| {}, || {}, || false);
+        for hooks in [&ONE, &OTHER, &ONE] {
+            register(hooks);
+        }
+        for hooks in [&ONE, &OTHER] {
+            assert_eq!(registered().filter(|&found| std::ptr::eq(found, hooks)).count(), 1);
+        }
+    }
 }
