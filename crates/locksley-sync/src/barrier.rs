@@ -1,16 +1,18 @@
-//! A barrier for tasks.
+//! The barrier.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use super::line::{Place, Waiters};
+use super::wait_queue::{Outcome, Ticket, WaitQueue};
 use locksley_sys::primitive::{AtomicU64, Ordering, const_unless_loom, fence};
 
-/// Where so many tasks wait for each other, again and again.
+/// Lets a fixed number of tasks wait until all of them have arrived, any number of times.
 ///
-/// - **Cancellation.** A wait that is dropped takes its arrival back, unless all have arrived
-///   already: then another must come in its place. No round is ever completed by who is not there.
-/// - **Non-blocking.** Whoever comes last lets all others go, and waits for none of them.
+/// Use it as std's, between the steps of an algorithm.
+///
+/// - **Cancellable.** A dropped wait takes its arrival back, unless all have arrived. Then another
+///   task must arrive instead.
+/// - **Lock-free.** The last task to arrive waits for no other.
 ///
 /// # Examples
 /// ```
@@ -27,21 +29,21 @@ use locksley_sys::primitive::{AtomicU64, Ordering, const_unless_loom, fence};
 /// ```
 #[derive(Debug)]
 pub struct Barrier {
-    /// The round (upper half; it wraps), and how many have arrived in it. A word of its own size on
-    /// every machine, so that no wait lasts for as many rounds as there are numbers.
+    /// An [`Arrivals`]. 64 bits on each target, so that a generation does not come again during a
+    /// wait.
     arrivals: AtomicU64,
     parties: u32,
-    line: Waiters,
+    queue: WaitQueue,
 }
 
-/// What a wait at a [`Barrier`] ends with.
+/// Result of [`Barrier::wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BarrierWaitResult {
     is_leader: bool,
 }
 
 impl BarrierWaitResult {
-    /// Whether this was the one that came last: one of each round is.
+    /// True for one task of each generation: the last one to arrive.
     ///
     /// # Examples
     /// See [`Barrier`].
@@ -51,29 +53,30 @@ impl BarrierWaitResult {
     }
 }
 
-/// A state of the word `arrivals`.
+/// State of the word `arrivals`: the generation in the upper half, which wraps, and the number of
+/// tasks that have arrived in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Arrivals {
-    round: u32,
+    generation: u32,
     arrived: u32,
 }
 
 impl Arrivals {
-    fn of(word: u64) -> Self {
-        Self { round: (word >> 32) as u32, arrived: word as u32 }
+    fn from_word(word: u64) -> Self {
+        Self { generation: (word >> 32) as u32, arrived: word as u32 }
     }
 
-    fn word(self) -> u64 {
-        u64::from(self.round) << 32 | u64::from(self.arrived)
+    fn to_word(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.arrived)
     }
 }
 
 impl Barrier {
     const_unless_loom! {
-        /// A barrier for so many tasks. For 0 it is as for 1: nobody waits.
+        /// Makes a barrier for `parties` tasks. A barrier for 0 is as one for 1: no task waits.
         ///
         /// # Panics
-        /// If they are more than `u32::MAX`.
+        /// If `parties` is larger than `u32::MAX`.
         ///
         /// # Examples
         /// See [`Barrier`].
@@ -83,7 +86,7 @@ impl Barrier {
             Self {
                 arrivals: AtomicU64::new(0),
                 parties: parties as u32,
-                line: Waiters::new(),
+                queue: WaitQueue::new(),
             }
         }
     }
@@ -93,133 +96,91 @@ impl Barrier {
     /// # Examples
     /// See [`Barrier`].
     pub async fn wait(&self) -> BarrierWaitResult {
-        let mut arrival = Arrival { barrier: self, stage: Stage::New };
-        poll_fn(|context| arrival.poll(context)).await
+        let Some(generation) = self.arrive() else {
+            return BarrierWaitResult { is_leader: true };
+        };
+        let mut wait = Wait { barrier: self, generation, ticket: None };
+        poll_fn(|context| wait.poll(context)).await;
+        BarrierWaitResult { is_leader: false }
     }
 
     fn arrivals(&self) -> Arrivals {
-        // Acquire pairs with the release of the one who came last: what all did before they arrived
-        // is seen. (Whoever waits sees it by the fences of the line, too, so no model fails without
-        // this.)
-        Arrivals::of(self.arrivals.load(Ordering::Acquire))
+        // Acquire pairs with the release of the last to arrive: what all did before they arrived is
+        // visible. (The fences of the queue do that, too, so no model fails without this.)
+        Arrivals::from_word(self.arrivals.load(Ordering::Acquire))
     }
 
-    /// Changes the word, while that is right; returns what it was.
-    fn change(&self, mut new: impl FnMut(Arrivals) -> Option<Arrivals>) -> Option<Arrivals> {
+    fn generation(&self) -> usize {
+        self.arrivals().generation as usize
+    }
+
+    /// Changes the word as `new` says, unless that is `None`. Returns the state before.
+    fn change(&self, new: impl Fn(Arrivals) -> Option<Arrivals>) -> Option<Arrivals> {
         let mut now = self.arrivals();
         loop {
-            // AcqRel: who comes last has seen what all others did before they arrived, and hands it
-            // to all. (No model fails without the acquire, of this or of the failure: the fence in
-            // `arrive` comes after it, and what failed is read again by what does not.)
+            // AcqRel: the last to arrive has seen what all did before they arrived, and publishes
+            // it. (No model fails without the two acquires: the fence in `arrive` comes after, and
+            // a state that failed is read again.)
             let changed = self.arrivals.compare_exchange(
-                now.word(),
-                new(now)?.word(),
+                now.to_word(),
+                new(now)?.to_word(),
                 Ordering::AcqRel,
                 Ordering::Acquire,
             );
             match changed {
                 Ok(_) => return Some(now),
-                Err(word) => now = Arrivals::of(word),
+                Err(word) => now = Arrivals::from_word(word),
             }
         }
     }
 
-    /// One more has arrived, in this round; the last one begins the next.
-    fn after_one_more(&self, now: Arrivals) -> Arrivals {
-        let arrived = now.arrived + 1;
-        if arrived >= self.parties {
-            Arrivals { round: now.round.wrapping_add(1), arrived: 0 }
-        } else {
-            Arrivals { arrived, ..now }
+    /// Counts an arrival. Returns the generation to wait for, unless this was the last to arrive.
+    fn arrive(&self) -> Option<u32> {
+        let is_last = |now: Arrivals| now.arrived + 1 >= self.parties;
+        let before = self.change(|now| {
+            Some(if is_last(now) {
+                Arrivals { generation: now.generation.wrapping_add(1), arrived: 0 }
+            } else {
+                Arrivals { arrived: now.arrived + 1, ..now }
+            })
+        })?;
+        if !is_last(before) {
+            return Some(before.generation);
         }
-    }
-
-    /// Lets all go whose round is over.
-    fn dismiss(&self) {
-        self.line.dismiss_older(|| self.arrivals().round as usize);
-    }
-}
-
-/// One wait. Dropped before it is over, it takes its arrival back.
-struct Arrival<'b> {
-    barrier: &'b Barrier,
-    stage: Stage<'b>,
-}
-
-enum Stage<'b> {
-    New,
-    Arrived { round: u32, place: Option<Place<'b>> },
-    Over,
-}
-
-impl Arrival<'_> {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
-        match &mut self.stage {
-            Stage::New => {
-                if self.arrive() {
-                    return Poll::Ready(BarrierWaitResult { is_leader: true });
-                }
-            }
-            Stage::Arrived { place: Some(place), .. } => {
-                if place.poll(context.waker()).is_pending() {
-                    return Poll::Pending;
-                }
-            }
-            Stage::Arrived { place: None, .. } | Stage::Over => {
-                unreachable!("polled after it was ready")
-            }
-        }
-        let Stage::Arrived { round, place } = &mut self.stage else { unreachable!("it arrived") };
-        let round = *round;
-        if place.is_none() {
-            let joined = self.barrier.line.join(round as usize, context.waker());
-            let joined = place.insert(joined);
-            // Whoever came last may be held up.
-            self.barrier.dismiss();
-            if self.barrier.arrivals().round == round && joined.verdict().is_pending() {
-                return Poll::Pending;
-            }
-        }
-        self.finish();
-        Poll::Ready(BarrierWaitResult { is_leader: false })
-    }
-
-    /// Returns whether it came last.
-    fn arrive(&mut self) -> bool {
-        let barrier = self.barrier;
-        let before = barrier.change(|now| Some(barrier.after_one_more(now)));
-        let before = before.expect("it is right in every state");
-        if barrier.after_one_more(before).round == before.round {
-            self.stage = Stage::Arrived { round: before.round, place: None };
-            return false;
-        }
-        self.stage = Stage::Over;
-        // Pairs with the fence in `join`: either who joins sees that the round is over, or we see
-        // it. (No model fails without this one: each look at the line begins with a fence.)
+        // Pairs with the fence in `enqueue`: a wait that begins sees the new generation, or this
+        // thread sees the wait. (Each look at the queue begins with a fence, so no model fails
+        // without this one.)
         fence(Ordering::SeqCst);
-        barrier.dismiss();
-        true
-    }
-
-    /// Is in line no longer, if it was.
-    fn finish(&mut self) {
-        if let Stage::Arrived { place: Some(mut place), .. } =
-            std::mem::replace(&mut self.stage, Stage::Over)
-            && place.leave().is_ok()
-        {
-            self.barrier.dismiss();
-        }
+        self.queue.dismiss_past(|| self.generation());
+        None
     }
 }
 
-impl Drop for Arrival<'_> {
+/// A wait after its arrival, which it takes back if it is dropped before its generation is over.
+struct Wait<'b> {
+    barrier: &'b Barrier,
+    generation: u32,
+    ticket: Option<Ticket>,
+}
+
+impl Wait<'_> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Outcome> {
+        let Self { barrier, generation, ticket } = self;
+        let current = || barrier.generation();
+        barrier.queue.poll_generation(ticket, *generation as usize, current, context.waker())
+    }
+}
+
+impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        if let Stage::Arrived { round, .. } = self.stage {
-            self.barrier.change(|now| {
-                let is_mine = now.round == round;
-                is_mine.then(|| Arrivals { arrived: now.arrived - 1, ..now })
-            });
-            self.finish();
+        self.barrier.change(|now| {
+            let is_current = now.generation == self.generation;
+            is_current.then(|| Arrivals { arrived: now.arrived - 1, ..now })
+        });
+        if let Some(ticket) = &self.ticket {
+            // If the wait was dismissed, there is nothing to pass on.
+            let current = || self.barrier.generation();
+            let _ = self.barrier.queue.cancel_generation(ticket, current);
         }
     }
 }

@@ -1,28 +1,27 @@
-//! A condition variable for tasks.
+//! The condition variable.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use super::line::{Place, Verdict, Waiters};
 use super::mutex::MutexGuard;
+use super::wait_queue::{Outcome, Ticket, WaitQueue};
 use locksley_sys::primitive::{AtomicUsize, Ordering, const_unless_loom, fence};
 
-/// Where tasks wait for a change of what a [`Mutex`](super::Mutex) guards.
+/// Lets tasks wait for a change of the value of a [`Mutex`](super::Mutex).
 ///
-/// A task that waits unlocks the mutex when it already stands in line: a notification that comes
-/// after is for it. It has the lock again when it goes on, and then must look for itself whether
-/// what it waits for is so ([`wait_while`](Self::wait_while) does): others may have come between.
+/// Use it as std's. A task enters the queue before it unlocks the mutex, so it gets each
+/// notification that comes afterwards. After the wait it holds the lock again. Another task may
+/// have changed the value in between, so it checks its condition again
+/// ([`wait_while`](Self::wait_while) does).
 ///
-/// - **Fair.** [`notify_one`](Self::notify_one) reaches the one who has waited longest.
-/// - **Non-blocking.** A thread that is suspended in the middle of a notification keeps back no
-///   other.
-/// - **Cancellation.** A wait that is dropped before it was ready takes no notification with it: if
-///   it had been notified by `notify_one`, the next waiter is, and also if it only waited for the
-///   lock any more.
-/// - **No spurious wake-ups:** a wait ends because of a notification, and each `notify_one` ends
-///   one at the most.
+/// - **Fair.** [`notify_one`](Self::notify_one) notifies the task that has waited longest.
+/// - **Lock-free.** A thread that the kernel suspends in a notification delays no other.
+/// - **Cancellable.** A dropped wait that was notified by `notify_one` notifies the next task, even
+///   if it had only the lock to wait for.
+/// - **No spurious wake-ups.** A wait ends by a notification, and `notify_one` ends at most one
+///   wait.
 ///
-/// One condition variable may serve several mutexes, though seldom for good.
+/// A condition variable may serve several mutexes.
 ///
 /// # Examples
 /// ```
@@ -45,42 +44,47 @@ use locksley_sys::primitive::{AtomicUsize, Ordering, const_unless_loom, fence};
 /// ```
 #[derive(Debug)]
 pub struct Condvar {
-    /// How often all were notified. Each waiter notes the round in which it came; it ends with the
-    /// next.
-    round: AtomicUsize,
-    line: Waiters,
+    /// Number of calls of `notify_all`. A wait notes the generation in which it begins.
+    generation: AtomicUsize,
+    queue: WaitQueue,
 }
 
 impl Condvar {
     const_unless_loom! {
-        /// A condition variable for which nobody waits.
+        /// Makes a condition variable.
         ///
         /// # Examples
         /// ```
         /// static CHANGED: locksley_sync::Condvar = locksley_sync::Condvar::new();
-        /// CHANGED.notify_all(); // nobody waits: nothing happens, and nothing is kept for later
+        /// CHANGED.notify_all(); // no task waits: this has no effect, now or later
         /// ```
         #[must_use]
         pub fn new() -> Self {
-            Self { round: AtomicUsize::new(0), line: Waiters::new() }
+            Self { generation: AtomicUsize::new(0), queue: WaitQueue::new() }
         }
     }
 
-    /// Unlocks, waits for a notification, and locks again.
+    /// Unlocks the mutex, waits for a notification, and locks the mutex again.
     ///
     /// # Examples
     /// See [`Condvar`], and [`notify_all`](Self::notify_all).
     pub async fn wait<'m, T: ?Sized>(&self, guard: MutexGuard<'m, T>) -> MutexGuard<'m, T> {
         let mutex = guard.mutex();
-        let mut wait = Wait { condvar: self, stage: Stage::New };
+        let mut wait = Wait { condvar: self, generation: self.generation(), ticket: None };
         let mut guard = Some(guard);
-        poll_fn(|context| wait.poll(context, || drop(guard.take()))).await;
+        poll_fn(|context| {
+            let polled = wait.poll(context);
+            // Now the wait is in the queue.
+            drop(guard.take());
+            polled
+        })
+        .await;
         let guard = mutex.lock().await;
-        wait.stage = Stage::Over;
+        wait.ticket = None;
         guard
     }
 
-    /// Waits, again and again, while `condition` holds for the value.
+    /// Waits repeatedly while `condition` holds for the value.
     ///
     /// # Examples
     /// See [`Condvar`].
@@ -95,22 +99,22 @@ impl Condvar {
         guard
     }
 
-    /// Notifies the one who has waited longest, if anybody waits.
+    /// Notifies the task that has waited longest, if a task waits.
     ///
     /// # Examples
     /// See [`Condvar`].
     pub fn notify_one(&self) {
-        let mut hazards = self.line.hold();
-        while let Some(oldest) = self.line.oldest(&mut hazards) {
-            let is_of_old_round = oldest.amount() != self.round();
-            let verdict = if is_of_old_round { Verdict::Dismissed } else { Verdict::Granted };
-            if oldest.decide(verdict) && !is_of_old_round {
+        let mut hazards = self.queue.hazards();
+        while let Some(oldest) = self.queue.oldest(&mut hazards) {
+            let is_past = oldest.amount() != self.generation();
+            let outcome = if is_past { Outcome::Dismissed } else { Outcome::Granted };
+            if oldest.complete(outcome) && !is_past {
                 return;
             }
         }
     }
 
-    /// Notifies all who wait.
+    /// Notifies all tasks that wait.
     ///
     /// # Examples
     /// ```
@@ -133,23 +137,19 @@ impl Condvar {
     /// });
     /// ```
     pub fn notify_all(&self) {
-        // Release pairs with the acquire in `round`. (No model fails without these two: what is
-        // waited for is under the mutex, which orders it.)
-        self.round.fetch_add(1, Ordering::Release);
-        // Pairs with the fence in `join`: either who joins sees that its round is over, or we see
-        // it. (No model fails without this one: each look at the line begins with a fence.)
+        // Release pairs with the acquire in `generation`. (The mutex orders what is waited for, so
+        // no model fails without the two.)
+        self.generation.fetch_add(1, Ordering::Release);
+        // Pairs with the fence in `enqueue`: a wait that begins sees the new generation, or this
+        // thread sees the wait. (Each look at the queue begins with a fence, so no model fails
+        // without this one.)
         fence(Ordering::SeqCst);
-        self.dismiss();
+        self.queue.dismiss_past(|| self.generation());
     }
 
-    fn round(&self) -> usize {
+    fn generation(&self) -> usize {
         // Acquire pairs with the release in `notify_all`.
-        self.round.load(Ordering::Acquire)
-    }
-
-    /// Lets all go whose round is over.
-    fn dismiss(&self) {
-        self.line.dismiss_older(|| self.round());
+        self.generation.load(Ordering::Acquire)
     }
 }
 
@@ -159,65 +159,29 @@ impl Default for Condvar {
     }
 }
 
-/// One wait. Dropped before it is over, it passes on what it was given.
+/// A wait that passes its notification on if it is dropped before it has the lock.
 struct Wait<'c> {
     condvar: &'c Condvar,
-    stage: Stage<'c>,
+    generation: usize,
+    /// `None` before the first poll, and at the end.
+    ticket: Option<Ticket>,
 }
 
-enum Stage<'c> {
-    New,
-    InLine(Place<'c>),
-    /// Notified, without the lock yet.
-    Notified(Verdict),
-    Over,
-}
-
-impl<'c> Wait<'c> {
-    /// Ready when it is notified. `unlock` is called when it stands in line.
-    fn poll(&mut self, context: &mut Context<'_>, unlock: impl FnOnce()) -> Poll<()> {
-        let verdict = match &mut self.stage {
-            Stage::New => self.begin(context, unlock),
-            Stage::InLine(place) => place.poll(context.waker()),
-            Stage::Notified(_) | Stage::Over => unreachable!("polled after it was ready"),
-        };
-        verdict.map(|verdict| self.stage = Stage::Notified(verdict))
-    }
-
-    fn begin(&mut self, context: &mut Context<'_>, unlock: impl FnOnce()) -> Poll<Verdict> {
-        let condvar = self.condvar;
-        let round = condvar.round();
-        let mut place = condvar.line.join(round, context.waker());
-        let verdict = if condvar.round() == round {
-            place.verdict()
-        } else {
-            // All were notified, and we began before that. What came besides is the next one's.
-            if place.leave() == Err(Verdict::Granted) {
-                condvar.notify_one();
-            }
-            Poll::Ready(Verdict::Dismissed)
-        };
-        // Before others are let go, whose wakers may panic.
-        self.stage = Stage::InLine(place);
-        // Whoever notified all may be held up.
-        condvar.dismiss();
-        unlock();
-        verdict
+impl Wait<'_> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Outcome> {
+        let Self { condvar, generation, ticket } = self;
+        let current = || condvar.generation();
+        condvar.queue.poll_generation(ticket, *generation, current, context.waker())
     }
 }
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        let notified = match &mut self.stage {
-            Stage::New | Stage::Over => return,
-            Stage::InLine(place) => place.leave().err(),
-            Stage::Notified(verdict) => Some(*verdict),
-        };
-        match notified {
-            Some(Verdict::Granted) => self.condvar.notify_one(),
-            Some(Verdict::Dismissed) => {}
-            // Nobody waits for who stands first; but they are passed by.
-            None => self.condvar.dismiss(),
+        if let Some(ticket) = &self.ticket {
+            let current = || self.condvar.generation();
+            if self.condvar.queue.cancel_generation(ticket, current) == Err(Outcome::Granted) {
+                self.condvar.notify_one();
+            }
         }
     }
 }

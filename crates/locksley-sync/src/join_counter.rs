@@ -1,22 +1,17 @@
-//! Waiting for so many signals.
+//! The join counter.
 
-use std::future::poll_fn;
-use std::task::{Context, Poll};
-
-use super::line::{Place, Verdict, Waiters};
+use super::Semaphore;
 use locksley_sys::countdown::Countdown;
-use locksley_sys::primitive::{Ordering, const_unless_loom, fence};
+use locksley_sys::primitive::const_unless_loom;
 
-/// Waits until so many signals have come. Once they have, it is complete for good.
+/// Lets tasks wait for a fixed number of signals, once.
 ///
-/// Hood's join counter (Blumofe and Papadopoulos 1998, section 2): a thread waits for n signals,
-/// and each of the n that it waits for sends it one when it is done. Any number of tasks may wait
-/// here.
+/// Use it to join tasks of known number, each of which signals when it is done. It follows the join
+/// counter of Hood (Blumofe and Papadopoulos 1998, section 2), and is known elsewhere as a latch.
+/// Any number of tasks may wait. What was done before the signals is visible after the wait.
 ///
-/// - **Non-blocking.** A signal is one atomic step, and the last one lets all go who wait.
-/// - **Cancellation.** A wait that is dropped takes no signal with it.
-///
-/// What was done before the signals is seen by who has waited for them.
+/// - **Lock-free.** A signal is one atomic step. The last one also wakes the tasks that wait.
+/// - **Cancellable.** A dropped wait has no effect on others.
 ///
 /// # Examples
 /// ```
@@ -33,67 +28,38 @@ use locksley_sys::primitive::{Ordering, const_unless_loom, fence};
 /// ```
 #[derive(Debug)]
 pub struct JoinCounter {
-    missing: Countdown,
-    line: Waiters,
+    pub(super) missing: Countdown,
+    /// No permits. It is closed when the counter is complete.
+    gate: Semaphore,
 }
 
 impl JoinCounter {
     const_unless_loom! {
-        /// Waits for so many signals. For 0 it is complete.
+        /// Makes a counter that waits for `signals` signals. If that is 0, it is complete.
         ///
         /// # Examples
         /// See [`JoinCounter`].
         #[must_use]
         pub fn new(signals: usize) -> Self {
-            Self { missing: Countdown::new(signals), line: Waiters::new() }
+            Self { missing: Countdown::new(signals), gate: Semaphore::new(0) }
         }
     }
 
-    /// Has it wait for so many more.
+    /// Sends a signal.
     ///
     /// # Panics
-    /// If it is complete: who is to be waited for says so before the last of those who are waited
-    /// for has signalled. And if there would be more than `usize::MAX`.
-    ///
-    /// # Examples
-    /// ```
-    /// let tasks = locksley_sync::JoinCounter::new(1); // for who begins them
-    /// for _ in 0..3 {
-    ///     tasks.expect_more(1);
-    /// }
-    /// tasks.signal(); // all have begun
-    /// assert_eq!(tasks.missing(), 3);
-    /// ```
-    pub fn expect_more(&self, signals: usize) {
-        assert!(self.missing.try_add(signals), "it is complete, or its count would overflow");
-    }
-
-    /// One signal.
-    ///
-    /// # Panics
-    /// If it is complete: then nobody waited for this signal.
+    /// If the counter is complete.
     ///
     /// # Examples
     /// See [`JoinCounter`].
     pub fn signal(&self) {
         let is_last = self.missing.try_end();
         if is_last.expect("more signals than it waits for") {
-            // Pairs with the fence in `join`: either who joins sees that it is complete, or we see
-            // it.
-            fence(Ordering::SeqCst);
-            self.dismiss();
+            self.gate.close();
         }
     }
 
-    /// How many signals have not come.
-    ///
-    /// # Examples
-    /// See [`expect_more`](Self::expect_more).
-    pub fn missing(&self) -> usize {
-        self.missing.left()
-    }
-
-    /// Whether all signals have come.
+    /// True if all signals were sent.
     ///
     /// # Examples
     /// See [`JoinCounter`].
@@ -101,53 +67,16 @@ impl JoinCounter {
         self.missing.left() == 0
     }
 
-    /// Waits until all signals have come.
+    /// Waits until all signals were sent.
     ///
     /// # Examples
     /// See [`JoinCounter`].
     pub async fn wait(&self) {
-        let mut wait = Wait { counter: self, place: None };
-        poll_fn(|context| wait.poll(context)).await;
-    }
-
-    /// Lets all go, if it is complete.
-    fn dismiss(&self) {
-        if self.line.is_empty() {
-            return;
+        if self.is_complete() {
+            // The thread that sent the last signal may be suspended before it closes the gate.
+            self.gate.close();
         }
-        self.line.serve(|_| self.is_complete().then_some(Verdict::Dismissed));
-    }
-}
-
-/// One wait.
-struct Wait<'c> {
-    counter: &'c JoinCounter,
-    place: Option<Place<'c>>,
-}
-
-impl Wait<'_> {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if self.counter.is_complete() {
-            // Whoever came last may be held up.
-            self.counter.dismiss();
-            return Poll::Ready(());
-        }
-        match &mut self.place {
-            Some(place) => place.poll(context.waker()).map(drop),
-            None => {
-                self.place = Some(self.counter.line.join(0, context.waker()));
-                if self.counter.is_complete() { Poll::Ready(()) } else { Poll::Pending }
-            }
-        }
-    }
-}
-
-impl Drop for Wait<'_> {
-    fn drop(&mut self) {
-        if let Some(place) = &mut self.place
-            && place.leave().is_ok()
-        {
-            self.counter.dismiss();
-        }
+        let closed = self.gate.acquire().await;
+        debug_assert!(closed.is_err(), "the gate has no permits");
     }
 }

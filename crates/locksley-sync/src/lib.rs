@@ -1,65 +1,61 @@
 //! Semaphore, mutex, condition variable, barrier, once cell and join counter for tasks of any
 //! executor.
 //!
-//! All types here are futures that know no runtime. They wait in the tasks of `locksley`, of tokio
-//! or of any other executor, and in a thread that polls them. A task that waits occupies no thread.
+//! Use them where tasks wait for each other, and where the kernel may suspend a thread at any
+//! moment because there are more threads than processors. All waits are futures that know no
+//! runtime: they run in tasks of `locksley`, of tokio or of any other executor, and in `block_on`.
+//! A task that waits occupies no thread.
 //!
-//! Use them where threads may be suspended at any moment, because a machine has fewer processors
-//! than threads:
+//! - **Fair.** Waits are served in the order of their first polls.
+//! - **Lock-free.** A thread that the kernel suspends in an operation delays no other, except by
+//!   what it holds.
+//! - **Cancellable.** A wait may be dropped at any time. What it was granted goes to the next.
 //!
-//! - **Fair.** Waiters are served first come, first served. A wait stands in line from its first
-//!   poll.
-//! - **Lock-free.** A thread that the kernel suspends in the middle of an operation keeps back what
-//!   it has in hand, and nothing else.
-//! - **Cancellable.** A wait may be dropped at any time. What it had been given goes to the next.
+//! Fairness has a cost: a lock goes to the task that waited longest, and not to one that runs. Where
+//! no task waits while it holds the lock, std's mutex costs less.
 //!
-//! Fairness has its price: a lock goes to the task that waited longest, and not to one that runs.
-//! Where no task waits for anything while it has the lock, std's mutex costs less.
-//!
-//! | type | waits for | like |
+//! | type | waits for | comparable to |
 //! |---|---|---|
-//! | [`Semaphore`] | permits | Hood's semaphore |
-//! | [`Mutex`] | the lock | std's, across `await`, without poisoning |
+//! | [`Semaphore`] | permits | tokio's, and Hood's |
+//! | [`Mutex`] | the lock | tokio's |
 //! | [`Condvar`] | a notification | std's |
-//! | [`Barrier`] | so many others | std's |
-//! | [`OnceCell`] | a value that one of the waiters makes | std's `OnceLock` |
-//! | [`JoinCounter`] | so many signals, once | Hood's join counter |
+//! | [`Barrier`] | other tasks | std's, tokio's |
+//! | [`OnceCell`] | a value that one of the tasks makes | tokio's |
+//! | [`JoinCounter`] | a fixed number of signals | Hood's join counter |
 //!
-//! General channels come from runtime-agnostic crates such as `async-channel`, `flume`, and
-//! `tokio`'s `sync`.
+//! There are no channels here: crates such as `async-channel` and `flume`, and `tokio::sync`, have
+//! channels for any executor.
 //!
 //! # Examples
-//! Two threads at most are in the kitchen at a time. Any `block_on` will do; these examples use the
-//! one of the crate `pollster`.
+//! At most two threads download at a time. These examples use `block_on` of the crate `pollster`;
+//! that of any executor will do.
 //! ```
 //! use std::sync::atomic::{AtomicUsize, Ordering};
 //!
 //! use locksley_sync::Semaphore;
 //!
-//! static KITCHEN: Semaphore = Semaphore::new(2);
-//! let cooks = AtomicUsize::new(0);
+//! static DOWNLOADS: Semaphore = Semaphore::new(2);
+//! let running = AtomicUsize::new(0);
 //! std::thread::scope(|scope| {
 //!     for _ in 0..5 {
 //!         scope.spawn(|| {
 //!             pollster::block_on(async {
-//!                 let _place = KITCHEN.acquire().await?;
-//!                 assert!(cooks.fetch_add(1, Ordering::Relaxed) < 2);
-//!                 cooks.fetch_sub(1, Ordering::Relaxed);
+//!                 let _permit = DOWNLOADS.acquire().await?;
+//!                 assert!(running.fetch_add(1, Ordering::Relaxed) < 2);
+//!                 running.fetch_sub(1, Ordering::Relaxed);
 //!                 Ok::<(), locksley_sync::Closed>(())
 //!             })
 //!         });
 //!     }
 //! });
-//! assert_eq!(KITCHEN.available_permits(), 2);
+//! assert_eq!(DOWNLOADS.available_permits(), 2);
 //! ```
 //!
-//! `src/README.md` has the protocols.
+//! `src/README.md` describes the protocols.
 
 mod barrier;
 mod condvar;
-mod crowd;
 mod join_counter;
-mod line;
 #[cfg(all(test, loom))]
 mod models;
 mod mutex;
@@ -67,11 +63,11 @@ mod once_cell;
 mod semaphore;
 #[cfg(all(test, not(loom)))]
 mod tests;
-mod word;
+mod wait_queue;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::Condvar;
 pub use join_counter::JoinCounter;
-pub use mutex::{Lock, Mutex, MutexGuard};
+pub use mutex::{Mutex, MutexGuard};
 pub use once_cell::{OnceCell, SetError};
 pub use semaphore::{Acquire, Closed, Permit, Semaphore, TryAcquireError};

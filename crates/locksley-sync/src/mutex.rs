@@ -1,32 +1,27 @@
-//! A mutex for tasks: who finds it locked waits, and its worker works on.
+//! The mutex.
 
 use std::cell::UnsafeCell;
 use std::fmt;
-use std::future::Future;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
-use super::semaphore::{Acquire, Permit, Semaphore};
+use super::semaphore::{Permit, Semaphore};
 use locksley_sys::primitive::const_unless_loom;
 
-/// A value that one task at a time may use, across `await` if need be.
+/// Protects a value that one task at a time may use, across `await` if need be.
 ///
-/// Where no task waits for anything while it has the lock, std's mutex does as well, and costs
-/// less. But a worker that the kernel suspends while it holds a lock, this one or another, keeps
-/// out who wants it: what is locked should be little.
+/// Where no task waits while it holds the lock, std's mutex does as well, and costs less. Keep
+/// critical sections short: a worker that the kernel suspends while it holds a lock excludes all
+/// others.
 ///
-/// - **Fair.** Tasks get the lock in the order in which they first polled [`lock`](Self::lock);
-///   nobody takes it past somebody who waits.
-/// - **Non-blocking** in itself: it is a [`Semaphore`] of one permit. Only who has the lock can
-///   keep it from others.
-/// - **Cancellation.** A `lock` that is dropped leaves the line. If it had been given the lock, the
-///   next gets it.
-/// - **No poisoning.** A guard unlocks when it is dropped, in a panic too. A panic of a task
-///   reaches whoever waits for the task; and that a future with a guard can be dropped in the
-///   middle of what it does, with no panic at all, is something that poisoning would not tell. So
-///   whoever changes the value in steps restores it by a guard of their own.
+/// - **Fair.** Tasks get the lock in the order of their first polls of [`lock`](Self::lock).
+/// - **Lock-free** in itself: it is a [`Semaphore`] with one permit. Only the holder of the lock
+///   excludes others.
+/// - **Cancellable.** A dropped `lock` leaves the queue. If it was granted the lock, the next task
+///   gets it.
+/// - **No poisoning.** A guard unlocks when it is dropped, by a panic, too. A cancelled future can
+///   also leave a value half changed, without a panic, and poisoning would not report that. So code
+///   that changes the value in steps restores it by a guard of its own.
 ///
 /// # Examples
 /// ```
@@ -40,7 +35,7 @@ use locksley_sys::primitive::const_unless_loom;
 /// assert_eq!(words.into_inner(), ["robin", "marian"]);
 /// ```
 ///
-/// What may not be sent to other threads is not shared by a lock either:
+/// A value that may not be sent to other threads is not shared by a mutex either:
 /// ```compile_fail,E0277
 /// use std::rc::Rc;
 ///
@@ -54,16 +49,15 @@ pub struct Mutex<T: ?Sized> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: with the mutex goes its value. (As it would by itself.)
+// SAFETY: the value is sent with the mutex.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
-// SAFETY: a shared mutex hands its value to one thread at a time: who has the permit. It never
-// shares it, so `Sync` is not needed; and what one thread wrote is seen by the next, since giving a
-// permit and taking it synchronize.
+// SAFETY: a shared mutex lends its value to one thread at a time, the one with the permit, and so
+// does not need `T: Sync`. Releasing a permit synchronizes with acquiring it.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 impl<T> Mutex<T> {
     const_unless_loom! {
-        /// An unlocked mutex.
+        /// Makes an unlocked mutex.
         ///
         /// # Examples
         /// ```
@@ -78,7 +72,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Examples
     /// See [`Mutex`].
@@ -92,11 +86,12 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Examples
     /// See [`Mutex`].
-    pub fn lock(&self) -> Lock<'_, T> {
-        Lock { mutex: self, permit: self.permit.acquire() }
+    pub async fn lock(&self) -> MutexGuard<'_, T> {
+        let permit = self.permit.acquire().await;
+        MutexGuard::new(self, permit.expect("a mutex does not close its semaphore"))
     }
 
-    /// Takes the lock, if nobody has it or waits for it.
+    /// Takes the lock, if it is free and no task waits for it.
     ///
     /// # Examples
     /// ```
@@ -110,7 +105,7 @@ impl<T: ?Sized> Mutex<T> {
         self.permit.try_acquire().ok().map(|permit| MutexGuard::new(self, permit))
     }
 
-    /// The value of a mutex that nobody else knows.
+    /// Borrows the value without locking.
     ///
     /// # Examples
     /// ```
@@ -146,36 +141,9 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     }
 }
 
-/// Waits for a lock: see [`Mutex::lock`]. It stands in line from when it is first polled until it
-/// is dropped.
-#[must_use = "futures do nothing unless they are polled"]
-pub struct Lock<'m, T: ?Sized> {
-    mutex: &'m Mutex<T>,
-    permit: Acquire<'m>,
-}
-
-impl<'m, T: ?Sized> Future for Lock<'m, T> {
-    type Output = MutexGuard<'m, T>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mutex = self.mutex;
-        Pin::new(&mut self.permit).poll(context).map(|permit| {
-            let permit = permit.expect("a mutex does not close its semaphore");
-            MutexGuard::new(mutex, permit)
-        })
-    }
-}
-
-impl<T: ?Sized> fmt::Debug for Lock<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lock").field("permit", &self.permit).finish_non_exhaustive()
-    }
-}
-
-/// The value of a locked [`Mutex`]; dropped, it unlocks.
+/// Access to the value of a locked [`Mutex`]. It unlocks when it is dropped.
 ///
-/// It may be dropped on another thread than the one that locked, if the value may be sent there.
-/// Then a future that keeps it across `await` is `Send` too; if not, not:
+/// It is `Send` if the value is, and so is a future that keeps it across `await`:
 /// ```compile_fail,E0277
 /// use std::rc::Rc;
 ///
@@ -183,7 +151,7 @@ impl<T: ?Sized> fmt::Debug for Lock<'_, T> {
 /// let here = locksley_sync::Mutex::new(Rc::new(1));
 /// sent(here.try_lock().unwrap());
 /// ```
-/// And it is shared only if the value may be:
+/// It is `Sync` if the value is:
 /// ```compile_fail,E0277
 /// use std::cell::Cell;
 ///
@@ -194,9 +162,9 @@ impl<T: ?Sized> fmt::Debug for Lock<'_, T> {
 #[must_use = "the mutex is unlocked when this is dropped"]
 pub struct MutexGuard<'m, T: ?Sized> {
     mutex: &'m Mutex<T>,
-    /// Unlocks.
+    /// Unlocks when it is dropped.
     _permit: Permit<'m>,
-    /// It gives access as a mutable reference does, and is sent and shared as one.
+    /// It is `Send` and `Sync` as a mutable reference is.
     access: PhantomData<&'m mut T>,
 }
 
@@ -205,7 +173,6 @@ impl<'m, T: ?Sized> MutexGuard<'m, T> {
         Self { mutex, _permit: permit, access: PhantomData }
     }
 
-    /// Whose it is.
     pub(super) fn mutex(&self) -> &'m Mutex<T> {
         self.mutex
     }
@@ -215,14 +182,14 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: we have the permit, so no other guard is there; this one is borrowed.
+        // SAFETY: this guard has the only permit, and is borrowed.
         unsafe { &*self.mutex.value.get() }
     }
 }
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: we have the permit, so no other guard is there; this one is borrowed mutably.
+        // SAFETY: this guard has the only permit, and is borrowed mutably.
         unsafe { &mut *self.mutex.value.get() }
     }
 }

@@ -1,4 +1,4 @@
-//! A cell that is written once, by one of the tasks that want to read it.
+//! The once cell.
 
 use std::cell::UnsafeCell;
 use std::convert::Infallible;
@@ -9,16 +9,17 @@ use std::future::Future;
 use super::semaphore::{Permit, Semaphore};
 use locksley_sys::primitive::const_unless_loom;
 
-/// A value that the first task which asks for it makes, while all others wait for that one.
+/// Holds a value that the first task to ask for it makes, while others wait.
 ///
-/// - **Fair.** If the one that makes the value fails, panics or is dropped, the one that has waited
-///   longest makes it.
-/// - **Non-blocking** in itself; who makes the value can keep it from others, as who has a lock
-///   can.
-/// - **Cancellation.** A future that is dropped while it waits leaves the line; dropped while it
-///   makes the value, it lets the next do it. No poisoning.
+/// Use it for lazy initialization that awaits. If it does not, std's `OnceLock` does as well.
 ///
-/// Whoever asks the cell for its value while making it waits for ever.
+/// - **Fair.** If the task that makes the value fails, panics or is dropped, the task that has
+///   waited longest makes it.
+/// - **Lock-free** in itself. Only the task that makes the value delays others.
+/// - **Cancellable.** A future that is dropped while it makes the value leaves that to the next.
+///   There is no poisoning.
+///
+/// A task that asks the cell for its value while it makes that value waits forever.
 ///
 /// # Examples
 /// ```
@@ -35,26 +36,24 @@ use locksley_sys::primitive::const_unless_loom;
 /// assert!(TABLE.get().is_some());
 /// ```
 ///
-/// A shared cell moves its value from the thread that makes it to those that read it, so these must
-/// be allowed to have it:
+/// A cell is `Sync` if its value is `Send` and `Sync`:
 /// ```compile_fail,E0277
 /// fn shared<T: Sync>(_: T) {}
 /// shared(locksley_sync::OnceCell::<std::cell::Cell<u32>>::new());
 /// ```
 pub struct OnceCell<T> {
-    /// One permit: to make the value. Closed when there is one.
+    /// One permit: to make the value. Closed when there is a value.
     turn: Semaphore,
     value: UnsafeCell<Option<T>>,
 }
 
-// SAFETY: a shared cell gives references to its value to all threads (`T: Sync`), and lets one
-// thread make it and another drop it (`T: Send`). What the maker wrote is seen by who finds the
-// semaphore closed: closing releases, looking acquires.
+// SAFETY: a shared cell lends its value to all threads (`T: Sync`), and one thread may make it and
+// another drop it (`T: Send`). Closing the semaphore synchronizes with finding it closed.
 unsafe impl<T: Send + Sync> Sync for OnceCell<T> {}
 
 impl<T> OnceCell<T> {
     const_unless_loom! {
-        /// An empty cell.
+        /// Makes an empty cell.
         ///
         /// # Examples
         /// See [`OnceCell`].
@@ -64,7 +63,7 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// The value, if it has been made.
+    /// Returns the value, if there is one.
     ///
     /// # Examples
     /// See [`OnceCell`].
@@ -72,11 +71,11 @@ impl<T> OnceCell<T> {
         if !self.turn.is_closed() {
             return None;
         }
-        // SAFETY: closed after it was written, and not written again while the cell is shared.
+        // SAFETY: closed after the write, and not written again while the cell is shared.
         unsafe { &*self.value.get() }.as_ref()
     }
 
-    /// The value, if it has been made.
+    /// Borrows the value mutably, if there is one.
     ///
     /// # Examples
     /// ```
@@ -88,7 +87,7 @@ impl<T> OnceCell<T> {
         self.value.get_mut().as_mut()
     }
 
-    /// The value, if it has been made.
+    /// Returns the value, if there is one, and drops the cell.
     ///
     /// # Examples
     /// See [`get_mut`](Self::get_mut).
@@ -96,10 +95,10 @@ impl<T> OnceCell<T> {
         self.value.into_inner()
     }
 
-    /// Puts a value in, if there is none and nobody makes one.
+    /// Sets the value, if there is none and no task makes one.
     ///
     /// # Errors
-    /// [`SetError`] gives it back.
+    /// [`SetError`] returns `value`.
     ///
     /// # Examples
     /// ```
@@ -121,10 +120,10 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// The value. If there is none, and it is this one's turn, `make` makes it.
+    /// Returns the value. If there is none, and no other task makes it, `make` does.
     ///
     /// # Panics
-    /// If `make` does. Then the next in line makes it.
+    /// If `make` panics. Then the next task in the queue makes the value.
     ///
     /// # Examples
     /// See [`OnceCell`].
@@ -139,13 +138,13 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// The value. If there is none, and it is this one's turn, `make` makes it, or fails.
+    /// Returns the value. If there is none, and no other task makes it, `make` does, or fails.
     ///
     /// # Errors
-    /// That of `make`. Then the next in line makes the value.
+    /// The error of `make`. Then the next task in the queue makes the value.
     ///
     /// # Panics
-    /// If `make` does. Then the next in line makes it.
+    /// If `make` panics. Then the next task in the queue makes the value.
     ///
     /// # Examples
     /// ```
@@ -167,15 +166,15 @@ impl<T> OnceCell<T> {
             return Ok(value);
         }
         match self.turn.acquire().await {
-            // The turn is given back if `make` fails, panics, or is dropped.
+            // The permit is released if `make` fails, panics, or is dropped.
             Ok(turn) => Ok(self.put(make().await?, turn)),
             Err(_) => Ok(self.get().expect("closed when there is a value")),
         }
     }
 
     fn put(&self, value: T, turn: Permit<'_>) -> &T {
-        // SAFETY: one permit, never given back: nobody else writes; nobody reads before it is
-        // closed.
+        // SAFETY: there is one permit, and it is not released again, so no other thread writes. No
+        // thread reads before the semaphore is closed.
         let place = unsafe { &mut *self.value.get() };
         *place = Some(value);
         turn.forget();
@@ -191,7 +190,7 @@ impl<T> Default for OnceCell<T> {
 }
 
 impl<T> From<T> for OnceCell<T> {
-    /// A cell that has its value.
+    /// Makes a cell with a value.
     fn from(value: T) -> Self {
         let cell = Self { turn: Semaphore::new(0), value: UnsafeCell::new(Some(value)) };
         cell.turn.close();
@@ -205,12 +204,12 @@ impl<T: fmt::Debug> fmt::Debug for OnceCell<T> {
     }
 }
 
-/// A cell's value could not be set; it is given back. See [`OnceCell::set`] for an example.
+/// Error of [`OnceCell::set`], which has an example. It returns the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetError<T> {
-    /// There is one.
+    /// The cell has a value.
     AlreadySet(T),
-    /// Somebody makes one.
+    /// A task makes a value.
     BeingMade(T),
 }
 

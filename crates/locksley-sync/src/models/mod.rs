@@ -6,10 +6,10 @@
 mod barrier;
 mod condvar;
 mod join_counter;
-mod line;
 mod mutex;
 mod once_cell;
 mod semaphore;
+mod wait_queue;
 
 use std::future::Future;
 use std::pin::{Pin, pin};

@@ -1,109 +1,30 @@
-//! Waiting for permits.
+//! The future that waits for permits.
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
+use super::word::Word;
 use super::{Closed, Permit, Semaphore, TryAcquireError};
-use crate::crowd::Crowd;
-use crate::line::{Place, Verdict, Waiter};
-use crate::word::Word;
+use crate::wait_queue::{Outcome, Ticket, WaiterRef};
 
-/// Waits for permits: see [`Semaphore::acquire`]. It stands in line from when it is first polled
-/// until it is dropped.
+/// Future of [`Semaphore::acquire`] and [`Semaphore::acquire_many`].
+///
+/// It is in the queue from its first poll until it is ready or dropped.
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Acquire<'s> {
     semaphore: &'s Semaphore,
     permits: usize,
-    stage: Stage<'s>,
+    stage: Stage,
 }
 
-enum Stage<'s> {
+#[derive(Debug)]
+enum Stage {
     New,
-    /// One of the two shares in this waiter is ours. Whether it still is alone, the semaphore's
-    /// word says.
-    Alone(NonNull<Waiter>),
-    InLine {
-        crowd: &'s Crowd,
-        place: Place<'s>,
-    },
-    /// It has what it waited for, or was sent away, and takes that now. Dropped, it gives it back.
-    Decided(Result<Permit<'s>, Closed>),
+    /// In the semaphore's word, or in its queue.
+    Waiting(Ticket),
     Done,
-}
-
-// SAFETY: a waiter may be shared and sent, and so may all else.
-unsafe impl Send for Acquire<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for Acquire<'_> {}
-
-impl Semaphore {
-    /// Takes so many permits, or stands in line for them.
-    fn take_or_join(&self, permits: usize, waker: &Waker) -> Stage<'_> {
-        let mut now = self.load();
-        let mut made = Unused(None);
-        loop {
-            let then = match Word::of(now) {
-                Word::Free { is_closed: true, .. } => return Stage::Decided(Err(Closed)),
-                Word::Free { permits: there, .. } if permits <= there => {
-                    Word::Free { permits: there - permits, is_closed: false }
-                }
-                Word::Free { permits: there, .. } if permits - there <= Word::MOST_MISSING => {
-                    let waiter = made.get_or_make(permits, waker);
-                    Word::Alone { waiter, missing: permits - there, has_some: there > 0 }
-                }
-                _ => {
-                    drop(made);
-                    let crowd = self.crowd();
-                    return match crowd.try_take(permits) {
-                        Ok(()) => self.has_taken(permits),
-                        Err(TryAcquireError::Closed) => Stage::Decided(Err(Closed)),
-                        Err(TryAcquireError::NoPermits) => {
-                            Stage::InLine { crowd, place: crowd.join(permits, waker) }
-                        }
-                    };
-                }
-            };
-            match (self.change(now, then), then) {
-                (Ok(()), Word::Alone { waiter, .. }) => {
-                    made.0 = None; // one share is the word's, the other the caller's
-                    return Stage::Alone(waiter);
-                }
-                (Ok(()), _) => {
-                    let taken = self.has_taken(permits);
-                    drop(made);
-                    return taken;
-                }
-                (Err(newer), _) => now = newer,
-            }
-        }
-    }
-
-    /// What was taken is in good hands at once, since the destructor of a waker that is dropped
-    /// then may panic.
-    fn has_taken(&self, permits: usize) -> Stage<'_> {
-        Stage::Decided(Ok(Permit::new(self, permits)))
-    }
-}
-
-/// A waiter that is not in a word yet.
-struct Unused(Option<NonNull<Waiter>>);
-
-impl Unused {
-    fn get_or_make(&mut self, permits: usize, waker: &Waker) -> NonNull<Waiter> {
-        *self.0.get_or_insert_with(|| Waiter::alone(permits, waker.clone()))
-    }
-}
-
-impl Drop for Unused {
-    fn drop(&mut self) {
-        if let Some(waiter) = self.0 {
-            // SAFETY: just made, and in no word: both shares are ours.
-            unsafe { Waiter::withdraw_alone(waiter) };
-        }
-    }
 }
 
 impl<'s> Acquire<'s> {
@@ -111,64 +32,80 @@ impl<'s> Acquire<'s> {
         Self { semaphore, permits, stage: Stage::New }
     }
 
-    /// Goes to where it stands now.
-    fn catch_up(&mut self) {
-        let Stage::Alone(waiter) = self.stage else { return };
-        match self.semaphore.word() {
-            Word::Alone { waiter: alone, .. } if alone == waiter => {}
-            Word::Crowd(crowd) if self.semaphore.there(crowd).was_first(waiter) => {
-                let crowd = self.semaphore.there(crowd);
-                // SAFETY: our share in it.
-                let place = unsafe { crowd.place_of_first(waiter) };
-                self.stage = Stage::InLine { crowd, place };
-            }
-            // No longer there: only who served it has taken it out, since nobody sends one away who
-            // is alone.
-            _ => {
-                self.stage = self.semaphore.has_taken(self.permits);
-                // SAFETY: our share in it, which the stage has no more.
-                unsafe { Waiter::done_alone(waiter) };
-            }
-        }
-    }
-
-    /// What was decided where it stands in line.
-    fn decided(&self, verdict: Verdict) -> Result<Permit<'s>, Closed> {
-        match verdict {
-            Verdict::Granted => Ok(Permit::new(self.semaphore, self.permits)),
-            Verdict::Dismissed => Err(Closed),
-        }
-    }
-
-    /// Does not wait any longer.
-    fn leave(&mut self) {
-        self.catch_up();
-        while let Stage::Alone(waiter) = self.stage {
-            let now = self.semaphore.load();
-            if let Word::Alone { waiter: alone, missing, .. } = Word::of(now)
-                && alone == waiter
-            {
-                // What it had been given lies open again.
-                let then = Word::Free { permits: self.permits - missing, is_closed: false };
-                if self.semaphore.change(now, then).is_ok() {
-                    self.stage = Stage::Done;
-                    // SAFETY: our share, and the word's, which is ours since we have taken it out.
-                    unsafe { Waiter::withdraw_alone(waiter) };
-                    return;
+    /// The first poll: acquires, or begins to wait.
+    fn start(&mut self, waker: &Waker) -> Poll<Result<Permit<'s>, Closed>> {
+        let semaphore = self.semaphore;
+        let mut unused = None;
+        loop {
+            match semaphore.try_acquire_many(self.permits) {
+                Ok(permit) => {
+                    // The destructor of a waker may panic: then the permit is released.
+                    drop(unused);
+                    return Poll::Ready(Ok(permit));
                 }
+                Err(TryAcquireError::Closed) => return Poll::Ready(Err(Closed)),
+                Err(TryAcquireError::NoPermits) => {}
             }
-            self.catch_up();
+            let ticket = unused.take().unwrap_or_else(|| Ticket::new(self.permits, waker));
+            if self.permits == 1 && matches!(semaphore.word(), Word::Free { .. }) {
+                let shared = ticket.share();
+                let single = Word::Single(shared.as_ptr());
+                if semaphore.change(Word::EMPTY.to_raw(), single).is_ok() {
+                    let _ = shared.into_raw(); // the word's reference
+                    self.stage = Stage::Waiting(ticket);
+                    return Poll::Pending;
+                }
+                drop(shared);
+                unused = Some(ticket);
+                continue;
+            }
+            let queue = semaphore.queue();
+            queue.enqueue(&ticket);
+            // Stored first: if a waker panics, the destructor of this future cancels the wait.
+            self.stage = Stage::Waiting(ticket);
+            queue.serve();
+            let Stage::Waiting(ticket) = &self.stage else { unreachable!("just stored") };
+            let outcome = ticket.outcome();
+            return outcome.map(|outcome| self.finish(outcome));
         }
-        if let Stage::InLine { crowd, mut place } = std::mem::replace(&mut self.stage, Stage::Done)
-        {
-            match place.leave() {
-                Err(verdict) => drop(self.decided(verdict)),
-                // Who comes next may need fewer.
+    }
+
+    /// The result of a completed wait.
+    fn result(&self, outcome: Outcome) -> Result<Permit<'s>, Closed> {
+        match outcome {
+            Outcome::Granted => Ok(Permit::new(self.semaphore, self.permits)),
+            Outcome::Dismissed => Err(Closed),
+        }
+    }
+
+    fn finish(&mut self, outcome: Outcome) -> Result<Permit<'s>, Closed> {
+        let result = self.result(outcome);
+        // The destructor of the waker, in the ticket, may panic: then the permit is released.
+        self.stage = Stage::Done;
+        result
+    }
+
+    /// Cancels the wait in the semaphore's word, or in its queue.
+    fn cancel(&self, ticket: &Ticket) -> Result<(), Outcome> {
+        ticket.cancel()?;
+        let single = Word::Single(ticket.as_ptr()).to_raw();
+        let mut word = self.semaphore.load();
+        if word == single {
+            match self.semaphore.change(word, Word::EMPTY) {
                 Ok(()) => {
-                    crowd.serve();
+                    // SAFETY: the word's reference, which this step took out of the word.
+                    drop(unsafe { WaiterRef::from_raw(ticket.as_ptr()) });
+                    return Ok(());
                 }
+                Err(newer) => word = newer,
             }
         }
+        // If the word is free, a thread has taken the node out of it to grant a permit. It finds
+        // the wait cancelled, and releases the permit again.
+        if let Word::Queue(queue) = Word::from_raw(word) {
+            self.semaphore.get(queue).after_cancel(ticket);
+        }
+        Ok(())
     }
 }
 
@@ -177,61 +114,33 @@ impl<'s> Future for Acquire<'s> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        if let Stage::New = this.stage {
-            this.stage = this.semaphore.take_or_join(this.permits, context.waker());
-            match &this.stage {
-                Stage::Alone(_) => return Poll::Pending,
-                // It stands in line before others are served, whose wakers may panic: what it gets
-                // meanwhile it passes on.
-                Stage::InLine { crowd, .. } => {
-                    crowd.serve();
-                }
-                _ => {}
+        match &mut this.stage {
+            Stage::New => this.start(context.waker()),
+            Stage::Waiting(ticket) => {
+                let outcome = ticket.poll(context.waker());
+                outcome.map(|outcome| this.finish(outcome))
             }
-            if let Stage::InLine { place, .. } = &this.stage
-                && place.verdict().is_pending()
-            {
-                return Poll::Pending;
-            }
+            Stage::Done => panic!("polled after completion"),
         }
-        this.catch_up();
-        let verdict = match &mut this.stage {
-            // SAFETY: our share in it.
-            Stage::Alone(waiter) => unsafe { waiter.as_ref() }.poll(context.waker()),
-            Stage::InLine { place, .. } => place.poll(context.waker()),
-            Stage::Decided(_) => {
-                let decided = std::mem::replace(&mut this.stage, Stage::Done);
-                let Stage::Decided(decided) = decided else { unreachable!("just seen") };
-                return Poll::Ready(decided);
-            }
-            Stage::New | Stage::Done => unreachable!("polled after it was ready"),
-        };
-        let Poll::Ready(verdict) = verdict else { return Poll::Pending };
-        // A permit before the place goes, whose waker's destructor may panic.
-        let decided = this.decided(verdict);
-        if let Stage::Alone(waiter) = std::mem::replace(&mut this.stage, Stage::Done) {
-            // SAFETY: our share in it.
-            unsafe { Waiter::done_alone(waiter) };
-        }
-        Poll::Ready(decided)
     }
 }
 
 impl Drop for Acquire<'_> {
     fn drop(&mut self) {
-        self.leave();
+        if let Stage::Waiting(ticket) = &self.stage
+            && let Err(outcome) = self.cancel(ticket)
+        {
+            // Permits that were granted go back.
+            drop(self.result(outcome));
+        }
     }
 }
 
 impl fmt::Debug for Acquire<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stage = match &self.stage {
-            Stage::New => "new",
-            Stage::Alone(_) | Stage::InLine { .. } => "in line",
-            Stage::Decided(_) => "decided",
-            Stage::Done => "done",
-        };
-        let mut shown = f.debug_struct("Acquire");
-        shown.field("permits", &self.permits).field("stage", &stage).finish_non_exhaustive()
+        f.debug_struct("Acquire")
+            .field("permits", &self.permits)
+            .field("stage", &self.stage)
+            .finish_non_exhaustive()
     }
 }

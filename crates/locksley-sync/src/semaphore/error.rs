@@ -1,9 +1,9 @@
-//! Why there are no permits.
+//! Errors of the semaphore.
 
 use std::error::Error;
 use std::fmt;
 
-/// The semaphore is closed.
+/// Error of [`Semaphore::acquire`](super::Semaphore::acquire): the semaphore is closed.
 ///
 /// # Examples
 /// ```
@@ -24,13 +24,12 @@ impl fmt::Display for Closed {
 
 impl Error for Closed {}
 
-/// Why permits could not be taken at once. See
-/// [`Semaphore::try_acquire`](super::Semaphore::try_acquire) for an example.
+/// Error of [`Semaphore::try_acquire`](super::Semaphore::try_acquire), which has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryAcquireError {
     /// The semaphore is closed.
     Closed,
-    /// There are too few, or others wait for them.
+    /// There are too few permits, or other tasks wait for them.
     NoPermits,
 }
 

@@ -1,43 +1,38 @@
-//! A semaphore whose queue nobody can block.
+//! The semaphore.
 
 mod acquire;
 mod error;
 mod permit;
+mod queue;
+mod word;
 
 use std::fmt;
 use std::ptr::NonNull;
 
-use super::crowd::Crowd;
-use super::line::Waiter;
-use super::word::Word;
+use crate::wait_queue::{Outcome, WaiterRef};
 use locksley_sys::primitive::{AtomicPtr, Ordering, const_unless_loom};
+use word::Word;
 
 pub use acquire::Acquire;
 pub use error::{Closed, TryAcquireError};
 pub use permit::Permit;
+pub(crate) use queue::PermitQueue;
 
-/// Permits that are taken and given back; who finds too few waits in line.
+/// Counts permits, which tasks acquire and release.
 ///
-/// Hood's semaphore (Blumofe and Papadopoulos 1998, section 2: a non-blocking queue of threads),
-/// with permits that are counted in any number, with cancellation, and with an end.
+/// Use it to limit how many tasks do something at a time, or as a signal: any thread may add
+/// permits ([`add_permits`](Self::add_permits)), and a permit may be released on any thread. It
+/// follows the semaphore of Hood (Blumofe and Papadopoulos 1998, section 2), a non-blocking queue
+/// of threads.
 ///
-/// It is one word. When a second task begins to wait while another does, it gets a line in memory
-/// of its own, and keeps that.
+/// - **Fair.** Tasks get permits in the order of their first polls. No task takes a permit while
+///   another waits, even if the first in the queue needs more than there are.
+/// - **Lock-free.** A thread that the kernel suspends in an operation delays no other task, except
+///   by the permits that it holds or is about to release.
+/// - **Cancellable.** A dropped wait leaves the queue, and the permits that it was granted go to
+///   the next.
 ///
-/// - **Fair.** Waiters are served in the order in which they were first polled. Nobody takes a
-///   permit while somebody waits, not even one that is left over because the first in line needs
-///   more of them.
-/// - **Non-blocking.** There is no lock in it: a thread that is suspended at any point keeps back
-///   no permits but those that it holds, or was just given.
-/// - **Cancellation.** A waiter that is dropped leaves the line. What it had been given already
-///   goes to the next.
-///
-/// A permit panics when it is dropped if there would be more than
-/// [`MAX_PERMITS`](Self::MAX_PERMITS) then: only who adds permits that were never taken comes to
-/// that.
-///
-/// Permits may be given back on another thread than the one that took them, and by others than
-/// those who took them ([`add_permits`](Self::add_permits)): so it is also Hood's way to signal.
+/// It is one word in size. When a second task waits, it allocates a queue, and keeps it.
 ///
 /// # Examples
 /// At most two at a time:
@@ -58,20 +53,20 @@ pub use permit::Permit;
 /// # Ok::<(), locksley_sync::Closed>(())
 /// ```
 pub struct Semaphore {
-    /// A [`Word`]. Only ever changed by read-modify-writes: who reads it sees what all did before
-    /// who changed it before.
+    /// A [`Word`]. All changes are read-modify-writes, so a thread that reads it sees what was done
+    /// before each earlier change.
     word: AtomicPtr<()>,
 }
 
 impl Semaphore {
-    /// As many permits as there may be at a time.
-    pub const MAX_PERMITS: usize = Word::MOST_FREE;
+    /// The largest number of permits.
+    pub const MAX_PERMITS: usize = Word::MAX_FREE;
 
     const_unless_loom! {
-        /// A semaphore with so many permits.
+        /// Makes a semaphore with `permits` permits.
         ///
         /// # Panics
-        /// If these are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+        /// If `permits` is larger than [`MAX_PERMITS`](Self::MAX_PERMITS).
         ///
         /// # Examples
         /// ```
@@ -83,14 +78,14 @@ impl Semaphore {
         #[must_use]
         pub fn new(permits: usize) -> Self {
             assert!(permits <= Self::MAX_PERMITS, "more permits than there may be");
-            Self { word: AtomicPtr::new(Word::free(permits, false)) }
+            Self { word: AtomicPtr::new(Word::Free { permits, is_closed: false }.to_raw()) }
         }
     }
 
     /// Waits for a permit.
     ///
     /// # Errors
-    /// [`Closed`], if the semaphore is closed before this had its turn.
+    /// [`Closed`], if the semaphore is closed before the permit is granted.
     ///
     /// # Examples
     /// See [`Semaphore`].
@@ -98,19 +93,19 @@ impl Semaphore {
         self.acquire_many(1)
     }
 
-    /// Waits for so many permits, and takes them all at once. Until there are as many, those who
-    /// come later wait behind it.
+    /// Waits for `permits` permits, and takes them all at once. Tasks that come later wait behind
+    /// it.
     ///
-    /// With more than there ever are, it waits until the semaphore is closed.
+    /// If there are never as many, it waits until the semaphore is closed.
     ///
     /// # Errors
-    /// [`Closed`], if the semaphore is closed before this had its turn.
+    /// [`Closed`], if the semaphore is closed before the permits are granted.
     ///
     /// # Panics
-    /// If these are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `permits` is larger than [`MAX_PERMITS`](Self::MAX_PERMITS).
     ///
     /// # Examples
-    /// A thread that waits for three signals:
+    /// A thread waits for three signals:
     /// ```
     /// use locksley_sync::Semaphore;
     ///
@@ -128,10 +123,10 @@ impl Semaphore {
         Acquire::new(self, permits)
     }
 
-    /// Takes a permit, if there is one and nobody waits.
+    /// Takes a permit, if there is one and no task waits.
     ///
     /// # Errors
-    /// [`TryAcquireError`] says why there was none.
+    /// [`TryAcquireError`] tells why not.
     ///
     /// # Examples
     /// ```
@@ -149,13 +144,13 @@ impl Semaphore {
         self.try_acquire_many(1)
     }
 
-    /// Takes so many permits, if there are as many and nobody waits.
+    /// Takes `permits` permits, if there are as many and no task waits.
     ///
     /// # Errors
-    /// [`TryAcquireError`] says why there were not.
+    /// [`TryAcquireError`] tells why not.
     ///
     /// # Panics
-    /// If these are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `permits` is larger than [`MAX_PERMITS`](Self::MAX_PERMITS).
     ///
     /// # Examples
     /// ```
@@ -167,14 +162,30 @@ impl Semaphore {
     /// ```
     pub fn try_acquire_many(&self, permits: usize) -> Result<Permit<'_>, TryAcquireError> {
         assert!(permits <= Self::MAX_PERMITS, "{TOO_MANY}");
-        self.try_take(permits)?;
+        let mut now = self.load();
+        loop {
+            let left = match Word::from_raw(now) {
+                Word::Free { is_closed: true, .. } => return Err(TryAcquireError::Closed),
+                Word::Free { permits: free, .. } if permits <= free => free - permits,
+                Word::Free { .. } | Word::Single(_) => return Err(TryAcquireError::NoPermits),
+                Word::Queue(queue) => {
+                    self.get(queue).try_acquire(permits)?;
+                    break;
+                }
+            };
+            match self.change(now, Word::Free { permits: left, is_closed: false }) {
+                Ok(()) => break,
+                Err(newer) => now = newer,
+            }
+        }
         Ok(Permit::new(self, permits))
     }
 
-    /// Adds permits, which need not have been taken before.
+    /// Adds permits, which need not have been acquired before.
     ///
     /// # Panics
-    /// If there would be more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If there would be more than [`MAX_PERMITS`](Self::MAX_PERMITS). The destructor of a
+    /// [`Permit`] panics in that case, too.
     ///
     /// # Examples
     /// ```
@@ -182,28 +193,53 @@ impl Semaphore {
     /// semaphore.add_permits(2);
     /// assert_eq!(semaphore.available_permits(), 2);
     /// ```
-    pub fn add_permits(&self, permits: usize) {
+    pub fn add_permits(&self, mut permits: usize) {
         assert!(permits <= Self::MAX_PERMITS, "{TOO_MANY}");
-        self.give(permits);
+        let mut now = self.load();
+        while permits > 0 {
+            let then = match Word::from_raw(now) {
+                Word::Free { permits: free, is_closed } => {
+                    assert!(permits <= Self::MAX_PERMITS - free, "{TOO_MANY}");
+                    Word::Free { permits: free + permits, is_closed }
+                }
+                Word::Single(_) => Word::Free { permits: permits - 1, is_closed: false },
+                Word::Queue(queue) => {
+                    assert!(self.get(queue).release(permits), "{TOO_MANY}");
+                    return;
+                }
+            };
+            match (self.change(now, then), Word::from_raw(now)) {
+                (Ok(()), Word::Single(waiter)) => {
+                    // SAFETY: the word's reference, which this step took out of the word.
+                    let waiter = unsafe { WaiterRef::from_raw(waiter) };
+                    if waiter.complete_and_wake(Outcome::Granted) {
+                        return;
+                    }
+                    // Cancelled: its permit is left.
+                    permits = 1;
+                    now = self.load();
+                }
+                (Ok(()), _) => return,
+                (Err(newer), _) => now = newer,
+            }
+        }
     }
 
-    /// How many permits could be taken at some moment during the call: those that are left over for
-    /// the first in line count.
+    /// The number of free permits at some moment during the call. They may be too few for the first
+    /// task in the queue.
     ///
     /// # Examples
     /// See [`Semaphore`].
     pub fn available_permits(&self) -> usize {
         match self.word() {
             Word::Free { permits, .. } => permits,
-            Word::Alone { has_some: false, .. } => 0,
-            // How many these are is known where all is.
-            Word::Alone { .. } => self.crowd().available_permits(),
-            Word::Crowd(crowd) => self.there(crowd).available_permits(),
+            Word::Single(_) => 0,
+            Word::Queue(queue) => self.get(queue).available_permits(),
         }
     }
 
-    /// Ends it: who waits, and who comes, gets an error. Permits that were taken are still given
-    /// back.
+    /// Closes the semaphore: tasks that wait, now or later, get an error. Permits can still be
+    /// released.
     ///
     /// # Examples
     /// ```
@@ -218,57 +254,18 @@ impl Semaphore {
     pub fn close(&self) {
         let mut now = self.load();
         loop {
-            let permits = match Word::of(now) {
+            let (permits, single) = match Word::from_raw(now) {
                 Word::Free { is_closed: true, .. } => return,
-                Word::Free { permits, .. } => permits,
-                Word::Alone { .. } | Word::Crowd(_) => return self.crowd().close(),
+                Word::Free { permits, .. } => (permits, None),
+                Word::Single(waiter) => (0, Some(waiter)),
+                Word::Queue(queue) => return self.get(queue).close(),
             };
             match self.change(now, Word::Free { permits, is_closed: true }) {
-                Ok(()) => return,
-                Err(newer) => now = newer,
-            }
-        }
-    }
-
-    /// Whether it was closed.
-    ///
-    /// # Examples
-    /// See [`close`](Self::close).
-    pub fn is_closed(&self) -> bool {
-        match self.word() {
-            Word::Free { is_closed, .. } => is_closed,
-            Word::Alone { .. } => false,
-            Word::Crowd(crowd) => self.there(crowd).is_closed(),
-        }
-    }
-
-    /// Gives permits back, or adds them.
-    fn give(&self, permits: usize) {
-        let mut now = self.load();
-        loop {
-            let (then, served) = match Word::of(now) {
-                Word::Free { permits: there, is_closed } => {
-                    assert!(permits <= Self::MAX_PERMITS - there, "{TOO_MANY}");
-                    (Word::Free { permits: there + permits, is_closed }, None)
-                }
-                Word::Alone { waiter, missing, .. } if permits < missing => {
-                    (Word::Alone { waiter, missing: missing - permits, has_some: true }, None)
-                }
-                // It has them with this change. Its share in the waiter comes to us, and nobody
-                // else wakes it.
-                Word::Alone { waiter, missing, .. } => {
-                    (Word::Free { permits: permits - missing, is_closed: false }, Some(waiter))
-                }
-                Word::Crowd(crowd) => {
-                    assert!(self.there(crowd).give(permits), "{TOO_MANY}");
-                    return;
-                }
-            };
-            match self.change(now, then) {
                 Ok(()) => {
-                    if let Some(waiter) = served {
-                        // SAFETY: the word's share in it, which is ours since we have taken it out.
-                        unsafe { Waiter::call(waiter) };
+                    if let Some(waiter) = single {
+                        // SAFETY: the word's reference, which this step took out of the word.
+                        let waiter = unsafe { WaiterRef::from_raw(waiter) };
+                        waiter.complete_and_wake(Outcome::Dismissed);
                     }
                     return;
                 }
@@ -277,79 +274,74 @@ impl Semaphore {
         }
     }
 
-    fn try_take(&self, permits: usize) -> Result<(), TryAcquireError> {
-        let mut now = self.load();
-        loop {
-            let left = match Word::of(now) {
-                Word::Free { is_closed: true, .. } => return Err(TryAcquireError::Closed),
-                Word::Free { permits: there, .. } if permits <= there => there - permits,
-                Word::Free { .. } | Word::Alone { .. } => return Err(TryAcquireError::NoPermits),
-                Word::Crowd(crowd) => return self.there(crowd).try_take(permits),
-            };
-            match self.change(now, Word::Free { permits: left, is_closed: false }) {
-                Ok(()) => return Ok(()),
-                Err(newer) => now = newer,
-            }
+    /// True if the semaphore is closed.
+    ///
+    /// # Examples
+    /// See [`close`](Self::close).
+    pub fn is_closed(&self) -> bool {
+        match self.word() {
+            Word::Free { is_closed, .. } => is_closed,
+            Word::Single(_) => false,
+            Word::Queue(queue) => self.get(queue).is_closed(),
         }
     }
 
     fn load(&self) -> *mut () {
-        // Acquire pairs with the releases of all who have changed it.
+        // Acquire pairs with the releases of all earlier changes.
         self.word.load(Ordering::Acquire)
     }
 
     fn word(&self) -> Word {
-        Word::of(self.load())
+        Word::from_raw(self.load())
     }
 
     fn change(&self, now: *mut (), then: Word) -> Result<(), *mut ()> {
-        // Release: what was done under permits that are given is seen by who takes them; what a new
-        // waiter is made of, by who serves it. Acquire pairs with that; if it fails, for what the
-        // caller looks at then.
+        // Release: what was done under a permit is visible to the next holder, and a new node or
+        // queue to the threads that find it. Acquire pairs with that, in case of failure, too.
         let changed =
-            self.word.compare_exchange(now, then.word(), Ordering::AcqRel, Ordering::Acquire);
+            self.word.compare_exchange(now, then.to_raw(), Ordering::AcqRel, Ordering::Acquire);
         changed.map(drop)
     }
 
-    fn there(&self, crowd: NonNull<Crowd>) -> &Crowd {
-        // SAFETY: found in the word, so it is there as long as the semaphore.
-        unsafe { &*crowd.as_ptr() }
+    fn get(&self, queue: NonNull<PermitQueue>) -> &PermitQueue {
+        // SAFETY: found in the word, so it lives as long as the semaphore.
+        unsafe { &*queue.as_ptr() }
     }
 
-    /// Makes it one where several may wait, if it is not.
+    /// Returns the queue, and makes it if there is none.
     #[cold]
-    fn crowd(&self) -> &Crowd {
+    fn queue(&self) -> &PermitQueue {
         let mut now = self.load();
         loop {
-            let crowd = match Word::of(now) {
-                Word::Crowd(crowd) => return self.there(crowd),
-                Word::Free { permits, is_closed } => Crowd::of_nobody(permits, is_closed),
-                // SAFETY: the word's share in it goes to the crowd if the change succeeds; if not,
-                // it is called back. If another waiter has been made at the same address meanwhile,
-                // that is the one that waits here now.
-                Word::Alone { waiter, missing, .. } => unsafe { Crowd::around(waiter, missing) },
+            let queue = match Word::from_raw(now) {
+                Word::Queue(queue) => return self.get(queue),
+                Word::Free { permits, is_closed } => PermitQueue::new(permits, is_closed),
+                // SAFETY: the word's reference goes to the queue if the change succeeds. If it
+                // fails, `forget_first` takes it back. If the address belongs to a newer node by
+                // then, that is the node which waits now.
+                Word::Single(waiter) => unsafe { PermitQueue::with_first(waiter) },
             };
-            let crowd = NonNull::from(Box::leak(Box::new(crowd)));
-            match self.change(now, Word::Crowd(crowd)) {
-                Ok(()) => return self.there(crowd),
+            let queue = NonNull::from(Box::leak(Box::new(queue)));
+            match self.change(now, Word::Queue(queue)) {
+                Ok(()) => return self.get(queue),
                 Err(newer) => {
-                    // SAFETY: leaked above, and shown to nobody.
-                    let crowd = unsafe { Box::from_raw(crowd.as_ptr()) };
-                    crowd.disband();
+                    // SAFETY: leaked above, and known to no other thread.
+                    let queue = unsafe { Box::from_raw(queue.as_ptr()) };
+                    queue.forget_first();
                     now = newer;
                 }
             }
         }
     }
 
-    /// How many places its line has.
+    /// Number of queue nodes.
     ///
     /// # Safety
-    /// No other thread uses the semaphore meanwhile.
+    /// No other thread uses the semaphore during the call.
     #[cfg(all(test, not(loom)))]
-    pub(super) unsafe fn places(&self) -> usize {
+    pub(super) unsafe fn node_count(&self) -> usize {
         // SAFETY: as the caller promises.
-        unsafe { self.crowd().places() }
+        unsafe { self.queue().node_count() }
     }
 }
 
@@ -359,10 +351,10 @@ impl Drop for Semaphore {
     fn drop(&mut self) {
         match self.word() {
             Word::Free { .. } => {}
-            // SAFETY: a wait was forgotten. The word's share in it, which nobody uses any more.
-            Word::Alone { waiter, .. } => unsafe { Waiter::let_go(waiter) },
-            // SAFETY: leaked by `crowd`, and not used any more.
-            Word::Crowd(crowd) => drop(unsafe { Box::from_raw(crowd.as_ptr()) }),
+            // SAFETY: a wait was forgotten. The word's reference is not used again.
+            Word::Single(waiter) => drop(unsafe { WaiterRef::from_raw(waiter) }),
+            // SAFETY: leaked by `queue`, and not used again.
+            Word::Queue(queue) => drop(unsafe { Box::from_raw(queue.as_ptr()) }),
         }
     }
 }
@@ -374,8 +366,8 @@ impl fmt::Debug for Semaphore {
             Word::Free { permits, is_closed } => {
                 shown.field("permits", &permits).field("is_closed", &is_closed)
             }
-            Word::Alone { missing, .. } => shown.field("missing", &missing),
-            Word::Crowd(crowd) => shown.field("crowd", self.there(crowd)),
+            Word::Single(_) => shown.field("permits", &0).field("is_closed", &false),
+            Word::Queue(queue) => shown.field("queue", self.get(queue)),
         };
         shown.finish()
     }

@@ -1,24 +1,23 @@
-//! Permits that somebody has.
+//! Acquired permits.
 
 use super::Semaphore;
 
-/// So many permits of a semaphore, given back when this is dropped.
+/// Permits of a semaphore, released when this is dropped.
 ///
-/// It may go to another thread. See [`Semaphore`] for an example.
+/// It may be sent to another thread. See [`Semaphore`] for an example.
 #[derive(Debug)]
-#[must_use = "the permits are given back when this is dropped"]
+#[must_use = "the permits are released when this is dropped"]
 pub struct Permit<'s> {
     semaphore: &'s Semaphore,
     permits: usize,
 }
 
 impl<'s> Permit<'s> {
-    /// The caller has taken so many.
     pub(super) fn new(semaphore: &'s Semaphore, permits: usize) -> Self {
         Self { semaphore, permits }
     }
 
-    /// How many they are.
+    /// The number of permits.
     ///
     /// # Examples
     /// See [`Semaphore::try_acquire_many`].
@@ -26,7 +25,7 @@ impl<'s> Permit<'s> {
         self.permits
     }
 
-    /// Keeps the semaphore from getting them back, other than by [`Semaphore::add_permits`].
+    /// Drops the permits without releasing them. [`Semaphore::add_permits`] can replace them.
     ///
     /// # Examples
     /// ```
@@ -42,8 +41,6 @@ impl<'s> Permit<'s> {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        if self.permits > 0 {
-            self.semaphore.give(self.permits);
-        }
+        self.semaphore.add_permits(self.permits);
     }
 }

@@ -221,7 +221,7 @@ fn a_semaphore_is_one_word() {
     assert_eq!(size_of::<Semaphore>(), word);
     assert_eq!(size_of::<Mutex<usize>>(), 2 * word);
     #[cfg(target_pointer_width = "64")]
-    assert_eq!(size_of::<crate::crowd::Crowd>(), 16 * word);
+    assert_eq!(size_of::<crate::semaphore::PermitQueue>(), 14 * word);
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn those_who_leave_do_not_pile_up() {
     let first = Polled::waiting(semaphore.acquire());
     let second = Polled::waiting(semaphore.acquire());
     // SAFETY: there is no other thread.
-    let places = || unsafe { semaphore.places() };
+    let places = || unsafe { semaphore.node_count() };
     for _ in 0..1000 {
         let others: Vec<_> = (0..3).map(|_| Polled::waiting(semaphore.acquire())).collect();
         drop(others);

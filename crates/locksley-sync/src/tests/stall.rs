@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex as StdMutex};
 use std::thread;
 
 use super::polled::Polled;
-use crate::line::Waiters;
+use crate::wait_queue::WaitQueue;
 use crate::{Barrier, Condvar, JoinCounter, Mutex, OnceCell, Permit, Semaphore};
 use locksley_sys::primitive::stepped::{self, Gate};
 
@@ -16,9 +16,9 @@ use locksley_sys::primitive::stepped::{self, Gate};
 fn prepare_hazard_records() {
     const MORE_THAN_THREADS: usize = 64;
     static MADE: std::sync::Once = std::sync::Once::new();
-    let line = Waiters::new();
-    MADE.call_once(|| drop([(); MORE_THAN_THREADS].map(|()| line.hold())));
-    drop(line.hold());
+    let line = WaitQueue::new();
+    MADE.call_once(|| drop([(); MORE_THAN_THREADS].map(|()| line.hazards())));
+    drop(line.hazards());
 }
 
 /// Holds a thread in `operation` at its first, second, ... step, with a new world each time.
