@@ -90,7 +90,7 @@ mod measured {
 
     /// Bytes that a graph of so many takes, when all were made and none has ended.
     fn memory(pool: &Pool, items: u64) -> f64 {
-        pool.run(|_| {
+        pool.install(|_| {
             let before = IN_USE.load(Ordering::Relaxed);
             let mut after = 0;
             let root = Root::new("root").run(|root| {
@@ -117,9 +117,9 @@ mod measured {
         for items in ITEMS {
             let mut group = criterion.benchmark_group(format!("interval, {items} in a root"));
             group.throughput(Throughput::Elements(items));
-            group.bench_function("with two edges", |b| b.iter(|| pool.run(|_| chain(items))));
-            group.bench_function("with none", |b| b.iter(|| pool.run(|_| free(items))));
-            group.bench_function("with a lock", |b| b.iter(|| pool.run(|_| locked(items))));
+            group.bench_function("with two edges", |b| b.iter(|| pool.install(|_| chain(items))));
+            group.bench_function("with none", |b| b.iter(|| pool.install(|_| free(items))));
+            group.bench_function("with a lock", |b| b.iter(|| pool.install(|_| locked(items))));
             group.finish();
         }
         criterion.final_summary();

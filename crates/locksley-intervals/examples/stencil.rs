@@ -71,7 +71,7 @@ fn by_edges(
 /// With a join of all after each step.
 fn by_joins(pool: &Pool, rod: Rod) -> Vec<Vec<f64>> {
     let (mut now, mut next) = (rod.blocks(), rod.blocks());
-    pool.run(|worker| {
+    pool.install(|worker| {
         for _ in 0..rod.steps {
             worker.scope(|worker, scope| {
                 for (block, next) in next.iter_mut().enumerate() {

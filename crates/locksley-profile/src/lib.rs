@@ -77,7 +77,7 @@ impl Profiler {
         Self(Arc::new(Inner { slots, start: Start::of_pool() }))
     }
 
-    /// [Runs](Pool::run) `task` in the pool, and reports its span and what the pool did meanwhile.
+    /// [Runs](Pool::install) `task` in the pool, and reports its span and what the pool did meanwhile.
     ///
     /// The span is that of `task` and of all that it waits for. Work, tasks and times are those of
     /// the whole pool while `task` runs: measure one region at a time.
@@ -106,7 +106,7 @@ impl Profiler {
         R: Send,
     {
         let start = Start::of_region(pool);
-        let (result, before, after) = pool.run(|worker| {
+        let (result, before, after) = pool.install(|worker| {
             let before = self.figures();
             let result = task(worker);
             (result, before, self.figures())
@@ -116,14 +116,14 @@ impl Profiler {
 
     /// What the pool has done since the profiler was made.
     ///
-    /// The span is the longest path of any task. Calls of [`Pool::run`] from threads that are not
+    /// The span is the longest path of any task. Calls of [`Pool::install`] from threads that are not
     /// workers begin a path each, also where one comes after the other.
     ///
     /// # Examples
     /// ```
     /// let profiler = locksley_profile::Profiler::new();
     /// let pool = locksley::Pool::builder().workers(2).observer(profiler.clone()).build()?;
-    /// pool.run(|w| w.join(|_| (), |_| ()));
+    /// pool.install(|w| w.join(|_| (), |_| ()));
     /// assert!(profiler.report(&pool).tasks >= 2);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```

@@ -190,7 +190,7 @@ fn two_pools_have_a_profiler_each() {
     let ((here, pool), (there, other)) = (profiled(2), profiled(1));
     let ((), report) = here.measure(&pool, |_| {
         busy(BIT);
-        other.run(|worker| tree(worker, 1));
+        other.install(|worker| tree(worker, 1));
         busy(BIT);
     });
     let report_there = there.report(&other);
@@ -212,12 +212,12 @@ fn two_pools_have_a_profiler_each() {
 fn a_pools_report_is_of_all_that_it_did() {
     let (profiler, pool) = profiled(2);
     for _ in 0..3 {
-        pool.run(|worker| tree(worker, 2));
+        pool.install(|worker| tree(worker, 2));
     }
     let report = profiler.report(&pool);
     assert_bits(&report, 12, 1);
     assert_eq!(report.tasks, 3 * (1 + 3), "{report}");
-    pool.run(|_| busy(BIT));
+    pool.install(|_| busy(BIT));
     let later = profiler.report(&pool);
     assert!(with_taken(later.work, &later) >= 13 * BIT, "{later}");
 }

@@ -92,10 +92,10 @@ fn fib(c: &mut Criterion) {
         forks(c, format!("fib({n})/P={workers}"), number, |group| {
             group.bench_function("serial", |b| b.iter(|| serial(black_box(n))));
             group.bench_function("locksley worker", |b| {
-                b.iter_custom(|times| pool.run(|w| time(times, || on_worker(w, black_box(n)))));
+                b.iter_custom(|times| pool.install(|w| time(times, || on_worker(w, black_box(n)))));
             });
             group.bench_function("locksley join", |b| {
-                b.iter_custom(|times| pool.run(|_| time(times, || looked_up(black_box(n)))));
+                b.iter_custom(|times| pool.install(|_| time(times, || looked_up(black_box(n)))));
             });
             group.bench_function("rayon", |b| {
                 b.iter_custom(|times| rayon.install(|| time(times, || on_rayon(black_box(n)))));
@@ -160,7 +160,7 @@ fn tree_sum(c: &mut Criterion) {
                 group.bench_function("serial", |b| b.iter(|| sum_serially(black_box(&root))));
                 group.bench_function("locksley worker", |b| {
                     b.iter_custom(|times| {
-                        pool.run(|w| time(times, || sum_on_worker(w, black_box(&root))))
+                        pool.install(|w| time(times, || sum_on_worker(w, black_box(&root))))
                     });
                 });
                 group.bench_function("rayon", |b| {
@@ -223,7 +223,7 @@ fn stuck_owner(c: &mut Criterion) {
             stuck.since(forked)
         };
         group.bench_function(format!("locksley, {name}"), |b| {
-            b.iter_custom(|times| pool.run(|w| (0..times).map(|_| on_locksley(w)).sum()));
+            b.iter_custom(|times| pool.install(|w| (0..times).map(|_| on_locksley(w)).sum()));
         });
         group.bench_function(format!("rayon, {name}"), |b| {
             b.iter_custom(|times| rayon.install(|| (0..times).map(|_| on_rayon()).sum()));
@@ -255,7 +255,7 @@ fn scope(c: &mut Criterion) {
         });
     };
     group.bench_function("locksley", |b| {
-        b.iter_custom(|times| pool.run(|w| time(times, || on_locksley(w))));
+        b.iter_custom(|times| pool.install(|w| time(times, || on_locksley(w))));
     });
     group.bench_function("rayon", |b| {
         b.iter_custom(|times| rayon.install(|| time(times, on_rayon)));
@@ -269,7 +269,7 @@ fn run(c: &mut Criterion) {
     for workers in [1, 2, 4] {
         let (pool, rayon) = pools(workers);
         group.bench_function(format!("locksley, {workers} workers"), |b| {
-            b.iter(|| pool.run(|w| w.index()));
+            b.iter(|| pool.install(|w| w.index()));
         });
         group.bench_function(format!("rayon, {workers} workers"), |b| {
             b.iter(|| rayon.install(rayon::current_thread_index));

@@ -48,11 +48,11 @@ fn loops(c: &mut Criterion) {
             group.throughput(Throughput::Elements(items));
             group.bench_function("serial", |b| b.iter(|| serial(items, steps)));
             group.bench_function("found", |b| {
-                b.iter(|| assert_eq!(pool.run(|w| found(w, items, steps)), expected));
+                b.iter(|| assert_eq!(pool.install(|w| found(w, items, steps)), expected));
             });
             for leaf in LEAVES.into_iter().filter(|&leaf| leaf as u64 * 2 <= items) {
                 group.bench_function(BenchmarkId::new("tuned", leaf), |b| {
-                    b.iter(|| assert_eq!(pool.run(|w| tuned(w, items, steps, leaf)), expected));
+                    b.iter(|| assert_eq!(pool.install(|w| tuned(w, items, steps, leaf)), expected));
                 });
             }
             group.finish();

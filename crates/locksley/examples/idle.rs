@@ -7,7 +7,7 @@ use locksley::{BuildError, Pool};
 fn main() -> Result<(), BuildError> {
     let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10);
     let pool = Pool::builder().build()?;
-    pool.run(|w| w.join(|_| (), |_| ()));
+    pool.install(|w| w.join(|_| (), |_| ()));
     std::thread::sleep(Duration::from_secs(1)); // for the hunters to give up
     let before = pool.stats().total().processor_time;
     std::thread::sleep(Duration::from_secs(seconds));

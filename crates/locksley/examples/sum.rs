@@ -14,7 +14,7 @@ fn sum(worker: &Worker, numbers: &[f64]) -> f64 {
 fn main() -> Result<(), BuildError> {
     let numbers = vec![0.5; 4_000_000];
     let pool = Pool::new(4)?;
-    let total = pool.run(|worker| sum(worker, &numbers));
+    let total = pool.install(|worker| sum(worker, &numbers));
     assert_eq!(total, 2_000_000.0);
     println!("{total}");
     println!("{:#?}", pool.stats().total());

@@ -33,7 +33,7 @@ use crate::scheduler::latch::Flag;
 /// # Examples
 /// ```
 /// let pool = locksley::Pool::new(1)?;
-/// let answer = pool.run(|worker| {
+/// let answer = pool.install(|worker| {
 ///     let task = worker.spawn_future(async { 42 });
 ///     // One worker is enough: its replacement runs the task.
 ///     locksley::block_on(task).unwrap()

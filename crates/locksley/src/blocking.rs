@@ -36,7 +36,7 @@ impl Worker {
     /// - The stand-in steps down when `call` has returned and it has ended what it is about, joins and scopes included; until then one
     ///   more is at work. This worker does not wait for that.
     /// - Tasks that wait at this worker are within the others' reach, as ever. Those that only this worker may run
-    ///   ([`Pool::spawn_at`](crate::Pool::spawn_at), broadcasts) wait until `call` has returned.
+    ///   ([`Spawn::At`](crate::Spawn::At), broadcasts) wait until `call` has returned.
     /// - Tasks that the stand-in runs see this worker's number as their [`index`](Worker::index). So an index is
     ///   always less than [`workers`](Worker::workers), but for the time of a blocking call, and until the stand-in steps down, two
     ///   threads have it. [`Worker::data`] is the stand-in's own: made with the number that it had first, and kept, as its
@@ -55,7 +55,7 @@ impl Worker {
     /// use std::sync::mpsc::channel;
     ///
     /// let (sender, receiver) = channel();
-    /// let received = locksley::Pool::new(1)?.run(move |worker| {
+    /// let received = locksley::Pool::new(1)?.install(move |worker| {
     ///     worker.spawn(move |_| sender.send("by the stand-in").unwrap());
     ///     worker.blocking(|| receiver.recv())
     /// });

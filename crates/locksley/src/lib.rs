@@ -23,11 +23,11 @@
 //!
 //! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
 //! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
-//! [`Pool::broadcast`] has every worker run a task, [`Pool::spawn_at`] a particular one. A [`task`] may also be a future, which
+//! [`Pool::broadcast`] has every worker run a task. A [`task`] may also be a future, which
 //! waits without taking up a worker. Code that is not `async` waits by [`block_on`]: a replacement
 //! worker takes its slot meanwhile. A [`Cancellation`] stops what has not begun.
 //! [`places`] says which processors are near to each other; workers belong to places, and tasks may
-//! name one ([`Pool::spawn_near`]). [`extend`] is for crates that build on the scheduler.
+//! name one ([`Spawn::Near`]). [`extend`] is for crates that build on the scheduler.
 
 /// The README's examples are tests.
 #[cfg(doctest)]
@@ -67,10 +67,7 @@ use locksley_sys::{countdown, primitive, unwind};
 pub use block_on::block_on;
 pub use blocking::blocking;
 pub use cancellation::{Cancellation, Cancelled};
-pub use fork::{
-    CancellableScope, Scope, in_place_scope, join, join_near, scope, scope_until, spawn,
-    spawn_fifo, spawn_near,
-};
+pub use fork::{Scope, Spawn, in_place_scope, join, scope, scope_until, spawn, spawn_with};
 pub use pool::{BuildError, Pool, PoolBuilder, SizeError, WorkerThread};
 pub use scheduler::Worker;
 pub use scheduler::config::Affinity;

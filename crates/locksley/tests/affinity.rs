@@ -58,13 +58,13 @@ fn a_pinned_builder_does_not_pin_its_workers_by_accident() {
         // there and back.
         let stays = Assists::ALL.without(Assists::MOVES);
         let free = Pool::builder().workers(2).assists(stays).build().unwrap();
-        assert_eq!(free.run(|_| allowed()), before);
+        assert_eq!(free.install(|_| allowed()), before);
         assert_eq!(
             Pool::builder().build().unwrap().size(),
             locksley::os::Processors::allowed().count_up()
         );
         let bound = Pool::builder().workers(2).affinity(Affinity::Builder).build().unwrap();
-        assert_eq!(bound.run(|_| allowed()), pinned);
+        assert_eq!(bound.install(|_| allowed()), pinned);
         assert_eq!(allowed(), pinned, "the builder stays where it was");
     })
     .join()
@@ -89,7 +89,7 @@ fn workers_are_bound_to_their_places_on_request_only() {
     let bound = builder().affinity(Affinity::Place).build().unwrap();
     // While they move each other about, as on a machine that is shared.
     for _ in 0..100 {
-        bound.run(|w| locksley::loops::par(0..1000_u64).on(w).for_each(|n| assert!(n < 1000)));
+        bound.install(|w| locksley::loops::par(0..1000_u64).on(w).for_each(|n| assert!(n < 1000)));
     }
     drop(free);
     let at = |list: &str| format!("Cpus_allowed_list:\t{list}");
@@ -118,7 +118,7 @@ fn who_was_woken_elsewhere_may_run_where_it_could() {
                 std::thread::yield_now();
             }
         };
-        pool.run(|w| w.join(|_| wait(), |_| other_has_come.store(true, Ordering::Relaxed)));
+        pool.install(|w| w.join(|_| wait(), |_| other_has_come.store(true, Ordering::Relaxed)));
     }
     while pool.broadcast(|_| allowed()) != before {
         assert!(Instant::now() < end, "a worker was not let go");

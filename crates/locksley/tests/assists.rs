@@ -47,7 +47,7 @@ fn every_assist_can_be_missing() {
                 let pool = governed(Pool::builder().workers(workers).assists(assists));
                 let pool = pool.build().unwrap();
                 for _ in 0..20 {
-                    assert_eq!(pool.run(|w| sum(w, 0, 2000)), 1999 * 1000, "{assists:?}");
+                    assert_eq!(pool.install(|w| sum(w, 0, 2000)), 1999 * 1000, "{assists:?}");
                 }
             }
         }
@@ -106,7 +106,7 @@ fn meddle(pool: &Pool, pulls_wanted: u64, one_is_needed: bool) {
     let begun = Instant::now();
     loop {
         let tasks = || {
-            pool.run(|w| {
+            pool.install(|w| {
                 w.scope(|w, scope| {
                     for _ in 0..16 {
                         scope.spawn_on(w, |_, _| {
@@ -200,7 +200,7 @@ mod linux {
         let pool = builder.build().unwrap();
         meddle(&pool, 20, false);
         for _ in 0..100 {
-            let (place, index) = pool.run(|w| (allowed(), w.index()));
+            let (place, index) = pool.install(|w| (allowed(), w.index()));
             let ids = locksley::os::Processors::allowed();
             let wanted = ids.ids()[index % ids.ids().len()].to_string();
             assert_eq!(place.split_whitespace().last(), Some(&*wanted));
@@ -213,7 +213,7 @@ mod linux {
         let pool = Pool::builder().workers(4).governor(Meddler).build().unwrap();
         meddle(&pool, 20, false);
         let (inside, child) =
-            pool.run(|_| (schedule(), std::thread::spawn(schedule).join().unwrap()));
+            pool.install(|_| (schedule(), std::thread::spawn(schedule).join().unwrap()));
         drop(pool);
         assert_eq!(schedule(), before, "the builder's own");
         assert_eq!(child, before, "what a task starts takes turns as everybody");
@@ -235,7 +235,7 @@ mod linux {
         });
         let pool = builder.build().unwrap();
         if works("short turns") {
-            assert_eq!(pool.run(|_| schedule()).2, chosen);
+            assert_eq!(pool.install(|_| schedule()).2, chosen);
         }
     }
 }

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{Confined, Restless, Sleepy, message};
-use locksley::{Pool, PoolBuilder, Worker, block_on, blocking};
+use locksley::{Pool, PoolBuilder, Spawn, Worker, block_on, blocking};
 use locksley_sync::Semaphore;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -44,7 +44,7 @@ fn the_tasks_of_the_only_worker_run_while_it_blocks() {
     for pool in pools(1) {
         for _ in 0..50 {
             let (sender, receiver) = channel();
-            let received = pool.run(move |w| {
+            let received = pool.install(move |w| {
                 w.spawn(move |_| sender.send(1).unwrap());
                 w.blocking(|| receiver.recv_timeout(SOON))
             });
@@ -57,7 +57,7 @@ fn the_tasks_of_the_only_worker_run_while_it_blocks() {
 fn as_many_are_at_work_as_the_pool_has_workers() {
     for pool in pools(3) {
         let (at_work, done) = (AtomicUsize::new(0), AtomicBool::new(false));
-        pool.run(|w| {
+        pool.install(|w| {
             w.scope(|w, scope| {
                 for _ in 0..3 {
                     scope.spawn_on(w, |w, _| w.blocking(|| wait_until(&done)));
@@ -96,7 +96,7 @@ fn what_arrives_while_all_workers_block_is_done() {
         while blocked.load(Ordering::Acquire) < 2 {
             thread::yield_now();
         }
-        let sum = pool.run(|w| {
+        let sum = pool.install(|w| {
             let all = locksley::loops::par(0..100_000_u64).on(w);
             all.reduce(|| 0, |a, n| a + n, |a, b| a + b)
         });
@@ -113,7 +113,7 @@ fn a_stand_in_has_the_number_of_the_worker_and_a_thread_and_data_of_its_own() {
         .worker_data(|index| (index, thread::current().id()))
         .build()
         .unwrap();
-    let seen = pool.run(|w| {
+    let seen = pool.install(|w| {
         let (sender, receiver) = channel();
         for _ in 0..100 {
             let sender = sender.clone();
@@ -151,7 +151,7 @@ fn what_only_the_blocked_worker_may_run_waits_for_it() {
         let (sender, receiver) = channel();
         let (pool, released) = (&pool, &released);
         scope.spawn(move || {
-            pool.run(|w| {
+            pool.install(|w| {
                 w.blocking(|| {
                     sender.send((w.index(), thread::current().id())).unwrap();
                     wait_until(released);
@@ -160,7 +160,9 @@ fn what_only_the_blocked_worker_may_run_waits_for_it() {
         });
         let (index, thread) = receiver.recv().unwrap();
         let (answer, answers) = channel();
-        pool.spawn_at(index, move |w| answer.send((w.index(), thread::current().id())).unwrap());
+        pool.spawn_with(Spawn::At(index), move |w| {
+            answer.send((w.index(), thread::current().id())).unwrap()
+        });
         let flag = Arc::clone(&sent);
         pool.spawn(move |_| flag.store(true, Ordering::Release));
         wait_until(&sent);
@@ -175,12 +177,13 @@ fn what_only_the_blocked_worker_may_run_waits_for_it() {
 fn panics_pass_through_and_nothing_stays_behind() {
     let pool = Pool::builder().workers(1).stand_ins(1).build().unwrap();
     for _ in 0..20 {
-        let caught =
-            catch_unwind(AssertUnwindSafe(|| pool.run(|w| w.blocking(|| panic!("in the call")))));
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            pool.install(|w| w.blocking(|| panic!("in the call")))
+        }));
         assert_eq!(message(&*caught.unwrap_err()), "in the call");
         // The stand-in can be had again.
         let (sender, receiver) = channel();
-        let received = pool.run(move |w| {
+        let received = pool.install(move |w| {
             w.spawn(move |_| sender.send(2).unwrap());
             w.blocking(|| receiver.recv_timeout(SOON))
         });
@@ -191,7 +194,7 @@ fn panics_pass_through_and_nothing_stays_behind() {
 #[test]
 fn of_calls_inside_one_another_the_outermost_counts() {
     let pool = Pool::builder().workers(1).stand_ins(4).build().unwrap();
-    pool.run(|w| {
+    pool.install(|w| {
         w.blocking(|| w.blocking(|| blocking(|| ())));
         w.blocking(|| ());
     });
@@ -234,7 +237,7 @@ fn a_pool_on_threads_of_ones_own_has_none() {
             Ok(())
         });
         let pool = pool.unwrap();
-        assert_eq!(pool.run(|w| w.blocking(|| 5)), 5);
+        assert_eq!(pool.install(|w| w.blocking(|| 5)), 5);
         assert_eq!(pool.stats().workers.len(), 1);
     });
 }
@@ -252,7 +255,7 @@ fn hooks_are_called_on_the_threads_of_stand_ins_and_the_pool_waits_for_them() {
         .build()
         .unwrap();
     let (sender, receiver) = channel();
-    pool.run(move |w| {
+    pool.install(move |w| {
         w.spawn(move |_| sender.send(()).unwrap());
         w.blocking(|| receiver.recv_timeout(SOON)).unwrap();
     });
@@ -313,11 +316,11 @@ fn a_tree_whose_leaves_block_is_counted_right() {
         w.join(|w| grow(w, seed, left, count), |w| grow(w, !seed, size - left, count));
     }
     let expected = AtomicUsize::new(0);
-    Pool::new(1).unwrap().run(|w| (0..6).for_each(|seed| grow(w, seed, 300, &expected)));
+    Pool::new(1).unwrap().install(|w| (0..6).for_each(|seed| grow(w, seed, 300, &expected)));
     for workers in [1, 2, 5] {
         for pool in pools(workers) {
             let count = AtomicUsize::new(0);
-            pool.run(|w| (0..6).for_each(|seed| grow(w, seed, 300, &count)));
+            pool.install(|w| (0..6).for_each(|seed| grow(w, seed, 300, &count)));
             assert_eq!(count.into_inner(), expected.load(Ordering::Relaxed));
         }
     }
@@ -345,7 +348,7 @@ fn what_waits_at_a_replacement_that_is_released_goes_on() {
     let pool = Pool::builder().workers(1).stand_ins(1).build().unwrap();
     let (sender, receiver) = channel();
     let (its_begin, its_end) = (Arc::clone(&begin), Arc::clone(&end));
-    pool.run(move |worker| {
+    pool.install(move |worker| {
         worker.spawn(move |_| {
             block_on(its_begin.acquire()).unwrap().forget();
             block_on(its_end.acquire()).unwrap().forget();
@@ -361,7 +364,7 @@ fn what_waits_at_a_replacement_that_is_released_goes_on() {
     });
     // By then it is released.
     thread::sleep(Duration::from_millis(20));
-    assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+    assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
     end.add_permits(1);
     let _ = receiver.recv_timeout(SOON).expect("it goes on");
 }
@@ -389,7 +392,7 @@ fn a_replacement_that_got_another_number_releases_its_own() {
     const END: usize = 5;
     let (is_busy, may_block) = (at(OTHER_IS_BUSY), wait(OTHER_MAY_BLOCK));
     let (blocks, end) = (at(OTHER_BLOCKS), wait(END));
-    pool.spawn_at(1, move |w| {
+    pool.spawn_with(Spawn::At(1), move |w| {
         is_busy();
         may_block();
         w.blocking(|| {
@@ -401,7 +404,7 @@ fn a_replacement_that_got_another_number_releases_its_own() {
     let (replacement_blocks, is_back) = (wait(REPLACEMENT_BLOCKS), at(ONE_IS_BACK));
     let [its_end, end] = [wait(END), wait(END)];
     let (sender, ended) = channel();
-    pool.spawn_at(0, move |w| {
+    pool.spawn_with(Spawn::At(0), move |w| {
         other_is_busy();
         w.spawn(move |w| {
             w.blocking(|| {

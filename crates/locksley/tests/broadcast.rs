@@ -10,14 +10,14 @@ use std::thread;
 use std::time::Duration;
 
 use common::{AlwaysAsleep, message, pools};
-use locksley::Pool;
+use locksley::{Pool, Spawn};
 
 #[test]
 fn every_worker_runs_it_once_and_its_result_is_in_its_place() {
     for pool in pools() {
         let indices: Vec<_> = (0..pool.workers()).collect();
         assert_eq!(pool.broadcast(|w| w.index()), indices, "from outside");
-        assert_eq!(pool.run(|w| w.broadcast(|w| w.index())), indices, "from inside");
+        assert_eq!(pool.install(|w| w.broadcast(|w| w.index())), indices, "from inside");
         // They run at the same time, whatever there are of processors.
         let all = Barrier::new(pool.workers());
         pool.broadcast(|_| {
@@ -138,7 +138,11 @@ fn what_is_sent_to_a_worker_runs_there_in_the_order_of_sending() {
             let sender = sender.clone();
             let index = n % pool.workers();
             let task = move |w: &locksley::Worker| sender.send((w.index(), n)).unwrap();
-            if n < 100 { pool.spawn_at(index, task) } else { pool.run(|w| w.spawn_at(index, task)) }
+            if n < 100 {
+                pool.spawn_with(Spawn::At(index), task)
+            } else {
+                pool.install(|w| w.spawn_with(Spawn::At(index), task))
+            }
         }
         drop(sender);
         let ran: Vec<_> = receiver.iter().collect();
@@ -154,7 +158,7 @@ fn what_is_sent_to_a_worker_runs_there_in_the_order_of_sending() {
 fn a_worker_runs_its_own_tasks_before_what_is_sent_to_it() {
     let pool = Pool::new(1).unwrap();
     let order = Mutex::new(Vec::new());
-    pool.run(|w| {
+    pool.install(|w| {
         w.scope(|_, scope| {
             scope.spawn_broadcast(|_, _| order.lock().unwrap().push("sent"));
             scope.spawn(|_| order.lock().unwrap().push("own"));
@@ -166,6 +170,6 @@ fn a_worker_runs_its_own_tasks_before_what_is_sent_to_it() {
 #[test]
 fn there_must_be_such_a_worker() {
     let pool = Pool::new(2).unwrap();
-    let caught = catch_unwind(AssertUnwindSafe(|| pool.spawn_at(2, |_| ())));
+    let caught = catch_unwind(AssertUnwindSafe(|| pool.spawn_with(Spawn::At(2), |_| ())));
     assert_eq!(message(&*caught.unwrap_err()), "there is no worker 2 in a pool of 2");
 }

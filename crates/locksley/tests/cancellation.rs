@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::{message, pools};
 use locksley::loops::par;
-use locksley::{CancellableScope, Cancellation, Cancelled, Pool, Worker, scope_until};
+use locksley::{Cancellation, Cancelled, Pool, Scope, Spawn, Worker, scope_until};
 
 fn wait_until(flag: &AtomicBool) {
     while !flag.load(Ordering::Acquire) {
@@ -65,14 +65,14 @@ fn a_long_line_of_children_is_dropped_in_bounded_stack() {
 fn without_being_cancelled_all_is_as_ever() {
     for pool in pools() {
         let (token, count) = (Cancellation::new(), AtomicUsize::new(0));
-        let result = pool.run(|w| {
+        let result = pool.install(|w| {
             w.scope_until(&token, |w, scope| {
                 for _ in 0..100 {
                     scope.spawn_on(w, |_, scope| {
                         scope.spawn(|_| {
                             count.fetch_add(1, Ordering::Relaxed);
                         });
-                        scope.spawn_fifo(|_| {
+                        scope.spawn_with(Spawn::Fifo, |_, _| {
                             count.fetch_add(1, Ordering::Relaxed);
                         });
                     });
@@ -88,16 +88,17 @@ fn without_being_cancelled_all_is_as_ever() {
 #[test]
 fn what_has_not_begun_is_dropped_before_the_scope_ends() {
     let (token, alive, begun) = (Cancellation::new(), AtomicUsize::new(0), AtomicUsize::new(0));
-    let result = Pool::new(1).unwrap().run(|w| {
-        w.scope_until(&token, |w, scope| {
+    let own = token.child();
+    let result = Pool::new(1).unwrap().install(|w| {
+        w.scope_until(&own, |w, scope| {
             for n in 0..10 {
                 let counted = Counted::new(&alive);
-                let begun = &begun;
+                let (begun, own) = (&begun, &own);
                 // The worker takes the newest first.
-                scope.spawn_on(w, move |_, scope| {
+                scope.spawn_on(w, move |_, _| {
                     begun.fetch_add(1, Ordering::Relaxed);
                     if n == 7 {
-                        scope.cancel();
+                        own.cancel();
                     }
                     drop(counted);
                 });
@@ -124,9 +125,9 @@ fn a_token_that_was_cancelled_before_lets_nothing_begin() {
 
 #[test]
 fn a_result_that_is_complete_is_not_lost_because_it_was_cancelled_late() {
-    let result = scope_until(&Cancellation::new(), |scope| {
-        scope.cancel();
-        assert_eq!(scope.check(), Err(Cancelled));
+    let token = Cancellation::new();
+    let result = scope_until(&token, |_| {
+        token.cancel();
         5
     });
     assert_eq!(result, Ok(5), "nothing was left out");
@@ -141,12 +142,12 @@ fn what_has_begun_is_waited_for() {
         AtomicBool::new(false),
         AtomicBool::new(false),
     );
-    let result = pool.run(|w| {
+    let result = pool.install(|w| {
         w.scope_until(&token, |w, scope| {
-            scope.spawn_on(w, |_, scope| {
+            scope.spawn_on(w, |_, _| {
                 begun.store(true, Ordering::Release);
                 wait_until(&may_end);
-                assert!(scope.is_cancelled());
+                assert!(token.is_cancelled());
                 ended.store(true, Ordering::Release);
             });
             wait_until(&begun);
@@ -161,17 +162,20 @@ fn what_has_begun_is_waited_for() {
 #[test]
 fn scopes_inside_are_cancelled_with_those_outside_and_not_the_other_way_round() {
     for pool in pools() {
-        pool.run(|w| {
-            let outcome = w.scope_until(&Cancellation::new(), |w, outer| {
-                let inner = w.scope_until(outer.token(), |_, inner| {
-                    inner.cancel();
+        pool.install(|w| {
+            let outer = Cancellation::new();
+            let outcome = w.scope_until(&outer, |w, _| {
+                let own = outer.child();
+                let inner = w.scope_until(&own, |_, inner| {
+                    own.cancel();
                     inner.spawn(|_| unreachable!());
                 });
                 assert_eq!((inner, outer.check()), (Err(Cancelled), Ok(())));
-                let inner = w.scope_until(outer.token(), |_, inner| {
+                let own = outer.child();
+                let inner = w.scope_until(&own, |_, inner| {
                     outer.cancel();
                     inner.spawn(|_| unreachable!());
-                    inner.check()
+                    own.check()
                 });
                 assert_eq!(inner, Err(Cancelled));
             });
@@ -184,15 +188,17 @@ fn scopes_inside_are_cancelled_with_those_outside_and_not_the_other_way_round() 
 fn a_panic_comes_before_the_error() {
     for pool in pools() {
         let (token, alive) = (Cancellation::new(), AtomicUsize::new(0));
+        let own = token.child();
         let caught = catch_unwind(AssertUnwindSafe(|| {
-            pool.run(|w| {
-                w.scope_until(&token, |w, scope| {
+            pool.install(|w| {
+                w.scope_until(&own, |w, scope| {
                     for n in 0..50 {
                         let counted = Counted::new(&alive);
-                        scope.spawn_on(w, move |_, scope| {
+                        let own = &own;
+                        scope.spawn_on(w, move |_, _| {
                             let _counted = counted;
                             if n == 49 {
-                                scope.cancel();
+                                own.cancel();
                                 panic!("and cancelled");
                             }
                         });
@@ -202,7 +208,7 @@ fn a_panic_comes_before_the_error() {
         }));
         assert_eq!(message(&*caught.unwrap_err()), "and cancelled");
         let caught = catch_unwind(AssertUnwindSafe(|| {
-            pool.run(|w| {
+            pool.install(|w| {
                 par(0..1000).on(w).cancel(&token).for_each(|n| {
                     if n == 0 {
                         token.cancel();
@@ -227,11 +233,12 @@ fn a_panic_of_what_is_dropped_arrives_too() {
         }
     }
     let caught = catch_unwind(AssertUnwindSafe(|| {
-        Pool::new(1).unwrap().run(|w| {
-            w.scope_until(&Cancellation::new(), |w, scope| {
+        Pool::new(1).unwrap().install(|w| {
+            let token = Cancellation::new();
+            w.scope_until(&token, |w, scope| {
                 let loud = Loud;
                 scope.spawn_on(w, move |_, _| drop(loud));
-                scope.cancel();
+                token.cancel();
             })
         })
     }));
@@ -242,10 +249,10 @@ fn a_panic_of_what_is_dropped_arrives_too() {
 fn loops_that_are_not_cancelled_agree_with_the_others() {
     let token = Cancellation::new();
     for pool in pools() {
-        let squares = pool.run(|w| par(0..10_001_u64).on(w).cancel(&token).map(|n| n * n));
+        let squares = pool.install(|w| par(0..10_001_u64).on(w).cancel(&token).map(|n| n * n));
         let squares = squares.unwrap();
         assert!(squares.iter().enumerate().all(|(n, &square)| square == (n * n) as u64));
-        let sum = pool.run(|w| {
+        let sum = pool.install(|w| {
             let all = par(&squares).on(w).cancel(&token);
             all.reduce(|| 0, |sum, &square| sum + square, |a, b| a + b)
         });
@@ -263,7 +270,7 @@ fn a_loop_stops_between_its_leaves() {
     const ITEMS: usize = 1 << 30; // would take some seconds
     for pool in pools() {
         let (token, visited) = (Cancellation::new(), AtomicUsize::new(0));
-        let result = pool.run(|w| {
+        let result = pool.install(|w| {
             par(0..ITEMS).on(w).cancel(&token).for_each(|_| {
                 if visited.fetch_add(1, Ordering::Relaxed) == 5000 {
                     token.cancel();
@@ -279,7 +286,7 @@ fn a_loop_stops_between_its_leaves() {
 fn results_of_a_loop_that_was_stopped_are_dropped() {
     for pool in pools() {
         let (token, alive, made) = (Cancellation::new(), AtomicUsize::new(0), AtomicUsize::new(0));
-        let result = pool.run(|w| {
+        let result = pool.install(|w| {
             par(0..100_000_u32).on(w).cancel(&token).map(|n| {
                 made.fetch_add(1, Ordering::Relaxed);
                 if n == 10 {
@@ -304,7 +311,7 @@ fn each_task_is_run_or_dropped() {
         run: AtomicUsize,
         alive: AtomicUsize,
     }
-    fn grow<'s>(w: &Worker, scope: &CancellableScope<'_, 's>, tale: &'s Tale, depth: u32) {
+    fn grow<'s>(w: &Worker, scope: &Scope<'s>, tale: &'s Tale, depth: u32) {
         tale.run.fetch_add(1, Ordering::Relaxed);
         if depth == 0 {
             return;
@@ -331,7 +338,7 @@ fn each_task_is_run_or_dropped() {
                     }
                     token.cancel();
                 });
-                pool.run(|w| w.scope_until(&token, |w, scope| grow(w, scope, &tale, 10)))
+                pool.install(|w| w.scope_until(&token, |w, scope| grow(w, scope, &tale, 10)))
             });
             let [made, run, alive] = [tale.made, tale.run, tale.alive].map(AtomicUsize::into_inner);
             assert_eq!(alive, 0);

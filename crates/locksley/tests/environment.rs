@@ -77,7 +77,7 @@ fn child() {
                 }
             }
             let pool = Pool::builder().workers(1).governor(Broken).build().unwrap();
-            pool.run(|_| ());
+            pool.install(|_| ());
             println!("still there");
         }
         _ => {}

@@ -28,7 +28,7 @@ fn the_builder_is_worker_0() {
             let pool = Pool::builder().workers(workers).with_current_thread().build().unwrap();
             assert_eq!(pool.workers(), workers);
             assert_eq!(Worker::with_current(|w| w.map(Worker::index)), Some(0));
-            pool.run(|w| assert_eq!((w.index(), thread::current().id()), (0, here)));
+            pool.install(|w| assert_eq!((w.index(), thread::current().id()), (0, here)));
             assert_eq!(fib(15), 610);
             assert_eq!(pool.broadcast(|w| w.index()), Vec::from_iter(0..workers));
             let names = pool.broadcast(|_| thread::current().id() == here);
@@ -44,10 +44,10 @@ fn a_worker_cannot_become_one_again() {
         let again = Pool::builder().workers(2).with_current_thread().build();
         assert!(matches!(again, Err(BuildError::AlreadyAWorker)));
         // But it can build a pool like anybody else.
-        assert_eq!(Pool::new(2).unwrap().run(|w| w.workers()), 2);
+        assert_eq!(Pool::new(2).unwrap().install(|w| w.workers()), 2);
     });
     let pool = Pool::new(1).unwrap();
-    let in_a_task = pool.run(|_| Pool::builder().with_current_thread().build().err());
+    let in_a_task = pool.install(|_| Pool::builder().with_current_thread().build().err());
     assert!(matches!(in_a_task, Some(BuildError::AlreadyAWorker)));
 }
 
@@ -173,7 +173,7 @@ fn the_thread_can_go_on_when_the_pool_has_gone() {
         let here = Arc::clone(&kept);
         Worker::with_current(|current| current.unwrap().spawn(move |_| drop(here)));
         let here = Arc::clone(&kept);
-        locksley::spawn_fifo(move || drop(here));
+        locksley::spawn_with(locksley::Spawn::Fifo, move || drop(here));
         assert_eq!(Arc::strong_count(&kept), 1);
         // But there is no worker left to send to.
         let sent = std::panic::catch_unwind(|| {

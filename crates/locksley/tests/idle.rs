@@ -18,7 +18,7 @@ fn an_idle_pool_sleeps() {
 
 fn falls_silent(workers: usize) {
     let pool = Pool::new(workers).unwrap();
-    pool.run(|w| w.join(|_| (), |_| ()));
+    pool.install(|w| w.join(|_| (), |_| ()));
     let silent = fall_silent(Duration::from_secs(30), || pool.stats().workers);
     let count = |count: fn(&WorkerStats) -> u64| silent.iter().map(count).sum::<u64>();
     assert_eq!(

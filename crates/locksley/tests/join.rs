@@ -41,8 +41,8 @@ fn quicksort(items: &mut [u32]) {
 #[test]
 fn results_are_those_of_the_serial_program() {
     for pool in pools() {
-        assert_eq!(pool.run(|w| fib_on(w, 18)), fib(18));
-        assert_eq!(pool.run(|_| fib_joined(16)), fib(16));
+        assert_eq!(pool.install(|w| fib_on(w, 18)), fib(18));
+        assert_eq!(pool.install(|_| fib_joined(16)), fib(16));
     }
 }
 
@@ -52,7 +52,7 @@ fn borrowed_data_is_divided() {
         let mut items: Vec<u32> = (0..20_000_u32).map(|n| n.wrapping_mul(2_654_435_761)).collect();
         let mut expected = items.clone();
         expected.sort_unstable();
-        pool.run(|_| quicksort(&mut items));
+        pool.install(|_| quicksort(&mut items));
         assert_eq!(items, expected);
     }
 }
@@ -65,7 +65,7 @@ fn outside_of_any_pool_the_global_one_is_used() {
 #[test]
 fn the_first_task_need_not_be_send() {
     let pool = Pool::new(2).unwrap();
-    let sum = pool.run(|w| {
+    let sum = pool.install(|w| {
         let local = std::rc::Rc::new(20);
         let (a, b) = w.join(|_| *local + 1, |_| 21);
         a + b
@@ -79,7 +79,7 @@ fn a_panic_arrives_after_both_have_ended() {
         for (first, second) in [(true, false), (false, true), (true, true)] {
             let ended = AtomicU32::new(0);
             let caught = catch_unwind(AssertUnwindSafe(|| {
-                pool.run(|w| {
+                pool.install(|w| {
                     w.join(
                         |_| {
                             ended.fetch_add(1, Ordering::Relaxed);
@@ -95,7 +95,7 @@ fn a_panic_arrives_after_both_have_ended() {
             let expected = if first { "first" } else { "second" };
             assert_eq!(message(&*caught.unwrap_err()), expected);
             assert_eq!(ended.into_inner(), 2);
-            assert_eq!(pool.run(|w| fib_on(w, 10)), 55, "the pool works on");
+            assert_eq!(pool.install(|w| fib_on(w, 10)), 55, "the pool works on");
         }
     }
 }
@@ -107,7 +107,7 @@ fn a_panic_deep_down_passes_through_all_joins() {
         w.join(|_| (), |w| dig(w, depth - 1));
     }
     for pool in pools() {
-        let caught = catch_unwind(AssertUnwindSafe(|| pool.run(|w| dig(w, 100))));
+        let caught = catch_unwind(AssertUnwindSafe(|| pool.install(|w| dig(w, 100))));
         assert_eq!(message(&*caught.unwrap_err()), "the bottom");
     }
 }
@@ -122,10 +122,10 @@ fn a_payload_whose_destructor_panics_does_no_harm() {
     }
     let pool = Pool::new(2).unwrap();
     let caught = catch_unwind(AssertUnwindSafe(|| {
-        pool.run(|w| w.join(|_| panic!("first"), |_| std::panic::panic_any(Bomb)))
+        pool.install(|w| w.join(|_| panic!("first"), |_| std::panic::panic_any(Bomb)))
     }));
     assert_eq!(message(&*caught.unwrap_err()), "first");
-    assert_eq!(pool.run(|w| fib_on(w, 10)), 55);
+    assert_eq!(pool.install(|w| fib_on(w, 10)), 55);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn results_and_captures_are_dropped_once() {
     let token = Arc::new(());
     for _ in 0..100 {
         let (a, b) = (Arc::clone(&token), Arc::clone(&token));
-        let (a, b) = pool.run(|w| w.join(move |_| Arc::clone(&a), move |_| Arc::clone(&b)));
+        let (a, b) = pool.install(|w| w.join(move |_| Arc::clone(&a), move |_| Arc::clone(&b)));
         drop((a, b));
     }
     assert_eq!(Arc::strong_count(&token), 1);
@@ -143,7 +143,7 @@ fn results_and_captures_are_dropped_once() {
 #[test]
 fn zero_sized_tasks_have_places_of_their_own() {
     let pool = Pool::new(2).unwrap();
-    pool.run(|w| {
+    pool.install(|w| {
         for _ in 0..1000 {
             w.join(|w| w.join(|_| (), |_| ()), |w| w.join(|_| (), |_| ()));
         }
@@ -158,11 +158,11 @@ fn second_is_run_in_a_wait_inside_the_first(
 ) -> std::thread::Result<(u32, u32)> {
     let (pool, other) = (Pool::new(1).unwrap(), Pool::new(1).unwrap());
     let flag = AtomicU32::new(0);
-    pool.run(|w| {
+    pool.install(|w| {
         catch_unwind(AssertUnwindSafe(|| {
             w.join(
                 |_| {
-                    other.run(|_| {
+                    other.install(|_| {
                         while flag.load(Ordering::Acquire) == 0 {
                             std::thread::yield_now();
                         }
@@ -200,7 +200,7 @@ fn what_a_panicking_first_task_left_behind_is_not_lost() {
     let pool = Pool::new(1).unwrap();
     let count = Arc::new(AtomicU32::new(0));
     let (left, second) = (Arc::clone(&count), Arc::clone(&count));
-    let result = pool.run(move |w| {
+    let result = pool.install(move |w| {
         catch_unwind(AssertUnwindSafe(|| {
             w.join(
                 |w| {
@@ -227,7 +227,7 @@ fn a_result_whose_destructor_panics_does_not_hide_the_first_panic() {
         }
     }
     let pool = Pool::new(1).unwrap();
-    let result = pool.run(|w| {
+    let result = pool.install(|w| {
         catch_unwind(AssertUnwindSafe(|| w.join(|_| -> u32 { panic!("first") }, |_| Bomb).0))
     });
     assert_eq!(message(&*result.map(|_| ()).unwrap_err()), "first");

@@ -34,7 +34,9 @@ fn the_second_half_of_a_join_runs_while_the_first_waits_for_it() {
     for pool in pools_of_two() {
         for _ in 0..200 {
             let flag = AtomicBool::new(false);
-            pool.run(|w| w.join(|_| wait_until(&flag), |_| flag.store(true, Ordering::Release)));
+            pool.install(|w| {
+                w.join(|_| wait_until(&flag), |_| flag.store(true, Ordering::Release))
+            });
         }
     }
 }
@@ -44,7 +46,7 @@ fn the_second_half_of_a_join_runs_though_its_worker_had_forked_undisturbed() {
     for pool in pools_of_two() {
         for _ in 0..50 {
             let flag = AtomicBool::new(false);
-            pool.run(|w| {
+            pool.install(|w| {
                 fork_much(w);
                 w.join(|_| wait_until(&flag), |_| flag.store(true, Ordering::Release));
             });
@@ -57,7 +59,7 @@ fn a_task_runs_though_its_worker_goes_on_forking_until_it_has_run() {
     for pool in pools_of_two() {
         for _ in 0..3 {
             let flag = AtomicBool::new(false);
-            pool.run(|w| {
+            pool.install(|w| {
                 w.scope(|w, scope| {
                     scope.spawn_on(w, |_, _| flag.store(true, Ordering::Release));
                     while !flag.load(Ordering::Acquire) {
@@ -73,7 +75,7 @@ fn a_task_runs_though_its_worker_goes_on_forking_until_it_has_run() {
 fn everything_below_a_stuck_task_runs_though_its_worker_had_forked_undisturbed() {
     for pool in pools_of_two() {
         let flags: Vec<_> = (0..50).map(|_| AtomicBool::new(false)).collect();
-        pool.run(|w| {
+        pool.install(|w| {
             w.scope(|w, scope| {
                 fork_much(w);
                 for flag in &flags {
@@ -99,7 +101,7 @@ fn a_task_below_many_others_runs_while_its_worker_is_stuck() {
                 }
             }
         }
-        pool.run(|w| nest(w, &flags, 0));
+        pool.install(|w| nest(w, &flags, 0));
     }
 }
 
@@ -107,7 +109,7 @@ fn a_task_below_many_others_runs_while_its_worker_is_stuck() {
 fn spawned_tasks_run_while_the_body_of_their_scope_waits_for_them() {
     for pool in pools_of_two() {
         let flag = AtomicBool::new(false);
-        pool.run(|w| {
+        pool.install(|w| {
             w.scope(|w, scope| {
                 scope.spawn_on(w, |_, _| flag.store(true, Ordering::Release));
                 wait_until(&flag);
@@ -122,7 +124,7 @@ fn every_worker_can_be_waiting_but_one() {
     let pool = Pool::new(WORKERS).unwrap();
     let flags: Vec<_> = (0..WORKERS).map(|_| AtomicBool::new(false)).collect();
     // Task n waits for task n + 1: all must run at the same time, however few the processors are.
-    pool.run(|w| {
+    pool.install(|w| {
         w.scope(|w, scope| {
             for n in 0..WORKERS {
                 let flags = &flags;

@@ -17,7 +17,7 @@ fn each_item_is_visited_once() {
         let pool = Pool::new(workers).unwrap();
         for length in LENGTHS {
             let visits: Vec<AtomicU32> = (0..length).map(|_| AtomicU32::new(0)).collect();
-            pool.run(|w| {
+            pool.install(|w| {
                 par(0..length).on(w).for_each(|i| {
                     visits[i].fetch_add(1, Ordering::Relaxed);
                 });
@@ -69,11 +69,11 @@ fn a_reduction_with_a_grain_does_not_depend_on_the_workers() {
     let sum = |w: &Worker| {
         par(&numbers).on(w).grain(100).reduce(|| 0.0_f32, |sum, n| sum + n, |a, b| a + b)
     };
-    let expected = Pool::new(1).unwrap().run(sum).to_bits();
+    let expected = Pool::new(1).unwrap().install(sum).to_bits();
     for workers in [2, 3, 8] {
         let pool = Pool::new(workers).unwrap();
         for _ in 0..20 {
-            assert_eq!(pool.run(sum).to_bits(), expected);
+            assert_eq!(pool.install(sum).to_bits(), expected);
         }
     }
 }
@@ -142,9 +142,9 @@ fn with_a_grain_a_leaf_has_at_most_so_many_items() {
 fn a_loop_may_be_sent_to_a_place() {
     let pool = Pool::new(2).unwrap();
     let last = pool.places().count() - 1;
-    assert_eq!(pool.run(|w| par(0..4).on(w).place(last).map(|n| n + 1)), [1, 2, 3, 4]);
+    assert_eq!(pool.install(|w| par(0..4).on(w).place(last).map(|n| n + 1)), [1, 2, 3, 4]);
     assert_eq!(par(0..4).place(0).map(|n| n + 1), [1, 2, 3, 4]);
-    let nowhere = AssertUnwindSafe(|| pool.run(|w| par(0..4).on(w).place(99).map(|n| n)));
+    let nowhere = AssertUnwindSafe(|| pool.install(|w| par(0..4).on(w).place(99).map(|n| n)));
     assert!(catch_unwind(nowhere).is_err());
 }
 
@@ -184,7 +184,7 @@ fn a_stuck_body_leaves_the_others_to_the_others() {
     let pool = Pool::new(2).unwrap();
     let (done, free) = (AtomicUsize::new(0), AtomicBool::new(false));
     const ITEMS: usize = 2_000;
-    pool.run(|w| {
+    pool.install(|w| {
         par(0..ITEMS).on(w).for_each(|i| {
             if i == 0 {
                 while !free.load(Ordering::Acquire) {

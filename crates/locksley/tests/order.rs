@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use common::pools;
-use locksley::{Pool, Scope, Worker};
+use locksley::{Pool, Scope, Spawn, Worker};
 
 /// Where a task notes when it began: the how-manieth of all. Each has a place of its own, and no
 /// lock: std's mutex, where it has to be waited for, is taken in code that ThreadSanitizer does not
@@ -37,7 +37,7 @@ fn turns_of(number: usize, spawn_all: impl FnOnce(&AtomicUsize, &mut [usize])) -
 /// What a single worker makes of `spawn`, called with each of 0 to 9.
 fn order_of(pool: &Pool, spawn: impl for<'s> Fn(&Scope<'s>, usize, Turn<'s>) + Sync) -> Vec<usize> {
     let turns = turns_of(10, |begun, turns| {
-        pool.run(|w| {
+        pool.install(|w| {
             w.scope(|_, scope| {
                 for (n, turn) in turns.iter_mut().enumerate() {
                     spawn(scope, n, Turn { begun, turn });
@@ -55,7 +55,8 @@ fn a_single_worker_keeps_the_order_that_was_asked_for() {
     let pool = Pool::new(1).unwrap();
     let newest_first = order_of(&pool, |scope, _, turn| scope.spawn(|_| turn.take()));
     assert_eq!(newest_first, Vec::from_iter((0..10).rev()));
-    let as_spawned = order_of(&pool, |scope, _, turn| scope.spawn_fifo(|_| turn.take()));
+    let as_spawned =
+        order_of(&pool, |scope, _, turn| scope.spawn_with(Spawn::Fifo, |_, _| turn.take()));
     assert_eq!(as_spawned, Vec::from_iter(0..10));
 
     let pool = Pool::builder().workers(1).oldest_first().build().unwrap();
@@ -67,13 +68,13 @@ fn a_single_worker_keeps_the_order_that_was_asked_for() {
 fn detached_tasks_do_as_well() {
     let pool = Pool::new(1).unwrap();
     let (sender, receiver) = channel();
-    pool.run(|w| {
+    pool.install(|w| {
         for n in 0..10 {
             let sender = sender.clone();
-            w.spawn_fifo(move |w| {
+            w.spawn_with(Spawn::Fifo, move |w| {
                 for m in 0..10 {
                     let sender = sender.clone();
-                    w.spawn_fifo(move |_| sender.send(n * 10 + m).unwrap());
+                    w.spawn_with(Spawn::Fifo, move |_| sender.send(n * 10 + m).unwrap());
                 }
             });
         }
@@ -86,7 +87,7 @@ fn detached_tasks_do_as_well() {
 fn both_orders_in_one_scope_do_not_disturb_each_other() {
     let pool = Pool::new(1).unwrap();
     let order = order_of(&pool, |scope, n, turn| match n % 2 {
-        0 => scope.spawn_fifo(|_| turn.take()),
+        0 => scope.spawn_with(Spawn::Fifo, |_, _| turn.take()),
         _ => scope.spawn(|_| turn.take()),
     });
     assert!(order.iter().filter(|&&n| n % 2 == 0).is_sorted());
@@ -101,10 +102,10 @@ fn tasks_begin_in_order_on_whatever_worker() {
         // Between taking its task and its turn a worker can be overtaken by each of the others'
         // tasks in hand, and, if it is suspended there, by any number. But each task has one turn.
         let turns = turns_of(300, |begun, turns| {
-            pool.run(|w| {
+            pool.install(|w| {
                 w.scope(|_, scope| {
                     for turn in turns {
-                        scope.spawn_fifo(move |_| Turn { begun, turn }.take());
+                        scope.spawn_with(Spawn::Fifo, move |_, _| Turn { begun, turn }.take());
                     }
                 });
             });
@@ -121,8 +122,9 @@ fn tasks_in_order_may_be_spawned_from_elsewhere() {
     let turns = turns_of(10, |begun, turns| {
         pool.in_place_scope(|scope| {
             for (n, turn) in turns.iter_mut().enumerate() {
-                let spawn = move || scope.spawn_fifo(move |_| Turn { begun, turn }.take());
-                if n % 2 == 0 { spawn() } else { other.run(|_| spawn()) }
+                let spawn =
+                    move || scope.spawn_with(Spawn::Fifo, move |_, _| Turn { begun, turn }.take());
+                if n % 2 == 0 { spawn() } else { other.install(|_| spawn()) }
             }
         });
     });
@@ -130,7 +132,7 @@ fn tasks_in_order_may_be_spawned_from_elsewhere() {
     let (sender, receiver) = channel();
     (0..10).for_each(|n| {
         let sender = sender.clone();
-        pool.spawn_fifo(move |_| sender.send(n).unwrap());
+        pool.spawn_with(Spawn::Fifo, move |_| sender.send(n).unwrap());
     });
     drop(sender);
     assert_eq!(receiver.iter().collect::<Vec<_>>(), Vec::from_iter(0..10));
@@ -141,10 +143,10 @@ fn what_stands_in_a_line_runs_while_its_worker_is_stuck() {
     let pool = Pool::new(2).unwrap();
     for _ in 0..100 {
         let flags: Vec<_> = (0..20).map(|_| AtomicBool::new(false)).collect();
-        pool.run(|w| {
+        pool.install(|w| {
             w.scope(|_, scope| {
                 flags.iter().for_each(|flag| {
-                    scope.spawn_fifo(move |_| flag.store(true, Ordering::Release));
+                    scope.spawn_with(Spawn::Fifo, move |_, _| flag.store(true, Ordering::Release));
                 });
                 while !flags.iter().all(|flag| flag.load(Ordering::Acquire)) {
                     thread::yield_now();
@@ -165,9 +167,9 @@ fn oldest_first_loses_nothing() {
     }
     for workers in [1, 2, 5] {
         let pool = Pool::builder().workers(workers).oldest_first().build().unwrap();
-        assert_eq!(pool.run(|w| fib(w, 18)), 2584);
+        assert_eq!(pool.install(|w| fib(w, 18)), 2584);
         let count = AtomicUsize::new(0);
-        pool.run(|w| {
+        pool.install(|w| {
             w.scope(|w, scope| {
                 for _ in 0..500 {
                     scope.spawn_on(w, |w, _| {

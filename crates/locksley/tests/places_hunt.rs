@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::places::{PATIENCE, divided, hold};
-use locksley::Pool;
 use locksley::idle::{Governor, Hunter, Limit, Move, Prospect};
+use locksley::{Pool, Spawn};
 
 /// A governor one of whose hunters is watched: how often it is asked, and what happens when it is
 /// asked for the first time after so many failures.
@@ -101,11 +101,11 @@ fn sends_to(
     report: impl Fn(usize) + Clone + Send + 'static,
 ) -> Arc<Mutex<Sending>> {
     let ((ask, asked), (sent, is_sent)) = (channel(), channel());
-    pool.spawn_at(0, move |w| {
+    pool.spawn_with(Spawn::At(0), move |w| {
         sent.send(()).unwrap();
         while asked.recv().is_ok() {
             let report = report.clone();
-            w.spawn_near(place, move |w| report(w.index()));
+            w.spawn_with(Spawn::Near(place), move |w| report(w.index()));
             sent.send(()).unwrap();
         }
     });
@@ -185,7 +185,7 @@ fn a_worker_goes_from_one_task_of_its_place_to_the_next_without_a_hunt() {
     let (sender, receiver) = channel();
     for n in 0..20 {
         let (sender, watched) = (sender.clone(), watched.clone());
-        pool.spawn_near(1, move |_| sender.send((n, watched.asked())).unwrap());
+        pool.spawn_with(Spawn::Near(1), move |_| sender.send((n, watched.asked())).unwrap());
     }
     let before = watched.asked();
     drop(held);
@@ -234,7 +234,7 @@ fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
     };
     for _ in 0..TASKS {
         let (before, sender) = (sleeps(), sender.clone());
-        pool.spawn_near(1, move |w| sender.send(w.index()).unwrap());
+        pool.spawn_with(Spawn::Near(1), move |w| sender.send(w.index()).unwrap());
         assert_eq!(receiver.recv_timeout(PATIENCE), Ok(0));
         sleeps_again(before);
         // It is woken for nothing, and sees that there is nothing any more.
@@ -257,7 +257,7 @@ fn a_worker_that_leaves_something_to_another_place_gives_way_meanwhile() {
     while pool.stats().workers[0].yields == 0 {
         assert!(Instant::now() < until, "it never yields");
         let sender = sender.clone();
-        pool.spawn_near(1, move |w| sender.send(w.index()).unwrap());
+        pool.spawn_with(Spawn::Near(1), move |w| sender.send(w.index()).unwrap());
         assert_eq!(receiver.recv_timeout(PATIENCE), Ok(0));
     }
 }

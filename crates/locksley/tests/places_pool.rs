@@ -15,10 +15,10 @@ use common::places::{PATIENCE, divided, hold};
 use common::{AlwaysAsleep, Confined, Restless, Sleepy, message};
 use locksley::idle::{Abp, Balanced, Bws};
 use locksley::loops::par;
-use locksley::task::{Spawn, yield_now};
+use locksley::task::yield_now;
 use locksley::{
-    Affinity, CancellableScope, Cancellation, Cancelled, Pool, PoolBuilder, Unplaced, Worker,
-    join_near, scope, scope_until, spawn_near,
+    Affinity, Cancellation, Cancelled, Pool, PoolBuilder, Scope, Spawn, Unplaced, Worker, scope,
+    scope_until, spawn_with,
 };
 
 const SHAPES: [&[usize]; 5] = [&[2], &[1, 1], &[1, 2], &[2, 2, 1], &[1, 3, 2, 2]];
@@ -82,33 +82,40 @@ fn all_is_done_once_under_every_option() {
             let sender = sender.clone();
             let task = move |worker: &Worker| {
                 let again = sender.clone();
-                worker.spawn_near((n + 1) % places, move |_| again.send(100 + n).unwrap());
+                worker.spawn_with(Spawn::Near((n + 1) % places), move |_| {
+                    again.send(100 + n).unwrap()
+                });
                 sender.send(n).unwrap();
             };
-            if n % 4 == 0 { pool.spawn(task) } else { pool.spawn_near(n % places, task) }
+            if n % 4 == 0 {
+                pool.spawn(task)
+            } else {
+                pool.spawn_with(Spawn::Near(n % places), task)
+            }
         }
         drop(sender);
-        assert_eq!(pool.run(|w| fib(w, 15)), 610);
-        assert_eq!(pool.run(|w| fib_near(w, places, 9)), 34);
+        assert_eq!(pool.install(|w| fib(w, 15)), 610);
+        assert_eq!(pool.install(|w| fib_near(w, places, 9)), 34);
         let mut visits = vec![0_u8; 5000];
         for _ in 0..3 {
-            pool.run(|w| par(&mut visits).on(w).by_place().for_each(|visit| *visit += 1));
+            pool.install(|w| par(&mut visits).on(w).by_place().for_each(|visit| *visit += 1));
         }
         let token = Cancellation::new();
         let more = |w: &Worker| {
             par(&mut visits).on(w).cancel(&token).by_place().for_each(|visit| *visit += 1)
         };
-        assert_eq!(pool.run(more), Ok(()));
-        let squares =
-            pool.run(|w| par(0..3000_u64).on(w).cancel(&token).by_place().map(|n| n * n)).unwrap();
+        assert_eq!(pool.install(more), Ok(()));
+        let squares = pool
+            .install(|w| par(0..3000_u64).on(w).cancel(&token).by_place().map(|n| n * n))
+            .unwrap();
         assert!(squares.iter().zip(0..3000).all(|(&square, n)| square == n * n));
         let all = |w: &Worker| {
             let all = par(&squares).on(w).cancel(&token).by_place();
             all.reduce(|| 0, |sum, n| sum + n, |a, b| a + b)
         };
-        assert_eq!(pool.run(all), Ok(squares.iter().sum()));
+        assert_eq!(pool.install(all), Ok(squares.iter().sum()));
         assert!(visits.iter().all(|&visits| visits == 4));
-        let names = pool.run(|w| par(0..3000_u32).on(w).by_place().map(|n| n.to_string()));
+        let names = pool.install(|w| par(0..3000_u32).on(w).by_place().map(|n| n.to_string()));
         assert!(names.iter().enumerate().all(|(n, name)| *name == n.to_string()));
         assert_eq!(names.len(), 3000);
         // Not commutative: all items, in their order.
@@ -120,7 +127,7 @@ fn all_is_done_once_under_every_option() {
             let all = par(0..3000_u32).on(w).by_place();
             all.reduce(Vec::new, append, |a, b| [a, b].concat())
         };
-        assert_eq!(pool.run(in_order), (0..3000).collect::<Vec<_>>());
+        assert_eq!(pool.install(in_order), (0..3000).collect::<Vec<_>>());
         for items in [0_u16, 1, 2, 5, 1000] {
             // Of floats each order of additions has another sum.
             let root = |sum: f32, n: u16| sum + f32::from(n).sqrt();
@@ -129,9 +136,9 @@ fn all_is_done_once_under_every_option() {
                 let all = || par(0..items).grain(leaf);
                 let anywhere = all().reduce(|| 0.1, root, |a, b| a + b);
                 let by_place =
-                    pool.run(|w| all().on(w).by_place().reduce(|| 0.1, root, |a, b| a + b));
+                    pool.install(|w| all().on(w).by_place().reduce(|| 0.1, root, |a, b| a + b));
                 assert_eq!(bits(by_place), bits(anywhere), "{items} {leaf}");
-                let until = pool.run(|w| {
+                let until = pool.install(|w| {
                     all().on(w).by_place().cancel(&token).reduce(|| 0.1, root, |a, b| a + b)
                 });
                 assert_eq!(until.map(bits), Ok(bits(anywhere)));
@@ -139,10 +146,10 @@ fn all_is_done_once_under_every_option() {
         }
         for count in [0, 1, 2] {
             let all = || par(0..count).by_place();
-            assert_eq!(pool.run(|w| all().on(w).map(|n| n)).len(), count);
-            let until = pool.run(|w| all().on(w).cancel(&token).map(|n| n));
+            assert_eq!(pool.install(|w| all().on(w).map(|n| n)).len(), count);
+            let until = pool.install(|w| all().on(w).cancel(&token).map(|n| n));
             assert_eq!(until.unwrap().len(), count);
-            let counted = pool.run(|w| all().on(w).reduce(|| 0, |a, _| a + 1, |a, b| a + b));
+            let counted = pool.install(|w| all().on(w).reduce(|| 0, |a, _| a + 1, |a, b| a + b));
             assert_eq!(counted, count);
         }
         let futures: Vec<_> = (0..20)
@@ -153,17 +160,17 @@ fn all_is_done_once_under_every_option() {
                 };
                 let place = n % places;
                 match n % 3 {
-                    0 => Spawn::new().pool(&pool).near(place).spawn(future),
-                    1 => pool.run(|_| Spawn::new().pool(&pool).near(place).spawn(future)),
-                    _ => pool.run(|_| Spawn::new().near(place).spawn(future)),
+                    0 => pool.spawn_future_with(Spawn::Near(place), future),
+                    1 => pool.install(|_| pool.spawn_future_with(Spawn::Near(place), future)),
+                    _ => pool.install(|w| w.spawn_future(future)),
                 }
             })
             .collect();
         let answers = futures.into_iter().map(|task| task.join().unwrap());
         assert_eq!(answers.collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
         let count = AtomicUsize::new(0);
-        pool.run(|w| {
-            w.scope(|w, scope| {
+        pool.install(|w| {
+            w.scope(|_, scope| {
                 for n in 0..50 {
                     let count = &count;
                     scope.spawn(move |scope| {
@@ -171,7 +178,7 @@ fn all_is_done_once_under_every_option() {
                             count.fetch_add(1, Ordering::Relaxed);
                         });
                     });
-                    scope.spawn_near_on(w, n % places, move |w, scope| {
+                    scope.spawn_with(Spawn::Near(n % places), move |w, scope| {
                         scope.spawn_on(w, |_, _| {
                             count.fetch_add(1, Ordering::Relaxed);
                         });
@@ -187,28 +194,32 @@ fn all_is_done_once_under_every_option() {
         // By a thread that is no worker, a worker of another pool, and one that does not say which
         // it is.
         pool.in_place_scope(|scope| {
-            (0..places).for_each(|place| scope.spawn_near(place, move |_| add()));
+            (0..places).for_each(|place| scope.spawn_with(Spawn::Near(place), move |_, _| add()));
         });
-        other.run(|_| {
+        other.install(|_| {
             pool.in_place_scope(|scope| {
-                (0..places).for_each(|place| scope.spawn_near(place, move |_| add()));
+                (0..places)
+                    .for_each(|place| scope.spawn_with(Spawn::Near(place), move |_, _| add()));
             });
         });
-        pool.run(|_| {
+        pool.install(|_| {
             scope(|scope| {
                 (0..places).for_each(|place| {
-                    scope.spawn_near(place, move |scope| scope.spawn_near(place, move |_| add()));
+                    scope.spawn_with(Spawn::Near(place), move |_, scope| {
+                        scope.spawn_with(Spawn::Near(place), move |_, _| add())
+                    });
                 });
             });
             let all = scope_until(&token, |scope| {
-                (0..places).for_each(|place| scope.spawn_near(place, move |_| add()));
+                (0..places)
+                    .for_each(|place| scope.spawn_with(Spawn::Near(place), move |_, _| add()));
             });
             assert_eq!(all, Ok(()));
         });
         assert_eq!(count.into_inner(), 4 * places);
-        assert_eq!(pool.run(|_| join_near(places - 1, || 1, || 2)), (1, 2));
+        assert_eq!(pool.install(|w| w.join_near(places - 1, |_| 1, |_| 2)), (1, 2));
         let (near, is_near) = channel();
-        pool.run(|_| spawn_near(places - 1, move || near.send(1).unwrap()));
+        pool.install(|_| spawn_with(Spawn::Near(places - 1), move || near.send(1).unwrap()));
         assert_eq!(is_near.recv_timeout(PATIENCE), Ok(1));
         let mut done: Vec<_> = receiver.iter().collect();
         done.sort_unstable();
@@ -223,26 +234,26 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
     let _held = hold(&pool, 1);
     let token = Cancellation::new();
     let count = AtomicUsize::new(0);
-    let result = pool.run(|w| {
-        w.scope_until(&token, |w, scope| {
+    let result = pool.install(|w| {
+        w.scope_until(&token, |_, scope| {
             let add = || {
                 count.fetch_add(1, Ordering::Relaxed);
             };
-            scope.spawn_near_on(w, 1, move |_, _| add());
-            scope.spawn_near_on(w, 1, move |_, scope| scope.cancel());
-            scope.spawn_near_on(w, 1, move |_, _| add());
+            scope.spawn_with(Spawn::Near(1), move |_, _| add());
+            scope.spawn_with(Spawn::Near(1), |_, _| token.cancel());
+            scope.spawn_with(Spawn::Near(1), move |_, _| add());
         })
     });
     assert_eq!((result, count.into_inner()), (Err(Cancelled), 1));
     token.cancel();
     for items in [0, 10] {
         let all = || par(0..items).cancel(&token).by_place();
-        let none = pool.run(|w| all().on(w).for_each(|_| unreachable!()));
+        let none = pool.install(|w| all().on(w).for_each(|_| unreachable!()));
         assert_eq!(none, Err(Cancelled));
-        assert_eq!(pool.run(|w| all().on(w).map(|n| n)), Err(Cancelled));
+        assert_eq!(pool.install(|w| all().on(w).map(|n| n)), Err(Cancelled));
         let add = |a, b| a + b;
-        assert_eq!(pool.run(|w| all().on(w).reduce(|| 0, add, add)), Err(Cancelled));
-        assert_eq!(pool.run(|w| all().on(w).grain(3).reduce(|| 0, add, add)), Err(Cancelled));
+        assert_eq!(pool.install(|w| all().on(w).reduce(|| 0, add, add)), Err(Cancelled));
+        assert_eq!(pool.install(|w| all().on(w).grain(3).reduce(|| 0, add, add)), Err(Cancelled));
     }
     // Of results that others have made none is lost, and none is dropped twice.
     let made = Arc::new(());
@@ -251,7 +262,7 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
         Arc::clone(&made)
     };
     let all = || par(0..1000_usize).by_place();
-    let payload = catch_unwind(AssertUnwindSafe(|| pool.run(|w| all().on(w).map(broken))));
+    let payload = catch_unwind(AssertUnwindSafe(|| pool.install(|w| all().on(w).map(broken))));
     assert_eq!(message(&*payload.unwrap_err()), "the seventh");
     assert_eq!(Arc::strong_count(&made), 1);
     // Nor where it is cancelled by one of the last items. The free worker does those of its own
@@ -265,22 +276,23 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
             }
             Arc::clone(&made)
         };
-        let result = pool.run(|w| all().on(w).cancel(&token).map(some));
+        let result = pool.install(|w| all().on(w).cancel(&token).map(some));
         assert_eq!(result.map(|all| all.len()), expected);
         assert_eq!(Arc::strong_count(&made), 1);
     }
     // A task that comes too late is dropped at once, and one that was sent before, in the end.
-    let result = pool.run(|_| {
-        scope_until(&Cancellation::new(), |scope| {
+    let token = Cancellation::new();
+    let result = pool.install(|_| {
+        scope_until(&token, |scope| {
             let [sent, late] = [0, 1].map(|_| Arc::clone(&made));
-            scope.spawn_near(1, move |_| unreachable!("{sent:?}"));
-            scope.cancel();
-            scope.spawn_near(1, move |_| unreachable!("{late:?}"));
+            scope.spawn_with(Spawn::Near(1), move |_, _| unreachable!("{sent:?}"));
+            token.cancel();
+            scope.spawn_with(Spawn::Near(1), move |_, _| unreachable!("{late:?}"));
             assert_eq!(Arc::strong_count(&made), 2);
         })
     });
     assert_eq!((result, Arc::strong_count(&made)), (Err(Cancelled), 1));
-    let task = Spawn::new().pool(&pool).near(1).spawn(async { panic!("at a place") });
+    let task = pool.spawn_future_with(Spawn::Near(1), async { panic!("at a place") });
     assert!(matches!(task.join(), Err(error) if error.is_panic()));
 }
 
@@ -292,7 +304,7 @@ fn a_future_begins_at_its_place() {
         // worker.
         let _held = hold(&pool, 1 - place);
         let here = || Worker::with_current(|current| current.unwrap().place());
-        let task = Spawn::new().pool(&pool).near(place).spawn(async move { here() });
+        let task = pool.spawn_future_with(Spawn::Near(place), async move { here() });
         assert_eq!(task.join().unwrap(), place);
     }
 }
@@ -321,25 +333,31 @@ fn a_place_that_is_not_there_is_refused() {
             let blamed = mem::take(&mut *BLAMED.lock().unwrap());
             assert_eq!(blamed, [file!()], "it is the caller's mistake");
         };
-        refused(&|| pool.spawn_near(count, |_| ()));
-        refused(&|| pool.run(|w| w.spawn_near(count, |_| ())));
-        refused(&|| pool.run(|w| w.join_near(count, |_| (), |_| ())).0);
-        refused(&|| pool.run(|w| w.scope(|w, scope| scope.spawn_near_on(w, count, |_, _| ()))));
-        refused(&|| pool.run(|w| w.scope(|_, scope| scope.spawn_near(count, |_| ()))));
-        refused(&|| pool.in_place_scope(|scope| scope.spawn_near(count, |_| ())));
-        refused(&|| pool.run(|_| spawn_near(count, || ())));
-        refused(&|| pool.run(|_| join_near(count, || (), || ())).0);
-        refused(&|| drop(Spawn::new().pool(&pool).near(count).spawn(async {})));
-        refused(&|| drop(pool.run(|_| Spawn::new().near(count).spawn(async {}))));
+        refused(&|| pool.spawn_with(Spawn::Near(count), |_| ()));
+        refused(&|| pool.install(|w| w.spawn_with(Spawn::Near(count), |_| ())));
+        refused(&|| pool.install(|w| w.join_near(count, |_| (), |_| ())).0);
+        refused(&|| {
+            pool.install(|w| w.scope(|_, scope| scope.spawn_with(Spawn::Near(count), |_, _| ())))
+        });
+        refused(&|| {
+            pool.install(|w| w.scope(|_, scope| scope.spawn_with(Spawn::Near(count), |_, _| ())))
+        });
+        refused(&|| pool.in_place_scope(|scope| scope.spawn_with(Spawn::Near(count), |_, _| ())));
+        refused(&|| pool.install(|_| spawn_with(Spawn::Near(count), || ())));
+        refused(&|| drop(pool.spawn_future_with(Spawn::Near(count), async {})));
         let token = Cancellation::new();
         refused(&|| {
-            let add = |w: &Worker, scope: &CancellableScope<'_, '_>| {
-                scope.spawn_near_on(w, count, |_, _| ());
+            let add = |_: &Worker, scope: &Scope<'_>| {
+                scope.spawn_with(Spawn::Near(count), |_, _| ());
             };
-            let _ = pool.run(|w| w.scope_until(&token, add));
+            let _ = pool.install(|w| w.scope_until(&token, add));
         });
-        refused(&|| _ = pool.run(|_| scope_until(&token, |scope| scope.spawn_near(count, |_| ()))));
-        let last = pool.run(|w| w.join_near(count - 1, |_| 1, |_| 2));
+        refused(&|| {
+            _ = pool.install(|_| {
+                scope_until(&token, |scope| scope.spawn_with(Spawn::Near(count), |_, _| ()))
+            })
+        });
+        let last = pool.install(|w| w.join_near(count - 1, |_| 1, |_| 2));
         assert_eq!(last, (1, 2));
     }
 }
@@ -352,9 +370,16 @@ fn without_a_pool_the_places_are_those_of_the_calling_worker() {
     let pool = divided(&vec![1; global + 1]).build().unwrap();
     let is_its = |w: &Worker| std::ptr::eq(w.places(), pool.places());
     assert_eq!(pool.broadcast(is_its), vec![true; global + 1]);
-    let here = || Worker::with_current(|current| current.is_some_and(|w| w.is_of(&pool)));
-    assert_eq!(pool.run(|_| join_near(global, here, here)), (true, true));
-    assert_eq!(join_near(global - 1, here, here), (false, false));
+    let (sender, receiver) = channel();
+    let send = || {
+        let sender = sender.clone();
+        let places_here = || Worker::with_current(|current| current.unwrap().places().count());
+        move || sender.send(places_here()).unwrap()
+    };
+    pool.install(|_| spawn_with(Spawn::Near(global), send()));
+    assert_eq!(receiver.recv_timeout(PATIENCE), Ok(global + 1));
+    spawn_with(Spawn::Near(global - 1), send());
+    assert_eq!(receiver.recv_timeout(PATIENCE), Ok(global));
 }
 
 #[test]
@@ -363,9 +388,9 @@ fn workers_that_are_neighbours_share_a_place() {
     assert_eq!(pool.broadcast(Worker::place), [0, 1, 1, 1, 2, 2]);
     let fewer = divided(&[1, 3, 2]).workers(2).build().unwrap();
     assert_eq!(fewer.broadcast(Worker::place), [0, 1]);
-    assert_eq!(fewer.run(|w| w.join_near(2, |_| 1, |_| 2)), (1, 2), "it has no worker");
+    assert_eq!(fewer.install(|w| w.join_near(2, |_| 1, |_| 2)), (1, 2), "it has no worker");
     let (sender, receiver) = channel();
-    fewer.spawn_near(2, move |w| sender.send(w.place()).unwrap());
+    fewer.spawn_with(Spawn::Near(2), move |w| sender.send(w.place()).unwrap());
     assert!(receiver.recv_timeout(PATIENCE).unwrap() < 2);
 }
 
@@ -374,7 +399,7 @@ fn a_stand_in_belongs_to_the_place_of_its_worker() {
     let pool = divided(&[1, 1]).build().unwrap();
     let _held = hold(&pool, 0);
     let (sender, receiver) = channel();
-    pool.spawn_at(1, move |worker| {
+    pool.spawn_with(Spawn::At(1), move |worker| {
         // The other worker is held, so the stand-in runs this.
         let (here, is_here) = channel();
         worker.spawn(move |w| here.send((w.index(), w.place())).unwrap());
@@ -390,7 +415,7 @@ fn panics_of_both_halves_arrive() {
         [(false, true, "second"), (true, false, "first"), (true, true, "first")]
     {
         let both = || {
-            pool.run(|w| {
+            pool.install(|w| {
                 let place = 1 - w.place();
                 w.join_near(place, |_| assert!(!first, "first"), |_| assert!(!second, "second"))
             })
@@ -415,7 +440,7 @@ fn what_was_sent_to_a_stuck_place_is_done_elsewhere() {
                     // Sent there by the worker itself, whose own deque it is; and from outside.
                     scope.spawn_broadcast(move |w, scope| {
                         if w.index() == stuck {
-                            scope.spawn_near_on(w, last, |_, _| {
+                            scope.spawn_with(Spawn::Near(last), |_, _| {
                                 flags[0].store(true, Ordering::Release)
                             });
                             here.send(()).unwrap();
@@ -423,7 +448,7 @@ fn what_was_sent_to_a_stuck_place_is_done_elsewhere() {
                         }
                     });
                     is_here.recv_timeout(PATIENCE).unwrap();
-                    pool.run(|w| {
+                    pool.install(|w| {
                         w.join_near(last, |_| (), |_| flags[1].store(true, Ordering::Release));
                     });
                 });
@@ -443,9 +468,11 @@ fn what_was_sent_to_another_place_is_done_though_its_sender_is_stuck() {
         for place in 0..2 {
             for _ in 0..50 {
                 let flag = AtomicBool::new(false);
-                pool.run(|w| {
-                    w.scope(|w, scope| {
-                        scope.spawn_near_on(w, place, |_, _| flag.store(true, Ordering::Release));
+                pool.install(|w| {
+                    w.scope(|_, scope| {
+                        scope.spawn_with(Spawn::Near(place), |_, _| {
+                            flag.store(true, Ordering::Release)
+                        });
                         wait_until(&flag);
                     });
                 });
@@ -467,7 +494,7 @@ fn workers_that_wait_get_what_they_have_sent_to_places() {
                     let add = || {
                         count.fetch_add(1, Ordering::Relaxed);
                     };
-                    scope.spawn_near_on(w, place, move |_, _| add());
+                    scope.spawn_with(Spawn::Near(place), move |_, _| add());
                     scope.spawn_on(w, move |_, _| add());
                     scope.spawn(move |_| add());
                 }
@@ -490,7 +517,7 @@ fn a_worker_takes_first_what_was_sent_to_its_place() {
                 let task = move |w: &Worker| sender.send((n, w.index())).unwrap();
                 match unplaced {
                     Unplaced::RoundRobin => pool.spawn(task),
-                    _ => pool.spawn_near(n % 2, task),
+                    _ => pool.spawn_with(Spawn::Near(n % 2), task),
                 }
             }
             held[1].send(()).unwrap();
@@ -513,9 +540,9 @@ fn what_is_sent_to_a_place_keeps_no_worker_from_the_rest() {
             let sender = sender.clone();
             move |_: &Worker| sender.send(name).unwrap()
         };
-        (0..500).for_each(|_| pool.spawn_near(0, task("near")));
+        (0..500).for_each(|_| pool.spawn_with(Spawn::Near(0), task("near")));
         pool.spawn(task("to all"));
-        pool.spawn_at(0, task("to one"));
+        pool.spawn_with(Spawn::At(0), task("to one"));
         first.send(()).unwrap();
         let order: Vec<_> = (0..502).map(|_| receiver.recv_timeout(PATIENCE).unwrap()).collect();
         for name in ["to all", "to one"] {
@@ -532,9 +559,9 @@ fn with_one_place_nothing_is_out_of_it() {
         if pool.places().count() > 1 {
             continue; // a large machine
         }
-        assert_eq!(pool.run(|w| fib(w, 20)), 6765);
+        assert_eq!(pool.install(|w| fib(w, 20)), 6765);
         let (sender, receiver) = channel();
-        pool.spawn_near(0, move |w| sender.send(w.place()).unwrap());
+        pool.spawn_with(Spawn::Near(0), move |w| sender.send(w.place()).unwrap());
         assert_eq!(receiver.recv_timeout(PATIENCE), Ok(0));
         assert_eq!(pool.stats().total().out_of_place, 0);
     }
@@ -548,13 +575,13 @@ fn a_guest_that_drops_its_pool_leaves_nothing_at_another_place() {
         let pool = divided(&[1, 1]).with_current_thread().build().unwrap();
         let (here, is_here) = channel();
         let (go_on, told) = channel();
-        pool.spawn_at(1, move |_| {
+        pool.spawn_with(Spawn::At(1), move |_| {
             here.send(()).unwrap();
             told.recv().unwrap();
             done.send(()).unwrap();
         });
         is_here.recv_timeout(PATIENCE).unwrap();
-        pool.spawn_near(1, move |_| go_on.send(()).unwrap());
+        pool.spawn_with(Spawn::Near(1), move |_| go_on.send(()).unwrap());
         drop(pool);
     });
     assert_eq!(is_done.recv_timeout(PATIENCE), Ok(()));
@@ -567,10 +594,10 @@ fn who_looks_once_finds_what_was_sent_elsewhere() {
     let pool = divided(&[1, 1]).build().unwrap();
     let _held = hold(&pool, 1);
     let (sender, receiver) = channel();
-    pool.run(|w| {
+    pool.install(|w| {
         for n in 0..10 {
             let sender = sender.clone();
-            w.spawn_near(1, move |_| sender.send(n).unwrap());
+            w.spawn_with(Spawn::Near(1), move |_| sender.send(n).unwrap());
         }
         while w.run_one() {}
     });
@@ -610,6 +637,6 @@ fn a_loop_gives_each_place_the_same_items() {
     par(0..1000).by_place().for_each(|_| {
         count.fetch_add(1, Ordering::Relaxed);
     });
-    assert_eq!(join_near(0, || 1, || 2), (1, 2));
+    assert_eq!(Pool::global().install(|w| w.join_near(0, |_| 1, |_| 2)), (1, 2));
     assert_eq!(count.into_inner(), 1000);
 }

@@ -21,11 +21,11 @@ const LONG: Duration = Duration::from_secs(30);
 fn run_works_from_outside_and_inside() {
     for pool in pools() {
         let workers = pool.workers();
-        assert!(pool.run(|w| w.index()) < workers);
+        assert!(pool.install(|w| w.index()) < workers);
         // Inside, it stays on the same worker.
-        assert!(pool.run(|w| {
+        assert!(pool.install(|w| {
             let index = w.index();
-            pool.run(|again| again.index() == index)
+            pool.install(|again| again.index() == index)
         }));
     }
 }
@@ -38,7 +38,7 @@ fn many_threads_use_a_pool_at_once() {
                 let pool = &pool;
                 scope.spawn(move || {
                     for _ in 0..20 {
-                        let (a, b) = pool.run(|w| w.join(|_| n, |_| n * n));
+                        let (a, b) = pool.install(|w| w.join(|_| n, |_| n * n));
                         assert_eq!((a, b), (n, n * n));
                     }
                 });
@@ -51,18 +51,19 @@ fn many_threads_use_a_pool_at_once() {
 fn pools_call_into_each_other() {
     let (one, other) = (Pool::new(1).unwrap(), Pool::new(1).unwrap());
     // Back and forth: each single worker serves its own pool while it waits for the other.
-    let depth = one.run(|_| other.run(|_| one.run(|_| other.run(|_| 4))));
+    let depth = one.install(|_| other.install(|_| one.install(|_| other.install(|_| 4))));
     assert_eq!(depth, 4);
 }
 
 #[test]
 fn a_panic_in_run_reaches_the_caller() {
     for pool in pools() {
-        let caught = catch_unwind(AssertUnwindSafe(|| pool.run(|_| panic!("in run"))));
+        let caught = catch_unwind(AssertUnwindSafe(|| pool.install(|_| panic!("in run"))));
         assert_eq!(message(&*caught.unwrap_err()), "in run");
     }
     let (one, other) = (Pool::new(1).unwrap(), Pool::new(1).unwrap());
-    let caught = catch_unwind(AssertUnwindSafe(|| one.run(|_| other.run(|_| panic!("abroad")))));
+    let caught =
+        catch_unwind(AssertUnwindSafe(|| one.install(|_| other.install(|_| panic!("abroad")))));
     assert_eq!(message(&*caught.unwrap_err()), "abroad");
 }
 
@@ -113,10 +114,10 @@ fn a_pool_dropped_by_another_pools_worker_may_need_that_worker() {
     let (outer, inner) = (Arc::clone(&one), Arc::clone(&one));
     let done = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&done);
-    outer.run(move |_| {
+    outer.install(move |_| {
         let other = Pool::new(1).unwrap();
         other.spawn(move |_| {
-            inner.run(|_| count.fetch_add(1, Ordering::Relaxed));
+            inner.install(|_| count.fetch_add(1, Ordering::Relaxed));
         });
         drop(other);
     });
@@ -148,7 +149,7 @@ fn a_detached_panic_reaches_the_handler() {
         .unwrap();
     pool.spawn(|_| panic!("nobody waits for me"));
     assert_eq!(panics.recv_timeout(LONG).unwrap(), "nobody waits for me");
-    assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+    assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 }
 
 #[test]
@@ -164,10 +165,10 @@ fn names_stacks_and_hooks_are_as_asked() {
         .build()
         .unwrap();
     assert_eq!(events.lock().unwrap().len(), 2, "all have started when the pool is there");
-    let name = pool.run(|w| (w.index(), thread::current().name().unwrap().to_owned()));
+    let name = pool.install(|w| (w.index(), thread::current().name().unwrap().to_owned()));
     assert_eq!(name.1, format!("merry man {}", name.0));
     // More than the usual 2 MiB, and several copies of it.
-    pool.run(|_| assert_eq!(std::hint::black_box([1_u8; 3 << 20])[3 << 19], 1));
+    pool.install(|_| assert_eq!(std::hint::black_box([1_u8; 3 << 20])[3 << 19], 1));
     drop(pool);
     let mut events = events.lock().unwrap().clone();
     events.sort_unstable();
@@ -200,7 +201,7 @@ fn worker_data_is_made_and_dropped_on_its_worker() {
         })
         .build()
         .unwrap();
-    pool.run(|w| {
+    pool.install(|w| {
         w.scope(|w, scope| {
             for n in 0..100 {
                 scope.spawn_on(w, move |w, _| {
@@ -212,7 +213,7 @@ fn worker_data_is_made_and_dropped_on_its_worker() {
             }
         });
     });
-    assert!(pool.run(|w| w.data::<u32>().is_none()));
+    assert!(pool.install(|w| w.data::<u32>().is_none()));
     drop(pool);
     assert_eq!(drops.load(Ordering::Relaxed), 300, "three drops, none on a wrong thread");
 }
@@ -272,7 +273,7 @@ fn a_governor_that_panics_at_the_start_is_an_error() {
 #[test]
 fn statistics_count_what_happened() {
     let pool = Pool::new(2).unwrap();
-    pool.run(|w| {
+    pool.install(|w| {
         for _ in 0..1000 {
             w.join(|_| (), |_| ());
         }
@@ -292,5 +293,5 @@ fn a_pool_can_be_printed() {
     let pool = Pool::new(2).unwrap();
     let text = format!("{pool:?} {:?}", Pool::builder());
     assert!(text.contains("workers: 2") && text.contains("Balanced"), "{text}");
-    assert!(pool.run(|w| format!("{w:?}")).contains("workers: 2"));
+    assert!(pool.install(|w| format!("{w:?}")).contains("workers: 2"));
 }

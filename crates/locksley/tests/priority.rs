@@ -16,7 +16,7 @@ fn tasks_run_at_the_priority_that_the_thread_had() {
     let before = policy();
     let pool = Pool::builder().workers(3).governor(at_once).build().unwrap();
     for _ in 0..300 {
-        let (a, b) = pool.run(|w| w.join(|_| policy(), |_| policy()));
+        let (a, b) = pool.install(|w| w.join(|_| policy(), |_| policy()));
         assert_eq!((a, b), (before, before));
         std::thread::yield_now();
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::{AlwaysAsleep, Restless, Sleepy, fall_silent, in_time};
 use locksley::idle::{Abp, Balanced, Bws};
-use locksley::{BuildError, Pool, PoolBuilder, Worker};
+use locksley::{BuildError, Pool, PoolBuilder, Spawn, Worker};
 
 const SOON: Duration = Duration::from_secs(20);
 /// For what waits for a lookout's great patience, of ten seconds, while others want the processors.
@@ -57,7 +57,7 @@ fn fib(w: &Worker, n: u64) -> u64 {
 /// How many can be seen to be in a task at the same time; each of them ends soon.
 fn most_at_work(pool: &Pool) -> usize {
     let (at_work, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    pool.run(|w| {
+    pool.install(|w| {
         locksley::loops::par(0..400).on(w).for_each(|_| {
             let now = at_work.fetch_add(1, Ordering::AcqRel) + 1;
             most.fetch_max(now, Ordering::AcqRel);
@@ -113,12 +113,12 @@ fn more_are_at_work_again() {
     for pool in pools() {
         for size in [1, 2, 4, 1, 3] {
             pool.resize(size).unwrap();
-            assert_eq!(pool.run(|w| fib(w, 12)), 144);
+            assert_eq!(pool.install(|w| fib(w, 12)), 144);
         }
         pool.resize(4).unwrap();
         // All four have to be there at the same time.
         let here = AtomicUsize::new(0);
-        pool.run(|w| {
+        pool.install(|w| {
             w.scope(|w, scope| {
                 for _ in 0..4 {
                     scope.spawn_on(w, |_, _| {
@@ -161,7 +161,7 @@ fn those_who_rest_get_what_is_sent_to_them() {
         }
         for index in 0..4 {
             let (sender, receiver) = channel();
-            pool.spawn_at(index, move |w| sender.send(w.index()).unwrap());
+            pool.spawn_with(Spawn::At(index), move |w| sender.send(w.index()).unwrap());
             assert_eq!(receiver.recv_timeout(SOON), Ok(index));
         }
     }
@@ -173,15 +173,16 @@ fn a_blocked_worker_is_helped_in_a_smaller_pool() {
         pool.resize(1).unwrap();
         // Its own task, and then one that is sent.
         let (sender, receiver) = channel();
-        let received = pool
-            .run(move |w| w.join(|_| receiver.recv_timeout(LONG), |_| sender.send(1).unwrap()).0);
+        let received = pool.install(move |w| {
+            w.join(|_| receiver.recv_timeout(LONG), |_| sender.send(1).unwrap()).0
+        });
         assert_eq!(received, Ok(1));
         let (sender, receiver) = channel();
         let (begun, has_begun) = channel();
         thread::scope(|scope| {
             let pool = &pool;
             let blocked = scope.spawn(move || {
-                pool.run(move |_| {
+                pool.install(move |_| {
                     begun.send(()).unwrap();
                     receiver.recv_timeout(LONG)
                 })
@@ -199,7 +200,7 @@ fn a_worker_that_waits_busily_is_helped_in_a_smaller_pool() {
     let pool = Pool::new(2).unwrap();
     pool.resize(1).unwrap();
     let flag = AtomicBool::new(false);
-    pool.run(|w| w.join(|_| wait_until(&flag), |_| flag.store(true, Ordering::Release)));
+    pool.install(|w| w.join(|_| wait_until(&flag), |_| flag.store(true, Ordering::Release)));
     // As a pool of one worker would not.
     assert!(flag.into_inner());
 }
@@ -244,9 +245,9 @@ fn a_pool_is_resized_all_the_time_while_it_works() {
                 });
             }
             for _ in 0..100 {
-                assert_eq!(pool.run(|w| fib(w, 13)), 233);
+                assert_eq!(pool.install(|w| fib(w, 13)), 233);
                 let visited = AtomicUsize::new(0);
-                pool.run(|w| {
+                pool.install(|w| {
                     w.scope(|_, scope| {
                         for _ in 0..20 {
                             scope.spawn(|_| {
@@ -274,9 +275,9 @@ fn an_idle_pool_that_was_made_smaller_sleeps() {
     for governed in governed {
         let pool = governed(Pool::builder().workers(4)).build().unwrap();
         pool.resize(2).unwrap();
-        pool.run(|w| fib(w, 12));
+        pool.install(|w| fib(w, 12));
         fall_silent(SOON, || pool.stats().workers);
-        assert_eq!(pool.run(|w| fib(w, 12)), 144);
+        assert_eq!(pool.install(|w| fib(w, 12)), 144);
     }
 }
 
@@ -295,9 +296,9 @@ fn an_idle_pool_sleeps_whatever_a_guest_does() {
                 let pool = builder.build().unwrap();
                 pool.resize(size).unwrap();
                 assert_eq!(pool.size(), size);
-                pool.run(|w| fib(w, 12));
+                pool.install(|w| fib(w, 12));
                 fall_silent(SOON / 2, || pool.stats().workers[1..].to_vec());
-                assert_eq!(pool.run(|w| fib(w, 12)), 144);
+                assert_eq!(pool.install(|w| fib(w, 12)), 144);
             });
         }
     }
@@ -318,7 +319,8 @@ fn a_blocked_worker_is_helped_where_a_guest_is_gone() {
     let (sender, receiver) = channel();
     let naps = || pool.stats().workers.iter().map(|worker| worker.wakeups).sum::<u64>();
     let before = naps();
-    let received = pool.run(move |w| w.join(|_| receiver.recv_timeout(LONG), |_| sender.send(1)).0);
+    let received =
+        pool.install(move |w| w.join(|_| receiver.recv_timeout(LONG), |_| sender.send(1)).0);
     assert_eq!(received, Ok(1));
     // The lookout naps for ten milliseconds, or for longer where other threads want the processors.
     // It helps after half a second in which no worker has worked, which is fifty naps at the most;

@@ -12,7 +12,7 @@ use locksley::{Pool, Scope, scope};
 fn all_tasks_end_before_the_scope() {
     for pool in pools() {
         let count = AtomicU32::new(0);
-        pool.run(|w| {
+        pool.install(|w| {
             w.scope(|w, scope| {
                 for _ in 0..300 {
                     scope.spawn_on(w, |_, _| {
@@ -36,7 +36,7 @@ fn tasks_may_spawn_tasks() {
     }
     for pool in pools() {
         let count = AtomicU32::new(0);
-        pool.run(|_| scope(|scope| tree(scope, &count, 8)));
+        pool.install(|_| scope(|scope| tree(scope, &count, 8)));
         assert_eq!(count.into_inner(), 511);
     }
 }
@@ -50,9 +50,9 @@ fn it_returns_what_the_body_returns() {
 fn a_task_may_be_spawned_from_another_pool() {
     let (one, other) = (Pool::new(2).unwrap(), Pool::new(3).unwrap());
     let places = std::sync::Mutex::new(Vec::new());
-    one.run(|w| {
+    one.install(|w| {
         w.scope(|_, scope| {
-            other.run(|stranger| {
+            other.install(|stranger| {
                 scope.spawn_on(stranger, |w, _| places.lock().unwrap().push(w.workers()));
             });
         })
@@ -65,7 +65,7 @@ fn panics_arrive_after_all_have_ended() {
     for pool in pools() {
         let ended = AtomicU32::new(0);
         let in_a_task = catch_unwind(AssertUnwindSafe(|| {
-            pool.run(|w| {
+            pool.install(|w| {
                 w.scope(|w, scope| {
                     for n in 0..20 {
                         let ended = &ended;
@@ -81,7 +81,7 @@ fn panics_arrive_after_all_have_ended() {
         assert_eq!(ended.load(Ordering::Relaxed), 20);
 
         let in_the_body = catch_unwind(AssertUnwindSafe(|| {
-            pool.run(|w| {
+            pool.install(|w| {
                 w.scope(|w, scope| {
                     scope.spawn_on(w, |_, _| {
                         ended.fetch_add(1, Ordering::Relaxed);
@@ -100,7 +100,7 @@ fn panics_arrive_after_all_have_ended() {
 fn many_panics_are_one_panic() {
     let pool = Pool::new(4).unwrap();
     let caught = catch_unwind(AssertUnwindSafe(|| {
-        pool.run(|_| {
+        pool.install(|_| {
             scope(|scope| (0..50).for_each(|_| scope.spawn(|_| panic!("one of many"))));
         })
     }));

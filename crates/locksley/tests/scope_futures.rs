@@ -90,8 +90,8 @@ fn scopes_of_workers_and_of_strangers_have_futures() {
     static SUM: AtomicUsize = AtomicUsize::new(0);
     let stranger = Pool::new(1).unwrap();
     for (round, pool) in pools().enumerate() {
-        pool.run(|worker| worker.scope(|_, scope| fill(scope, &SUM)));
-        stranger.run(|_| pool.in_place_scope(|scope| fill(scope, &SUM)));
+        pool.install(|worker| worker.scope(|_, scope| fill(scope, &SUM)));
+        stranger.install(|_| pool.in_place_scope(|scope| fill(scope, &SUM)));
         locksley::scope(|scope| fill(scope, &SUM));
         assert_eq!(SUM.load(Ordering::Relaxed), (round + 1) * 3 * 45);
     }

@@ -40,8 +40,8 @@ fn random_trees_are_counted_right() {
     for pool in pools() {
         for seed in 0..20 {
             let (expected, counted) = (AtomicU64::new(0), AtomicU64::new(0));
-            alone.run(|w| grow(w, seed, 400, &expected));
-            pool.run(|w| grow(w, seed, 400, &counted));
+            alone.install(|w| grow(w, seed, 400, &expected));
+            pool.install(|w| grow(w, seed, 400, &counted));
             assert_eq!(counted.load(Ordering::Relaxed), expected.load(Ordering::Relaxed));
         }
     }
@@ -55,7 +55,7 @@ fn senders_and_workers_and_sleepers_at_once() {
             let (pool, count) = (Arc::clone(&pool), Arc::clone(&count));
             thread::spawn(move || {
                 for round in 0..100 {
-                    pool.run(|w| w.join(|w| work(w, 8, &count), |w| work(w, 8, &count)));
+                    pool.install(|w| w.join(|w| work(w, 8, &count), |w| work(w, 8, &count)));
                     if round % 8 == seed {
                         thread::yield_now(); // some rounds find the pool asleep, others awake
                     }
@@ -98,7 +98,7 @@ fn plain_data_passes_through_joins_and_scopes() {
     for pool in pools() {
         let mut numbers = vec![0; 256];
         for _ in 0..20 {
-            pool.run(|w| add_one(w, &mut numbers, 0));
+            pool.install(|w| add_one(w, &mut numbers, 0));
         }
         assert!(numbers.iter().all(|&n| n == 20));
     }

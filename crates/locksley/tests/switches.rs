@@ -70,7 +70,7 @@ fn a_worker_that_sleeps_and_gets_up_is_a_hunter_that_comes_back() {
         |stats| stats.to_hunter >= 20,
         || {
             let before = sleeps();
-            pool.run(|_| ());
+            pool.install(|_| ());
             until(&pool, |stats| stats.sleeps > before, thread::yield_now);
         },
     );
@@ -89,7 +89,7 @@ fn what_others_take_from_a_worker_with_work_is_no_switch_to_a_hunter() {
         thread::scope(|scope| {
             let _over = Over(&is_over);
             scope.spawn(|| {
-                pool.run(|_| {
+                pool.install(|_| {
                     begun.store(true, Ordering::Relaxed);
                     while !is_over.load(Ordering::Relaxed) {
                         std::hint::spin_loop();
@@ -126,7 +126,7 @@ fn nor_is_the_processor_that_a_lone_hunter_yields_to_others() {
 fn without_records_nothing_is_said() {
     let assists = Assists::ALL.without(Assists::SWITCH_RECORDS);
     let pool = Pool::builder().workers(2).assists(assists).build().unwrap();
-    pool.run(|w| w.join(|_| (), |_| ()));
+    pool.install(|w| w.join(|_| (), |_| ()));
     until(&pool, |stats| stats.sleeps >= 2, thread::yield_now);
     let stats = pool.stats();
     assert!(stats.workers.iter().all(|worker| worker.switches.is_none()), "{stats:?}");

@@ -76,11 +76,11 @@ fn what_a_task_returns_arrives_wherever_it_is_waited_for() {
     for pool in pools() {
         assert_eq!(pool.spawn_future(async { 1 }).join().unwrap(), 1);
         assert_eq!(block_on(pool.spawn_future(async { 2 })).unwrap(), 2);
-        assert_eq!(pool.run(|w| w.spawn_future(async { 3 }).join()).unwrap(), 3);
+        assert_eq!(pool.install(|w| w.spawn_future(async { 3 }).join()).unwrap(), 3);
         let outer = pool.spawn_future(async { task::spawn(async { 4 }).await.unwrap() });
         assert_eq!(outer.join().unwrap(), 4);
         let other = Pool::new(1).unwrap();
-        let abroad = other.run(|_| pool.spawn_future(async { 5 }).join());
+        let abroad = other.install(|_| pool.spawn_future(async { 5 }).join());
         assert_eq!(abroad.unwrap(), 5);
     }
 }
@@ -99,7 +99,7 @@ fn tasks_that_wait_take_up_no_worker() {
             })
             .collect();
         wait_until(|| door.wakers.lock().unwrap().len() == 1000);
-        assert!(pool.run(|w| w.index() < w.workers()));
+        assert!(pool.install(|w| w.index() < w.workers()));
         assert!(tasks.iter().all(|task| !task.is_finished()));
         door.open();
         for (n, task) in tasks.into_iter().enumerate() {
@@ -244,7 +244,7 @@ fn an_output_without_a_handle_is_dropped_and_its_panic_handled() {
     wait_until(|| door.has_waiters());
     door.open();
     assert_eq!(handled.recv().unwrap(), "returned");
-    assert_eq!(pool.run(|_| 1), 1, "the worker goes on");
+    assert_eq!(pool.install(|_| 1), 1, "the worker goes on");
     let (guard, was_dropped) = dropped();
     let door = Arc::new(Door::default());
     let passed = Arc::clone(&door).passed();
@@ -340,7 +340,7 @@ fn a_task_that_has_not_begun_is_cancelled_without_being_polled() {
     let pool = Pool::new(1).unwrap();
     let was_polled = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&was_polled);
-    let error = pool.run(|w| {
+    let error = pool.install(|w| {
         let task = w.spawn_future(async move { flag.store(true, Ordering::Release) });
         task.cancel();
         task.join().unwrap_err()
@@ -368,7 +368,7 @@ fn a_task_that_is_woken_often_is_polled_once_more() {
         passed.as_mut().poll(context)
     }));
     wait_until(|| polls.load(Ordering::Relaxed) == 2);
-    pool.run(|w| {
+    pool.install(|w| {
         // On the only worker.
         let wakers = door.wakers.lock().unwrap().clone();
         for waker in wakers.iter().cycle().take(1000) {
@@ -428,7 +428,7 @@ fn a_borrowed_thread_joins_tasks_itself() {
         let pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
         assert_eq!(pool.spawn_future(async { 1 }).join().unwrap(), 1);
         let waiting = pool.spawn_future(pending::<()>());
-        pool.run(Worker::run_one);
+        pool.install(Worker::run_one);
         drop(pool);
         assert!(waiting.join().unwrap_err().is_cancelled());
         // The thread is still a worker, but its pool is closed.

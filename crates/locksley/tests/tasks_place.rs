@@ -12,7 +12,7 @@ use std::time::Duration;
 use common::{Confined, Restless, pools};
 use locksley::idle::Abp;
 use locksley::task::{self, JoinHandle, Placement, yield_now};
-use locksley::{Pool, Worker};
+use locksley::{Pool, Spawn, Worker};
 
 /// A task that waits until it is called, and records each time which worker runs it.
 #[derive(Default)]
@@ -63,7 +63,7 @@ impl Held {
     fn at(pool: &Pool, worker: usize) -> Self {
         let (say, said) = std::sync::mpsc::channel::<Order>();
         let (here, is_here) = std::sync::mpsc::channel();
-        pool.spawn_at(worker, move |w| {
+        pool.spawn_with(Spawn::At(worker), move |w| {
             here.send(()).unwrap();
             said.iter().for_each(|what| what(w));
         });
@@ -144,14 +144,14 @@ fn a_task_in_the_inbox_of_a_stuck_worker_runs() {
                 let last = called.wait_for_run(run);
                 let (here, is_here) = std::sync::mpsc::channel();
                 let stuck = Arc::clone(&called);
-                pool.spawn_at(last, move |_| {
+                pool.spawn_with(Spawn::At(last), move |_| {
                     here.send(()).unwrap();
                     wait_until(|| stuck.runs.load(Ordering::Acquire) > run);
                 });
                 is_here.recv().unwrap();
                 if by_a_worker {
                     let caller = Arc::clone(&called);
-                    pool.spawn_at(1 - last, move |_| caller.call());
+                    pool.spawn_with(Spawn::At(1 - last), move |_| caller.call());
                 } else {
                     called.call();
                 }
@@ -173,13 +173,13 @@ fn a_task_in_the_inbox_of_a_stuck_worker_runs_though_its_waker_is_stuck_too() {
             let last = called.wait_for_run(run);
             let (here, is_here) = std::sync::mpsc::channel();
             let stuck = Arc::clone(&called);
-            pool.spawn_at(last, move |_| {
+            pool.spawn_with(Spawn::At(last), move |_| {
                 here.send(()).unwrap();
                 wait_until(|| stuck.runs.load(Ordering::Acquire) > run);
             });
             is_here.recv().unwrap();
             let caller = Arc::clone(&called);
-            pool.spawn_at((last + 1) % 3, move |_| {
+            pool.spawn_with(Spawn::At((last + 1) % 3), move |_| {
                 caller.call();
                 wait_until(|| caller.runs.load(Ordering::Acquire) > run);
             });
@@ -261,7 +261,7 @@ fn endless_tasks_keep_nothing_else_from_running() {
         for pool in [1, 2].map(|workers| Pool::new(workers).unwrap()) {
             let endless = endless(&pool);
             for _ in 0..20 {
-                assert_eq!(pool.run(|_| 1), 1, "what was sent to the pool");
+                assert_eq!(pool.install(|_| 1), 1, "what was sent to the pool");
                 assert_eq!(pool.spawn_future(async { 2 }).join().unwrap(), 2);
                 assert_eq!(pool.broadcast(|w| w.index()).len(), pool.workers(), "letters");
                 let below = pool.spawn_future(async {
@@ -319,5 +319,46 @@ fn a_call_from_outside_is_always_answered() {
         }
         called.wait_for_run(300);
         drop(task);
+    }
+}
+
+#[test]
+fn a_future_begins_at_its_worker_or_in_order() {
+    let pool = Pool::new(3).unwrap();
+    let index = || Worker::with_current(|current| current.unwrap().index());
+    for worker in [0, 1, 2] {
+        let task = pool.spawn_future_with(Spawn::At(worker), async move { index() });
+        assert_eq!(task.join().unwrap(), worker);
+    }
+    let single = Pool::new(1).unwrap();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let tasks: Vec<_> = single.install(|_| {
+        let task = |n| {
+            let order = Arc::clone(&order);
+            single.spawn_future_with(Spawn::Fifo, async move { order.lock().unwrap().push(n) })
+        };
+        (0..10).map(task).collect()
+    });
+    tasks.into_iter().for_each(|task| task.join().unwrap());
+    assert_eq!(*order.lock().unwrap(), (0..10).collect::<Vec<_>>());
+}
+
+/// Whatever the option, a pool that is dropped runs or drops the future.
+#[test]
+fn futures_for_a_busy_worker_are_not_lost_with_the_pool() {
+    for option in [Spawn::At(0), Spawn::Fifo, Spawn::Near(0)] {
+        for _ in 0..20 {
+            let pool = Pool::new(1).unwrap();
+            let owned = Arc::new(());
+            let (begin, may_begin) = std::sync::mpsc::channel::<()>();
+            pool.spawn(move |_| _ = may_begin.recv_timeout(Duration::from_secs(30)));
+            for _ in 0..10 {
+                let owned = Arc::clone(&owned);
+                pool.spawn_future_with(option, async move { drop(owned) }).detach();
+            }
+            begin.send(()).unwrap();
+            drop(pool);
+            assert_eq!(Arc::strong_count(&owned), 1);
+        }
     }
 }

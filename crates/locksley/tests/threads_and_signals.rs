@@ -23,7 +23,7 @@ fn a_thread_begins_when_its_signals_have_come() {
 #[test]
 fn threads_wait_for_threads_in_the_middle_of_their_code() {
     for workers in [1, 3] {
-        let last = Pool::new(workers).unwrap().run(|_| {
+        let last = Pool::new(workers).unwrap().install(|_| {
             let sum = Arc::new(AtomicU64::new(0));
             let result = Arc::clone(&sum);
             let (last, signaller) = create(1, async move |_| result.load(Ordering::Relaxed));

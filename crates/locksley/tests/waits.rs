@@ -116,7 +116,7 @@ fn many_closures_that_block_do_not_nest() {
 fn lock_held_across_a_wait(lock: impl Fn(&mut dyn FnMut()) + Sync) {
     let pool = Pool::new(2).unwrap();
     let started = AtomicBool::new(false);
-    pool.run(|worker| {
+    pool.install(|worker| {
         worker.scope(|worker, scope| {
             let lock = &lock;
             lock(&mut || {
@@ -192,7 +192,7 @@ fn all_workers_may_hold_locks_across_joins() {
 fn a_replacement_runs_what_is_ready_while_a_join_waits() {
     let pool = Pool::new(1).unwrap();
     let (sender, receiver) = channel();
-    let answer = pool.run(move |worker| {
+    let answer = pool.install(move |worker| {
         worker.spawn(move |_| sender.send(42).unwrap());
         // No task of its own is awaited here.
         worker.blocking(|| receiver.recv().unwrap())
@@ -200,7 +200,7 @@ fn a_replacement_runs_what_is_ready_while_a_join_waits() {
     assert_eq!(answer, 42);
     let pool = Pool::new(2).unwrap();
     let (mutex, condvar) = (Mutex::new(0), Condvar::new());
-    pool.run(|worker| {
+    pool.install(|worker| {
         worker.scope(|worker, scope| {
             // Two tasks that wait for each other, and a third one for which no worker is left.
             for _ in 0..2 {
@@ -236,7 +236,7 @@ fn waits_nest_as_deep_as_there_are_replacements() {
         1 + block_on(task).unwrap()
     }
     let pool = Pool::builder().workers(1).stand_ins(20).build().unwrap();
-    assert_eq!(pool.run(|worker| nested(worker, 20)), 20);
+    assert_eq!(pool.install(|worker| nested(worker, 20)), 20);
 }
 
 /// Two pools whose workers wait for each other's broadcasts.
@@ -265,7 +265,7 @@ fn what_is_awaited_may_broadcast() {
                 count.fetch_add(1, Ordering::Relaxed);
             });
         };
-        pool.run(|worker| {
+        pool.install(|worker| {
             let pause = |_: &Worker| thread::sleep(Duration::from_millis(5));
             worker.join(pause, broadcast);
             worker.scope(|worker, scope| scope.spawn_on(worker, |worker, _| broadcast(worker)));

@@ -9,7 +9,7 @@ use std::thread;
 
 use common::{Confined, in_time};
 use locksley::idle::Abp;
-use locksley::{Pool, PoolBuilder, Worker, block_on};
+use locksley::{Pool, PoolBuilder, Spawn, Worker, block_on};
 use locksley_sync::Semaphore;
 
 fn wait_until(flag: &AtomicBool) {
@@ -47,9 +47,9 @@ fn results_are_right_whatever_is_run_meanwhile() {
     for workers in [1, 2, 5] {
         for builder in builders() {
             let pool = builder.workers(workers).build().unwrap();
-            assert_eq!(pool.run(|w| fib(w, 18)), 2584);
+            assert_eq!(pool.install(|w| fib(w, 18)), 2584);
             let sum = AtomicUsize::new(0);
-            pool.run(|w| {
+            pool.install(|w| {
                 w.scope(|w, scope| {
                     for n in 0..100 {
                         let sum = &sum;
@@ -74,7 +74,7 @@ fn no_stranger_wants_a_lock_that_a_waiter_holds() {
         let pool = Pool::builder().workers(workers).build().unwrap();
         for _ in 0..20 {
             let total = Mutex::new(0);
-            pool.run(|w| {
+            pool.install(|w| {
                 w.scope(|w, scope| {
                     for _ in 0..50 {
                         let total = &total;
@@ -95,7 +95,7 @@ fn no_stranger_wants_a_lock_that_a_waiter_holds() {
 /// the waiting one, has run it. Says whether that one did.
 fn fork_is_stolen_back(pool: &Pool, before: &(dyn Fn(&Worker) + Sync)) -> bool {
     let (stolen, stolen_back) = (AtomicBool::new(false), AtomicBool::new(false));
-    pool.run(|w| {
+    pool.install(|w| {
         let waiter = thread::current().id();
         let second = |w: &Worker| {
             stolen.store(true, Ordering::Release);
@@ -144,7 +144,7 @@ fn strangers_are_left_alone() {
         for _ in 0..50 {
             let (too_early, waits) = (AtomicUsize::new(0), AtomicBool::new(true));
             let stolen = AtomicBool::new(workers == 1);
-            pool.run(|w| {
+            pool.install(|w| {
                 let here = thread::current().id();
                 let stranger = || {
                     let is_early = waits.load(Ordering::Acquire) && thread::current().id() == here;
@@ -178,7 +178,7 @@ fn a_scope_gets_its_own_copy_of_its_broadcasts() {
         in_time(move || {
             let pool = Pool::new(workers).unwrap();
             let (mine, others) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            pool.run(|w| {
+            pool.install(|w| {
                 w.scope(|w, strangers| {
                     // In front of the own ones, between them, and behind.
                     strangers.spawn_broadcast(|_, _| add_one(&others));
@@ -203,7 +203,7 @@ fn parts_of_other_broadcasts_wait() {
         in_time(move || {
             let pool = Pool::new(workers).unwrap();
             let (waits, too_early) = (AtomicBool::new(true), AtomicUsize::new(0));
-            pool.run(|w| {
+            pool.install(|w| {
                 let here = thread::current().id();
                 let stranger = || {
                     let is_early = waits.load(Ordering::Acquire) && thread::current().id() == here;
@@ -232,11 +232,12 @@ fn a_scope_gets_what_it_has_spawned_in_order() {
             let pool = Pool::new(workers).unwrap();
             for _ in 0..50 {
                 let order = Mutex::new(Vec::new());
-                pool.run(|w| {
+                pool.install(|w| {
                     w.scope(|w, scope| {
                         for n in 0..20 {
                             let order = &order;
-                            scope.spawn_fifo(move |_| order.lock().unwrap().push(n));
+                            scope
+                                .spawn_with(Spawn::Fifo, move |_, _| order.lock().unwrap().push(n));
                             w.spawn(|_| ());
                         }
                     });
@@ -261,14 +262,16 @@ fn a_scope_gets_its_tasks_that_were_in_the_way_of_a_join() {
                 for _ in 0..50 {
                     let count = AtomicUsize::new(0);
                     // All workers may be in such scopes at the same time.
-                    pool.run(|w| {
+                    pool.install(|w| {
                         w.scope(|w, all| {
                             for _ in 0..8 {
                                 all.spawn_on(w, |w, _| {
                                     w.scope(|w, scope| {
                                         let spawn = |w: &Worker| {
                                             if fifo {
-                                                scope.spawn_fifo(|_| add_one(&count));
+                                                scope.spawn_with(Spawn::Fifo, |_, _| {
+                                                    add_one(&count)
+                                                });
                                             } else {
                                                 scope.spawn_on(w, |_, _| add_one(&count));
                                             }
@@ -294,7 +297,7 @@ fn others_get_what_was_in_the_way_of_a_join() {
         let pool = Pool::new(2).unwrap();
         for _ in 0..100 {
             let flag = AtomicBool::new(false);
-            pool.run(|w| {
+            pool.install(|w| {
                 w.scope(|w, scope| {
                     let spawn = |w: &Worker| {
                         scope.spawn_on(w, |_, _| flag.store(true, Ordering::Release));
@@ -317,7 +320,7 @@ fn a_scope_gets_what_it_has_spawned_after_others_had_gone() {
             for _ in 0..50 {
                 let (permits, count) = (Arc::new(Semaphore::new(0)), AtomicUsize::new(0));
                 let oldest = Arc::clone(&permits);
-                pool.run(|w| {
+                pool.install(|w| {
                     w.spawn(move |_| oldest.add_permits(1));
                     (0..4).for_each(|_| w.spawn(|_| ()));
                     w.scope(|w, scope| {
@@ -338,22 +341,22 @@ fn a_scope_gets_what_was_spawned_outside_of_its_pool() {
             let pool = Pool::new(workers).unwrap();
             let other = Pool::builder().workers(1).build().unwrap();
             let count = AtomicUsize::new(0);
-            pool.run(|w| {
+            pool.install(|w| {
                 w.scope(|_, scope| {
                     thread::scope(|threads| {
                         threads.spawn(|| scope.spawn(|_| add_one(&count)));
-                        threads.spawn(|| scope.spawn_fifo(|_| add_one(&count)));
+                        threads.spawn(|| scope.spawn_with(Spawn::Fifo, |_, _| add_one(&count)));
                     });
-                    other.run(|w| scope.spawn_on(w, |_, _| add_one(&count)));
+                    other.install(|w| scope.spawn_on(w, |_, _| add_one(&count)));
                 });
             });
             assert_eq!(count.into_inner(), 3);
             // And a scope of that pool, whose tasks its waiter cannot run.
             let done = AtomicUsize::new(0);
-            other.run(|_| {
+            other.install(|_| {
                 pool.in_place_scope(|scope| {
                     scope.spawn(|_| add_one(&done));
-                    scope.spawn_fifo(|_| add_one(&done));
+                    scope.spawn_with(Spawn::Fifo, |_, _| add_one(&done));
                     scope.spawn_broadcast(|_, _| add_one(&done));
                 });
             });
@@ -370,7 +373,7 @@ fn tasks_of_an_outer_scope_do_not_run_on_top_of_the_inner_one() {
             let pool = Pool::builder().workers(1).stand_ins(stand_ins).build().unwrap();
             let (inside, too_early) = (AtomicBool::new(false), AtomicUsize::new(0));
             let (mine, others) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            pool.run(|w| {
+            pool.install(|w| {
                 let here = thread::current().id();
                 let stranger = || {
                     let is_early = inside.load(Ordering::Acquire) && thread::current().id() == here;
@@ -387,7 +390,7 @@ fn tasks_of_an_outer_scope_do_not_run_on_top_of_the_inner_one() {
                                 outer.spawn_on(w, move |_, _| stranger());
                                 add_one(&mine);
                             });
-                            outer.spawn_fifo(move |_| stranger());
+                            outer.spawn_with(Spawn::Fifo, move |_, _| stranger());
                         }
                     });
                     assert_eq!(mine.load(Ordering::Acquire), 3);
@@ -405,7 +408,7 @@ fn what_a_replacement_forks_is_stolen_back() {
     in_time(|| {
         let pool = Pool::builder().workers(2).stand_ins(1).build().unwrap();
         let (blocks, ends) = (AtomicBool::new(false), AtomicBool::new(false));
-        pool.run(|w| {
+        pool.install(|w| {
             let blocked = |w: &Worker| {
                 w.blocking(|| {
                     blocks.store(true, Ordering::Release);
@@ -469,7 +472,7 @@ fn what_a_first_half_leaves_stays_with_its_worker() {
     let pool = Pool::builder().workers(1).stand_ins(0).build().unwrap();
     let order = Mutex::new(Vec::new());
     let note = |what| order.lock().unwrap().push(what);
-    pool.run(|w| {
+    pool.install(|w| {
         w.scope(|w, scope| {
             let first = |w: &Worker| {
                 scope.spawn_on(w, |_, _| note("left first"));
@@ -514,7 +517,7 @@ fn no_pool_stands_still_because_all_its_threads_wait() {
                 let pool = built(workers);
                 for depth in [1, 2, 6] {
                     let count = AtomicUsize::new(0);
-                    pool.run(|w| grow(w, depth, &count));
+                    pool.install(|w| grow(w, depth, &count));
                     assert_eq!(count.into_inner(), (3 << depth) - 2);
                 }
             });
@@ -532,7 +535,7 @@ fn a_guest_that_waits_alone_runs_what_is_ready() {
             let pool = builder.build().unwrap();
             for _ in 0..10 {
                 let count = AtomicUsize::new(0);
-                pool.run(|w| grow(w, 4, &count));
+                pool.install(|w| grow(w, 4, &count));
                 assert_eq!(count.into_inner(), (3 << 4) - 2);
             }
         });
@@ -544,7 +547,7 @@ fn a_guest_that_waits_alone_runs_what_is_ready() {
 fn pools_that_wait_for_each_other_do_not_stand_still() {
     fn nested(pools: [&Pool; 2], depth: usize) -> usize {
         let [next, other] = pools;
-        if depth == 0 { 0 } else { 1 + next.run(|_| nested([other, next], depth - 1)) }
+        if depth == 0 { 0 } else { 1 + next.install(|_| nested([other, next], depth - 1)) }
     }
     in_time(|| {
         let [one, other] =

@@ -47,7 +47,7 @@ where
 {
     Worker::with_current(|current| match current {
         Some(worker) => join_on(worker, false, oper_a, oper_b),
-        None => Pool::global().run(|worker| join_on(worker, true, oper_a, oper_b)),
+        None => Pool::global().install(|worker| join_on(worker, true, oper_a, oper_b)),
     })
 }
 

@@ -78,7 +78,7 @@ impl ThreadPool {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.pool().run(|_| op())
+        self.pool().install(|_| op())
     }
 
     /// [`broadcast`](crate::broadcast()) in this pool.
@@ -165,7 +165,7 @@ impl ThreadPool {
         RA: Send,
         RB: Send,
     {
-        self.pool().run(|worker| worker.join(|_| oper_a(), |_| oper_b()))
+        self.pool().install(|worker| worker.join(|_| oper_a(), |_| oper_b()))
     }
 
     /// [`scope`](crate::scope()) in this pool.
@@ -189,7 +189,7 @@ impl ThreadPool {
         OP: FnOnce(&Scope<'scope>) -> R + Send,
         R: Send,
     {
-        self.pool().run(|worker| worker.scope(|_, scope| op(Scope::of(scope))))
+        self.pool().install(|worker| worker.scope(|_, scope| op(Scope::of(scope))))
     }
 
     /// [`scope_fifo`](crate::scope_fifo()) in this pool.
@@ -215,7 +215,7 @@ impl ThreadPool {
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
         R: Send,
     {
-        self.pool().run(|worker| worker.scope(|_, scope| op(ScopeFifo::of(scope))))
+        self.pool().install(|worker| worker.scope(|_, scope| op(ScopeFifo::of(scope))))
     }
 
     /// Runs `op` on the calling thread, and what it spawns in this pool.
@@ -302,7 +302,7 @@ impl ThreadPool {
     where
         OP: FnOnce() + Send + 'static,
     {
-        self.pool().spawn_fifo(|_| op());
+        self.pool().spawn_with(locksley::Spawn::Fifo, |_| op());
     }
 
     /// [`spawn_broadcast`](crate::spawn_broadcast()) into this pool.

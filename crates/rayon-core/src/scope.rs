@@ -2,10 +2,17 @@
 //!
 //! Locksley has one kind, in which a task is spawned in either order; rayon has a type for each.
 
+use locksley::Spawn;
+
 use crate::broadcast::{self, BroadcastContext};
 
 macro_rules! scope_type {
-    ($(#[$about:meta])* $name:ident, $spawn:ident, $(#[$about_spawn:meta])*) => {
+    (
+        $(#[$about:meta])*
+        $name:ident,
+        $spawn:ident $(with $option:expr)?,
+        $(#[$about_spawn:meta])*
+    ) => {
         $(#[$about])*
         #[derive(Debug)]
         #[repr(transparent)]
@@ -24,7 +31,8 @@ macro_rules! scope_type {
             where
                 BODY: FnOnce(&Self) + Send + 'scope,
             {
-                self.0.$spawn(move |scope| body(Self::of(scope)));
+                let task = move |scope: &locksley::Scope<'scope>| body(Self::of(scope));
+                scope_type!(@ self.0, task $(, $option)?);
             }
 
             /// Adds a task for each thread of the pool, to be run by that thread when it has nothing else of its own to do.
@@ -42,6 +50,12 @@ macro_rules! scope_type {
             }
         }
     };
+    (@ $scope:expr, $task:expr) => {
+        $scope.spawn($task)
+    };
+    (@ $scope:expr, $task:expr, $option:expr) => {
+        $scope.spawn_with($option, move |_, scope| $task(scope))
+    };
 }
 
 scope_type! {
@@ -57,7 +71,7 @@ scope_type! {
 scope_type! {
     /// A [`Scope`] whose tasks begin in order. See [`scope_fifo`].
     ScopeFifo,
-    spawn_fifo,
+    spawn_fifo with Spawn::Fifo,
     /// Adds a task that begins after those which the calling thread has added before.
     ///
     /// # Examples

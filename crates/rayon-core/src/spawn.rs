@@ -40,5 +40,5 @@ pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    locksley::spawn_fifo(func);
+    locksley::spawn_with(locksley::Spawn::Fifo, func);
 }

@@ -115,7 +115,7 @@ mod tests {
         let sleeps = || pool.stats().total().sleeps;
         for _ in 0..10 {
             let before = sleeps();
-            pool.run(|_| ());
+            pool.install(|_| ());
             while sleeps() == before {
                 std::thread::yield_now();
             }

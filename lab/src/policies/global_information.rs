@@ -18,7 +18,7 @@ use locksley::idle::{Activity, Governor, Hunter, Move, Prospect};
 /// use locksley_lab::policies::GlobalInformation;
 ///
 /// let pool = Pool::builder().workers(2).governor(GlobalInformation::default()).build()?;
-/// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 #[derive(Debug, Default)]

@@ -15,7 +15,7 @@ use locksley::idle::{Governor, Hunter, Move, Prospect};
 /// use locksley_lab::policies::NoYield;
 ///
 /// let pool = Pool::builder().workers(2).governor(NoYield).build()?;
-/// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -94,7 +94,7 @@ fn about(kind: Kind) -> (&'static str, &'static str) {
         Kind::Regions => (
             "Regions",
             "What <code>Profiler::measure</code> takes for a task that does nothing, and what \
-             <code>Pool::run</code> does: to count what the pool has done before and after, and to \
+             <code>Pool::install</code> does: to count what the pool has done before and after, and to \
              ask the system. This is in none of the other figures, and there is no target.",
         ),
         Kind::Apps => {
@@ -162,7 +162,7 @@ fn method(record: &Record) -> String {
         "<h3>How it was measured</h3>
 <ul>
 <li>Each measurement is made by a process of its own, with two pools, one of which has a \
-profiler. It computes the same again and again, by <code>Pool::run</code> on the one and by \
+profiler. It computes the same again and again, by <code>Pool::install</code> on the one and by \
 <code>Profiler::measure</code> on the other (records of the former meter: on one pool, which had \
 the meter): a pair of computations next to each other in time, of which now the one comes first and \
 now the other. So what changes the machine's speed for longer than a computation takes changes both. A \

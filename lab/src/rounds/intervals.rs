@@ -12,7 +12,7 @@ use super::{Clock, Rate, Round, leaf};
 const MOST: u64 = 1 << 16;
 
 pub(super) fn repeat(round: Round, pool: &Pool, time: Duration) -> (u64, Rate) {
-    pool.run(|_| {
+    pool.install(|_| {
         Clock::start(time).repeat(|| {
             let sum = AtomicU64::new(leaf::in_a_row(round, round.serial));
             let add = |leaf| _ = sum.fetch_add(leaf, Ordering::Relaxed);

@@ -13,7 +13,7 @@ pub(super) fn repeat(
     time: Duration,
     tell: impl FnMut(Duration) + Send,
 ) -> (u64, Rate) {
-    pool.run(|worker| Clock::start(time).repeat_and_tell(|| once(round, worker), tell))
+    pool.install(|worker| Clock::start(time).repeat_and_tell(|| once(round, worker), tell))
 }
 
 /// One round, and the sum of its leaves.

@@ -86,7 +86,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     /// Makes the new interval run at a place of the pool, from 0: the workers of that place take it
     /// before others do.
     ///
-    /// It is a hint, as for [`Pool::spawn_near`](locksley::Pool::spawn_near). A worker of another
+    /// It is a hint, as for [`Spawn::Near`](locksley::Spawn::Near). A worker of another
     /// place that has nothing to do takes what has been left for a moment. What is made inside of
     /// the interval does not inherit the place; without a place, an interval goes where the pool
     /// sends such tasks ([`Unplaced`](locksley::Unplaced)). The last call counts.
@@ -115,7 +115,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     #[must_use = "it is made by `spawn`"]
     #[track_caller]
     pub fn near(mut self, place: usize) -> Self {
-        self.parent.header().core().home.must_have_place(place);
+        self.parent.header().core().home.assert_has_place(place);
         self.special = self.special.near(place);
         self
     }

@@ -207,10 +207,10 @@ impl<'r> Root<'r> {
         R: Send,
     {
         match self.pool {
-            Some(pool) => pool.run(|worker| self.run_on(worker, body)),
+            Some(pool) => pool.install(|worker| self.run_on(worker, body)),
             None => Worker::with_current(|current| match current {
                 Some(worker) => self.run_on(worker, body),
-                None => Pool::global().run(|worker| self.run_on(worker, body)),
+                None => Pool::global().install(|worker| self.run_on(worker, body)),
             }),
         }
     }

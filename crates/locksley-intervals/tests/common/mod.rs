@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use locksley::idle::{Abp, Balanced, Bws};
 use locksley::places::Places;
-use locksley::{Pool, PoolBuilder};
+use locksley::{Pool, PoolBuilder, Spawn};
 
 /// Sleeps after each search without success.
 const SLEEPY: Abp = Abp { attempts: 1, lower_after: None, sleep_after: Some(0) };
@@ -53,7 +53,7 @@ pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
 pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
     let (go_on, told) = channel();
     let (here, is_here) = channel();
-    pool.spawn_at(index, move |_| {
+    pool.spawn_with(Spawn::At(index), move |_| {
         here.send(()).unwrap();
         let _ = told.recv();
     });

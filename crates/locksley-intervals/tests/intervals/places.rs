@@ -102,7 +102,7 @@ fn a_follower_is_sent_to_where_the_other_has_ended() {
     let pool = Pool::new(2).unwrap();
     let before = Instant::now();
     // An idle worker may take it on its way.
-    while !pool.run(|_| was_sent_back(&pool)) {
+    while !pool.install(|_| was_sent_back(&pool)) {
         assert!(before.elapsed() < Duration::from_secs(60), "it was never sent");
     }
 }
@@ -257,7 +257,7 @@ fn make_on_many_threads<'env>(
         }
     };
     thread::scope(|scope| {
-        let threads = [scope.spawn(make), scope.spawn(|| other.run(|_| make()))];
+        let threads = [scope.spawn(make), scope.spawn(|| other.install(|_| make()))];
         make();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     });

@@ -15,7 +15,7 @@ fn roots_one_after_another_in_a_run() {
     const ROOTS: usize = 200;
     for pool in pools() {
         let dropped = AtomicUsize::new(0);
-        pool.run(|_| {
+        pool.install(|_| {
             let mut last = 1;
             for number in 0..ROOTS {
                 assert_eq!(dropped.load(Ordering::Acquire), 3 * number);

@@ -238,7 +238,7 @@ fn closures_without_end_do_not_put_off_deadlock_checks() {
         let pool = Pool::builder().workers(1).placement(placement).build().unwrap();
         let is_over = Arc::new(AtomicBool::new(false));
         let closures = Arc::clone(&is_over);
-        let running = pool.run(|worker| {
+        let running = pool.install(|worker| {
             worker.spawn(move |worker| again(worker, closures));
             let mut network = Network::new();
             ring(&mut network, 50, 0, 1);
@@ -320,7 +320,7 @@ fn a_worker_that_waits_for_a_task_checks_for_deadlocks_first() {
                 let running = network.lock().unwrap().take().unwrap();
                 assert!(matches!(block_on(running), Err(NetworkError::Deadlock(_))));
             };
-            pool.run(|w| run(w, &first, &second));
+            pool.install(|w| run(w, &first, &second));
         });
     }
 }
@@ -330,7 +330,7 @@ fn a_worker_that_waits_for_a_task_checks_for_deadlocks_first() {
 fn a_worker_that_never_searches_finds_a_long_cycle() {
     in_time(|| {
         let pool = Pool::new(1).unwrap();
-        let has_ended = pool.run(|worker| {
+        let has_ended = pool.install(|worker| {
             let mut network = Network::new();
             ring(&mut network, 50, 0, 1);
             let running = network.start(&pool).unwrap();

@@ -113,7 +113,7 @@ fn measured_times_and_fillings_are_there() {
 fn a_network_runs_on_the_worker_that_asks_for_it() {
     for placement in [Placement::Last, Placement::Current] {
         let pool = Pool::builder().workers(1).placement(placement).build().unwrap();
-        let sum = pool.run(|_| {
+        let sum = pool.install(|_| {
             let mut network = Network::new();
             let sum = crossed(&mut network, 1, 10);
             network.run(&pool).unwrap();

@@ -29,8 +29,8 @@ impl Home {
 
     /// Panics if the pool has no such place.
     #[track_caller]
-    pub fn must_have_place(&self, place: usize) {
-        self.0.must_have_place(place);
+    pub fn assert_has_place(&self, place: usize) {
+        self.0.assert_has_place(place);
     }
 
     /// Whether jobs for which no place is named go to the pool's places in turn.

@@ -43,7 +43,7 @@ where
 {
     Worker::with_current(|current| match current {
         Some(worker) => worker.join_inline(|_| a(), |_| b()),
-        None => Pool::global().run(|worker| worker.join_inline(|_| a(), |_| b())),
+        None => Pool::global().install(|worker| worker.join_inline(|_| a(), |_| b())),
     })
 }
 
@@ -60,7 +60,7 @@ impl Worker {
     /// let pool = locksley::Pool::new(2)?;
     /// let mut halves = [1, 2];
     /// let [left, right] = &mut halves;
-    /// pool.run(|w| w.join(|_| *left += 10, |_| *right += 20));
+    /// pool.install(|w| w.join(|_| *left += 10, |_| *right += 20));
     /// assert_eq!(halves, [11, 22]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```

@@ -2,15 +2,13 @@
 
 mod broadcast;
 mod join;
+mod join_near;
 mod lazy;
-mod near;
 mod scope;
-mod scope_until;
 mod spawn;
 
 pub use join::join;
-pub use near::{join_near, spawn_near};
 pub(crate) use scope::ScopeTally;
-pub use scope::{Scope, in_place_scope, scope};
-pub use scope_until::{CancellableScope, scope_until};
-pub use spawn::{spawn, spawn_fifo};
+pub use scope::{Scope, in_place_scope, scope, scope_until};
+pub(crate) use spawn::shared_of;
+pub use spawn::{Spawn, spawn, spawn_with};

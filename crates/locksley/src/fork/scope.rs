@@ -6,8 +6,10 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::lazy::Lazy;
+use super::spawn::Spawn;
+use crate::cancellation::{Cancellation, Cancelled};
 use crate::pool::Pool;
-use crate::primitive::{AtomicI64, AtomicPtr, Ordering};
+use crate::primitive::{AtomicBool, AtomicI64, AtomicPtr, Ordering};
 use crate::scheduler::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::job::{GroupJob, Job, Line};
@@ -35,6 +37,10 @@ pub(crate) struct ScopeTally<'w> {
     waiter: Option<usize>,
     /// No task of the scope lies below this in the waiter's deque. Written by its thread.
     floor: AtomicI64,
+    /// Once it is cancelled, no task begins.
+    token: Option<&'w Cancellation>,
+    /// True if a task was left out.
+    is_incomplete: AtomicBool,
 }
 
 // SAFETY: the tally is shared by reference only, and consists of atomics, of what is made to be used by any thread (lines, inboxes), and of
@@ -78,8 +84,53 @@ where
     R: Send,
 {
     Worker::with_current(|current| match current {
-        Some(worker) => scope_in(worker.shared(), Some(worker), body),
-        None => Pool::global().run(|worker| worker.scope(|_, scope| body(scope))),
+        Some(worker) => scope_in(worker.shared(), Some(worker), None, body).0,
+        None => Pool::global().install(|worker| worker.scope(|_, scope| body(scope))),
+    })
+}
+
+/// As [`scope`], but its tasks do not begin once `token` is cancelled.
+///
+/// Tasks that have begun are waited for, as ever; a long task [checks](Cancellation::check) the token
+/// at times. Tasks that have not begun are dropped, with what they own, on a worker, and before this
+/// returns. Futures of the scope are not stopped. To cancel this scope and nothing outside of it,
+/// give it a [child](Cancellation::child) of a token.
+///
+/// # Errors
+/// [`Cancelled`] if the body or some task did not begin. If all began, the result is returned,
+/// cancelled or not.
+///
+/// # Panics
+/// As [`scope`]; a panic comes before the error.
+///
+/// # Examples
+/// ```
+/// use locksley::{Cancellation, Cancelled, scope_until};
+/// use std::sync::atomic::{AtomicU32, Ordering};
+///
+/// let (token, begun) = (&Cancellation::new(), &AtomicU32::new(0));
+/// let result = scope_until(token, |scope| {
+///     for n in 0..1000 {
+///         scope.spawn(move |_| {
+///             begun.fetch_add(1, Ordering::Relaxed);
+///             if n == 3 {
+///                 token.cancel();
+///             }
+///         });
+///     }
+///     token.cancel();
+///     scope.spawn(|_| unreachable!("it is too late"));
+/// });
+/// assert_eq!(result, Err(Cancelled));
+/// ```
+pub fn scope_until<'scope, F, R>(token: &Cancellation, body: F) -> Result<R, Cancelled>
+where
+    F: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    Worker::with_current(|current| match current {
+        Some(worker) => worker.scope_until(token, |_, scope| body(scope)),
+        None => Pool::global().install(|worker| worker.scope_until(token, |_, scope| body(scope))),
     })
 }
 
@@ -108,7 +159,7 @@ where
     F: FnOnce(&Scope<'scope>) -> R,
 {
     Worker::with_current(|current| match current {
-        Some(worker) => scope_in(worker.shared(), Some(worker), body),
+        Some(worker) => scope_in(worker.shared(), Some(worker), None, body).0,
         None => Pool::global().in_place_scope(body),
     })
 }
@@ -137,7 +188,7 @@ impl Pool {
     where
         F: FnOnce(&Scope<'scope>) -> R,
     {
-        Worker::with_current(|current| scope_in(self.shared(), current, body))
+        Worker::with_current(|current| scope_in(self.shared(), current, None, body).0)
     }
 }
 
@@ -152,7 +203,7 @@ impl Worker {
     /// ```
     /// let pool = locksley::Pool::new(2)?;
     /// let mut words = ["robin", "marian"].map(String::from);
-    /// pool.run(|worker| {
+    /// pool.install(|worker| {
     ///     worker.scope(|worker, scope| {
     ///         for word in &mut words {
     ///             scope.spawn_on(worker, |_, _| word.push('!'));
@@ -166,17 +217,52 @@ impl Worker {
     where
         F: FnOnce(&Worker, &Scope<'scope>) -> R,
     {
-        scope_in(self.shared(), Some(self), |scope| body(self, scope))
+        scope_in(self.shared(), Some(self), None, |scope| body(self, scope)).0
+    }
+
+    /// [`scope_until`] on a known worker. The body runs on this very worker.
+    ///
+    /// # Errors
+    /// [`Cancelled`] if the body or some task did not begin.
+    ///
+    /// # Panics
+    /// As [`Worker::scope`].
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Cancellation, Pool};
+    ///
+    /// let mut words = ["robin", "marian"].map(String::from);
+    /// let result = Pool::new(2)?.install(|worker| {
+    ///     worker.scope_until(&Cancellation::new(), |worker, scope| {
+    ///         for word in &mut words {
+    ///             scope.spawn_on(worker, |_, _| word.push('!'));
+    ///         }
+    ///     })
+    /// });
+    /// assert_eq!(result, Ok(()));
+    /// assert_eq!(words, ["robin!", "marian!"]);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn scope_until<'scope, F, R>(&self, token: &Cancellation, body: F) -> Result<R, Cancelled>
+    where
+        F: FnOnce(&Worker, &Scope<'scope>) -> R,
+    {
+        token.check()?;
+        let body = |scope: &Scope<'scope>| body(self, scope);
+        let (result, is_complete) = scope_in(self.shared(), Some(self), Some(token), body);
+        if is_complete { Ok(result) } else { Err(Cancelled) }
     }
 }
 
 /// Runs `body` on the calling thread, which may be a worker of any pool, and waits for the tasks that
-/// it spawns into `home`.
-pub(super) fn scope_in<'scope, R>(
+/// it spawns into `home`. Also returns whether all of them have begun.
+fn scope_in<'scope, R>(
     home: &Arc<Shared>,
     current: Option<&Worker>,
+    token: Option<&Cancellation>,
     body: impl FnOnce(&Scope<'scope>) -> R,
-) -> R {
+) -> (R, bool) {
     let tally = ScopeTally {
         home,
         running: CountLatch::new(current, home),
@@ -184,6 +270,8 @@ pub(super) fn scope_in<'scope, R>(
         lines: Lazy::new(),
         waiter: current.filter(|worker| worker.belongs_to(home)).map(Worker::slot),
         floor: AtomicI64::new(i64::MAX),
+        token,
+        is_incomplete: AtomicBool::new(false),
     };
     let scope = Scope {
         tally: NonNull::from(&tally).cast(),
@@ -205,7 +293,8 @@ pub(super) fn scope_in<'scope, R>(
     });
     let panic = tally.take_panic();
     match (result, panic) {
-        (Ok(result), None) => result,
+        // Relaxed: written by tasks that were waited for.
+        (Ok(result), None) => (result, !tally.is_incomplete.load(Ordering::Relaxed)),
         (Ok(_), Some(payload)) => unwind::resume(payload),
         (Err(payload), other) => {
             if let Some(other) = other {
@@ -238,7 +327,7 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let job = self.job(|_, scope| task(scope));
+        let Some(job) = self.job(|_, scope| task(scope)) else { return };
         Worker::with_current(|current| self.push_or_send(current, job));
     }
 
@@ -250,42 +339,51 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
-        let job = self.job(task);
+        let Some(job) = self.job(task) else { return };
         self.push_or_send(Some(worker), job);
     }
 
-    /// Adds a task that begins after those that the calling worker has added like this before: see
-    /// [`spawn_fifo`](crate::spawn_fifo) for what that means.
+    /// [`spawn`](Self::spawn) with an option.
+    ///
+    /// # Panics
+    /// If the pool does not have the place or the worker that the option names.
     ///
     /// # Examples
     /// ```
+    /// use locksley::Spawn;
     /// use std::sync::Mutex;
     ///
-    /// let order = Mutex::new(Vec::new());
-    /// locksley::Pool::new(1)?.run(|worker| {
+    /// let order = &Mutex::new(Vec::new());
+    /// locksley::Pool::new(1)?.install(|worker| {
     ///     worker.scope(|_, scope| {
     ///         for n in 0..3 {
-    ///             let order = &order;
-    ///             scope.spawn_fifo(move |_| order.lock().unwrap().push(n));
+    ///             scope.spawn_with(Spawn::Fifo, move |_, _| order.lock().unwrap().push(n));
     ///         }
     ///     });
     /// });
-    /// assert_eq!(order.into_inner().unwrap(), [0, 1, 2]);
+    /// assert_eq!(*order.lock().unwrap(), [0, 1, 2]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    pub fn spawn_fifo<F>(&self, task: F)
+    #[track_caller]
+    pub fn spawn_with<F>(&self, option: Spawn, task: F)
     where
-        F: FnOnce(&Scope<'scope>) + Send + 'scope,
+        F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
-        let job = self.job(|_, scope| task(scope));
-        Worker::with_current(|current| match current {
-            Some(worker) if worker.belongs_to(&self.home) => {
+        option.assert_valid_in(&self.home);
+        let Some(job) = self.job(task) else { return };
+        Worker::with_current(|current| {
+            let own = current.filter(|worker| worker.belongs_to(&self.home));
+            if let Some(worker) = own {
                 self.note_push_by(worker);
+            }
+            match (own, option) {
                 // SAFETY: this worker's line of this scope, which does not end before the tasks that
                 // stand there.
-                unsafe { worker.push_in_line(self.line(worker), job) };
+                (Some(worker), Spawn::Fifo) => unsafe {
+                    worker.push_in_line(self.line(worker), job);
+                },
+                _ => self.home.send_with(current, option, job),
             }
-            _ => self.home.send_from(current, job), // where there is but one order
         });
     }
 
@@ -314,8 +412,9 @@ impl<'scope> Scope<'scope> {
         Worker::with_current(|current| {
             for worker in 0..self.home.workers() {
                 let task = Arc::clone(&task);
-                let job = self.job(move |worker, scope| task(worker, scope));
-                self.home.send_to(current, worker, job);
+                if let Some(job) = self.job(move |worker, scope| task(worker, scope)) {
+                    self.home.send_to(current, worker, job);
+                }
             }
         });
     }
@@ -326,16 +425,23 @@ impl<'scope> Scope<'scope> {
         self.tally.cast()
     }
 
-    /// A job that counts as one task of this scope, from now on.
-    pub(super) fn job<F>(&self, task: F) -> NonNull<Job>
+    /// A job that counts as one task of this scope, from now on. `None` if the scope is cancelled.
+    pub(super) fn job<F>(&self, task: F) -> Option<NonNull<Job>>
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
+        if !self.tally().admits() {
+            return None;
+        }
         let group = self.begin();
         let home = Arc::clone(&self.home);
         let run = move |worker: &Worker, group: NonNull<()>| {
             let scope = Scope { tally: group.cast(), home, lifetime: PhantomData };
-            if let Err(payload) = unwind::halt(|| task(worker, &scope)) {
+            let run = || match scope.tally().admits() {
+                true => task(worker, &scope),
+                false => drop(task),
+            };
+            if let Err(payload) = unwind::halt(run) {
                 scope.tally().keep_panic(payload);
             }
             drop(scope);
@@ -344,23 +450,13 @@ impl<'scope> Scope<'scope> {
         };
         // SAFETY: run once, since the pool stays open while a task of it waits here; and before
         // `'scope` ends, because the scope waits for its tally. Its panic is caught.
-        unsafe { GroupJob::into_job(group, run) }
+        Some(unsafe { GroupJob::into_job(group, run) })
     }
 
-    /// To the worker's own tasks if it belongs to the pool, else to where all look; or to a place,
+    /// Pushes to the caller's own deque if it belongs to the pool, and sends otherwise; or to a place,
     /// where tasks go round.
     pub(crate) fn push_or_send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
-        self.push_or_send_near(caller, self.home.next_place(), job);
-    }
-
-    /// As [`push_or_send`](Self::push_or_send), or to that place, where the pool has others.
-    pub(super) fn push_or_send_near(
-        &self,
-        caller: Option<&Worker>,
-        place: Option<usize>,
-        job: NonNull<Job>,
-    ) {
-        match (caller.filter(|worker| worker.belongs_to(&self.home)), place) {
+        match (caller.filter(|worker| worker.belongs_to(&self.home)), self.home.next_place()) {
             (Some(worker), None) => {
                 self.note_push_by(worker);
                 worker.push(job);
@@ -381,6 +477,7 @@ impl<'scope> Scope<'scope> {
         }
     }
 
+    /// The pool in which the tasks run.
     pub(crate) fn home(&self) -> &Shared {
         &self.home
     }
@@ -407,6 +504,16 @@ impl ScopeTally<'_> {
     pub(crate) unsafe fn of<'t>(group: NonNull<()>) -> &'t ScopeTally<'t> {
         // SAFETY: as the caller promises.
         unsafe { group.cast::<ScopeTally<'t>>().as_ref() }
+    }
+
+    /// True if a task may begin. If not, it is left out.
+    fn admits(&self) -> bool {
+        let admits = self.token.is_none_or(|token| !token.is_cancelled());
+        if !admits {
+            // Relaxed: read after all tasks were waited for, of which the caller's is one.
+            self.is_incomplete.store(true, Ordering::Relaxed);
+        }
+        admits
     }
 
     /// The pool of the scope.

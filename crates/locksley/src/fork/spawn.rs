@@ -1,14 +1,73 @@
-//! `spawn` and its kin: tasks that nobody waits for.
+//! `spawn`: tasks that the caller does not wait for.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
 
 use crate::pool::Pool;
-use crate::scheduler::Shared;
-use crate::scheduler::Worker;
+use crate::scheduler::job::Job;
+use crate::scheduler::{Shared, Worker};
 
-/// Accepts a detached task: into the calling worker's pool, or into the [global pool](Pool::global) on any other thread.
+/// Where and in which order a task begins: the option of [`spawn_with`] and of the methods with that
+/// name.
 ///
-/// It will run, whatever becomes of the caller; a pool that is dropped finishes it first. The global pool is never
-/// dropped: a task that has not ended when `main` returns is lost with the process. If the task panics, the payload
-/// goes to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler).
+/// # Examples
+/// ```
+/// use locksley::{Pool, Spawn};
+/// use std::sync::mpsc::channel;
+///
+/// let pool = Pool::new(2)?;
+/// let (sender, receiver) = channel();
+/// pool.spawn_with(Spawn::At(1), move |worker| sender.send(worker.index()).unwrap());
+/// assert_eq!(receiver.recv(), Ok(1));
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Spawn {
+    /// After the tasks that the calling worker has spawned with this option before.
+    ///
+    /// Without it, a worker takes its newest task back first, so that its tasks usually begin in the
+    /// opposite order. (A thief takes the oldest in either case.) Tasks that begin in order may end
+    /// in any order. Tasks of different workers have no order.
+    Fifo,
+    /// At this place of the pool: its workers take the task before other workers do.
+    ///
+    /// It is a hint. A sleeping worker of the place is woken, within the limits of the pool's
+    /// [size](Pool::resize) and of its idle policy. If all workers of the place are busy for longer
+    /// than a moment, an idle worker of another place takes the task, and
+    /// [counts it](crate::stats::WorkerStats::out_of_place). Tasks for one place begin in the order
+    /// in which they were sent.
+    Near(usize),
+    /// On the worker with this index, and on no other, when it has no tasks of its own.
+    ///
+    /// Tasks from one thread for one worker begin in the order in which they were sent. If the
+    /// worker is in a task that blocks, they wait.
+    At(usize),
+}
+
+impl Spawn {
+    /// Panics if the pool does not have the place or the worker.
+    #[track_caller]
+    pub(crate) fn assert_valid_in(self, shared: &Shared) {
+        match self {
+            Self::Fifo => {}
+            Self::Near(place) => shared.assert_has_place(place),
+            Self::At(index) => {
+                shared.must_be_open();
+                let workers = shared.workers();
+                assert!(index < workers, "there is no worker {index} in a pool of {workers}");
+            }
+        }
+    }
+}
+
+/// Accepts a detached task: into the calling worker's pool, or into the [global pool](Pool::global)
+/// on any other thread.
+///
+/// The task runs, whatever the caller does next: a pool that is dropped finishes it first. The global
+/// pool is never dropped: a task that has not ended when `main` returns is lost with the process. If
+/// the task panics, the payload goes to the pool's
+/// [`panic_handler`](crate::PoolBuilder::panic_handler).
 ///
 /// # Examples
 /// ```
@@ -22,47 +81,50 @@ pub fn spawn<F>(task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    Worker::with_current(|current| match current {
-        Some(worker) => worker.spawn(|_| task()),
-        None => Pool::global().spawn(|_| task()),
+    Worker::with_current(|current| {
+        spawn_into(shared_of(current), current, None, |_| task());
     });
 }
 
-/// As [`spawn`], but the tasks that one worker spawns like this begin in the order in which it spawned them.
+/// [`spawn`] with an option.
 ///
-/// A worker takes its newest task back first, so what it spawns with [`spawn`] usually runs in the opposite order. (A thief
-/// takes the oldest in either case.) Tasks that began in order may end in any, and tasks of different workers have none.
+/// # Panics
+/// If the pool does not have the place or the worker that the option names.
 ///
 /// # Examples
 /// ```
+/// use locksley::{Pool, Spawn, spawn_with};
 /// use std::sync::mpsc::channel;
 ///
 /// let (sender, receiver) = channel();
-/// locksley::Pool::new(1)?.run(|_| {
+/// Pool::new(1)?.install(|_| {
 ///     for n in 0..3 {
 ///         let sender = sender.clone();
-///         locksley::spawn_fifo(move || sender.send(n).unwrap());
+///         spawn_with(Spawn::Fifo, move || sender.send(n).unwrap());
 ///     }
 /// });
 /// drop(sender);
 /// assert_eq!(receiver.iter().collect::<Vec<_>>(), [0, 1, 2]);
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
-pub fn spawn_fifo<F>(task: F)
+#[track_caller]
+pub fn spawn_with<F>(option: Spawn, task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    Worker::with_current(|current| match current {
-        Some(worker) => worker.spawn_fifo(|_| task()),
-        None => Pool::global().spawn_fifo(|_| task()),
+    // Not in the closure below, whose panics would not name the caller's line.
+    option.assert_valid_in(&Worker::with_current(|current| Arc::clone(shared_of(current))));
+    Worker::with_current(|current| {
+        spawn_into(shared_of(current), current, Some(option), |_| task());
     });
 }
 
 impl Worker {
     /// Accepts a detached task into this worker's pool: [`spawn`] on a known worker.
     ///
-    /// A thread of your own that joined a pool is its worker even when that has been closed: then the task is dropped, since there
-    /// is nobody to run it. So it is in a worker's `on_start` hook that comes late.
+    /// A thread of the program that joined a pool is its worker even after the pool has been closed.
+    /// Then the task is dropped, because no worker could run it. The same holds in an `on_start` hook
+    /// that runs after the pool was closed.
     ///
     /// # Examples
     /// ```
@@ -70,7 +132,7 @@ impl Worker {
     ///
     /// let pool = locksley::Pool::new(2)?;
     /// let (sender, receiver) = channel();
-    /// pool.run(move |w| w.spawn(move |w| sender.send(w.index()).unwrap()));
+    /// pool.install(move |w| w.spawn(move |w| sender.send(w.index()).unwrap()));
     /// assert!(receiver.recv().unwrap() < 2);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
@@ -78,96 +140,131 @@ impl Worker {
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        if let Some(job) = self.shared().detached(task) {
-            self.push_unplaced(job);
-        }
+        spawn_into(self.shared(), Some(self), None, task);
     }
 
-    /// Accepts a detached task that begins after those that this worker has spawned like this before: [`spawn_fifo`] on a
-    /// known worker.
-    ///
-    /// # Examples
-    /// See [`spawn_fifo`].
-    pub fn spawn_fifo<F>(&self, task: F)
-    where
-        F: FnOnce(&Worker) + Send + 'static,
-    {
-        let Some(job) = self.shared().detached(task) else { return };
-        let line = self.seat().line();
-        // SAFETY: the line is this worker's, and as alive as the pool, which is not closed before the task has ended.
-        unsafe { self.push_in_line(line, job) };
-    }
-
-    /// Accepts a detached task that only the worker with that number runs: [`Pool::spawn_at`] in this worker's pool.
+    /// [`spawn`](Self::spawn) with an option.
     ///
     /// # Panics
-    /// If the pool has no such worker.
+    /// If the pool does not have the place or the worker that the option names.
     ///
     /// # Examples
-    /// See [`Pool::spawn_at`].
-    pub fn spawn_at<F>(&self, index: usize, task: F)
+    /// See [`spawn_with`].
+    #[track_caller]
+    pub fn spawn_with<F>(&self, option: Spawn, task: F)
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        spawn_at(self.shared(), index, task);
+        option.assert_valid_in(self.shared());
+        spawn_into(self.shared(), Some(self), Some(option), task);
     }
 }
 
 impl Pool {
-    /// Accepts a detached task, as [`spawn`](Self::spawn) does; what one worker of this pool spawns like this begins in that
-    /// order: see [`spawn_fifo`].
+    /// Accepts a detached task: it runs, whatever the caller does next.
     ///
-    /// # Examples
-    /// See [`spawn_fifo`].
-    pub fn spawn_fifo<F>(&self, task: F)
-    where
-        F: FnOnce(&Worker) + Send + 'static,
-    {
-        Worker::with_current(|current| match current {
-            Some(worker) if worker.is_of(self) => worker.spawn_fifo(task),
-            // Where there is but one order. The pool's handle keeps it open.
-            _ => {
-                if let Some(job) = self.shared().detached(task) {
-                    self.shared().send_from(current, job);
-                }
-            }
-        });
-    }
-
-    /// Accepts a detached task that only the worker with that number runs, when it has no tasks of its own.
-    ///
-    /// What one thread sends to one worker begins in the order in which it was sent. No other worker can help: if that one is
-    /// in a task that waits without working, this one waits too.
-    ///
-    /// # Panics
-    /// If the pool has no such worker.
+    /// A worker of this pool pushes it to its own deque. Tasks of other threads are taken in the
+    /// order in which they were sent (with several workers, a task that was taken later may begin
+    /// sooner). If tasks [go round](crate::Unplaced::RoundRobin) the pool's places, the task goes to
+    /// the next place, and the order is that within the place. If the task panics, the payload goes
+    /// to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler).
     ///
     /// # Examples
     /// ```
     /// use std::sync::mpsc::channel;
     ///
-    /// let pool = locksley::Pool::new(3)?;
+    /// let pool = locksley::Pool::new(2)?;
     /// let (sender, receiver) = channel();
-    /// pool.spawn_at(2, move |worker| sender.send(worker.index()).unwrap());
-    /// assert_eq!(receiver.recv(), Ok(2));
+    /// pool.spawn(move |worker| sender.send(worker.index()).unwrap());
+    /// assert!(receiver.recv().unwrap() < 2);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    pub fn spawn_at<F>(&self, index: usize, task: F)
+    pub fn spawn<F>(&self, task: F)
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        spawn_at(self.shared(), index, task);
+        Worker::with_current(|current| spawn_into(self.shared(), current, None, task));
+    }
+
+    /// [`spawn`](Self::spawn) with an option.
+    ///
+    /// # Panics
+    /// If the pool does not have the place or the worker that the option names.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, Spawn};
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let pool = Pool::new(2)?;
+    /// let (sender, receiver) = channel();
+    /// for place in 0..pool.places().count() {
+    ///     let sender = sender.clone();
+    ///     pool.spawn_with(Spawn::Near(place), move |_| sender.send(place).unwrap());
+    /// }
+    /// drop(sender);
+    /// assert_eq!(receiver.iter().count(), pool.places().count());
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_with<F>(&self, option: Spawn, task: F)
+    where
+        F: FnOnce(&Worker) + Send + 'static,
+    {
+        option.assert_valid_in(self.shared());
+        Worker::with_current(|current| spawn_into(self.shared(), current, Some(option), task));
     }
 }
 
-fn spawn_at<F>(shared: &Shared, index: usize, task: F)
+/// The pool of the calling worker, or else the global one.
+pub(crate) fn shared_of(current: Option<&Worker>) -> &Arc<Shared> {
+    current.map_or_else(|| Pool::global().shared(), Worker::shared)
+}
+
+fn spawn_into<F>(shared: &Arc<Shared>, caller: Option<&Worker>, option: Option<Spawn>, task: F)
 where
     F: FnOnce(&Worker) + Send + 'static,
 {
-    shared.must_be_open();
-    let workers = shared.workers();
-    assert!(index < workers, "there is no worker {index} in a pool of {workers}");
-    if let Some(job) = shared.detached(task) {
-        Worker::with_current(|current| shared.send_to(current, index, job));
+    let Some(job) = shared.detached(task) else { return };
+    let own = caller.filter(|worker| worker.belongs_to(shared));
+    match (own, option) {
+        (Some(worker), None) => worker.push_unplaced(job),
+        (None, None) => shared.send_unplaced(caller, job),
+        (Some(worker), Some(Spawn::Fifo)) => {
+            let line = worker.seat().line();
+            // SAFETY: the line is this worker's, and as alive as the pool, which is not closed before
+            // the task has ended.
+            unsafe { worker.push_in_line(line, job) };
+        }
+        (_, Some(option)) => shared.send_with(caller, option, job),
+    }
+}
+
+impl Shared {
+    /// Makes a job available as the option says. The caller may be a worker of any pool; a worker of
+    /// this one keeps its tasks that are to begin in order in a line of its own instead.
+    pub(crate) fn send_with(
+        self: &Arc<Self>,
+        caller: Option<&Worker>,
+        option: Spawn,
+        job: NonNull<Job>,
+    ) {
+        match option {
+            // Jobs from outside have one order only.
+            Spawn::Fifo => self.send_from(caller, job),
+            Spawn::Near(place) => match caller.filter(|worker| worker.belongs_to(self)) {
+                Some(worker) => worker.push_near(place, job),
+                None => self.send_near_from(caller, place, job),
+            },
+            Spawn::At(index) => self.send_to(caller, index, job),
+        }
+    }
+
+    /// Makes a job available for which the caller, no worker of this pool, names no place.
+    pub(crate) fn send_unplaced(&self, caller: Option<&Worker>, job: NonNull<Job>) {
+        match self.next_place() {
+            None => self.send_from(caller, job),
+            Some(place) => self.send_near_from(caller, place, job),
+        }
     }
 }

@@ -27,7 +27,7 @@ use crate::sleep::Limit;
 ///
 /// let eager = Balanced::with_threshold(1024);
 /// let pool = Pool::builder().workers(2).governor(eager).build()?;
-/// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 #[derive(Debug)]

@@ -20,7 +20,7 @@ use crate::os::Standing;
 /// use locksley::{Pool, idle::Bws};
 ///
 /// let pool = Pool::builder().workers(2).governor(Bws::with_threshold(256)).build()?;
-/// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 #[derive(Debug)]

@@ -33,7 +33,7 @@ use crate::sleep::Limit;
 /// }
 ///
 /// let pool = locksley::Pool::builder().workers(2).governor(Hundred).build()?;
-/// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 pub trait Governor: Debug + Send + Sync + 'static {

@@ -42,7 +42,7 @@ impl<T: Token> Plan<T> {
         }
         Worker::with_current(|current| match current {
             Some(worker) => task(worker),
-            None => Pool::global().run(task),
+            None => Pool::global().install(task),
         })
     }
 }
@@ -201,7 +201,7 @@ mod tests {
             let pool = divided(workers).build().unwrap();
             for items in (1..20).chain([100]) {
                 for grain in [1, 2, 3, 7, 64] {
-                    let text = pool.run(|w| {
+                    let text = pool.install(|w| {
                         let append = |text: String, n| text + &format!("{n},");
                         let both = |a: String, b: String| format!("({a} {b})");
                         let all = par(0..items).on(w).by_place().grain(grain);
@@ -226,7 +226,8 @@ mod tests {
                     token.cancel();
                 }
             };
-            let result = pool.run(|w| par(0..items).on(w).cancel(&token).by_place().for_each(body));
+            let result =
+                pool.install(|w| par(0..items).on(w).cancel(&token).by_place().for_each(body));
             assert_eq!(result, Ok(()));
         }
     }

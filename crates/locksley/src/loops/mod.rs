@@ -198,7 +198,7 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
     /// use locksley::loops::par;
     ///
     /// let pool = locksley::Pool::new(2)?;
-    /// assert_eq!(pool.run(|worker| par(0..4_u32).on(worker).map(|n| n * n)), [0, 1, 4, 9]);
+    /// assert_eq!(pool.install(|worker| par(0..4_u32).on(worker).map(|n| n * n)), [0, 1, 4, 9]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn on(mut self, worker: &'w Worker) -> Self {

@@ -138,7 +138,7 @@ impl PoolBuilder {
     /// to take it: for about a tenth of a millisecond, if it has nothing else to do; and not for ever, if it has. (As long as there is
     /// nobody who looks, because so many are awake as the governor's limit or the pool's size allows, it stays as long as what is pushed:
     /// see [`Limit`](crate::idle::Limit).) How many tasks are taken out of their places:
-    /// [`WorkerStats::out_of_place`](crate::stats::WorkerStats::out_of_place). What goes to a place is said by [`Pool::spawn_near`] and its kin, and
+    /// [`WorkerStats::out_of_place`](crate::stats::WorkerStats::out_of_place). What goes to a place is said by [`Spawn::Near`](crate::Spawn::Near) and its kin, and
     /// by [`Par::by_place`](crate::loops::Par::by_place).
     ///
     /// Workers belong to a place, but may run anywhere, unless they are bound to its processors ([`Affinity::Place`]): by default a place is who
@@ -253,14 +253,14 @@ impl PoolBuilder {
     /// The thread that builds the pool becomes its worker 0, for as long as it lives.
     ///
     /// It runs tasks while it waits in the pool (in [`join`](crate::join), [`scope`](crate::scope),
-    /// [`Pool::run`]), and when it says so ([`Worker::run_one`](crate::Worker::run_one)), and not otherwise. Start and
+    /// [`Pool::install`]), and when it says so ([`Worker::run_one`](crate::Worker::run_one)), and not otherwise. Start and
     /// exit hooks are not called for it. What the worker needs is never freed, even when the pool is dropped; dropping the pool
     /// on this thread first runs the tasks that can be found.
     ///
     /// # Examples
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).with_current_thread().build()?;
-    /// assert_eq!(pool.run(|worker| worker.index()), 0);
+    /// assert_eq!(pool.install(|worker| worker.index()), 0);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn with_current_thread(mut self) -> Self {
@@ -279,7 +279,7 @@ impl PoolBuilder {
     /// # Examples
     /// ```
     /// let pool = locksley::Pool::builder().workers(1).stand_ins(0).build()?;
-    /// assert_eq!(pool.run(|worker| worker.blocking(|| "not replaced")), "not replaced");
+    /// assert_eq!(pool.install(|worker| worker.blocking(|| "not replaced")), "not replaced");
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn stand_ins(mut self, most: usize) -> Self {
@@ -336,7 +336,7 @@ impl PoolBuilder {
     ///         thread::Builder::new().spawn_scoped(scope, || worker.run())?;
     ///         Ok(())
     ///     })?;
-    ///     Ok::<_, locksley::BuildError>(pool.run(|w| w.join(|_| 1, |_| 2)))
+    ///     Ok::<_, locksley::BuildError>(pool.install(|w| w.join(|_| 1, |_| 2)))
     /// })?;
     /// assert_eq!(total, (1, 2));
     /// # Ok::<(), locksley::BuildError>(())
@@ -496,7 +496,7 @@ mod tests {
     fn threads_that_are_not_needed_may_be_missing() {
         let pool = built(6, 2).unwrap();
         assert_eq!(pool.workers(), 2);
-        assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+        assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
         assert_eq!(built(3, 2).unwrap().workers(), 3);
         assert!(matches!(built(6, 4), Err(BuildError::Thread { worker: 3, .. })));
     }

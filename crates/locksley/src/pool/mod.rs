@@ -63,7 +63,7 @@ use crate::unwind;
 /// use locksley::Pool;
 ///
 /// let pool = Pool::new(4)?;
-/// let (a, b) = pool.run(|worker| worker.join(|_| 6 * 7, |_| "answer"));
+/// let (a, b) = pool.install(|worker| worker.join(|_| 6 * 7, |_| "answer"));
 /// assert_eq!((a, b), (42, "answer"));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
@@ -186,7 +186,7 @@ impl Pool {
     /// let pool = locksley::Pool::builder().workers(2).max_workers(4).build()?;
     /// assert_eq!((pool.size(), pool.workers()), (2, 4));
     /// pool.resize(4)?;
-    /// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+    /// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
     /// pool.resize(1)?;
     /// assert!(pool.resize(0).is_err() && pool.resize(5).is_err());
     /// assert_eq!(pool.broadcast(|worker| worker.index()), [0, 1, 2, 3]);
@@ -255,11 +255,11 @@ impl Pool {
     /// ```
     /// let pool = locksley::Pool::new(2)?;
     /// let mut text = String::from("borrowed");
-    /// pool.run(|worker| text.push_str(if worker.workers() == 2 { " by one of two" } else { "?" }));
+    /// pool.install(|worker| text.push_str(if worker.workers() == 2 { " by one of two" } else { "?" }));
     /// assert_eq!(text, "borrowed by one of two");
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    pub fn run<F, R>(&self, task: F) -> R
+    pub fn install<F, R>(&self, task: F) -> R
     where
         F: FnOnce(&Worker) -> R + Send,
         R: Send,
@@ -275,32 +275,6 @@ impl Pool {
             None => run_sent((shared, None), task, ThreadLatch::new(), ThreadLatch::wait),
         })
     }
-
-    /// Accepts a detached task: it will run, whatever becomes of the caller and of this handle.
-    ///
-    /// A worker of this pool puts it with its own tasks; from elsewhere, tasks are taken in the order in which they were
-    /// sent (with several workers, one that was taken later may be run sooner). Where tasks [go round](crate::Unplaced::RoundRobin) the pool's places, it goes to
-    /// the next place, and the order is that within a place. If the task panics, the payload goes to the pool's [`panic_handler`](PoolBuilder::panic_handler).
-    ///
-    /// # Examples
-    /// ```
-    /// use std::sync::mpsc::channel;
-    ///
-    /// let pool = locksley::Pool::new(2)?;
-    /// let (sender, receiver) = channel();
-    /// pool.spawn(move |worker| sender.send(worker.index()).unwrap());
-    /// assert!(receiver.recv().unwrap() < 2);
-    /// # Ok::<(), locksley::BuildError>(())
-    /// ```
-    pub fn spawn<F>(&self, task: F)
-    where
-        F: FnOnce(&Worker) + Send + 'static,
-    {
-        let shared = self.shared();
-        if let Some(job) = shared.detached(task) {
-            push_or_send(shared, job);
-        }
-    }
 }
 
 impl Worker {
@@ -311,7 +285,7 @@ impl Worker {
     /// use locksley::Pool;
     ///
     /// let (one, other) = (Pool::new(1)?, Pool::new(1)?);
-    /// one.run(|worker| {
+    /// one.install(|worker| {
     ///     assert!(worker.is_of(&one));
     ///     assert!(!worker.is_of(&other));
     /// });
@@ -321,17 +295,6 @@ impl Worker {
     pub fn is_of(&self, pool: &Pool) -> bool {
         self.belongs_to(pool.shared_now())
     }
-}
-
-/// With the calling worker's own tasks if it belongs to the pool, else to the inbox; or to a place, where tasks go round.
-pub(crate) fn push_or_send(shared: &Arc<Shared>, job: NonNull<crate::scheduler::job::Job>) {
-    Worker::with_current(|current| match current {
-        Some(worker) if worker.belongs_to(shared) => worker.push_unplaced(job),
-        _ => match shared.next_place() {
-            None => shared.send_from(current, job),
-            Some(place) => shared.send_near_from(current, place, job),
-        },
-    });
 }
 
 fn run_sent<F, R, L>(

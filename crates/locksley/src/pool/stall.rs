@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Pool, Shared};
+use crate::Spawn;
 use crate::idle::{Abp, Governor, Hunter, Limit, Move, Prospect};
 use crate::os::Quota;
 use crate::primitive::stepped::{self, Gate, wait_for};
@@ -130,7 +131,7 @@ pub(super) fn hold_a_sender_and(
     let done = Arc::new(AtomicUsize::new(0));
     let (finished, held) = thread::scope(|scope| {
         let at = Arc::clone(&gate_of_worker);
-        pool.spawn_at(worker, move |_| stepped::arm(steps, &at));
+        pool.spawn_with(Spawn::At(worker), move |_| stepped::arm(steps, &at));
         scope.spawn(|| {
             stepped::arm(steps, &gate);
             first(&pool, counted(&done));
@@ -260,8 +261,8 @@ fn a_letter_arrives_though_somebody_is_held() {
     for sleep_after in [Some(0), None] {
         for steps in steps_of_both() {
             let pool = pool(3, abp(sleep_after));
-            let to_0 = |pool: &Pool, task: Task| pool.spawn_at(0, task);
-            let to_2 = |pool: &Pool, task: Task| pool.spawn_at(2, task);
+            let to_0 = |pool: &Pool, task: Task| pool.spawn_with(Spawn::At(0), task);
+            let to_2 = |pool: &Pool, task: Task| pool.spawn_with(Spawn::At(2), task);
             let held = hold_a_sender_and(1, pool, steps, 2, [to_0, to_0, to_2]);
             senders_held += usize::from(held);
         }
@@ -285,7 +286,7 @@ fn a_line_moves_on_though_a_worker_is_held() {
         pool.spawn(move |w| {
             for task in 0..TASKS {
                 let (at, count) = (Arc::clone(&at), Arc::clone(&count));
-                w.spawn_fifo(move |_| {
+                w.spawn_with(Spawn::Fifo, move |_| {
                     if task == 0 {
                         stepped::arm(steps, &at);
                     }
@@ -381,7 +382,7 @@ fn others_finish_while_a_stand_in_is_held_at_any_step() {
         let gate = Arc::new(Gate::default());
         let (done, armed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         // The worker itself is not held: where it is at work, its stand-ins are not.
-        let worker = pool.run(|_| thread::current().id());
+        let worker = pool.install(|_| thread::current().id());
         for _ in 0..PARENTS {
             let (gate, done, armed) = (Arc::clone(&gate), Arc::clone(&done), Arc::clone(&armed));
             pool.spawn(move |w| {

@@ -4,6 +4,7 @@
 use super::Pool;
 use super::stall::{Confined, Task, abp, hold_a_sender_and, hold_in, steps, steps_of_both};
 use super::trial::divided;
+use crate::Spawn;
 use crate::idle::Governor;
 
 /// Two places: one of one worker, and one of all others.
@@ -16,8 +17,8 @@ fn hold_after(steps: usize, pool: Pool) -> bool {
     hold_in(
         pool,
         steps,
-        |pool, parent, task| pool.spawn_near(parent % 2, task),
-        |w, child, task| w.spawn_near(child % 2, task),
+        |pool, parent, task| pool.spawn_with(Spawn::Near(parent % 2), task),
+        |w, child, task| w.spawn_with(Spawn::Near(child % 2), task),
     )
 }
 
@@ -43,8 +44,8 @@ fn a_place_is_helped_though_its_worker_and_a_sender_are_held() {
     for sleep_after in [Some(0), None] {
         for steps in steps_of_both() {
             let pool = pool(3, abp(sleep_after));
-            let to_0 = |pool: &Pool, task: Task| pool.spawn_near(0, task);
-            let to_1 = |pool: &Pool, task: Task| pool.spawn_near(1, task);
+            let to_0 = |pool: &Pool, task: Task| pool.spawn_with(Spawn::Near(0), task);
+            let to_1 = |pool: &Pool, task: Task| pool.spawn_with(Spawn::Near(1), task);
             let held = hold_a_sender_and(0, pool, steps, 1, [to_0, to_0, to_1]);
             senders_held += usize::from(held);
         }

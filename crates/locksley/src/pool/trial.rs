@@ -4,6 +4,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use super::{Pool, PoolBuilder};
+use crate::Spawn;
 use crate::places::Places;
 
 /// A test that waits for longer has waited in vain.
@@ -25,7 +26,7 @@ pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
 /// Has a worker wait until it is told to go on, or the sender is gone.
 pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
     let ((here, is_here), (go_on, told)) = (channel(), channel());
-    pool.spawn_at(index, move |_| {
+    pool.spawn_with(Spawn::At(index), move |_| {
         here.send(()).unwrap();
         let _ = told.recv();
     });

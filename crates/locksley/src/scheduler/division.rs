@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::config::Affinity;
 use super::shared::Shared;
+
 use crate::deque::Inbox;
 use crate::os;
 use crate::places::{Places, ProcessorSet, Topology};
@@ -191,8 +192,9 @@ impl Shared {
 
     /// Panics if there is no such place.
     #[track_caller]
-    pub(crate) fn must_have_place(&self, place: usize) {
-        must_be_one_of(place, self.places().count());
+    pub(crate) fn assert_has_place(&self, place: usize) {
+        let count = self.places().count();
+        assert!(place < count, "there is no place {place} in a pool of {count}");
     }
 
     /// Hands a job to the workers of a place, from outside.
@@ -290,22 +292,13 @@ impl Shared {
     }
 }
 
-#[track_caller]
-pub(crate) fn must_be_one_of(place: usize, count: usize) {
-    assert!(place < count, "there is no place {place} in a pool of {count}");
-}
-
 impl Worker {
-    /// Panics if there is no such place in the calling worker's pool, or in the global one on any other thread. For free functions: what panics in
     /// The places of its pool: [`Pool::places`](crate::Pool::places).
     ///
     /// # Examples
     /// ```
-    /// use locksley::{Worker, join_near};
-    ///
     /// let pool = locksley::Pool::new(2)?;
-    /// let last = |worker: Option<&Worker>| worker.map(|worker| worker.places().count() - 1);
-    /// let both = pool.run(|_| join_near(Worker::with_current(last).unwrap(), || 1, || 2));
+    /// let both = pool.install(|w| w.join_near(w.places().count() - 1, |_| 1, |_| 2));
     /// assert_eq!(both, (1, 2));
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
@@ -320,7 +313,7 @@ impl Worker {
     /// # Examples
     /// ```
     /// let pool = locksley::Pool::new(2)?;
-    /// assert!(pool.run(|worker| worker.place()) < pool.places().count());
+    /// assert!(pool.install(|worker| worker.place()) < pool.places().count());
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     #[must_use]
@@ -355,6 +348,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
+    use crate::Spawn;
     use crate::places::{Kind, Region};
     use crate::pool::trial::{LONGEST, divided, hold};
 
@@ -446,7 +440,7 @@ mod tests {
             // All others are held until the stand-in has come, so nobody else can take this.
             let held: Vec<_> =
                 (0..4).filter(|&it| it != worker).map(|it| hold(&pool, it)).collect();
-            pool.spawn_at(worker, move |w| {
+            pool.spawn_with(Spawn::At(worker), move |w| {
                 let (seen, is_seen) = channel();
                 w.spawn(move |w| {
                     let is_stand_in = w.slot() == 4;

@@ -144,7 +144,7 @@ impl Sum for WorkerStats {
 /// # Examples
 /// ```
 /// let pool = locksley::Pool::new(2)?;
-/// pool.run(|w| w.join(|_| (), |_| ()));
+/// pool.install(|w| w.join(|_| (), |_| ()));
 /// assert!(pool.stats().total().tasks >= 1);
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
@@ -170,9 +170,9 @@ impl PoolStats {
     /// # Examples
     /// ```
     /// let pool = locksley::Pool::new(1)?;
-    /// pool.run(|_| ());
+    /// pool.install(|_| ());
     /// let before = pool.stats();
-    /// pool.run(|_| ());
+    /// pool.install(|_| ());
     /// assert_eq!(pool.stats().since(&before).total().tasks, 1);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```

@@ -13,10 +13,10 @@ mod scoped;
 
 use std::sync::Arc;
 
+use crate::fork::{Spawn, shared_of};
 use crate::futures::spawn_by;
 pub use crate::futures::{JoinError, JoinHandle, yield_now};
 use crate::pool::Pool;
-use crate::scheduler::division::must_be_one_of;
 pub use crate::scheduler::placement::Placement;
 use crate::scheduler::{Shared, Worker};
 
@@ -24,7 +24,8 @@ use crate::scheduler::{Shared, Worker};
 /// any other thread.
 ///
 /// The task begins by itself, whether the handle is polled or not. A task that waits does not keep
-/// its pool: when the pool is dropped, the task is cancelled. [`Spawn`] has options.
+/// its pool: when the pool is dropped, the task is cancelled.
+/// [`Pool::spawn_future_with`] has options.
 ///
 /// # Examples
 /// ```
@@ -96,7 +97,7 @@ use crate::scheduler::{Shared, Worker};
 ///     async { worker.index() }
 /// }
 /// let pool = locksley::Pool::new(1).unwrap();
-/// let future = pool.run(|worker| locksley::task::spawn(keeps(worker)));
+/// let future = pool.install(|worker| locksley::task::spawn(keeps(worker)));
 /// ```
 /// (it may keep a number that the worker returned)
 /// ```
@@ -105,7 +106,7 @@ use crate::scheduler::{Shared, Worker};
 ///     async move { index }
 /// }
 /// let pool = locksley::Pool::new(1).unwrap();
-/// let future = pool.run(|worker| locksley::task::spawn(keeps(worker)));
+/// let future = pool.install(|worker| locksley::task::spawn(keeps(worker)));
 /// ```
 /// nor one that borrows: see [`Scope::spawn_future`](crate::Scope::spawn_future) for that.
 /// ```compile_fail,E0597
@@ -119,84 +120,14 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    Spawn::new().spawn(future)
+    Worker::with_current(|current| spawn_in(shared_of(current), current, None, future))
 }
 
-/// Options of a task: in which pool it runs, and at which place it begins.
-///
-/// # Examples
-/// ```
-/// use locksley::{Pool, task::Spawn};
-///
-/// let pool = Pool::new(2)?;
-/// let last = pool.places().count() - 1;
-/// let task = Spawn::new().pool(&pool).near(last).spawn(async { 6 * 7 });
-/// assert_eq!(task.join().unwrap(), 42);
-/// # Ok::<(), locksley::BuildError>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default)]
-#[must_use = "nothing is spawned until `spawn` is called"]
-pub struct Spawn<'p> {
-    pool: Option<&'p Pool>,
-    place: Option<usize>,
-}
-
-impl<'p> Spawn<'p> {
-    /// The options of [`spawn`].
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The task runs in `pool`.
-    pub fn pool(self, pool: &'p Pool) -> Self {
-        Self { pool: Some(pool), ..self }
-    }
-
-    /// The task begins at `place`, as with [`Pool::spawn_near`]. Where it goes after a wait is the
-    /// pool's [placement](crate::PoolBuilder::placement).
-    pub fn near(self, place: usize) -> Self {
-        Self { place: Some(place), ..self }
-    }
-
-    /// Runs a future as a task.
-    ///
-    /// A worker of the pool pushes the task to its own deque. Tasks of other threads begin in the
-    /// order in which they were sent, together with what [`Pool::spawn`] sends.
-    ///
-    /// # Panics
-    /// If the pool has no such [place](Self::near).
-    #[track_caller]
-    pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        let Self { pool, place } = self;
-        if let Some(place) = place {
-            let count = pool.map_or_else(count_of_places_here, |pool| pool.places().count());
-            // Not in the closure below, whose panics would not name the caller's line.
-            must_be_one_of(place, count);
-        }
-        Worker::with_current(|current| match (pool, current) {
-            (Some(pool), _) => spawn_in(pool.shared(), current, place, future),
-            (None, Some(worker)) => spawn_in(worker.shared(), current, place, future),
-            (None, None) => spawn_in(Pool::global().shared(), None, place, future),
-        })
-    }
-}
-
-fn count_of_places_here() -> usize {
-    Worker::with_current(|current| match current {
-        Some(worker) => worker.places().count(),
-        None => Pool::global().places().count(),
-    })
-}
-
-/// Runs a future as a task of `pool`, which has the place.
+/// Runs a future as a task of `pool`, in which the option is valid.
 fn spawn_in<F>(
     pool: &Arc<Shared>,
     current: Option<&Worker>,
-    place: Option<usize>,
+    option: Option<Spawn>,
     future: F,
 ) -> JoinHandle<F::Output>
 where
@@ -204,11 +135,13 @@ where
     F::Output: Send + 'static,
 {
     let own = current.filter(|worker| worker.belongs_to(pool));
-    spawn_by(pool, future, |job| match (own, place) {
-        (Some(worker), Some(place)) if place != worker.place() => worker.push_near(place, job),
-        (Some(worker), _) => worker.push_next(job),
+    spawn_by(pool, future, |job| match (own, option) {
+        (Some(worker), None) => worker.push_next(job),
+        (Some(worker), Some(Spawn::Near(place))) if place == worker.place() => {
+            worker.push_next(job);
+        }
         (None, None) => pool.send_from(current, job),
-        (None, Some(place)) => pool.send_near_from(current, place, job),
+        (_, Some(option)) => pool.send_with(current, option, job),
     })
 }
 
@@ -218,7 +151,7 @@ impl Worker {
     /// # Examples
     /// ```
     /// let pool = locksley::Pool::new(2)?;
-    /// let product = pool.run(|w| w.spawn_future(async { 6 * 7 }).join());
+    /// let product = pool.install(|w| w.spawn_future(async { 6 * 7 }).join());
     /// assert_eq!(product.unwrap(), 42);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
@@ -247,6 +180,33 @@ impl Pool {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Spawn::new().pool(self).spawn(future)
+        Worker::with_current(|current| spawn_in(self.shared(), current, None, future))
+    }
+
+    /// [`spawn_future`](Self::spawn_future) with an option: where and in which order the task begins.
+    ///
+    /// Where it goes on after a wait is the pool's [placement](crate::PoolBuilder::placement).
+    ///
+    /// # Panics
+    /// If the pool does not have the place or the worker that the option names.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Pool, Spawn};
+    ///
+    /// let pool = Pool::new(2)?;
+    /// let last = pool.places().count() - 1;
+    /// let task = pool.spawn_future_with(Spawn::Near(last), async { 6 * 7 });
+    /// assert_eq!(task.join().unwrap(), 42);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_future_with<F>(&self, option: Spawn, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        option.assert_valid_in(self.shared());
+        Worker::with_current(|current| spawn_in(self.shared(), current, Some(option), future))
     }
 }

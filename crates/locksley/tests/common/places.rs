@@ -4,7 +4,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use locksley::places::Places;
-use locksley::{Pool, PoolBuilder};
+use locksley::{Pool, PoolBuilder, Spawn};
 
 /// Places of so many processors each, and as many workers. That this machine has other processors
 /// is nothing to a pool whose workers are not bound.
@@ -28,7 +28,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
     let (go_on, told) = channel();
     let (here, is_here) = channel();
-    pool.spawn_at(index, move |_| {
+    pool.spawn_with(Spawn::At(index), move |_| {
         here.send(()).unwrap();
         let _ = told.recv();
     });

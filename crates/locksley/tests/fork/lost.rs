@@ -71,14 +71,14 @@ fn a_pool_on_threads_of_ones_own_says_that_it_is_lost() {
         });
         let pool = pool.unwrap();
         let end = in_a_child(|| {
-            let caught = catch_unwind(AssertUnwindSafe(|| pool.run(|_| ())));
+            let caught = catch_unwind(AssertUnwindSafe(|| pool.install(|_| ())));
             let payload = caught.unwrap_err();
             assert!(message(&*payload).contains("lost in a fork"), "{}", message(&*payload));
             assert_eq!(pool.workers(), 1);
             8
         });
         assert_eq!(end, End::Exit(8));
-        assert_eq!(pool.run(|w| fib_on(w, 10)), 55);
+        assert_eq!(pool.install(|w| fib_on(w, 10)), 55);
     });
 }
 
@@ -98,14 +98,14 @@ fn a_handle_of_a_task_that_was_lost_says_so() {
     lost(&|task| assert!(locksley::block_on(task).is_err(), "awaited"));
     lost(&|task| {
         // By a worker of the pool that the child has.
-        pool.run(|_| assert!(locksley::block_on(task).is_err()));
+        pool.install(|_| assert!(locksley::block_on(task).is_err()));
     });
     // By the worker that forked, and for what had ended before.
     let done = pool.spawn_future(async { 5 });
     while !done.is_finished() {
         thread::yield_now();
     }
-    let end = pool.run(move |w| {
+    let end = pool.install(move |w| {
         let task = w.spawn_future(std::future::pending::<()>());
         in_a_child(|| {
             assert_eq!(done.join().unwrap(), 5);

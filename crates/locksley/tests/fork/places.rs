@@ -5,8 +5,7 @@ use std::sync::mpsc::channel;
 
 use locksley::os::Processors;
 use locksley::places::{Places, ProcessorSet};
-use locksley::task::Spawn;
-use locksley::{Affinity, Pool, Worker, join_near, spawn_near};
+use locksley::{Affinity, Pool, Spawn, Worker, spawn_with};
 
 use crate::children::{End, alone, in_a_child};
 use crate::common::message;
@@ -77,7 +76,7 @@ fn a_pool_that_is_built_again_has_its_places() {
     let pool = divided(&[1, 1]).build().unwrap();
     let end = in_a_child(|| {
         assert_eq!(pool.broadcast(Worker::place), [0, 1]);
-        assert_eq!(pool.run(|w| w.join_near(1, |_| 1, |_| 2)), (1, 2));
+        assert_eq!(pool.install(|w| w.join_near(1, |_| 1, |_| 2)), (1, 2));
         6
     });
     assert_eq!(end, End::Exit(6));
@@ -89,24 +88,15 @@ fn without_a_pool_the_places_in_a_child_are_those_of_the_global_one() {
     let _alone = alone();
     let count = Pool::global().places().count();
     let pool = divided(&vec![1; count + 1]).build().unwrap();
-    let end = pool.run(move |_| {
-        assert_eq!(join_near(count, || 1, || 2), (1, 2), "in the parent");
+    let end = pool.install(move |_| {
+        spawn_with(Spawn::Near(count), || ());
         in_a_child(move || {
-            assert_eq!(join_near(count - 1, || 1, || 2), (1, 2));
-            assert_eq!(Spawn::new().near(count - 1).spawn(async { 3 }).join().unwrap(), 3);
             let (sender, receiver) = channel();
-            spawn_near(count - 1, move || sender.send(4).unwrap());
+            spawn_with(Spawn::Near(count - 1), move || sender.send(4).unwrap());
             assert_eq!(receiver.recv_timeout(PATIENCE), Ok(4));
-            let refused: [fn(usize); 3] = [
-                |place| _ = join_near(place, || (), || ()),
-                |place| drop(Spawn::new().near(place).spawn(async {})),
-                |place| spawn_near(place, || ()),
-            ];
-            for refused in refused {
-                let payload = catch_unwind(|| refused(count)).unwrap_err();
-                let said = format!("there is no place {count} in a pool of {count}");
-                assert_eq!(message(&*payload), said);
-            }
+            let refused = catch_unwind(|| spawn_with(Spawn::Near(count), || ())).unwrap_err();
+            let said = format!("there is no place {count} in a pool of {count}");
+            assert_eq!(message(&*refused), said);
             5
         })
     });

@@ -50,7 +50,7 @@ fn the_global_pool_works_in_the_child_and_on_in_the_parent() {
     let end = in_a_child(|| {
         assert_eq!(fib(15), 610);
         assert_eq!(Pool::global().workers(), workers);
-        assert_eq!(before.run(|w| fib_on(w, 15)), 610, "by the reference from before");
+        assert_eq!(before.install(|w| fib_on(w, 15)), 610, "by the reference from before");
         assert_eq!(locksley::scope(|scope| scope.spawn(|_| ())), ());
         assert_eq!(before.broadcast(Worker::index), Vec::from_iter(0..workers));
         9
@@ -65,9 +65,9 @@ fn a_child_of_a_child_has_pools_too() {
     assert_eq!(fib(10), 55);
     let pool = Pool::new(3).unwrap();
     let end = in_a_child(|| {
-        assert_eq!((fib(10), pool.run(|w| fib_on(w, 10))), (55, 55));
+        assert_eq!((fib(10), pool.install(|w| fib_on(w, 10))), (55, 55));
         let end = in_a_child(|| {
-            assert_eq!((fib(11), pool.run(|w| fib_on(w, 11))), (89, 89));
+            assert_eq!((fib(11), pool.install(|w| fib_on(w, 11))), (89, 89));
             drop(pool);
             5
         });
@@ -91,10 +91,10 @@ fn a_pool_is_built_again_as_it_was() {
         .worker_data(|index| index * 10)
         .build()
         .unwrap();
-    assert!(pool.run(is_helped));
+    assert!(pool.install(is_helped));
     let end = in_a_child(|| {
         assert_eq!((pool.workers(), started.load(Ordering::Acquire)), (3, 3), "nothing yet");
-        assert!(pool.run(is_helped));
+        assert!(pool.install(is_helped));
         assert_eq!(started.load(Ordering::Acquire), 6);
         assert_eq!(pool.broadcast(|w| *w.data::<usize>().unwrap()), [0, 10, 20]);
         let name = |_: &Worker| thread::current().name().unwrap().to_owned();
@@ -113,10 +113,10 @@ fn dropping_and_detaching_in_the_child_waits_for_no_thread() {
     for used in [false, true] {
         for detached in [false, true] {
             let pool = Pool::new(4).unwrap();
-            pool.run(|w| fib_on(w, 10));
+            pool.install(|w| fib_on(w, 10));
             let end = in_a_child(|| {
                 if used {
-                    assert_eq!(pool.run(|w| fib_on(w, 10)), 55);
+                    assert_eq!(pool.install(|w| fib_on(w, 10)), 55);
                 }
                 if detached {
                     pool.detach()
@@ -134,7 +134,7 @@ fn dropping_and_detaching_in_the_child_waits_for_no_thread() {
 fn statistics_of_a_pool_from_before_can_be_read() {
     let _alone = alone();
     let pool = Pool::new(2).unwrap();
-    pool.run(|w| fib_on(w, 15));
+    pool.install(|w| fib_on(w, 15));
     let end = in_a_child(|| {
         assert_eq!(pool.stats().workers.len(), 2);
         assert!(format!("{pool:?}").contains("workers"));
@@ -150,7 +150,7 @@ fn a_pool_that_is_at_work_in_the_parent_is_built_again_too() {
     thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Acquire) {
-                pool.run(|w| {
+                pool.install(|w| {
                     fib_on(w, 12);
                     w.blocking(|| thread::sleep(Duration::from_micros(50)));
                 });
@@ -158,8 +158,8 @@ fn a_pool_that_is_at_work_in_the_parent_is_built_again_too() {
         });
         for round in 0..20 {
             let end = in_a_child(|| {
-                assert_eq!(pool.run(|w| fib_on(w, 12)), 144);
-                assert_eq!(pool.run(|w| w.blocking(|| fib(8))), 21);
+                assert_eq!(pool.install(|w| fib_on(w, 12)), 144);
+                assert_eq!(pool.install(|w| w.blocking(|| fib(8))), 21);
                 round
             });
             assert_eq!(end, End::Exit(round));

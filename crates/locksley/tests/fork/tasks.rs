@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use locksley::{Pool, PoolBuilder, Worker};
+use locksley::{Pool, PoolBuilder, Spawn, Worker};
 
 use crate::children::{End, Said, alone, end_of, fork_and_go_on, in_a_child};
 use crate::common::Restless;
@@ -19,11 +19,11 @@ fn free_functions_in_a_child_use_the_pool_that_is_built_again() {
     let _alone = alone();
     let pool: &'static Pool = Box::leak(Box::new(Pool::new(2).unwrap()));
     assert_eq!(fib(10), 55);
-    let end = pool.run(move |w| {
+    let end = pool.install(move |w| {
         assert!(w.is_of(pool));
         in_a_child(move || {
             assert!(Worker::with_current(|current| current.is_none()));
-            assert_eq!((fib(14), pool.run(|w| fib_on(w, 14))), (377, 377));
+            assert_eq!((fib(14), pool.install(|w| fib_on(w, 14))), (377, 377));
             let (sender, receiver) = std::sync::mpsc::channel();
             locksley::spawn(move || sender.send(3).unwrap());
             assert_eq!(receiver.recv(), Ok(3));
@@ -31,7 +31,7 @@ fn free_functions_in_a_child_use_the_pool_that_is_built_again() {
         })
     });
     assert_eq!(end, End::Exit(2));
-    assert_eq!(pool.run(|w| fib_on(w, 14)), 377);
+    assert_eq!(pool.install(|w| fib_on(w, 14)), 377);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn what_needs_no_other_thread_goes_on_in_the_child() {
     let _alone = alone();
     for workers in [1, 3] {
         let pool = Pool::new(workers).unwrap();
-        let end = pool.run(|w| {
+        let end = pool.install(|w| {
             in_a_child(|| {
                 let caught = catch_unwind(AssertUnwindSafe(|| {
                     w.join(|_| panic!("in the child"), |w| fib_on(w, 5))
@@ -52,7 +52,7 @@ fn what_needs_no_other_thread_goes_on_in_the_child() {
             })
         });
         assert_eq!(end, End::Exit(144));
-        assert_eq!(pool.run(|w| fib_on(w, 12)), 144);
+        assert_eq!(pool.install(|w| fib_on(w, 12)), 144);
     }
 }
 
@@ -98,7 +98,7 @@ fn a_child_that_needs_another_thread_says_so_and_ends() {
         },
         |w, forks| {
             forks();
-            w.scope(|_, scope| scope.spawn_near(1, |_| ()));
+            w.scope(|_, scope| scope.spawn_with(Spawn::Near(1), |_, _| ()));
         },
     ];
     let builders: [fn() -> PoolBuilder; 3] = [
@@ -111,7 +111,7 @@ fn a_child_that_needs_another_thread_says_so_and_ends() {
         for builder in builders {
             let pool = builder().build().unwrap();
             let (mut reader, writer) = std::io::pipe().unwrap();
-            let (end, said) = pool.run(move |w| {
+            let (end, said) = pool.install(move |w| {
                 let here = std::process::id();
                 for _ in 0..TASKS {
                     let mut writer = writer.try_clone().unwrap();
@@ -182,7 +182,7 @@ fn a_child_that_waits_for_what_a_thief_had_ends() {
             is_stolen.store(true, Ordering::Release);
             wait_until(&may_end);
         };
-        pool.run(|w| run(w, &forks, &stolen));
+        pool.install(|w| run(w, &forks, &stolen));
         let ends = ends.into_inner().unwrap();
         assert_eq!(ends, [(End::Signal(libc::SIGABRT), MESSAGE.to_owned())]);
     }
@@ -193,7 +193,7 @@ fn a_worker_that_was_lost_is_not_replaced() {
     let _alone = alone();
     let builder = Pool::builder().workers(1).stand_ins(1);
     let pool = builder.on_start(|_| assert_eq!(std::process::id(), first_process())).build();
-    let end = pool.unwrap().run(|w| {
+    let end = pool.unwrap().install(|w| {
         in_a_child(|| {
             w.blocking(|| thread::sleep(std::time::Duration::from_millis(100)));
             4

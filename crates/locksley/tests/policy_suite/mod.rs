@@ -28,14 +28,14 @@ fn fib_on(w: &Worker, n: u64) -> u64 {
 
 pub(crate) fn joins_agree_with_the_serial_program<G: Governor>(governor: fn() -> G) {
     for pool in pools(governor) {
-        assert_eq!(pool.run(|w| fib_on(w, 17)), fib(17));
+        assert_eq!(pool.install(|w| fib_on(w, 17)), fib(17));
     }
 }
 
 pub(crate) fn scopes_run_every_task_once<G: Governor>(governor: fn() -> G) {
     for pool in pools(governor) {
         let mut counts = vec![0; 500];
-        pool.run(|w| {
+        pool.install(|w| {
             w.scope(|w, scope| {
                 counts.iter_mut().for_each(|count| scope.spawn_on(w, |_, _| *count += 1));
             });
@@ -72,7 +72,7 @@ pub(crate) fn a_stuck_worker_is_helped<G: Governor>(governor: fn() -> G) {
                     std::hint::spin_loop();
                 }
             };
-            pool.run(|w| w.join(|_| wait(), |_| flag.store(true, Ordering::Release)));
+            pool.install(|w| w.join(|_| wait(), |_| flag.store(true, Ordering::Release)));
         }
     }
 }
@@ -80,10 +80,10 @@ pub(crate) fn a_stuck_worker_is_helped<G: Governor>(governor: fn() -> G) {
 pub(crate) fn panics_pass_through<G: Governor>(governor: fn() -> G) {
     for pool in pools(governor) {
         let caught = catch_unwind(AssertUnwindSafe(|| {
-            pool.run(|w| w.join(|w| fib_on(w, 8), |_| panic!("on its way")));
+            pool.install(|w| w.join(|w| fib_on(w, 8), |_| panic!("on its way")));
         }));
         assert_eq!(caught.unwrap_err().downcast_ref(), Some(&"on its way"));
-        assert_eq!(pool.run(|w| fib_on(w, 8)), fib(8));
+        assert_eq!(pool.install(|w| fib_on(w, 8)), fib(8));
     }
 }
 

@@ -131,7 +131,7 @@ impl Instance for Simulating {
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.run(|worker| locksley::simulate(worker, &mut self.cluster, self.steps));
+        pool.install(|worker| locksley::simulate(worker, &mut self.cluster, self.steps));
     }
 
     fn rayon(&mut self, pool: &::rayon::ThreadPool) {

@@ -141,7 +141,7 @@ impl Instance for Searching {
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.run(|worker| locksley::search(worker, &self.graph, &self.search, self.root));
+        pool.install(|worker| locksley::search(worker, &self.graph, &self.search, self.root));
     }
 
     fn rayon(&mut self, pool: &::rayon::ThreadPool) {

@@ -87,7 +87,7 @@ impl Instance for Looping {
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.run(|worker| locksley::run(worker, self.steps, &mut self.ends));
+        pool.install(|worker| locksley::run(worker, self.steps, &mut self.ends));
     }
 
     fn rayon(&mut self, pool: &::rayon::ThreadPool) {

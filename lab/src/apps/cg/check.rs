@@ -98,7 +98,7 @@ mod tests {
         for workers in [1, 2, 5] {
             let pool = locksley::Pool::new(workers).unwrap();
             let found = run(&|vectors| {
-                pool.run(|worker| {
+                pool.install(|worker| {
                     on(&super::super::locksley::Phases { worker }, &matrix, &class, vectors)
                 })
             });

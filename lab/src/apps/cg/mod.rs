@@ -98,7 +98,7 @@ impl Instance for Iteration {
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
-        self.estimate = pool.run(|worker| {
+        self.estimate = pool.install(|worker| {
             let phases = locksley::Phases { worker };
             kernel::iterate(&phases, &self.matrix, self.class, &mut self.vectors)
         });

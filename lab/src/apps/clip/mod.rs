@@ -92,7 +92,7 @@ impl Instance for Clipping {
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.run(|worker| locksley::clip(worker, &self.pairs, &mut self.areas));
+        pool.install(|worker| locksley::clip(worker, &self.pairs, &mut self.areas));
     }
 
     fn rayon(&mut self, pool: &::rayon::ThreadPool) {

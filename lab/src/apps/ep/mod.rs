@@ -96,7 +96,7 @@ impl Instance for Counting {
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
-        self.tally = pool.run(|worker| locksley::count(worker, 0..self.blocks));
+        self.tally = pool.install(|worker| locksley::count(worker, 0..self.blocks));
     }
 
     fn rayon(&mut self, pool: &::rayon::ThreadPool) {

@@ -118,7 +118,7 @@ impl Instance for Heating {
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.run(|worker| locksley::spread(worker, &mut self.grids, &self.plate));
+        pool.install(|worker| locksley::spread(worker, &mut self.grids, &self.plate));
     }
 
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {

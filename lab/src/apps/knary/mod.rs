@@ -71,7 +71,7 @@ impl Instance for Tree {
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
-        self.count = pool.run(|worker| locksley::count(worker, &self.shape, self.shape.height));
+        self.count = pool.install(|worker| locksley::count(worker, &self.shape, self.shape.height));
     }
 
     fn rayon(&mut self, pool: &::rayon::ThreadPool) {

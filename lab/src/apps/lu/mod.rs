@@ -119,7 +119,7 @@ impl Instance for Factoring {
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.run(|worker| locksley::factor(worker, &mut self.factors));
+        pool.install(|worker| locksley::factor(worker, &mut self.factors));
     }
 
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {

@@ -97,7 +97,7 @@ impl Instance for Inversion {
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
         let side = self.side;
-        pool.run(|worker| {
+        pool.install(|worker| {
             self.matrices().for_each(|matrix| locksley::invert(worker, matrix, side));
         });
     }

@@ -93,7 +93,7 @@ impl Instance for Product {
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.run(|worker| locksley::multiply(worker, &mut self.c, &self.a, &self.b));
+        pool.install(|worker| locksley::multiply(worker, &mut self.c, &self.a, &self.b));
     }
 
     fn rayon(&mut self, pool: &::rayon::ThreadPool) {

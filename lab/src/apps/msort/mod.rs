@@ -101,13 +101,13 @@ impl Instance for Sorting {
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.run(|worker| {
+        pool.install(|worker| {
             locksley::sort(worker, &mut self.data, &mut self.scratch, split::Into::Data)
         });
     }
 
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {
-        pool.run(|_| intervals::sort(&mut self.data, &mut self.scratch, split::Into::Data));
+        pool.install(|_| intervals::sort(&mut self.data, &mut self.scratch, split::Into::Data));
         Some(())
     }
 

@@ -112,7 +112,7 @@ impl Instance for Rendering {
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.run(|worker| locksley::render(worker, &self.view, 0, &mut self.pixels));
+        pool.install(|worker| locksley::render(worker, &self.view, 0, &mut self.pixels));
     }
 
     fn rayon(&mut self, pool: &::rayon::ThreadPool) {

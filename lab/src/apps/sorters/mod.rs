@@ -141,7 +141,7 @@ impl Instance for Sorting {
     fn locksley(&mut self, pool: &::locksley::Pool) {
         let places = pool.places().count();
         self.answer =
-            pool.run(|worker| locksley::sort(worker, &self.division, &self.input, places));
+            pool.install(|worker| locksley::sort(worker, &self.division, &self.input, places));
     }
 
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {

@@ -88,8 +88,8 @@ impl Cost {
         }
         let pool = Pool::new(1).map_err(|error| Fault::run(error.to_string()))?;
         match self {
-            Cost::Chain => pool.run(|_| time(number)),
-            Cost::Graph => pool.run(|_| bytes(number)),
+            Cost::Chain => pool.install(|_| time(number)),
+            Cost::Graph => pool.install(|_| bytes(number)),
         }
     }
 }

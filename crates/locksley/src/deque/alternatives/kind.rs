@@ -8,7 +8,7 @@
 /// use locksley::{Pool, alternatives::DequeKind};
 ///
 /// let pool = Pool::builder().workers(2).deque(DequeKind::SpinningLock).build()?;
-/// assert_eq!(pool.run(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

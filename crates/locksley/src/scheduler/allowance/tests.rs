@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::Spawn;
 use crate::idle::{Abp, Balanced, Bws, Governor, Hunter, Move, Prospect};
 use crate::os::{Affinities, Quota};
 use crate::pool::trial::hold;
@@ -116,7 +117,7 @@ fn works_until(pool: &Pool, awake: usize) {
     let now = || pool.shared().processors();
     let patience = Instant::now() + SOON;
     while now() != awake {
-        assert_eq!(pool.run(|w| fib(w, 12)), 144);
+        assert_eq!(pool.install(|w| fib(w, 12)), 144);
         assert!(Instant::now() < patience, "{} instead of {awake}", now());
     }
     pool.shared().settle_what_is_allowed();
@@ -128,7 +129,7 @@ fn works_until_it_has_looked(pool: &Pool, rules: &Rules) {
     let looks = rules.looks.load(Ordering::Relaxed);
     let patience = Instant::now() + SOON;
     while rules.looks.load(Ordering::Relaxed) < looks + 2 {
-        assert_eq!(pool.run(|w| fib(w, 12)), 144);
+        assert_eq!(pool.install(|w| fib(w, 12)), 144);
         assert!(Instant::now() < patience, "no worker looks");
     }
 }
@@ -136,7 +137,7 @@ fn works_until_it_has_looked(pool: &Pool, rules: &Rules) {
 /// All of so many tasks have to be there at the same time.
 fn meet(pool: &Pool, number: usize) {
     let here = AtomicUsize::new(0);
-    pool.run(|w| {
+    pool.install(|w| {
         w.scope(|w, scope| {
             for _ in 0..number {
                 scope.spawn_on(w, |_, _| {
@@ -289,7 +290,7 @@ fn all_that_are_allowed_may_be_stuck() {
         return;
     }
     let (here, begun) = (AtomicUsize::new(0), Instant::now());
-    pool.run(|w| {
+    pool.install(|w| {
         w.scope(|w, scope| {
             for _ in 0..allowed {
                 scope.spawn_on(w, |w, _| {
@@ -348,7 +349,7 @@ fn what_is_sent_to_one_who_sleeps_does_not_wait_for_a_nap_each() {
     let is_ready = Arc::new(AtomicBool::new(false));
     let ((waker, wakers), (sender, receiver)) = (channel(), channel());
     let go = Arc::clone(&is_ready);
-    pool.spawn_at(1, move |_| {
+    pool.spawn_with(Spawn::At(1), move |_| {
         for _ in 0..FUTURES {
             let (go, waker, sender) = (Arc::clone(&go), waker.clone(), sender.clone());
             let waits = poll_fn(move |context| {
@@ -471,7 +472,7 @@ fn nobody_rests_who_is_alone() {
     let looks = rules.looks.load(Ordering::Relaxed);
     let patience = Instant::now() + SOON;
     while rules.looks.load(Ordering::Relaxed) < looks + 3 {
-        assert_eq!(pool.run(|w| fib(w, 12)), 144);
+        assert_eq!(pool.install(|w| fib(w, 12)), 144);
         assert_eq!(pool.size(), 1);
         assert!(Instant::now() < patience);
     }
@@ -489,7 +490,7 @@ fn a_number_that_was_chosen_is_kept() {
         // Longer than from one time of looking to the next.
         let begun = Instant::now();
         while begun.elapsed() < 3 * BETWEEN_READINGS {
-            assert_eq!(pool.run(|w| fib(w, 12)), 144);
+            assert_eq!(pool.install(|w| fib(w, 12)), 144);
         }
         assert_eq!(pool.size(), 5);
         meet(&pool, 5);
@@ -497,7 +498,7 @@ fn a_number_that_was_chosen_is_kept() {
     let rules = Rules::new(1, 0);
     let pool = rules.pool(|pool| pool.workers(3));
     assert_eq!((pool.size(), pool.workers()), (3, 6));
-    assert_eq!(pool.run(|w| fib(w, 12)), 144);
+    assert_eq!(pool.install(|w| fib(w, 12)), 144);
     assert_eq!(pool.size(), 3);
 }
 
@@ -524,7 +525,7 @@ fn an_idle_pool_sleeps_though_one_was_to_rest() {
             assert!(Instant::now() < patience, "still awake: {before:?} {now:?}");
             before = now;
         }
-        assert_eq!(pool.run(|w| fib(w, 12)), 144);
+        assert_eq!(pool.install(|w| fib(w, 12)), 144);
     }
 }
 
@@ -672,7 +673,7 @@ fn what_somebody_is_woken_for_comes_before_a_look() {
             rests(&pool);
             let before = readings.load(Ordering::Relaxed);
             is_watched.store(true, Ordering::Release);
-            pool.run(|_| is_watched.store(false, Ordering::Release));
+            pool.install(|_| is_watched.store(false, Ordering::Release));
             // And it looks before it sleeps again.
             let patience = Instant::now() + SOON;
             while readings.load(Ordering::Relaxed) == before {

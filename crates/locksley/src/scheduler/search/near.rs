@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::victims::Victims;
+
 use crate::idle::Activity;
 use crate::scheduler::Quarter;
 use crate::scheduler::Worker;
@@ -239,6 +240,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::Spawn;
     use crate::pool::trial::{divided, hold};
     use crate::primitive::CachePadded;
     use crate::primitive::stepped::{self, Gate};
@@ -386,7 +388,7 @@ mod tests {
             let (is_held, seen) = thread::scope(|scope| {
                 scope.spawn(|| {
                     stepped::arm(steps, &gate);
-                    pool.spawn_near(1, |_| ());
+                    pool.spawn_with(Spawn::Near(1), |_| ());
                     stepped::disarm();
                 });
                 let is_held = gate.wait_until_held();
@@ -431,7 +433,7 @@ mod tests {
             let pool = divided(shape).build().unwrap();
             for stand_ins in 0..3 {
                 let seats_taken = pool.workers() + stand_ins;
-                pool.run(|w| check(shape, w.shared().quarters(), seats_taken));
+                pool.install(|w| check(shape, w.shared().quarters(), seats_taken));
             }
         }
     }

@@ -194,6 +194,7 @@ mod tests {
 
     use super::{LONG, LONGEST, Untouched};
     use crate::Pool;
+    use crate::Spawn;
     use crate::idle::{Governor, Hunter, Limit, Move, Prospect};
     use crate::pool::trial::{LONGEST as SOON, divided, hold};
 
@@ -232,7 +233,7 @@ mod tests {
     /// A worker that pushes a task whenever it is told to, and says when it has, until the sender is dropped.
     fn pushes(pool: &Pool) -> (Sender<()>, Receiver<()>) {
         let ((sender, told), (done, receiver)) = (channel(), channel());
-        pool.spawn_at(0, move |w| {
+        pool.spawn_with(Spawn::At(0), move |w| {
             for () in told {
                 w.spawn(|_| ());
                 done.send(()).unwrap();
@@ -309,12 +310,12 @@ mod tests {
         let (sender, receiver) = channel();
         let ((begin, begun), (end, ended)) = (channel(), channel::<()>());
         let ((here, is_here), last) = (channel(), hold(&pool, 4));
-        pool.spawn_at(0, move |w| {
+        pool.spawn_with(Spawn::At(0), move |w| {
             here.send(()).unwrap();
             begun.recv().unwrap();
             for n in 0..TASKS {
                 let sender = sender.clone();
-                w.spawn_near(1, move |_| sender.send(n).unwrap());
+                w.spawn_with(Spawn::Near(1), move |_| sender.send(n).unwrap());
             }
             let _ = ended.recv();
         });

@@ -18,7 +18,7 @@ impl Worker {
     ///
     /// let index = || Worker::with_current(|current| current.map(Worker::index));
     /// assert_eq!(index(), None);
-    /// assert_eq!(Pool::new(1)?.run(|_| index()), Some(0));
+    /// assert_eq!(Pool::new(1)?.install(|_| index()), Some(0));
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     #[inline]

@@ -137,7 +137,7 @@ impl Worker {
     ///
     /// # Examples
     /// ```
-    /// locksley::Pool::new(1)?.run(|worker| {
+    /// locksley::Pool::new(1)?.install(|worker| {
     ///     assert!(!worker.has_own_tasks());
     ///     worker.spawn(|_| ());
     ///     assert!(worker.has_own_tasks());

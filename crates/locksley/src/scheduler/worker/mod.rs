@@ -57,14 +57,14 @@ pub(crate) use parker::Parker;
 /// }
 ///
 /// let pool = Pool::new(2)?;
-/// assert_eq!(pool.run(|worker| fib(worker, 16)), 987);
+/// assert_eq!(pool.install(|worker| fib(worker, 16)), 987);
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 ///
 /// A worker stays on its thread. Other threads, and tasks, which may run elsewhere, cannot have it:
 /// ```compile_fail,E0277
 /// let pool = locksley::Pool::new(2).unwrap();
-/// pool.run(|worker| worker.join(|_| (), |_| worker.index()));
+/// pool.install(|worker| worker.join(|_| (), |_| worker.index()));
 /// ```
 #[repr(C)] // what is used most first: shorter instructions
 pub struct Worker {
@@ -178,7 +178,7 @@ impl Worker {
     /// # Examples
     /// ```
     /// let pool = locksley::Pool::new(3)?;
-    /// assert!(pool.run(|w| w.index()) < 3);
+    /// assert!(pool.install(|w| w.index()) < 3);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     #[must_use]
@@ -191,7 +191,7 @@ impl Worker {
     /// # Examples
     /// ```
     /// let pool = locksley::Pool::new(3)?;
-    /// assert_eq!(pool.run(|w| w.workers()), 3);
+    /// assert_eq!(pool.install(|w| w.workers()), 3);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     #[must_use]
@@ -209,7 +209,7 @@ impl Worker {
     /// use std::cell::Cell;
     ///
     /// let pool = locksley::Pool::builder().workers(2).worker_data(|_index| Cell::new(0_u64)).build()?;
-    /// pool.run(|w| {
+    /// pool.install(|w| {
     ///     let count = w.data::<Cell<u64>>().unwrap();
     ///     count.set(count.get() + 1);
     ///     assert_eq!(count.get(), 1);

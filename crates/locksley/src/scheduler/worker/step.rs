@@ -17,7 +17,7 @@ impl Worker {
     /// use std::sync::atomic::{AtomicBool, Ordering};
     ///
     /// static DONE: AtomicBool = AtomicBool::new(false);
-    /// locksley::Pool::new(1)?.run(|worker| {
+    /// locksley::Pool::new(1)?.install(|worker| {
     ///     worker.spawn(|_| DONE.store(true, Ordering::Release));
     ///     while !DONE.load(Ordering::Acquire) {
     ///         worker.run_one();
@@ -39,7 +39,7 @@ impl Worker {
     ///
     /// # Examples
     /// ```
-    /// locksley::Pool::new(1)?.run(|worker| {
+    /// locksley::Pool::new(1)?.install(|worker| {
     ///     worker.spawn(|_| ());
     ///     assert!(worker.run_local());
     ///     assert!(!worker.run_local());

@@ -108,11 +108,11 @@ impl Workers {
         match self {
             Workers::Serial => timed(warm_up, work, fib::serial, tree::serial),
             Workers::Plain => timed(warm_up, work, fib::plain, tree::plain),
-            Workers::Locksley(pool) => pool.run(|w: &Worker| {
+            Workers::Locksley(pool) => pool.install(|w: &Worker| {
                 timed(warm_up, work, |n| fib::on_worker(w, n), |node| tree::on_worker(w, node))
             }),
             Workers::LocksleyJoin(pool) => {
-                pool.run(|_| timed(warm_up, work, fib::with_join, tree::with_join))
+                pool.install(|_| timed(warm_up, work, fib::with_join, tree::with_join))
             }
             Workers::Rayon(pool) => {
                 pool.install(|| timed(warm_up, work, fib::on_rayon, tree::on_rayon))
@@ -132,9 +132,9 @@ impl Workers {
         match self {
             Workers::Serial | Workers::Plain => None,
             Workers::Locksley(pool) => {
-                pool.run(|worker| stuck::run::<OnWorker>(shape, &mut &*worker))
+                pool.install(|worker| stuck::run::<OnWorker>(shape, &mut &*worker))
             }
-            Workers::LocksleyJoin(pool) => pool.run(|_| stuck::run::<WithJoin>(shape, &mut ())),
+            Workers::LocksleyJoin(pool) => pool.install(|_| stuck::run::<WithJoin>(shape, &mut ())),
             Workers::Rayon(pool) => pool.install(|| stuck::run::<OnRayon>(shape, &mut ())),
             Workers::Chili(pool) => stuck::run::<OnChili>(shape, &mut pool.scope()),
         }

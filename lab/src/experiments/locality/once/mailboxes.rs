@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use locksley::{Scope, Worker};
+use locksley::{Scope, Spawn, Worker};
 
 /// Adds a task that lies in both. It is counted `elsewhere` if a worker of another place runs it.
 pub(super) fn spawn<'scope, F>(
@@ -31,7 +31,7 @@ pub(super) fn spawn<'scope, F>(
     let letter = Arc::new(Mutex::new(Some(task)));
     let copy = Arc::clone(&letter);
     scope.spawn_on(worker, move |worker, scope| open(&letter, worker, scope));
-    scope.spawn_near_on(worker, place, move |worker, scope| open(&copy, worker, scope));
+    scope.spawn_with(Spawn::Near(place), move |worker, scope| open(&copy, worker, scope));
 }
 
 fn open<'scope, F>(letter: &Mutex<Option<F>>, worker: &Worker, scope: &Scope<'scope>)

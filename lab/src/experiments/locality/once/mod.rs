@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use locksley::{Pool, Scope, Worker};
+use locksley::{Pool, Scope, Spawn, Worker};
 use serde::{Deserialize, Serialize};
 
 use crate::fault::{Fault, Outcome};
@@ -97,7 +97,7 @@ impl Case<'_> {
             (Placement::Mailboxes, Some(place)) => {
                 mailboxes::spawn(worker, scope, place, &self.elsewhere, task);
             }
-            (_, Some(place)) => scope.spawn_near_on(worker, place, task),
+            (_, Some(place)) => scope.spawn_with(Spawn::Near(place), task),
             (_, None) => scope.spawn_on(worker, task),
         }
     }
@@ -151,7 +151,7 @@ pub fn measure(
     let pool = ground.pool(placement, workers)?;
     let (places, elsewhere) = (ground.places().count(), AtomicU64::new(0));
     let case = Case { pool: &pool, placement, places, seed, elsewhere, counters };
-    let timed = pool.run(|worker| match subject.kind {
+    let timed = pool.install(|worker| match subject.kind {
         Kind::Stress => stress::measure(worker, &case, subject.size),
         Kind::Sort => sort::measure(worker, &case, subject.size),
         Kind::Multiply => multiply::measure(worker, &case, subject.size),

@@ -76,7 +76,7 @@ mod tests {
             let (counters, elsewhere) = (Mutex::new(None), AtomicU64::new(0));
             let case = Case { pool: &pool, placement, places: 2, seed: 3, elsewhere, counters };
             let filled = Mutex::new(Vec::new());
-            pool.run(|worker| {
+            pool.install(|worker| {
                 let parts = (0..200).map(|number| {
                     let (where_to, filled) = ((number % 2, number), &filled);
                     let fill = move || {

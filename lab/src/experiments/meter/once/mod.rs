@@ -126,7 +126,7 @@ impl Pools {
         };
         match on {
             Profiler::Off => {
-                let (answer, time) = self.plain.run(timed);
+                let (answer, time) = self.plain.install(timed);
                 (answer, time, None)
             }
             Profiler::On => {
@@ -141,7 +141,7 @@ impl Pools {
         let begun = Instant::now();
         for _ in 0..number {
             match on {
-                Profiler::Off => self.plain.run(|_| ()),
+                Profiler::Off => self.plain.install(|_| ()),
                 Profiler::On => drop(self.profiled.measure(|_| ())),
             }
         }
