@@ -11,8 +11,8 @@
 //!   what it holds.
 //! - **Cancellable.** A wait may be dropped at any time. What it was granted goes to the next.
 //!
-//! Fairness has a cost: a lock goes to the task that waited longest, and not to one that runs. Where
-//! no task waits while it holds the lock, std's mutex costs less.
+//! Fairness has a cost: a lock goes to the task that waited longest, and not to one that runs.
+//! Where no task waits while it holds the lock, std's mutex costs less.
 //!
 //! | type | waits for | comparable to |
 //! |---|---|---|

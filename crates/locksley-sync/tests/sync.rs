@@ -1,5 +1,5 @@
-//! Synchronization among more threads than processors: nothing is lost, nothing is had twice,
-//! nobody waits for ever. Some waits are dropped in the middle.
+//! Stress tests with more threads than processors: nothing is lost or doubled, and no wait is
+//! endless. Some waits are dropped.
 
 use std::future::Future;
 use std::pin::pin;
@@ -14,7 +14,7 @@ use pollster::block_on;
 
 const THREADS: usize = 6;
 
-/// A small generator for choices (splitmix64, Steele, Lea and Flood 2014).
+/// A generator of random choices (splitmix64, Steele, Lea and Flood 2014).
 struct Choices(u64);
 
 impl Choices {
@@ -26,8 +26,8 @@ impl Choices {
     }
 }
 
-/// Waits for it; or, one time in three, looks a few times and then drops it.
-fn wait_or_leave<F: Future>(future: F, choices: &mut Choices) -> Option<F::Output> {
+/// Waits for a future. One time in three, it polls it a few times, and drops it.
+fn wait_or_cancel<F: Future>(future: F, choices: &mut Choices) -> Option<F::Output> {
     if choices.below(3) > 0 {
         return Some(block_on(future));
     }
@@ -41,7 +41,7 @@ fn wait_or_leave<F: Future>(future: F, choices: &mut Choices) -> Option<F::Outpu
     None
 }
 
-/// Runs it in all threads, with their numbers.
+/// Runs a function in all threads, with their numbers.
 fn in_all_threads(run: impl Fn(usize, &mut Choices) + Send + Sync + 'static) {
     let run = Arc::new(run);
     let threads: Vec<_> = (0..THREADS)
@@ -64,7 +64,7 @@ fn permits_are_conserved() {
             let permit = if choices.below(4) == 0 {
                 there.try_acquire_many(permits).ok()
             } else {
-                wait_or_leave(there.acquire_many(permits), choices).map(Result::unwrap)
+                wait_or_cancel(there.acquire_many(permits), choices).map(Result::unwrap)
             };
             if let Some(permit) = permit {
                 let before = held.fetch_add(permits, Ordering::Relaxed);
@@ -81,22 +81,22 @@ fn permits_are_conserved() {
 }
 
 #[test]
-fn a_closed_semaphore_sends_all_away() {
-    let (semaphore, in_line) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
+fn a_closed_semaphore_dismisses_all() {
+    let (semaphore, waiting_count) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
     let waiting: Vec<_> = (0..THREADS)
         .map(|_| {
-            let (semaphore, in_line) = (Arc::clone(&semaphore), Arc::clone(&in_line));
+            let (semaphore, waiting_count) = (Arc::clone(&semaphore), Arc::clone(&waiting_count));
             thread::spawn(move || {
                 let mut acquire = pin!(semaphore.acquire());
                 let polled = acquire.as_mut().poll(&mut Context::from_waker(Waker::noop()));
                 assert!(polled.is_pending());
-                in_line.fetch_add(1, Ordering::Release);
+                waiting_count.fetch_add(1, Ordering::Release);
                 block_on(acquire).is_err()
             })
         })
         .collect();
-    // All stand in line; some of them block already, others are about to.
-    while in_line.load(Ordering::Acquire) < THREADS {
+    // All are in the queue. Some threads block already, others are about to.
+    while waiting_count.load(Ordering::Acquire) < THREADS {
         thread::yield_now();
     }
     semaphore.close();
@@ -104,15 +104,15 @@ fn a_closed_semaphore_sends_all_away() {
 }
 
 #[test]
-fn the_lock_is_had_by_one_at_a_time() {
+fn the_lock_excludes() {
     let mutex = Arc::new(Mutex::new((0_usize, 0_usize)));
     let (there, locked) = (Arc::clone(&mutex), Arc::new(AtomicUsize::new(0)));
     let count = Arc::clone(&locked);
     in_all_threads(move |_, choices| {
         for _ in 0..5_000 {
-            if let Some(mut guard) = wait_or_leave(there.lock(), choices) {
+            if let Some(mut guard) = wait_or_cancel(there.lock(), choices) {
                 count.fetch_add(1, Ordering::Relaxed);
-                // Two halves, changed one after the other.
+                // Two numbers, which are equal while the lock is free.
                 guard.0 += 1;
                 if choices.below(16) == 0 {
                     thread::yield_now();
@@ -161,9 +161,8 @@ fn a_buffer_with_two_conditions() {
                     buffer.not_full.notify_one();
                 }
             };
-            // What is dropped in the middle is begun again; the notification that it may have had
-            // is another's.
-            while wait_or_leave(once(), choices).is_none() {}
+            // A dropped operation is repeated. A notification that it got goes to another.
+            while wait_or_cancel(once(), choices).is_none() {}
         }
     });
     assert!(buffer.items.try_lock().unwrap().is_empty());
@@ -181,7 +180,7 @@ fn all_are_notified() {
             block_on(async {
                 let mut guard = there.0.lock().await;
                 *guard += 1;
-                // The last of each round lets the others go.
+                // The last of each round notifies the others.
                 if *guard == round * THREADS {
                     there.1.notify_all();
                 }
@@ -193,7 +192,7 @@ fn all_are_notified() {
 }
 
 #[test]
-fn nobody_goes_through_a_barrier_before_all_have_come() {
+fn a_barrier_waits_for_all() {
     const ROUNDS: usize = 1_000;
     let barrier = Barrier::new(THREADS);
     let (arrived, leaders) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
@@ -210,19 +209,19 @@ fn nobody_goes_through_a_barrier_before_all_have_come() {
 }
 
 #[test]
-fn arrivals_that_are_taken_back_do_not_count() {
-    // One party comes and goes and comes again; a round ends only when both are there at once.
+fn cancelled_arrivals_do_not_count() {
+    // One of two waits is cancelled often. A generation ends only when both wait.
     let barrier = Arc::new(Barrier::new(2));
     let there = Arc::clone(&barrier);
     let restless = thread::spawn(move || {
         let mut choices = Choices(1);
         let mut completed = 0;
         while completed < 500 {
-            completed += usize::from(wait_or_leave(there.wait(), &mut choices).is_some());
+            completed += usize::from(wait_or_cancel(there.wait(), &mut choices).is_some());
         }
         completed
     });
-    // A round that ended while it was being dropped counts for us, and not for it.
+    // A generation that ends during a cancellation counts here, and not there.
     let mut completed = 0;
     while !restless.is_finished() {
         let mut wait = pin!(barrier.wait());
@@ -237,7 +236,7 @@ fn arrivals_that_are_taken_back_do_not_count() {
             }
         }
     }
-    // The last round may have ended just after we looked.
+    // The last generation may end after the last poll.
     assert!(completed + 1 >= restless.join().unwrap());
 }
 
@@ -252,7 +251,7 @@ fn a_value_is_made_once() {
                 assert_eq!(made.fetch_add(1, Ordering::Relaxed), 0, "once");
                 number
             });
-            if let Some(value) = wait_or_leave(get, choices) {
+            if let Some(value) = wait_or_cancel(get, choices) {
                 assert_eq!(there.get(), Some(value));
             }
         });
@@ -284,10 +283,10 @@ fn signals_are_counted() {
 }
 
 #[test]
-fn tasks_that_wait_take_up_no_worker() {
+fn tasks_that_wait_occupy_no_worker() {
     for workers in [1, 2, 4] {
         let pool = Pool::new(workers).unwrap();
-        // More tasks than workers, all in each other's way, and all at a barrier at once.
+        // More tasks than workers contend for a mutex, and wait at a barrier.
         let (count, barrier) = (Arc::new(Mutex::new(0)), Arc::new(Barrier::new(20)));
         let tasks: Vec<_> = (0..20)
             .map(|_| {
@@ -327,6 +326,6 @@ fn two_tasks_take_turns() {
             .collect();
         players.into_iter().for_each(|player| player.join().unwrap());
         let log = log.lock().unwrap();
-        assert!(log.len() == 1000 && log.iter().enumerate().all(|(n, &who)| who == n % 2));
+        assert!(log.len() == 1000 && log.iter().enumerate().all(|(n, &player)| player == n % 2));
     }
 }

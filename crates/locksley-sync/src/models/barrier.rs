@@ -20,41 +20,42 @@ fn loom_barrier_two_parties() {
             block_on(other.0.wait()).is_leader()
         });
         let here = block_on(barrier.wait()).is_leader();
-        assert_eq!(number.get(), 1, "what was done before is seen after");
-        assert!(here != other.join().unwrap(), "one leads");
+        assert_eq!(number.get(), 1, "arrivals synchronize");
+        assert!(here != other.join().unwrap(), "one leader");
     });
 }
 
 #[test]
-fn loom_barrier_one_leaves_while_another_comes() {
+fn loom_barrier_cancelled_while_another_arrives() {
     model(3, || {
         let barrier = Arc::new(Barrier::new(2));
         let wait = |barrier: &Arc<Barrier>| {
             let barrier = Arc::clone(barrier);
             async move { barrier.wait().await.is_leader() }
         };
-        let (leaves, has_left) = (Begun::new(wait(&barrier)), Arc::new(AtomicBool::new(false)));
-        let leaver = Arc::clone(&has_left);
-        let leaves = thread::spawn(move || {
-            drop(leaves);
-            leaver.store(true, Ordering::Release);
+        let (cancelled, is_cancelled) =
+            (Begun::new(wait(&barrier)), Arc::new(AtomicBool::new(false)));
+        let flag = Arc::clone(&is_cancelled);
+        let cancelled = thread::spawn(move || {
+            drop(cancelled);
+            flag.store(true, Ordering::Release);
         });
-        let had_left = has_left.load(Ordering::Acquire);
+        let was_cancelled = is_cancelled.load(Ordering::Acquire);
         let context = &mut Context::from_waker(Waker::noop());
         let mut comes = Box::pin(wait(&barrier));
         match comes.as_mut().poll(context) {
-            // It came before the other left, who does not leave the next round either.
+            // It arrived before the cancellation, which does not affect the next generation.
             Poll::Ready(is_leader) => {
-                assert!(is_leader && !had_left);
+                assert!(is_leader && !was_cancelled);
                 let mut next = Box::pin(wait(&barrier));
                 assert!(next.as_mut().poll(context).is_pending());
-                leaves.join().unwrap();
+                cancelled.join().unwrap();
                 assert!(block_on(wait(&barrier)));
                 assert!(!block_on(next));
             }
-            // It came after: the round is for it and another.
+            // It arrived after the cancellation, and waits for another arrival.
             Poll::Pending => {
-                leaves.join().unwrap();
+                cancelled.join().unwrap();
                 assert!(block_on(wait(&barrier)));
                 assert!(!block_on(comes));
             }

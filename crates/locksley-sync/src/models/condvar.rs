@@ -19,7 +19,7 @@ fn wait_once(pair: &Arc<(Mutex<bool>, Condvar)>) -> impl Future<Output = ()> + S
 }
 
 #[test]
-fn loom_condvar_notified_while_one_begins_to_wait() {
+fn loom_condvar_notified_while_a_wait_begins() {
     model(3, || {
         let pair = Arc::new((Mutex::new(false), Condvar::new()));
         let waits = Arc::clone(&pair);
@@ -36,7 +36,7 @@ fn loom_condvar_notified_while_one_begins_to_wait() {
 }
 
 #[test]
-fn loom_condvar_all_notified_while_one_begins_to_wait() {
+fn loom_condvar_all_notified_while_a_wait_begins() {
     model(3, || {
         let pair = Arc::new((Mutex::new(false), Condvar::new()));
         let waits = Arc::clone(&pair);
@@ -53,41 +53,41 @@ fn loom_condvar_all_notified_while_one_begins_to_wait() {
 }
 
 #[test]
-fn loom_condvar_one_that_leaves_takes_no_notification_with_it() {
+fn loom_condvar_cancelled_while_notified() {
     model(2, || {
         let pair = Arc::new((Mutex::new(false), Condvar::new()));
-        let leaves = Begun::new(wait_once(&pair));
-        let stays = Begun::new(wait_once(&pair));
-        let leaves = thread::spawn(move || drop(leaves));
+        let cancelled = Begun::new(wait_once(&pair));
+        let remains = Begun::new(wait_once(&pair));
+        let cancelled = thread::spawn(move || drop(cancelled));
         pair.1.notify_one();
-        stays.end();
-        leaves.join().unwrap();
+        remains.end();
+        cancelled.join().unwrap();
     });
 }
 
 #[test]
-fn loom_condvar_one_that_leaves_while_it_waits_for_the_lock() {
+fn loom_condvar_cancelled_while_it_waits_for_the_lock() {
     model(3, || {
         let pair = Arc::new((Mutex::new(false), Condvar::new()));
-        let mut leaves = wait_box(&pair);
-        let stays = Begun::new(wait_once(&pair));
-        let leaves = thread::spawn(move || {
-            // It may be notified, and then gets the lock, or in line for it.
+        let mut cancelled = wait_box(&pair);
+        let remains = Begun::new(wait_once(&pair));
+        let cancelled = thread::spawn(move || {
+            // If it is notified, it gets the lock, or waits for it.
             let context = &mut Context::from_waker(Waker::noop());
-            leaves.as_mut().poll(context).is_ready()
+            cancelled.as_mut().poll(context).is_ready()
         });
         let lock = pair.0.try_lock();
         pair.1.notify_one();
         drop(lock);
-        // If it went on, the notification was its own.
-        if leaves.join().unwrap() {
+        // If it got the lock, it used the notification.
+        if cancelled.join().unwrap() {
             pair.1.notify_one();
         }
-        stays.end();
+        remains.end();
     });
 }
 
-/// Begun, and to be polled by hand.
+/// A wait that was polled once.
 fn wait_box(pair: &Arc<(Mutex<bool>, Condvar)>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Begun::new(wait_once(pair)).0
 }
@@ -104,7 +104,7 @@ fn loom_condvar_all_and_one_notified() {
         first.end();
         second.end();
         all.join().unwrap();
-        // Nothing is left over.
+        // No notification is left.
         drop(Begun::new(wait_once(&pair)));
     });
 }

@@ -1,7 +1,7 @@
-//! What the model checker runs: a few waits, gifts and departures, interleaved with up to two or
-//! three preemptions, under every outcome that the memory model allows. A wake-up that is lost is a
-//! deadlock; a place that is read after it was freed, or a waker that two touch at once, is
-//! reported by loom. Run with `--cfg loom` (see CONTRIBUTING.md).
+//! Loom models: a few waits, releases and cancellations, with a bounded number of preemptions.
+//!
+//! A lost wake-up is a deadlock. Loom reports it, and also a node that is read after it was freed,
+//! and a waker that two threads access at once. Run with `--cfg loom` (see CONTRIBUTING.md).
 
 mod barrier;
 mod condvar;
@@ -24,25 +24,25 @@ use super::Semaphore;
 /// A thread that blocks until it is woken.
 struct Blocked {
     woken: LoomMutex<bool>,
-    bell: LoomCondvar,
+    condvar: LoomCondvar,
 }
 
 impl Wake for Blocked {
     fn wake(self: Arc<Self>) {
         *self.woken.lock().unwrap() = true;
-        self.bell.notify_one();
+        self.condvar.notify_one();
     }
 }
 
 impl Blocked {
     fn new() -> Arc<Self> {
-        Arc::new(Self { woken: LoomMutex::new(false), bell: LoomCondvar::new() })
+        Arc::new(Self { woken: LoomMutex::new(false), condvar: LoomCondvar::new() })
     }
 
     fn wait(&self) {
         let mut woken = self.woken.lock().unwrap();
         while !*woken {
-            woken = self.bell.wait(woken).unwrap();
+            woken = self.condvar.wait(woken).unwrap();
         }
         *woken = false;
     }
@@ -60,7 +60,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// A wait that has begun, and may go on in another thread, with another waker.
+/// A wait that was polled once, and may continue in another thread, with another waker.
 struct Begun<T>(Pin<Box<dyn Future<Output = T> + Send>>);
 
 impl<T> Begun<T> {
@@ -79,18 +79,18 @@ impl<T> Begun<T> {
 fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
-    // A semaphore that has a line from before takes a good many steps to make.
+    // Making a semaphore with a queue takes many steps.
     model.max_branches = 4_000;
     model.check(check);
 }
 
-/// Takes permits for good.
+/// Acquires permits, and forgets them.
 fn keep(semaphore: &Arc<Semaphore>, permits: usize) -> impl Future<Output = ()> + Send + use<> {
     let semaphore = Arc::clone(semaphore);
     async move { semaphore.acquire_many(permits).await.unwrap().forget() }
 }
 
-/// A number that loom sees two threads touch at once.
+/// A number for which loom reports concurrent access.
 struct Watched(UnsafeCell<usize>);
 
 // SAFETY: loom checks what the models do with it.
@@ -104,12 +104,12 @@ impl Watched {
     }
 
     fn add_one(&self) {
-        // SAFETY: loom checks that nobody else touches it.
+        // SAFETY: loom checks that no other thread accesses it.
         self.0.with_mut(|number| unsafe { *number += 1 });
     }
 
     fn get(&self) -> usize {
-        // SAFETY: loom checks that nobody else writes it.
+        // SAFETY: loom checks that no other thread writes it.
         self.0.with(|number| unsafe { *number })
     }
 }

@@ -30,7 +30,7 @@ fn loom_once_cell_made_once() {
 }
 
 #[test]
-fn loom_once_cell_one_that_makes_it_leaves() {
+fn loom_once_cell_maker_cancelled() {
     model(4, || {
         let cell = Arc::new(OnceCell::new());
         let maker = Arc::clone(&cell);

@@ -1,4 +1,4 @@
-//! The semaphore, alone and in a crowd.
+//! The semaphore, without and with a queue.
 
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -9,7 +9,7 @@ use super::{Begun, Watched, block_on, keep, model};
 use crate::{Permit, Semaphore};
 
 #[test]
-fn loom_semaphore_a_permit_comes_while_one_begins_to_wait() {
+fn loom_semaphore_released_while_a_wait_begins() {
     model(3, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let waits = keep(&semaphore, 1);
@@ -21,7 +21,7 @@ fn loom_semaphore_a_permit_comes_while_one_begins_to_wait() {
 }
 
 #[test]
-fn loom_semaphore_a_permit_comes_while_one_looks_again() {
+fn loom_semaphore_released_while_a_wait_is_polled() {
     model(5, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let begun = Begun::new(keep(&semaphore, 1));
@@ -29,7 +29,7 @@ fn loom_semaphore_a_permit_comes_while_one_looks_again() {
         let seen = Arc::clone(&number);
         let waits = thread::spawn(move || {
             begun.end();
-            // It may have looked before it was woken.
+            // It may see the outcome before it is woken.
             seen.get()
         });
         number.add_one();
@@ -39,7 +39,7 @@ fn loom_semaphore_a_permit_comes_while_one_looks_again() {
 }
 
 #[test]
-fn loom_semaphore_two_givers_serve_two() {
+fn loom_semaphore_two_releases_serve_two() {
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let first = Begun::new(keep(&semaphore, 1));
@@ -55,7 +55,7 @@ fn loom_semaphore_two_givers_serve_two() {
 }
 
 #[test]
-fn loom_semaphore_what_was_done_under_a_permit_is_seen_under_the_next() {
+fn loom_semaphore_permits_synchronize() {
     model(4, || {
         let semaphore = Arc::new(Semaphore::new(1));
         let number = Arc::new(Watched::new());
@@ -74,56 +74,55 @@ fn loom_semaphore_what_was_done_under_a_permit_is_seen_under_the_next() {
 }
 
 #[test]
-fn loom_semaphore_one_that_leaves_takes_no_permit_with_it() {
+fn loom_semaphore_cancelled_while_granted() {
     model(3, || {
         let semaphore = Arc::new(Semaphore::new(0));
-        let leaves = Begun::new(keep(&semaphore, 1));
-        let leaves = thread::spawn(move || drop(leaves));
+        let cancelled = Begun::new(keep(&semaphore, 1));
+        let cancelled = thread::spawn(move || drop(cancelled));
         semaphore.add_permits(1);
-        leaves.join().unwrap();
+        cancelled.join().unwrap();
         assert_eq!(semaphore.available_permits(), 1);
         assert!(semaphore.try_acquire().is_ok());
     });
 }
 
 #[test]
-fn loom_semaphore_one_that_leaves_lets_the_next_have_it() {
+fn loom_semaphore_cancelled_before_the_next() {
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));
-        let leaves = Begun::new(keep(&semaphore, 1));
-        let stays = Begun::new(keep(&semaphore, 1));
-        let leaves = thread::spawn(move || drop(leaves));
+        let cancelled = Begun::new(keep(&semaphore, 1));
+        let remains = Begun::new(keep(&semaphore, 1));
+        let cancelled = thread::spawn(move || drop(cancelled));
         semaphore.add_permits(1);
-        stays.end();
-        leaves.join().unwrap();
+        remains.end();
+        cancelled.join().unwrap();
         assert_eq!(semaphore.available_permits(), 0);
     });
 }
 
 #[test]
-fn loom_semaphore_one_that_needs_many_leaves_and_one_that_needs_few_comes() {
+fn loom_semaphore_cancelled_for_many_before_one_for_few() {
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(1));
-        let leaves = Begun::new(keep(&semaphore, 2));
-        let leaves = thread::spawn(move || drop(leaves));
+        let cancelled = Begun::new(keep(&semaphore, 2));
+        let cancelled = thread::spawn(move || drop(cancelled));
         block_on(keep(&semaphore, 1));
-        leaves.join().unwrap();
+        cancelled.join().unwrap();
         assert_eq!(semaphore.available_permits(), 0);
     });
 }
 
 #[test]
 fn loom_semaphore_swept_while_others_are_served() {
-    // The one in the middle leaves, and is taken out while the head of the line comes to it, and
-    // goes on.
+    // The waiter in the middle is cancelled, and swept while the head moves to it and on.
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let first = Begun::new(keep(&semaphore, 1));
-        let leaves = Begun::new(keep(&semaphore, 1));
+        let cancelled = Begun::new(keep(&semaphore, 1));
         let last = Begun::new(keep(&semaphore, 1));
-        let leaves = thread::spawn(move || drop(leaves));
+        let cancelled = thread::spawn(move || drop(cancelled));
         semaphore.add_permits(2);
-        leaves.join().unwrap();
+        cancelled.join().unwrap();
         first.end();
         last.end();
         assert_eq!(semaphore.available_permits(), 0);
@@ -131,16 +130,16 @@ fn loom_semaphore_swept_while_others_are_served() {
 }
 
 #[test]
-fn loom_semaphore_two_neighbours_leave() {
+fn loom_semaphore_two_neighbours_cancelled() {
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let first = Begun::new(keep(&semaphore, 1));
-        let leaves = Begun::new(keep(&semaphore, 1));
+        let cancelled = Begun::new(keep(&semaphore, 1));
         let neighbour = Begun::new(keep(&semaphore, 1));
         let last = Begun::new(keep(&semaphore, 1));
-        let leaves = thread::spawn(move || drop(leaves));
+        let cancelled = thread::spawn(move || drop(cancelled));
         drop(neighbour);
-        leaves.join().unwrap();
+        cancelled.join().unwrap();
         semaphore.add_permits(2);
         first.end();
         last.end();
@@ -148,12 +147,12 @@ fn loom_semaphore_two_neighbours_leave() {
     });
 }
 
-/// The oldest leaves while somebody sweeps, whose place says what was taken at the head.
+/// The oldest waiter is cancelled during a sweep.
 #[test]
-fn loom_semaphore_the_first_leaves_while_others_are_swept() {
+fn loom_semaphore_first_cancelled_while_others_are_swept() {
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));
-        // It was alone: before it, as much was given back as it takes.
+        // It was the single waiter in the semaphore's word.
         let first = Begun::new(keep(&semaphore, 1));
         let second = Begun::new(keep(&semaphore, 1));
         let last = Begun::new(keep(&semaphore, 1));
@@ -167,11 +166,11 @@ fn loom_semaphore_the_first_leaves_while_others_are_swept() {
 }
 
 #[test]
-fn loom_semaphore_the_first_behind_what_was_taken_leaves_while_others_are_swept() {
+fn loom_semaphore_first_behind_a_count_cancelled_while_others_are_swept() {
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));
-        // A line where nobody stands, and a permit that was taken there without waiting.
-        // These have left in their turn, so the next who leaves sweeps.
+        // An empty queue, and a permit that was taken there without waiting. The next cancellation
+        // sweeps.
         let comes = Begun::new(keep(&semaphore, 1));
         drop((comes, Begun::new(keep(&semaphore, 1))));
         semaphore.add_permits(1);
@@ -192,14 +191,14 @@ fn loom_semaphore_the_first_behind_what_was_taken_leaves_while_others_are_swept(
 }
 
 #[test]
-fn loom_semaphore_one_comes_behind_one_that_leaves() {
+fn loom_semaphore_enqueued_behind_a_cancelled_one() {
     model(3, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let first = Begun::new(keep(&semaphore, 1));
-        let leaves = Begun::new(keep(&semaphore, 1));
-        let leaves = thread::spawn(move || drop(leaves));
+        let cancelled = Begun::new(keep(&semaphore, 1));
+        let cancelled = thread::spawn(move || drop(cancelled));
         let comes = Begun::new(keep(&semaphore, 1));
-        leaves.join().unwrap();
+        cancelled.join().unwrap();
         semaphore.add_permits(2);
         first.end();
         comes.end();
@@ -208,7 +207,7 @@ fn loom_semaphore_one_comes_behind_one_that_leaves() {
 }
 
 #[test]
-fn loom_semaphore_alone_and_served_while_another_comes() {
+fn loom_semaphore_single_served_while_another_comes() {
     model(3, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let first = Begun::new(keep(&semaphore, 1));
@@ -223,21 +222,21 @@ fn loom_semaphore_alone_and_served_while_another_comes() {
 }
 
 #[test]
-fn loom_semaphore_alone_and_leaves_while_another_comes() {
+fn loom_semaphore_cancelled_for_many_while_another_comes() {
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));
-        let leaves = Begun::new(keep(&semaphore, 2));
+        let cancelled = Begun::new(keep(&semaphore, 2));
         semaphore.add_permits(1);
-        let leaves = thread::spawn(move || drop(leaves));
-        // What the other had been given comes to this one, whether it left before or after.
+        let cancelled = thread::spawn(move || drop(cancelled));
+        // What the other was granted comes to this one, before or after the cancellation.
         block_on(keep(&semaphore, 1));
-        leaves.join().unwrap();
+        cancelled.join().unwrap();
         assert_eq!(semaphore.available_permits(), 0);
     });
 }
 
 #[test]
-fn loom_semaphore_alone_and_served_in_parts_by_two() {
+fn loom_semaphore_served_in_parts_by_two() {
     model(4, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let waits = Begun::new(keep(&semaphore, 2));
@@ -257,7 +256,7 @@ fn loom_semaphore_alone_and_served_in_parts_by_two() {
 }
 
 #[test]
-fn loom_semaphore_alone_while_two_come() {
+fn loom_semaphore_single_while_two_come() {
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let first = Begun::new(keep(&semaphore, 1));
@@ -279,7 +278,7 @@ fn loom_semaphore_alone_while_two_come() {
 }
 
 #[test]
-fn loom_semaphore_alone_and_looks_again_while_another_comes() {
+fn loom_semaphore_single_polled_while_another_comes() {
     model(3, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let first = Begun::new(keep(&semaphore, 1));
@@ -293,22 +292,22 @@ fn loom_semaphore_alone_and_looks_again_while_another_comes() {
 }
 
 #[test]
-fn loom_semaphore_alone_and_closed() {
+fn loom_semaphore_single_closed() {
     model(4, || {
         let semaphore = Arc::new(Semaphore::new(0));
-        let alone = Arc::clone(&semaphore);
-        let alone = Begun::new(async move { alone.acquire().await.map(Permit::forget).is_ok() });
+        let waits = Arc::clone(&semaphore);
+        let waits = Begun::new(async move { waits.acquire().await.map(Permit::forget).is_ok() });
         let closes = Arc::clone(&semaphore);
         let closes = thread::spawn(move || closes.close());
         semaphore.add_permits(1);
-        let is_served = alone.end();
+        let is_served = waits.end();
         closes.join().unwrap();
         assert_eq!(semaphore.available_permits(), usize::from(!is_served));
     });
 }
 
 #[test]
-fn loom_semaphore_closed_while_one_begins_to_wait() {
+fn loom_semaphore_closed_while_a_wait_begins() {
     model(4, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let waits = Arc::clone(&semaphore);
@@ -319,7 +318,7 @@ fn loom_semaphore_closed_while_one_begins_to_wait() {
 }
 
 #[test]
-fn loom_semaphore_taken_without_waiting_by_two() {
+fn loom_semaphore_tried_by_two() {
     model(5, || {
         let semaphore = Arc::new(Semaphore::new(1));
         let try_to = |semaphore: &Semaphore| {
@@ -334,14 +333,14 @@ fn loom_semaphore_taken_without_waiting_by_two() {
 }
 
 #[test]
-fn loom_semaphore_taken_without_waiting_while_one_waits() {
+fn loom_semaphore_tried_while_one_waits() {
     model(2, || {
         let semaphore = Arc::new(Semaphore::new(0));
         let first = Begun::new(keep(&semaphore, 1));
         let other = Arc::clone(&semaphore);
         let other = thread::spawn(move || other.try_acquire().map(Permit::forget).is_ok());
         semaphore.add_permits(1);
-        // It was there first.
+        // The waiter was there first.
         assert!(!other.join().unwrap());
         first.end();
     });

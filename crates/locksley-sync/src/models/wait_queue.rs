@@ -18,8 +18,8 @@ fn dismiss(queue: &WaitQueue) {
     queue.serve(|_| Some(Outcome::Dismissed));
 }
 
-/// One thread cancels and sweeps, another dismisses all waiters. The nodes over which the head moves
-/// are freed under the first thread.
+/// One thread sweeps, and another dismisses all waiters. The second frees nodes that the first
+/// reads.
 fn swept_while_dismissed(count: usize, cancelled: usize) {
     model(2, move || {
         let queue = Arc::new(WaitQueue::new());

@@ -14,7 +14,7 @@ fn the_barrier_agrees_with_its_oracle() {
         let barrier = Barrier::new(parties);
         let mut arrived = 0;
         let mut waiting: Vec<Polled<'_, BarrierWaitResult>> = Vec::new();
-        let mut let_go: Vec<Polled<'_, BarrierWaitResult>> = Vec::new();
+        let mut dismissed: Vec<Polled<'_, BarrierWaitResult>> = Vec::new();
         for _ in 0..200 {
             match choices.below(5) {
                 0 | 1 => {
@@ -30,21 +30,21 @@ fn the_barrier_agrees_with_its_oracle() {
                     }
                     if is_last {
                         arrived = 0;
-                        let_go.append(&mut waiting);
+                        dismissed.append(&mut waiting);
                     }
                 }
-                // One that waited takes its arrival back.
+                // A cancelled wait takes its arrival back.
                 2 => arrived -= usize::from(choices.take(&mut waiting).is_some()),
-                // One that was let go has none to take back.
-                3 => drop(choices.take(&mut let_go)),
+                // One that was dismissed does not.
+                3 => drop(choices.take(&mut dismissed)),
                 _ => {
-                    if let Some(mut wait) = choices.take(&mut let_go) {
+                    if let Some(mut wait) = choices.take(&mut dismissed) {
                         assert!(!wait.finish().is_leader());
                     }
                 }
             }
             assert!(waiting.iter_mut().all(|wait| !wait.is_woken() && wait.poll().is_pending()));
-            assert!(let_go.iter().all(|wait| wait.is_woken()));
+            assert!(dismissed.iter().all(|wait| wait.is_woken()));
         }
     }
 }

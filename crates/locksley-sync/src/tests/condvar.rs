@@ -18,7 +18,7 @@ struct Waiter<'c> {
     wait: Polled<'c, MutexGuard<'c, u32>>,
 }
 
-/// The oldest that waits, in the order of the vector, is notified.
+/// Notifies the oldest waiter in the vector.
 fn notify_one(waiters: &mut [Waiter<'_>]) {
     if let Some(oldest) = waiters.iter_mut().find(|waiter| waiter.state == State::Waiting) {
         oldest.state = State::NotifiedAlone;
@@ -53,7 +53,7 @@ fn the_condition_variable_agrees_with_its_oracle() {
                 }
                 4 if !waiters.is_empty() => {
                     let mut at = waiters.remove(choices.below(waiters.len()));
-                    // Perhaps it finds the mutex locked, and goes while it waits for that.
+                    // It may find the mutex locked, and be dropped while it waits for that.
                     if choices.below(2) == 0 {
                         let guard = mutex.try_lock().unwrap();
                         assert!(at.wait.poll().is_pending());
@@ -86,7 +86,7 @@ fn the_condition_variable_agrees_with_its_oracle() {
 }
 
 #[test]
-fn nothing_is_kept_for_who_comes_later() {
+fn no_notification_is_kept_for_later() {
     let (mutex, condvar) = (Mutex::new(()), Condvar::new());
     condvar.notify_one();
     condvar.notify_all();

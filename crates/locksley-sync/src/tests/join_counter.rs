@@ -1,4 +1,4 @@
-//! The join counter: a number that goes down.
+//! The join counter against its oracle, a number.
 
 use super::Choices;
 use super::polled::Polled;
@@ -31,6 +31,6 @@ fn the_join_counter_agrees_with_a_number() {
 
 #[test]
 #[should_panic(expected = "more signals than it waits for")]
-fn a_signal_that_nobody_waits_for() {
+fn one_signal_too_many() {
     JoinCounter::new(0).signal();
 }

@@ -1,5 +1,4 @@
-//! What unit tests of the synchronization check: each type against a sequential oracle, under
-//! random schedules of polls, drops and whatever else it does; and the stall harness.
+//! Unit tests: each type against a sequential oracle under random schedules, and the stall harness.
 
 mod barrier;
 mod condvar;
@@ -12,7 +11,7 @@ mod stall;
 #[cfg(debug_assertions)]
 mod wakers;
 
-/// A small generator for choices (splitmix64, Steele, Lea and Flood 2014).
+/// A generator of random choices (splitmix64, Steele, Lea and Flood 2014).
 struct Choices(u64);
 
 impl Choices {
@@ -23,7 +22,7 @@ impl Choices {
         ((z ^ z >> 31) % limit as u64) as usize
     }
 
-    /// One of these, removed.
+    /// Removes a random element.
     fn take<T>(&mut self, of: &mut Vec<T>) -> Option<T> {
         if of.is_empty() { None } else { Some(of.remove(self.below(of.len()))) }
     }

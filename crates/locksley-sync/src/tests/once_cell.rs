@@ -1,4 +1,4 @@
-//! The cell against its oracle: one makes the value, the others stand in line.
+//! The once cell against its oracle: one future makes the value, and the others wait in a queue.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -9,12 +9,12 @@ use super::Choices;
 use super::polled::Polled;
 use crate::{OnceCell, SetError};
 
-/// What the one whose turn it is does next.
+/// What the future that makes the value does next.
 const WAIT: usize = 0;
 const FAIL: usize = 1;
 const MAKE: usize = 2;
 
-/// Tries to make `number`, as `order` says.
+/// Makes `number`, as `order` says.
 async fn get<'c>(
     cell: &'c OnceCell<usize>,
     number: usize,
@@ -40,43 +40,43 @@ fn the_cell_agrees_with_its_oracle() {
         let mut choices = Choices(seed);
         let cell = OnceCell::new();
         let (maker, order) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(WAIT));
-        // In line: the first makes the value.
-        let mut line: Vec<(usize, Polled<'_, Result<&usize, ()>>)> = Vec::new();
+        // The first makes the value.
+        let mut queue: Vec<(usize, Polled<'_, Result<&usize, ()>>)> = Vec::new();
         for number in 0..40 {
             match choices.below(6) {
                 0..3 => {
                     let wait = Polled::waiting(get(&cell, number, &maker, &order));
-                    line.push((number, wait));
+                    queue.push((number, wait));
                 }
-                3 if !line.is_empty() => {
-                    drop(line.remove(choices.below(line.len())));
+                3 if !queue.is_empty() => {
+                    drop(queue.remove(choices.below(queue.len())));
                 }
-                4 if !line.is_empty() => {
+                4 if !queue.is_empty() => {
                     order.store(FAIL, Ordering::Relaxed);
-                    let (number, mut first) = line.remove(0);
+                    let (number, mut first) = queue.remove(0);
                     assert_eq!(first.poll(), Poll::Ready(Err(())), "{number}");
                     order.store(WAIT, Ordering::Relaxed);
                 }
-                _ if !line.is_empty() => assert_eq!(cell.set(7), Err(SetError::BeingMade(7))),
+                _ if !queue.is_empty() => assert_eq!(cell.set(7), Err(SetError::BeingMade(7))),
                 _ => {}
             }
-            // It is the first one's turn, and nobody else's.
-            for (at, (number, wait)) in line.iter_mut().enumerate() {
+            // Only the first makes the value.
+            for (at, (number, wait)) in queue.iter_mut().enumerate() {
                 maker.store(usize::MAX, Ordering::Relaxed);
                 assert!(wait.poll().is_pending());
-                let whose = if at == 0 { *number } else { usize::MAX };
-                assert_eq!(maker.load(Ordering::Relaxed), whose);
+                let expected = if at == 0 { *number } else { usize::MAX };
+                assert_eq!(maker.load(Ordering::Relaxed), expected);
             }
             assert_eq!(cell.get(), None);
         }
-        let (first, mut wait) = if line.is_empty() {
+        let (first, mut wait) = if queue.is_empty() {
             (40, Polled::new(get(&cell, 40, &maker, &order)))
         } else {
-            line.remove(0)
+            queue.remove(0)
         };
         order.store(MAKE, Ordering::Relaxed);
         assert_eq!(wait.poll(), Poll::Ready(Ok(&first)));
-        for (_, wait) in &mut line {
+        for (_, wait) in &mut queue {
             assert_eq!(wait.finish(), Ok(&first));
         }
         assert_eq!(cell.set(7), Err(SetError::AlreadySet(7)));
@@ -85,7 +85,7 @@ fn the_cell_agrees_with_its_oracle() {
 }
 
 #[test]
-fn a_panic_hands_the_turn_on() {
+fn after_a_panic_the_next_makes_the_value() {
     let cell = OnceCell::new();
     let turns = Cell::new(0);
     for expected in [None, Some(&2)] {

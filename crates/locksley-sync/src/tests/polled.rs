@@ -1,4 +1,4 @@
-//! Futures that are polled by hand.
+//! Futures that tests poll.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,58 +6,58 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Counts how often it is woken.
+/// A waker that counts how often it is called.
 #[derive(Debug, Default)]
-pub(super) struct Bell(AtomicUsize);
+pub(super) struct Counter(AtomicUsize);
 
-impl Wake for Bell {
+impl Wake for Counter {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::AcqRel);
     }
 }
 
-/// A future, and the bell that its last poll left.
+/// A future, and the waker of its last poll.
 pub(super) struct Polled<'f, T> {
     future: Pin<Box<dyn Future<Output = T> + Send + 'f>>,
-    bell: Arc<Bell>,
+    counter: Arc<Counter>,
 }
 
 impl<'f, T> Polled<'f, T> {
     pub(super) fn new(future: impl Future<Output = T> + Send + 'f) -> Self {
-        Self { future: Box::pin(future), bell: Arc::default() }
+        Self { future: Box::pin(future), counter: Arc::default() }
     }
 
-    /// Polls with the bell that it had the last time.
+    /// Polls with the same waker as the last time.
     pub(super) fn poll(&mut self) -> Poll<T> {
-        let waker = Waker::from(Arc::clone(&self.bell));
+        let waker = Waker::from(Arc::clone(&self.counter));
         self.future.as_mut().poll(&mut Context::from_waker(&waker))
     }
 
-    /// Polls with a new bell: only that one rings then.
+    /// Polls with a new waker.
     pub(super) fn poll_anew(&mut self) -> Poll<T> {
-        self.bell = Arc::default();
+        self.counter = Arc::default();
         self.poll()
     }
 
-    /// Polled once, and it has to wait.
+    /// Polls once, and asserts that it waits.
     pub(super) fn waiting(future: impl Future<Output = T> + Send + 'f) -> Self {
         let mut waiting = Self::new(future);
-        assert!(waiting.poll().is_pending(), "it has to wait");
+        assert!(waiting.poll().is_pending(), "it waits");
         waiting
     }
 
-    /// Whether the bell has rung since it was last replaced.
+    /// True if the current waker was called.
     pub(super) fn is_woken(&self) -> bool {
-        self.bell.0.load(Ordering::Acquire) > 0
+        self.counter.0.load(Ordering::Acquire) > 0
     }
 
-    /// It was woken, and is ready.
+    /// Asserts that it was woken and is ready, and returns the result.
     #[track_caller]
     pub(super) fn finish(&mut self) -> T {
-        assert!(self.is_woken(), "nobody woke it");
+        assert!(self.is_woken(), "not woken");
         match self.poll() {
             Poll::Ready(value) => value,
-            Poll::Pending => panic!("woken for nothing"),
+            Poll::Pending => panic!("a spurious wake-up"),
         }
     }
 }

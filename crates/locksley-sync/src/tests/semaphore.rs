@@ -11,12 +11,12 @@ use super::Choices;
 use super::polled::Polled;
 use crate::{Closed, Mutex, Permit, Semaphore, TryAcquireError};
 
-/// What a semaphore is: permits, and a queue. Waiters are known by their number.
+/// A sequential semaphore: permits, and a queue. A number identifies each waiter.
 #[derive(Default)]
 struct Oracle {
     available: usize,
     queue: VecDeque<(usize, usize)>,
-    /// Served, and not polled since.
+    /// Granted, and not polled since.
     served: Vec<usize>,
 }
 
@@ -31,7 +31,7 @@ impl Oracle {
         }
     }
 
-    /// Whether it need not wait.
+    /// Returns `true` if it does not wait.
     fn acquire(&mut self, number: usize, permits: usize) -> bool {
         let at_once = self.queue.is_empty() && permits <= self.available;
         if at_once {
@@ -64,8 +64,8 @@ struct Waiter<'s> {
     acquire: Polled<'s, Result<Permit<'s>, Closed>>,
 }
 
-/// The oracle and the semaphore agree about who is served, in which order, and what is left.
-/// Looking at a number may change how it is kept, so that is not always done.
+/// Asserts that the oracle and the semaphore agree. Counting the permits may add a node, so not
+/// each call does it.
 fn compare(semaphore: &Semaphore, oracle: &Oracle, waiters: &[Waiter<'_>], count: bool) {
     if count {
         assert_eq!(semaphore.available_permits(), oracle.available);
@@ -83,7 +83,7 @@ fn random_schedule(seed: u64, most_at_once: usize) {
     let mut oracle = Oracle { available: total, ..Oracle::default() };
     let mut waiters: Vec<Waiter<'_>> = Vec::new();
     let mut held: Vec<Permit<'_>> = Vec::new();
-    // Some schedules mostly wait, others mostly give, others mostly drop.
+    // Some schedules mostly acquire, others mostly release or cancel.
     let weights: Vec<usize> = (0..7).map(|_| 1 + choices.below(6)).collect();
     for number in 0..300 {
         let mut at = choices.below(weights.iter().sum());
@@ -155,7 +155,7 @@ fn random_schedule(seed: u64, most_at_once: usize) {
         }
         compare(&semaphore, &oracle, &waiters, seed.is_multiple_of(2) || choices.below(20) == 0);
     }
-    // Who was served keeps it, whatever comes; all others are sent away.
+    // Granted permits stay granted, and all other waits get an error.
     semaphore.close();
     for waiter in &mut waiters {
         let result = waiter.acquire.finish();
@@ -182,7 +182,7 @@ fn permits_of_the_largest_number() {
     let mut waiter = Polled::waiting(semaphore.acquire());
     drop(all);
     drop(waiter.finish());
-    // The count of what was ever taken goes past the end of its word.
+    // The number of taken permits wraps.
     for _ in 0..40 {
         let some = semaphore.try_acquire_many(Semaphore::MAX_PERMITS - 1).unwrap();
         assert_eq!(semaphore.available_permits(), 1);
@@ -194,8 +194,8 @@ fn permits_of_the_largest_number() {
 }
 
 #[test]
-fn as_many_are_taken_without_waiting_as_a_place_cannot_count() {
-    // Nobody waits any more, so all is counted at one place, until that is full.
+fn more_is_taken_without_waiting_than_a_node_can_count() {
+    // The queue is empty, so all is counted in one node, until its counter is full.
     let semaphore = Semaphore::new(0);
     let first = Polled::waiting(semaphore.acquire());
     drop((Polled::waiting(semaphore.acquire()), first));
@@ -230,9 +230,9 @@ fn more_permits_than_there_may_be_in_parts() {
         let add = std::panic::AssertUnwindSafe(|| semaphore.add_permits(permits));
         std::panic::catch_unwind(add).is_err()
     };
-    for has_line in [false, true] {
+    for has_queue in [false, true] {
         let semaphore = Semaphore::new(0);
-        if has_line {
+        if has_queue {
             let first = Polled::waiting(semaphore.acquire());
             drop((Polled::waiting(semaphore.acquire()), first));
         }
@@ -241,7 +241,7 @@ fn more_permits_than_there_may_be_in_parts() {
         semaphore.add_permits(1);
         assert!(overflows(&semaphore, 1) && overflows(&semaphore, Semaphore::MAX_PERMITS));
         assert_eq!(semaphore.available_permits(), Semaphore::MAX_PERMITS, "nothing was added");
-        // What was taken makes room.
+        // Taken permits do not count.
         for _ in 0..9 {
             semaphore.try_acquire_many(Semaphore::MAX_PERMITS).unwrap().forget();
             semaphore.add_permits(Semaphore::MAX_PERMITS);
@@ -252,42 +252,42 @@ fn more_permits_than_there_may_be_in_parts() {
     }
 }
 
-/// Rings, and panics.
-struct Cracked(Arc<AtomicUsize>);
+/// A waker that counts its calls, and panics.
+struct Panicking(Arc<AtomicUsize>);
 
-impl Wake for Cracked {
+impl Wake for Panicking {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::Relaxed);
-        std::panic::resume_unwind(Box::new("cracked"));
+        std::panic::resume_unwind(Box::new("panicking"));
     }
 }
 
 #[test]
-fn a_waker_that_panics_keeps_nobody_waiting() {
-    let rings = Arc::new(AtomicUsize::new(0));
-    let cracked = Waker::from(Arc::new(Cracked(Arc::clone(&rings))));
+fn a_waker_that_panics_keeps_no_task_waiting() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let panicking = Waker::from(Arc::new(Panicking(Arc::clone(&calls))));
     let semaphore = Semaphore::new(0);
     let mut first = Box::pin(semaphore.acquire());
     let mut second = Box::pin(semaphore.acquire());
-    for cracked_one in [&mut first, &mut second] {
-        assert!(cracked_one.as_mut().poll(&mut Context::from_waker(&cracked)).is_pending());
+    for wait in [&mut first, &mut second] {
+        assert!(wait.as_mut().poll(&mut Context::from_waker(&panicking)).is_pending());
     }
     let mut last = Polled::waiting(semaphore.acquire());
     let panicked = std::panic::catch_unwind(AssertUnwindSafe(|| semaphore.add_permits(3)));
-    assert_eq!(*panicked.unwrap_err().downcast::<&str>().unwrap(), "cracked");
-    assert_eq!(rings.load(Ordering::Relaxed), 2);
+    assert_eq!(*panicked.unwrap_err().downcast::<&str>().unwrap(), "panicking");
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
     drop(last.finish());
-    // And where one is alone, it has its permit all the same.
+    // A single waiter has its permit, too.
     let semaphore = Semaphore::new(0);
-    let mut alone = Box::pin(semaphore.acquire());
-    let context = &mut Context::from_waker(&cracked);
-    assert!(alone.as_mut().poll(context).is_pending());
+    let mut single = Box::pin(semaphore.acquire());
+    let context = &mut Context::from_waker(&panicking);
+    assert!(single.as_mut().poll(context).is_pending());
     let panicked = std::panic::catch_unwind(AssertUnwindSafe(|| semaphore.add_permits(1)));
     assert!(panicked.is_err());
-    assert!(matches!(alone.as_mut().poll(context), Poll::Ready(Ok(_))));
+    assert!(matches!(single.as_mut().poll(context), Poll::Ready(Ok(_))));
 }
 
-/// A forgotten wait keeps its place, and others stand behind it.
+/// A forgotten wait stays in the queue, and in a semaphore's word.
 #[test]
 fn a_forgotten_wait_is_not_freed_under_others() {
     let semaphore = Semaphore::new(0);
@@ -306,22 +306,21 @@ fn a_forgotten_wait_is_not_freed_under_others() {
 }
 
 #[test]
-fn those_who_leave_do_not_pile_up() {
-    // The first two wait for long, while many come and go behind them.
+fn cancelled_nodes_do_not_accumulate() {
+    // The first two keep waiting, while many behind them are cancelled.
     let semaphore = Semaphore::new(0);
     let first = Polled::waiting(semaphore.acquire());
     let second = Polled::waiting(semaphore.acquire());
     // SAFETY: there is no other thread.
-    let places = || unsafe { semaphore.node_count() };
+    let nodes = || unsafe { semaphore.node_count() };
     for _ in 0..1000 {
         let others: Vec<_> = (0..3).map(|_| Polled::waiting(semaphore.acquire())).collect();
         drop(others);
-        // Those who wait, the place before them, the newest place, and as many as may leave before
-        // the next sweep.
-        assert!(places() <= 1 + 2 + 1 + 3, "{} places", places());
+        // The head, the two waiters, the newest node, and three cancellations until the next sweep.
+        assert!(nodes() <= 1 + 2 + 1 + 3, "{} nodes", nodes());
     }
     drop((first, second));
-    assert_eq!(places(), 1);
+    assert_eq!(nodes(), 1);
     assert_eq!(semaphore.available_permits(), 0);
 }
 
@@ -331,17 +330,17 @@ fn the_mutex_goes_in_order() {
     let guard = mutex.try_lock().unwrap();
     let mut waiters: Vec<_> = (0..5).map(|_| Polled::waiting(mutex.lock())).collect();
     drop(guard);
-    assert!(mutex.try_lock().is_none(), "it has been given to the first");
+    assert!(mutex.try_lock().is_none(), "granted to the first");
     drop(waiters.remove(1));
     for (n, waiter) in waiters.iter_mut().enumerate() {
         waiter.finish().push(n);
     }
-    // The one that has it and goes gives it to nobody.
+    // A wait that was granted the lock is dropped, and no other waits.
     let guard = mutex.try_lock().unwrap();
-    let given = Polled::waiting(mutex.lock());
+    let granted = Polled::waiting(mutex.lock());
     drop(guard);
-    assert!(given.is_woken());
-    drop(given);
+    assert!(granted.is_woken());
+    drop(granted);
     assert_eq!(format!("{mutex:?}"), "Mutex { value: [0, 1, 2, 3] }");
 }
 

@@ -1,5 +1,4 @@
-//! Wakers that panic when they are called or dropped, at each step of what somebody else does:
-//! nothing is lost.
+//! Wakers that panic when they are called or dropped, at each step of another thread.
 
 use std::future::Future;
 use std::mem::ManuallyDrop;
@@ -15,42 +14,42 @@ use crate::Semaphore;
 
 type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A waker that panics when it is dropped, as do all that are cloned from it; but not in a panic,
-/// which would end the process.
-fn brittle() -> ManuallyDrop<Waker> {
-    const BRITTLE: RawWaker = RawWaker::new(ptr::null(), &TABLE);
-    static TABLE: RawWakerVTable = RawWakerVTable::new(|_| BRITTLE, |_| (), |_| (), break_it);
-    fn break_it(_: *const ()) {
+/// A waker that panics when it is dropped, as its clones do. During another panic it does not, since
+/// the process would abort.
+fn panicking_on_drop() -> ManuallyDrop<Waker> {
+    const WAKER: RawWaker = RawWaker::new(ptr::null(), &TABLE);
+    static TABLE: RawWakerVTable = RawWakerVTable::new(|_| WAKER, |_| (), |_| (), panic_on_drop);
+    fn panic_on_drop(_: *const ()) {
         if !std::thread::panicking() {
-            resume_unwind(Box::new("broken"));
+            resume_unwind(Box::new("dropped"));
         }
     }
     // SAFETY: the functions do nothing with the data, and may be called by any thread.
-    ManuallyDrop::new(unsafe { Waker::from_raw(BRITTLE) })
+    ManuallyDrop::new(unsafe { Waker::from_raw(WAKER) })
 }
 
 /// A waker that panics when it is called.
-struct Cracked;
+struct Panicking;
 
-impl Wake for Cracked {
+impl Wake for Panicking {
     fn wake(self: Arc<Self>) {
-        resume_unwind(Box::new("cracked"));
+        resume_unwind(Box::new("called"));
     }
 }
 
-/// Gets so many permits, and gives them back at once.
+/// Acquires permits, and releases them at once.
 fn visit(semaphore: &Arc<Semaphore>, permits: usize) -> Wait {
     let semaphore = Arc::clone(semaphore);
     Box::pin(async move { drop(semaphore.acquire_many(permits).await) })
 }
 
-/// Gets a permit, and keeps it.
+/// Acquires a permit, and forgets it.
 fn keep(semaphore: &Arc<Semaphore>) -> impl Future<Output = ()> + Send + 'static {
     let semaphore = Arc::clone(semaphore);
     async move { semaphore.acquire().await.unwrap().forget() }
 }
 
-/// Polls, and drops it unless it is to wait. `None` if that panicked.
+/// Polls, and drops the future if it is ready. Returns `None` if that panicked.
 fn poll(wait: &mut Option<Wait>, waker: &Waker) -> Option<Poll<()>> {
     let mut taken = wait.take()?;
     let polled = || taken.as_mut().poll(&mut Context::from_waker(waker));
@@ -61,12 +60,12 @@ fn poll(wait: &mut Option<Wait>, waker: &Waker) -> Option<Poll<()>> {
     polled
 }
 
-fn drop_all_the_same<T>(value: T) {
+fn drop_and_catch<T>(value: T) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
 }
 
-/// A semaphore where nobody waits, but some did.
-fn with_a_line() -> Arc<Semaphore> {
+/// A semaphore with an empty queue.
+fn with_queue() -> Arc<Semaphore> {
     let semaphore = Arc::new(Semaphore::new(0));
     let first = Polled::waiting(semaphore.acquire());
     drop((Polled::waiting(semaphore.acquire()), first));
@@ -78,40 +77,39 @@ struct World {
     waits: StdMutex<Option<Wait>>,
 }
 
-/// Does it until it came to that. Other tests' threads share the places that wait, so what a held
-/// thread does takes more steps at times, and the one that matters may be passed over.
-fn until(came_to_that: impl Fn() -> bool, it: impl Fn()) {
+/// Runs `attempt` until `happened` is true. Threads of other tests use the same hazard domain, so a
+/// held thread takes more steps at times, and the step that matters may not be among those held.
+fn until(happened: impl Fn() -> bool, attempt: impl Fn()) {
     for _ in 0..50 {
-        it();
-        if came_to_that() {
+        attempt();
+        if happened() {
             return;
         }
     }
-    panic!("it never came to that");
+    panic!("it never happened");
 }
 
-/// It is served, and takes what it has before it was woken; then its waker is still there, and
-/// breaks.
+/// The future sees its outcome before it is woken. So it drops its waker, which panics.
 #[test]
-fn a_waker_that_breaks_takes_no_permit_with_it() {
-    for has_line in [false, true] {
+fn a_panic_of_a_dropped_waker_keeps_no_permit() {
+    for has_queue in [false, true] {
         let world = || {
-            let semaphore = if has_line { with_a_line() } else { Arc::new(Semaphore::new(0)) };
+            let semaphore = if has_queue { with_queue() } else { Arc::new(Semaphore::new(0)) };
             let mut waits = Some(visit(&semaphore, 1));
-            assert_eq!(poll(&mut waits, &brittle()), Some(Poll::Pending));
+            assert_eq!(poll(&mut waits, &panicking_on_drop()), Some(Poll::Pending));
             World { semaphore, waits: StdMutex::new(waits) }
         };
-        let broken = StdMutex::new(false);
-        let came_to_that = || *broken.lock().unwrap();
-        until(came_to_that, || {
+        let dropped = StdMutex::new(false);
+        let happened = || *dropped.lock().unwrap();
+        until(happened, || {
             hold_at_each_step(
                 2,
                 world,
                 |world| world.semaphore.add_permits(1),
                 |world, _| {
                     let mut waits = world.waits.lock().unwrap();
-                    *broken.lock().unwrap() |= poll(&mut waits, &brittle()).is_none();
-                    drop_all_the_same(waits.take());
+                    *dropped.lock().unwrap() |= poll(&mut waits, &panicking_on_drop()).is_none();
+                    drop_and_catch(waits.take());
                 },
                 |world, ()| assert_eq!(world.semaphore.available_permits(), 1),
             )
@@ -119,24 +117,23 @@ fn a_waker_that_breaks_takes_no_permit_with_it() {
     }
 }
 
-/// It is about to wait, alone, when there is a permit all at once; then the waker that it has put
-/// ready for nothing breaks.
+/// A permit is released just before the wait begins. So its waker is dropped unused, and panics.
 #[test]
-fn a_waker_that_breaks_unused_takes_no_permit_with_it() {
-    for has_line_meanwhile in [false, true] {
-        let broken = StdMutex::new(false);
-        let came_to_that = || *broken.lock().unwrap();
-        until(came_to_that, || {
+fn a_panic_of_an_unused_waker_keeps_no_permit() {
+    for has_queue_meanwhile in [false, true] {
+        let dropped = StdMutex::new(false);
+        let happened = || *dropped.lock().unwrap();
+        until(happened, || {
             hold_at_each_step(
                 2,
                 || Arc::new(Semaphore::new(0)),
                 |semaphore| {
                     let mut waits = Some(visit(semaphore, 1));
-                    *broken.lock().unwrap() |= poll(&mut waits, &brittle()).is_none();
-                    drop_all_the_same(waits);
+                    *dropped.lock().unwrap() |= poll(&mut waits, &panicking_on_drop()).is_none();
+                    drop_and_catch(waits);
                 },
                 |semaphore, _| {
-                    if has_line_meanwhile {
+                    if has_queue_meanwhile {
                         let first = Polled::waiting(semaphore.acquire());
                         drop((Polled::waiting(semaphore.acquire()), first));
                     }
@@ -149,48 +146,47 @@ fn a_waker_that_breaks_unused_takes_no_permit_with_it() {
 }
 
 #[test]
-fn a_waker_that_breaks_keeps_nobody_waiting() {
+fn a_panic_of_a_dropped_waker_keeps_no_task_waiting() {
     let semaphore = Arc::new(Semaphore::new(1));
     let mut first = Some(visit(&semaphore, 2));
-    assert_eq!(poll(&mut first, &brittle()), Some(Poll::Pending));
-    // This one has enough when the first is gone.
+    assert_eq!(poll(&mut first, &panicking_on_drop()), Some(Poll::Pending));
+    // There are enough permits for this one without the first.
     let mut second = Polled::waiting(semaphore.acquire());
     assert!(catch_unwind(AssertUnwindSafe(|| drop(first))).is_err());
     drop(second.finish());
     assert_eq!(semaphore.available_permits(), 1);
 }
 
-/// Who gives looks how much there is, before it does; and finds somebody whom a held thread has
-/// served and not woken, whose waker panics. What is to be given is given all the same.
+/// A release first reads how many permits are taken, and so wakes a task that a held thread has
+/// served and not woken. Its waker panics. The permits are released in spite of that.
 #[test]
-fn a_waker_that_panics_under_a_giver_takes_no_permit_with_it() {
+fn a_panic_of_a_waker_in_a_release_keeps_no_permit() {
     struct World {
         semaphore: Arc<Semaphore>,
-        leaves: StdMutex<Option<Wait>>,
-        cracked: StdMutex<Option<Wait>>,
+        first: StdMutex<Option<Wait>>,
+        second: StdMutex<Option<Wait>>,
         last: StdMutex<Polled<'static, ()>>,
     }
     let gives = StdMutex::new((false, false));
-    let came_to_both = || *gives.lock().unwrap() == (true, true);
-    until(came_to_both, || {
+    let both_happened = || *gives.lock().unwrap() == (true, true);
+    until(both_happened, || {
         hold_at_each_step(
             3,
             || {
-                let semaphore = with_a_line();
-                // As many as there may be; so who gives more has to look how many of them have been
-                // taken.
+                let semaphore = with_queue();
+                // The largest number. So the next release has to read how many are taken.
                 semaphore.add_permits(Semaphore::MAX_PERMITS);
                 semaphore.try_acquire_many(Semaphore::MAX_PERMITS - 1).unwrap().forget();
-                let mut leaves = Some(visit(&semaphore, 2));
-                assert_eq!(poll(&mut leaves, Waker::noop()), Some(Poll::Pending));
-                let mut cracked: Option<Wait> = Some(Box::pin(keep(&semaphore)));
-                let waker = Waker::from(Arc::new(Cracked));
-                assert_eq!(poll(&mut cracked, &waker), Some(Poll::Pending));
+                let mut first = Some(visit(&semaphore, 2));
+                assert_eq!(poll(&mut first, Waker::noop()), Some(Poll::Pending));
+                let mut second: Option<Wait> = Some(Box::pin(keep(&semaphore)));
+                let waker = Waker::from(Arc::new(Panicking));
+                assert_eq!(poll(&mut second, &waker), Some(Poll::Pending));
                 let last = StdMutex::new(Polled::waiting(keep(&semaphore)));
-                World { semaphore, leaves: leaves.into(), cracked: cracked.into(), last }
+                World { semaphore, first: first.into(), second: second.into(), last }
             },
-            // It leaves what there is to the next one, whose waker panics.
-            |world| drop_all_the_same(world.leaves.lock().unwrap().take()),
+            // The permits are enough for the next one, and its waker panics.
+            |world| drop_and_catch(world.first.lock().unwrap().take()),
             |world, _| {
                 let give = AssertUnwindSafe(|| world.semaphore.add_permits(1));
                 let panicked = catch_unwind(give).is_err();
@@ -198,8 +194,8 @@ fn a_waker_that_panics_under_a_giver_takes_no_permit_with_it() {
                 *gives = (gives.0 || !panicked, gives.1 || panicked);
             },
             |world, ()| {
-                let mut cracked = world.cracked.lock().unwrap();
-                assert_eq!(poll(&mut cracked, Waker::noop()), Some(Poll::Ready(())));
+                let mut second = world.second.lock().unwrap();
+                assert_eq!(poll(&mut second, Waker::noop()), Some(Poll::Ready(())));
                 world.last.lock().unwrap().finish();
                 assert_eq!(world.semaphore.available_permits(), 0);
             },

@@ -127,7 +127,7 @@ impl WaitQueue {
         }
     }
 
-    /// A queue with one waiter, whose node is not accessed.
+    /// A queue with one waiter. Its node is not accessed.
     ///
     /// # Safety
     /// The caller owns a reference to the waiter, which is in no queue, and hands that reference

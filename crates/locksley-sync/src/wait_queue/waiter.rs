@@ -140,7 +140,7 @@ impl Waiter {
         self.taken_before.store(taken, Ordering::Relaxed);
     }
 
-    /// What was taken in front of this node, whose previous node is `head`.
+    /// What was taken in front of this node. `head` is the previous node.
     pub(super) fn taken_after(&self, head: &Waiter) -> usize {
         head.taken_including().wrapping_add(self.taken_at_previous())
     }
