@@ -60,7 +60,7 @@ impl<'s> Acquire<'s> {
                 continue;
             }
             let queue = semaphore.queue();
-            queue.enqueue(&ticket);
+            queue.waiters.enqueue(&ticket);
             // Stored first: if a waker panics, the destructor of this future cancels the wait.
             self.stage = Stage::Waiting(ticket);
             queue.serve();

@@ -7,9 +7,10 @@ mod queue;
 mod word;
 
 use std::fmt;
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::ptr::NonNull;
 
-use crate::wait_queue::{Outcome, WaiterRef};
+use crate::wait_queue::{Outcome, WaitQueue, WaiterRef};
 use locksley_sys::primitive::{AtomicPtr, Ordering, const_unless_loom};
 use word::Word;
 
@@ -162,21 +163,16 @@ impl Semaphore {
     /// ```
     pub fn try_acquire_many(&self, permits: usize) -> Result<Permit<'_>, TryAcquireError> {
         assert!(permits <= Self::MAX_PERMITS, "{TOO_MANY}");
-        let mut now = self.load();
-        loop {
-            let left = match Word::from_raw(now) {
-                Word::Free { is_closed: true, .. } => return Err(TryAcquireError::Closed),
-                Word::Free { permits: free, .. } if permits <= free => free - permits,
-                Word::Free { .. } | Word::Single(_) => return Err(TryAcquireError::NoPermits),
-                Word::Queue(queue) => {
-                    self.get(queue).try_acquire(permits)?;
-                    break;
-                }
-            };
-            match self.change(now, Word::Free { permits: left, is_closed: false }) {
-                Ok(()) => break,
-                Err(newer) => now = newer,
+        let changed = self.update(|word| match word {
+            Word::Free { is_closed: true, .. } => Break(Err(TryAcquireError::Closed)),
+            Word::Free { permits: free, .. } if permits <= free => {
+                Continue(Word::Free { permits: free - permits, is_closed: false })
             }
+            Word::Free { .. } | Word::Single(_) => Break(Err(TryAcquireError::NoPermits)),
+            Word::Queue(queue) => Break(self.get(queue).try_acquire(permits)),
+        });
+        if let Break(result) = changed {
+            result?;
         }
         Ok(Permit::new(self, permits))
     }
@@ -193,34 +189,28 @@ impl Semaphore {
     /// semaphore.add_permits(2);
     /// assert_eq!(semaphore.available_permits(), 2);
     /// ```
-    pub fn add_permits(&self, mut permits: usize) {
+    pub fn add_permits(&self, permits: usize) {
         assert!(permits <= Self::MAX_PERMITS, "{TOO_MANY}");
-        let mut now = self.load();
-        while permits > 0 {
-            let then = match Word::from_raw(now) {
-                Word::Free { permits: free, is_closed } => {
-                    assert!(permits <= Self::MAX_PERMITS - free, "{TOO_MANY}");
-                    Word::Free { permits: free + permits, is_closed }
-                }
-                Word::Single(_) => Word::Free { permits: permits - 1, is_closed: false },
-                Word::Queue(queue) => {
-                    assert!(self.get(queue).release(permits), "{TOO_MANY}");
-                    return;
-                }
-            };
-            match (self.change(now, then), Word::from_raw(now)) {
-                (Ok(()), Word::Single(waiter)) => {
-                    // SAFETY: the word's reference, which this step took out of the word.
-                    let waiter = unsafe { WaiterRef::from_raw(waiter) };
-                    if waiter.complete_and_wake(Outcome::Granted) {
-                        return;
-                    }
-                    // Cancelled: its permit is left.
-                    permits = 1;
-                    now = self.load();
-                }
-                (Ok(()), _) => return,
-                (Err(newer), _) => now = newer,
+        if permits == 0 {
+            return;
+        }
+        let changed = self.update(|word| match word {
+            Word::Free { permits: free, is_closed } => {
+                assert!(permits <= Self::MAX_PERMITS - free, "{TOO_MANY}");
+                Continue(Word::Free { permits: free + permits, is_closed })
+            }
+            Word::Single(_) => Continue(Word::Free { permits: permits - 1, is_closed: false }),
+            Word::Queue(queue) => {
+                assert!(self.get(queue).release(permits), "{TOO_MANY}");
+                Break(())
+            }
+        });
+        if let Continue(Word::Single(waiter)) = changed {
+            // SAFETY: the word's reference, which the update took out of the word.
+            let waiter = unsafe { WaiterRef::from_raw(waiter) };
+            if !waiter.complete_and_wake(Outcome::Granted) {
+                // The wait is cancelled. Its permit is left.
+                self.add_permits(1);
             }
         }
     }
@@ -252,25 +242,18 @@ impl Semaphore {
     /// assert!(semaphore.is_closed());
     /// ```
     pub fn close(&self) {
-        let mut now = self.load();
-        loop {
-            let (permits, single) = match Word::from_raw(now) {
-                Word::Free { is_closed: true, .. } => return,
-                Word::Free { permits, .. } => (permits, None),
-                Word::Single(waiter) => (0, Some(waiter)),
-                Word::Queue(queue) => return self.get(queue).close(),
-            };
-            match self.change(now, Word::Free { permits, is_closed: true }) {
-                Ok(()) => {
-                    if let Some(waiter) = single {
-                        // SAFETY: the word's reference, which this step took out of the word.
-                        let waiter = unsafe { WaiterRef::from_raw(waiter) };
-                        waiter.complete_and_wake(Outcome::Dismissed);
-                    }
-                    return;
-                }
-                Err(newer) => now = newer,
+        let changed = self.update(|word| match word {
+            Word::Free { is_closed: true, .. } => Break(()),
+            Word::Free { permits, .. } => Continue(Word::Free { permits, is_closed: true }),
+            Word::Single(_) => Continue(Word::Free { permits: 0, is_closed: true }),
+            Word::Queue(queue) => {
+                self.get(queue).close();
+                Break(())
             }
+        });
+        if let Continue(Word::Single(waiter)) = changed {
+            // SAFETY: the word's reference, which the update took out of the word.
+            unsafe { WaiterRef::from_raw(waiter) }.complete_and_wake(Outcome::Dismissed);
         }
     }
 
@@ -303,6 +286,18 @@ impl Semaphore {
         changed.map(drop)
     }
 
+    /// Changes the word as `new` says, unless that breaks. Returns the state before.
+    fn update<B>(&self, new: impl Fn(Word) -> ControlFlow<B, Word>) -> ControlFlow<B, Word> {
+        let mut now = self.load();
+        loop {
+            let word = Word::from_raw(now);
+            match self.change(now, new(word)?) {
+                Ok(()) => return Continue(word),
+                Err(newer) => now = newer,
+            }
+        }
+    }
+
     fn get(&self, queue: NonNull<PermitQueue>) -> &PermitQueue {
         // SAFETY: found in the word, so it lives as long as the semaphore.
         unsafe { &*queue.as_ptr() }
@@ -315,11 +310,16 @@ impl Semaphore {
         loop {
             let queue = match Word::from_raw(now) {
                 Word::Queue(queue) => return self.get(queue),
-                Word::Free { permits, is_closed } => PermitQueue::new(permits, is_closed),
-                // SAFETY: the word's reference goes to the queue if the change succeeds. If it
-                // fails, `forget_first` takes it back. If the address belongs to a newer node by
-                // then, that is the node which waits now.
-                Word::Single(waiter) => unsafe { PermitQueue::with_first(waiter) },
+                Word::Free { permits, is_closed } => {
+                    PermitQueue::new(permits, is_closed, WaitQueue::new())
+                }
+                Word::Single(waiter) => {
+                    // SAFETY: the word's reference goes to the queue if the change succeeds. If it
+                    // fails, `forget_first` takes it back. If the address belongs to a newer node
+                    // by then, that is the node which waits now.
+                    let waiters = unsafe { WaitQueue::with_first(waiter) };
+                    PermitQueue::new(0, false, waiters)
+                }
             };
             let queue = NonNull::from(Box::leak(Box::new(queue)));
             match self.change(now, Word::Queue(queue)) {
@@ -327,7 +327,7 @@ impl Semaphore {
                 Err(newer) => {
                     // SAFETY: leaked above, and known to no other thread.
                     let queue = unsafe { Box::from_raw(queue.as_ptr()) };
-                    queue.forget_first();
+                    queue.waiters.forget_first();
                     now = newer;
                 }
             }
@@ -341,7 +341,7 @@ impl Semaphore {
     #[cfg(all(test, not(loom)))]
     pub(super) unsafe fn node_count(&self) -> usize {
         // SAFETY: as the caller promises.
-        unsafe { self.queue().node_count() }
+        unsafe { self.queue().waiters.node_count() }
     }
 }
 

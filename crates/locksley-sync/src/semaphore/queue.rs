@@ -1,11 +1,10 @@
 //! The state of a semaphore for which several tasks wait, or have waited.
 
-use std::ptr::NonNull;
 use std::task::Waker;
 
 use super::word::Word;
 use super::{Closed, TryAcquireError};
-use crate::wait_queue::{Hazards, Oldest, Outcome, Ticket, TryTake, WaitQueue, Waiter};
+use crate::wait_queue::{Hazards, Oldest, Outcome, Ticket, TryTake, WaitQueue};
 use locksley_sys::primitive::{AtomicUsize, Ordering, fence};
 use locksley_sys::unwind;
 
@@ -17,44 +16,20 @@ pub(crate) struct PermitQueue {
     /// Up to this supply, at most `MAX_FREE` permits are free. A lower bound: the number of taken
     /// permits only grows.
     supply_limit: AtomicUsize,
-    queue: WaitQueue,
+    pub(super) waiters: WaitQueue,
 }
 
 const CLOSED: usize = 1;
 const PERMIT: usize = 2;
 
 impl PermitQueue {
-    /// The state of a semaphore without waiters.
-    pub(super) fn new(permits: usize, is_closed: bool) -> Self {
-        Self::with_queue(permits, is_closed, WaitQueue::new())
-    }
-
-    /// The state of a semaphore for which one task waits, for one permit.
-    ///
-    /// # Safety
-    /// That of [`WaitQueue::with_first`].
-    pub(super) unsafe fn with_first(waiter: NonNull<Waiter>) -> Self {
-        // SAFETY: as the caller promises.
-        Self::with_queue(0, false, unsafe { WaitQueue::with_first(waiter) })
-    }
-
-    fn with_queue(permits: usize, is_closed: bool, queue: WaitQueue) -> Self {
+    pub(super) fn new(permits: usize, is_closed: bool, waiters: WaitQueue) -> Self {
         let supply = permits * PERMIT;
         Self {
             supply: AtomicUsize::new(supply | if is_closed { CLOSED } else { 0 }),
             supply_limit: AtomicUsize::new(supply),
-            queue,
+            waiters,
         }
-    }
-
-    /// Drops a state that no other thread knows. A reference to a first waiter is the caller's
-    /// again.
-    pub(super) fn forget_first(self) {
-        self.queue.forget_first();
-    }
-
-    pub(super) fn enqueue(&self, ticket: &Ticket) {
-        self.queue.enqueue(ticket);
     }
 
     /// Adds permits. Returns `false` if they would be too many.
@@ -87,14 +62,14 @@ impl PermitQueue {
         if is_within(self.supply_limit.load(Ordering::Relaxed)) {
             return true;
         }
-        let taken = self.queue.taken(hazards.get_or_insert_with(|| self.queue.hazards()));
+        let taken = self.waiters.taken(hazards.get_or_insert_with(|| self.waiters.hazards()));
         let limit = taken.wrapping_add(Word::MAX_FREE).wrapping_mul(PERMIT);
         self.supply_limit.store(limit, Ordering::Relaxed);
         is_within(limit)
     }
 
     pub(super) fn available_permits(&self) -> usize {
-        let taken = self.queue.taken(&mut self.queue.hazards());
+        let taken = self.waiters.taken(&mut self.waiters.hazards());
         (self.supply.load(Ordering::Acquire) / PERMIT).wrapping_sub(taken) & (usize::MAX / PERMIT)
     }
 
@@ -113,7 +88,7 @@ impl PermitQueue {
         // Pairs with the fence in `enqueue`: of this thread and one that enqueues, one sees what
         // the other did.
         fence(Ordering::SeqCst);
-        if !self.queue.is_empty() {
+        if !self.waiters.is_empty() {
             self.serve();
         }
     }
@@ -121,12 +96,12 @@ impl PermitQueue {
     /// Grants permits in the order of the queue, as far as they go. Returns `true` if there is a
     /// waiter left.
     pub(super) fn serve(&self) -> bool {
-        self.queue.serve(|oldest| self.outcome(oldest))
+        self.waiters.serve(|oldest| self.outcome(oldest))
     }
 
     /// Serves the tasks behind a cancelled wait, which may need fewer permits.
     pub(super) fn after_cancel(&self, ticket: &Ticket) {
-        self.queue.after_cancel(ticket, |oldest| self.outcome(oldest));
+        self.waiters.after_cancel(ticket, |oldest| self.outcome(oldest));
     }
 
     fn outcome(&self, oldest: &Oldest<'_>) -> Option<Outcome> {
@@ -154,7 +129,7 @@ impl PermitQueue {
                 return Err(TryAcquireError::Closed);
             }
             let allows = |taken| self.allows(taken, permits).unwrap_or(false);
-            match self.queue.try_take(permits, allows) {
+            match self.waiters.try_take(permits, allows) {
                 TryTake::Taken => return Ok(()),
                 TryTake::TooFew => return Err(TryAcquireError::NoPermits),
                 TryTake::NotEmpty if self.serve() => return Err(TryAcquireError::NoPermits),
@@ -167,7 +142,7 @@ impl PermitQueue {
     /// Makes a new head, by a wait for no permits. Its counter is 0.
     fn add_head(&self) {
         let ticket = Ticket::new(0, Waker::noop());
-        self.enqueue(&ticket);
+        self.waiters.enqueue(&ticket);
         let served = unwind::halt(|| self.serve());
         // It holds no permits, whatever the outcome is.
         let _ = ticket.cancel();
@@ -175,15 +150,5 @@ impl PermitQueue {
         if let Err(payload) = served {
             unwind::resume(payload);
         }
-    }
-
-    /// Number of queue nodes.
-    ///
-    /// # Safety
-    /// No other thread uses the semaphore during the call.
-    #[cfg(all(test, not(loom)))]
-    pub(super) unsafe fn node_count(&self) -> usize {
-        // SAFETY: as the caller promises.
-        unsafe { self.queue.node_count() }
     }
 }

@@ -14,8 +14,8 @@ use crate::Semaphore;
 
 type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A waker that panics when it is dropped, as its clones do. During another panic it does not, since
-/// the process would abort.
+/// A waker that panics when it is dropped, as its clones do. During another panic it does not,
+/// since the process would abort.
 fn panicking_on_drop() -> ManuallyDrop<Waker> {
     const WAKER: RawWaker = RawWaker::new(ptr::null(), &TABLE);
     static TABLE: RawWakerVTable = RawWakerVTable::new(|_| WAKER, |_| (), |_| (), panic_on_drop);

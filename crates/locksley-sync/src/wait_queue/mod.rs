@@ -18,7 +18,7 @@ use std::task::{Poll, Waker};
 
 use locksley_sys::primitive::{AtomicPtr, AtomicUsize, Ordering, const_unless_loom, fence};
 use next::Next;
-use waiter::Status;
+use waiter::{Claim, Status};
 
 pub(crate) use hazards::Hazards;
 pub(crate) use ticket::Ticket;
@@ -176,7 +176,8 @@ impl WaitQueue {
         outcome: impl Fn(&Oldest<'_>) -> Option<Outcome>,
     ) {
         self.serve(outcome);
-        if ticket.is_cancelled_in_queue() {
+        // If the node was skipped, it has left the queue.
+        if matches!(ticket.status(), Status::Cancelled | Status::Swept) {
             self.note_cancelled();
         }
     }
@@ -221,7 +222,7 @@ impl WaitQueue {
         // The node in front may be of a later generation. Then its thread's view of the generation
         // is visible here, by release and acquire of the link.
         if current() != generation {
-            ticket.dismiss();
+            ticket.complete(Outcome::Dismissed);
         }
         ticket.outcome()
     }
@@ -317,7 +318,7 @@ impl WaitQueue {
             let oldest = Oldest { queue: self, hazards, waiter, node, head: head_pointer, taken };
             match waiter.status() {
                 Status::Waiting => return Some(oldest),
-                Status::Cancelled => waiter.claim_for_skip(),
+                Status::Cancelled => waiter.claim(Claim::Skip),
                 // SAFETY: announced before it could leave the queue.
                 Status::Swept => unsafe { self.unlink(hazards, head, node) },
                 Status::Completed(_) | Status::Skipped => oldest.advance_head(),

@@ -5,7 +5,7 @@
 
 use super::WaitQueue;
 use super::next::Next;
-use super::waiter::{Status, Waiter};
+use super::waiter::{Claim, Status, Waiter};
 use locksley_sys::primitive::Ordering;
 use locksley_sys::primitive::hazard::Holder;
 
@@ -55,7 +55,7 @@ impl WaitQueue {
                     && matches!(waiter.next(), Next::Waiter { .. })
                     && waiter.taken_at_previous() == 0
                 {
-                    waiter.claim_for_sweep();
+                    waiter.claim(Claim::Sweep);
                 }
                 if waiter.status() == Status::Swept {
                     // SAFETY: as above.

@@ -62,6 +62,13 @@ pub(super) enum Status {
     Swept,
 }
 
+/// How a cancelled node leaves the queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Claim {
+    Skip = SKIPPED as isize,
+    Sweep = SWEPT as isize,
+}
+
 const WAITING: usize = 0;
 const GRANTED: usize = 1;
 const DISMISSED: usize = 2;
@@ -140,6 +147,14 @@ impl Waiter {
         self.taken_before.store(taken, Ordering::Relaxed);
     }
 
+    /// Returns the outcome, and leaves the waker as it is.
+    pub(crate) fn outcome(&self) -> Poll<Outcome> {
+        match self.status() {
+            Status::Completed(outcome) => Poll::Ready(outcome),
+            _ => Poll::Pending,
+        }
+    }
+
     /// What was taken in front of this node. `head` is the previous node.
     pub(super) fn taken_after(&self, head: &Waiter) -> usize {
         head.taken_including().wrapping_add(self.taken_at_previous())
@@ -197,21 +212,15 @@ impl Waiter {
         }
     }
 
-    /// Claims a cancelled node for skipping.
-    pub(super) fn claim_for_skip(&self) {
-        self.claim(SKIPPED);
-    }
-
-    /// Claims a cancelled node for sweeping.
-    pub(super) fn claim_for_sweep(&self) {
-        self.claim(SWEPT);
-    }
-
-    /// Has no effect on a node that is not cancelled, or that is claimed already.
-    fn claim(&self, claimed: usize) {
+    /// Claims a cancelled node for skipping or sweeping, unless it is claimed already.
+    pub(super) fn claim(&self, claim: Claim) {
         // AcqRel: a thread that finds the claim sees what the claimer saw.
-        let _ =
-            self.state.compare_exchange(CANCELLED, claimed, Ordering::AcqRel, Ordering::Acquire);
+        let _ = self.state.compare_exchange(
+            CANCELLED,
+            claim as usize,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        );
     }
 
     /// Wakes a completed wait, unless its waker is already taken.
@@ -321,9 +330,10 @@ impl WaiterRef {
         Self(NonNull::from(Box::leak(Box::new(waiter))))
     }
 
-    /// Makes a second reference to a node with one, which no other thread knows yet.
-    pub(super) fn share(&self) -> Self {
-        self.references.store(2, Ordering::Relaxed);
+    /// Makes another reference.
+    pub(crate) fn share(&self) -> Self {
+        // Relaxed: the caller has a reference, so the node is not freed meanwhile.
+        self.references.fetch_add(1, Ordering::Relaxed);
         Self(self.0)
     }
 
@@ -385,6 +395,12 @@ impl hazard::Node for Waiter {
             // SAFETY: the caller hands over the queue's reference.
             drop(unsafe { WaiterRef::from_raw(this) });
         }
+    }
+}
+
+impl fmt::Debug for WaiterRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
     }
 }
 
