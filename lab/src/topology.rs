@@ -10,12 +10,8 @@ use serde::Serialize;
 pub struct Shape {
     /// The processors that are online, with what they share.
     pub topology: Part,
-    /// The processors that are there, and not online.
-    pub offline: String,
     /// The memories without processors.
     pub far_memories: Vec<Shared>,
-    /// The designs of cores, where there are several.
-    pub core_types: Vec<CoreType>,
     /// What the system said that makes no sense.
     pub doubts: Vec<String>,
     /// The processors that this process may use.
@@ -48,17 +44,6 @@ pub struct Shared {
     pub bytes: Option<u64>,
 }
 
-/// Cores of one design.
-#[derive(Debug, Serialize)]
-pub struct CoreType {
-    /// What the system calls them, if it does.
-    pub name: Option<String>,
-    /// What one does in a given time, where the fastest does 1024, if the system tells.
-    pub capacity: Option<u32>,
-    /// Their processors.
-    pub processors: String,
-}
-
 /// The processors that this process may use.
 pub fn allowed() -> ProcessorSet {
     Processors::allowed().ids().iter().copied().collect()
@@ -67,7 +52,7 @@ pub fn allowed() -> ProcessorSet {
 /// The places that a pool finds; or where that is one place, those of private caches, the largest first. `None` if there are none either.
 pub fn several_places(machine: &Topology, allowed: &ProcessorSet) -> Option<Places> {
     let by_level = |kind| Places::by_level(machine, allowed, kind).ok();
-    let private = [Kind::L3, Kind::L2, Kind::L1D].into_iter().filter_map(by_level);
+    let private = [Kind::L3, Kind::L2, Kind::L1].into_iter().filter_map(by_level);
     let found = [Places::found(machine, allowed)].into_iter();
     found.chain(private).find(|places| places.count() > 1)
 }
@@ -77,17 +62,10 @@ impl Shape {
     pub fn of(machine: &Topology, allowed: &ProcessorSet) -> Self {
         let places = Places::found(machine, allowed);
         let far = machine.memories().iter().filter(|memory| memory.processors().is_empty());
-        let core_type = |of: &locksley::places::CoreType| CoreType {
-            name: of.name.clone(),
-            capacity: of.capacity,
-            processors: of.processors.to_string(),
-        };
         Self {
             topology: Part::from(&machine.tree()),
-            offline: machine.offline().to_string(),
             far_memories: far.map(Shared::from).collect(),
-            core_types: machine.core_types().iter().map(core_type).collect(),
-            doubts: machine.doubts().iter().map(ToString::to_string).collect(),
+            doubts: machine.doubts().to_vec(),
             allowed: allowed.to_string(),
             places: places.sets().iter().map(ToString::to_string).collect(),
             divided: places.reason().to_string(),
@@ -140,9 +118,7 @@ mod tests {
                 "shared": [{"kind": "package", "number": 0, "bytes": null}],
                 "parts": [cache("0-1"), cache("2-3")],
             },
-            "offline": "",
             "far_memories": [{"kind": "memory", "number": 4, "bytes": null}],
-            "core_types": [],
             "doubts": [],
             "allowed": "0-3",
             "places": ["0-1", "2-3"],

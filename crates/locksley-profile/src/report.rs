@@ -112,7 +112,7 @@ pub(crate) fn ratio(part: Duration, whole: Duration) -> f64 {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.stats.total();
-        writeln!(f, "{:.3?} on {} workers ({})", self.wall, self.workers, self.stats.governor)?;
+        writeln!(f, "{:.3?} on {} workers ({})", self.wall, self.workers, self.stats.idle_policy)?;
         write!(f, "  work T1         {:>12.3?}   ", self.work)?;
         writeln!(f, "{} tasks, {} steals", self.tasks, total.steals)?;
         if let Some(taken) = self.taken.filter(|&taken| ratio(taken, self.work) > 0.01) {
@@ -152,7 +152,7 @@ impl Report {
 fn write_times(f: &mut fmt::Formatter<'_>, name: &str, stats: &WorkerStats) -> fmt::Result {
     let off = stats.off_processor.map_or("?".to_owned(), |time| format!("{time:.1?}"));
     let [working, searching, sleeping] =
-        [stats.working, stats.hunting, stats.sleeping].map(|time| format!("{time:.1?}"));
+        [stats.working, stats.searching, stats.sleeping].map(|time| format!("{time:.1?}"));
     writeln!(f, "  {name:>6} {working:>13} {searching:>12} {sleeping:>12}  {off:>13}")
 }
 

@@ -228,7 +228,7 @@ fn a_pool_that_idles_has_no_work() {
     let ((), report) = profiler.measure(&pool, |_| sleep(Duration::from_millis(100)));
     assert_bits(&report, 50, 50);
     let total = report.stats.total();
-    assert!(total.sleeping + total.hunting >= Duration::from_millis(150), "{report}");
+    assert!(total.sleeping + total.searching >= Duration::from_millis(150), "{report}");
     assert!(report.parallelism() <= 1.1, "{report}");
     assert!(report.advice()[0].starts_with("Parallelism 1.0 on 3 workers"), "{report}");
 }

@@ -8,7 +8,7 @@ fn main() -> Result<(), BuildError> {
     let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10);
     let pool = Pool::builder().build()?;
     pool.install(|w| w.join(|_| (), |_| ()));
-    std::thread::sleep(Duration::from_secs(1)); // for the hunters to give up
+    std::thread::sleep(Duration::from_secs(1)); // for the thieves to give up
     let before = pool.stats().total().processor_time;
     std::thread::sleep(Duration::from_secs(seconds));
     let after = pool.stats().total().processor_time;

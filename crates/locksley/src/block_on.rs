@@ -20,7 +20,7 @@ use crate::scheduler::latch::Flag;
 ///
 /// To start or wake a replacement takes some tens of microseconds: code that waits often is better
 /// written as a future. There are at most as many replacements as
-/// [`PoolBuilder::stand_ins`](crate::PoolBuilder::stand_ins) says; at that limit the thread blocks all
+/// [`PoolBuilder::replacements`](crate::PoolBuilder::replacements) says; at that limit the thread blocks all
 /// the same, and nothing has its slot. A [pool](crate::Pool) that is dropped waits for closures that
 /// wait here, however long that takes.
 ///
@@ -76,7 +76,7 @@ impl Signal {
     /// One for which that worker waits.
     #[must_use]
     pub fn of(waiter: &Worker) -> Self {
-        Self { flag: Flag::new(), waiter: waiter.slot(), home: Arc::clone(waiter.shared()) }
+        Self { flag: Flag::new(), waiter: waiter.slot_index(), home: Arc::clone(waiter.shared()) }
     }
 
     /// Whether a wait would end at once.

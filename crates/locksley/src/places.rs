@@ -16,7 +16,6 @@
 //! ```
 
 pub use locksley_sys::places::{
-    CoreType, Doubt, Drawing, Holds, Kind, Level, MemoryError, MemoryPolicy, NoProcessorSet,
-    Places, PlacesError, ProcessorSet, Reason, Region, Topology, TopologyError, Tree,
-    ask_for_huge_pages, place_memory,
+    Kind, Level, MemoryPolicy, NoProcessorSet, Places, PlacesError, ProcessorSet, Reason, Region,
+    Topology, Tree, ask_for_huge_pages, place_memory,
 };

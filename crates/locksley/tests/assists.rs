@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use locksley::idle::{Abp, Balanced, Bws, Governor, Hunter, Move, Prospect};
+use locksley::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Move, Thief};
 use locksley::os::Assists;
 use locksley::{Pool, PoolBuilder, Worker};
 
@@ -23,10 +23,10 @@ fn sets() -> Vec<Assists> {
 
 fn governed() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
     [
-        |pool| pool.governor(Balanced::default()),
-        |pool| pool.governor(Balanced::with_threshold(20).with_turn(Duration::from_micros(200))),
-        |pool| pool.governor(Bws::with_threshold(4)),
-        |pool| pool.governor(Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(3) }),
+        |pool| pool.idle_policy(Balanced::default()),
+        |pool| pool.idle_policy(Balanced::with_threshold(20).with_turn(Duration::from_micros(200))),
+        |pool| pool.idle_policy(Bws::with_threshold(4)),
+        |pool| pool.idle_policy(Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(3) }),
     ]
 }
 
@@ -54,15 +54,15 @@ fn every_assist_can_be_missing() {
     }
 }
 
-/// Does everything to its peers that a hunter may do, all the time.
+/// Does everything to its peers that a thief may do, all the time.
 #[derive(Debug, Default)]
 struct Meddler;
 
-impl Governor for Meddler {
+impl IdlePolicy for Meddler {
     fn name(&self) -> &'static str {
         "meddler"
     }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Meddler)
     }
     fn turn(&self) -> Option<Duration> {
@@ -70,15 +70,15 @@ impl Governor for Meddler {
     }
 }
 
-impl Hunter for Meddler {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        let peer = prospect.failures as usize % prospect.workers;
-        let _ = (prospect.activity(peer), prospect.standing(peer));
-        match prospect.failures % 5 {
+impl Thief for Meddler {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
+        let peer = context.failures as usize % context.workers;
+        let _ = (context.activity(peer), context.standing(peer));
+        match context.failures % 5 {
             1 | 2 => Move::HandOver(peer),
             3 => Move::MoveAway,
             4 => Move::Wake(peer),
-            _ if prospect.failures > 200 => Move::Sleep,
+            _ if context.failures > 200 => Move::Sleep,
             _ => Move::Search,
         }
     }
@@ -164,7 +164,7 @@ mod linux {
         let before = allowed();
         // So many that some are always preempted.
         let workers = 3 * locksley::os::Processors::allowed().count();
-        let pool = Pool::builder().workers(workers).governor(Meddler).build().unwrap();
+        let pool = Pool::builder().workers(workers).idle_policy(Meddler).build().unwrap();
         meddle(&pool, 50, can_pull());
         let stats = pool.stats().total();
         assert!(stats.pulls > 0 || !can_pull(), "the test has tested nothing: {stats:?}");
@@ -188,7 +188,7 @@ mod linux {
     #[test]
     fn workers_that_were_pinned_stay_where_they_are() {
         let ids = locksley::os::Processors::allowed().ids().to_owned();
-        let builder = Pool::builder().workers(4).governor(Meddler).on_start(move |index| {
+        let builder = Pool::builder().workers(4).idle_policy(Meddler).on_start(move |index| {
             // SAFETY: a `cpu_set_t` of zeros is the empty set.
             let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
             // SAFETY: the number is below 1024 on any machine that runs this test.
@@ -210,7 +210,7 @@ mod linux {
     #[test]
     fn turns_and_priority_of_others_stay_as_they_are() {
         let before = schedule();
-        let pool = Pool::builder().workers(4).governor(Meddler).build().unwrap();
+        let pool = Pool::builder().workers(4).idle_policy(Meddler).build().unwrap();
         meddle(&pool, 20, false);
         let (inside, child) =
             pool.install(|_| (schedule(), std::thread::spawn(schedule).join().unwrap()));
@@ -219,14 +219,14 @@ mod linux {
         assert_eq!(child, before, "what a task starts takes turns as everybody");
         assert_eq!((inside.0, inside.1), (before.0, before.1), "policy and nice value");
         if works("short turns") && before.1 == 0 {
-            assert_eq!(inside.2, 100_000, "a worker's turn is what the governor wants");
+            assert_eq!(inside.2, 100_000, "a worker's turn is what the idle policy wants");
         }
     }
 
     #[test]
     fn a_turn_that_a_hook_has_chosen_is_kept() {
         let chosen = 5_000_000_u64;
-        let builder = Pool::builder().workers(2).governor(Meddler).on_start(move |_| {
+        let builder = Pool::builder().workers(2).idle_policy(Meddler).on_start(move |_| {
             let attributes = [48_u64, 0, 0, chosen, 0, 0];
             // SAFETY: the kernel reads as many bytes as the attributes say they have.
             let answer =
@@ -243,7 +243,7 @@ mod linux {
 #[test]
 fn a_pool_may_end_while_its_workers_meddle() {
     for _ in 0..200 {
-        let pool = Pool::builder().workers(6).governor(Meddler).build().unwrap();
+        let pool = Pool::builder().workers(6).idle_policy(Meddler).build().unwrap();
         pool.spawn(|w| {
             let _ = w.join(|_| 1, |_| 2);
         });
@@ -253,6 +253,6 @@ fn a_pool_may_end_while_its_workers_meddle() {
 
 #[test]
 fn tasks_are_done_while_workers_meddle() {
-    let pool = Pool::builder().workers(5).governor(Meddler).build().unwrap();
+    let pool = Pool::builder().workers(5).idle_policy(Meddler).build().unwrap();
     meddle(&pool, 10, false);
 }

@@ -22,14 +22,14 @@ fn wait_until(flag: &AtomicBool) {
     }
 }
 
-/// Pools of so many workers, under governors that sleep early, never, and with a limit.
+/// Pools of so many workers, under idle policies that sleep early, never, and with a limit.
 fn pools(workers: usize) -> [Pool; 4] {
-    let builder = || Pool::builder().workers(workers).stand_ins(20);
+    let builder = || Pool::builder().workers(workers).replacements(20);
     let builders: [PoolBuilder; 4] = [
         builder(),
-        builder().governor(Sleepy),
-        builder().governor(Restless),
-        builder().governor(Confined),
+        builder().idle_policy(Sleepy),
+        builder().idle_policy(Restless),
+        builder().idle_policy(Confined),
     ];
     builders.map(|builder| builder.build().unwrap())
 }
@@ -106,7 +106,7 @@ fn what_arrives_while_all_workers_block_is_done() {
 }
 
 #[test]
-fn a_stand_in_has_the_number_of_the_worker_and_a_thread_and_data_of_its_own() {
+fn a_replacement_has_the_number_of_the_worker_and_a_thread_and_data_of_its_own() {
     let pool = Pool::builder()
         .workers(2)
         .thread_name(|index| format!("w{index}"))
@@ -136,11 +136,11 @@ fn a_stand_in_has_the_number_of_the_worker_and_a_thread_and_data_of_its_own() {
     let names: HashSet<_> = seen.iter().map(|(_, name)| name.as_str()).collect();
     let blocked = format!("w{here}");
     assert!(!names.contains(&*blocked), "that one is blocked: {names:?}");
-    let stand_in = format!("w{here}'");
-    assert!(names.contains(&*stand_in), "{names:?}");
-    assert!(seen.iter().filter(|(_, name)| *name == stand_in).all(|(index, _)| *index == here));
+    let replacement = format!("w{here}'");
+    assert!(names.contains(&*replacement), "{names:?}");
+    assert!(seen.iter().filter(|(_, name)| *name == replacement).all(|(index, _)| *index == here));
     assert_eq!(pool.workers(), 2);
-    assert_eq!(pool.stats().workers.len(), 3, "and one stand-in");
+    assert_eq!(pool.stats().workers.len(), 3, "and one replacement");
 }
 
 #[test]
@@ -175,13 +175,13 @@ fn what_only_the_blocked_worker_may_run_waits_for_it() {
 
 #[test]
 fn panics_pass_through_and_nothing_stays_behind() {
-    let pool = Pool::builder().workers(1).stand_ins(1).build().unwrap();
+    let pool = Pool::builder().workers(1).replacements(1).build().unwrap();
     for _ in 0..20 {
         let caught = catch_unwind(AssertUnwindSafe(|| {
             pool.install(|w| w.blocking(|| panic!("in the call")))
         }));
         assert_eq!(message(&*caught.unwrap_err()), "in the call");
-        // The stand-in can be had again.
+        // The replacement can be had again.
         let (sender, receiver) = channel();
         let received = pool.install(move |w| {
             w.spawn(move |_| sender.send(2).unwrap());
@@ -193,18 +193,18 @@ fn panics_pass_through_and_nothing_stays_behind() {
 
 #[test]
 fn of_calls_inside_one_another_the_outermost_counts() {
-    let pool = Pool::builder().workers(1).stand_ins(4).build().unwrap();
+    let pool = Pool::builder().workers(1).replacements(4).build().unwrap();
     pool.install(|w| {
         w.blocking(|| w.blocking(|| blocking(|| ())));
         w.blocking(|| ());
     });
-    assert!(pool.stats().workers.len() <= 2, "one stand-in, at most");
+    assert!(pool.stats().workers.len() <= 2, "one replacement, at most");
 }
 
 #[test]
-fn there_are_no_more_stand_ins_than_allowed() {
+fn there_are_no_more_replacements_than_allowed() {
     for most in [0, 1, 2, 5] {
-        let pool = Pool::builder().workers(1).stand_ins(most).build().unwrap();
+        let pool = Pool::builder().workers(1).replacements(most).build().unwrap();
         let (released, blocked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         for _ in 0..10 {
             let (released, blocked) = (Arc::clone(&released), Arc::clone(&blocked));
@@ -219,7 +219,7 @@ fn there_are_no_more_stand_ins_than_allowed() {
             thread::yield_now();
         }
         thread::sleep(Duration::from_millis(20));
-        assert_eq!(blocked.load(Ordering::Acquire), 1 + most, "the worker and its stand-ins");
+        assert_eq!(blocked.load(Ordering::Acquire), 1 + most, "the worker and its replacements");
         released.store(true, Ordering::Release);
         while blocked.load(Ordering::Acquire) < 10 {
             thread::yield_now();
@@ -243,7 +243,7 @@ fn a_pool_on_threads_of_ones_own_has_none() {
 }
 
 #[test]
-fn hooks_are_called_on_the_threads_of_stand_ins_and_the_pool_waits_for_them() {
+fn hooks_are_called_on_the_threads_of_replacements_and_the_pool_waits_for_them() {
     let (started, ended) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
     let (at_start, at_end) = (Arc::clone(&started), Arc::clone(&ended));
     let pool = Pool::builder()
@@ -267,7 +267,7 @@ fn hooks_are_called_on_the_threads_of_stand_ins_and_the_pool_waits_for_them() {
 }
 
 #[test]
-fn what_a_stand_in_has_left_behind_is_done_by_others() {
+fn what_a_replacement_has_left_behind_is_done_by_others() {
     for pool in pools(2) {
         let count = Arc::new(AtomicUsize::new(0));
         for _ in 0..20 {
@@ -345,7 +345,7 @@ fn a_thread_that_joined_a_pool_may_block_too() {
 #[test]
 fn what_waits_at_a_replacement_that_is_released_goes_on() {
     let (begin, end) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-    let pool = Pool::builder().workers(1).stand_ins(1).build().unwrap();
+    let pool = Pool::builder().workers(1).replacements(1).build().unwrap();
     let (sender, receiver) = channel();
     let (its_begin, its_end) = (Arc::clone(&begin), Arc::clone(&end));
     pool.install(move |worker| {
@@ -373,7 +373,7 @@ fn what_waits_at_a_replacement_that_is_released_goes_on() {
 /// own replacement all the same when its call ends.
 #[test]
 fn a_replacement_that_got_another_number_releases_its_own() {
-    let pool = Pool::builder().workers(2).stand_ins(2).thread_name(|n| format!("w{n}")).build();
+    let pool = Pool::builder().workers(2).replacements(2).thread_name(|n| format!("w{n}")).build();
     let pool = pool.unwrap();
     let flags: Arc<[AtomicBool; 6]> = Arc::default();
     let at = |n: usize| {

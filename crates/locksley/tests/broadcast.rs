@@ -27,8 +27,8 @@ fn every_worker_runs_it_once_and_its_result_is_in_its_place() {
 }
 
 #[test]
-fn it_reaches_workers_whose_governor_knows_nothing_but_sleep() {
-    let pool = Pool::builder().workers(3).governor(AlwaysAsleep).build().unwrap();
+fn it_reaches_workers_whose_idle_policy_knows_nothing_but_sleep() {
+    let pool = Pool::builder().workers(3).idle_policy(AlwaysAsleep).build().unwrap();
     for _ in 0..100 {
         assert_eq!(pool.broadcast(|w| w.index()), [0, 1, 2]);
     }

@@ -59,24 +59,24 @@ fn child() {
             drop(pool);
             println!("still there");
         }
-        Ok("governor panic") => {
-            use locksley::idle::{Governor, Hunter, Move, Prospect};
+        Ok("idle policy panic") => {
+            use locksley::idle::{IdleContext, IdlePolicy, Move, Thief};
             #[derive(Debug)]
             struct Broken;
-            impl Governor for Broken {
+            impl IdlePolicy for Broken {
                 fn name(&self) -> &'static str {
                     "broken"
                 }
-                fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+                fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
                     Box::new(Broken)
                 }
             }
-            impl Hunter for Broken {
-                fn next(&mut self, _prospect: &Prospect<'_>) -> Move {
+            impl Thief for Broken {
+                fn next(&mut self, _context: &IdleContext<'_>) -> Move {
                     panic!("no idea")
                 }
             }
-            let pool = Pool::builder().workers(1).governor(Broken).build().unwrap();
+            let pool = Pool::builder().workers(1).idle_policy(Broken).build().unwrap();
             pool.install(|_| ());
             println!("still there");
         }
@@ -169,8 +169,8 @@ fn a_detached_panic_without_a_handler_ends_the_process() {
 }
 
 #[test]
-fn a_governor_that_panics_while_hunting_ends_the_process() {
-    let output = run_child("governor panic", None);
+fn a_idle_policy_that_panics_while_searching_ends_the_process() {
+    let output = run_child("idle policy panic", None);
     assert!(!output.status.success());
-    assert!(text(&output).contains("a governor panicked"), "{}", text(&output));
+    assert!(text(&output).contains("a idle policy panicked"), "{}", text(&output));
 }

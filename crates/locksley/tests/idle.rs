@@ -10,7 +10,7 @@ use locksley::stats::WorkerStats;
 
 #[test]
 fn an_idle_pool_sleeps() {
-    // More workers than processors, so that there is a lookout while it works.
+    // More workers than processors, so that there is a sentinel while it works.
     for workers in [1, 4, 24] {
         falls_silent(workers);
     }

@@ -1,4 +1,4 @@
-//! `join` against serial oracles, on every governor and many worker counts; and its panics.
+//! `join` against serial oracles, on every idle policy and many worker counts; and its panics.
 
 mod common;
 

@@ -17,8 +17,8 @@ fn wait_until(flag: &AtomicBool) {
 fn pools_of_two() -> [Pool; 4] {
     let sleepless = Abp { sleep_after: None, ..Abp::default() };
     let of_two = || Pool::builder().workers(2);
-    let confined = of_two().governor(Confined);
-    [of_two(), of_two().governor(sleepless), of_two().governor(Restless), confined]
+    let confined = of_two().idle_policy(Confined);
+    [of_two(), of_two().idle_policy(sleepless), of_two().idle_policy(Restless), confined]
         .map(|builder| builder.build().unwrap())
 }
 

@@ -23,21 +23,22 @@ use locksley::{
 
 const SHAPES: [&[usize]; 5] = [&[2], &[1, 1], &[1, 2], &[2, 2, 1], &[1, 3, 2, 2]];
 
-fn governors() -> [fn(PoolBuilder) -> PoolBuilder; 7] {
+fn idle_policies() -> [fn(PoolBuilder) -> PoolBuilder; 7] {
     [
-        |pool| pool.governor(Balanced::default()),
-        |pool| pool.governor(Bws::default()),
-        |pool| pool.governor(Abp { sleep_after: None, ..Abp::default() }),
-        |pool| pool.governor(Sleepy),
-        |pool| pool.governor(Restless),
-        |pool| pool.governor(Confined),
-        |pool| pool.governor(AlwaysAsleep),
+        |pool| pool.idle_policy(Balanced::default()),
+        |pool| pool.idle_policy(Bws::default()),
+        |pool| pool.idle_policy(Abp { sleep_after: None, ..Abp::default() }),
+        |pool| pool.idle_policy(Sleepy),
+        |pool| pool.idle_policy(Restless),
+        |pool| pool.idle_policy(Confined),
+        |pool| pool.idle_policy(AlwaysAsleep),
     ]
 }
 
 fn options() -> impl Iterator<Item = PoolBuilder> {
-    let governed =
-        SHAPES.into_iter().flat_map(|shape| governors().map(|governor| governor(divided(shape))));
+    let governed = SHAPES
+        .into_iter()
+        .flat_map(|shape| idle_policies().map(|idle_policy| idle_policy(divided(shape))));
     governed.enumerate().map(|(n, pool)| {
         let unplaced = [Unplaced::Stays, Unplaced::RoundRobin][n % 2];
         let affinity = [Affinity::Process, Affinity::Place, Affinity::Builder][n % 3];
@@ -395,12 +396,12 @@ fn workers_that_are_neighbours_share_a_place() {
 }
 
 #[test]
-fn a_stand_in_belongs_to_the_place_of_its_worker() {
+fn a_replacement_belongs_to_the_place_of_its_worker() {
     let pool = divided(&[1, 1]).build().unwrap();
     let _held = hold(&pool, 0);
     let (sender, receiver) = channel();
     pool.spawn_with(Spawn::At(1), move |worker| {
-        // The other worker is held, so the stand-in runs this.
+        // The other worker is held, so the replacement runs this.
         let (here, is_here) = channel();
         worker.spawn(move |w| here.send((w.index(), w.place())).unwrap());
         sender.send(worker.blocking(|| is_here.recv_timeout(PATIENCE).unwrap())).unwrap();
@@ -428,9 +429,9 @@ fn panics_of_both_halves_arrive() {
 /// Law 2: the only worker of a place is stuck, and what was sent there is done by others.
 #[test]
 fn what_was_sent_to_a_stuck_place_is_done_elsewhere() {
-    for governor in governors() {
+    for idle_policy in idle_policies() {
         for shape in [&[1, 1][..], &[2, 1], &[1, 1, 1]] {
-            let pool = governor(divided(shape)).build().unwrap();
+            let pool = idle_policy(divided(shape)).build().unwrap();
             let (stuck, last) = (shape.iter().sum::<usize>() - 1, shape.len() - 1);
             for _ in 0..20 {
                 let flags = [AtomicBool::new(false), AtomicBool::new(false)];
@@ -460,11 +461,11 @@ fn what_was_sent_to_a_stuck_place_is_done_elsewhere() {
 }
 
 /// A worker that waits in its own code, without helping, for what it has sent to another place,
-/// whose worker sleeps or hunts.
+/// whose worker sleeps or searches.
 #[test]
 fn what_was_sent_to_another_place_is_done_though_its_sender_is_stuck() {
-    for governor in governors() {
-        let pool = governor(divided(&[1, 1])).build().unwrap();
+    for idle_policy in idle_policies() {
+        let pool = idle_policy(divided(&[1, 1])).build().unwrap();
         for place in 0..2 {
             for _ in 0..50 {
                 let flag = AtomicBool::new(false);
@@ -507,9 +508,9 @@ fn workers_that_wait_get_what_they_have_sent_to_places() {
 
 #[test]
 fn a_worker_takes_first_what_was_sent_to_its_place() {
-    for governor in governors() {
+    for idle_policy in idle_policies() {
         for unplaced in [Unplaced::Stays, Unplaced::RoundRobin] {
-            let pool = governor(divided(&[1, 1])).unplaced(unplaced).build().unwrap();
+            let pool = idle_policy(divided(&[1, 1])).unplaced(unplaced).build().unwrap();
             let held = [0, 1].map(|worker| hold(&pool, worker));
             let (sender, receiver) = channel();
             for n in 0..6 {
@@ -532,8 +533,8 @@ fn a_worker_takes_first_what_was_sent_to_its_place() {
 /// that was sent to its place.
 #[test]
 fn what_is_sent_to_a_place_keeps_no_worker_from_the_rest() {
-    for governor in governors() {
-        let pool = governor(divided(&[1, 1])).build().unwrap();
+    for idle_policy in idle_policies() {
+        let pool = idle_policy(divided(&[1, 1])).build().unwrap();
         let [first, _second] = [0, 1].map(|worker| hold(&pool, worker));
         let (sender, receiver) = channel();
         let task = |name: &'static str| {
@@ -567,17 +568,17 @@ fn with_one_place_nothing_is_out_of_it() {
     }
 }
 
-/// A guest may never come back to the pool that it has dropped.
+/// A borrowed thread may never come back to the pool that it has dropped.
 #[test]
-fn a_guest_that_drops_its_pool_leaves_nothing_at_another_place() {
+fn a_borrowed_thread_that_drops_its_pool_leaves_nothing_at_another_place() {
     let (done, is_done) = channel();
     thread::spawn(move || {
         let pool = divided(&[1, 1]).with_current_thread().build().unwrap();
         let (here, is_here) = channel();
-        let (go_on, told) = channel();
+        let (go_on, reported) = channel();
         pool.spawn_with(Spawn::At(1), move |_| {
             here.send(()).unwrap();
-            told.recv().unwrap();
+            reported.recv().unwrap();
             done.send(()).unwrap();
         });
         is_here.recv_timeout(PATIENCE).unwrap();

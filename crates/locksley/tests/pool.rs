@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::{message, pools};
-use locksley::idle::{Governor, Hunter};
+use locksley::idle::{IdlePolicy, Thief};
 use locksley::{BuildError, Pool};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -255,18 +255,18 @@ fn a_hook_that_panics_is_an_error_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_governor_that_panics_at_the_start_is_an_error() {
+fn a_idle_policy_that_panics_at_the_start_is_an_error() {
     #[derive(Debug)]
     struct Broken;
-    impl Governor for Broken {
+    impl IdlePolicy for Broken {
         fn name(&self) -> &'static str {
             "broken"
         }
-        fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
-            panic!("no hunter")
+        fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
+            panic!("no thief")
         }
     }
-    let error = Pool::builder().workers(2).governor(Broken).build().unwrap_err();
+    let error = Pool::builder().workers(2).idle_policy(Broken).build().unwrap_err();
     assert!(matches!(error, BuildError::Hook { .. }), "{error:?}");
 }
 
@@ -280,12 +280,12 @@ fn statistics_count_what_happened() {
     });
     let stats = pool.stats();
     assert_eq!(stats.workers.len(), 2);
-    assert_eq!(stats.governor, "balanced");
+    assert_eq!(stats.idle_policy, "balanced");
     let total = stats.total();
     assert_eq!(total.received, 1);
     assert!(total.tasks > total.steals, "what was stolen, and what was sent: {total:?}");
     assert!(total.wakeups <= total.sleeps);
-    assert!(total.hunting > std::time::Duration::ZERO, "workers begin by looking for work");
+    assert!(total.searching > std::time::Duration::ZERO, "workers begin by looking for work");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Priority is lowered while hunting and never while working. Linux only: elsewhere it is not
+//! Priority is lowered while searching and never while working. Linux only: elsewhere it is not
 //! touched.
 
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
@@ -14,7 +14,7 @@ fn policy() -> i32 {
 fn tasks_run_at_the_priority_that_the_thread_had() {
     let at_once = Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(1000) };
     let before = policy();
-    let pool = Pool::builder().workers(3).governor(at_once).build().unwrap();
+    let pool = Pool::builder().workers(3).idle_policy(at_once).build().unwrap();
     for _ in 0..300 {
         let (a, b) = pool.install(|w| w.join(|_| policy(), |_| policy()));
         assert_eq!((a, b), (before, before));

@@ -12,24 +12,24 @@ use locksley::idle::{Abp, Balanced, Bws};
 use locksley::{BuildError, Pool, PoolBuilder, Spawn, Worker};
 
 const SOON: Duration = Duration::from_secs(20);
-/// For what waits for a lookout's great patience, of ten seconds, while others want the processors.
+/// For what waits for a sentinel's great patience, of ten seconds, while others want the processors.
 const LONG: Duration = Duration::from_secs(120);
 
-/// Pools of four workers, on each governor.
+/// Pools of four workers, on each idle policy.
 fn pools() -> [Pool; 6] {
     let builder = || Pool::builder().workers(4);
     let builders: [PoolBuilder; 6] = [
-        builder().governor(Balanced::default()),
-        builder().governor(Bws::default()),
-        builder().governor(Abp::default()),
-        builder().governor(Sleepy),
-        builder().governor(Restless),
-        builder().governor(AlwaysAsleep),
+        builder().idle_policy(Balanced::default()),
+        builder().idle_policy(Bws::default()),
+        builder().idle_policy(Abp::default()),
+        builder().idle_policy(Sleepy),
+        builder().idle_policy(Restless),
+        builder().idle_policy(AlwaysAsleep),
     ];
     builders.map(|builder| builder.build().unwrap())
 }
 
-/// All of them at the same time, for what waits long: a lookout's patience is ten seconds where the
+/// All of them at the same time, for what waits long: a sentinel's patience is ten seconds where the
 /// system does not tell what threads do.
 fn with_each_at_once(test: impl Fn(Pool) + Sync) {
     thread::scope(|scope| {
@@ -265,12 +265,12 @@ fn a_pool_is_resized_all_the_time_while_it_works() {
 
 #[test]
 fn an_idle_pool_that_was_made_smaller_sleeps() {
-    // Not `Abp`, whose hunters wait at the lowest priority beside others that want the processors,
+    // Not `Abp`, whose thieves wait at the lowest priority beside others that want the processors,
     // and are awake meanwhile.
     let governed: [fn(PoolBuilder) -> PoolBuilder; 3] = [
-        |pool| pool.governor(Balanced::default()),
-        |pool| pool.governor(Bws::default()),
-        |pool| pool.governor(Sleepy),
+        |pool| pool.idle_policy(Balanced::default()),
+        |pool| pool.idle_policy(Bws::default()),
+        |pool| pool.idle_policy(Sleepy),
     ];
     for governed in governed {
         let pool = governed(Pool::builder().workers(4)).build().unwrap();
@@ -283,11 +283,11 @@ fn an_idle_pool_that_was_made_smaller_sleeps() {
 
 /// The thread that built the pool is one of its workers, and is about something else.
 #[test]
-fn an_idle_pool_sleeps_whatever_a_guest_does() {
+fn an_idle_pool_sleeps_whatever_a_borrowed_thread_does() {
     let governed: [fn(PoolBuilder) -> PoolBuilder; 3] = [
-        |pool| pool.governor(Balanced::default()),
-        |pool| pool.governor(Bws::default()),
-        |pool| pool.governor(Sleepy),
+        |pool| pool.idle_policy(Balanced::default()),
+        |pool| pool.idle_policy(Bws::default()),
+        |pool| pool.idle_policy(Sleepy),
     ];
     for governed in governed {
         for (workers, size) in [(2, 1), (4, 1), (4, 2)] {
@@ -308,7 +308,7 @@ fn an_idle_pool_sleeps_whatever_a_guest_does() {
 /// the help comes later.)
 #[cfg(all(target_os = "linux", not(locksley_portable)))]
 #[test]
-fn a_blocked_worker_is_helped_where_a_guest_is_gone() {
+fn a_blocked_worker_is_helped_where_a_borrowed_thread_is_gone() {
     let build = || {
         let builder = Pool::builder().workers(3).with_current_thread();
         let pool = builder.build().unwrap();
@@ -317,15 +317,15 @@ fn a_blocked_worker_is_helped_where_a_guest_is_gone() {
     };
     let pool = thread::spawn(build).join().unwrap();
     let (sender, receiver) = channel();
-    let naps = || pool.stats().workers.iter().map(|worker| worker.wakeups).sum::<u64>();
-    let before = naps();
+    let timed_parks = || pool.stats().workers.iter().map(|worker| worker.wakeups).sum::<u64>();
+    let before = timed_parks();
     let received =
         pool.install(move |w| w.join(|_| receiver.recv_timeout(LONG), |_| sender.send(1)).0);
     assert_eq!(received, Ok(1));
-    // The lookout naps for ten milliseconds, or for longer where other threads want the processors.
-    // It helps after half a second in which no worker has worked, which is fifty naps at the most;
+    // The sentinel timed parks for ten milliseconds, or for longer where other threads want the processors.
+    // It helps after half a second in which no worker has worked, which is fifty timed parks at the most;
     // or after ten seconds in which a task has stayed the oldest, which is a thousand.
-    let naps = naps() - before;
+    let timed_parks = timed_parks() - before;
     let has_clocks = pool.stats().workers[1].processor_time.is_some();
-    assert!(naps < 500 || !has_clocks, "{naps} naps");
+    assert!(timed_parks < 500 || !has_clocks, "{timed_parks} timed parks");
 }

@@ -121,10 +121,10 @@ fn closures_and_futures_share_a_scope() {
 #[test]
 fn a_permit_goes_round() {
     for pool in pools() {
-        let seats = [(); 3].map(|()| Semaphore::new(0));
+        let slots = [(); 3].map(|()| Semaphore::new(0));
         pool.in_place_scope(|scope| {
             for n in 0..3 {
-                let (own, next) = (&seats[n], &seats[(n + 1) % 3]);
+                let (own, next) = (&slots[n], &slots[(n + 1) % 3]);
                 scope.spawn_future(async move {
                     for _ in 0..300 {
                         take(own).await;
@@ -132,7 +132,7 @@ fn a_permit_goes_round() {
                     }
                 });
             }
-            seats[0].add_permits(1);
+            slots[0].add_permits(1);
         });
     }
 }

@@ -54,12 +54,12 @@ fn beside_others(something: impl FnOnce()) {
     });
 }
 
-fn not_to_hunters(stats: WorkerStats) -> u64 {
-    stats.switches.unwrap() - stats.to_hunter
+fn not_to_thieves(stats: WorkerStats) -> u64 {
+    stats.switches.unwrap() - stats.to_thief
 }
 
 #[test]
-fn a_worker_that_sleeps_and_gets_up_is_a_hunter_that_comes_back() {
+fn a_worker_that_sleeps_and_gets_up_is_a_thief_that_comes_back() {
     if !works("switch records") {
         return eprintln!("not tried: there are no switch records");
     }
@@ -67,7 +67,7 @@ fn a_worker_that_sleeps_and_gets_up_is_a_hunter_that_comes_back() {
     let sleeps = || pool.stats().total().sleeps;
     until(
         &pool,
-        |stats| stats.to_hunter >= 20,
+        |stats| stats.to_thief >= 20,
         || {
             let before = sleeps();
             pool.install(|_| ());
@@ -75,11 +75,11 @@ fn a_worker_that_sleeps_and_gets_up_is_a_hunter_that_comes_back() {
         },
     );
     let stats = pool.stats().total();
-    assert!(stats.switches.unwrap() >= stats.to_hunter, "{stats:?}");
+    assert!(stats.switches.unwrap() >= stats.to_thief, "{stats:?}");
 }
 
 #[test]
-fn what_others_take_from_a_worker_with_work_is_no_switch_to_a_hunter() {
+fn what_others_take_from_a_worker_with_work_is_no_switch_to_a_thief() {
     if !works("switch records") {
         return eprintln!("not tried: there are no switch records");
     }
@@ -100,25 +100,25 @@ fn what_others_take_from_a_worker_with_work_is_no_switch_to_a_hunter() {
             let before = pool.stats().total();
             until(
                 &pool,
-                |stats| not_to_hunters(stats) >= not_to_hunters(before) + 5,
+                |stats| not_to_thieves(stats) >= not_to_thieves(before) + 5,
                 thread::yield_now,
             );
             let after = pool.stats().total();
-            assert_eq!(after.to_hunter, before.to_hunter, "it had work all the time");
+            assert_eq!(after.to_thief, before.to_thief, "it had work all the time");
         });
     });
 }
 
 #[test]
-fn nor_is_the_processor_that_a_lone_hunter_yields_to_others() {
+fn nor_is_the_processor_that_a_lone_thief_yields_to_others() {
     if !works("switch records") || !works("run state") {
         return eprintln!("not tried: there are no switch records");
     }
     let yields = Abp { attempts: 1, lower_after: None, sleep_after: None };
-    let pool = Pool::builder().workers(1).governor(yields).build().unwrap();
+    let pool = Pool::builder().workers(1).idle_policy(yields).build().unwrap();
     beside_others(|| {
-        let before = not_to_hunters(pool.stats().total());
-        until(&pool, |stats| not_to_hunters(stats) >= before + 5, thread::yield_now);
+        let before = not_to_thieves(pool.stats().total());
+        until(&pool, |stats| not_to_thieves(stats) >= before + 5, thread::yield_now);
     });
 }
 
@@ -130,5 +130,5 @@ fn without_records_nothing_is_said() {
     until(&pool, |stats| stats.sleeps >= 2, thread::yield_now);
     let stats = pool.stats();
     assert!(stats.workers.iter().all(|worker| worker.switches.is_none()), "{stats:?}");
-    assert_eq!((stats.total().switches, stats.total().to_hunter), (None, 0));
+    assert_eq!((stats.total().switches, stats.total().to_thief), (None, 0));
 }

@@ -129,7 +129,8 @@ fn a_thread_that_is_no_worker_wakes_tasks_too() {
 fn pools_of(workers: usize) -> impl Iterator<Item = Pool> {
     let sleepless = Abp { sleep_after: None, ..Abp::default() };
     let of = move || Pool::builder().workers(workers);
-    let pools = [of(), of().governor(sleepless), of().governor(Restless), of().governor(Confined)];
+    let pools =
+        [of(), of().idle_policy(sleepless), of().idle_policy(Restless), of().idle_policy(Confined)];
     pools.into_iter().map(|builder| builder.build().unwrap())
 }
 
@@ -263,7 +264,7 @@ fn endless_tasks_keep_nothing_else_from_running() {
             for _ in 0..20 {
                 assert_eq!(pool.install(|_| 1), 1, "what was sent to the pool");
                 assert_eq!(pool.spawn_future(async { 2 }).join().unwrap(), 2);
-                assert_eq!(pool.broadcast(|w| w.index()).len(), pool.workers(), "letters");
+                assert_eq!(pool.broadcast(|w| w.index()).len(), pool.workers(), "pinned tasks");
                 let below = pool.spawn_future(async {
                     // At the old end of the deque:
                     task::spawn(async { 3 }).await.unwrap()

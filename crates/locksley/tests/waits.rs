@@ -93,7 +93,7 @@ impl Future for Passed<'_> {
 #[test]
 fn many_closures_that_block_do_not_nest() {
     const CLOSURES: usize = 20_000;
-    let pool = Pool::builder().workers(2).stand_ins(6).build().unwrap();
+    let pool = Pool::builder().workers(2).replacements(6).build().unwrap();
     let gate = Arc::new(Gate::default());
     let passed = Arc::new(AtomicUsize::new(0));
     for _ in 0..CLOSURES {
@@ -235,7 +235,7 @@ fn waits_nest_as_deep_as_there_are_replacements() {
         });
         1 + block_on(task).unwrap()
     }
-    let pool = Pool::builder().workers(1).stand_ins(20).build().unwrap();
+    let pool = Pool::builder().workers(1).replacements(20).build().unwrap();
     assert_eq!(pool.install(|worker| nested(worker, 20)), 20);
 }
 

@@ -31,8 +31,8 @@ fn builders() -> impl Iterator<Item = PoolBuilder> {
     let builder = Pool::builder;
     [
         builder(),
-        builder().governor(Confined),
-        builder().governor(sleepless),
+        builder().idle_policy(Confined),
+        builder().idle_policy(sleepless),
         builder().oldest_first(),
     ]
     .into_iter()
@@ -368,9 +368,9 @@ fn a_scope_gets_what_was_spawned_outside_of_its_pool() {
 /// They are no descendants of what the inner scope waits for, and in its way.
 #[test]
 fn tasks_of_an_outer_scope_do_not_run_on_top_of_the_inner_one() {
-    for stand_ins in [1, 20] {
+    for replacements in [1, 20] {
         in_time(move || {
-            let pool = Pool::builder().workers(1).stand_ins(stand_ins).build().unwrap();
+            let pool = Pool::builder().workers(1).replacements(replacements).build().unwrap();
             let (inside, too_early) = (AtomicBool::new(false), AtomicUsize::new(0));
             let (mine, others) = (AtomicUsize::new(0), AtomicUsize::new(0));
             pool.install(|w| {
@@ -406,7 +406,7 @@ fn tasks_of_an_outer_scope_do_not_run_on_top_of_the_inner_one() {
 #[test]
 fn what_a_replacement_forks_is_stolen_back() {
     in_time(|| {
-        let pool = Pool::builder().workers(2).stand_ins(1).build().unwrap();
+        let pool = Pool::builder().workers(2).replacements(1).build().unwrap();
         let (blocks, ends) = (AtomicBool::new(false), AtomicBool::new(false));
         pool.install(|w| {
             let blocked = |w: &Worker| {
@@ -469,7 +469,7 @@ fn scopes_that_broadcast_do_not_wait_for_each_other() {
 /// What the first half has left is not run before the second; nor does it need another thread.
 #[test]
 fn what_a_first_half_leaves_stays_with_its_worker() {
-    let pool = Pool::builder().workers(1).stand_ins(0).build().unwrap();
+    let pool = Pool::builder().workers(1).replacements(0).build().unwrap();
     let order = Mutex::new(Vec::new());
     let note = |what| order.lock().unwrap().push(what);
     pool.install(|w| {
@@ -502,8 +502,8 @@ fn grow(w: &Worker, depth: usize, count: &AtomicUsize) {
 fn no_pool_stands_still_because_all_its_threads_wait() {
     let built: [fn(usize) -> Pool; 4] = [
         |workers| Pool::builder().workers(workers).build().unwrap(),
-        |workers| Pool::builder().workers(workers).stand_ins(0).build().unwrap(),
-        |workers| Pool::builder().workers(workers).stand_ins(1).build().unwrap(),
+        |workers| Pool::builder().workers(workers).replacements(0).build().unwrap(),
+        |workers| Pool::builder().workers(workers).replacements(1).build().unwrap(),
         |workers| {
             let spawn = |worker: locksley::WorkerThread| {
                 thread::Builder::new().spawn(|| worker.run()).map(drop)
@@ -528,10 +528,10 @@ fn no_pool_stands_still_because_all_its_threads_wait() {
 /// The same of a thread that the program has made a worker, and that may never come back to the
 /// pool.
 #[test]
-fn a_guest_that_waits_alone_runs_what_is_ready() {
+fn a_borrowed_thread_that_waits_alone_runs_what_is_ready() {
     for workers in [1, 2] {
         in_time(move || {
-            let builder = Pool::builder().workers(workers).stand_ins(0).with_current_thread();
+            let builder = Pool::builder().workers(workers).replacements(0).with_current_thread();
             let pool = builder.build().unwrap();
             for _ in 0..10 {
                 let count = AtomicUsize::new(0);
@@ -551,7 +551,7 @@ fn pools_that_wait_for_each_other_do_not_stand_still() {
     }
     in_time(|| {
         let [one, other] =
-            [1, 2].map(|workers| Pool::builder().workers(workers).stand_ins(0).build().unwrap());
+            [1, 2].map(|workers| Pool::builder().workers(workers).replacements(0).build().unwrap());
         assert_eq!(nested([&one, &other], 20), 20);
     });
 }

@@ -156,7 +156,7 @@ where
         let mut pool = Pool::builder().start_in_background();
         if S::IS_DEFAULT {
             // Threads of a handler may have what others do not, so that nothing can replace them.
-            pool = pool.stand_ins(REPLACEMENTS);
+            pool = pool.replacements(REPLACEMENTS);
         }
         if self.num_threads > 0 {
             pool = pool.workers(self.num_threads.min(max_num_threads()));

@@ -116,7 +116,7 @@ fn text(
     line("kernel", &machine.kernel);
     line("", "");
     line("topology", "what processors have in common; in parentheses, those that are not allowed");
-    for drawn in topology.drawing(allowed).to_string().lines() {
+    for drawn in topology.drawing(allowed).lines() {
         line("", drawn);
     }
     line("", "");

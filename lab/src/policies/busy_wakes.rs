@@ -1,16 +1,16 @@
 //! BWS without its economy: workers that have work wake workers that sleep.
 
-use locksley::idle::{Bws, Governor, Hunter, Move, Prospect};
+use locksley::idle::{Bws, IdleContext, IdlePolicy, Move, Thief};
 
 /// The "downgraded BWS" of the paper (EuroSys 2012, section 5.5): a worker that pushes a task wakes
-/// two sleepers if there are any, and a hunter sleeps when it has failed too often.
+/// two sleepers if there are any, and a thief sleeps when it has failed too often.
 ///
 /// # Examples
 /// ```
 /// use locksley::Pool;
 /// use locksley_lab::policies::BusyWakes;
 ///
-/// let pool = Pool::builder().workers(2).governor(BusyWakes::default()).build()?;
+/// let pool = Pool::builder().workers(2).idle_policy(BusyWakes::default()).build()?;
 /// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
@@ -26,12 +26,12 @@ impl Default for BusyWakes {
     }
 }
 
-impl Governor for BusyWakes {
+impl IdlePolicy for BusyWakes {
     fn name(&self) -> &'static str {
         "bws-busy-wakes"
     }
 
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Downgraded { sleep_threshold: self.sleep_threshold })
     }
 
@@ -44,8 +44,8 @@ struct Downgraded {
     sleep_threshold: u64,
 }
 
-impl Hunter for Downgraded {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        if prospect.failures > self.sleep_threshold { Move::Sleep } else { Move::Search }
+impl Thief for Downgraded {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
+        if context.failures > self.sleep_threshold { Move::Sleep } else { Move::Search }
     }
 }

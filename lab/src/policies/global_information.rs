@@ -1,13 +1,13 @@
-//! Half as many hunters as workers that work.
+//! Half as many thieves as workers that work.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use locksley::idle::{Activity, Governor, Hunter, Move, Prospect};
+use locksley::idle::{Activity, IdleContext, IdlePolicy, Move, Thief};
 
 /// "WSGI", work stealing with global information, of the BWS paper (EuroSys 2012, section 5.5): the
-/// number of hunters that are awake is kept at half of the number of workers that work. A hunter
+/// number of thieves that are awake is kept at half of the number of workers that work. A thief
 /// compares the two after each failure, under a lock, as in the paper. It sleeps if there are too
-/// many hunters. It wakes its victim if there are too few and the victim sleeps.
+/// many thieves. It wakes its victim if there are too few and the victim sleeps.
 ///
 /// The pool knows both numbers without a lock. The lock is here because its cost is what the paper
 /// measured.
@@ -17,7 +17,7 @@ use locksley::idle::{Activity, Governor, Hunter, Move, Prospect};
 /// use locksley::Pool;
 /// use locksley_lab::policies::GlobalInformation;
 ///
-/// let pool = Pool::builder().workers(2).governor(GlobalInformation::default()).build()?;
+/// let pool = Pool::builder().workers(2).idle_policy(GlobalInformation::default()).build()?;
 /// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
@@ -26,15 +26,15 @@ pub struct GlobalInformation {
     comparisons: Arc<Mutex<u64>>,
 }
 
-/// Workers that work for each one that hunts.
+/// Workers that work for each one that searches.
 const RATIO: usize = 2;
 
-impl Governor for GlobalInformation {
+impl IdlePolicy for GlobalInformation {
     fn name(&self) -> &'static str {
         "global-information"
     }
 
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Informed { comparisons: Arc::clone(&self.comparisons) })
     }
 }
@@ -43,15 +43,15 @@ struct Informed {
     comparisons: Arc<Mutex<u64>>,
 }
 
-impl Hunter for Informed {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+impl Thief for Informed {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
         let mut comparisons = self.comparisons.lock().unwrap_or_else(PoisonError::into_inner);
         *comparisons += 1;
-        let wanted = prospect.working().div_ceil(RATIO);
-        let sleeper = prospect.victim.filter(|&it| prospect.activity(it) == Activity::Sleeps);
+        let wanted = context.working().div_ceil(RATIO);
+        let sleeper = context.victim.filter(|&it| context.activity(it) == Activity::Sleeps);
         match sleeper {
-            _ if prospect.hunting > wanted => Move::Sleep,
-            Some(sleeper) if prospect.hunting < wanted => Move::Wake(sleeper),
+            _ if context.searching > wanted => Move::Sleep,
+            Some(sleeper) if context.searching < wanted => Move::Wake(sleeper),
             _ => Move::Search,
         }
     }

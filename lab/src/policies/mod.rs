@@ -1,4 +1,4 @@
-//! Governors for comparison: those that Hood's study and BWS's measured their own against.
+//! Idle policies for comparison: those that Hood's study and BWS's measured their own against.
 
 mod busy_wakes;
 mod delayed_yield;

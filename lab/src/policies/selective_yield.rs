@@ -1,8 +1,8 @@
 //! Yields that are few.
 
-use locksley::idle::{Governor, Hunter, Move, Prospect};
+use locksley::idle::{IdleContext, IdlePolicy, Move, Thief};
 
-/// "Selective-yielding" of the BWS paper (EuroSys 2012, section 5.3): a hunter yields after every
+/// "Selective-yielding" of the BWS paper (EuroSys 2012, section 5.3): a thief yields after every
 /// 64th failure. It never sleeps.
 ///
 /// # Examples
@@ -10,7 +10,7 @@ use locksley::idle::{Governor, Hunter, Move, Prospect};
 /// use locksley::Pool;
 /// use locksley_lab::policies::SelectiveYield;
 ///
-/// let pool = Pool::builder().workers(2).governor(SelectiveYield).build()?;
+/// let pool = Pool::builder().workers(2).idle_policy(SelectiveYield).build()?;
 /// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
@@ -19,19 +19,19 @@ pub struct SelectiveYield;
 
 const FAILURES: u64 = 64;
 
-impl Governor for SelectiveYield {
+impl IdlePolicy for SelectiveYield {
     fn name(&self) -> &'static str {
         "selective-yield"
     }
 
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(*self)
     }
 }
 
-impl Hunter for SelectiveYield {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        let is_due = prospect.failures > 0 && prospect.failures.is_multiple_of(FAILURES);
+impl Thief for SelectiveYield {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
+        let is_due = context.failures > 0 && context.failures.is_multiple_of(FAILURES);
         if is_due { Move::Yield } else { Move::Search }
     }
 }

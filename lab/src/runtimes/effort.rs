@@ -44,8 +44,8 @@ impl Split {
     /// Those since `pool` was built.
     pub(super) fn of(pool: &Pool) -> Option<Split> {
         let total = pool.stats().total();
-        let external = total.switches?.saturating_sub(total.to_hunter);
-        Some(Split { to_hunter: total.to_hunter, external })
+        let external = total.switches?.saturating_sub(total.to_thief);
+        Some(Split { to_hunter: total.to_thief, external })
     }
 }
 
@@ -70,7 +70,7 @@ impl Effort {
             failed_steals: total.failed_steals,
             yields: total.yields,
             sleeps: total.sleeps,
-            times: Some(Times::new(total.hunting, total.lock_wait)),
+            times: Some(Times::new(total.searching, total.lock_wait)),
         }
     }
 }

@@ -51,9 +51,9 @@ fn spent(work: u64, span: u64, [waited, searched, slept]: [u64; 3]) -> Report {
     let mut report = off(report(work, span, span), Some(waited));
     report.grant.processors = 4.0;
     for worker in &mut report.stats.workers {
-        worker.hunting = Duration::from_millis(searched);
+        worker.searching = Duration::from_millis(searched);
         worker.sleeping = Duration::from_millis(slept);
-        worker.working = report.wall - worker.hunting - worker.sleeping;
+        worker.working = report.wall - worker.searching - worker.sleeping;
     }
     report
 }

@@ -35,7 +35,7 @@ pub(crate) trait Thief<T>: Send + Sync {
     /// Whether there was nothing to take at the moment of asking.
     fn is_empty(&self) -> bool;
     /// Makes the next attempt independent of an owner that keeps the deque to itself and does not answer.
-    #[cfg_attr(not(test), allow(dead_code, reason = "hunters open all deques by one barrier"))]
+    #[cfg_attr(not(test), allow(dead_code, reason = "thieves open all deques by one barrier"))]
     fn open_by_force(&self) {}
 }
 

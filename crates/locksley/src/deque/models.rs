@@ -10,7 +10,7 @@ use super::Closable as _;
 use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
 use super::kinds::{AbpArray, AbpBarrier, ChaseLev};
-use super::mailbox::mailbox;
+use super::pinned_queue::pinned_queue;
 use super::{ChaseLevOwner, chase_lev};
 use crate::primitive::{AtomicBool, Ordering};
 
@@ -207,7 +207,7 @@ fn loom_abp_barrier_last_item_above_the_first_slot() {
     owner_against_preempted::<AbpBarrier>(5, 1, 2, 0, 3);
 }
 
-/// What an owner does that may close its deque, one letter each: `+` push, `-` pop, `(` close, `)`
+/// What an owner does that may close its deque, one pinned task each: `+` push, `-` pop, `(` close, `)`
 /// open.
 fn run(script: &str, owner: &ChaseLevOwner<Number>, pushed: &mut usize) -> Vec<usize> {
     let mut taken = Vec::new();
@@ -388,22 +388,22 @@ fn loom_inbox_what_was_sent_before_is_seen() {
 }
 
 #[test]
-fn loom_mailbox_two_senders() {
+fn loom_pinned_queue_two_senders() {
     inbox_model(|| {
-        let (mailbox, mail) = mailbox();
-        let other = mailbox.clone();
+        let (pinned_queue, pinned_tasks) = pinned_queue();
+        let other = pinned_queue.clone();
         let other = thread::spawn(move || other.send(item(2)));
         // Not this thread: loom would have it look before there is anything.
         let reader = thread::spawn(move || {
-            let taken: Vec<_> = (0..3).filter_map(|_| mail.take()).map(number).collect();
-            (taken, mail)
+            let taken: Vec<_> = (0..3).filter_map(|_| pinned_tasks.take()).map(number).collect();
+            (taken, pinned_tasks)
         });
-        mailbox.send(item(0));
-        mailbox.send(item(1));
+        pinned_queue.send(item(0));
+        pinned_queue.send(item(1));
         other.join().unwrap();
-        let (mut taken, mail) = reader.join().unwrap();
-        taken.extend(std::iter::from_fn(|| mail.take()).map(number));
-        assert!(mail.is_empty());
+        let (mut taken, pinned_tasks) = reader.join().unwrap();
+        taken.extend(std::iter::from_fn(|| pinned_tasks.take()).map(number));
+        assert!(pinned_tasks.is_empty());
         assert!(taken.iter().filter(|&&n| n < 2).is_sorted());
         assert_each_once(taken, 3);
     });

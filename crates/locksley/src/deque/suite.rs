@@ -1,5 +1,5 @@
 //! The tests that every deque passes, against a simple oracle, and those of the inbox and the
-//! mailbox.
+//! pinned queue.
 //!
 //! A new deque gets all of them by one line at the end of this file.
 
@@ -13,7 +13,7 @@ use super::chase_lev::chase_lev;
 use super::contract::{Kind, Owner, Steal, Thief};
 use super::inbox::Inbox;
 use super::kinds::{AbpArray, AbpBarrier, Blocking, ChaseLev, ClosedChaseLev, Spinning, WithLock};
-use super::mailbox::{Reader, mailbox};
+use super::pinned_queue::{Reader, pinned_queue};
 use crate::primitive::stepped::{self, Gate};
 
 /// An item that stands for a number. Never followed.
@@ -411,70 +411,72 @@ fn a_thief_takes_what_it_wants() {
     assert_eq!(thief.steal_oldest(), Steal::Taken(item(3)));
 }
 
-fn read_all(mail: &Reader<u64>) -> Vec<usize> {
-    std::iter::from_fn(|| mail.take()).map(number).collect()
+fn read_all(pinned_tasks: &Reader<u64>) -> Vec<usize> {
+    std::iter::from_fn(|| pinned_tasks.take()).map(number).collect()
 }
 
 #[test]
-fn the_mailbox_is_first_in_first_out() {
-    let (mailbox, mail) = mailbox();
-    assert!(mail.is_empty());
-    assert_eq!(mail.take(), None);
-    (0..100).for_each(|n| mailbox.send(item(n)));
+fn the_pinned_queue_is_first_in_first_out() {
+    let (pinned_queue, pinned_tasks) = pinned_queue();
+    assert!(pinned_tasks.is_empty());
+    assert_eq!(pinned_tasks.take(), None);
+    (0..100).for_each(|n| pinned_queue.send(item(n)));
     // Half of what was fetched is taken, and then more is sent.
     assert_eq!(
-        (0..50).map(|_| number(mail.take().unwrap())).collect::<Vec<_>>(),
+        (0..50).map(|_| number(pinned_tasks.take().unwrap())).collect::<Vec<_>>(),
         Vec::from_iter(0..50)
     );
-    assert!(!mail.is_empty());
-    (100..150).for_each(|n| mailbox.send(item(n)));
-    assert_eq!(read_all(&mail), Vec::from_iter(50..150));
-    assert!(mail.is_empty());
+    assert!(!pinned_tasks.is_empty());
+    (100..150).for_each(|n| pinned_queue.send(item(n)));
+    assert_eq!(read_all(&pinned_tasks), Vec::from_iter(50..150));
+    assert!(pinned_tasks.is_empty());
     // What is not taken is freed with it, wherever it lies.
-    (0..3).for_each(|n| mailbox.send(item(n)));
-    assert_eq!(mail.take().map(number), Some(0));
-    mailbox.send(item(3));
-    drop(mail);
-    mailbox.send(item(4));
+    (0..3).for_each(|n| pinned_queue.send(item(n)));
+    assert_eq!(pinned_tasks.take().map(number), Some(0));
+    pinned_queue.send(item(3));
+    drop(pinned_tasks);
+    pinned_queue.send(item(4));
 }
 
 /// Against a list, with what is fetched and what is not in all proportions.
 #[test]
-fn the_mailbox_agrees_with_a_list() {
+fn the_pinned_queue_agrees_with_a_list() {
     let mut random = 1_u64;
     let mut choose = |among: usize| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (random >> 33) as usize % among
     };
     for _ in 0..200 {
-        let ((mailbox, mail), mut list) = (mailbox(), Vec::new());
+        let ((pinned_queue, pinned_tasks), mut list) = (pinned_queue(), Vec::new());
         for n in 0..60 {
             if choose(2) == 0 {
-                mailbox.send(item(n));
+                pinned_queue.send(item(n));
                 list.push(n);
             } else {
                 let first = (!list.is_empty()).then(|| list.remove(0));
-                assert_eq!(mail.take().map(number), first);
+                assert_eq!(pinned_tasks.take().map(number), first);
             }
-            assert_eq!(mail.is_empty(), list.is_empty());
+            assert_eq!(pinned_tasks.is_empty(), list.is_empty());
         }
-        assert_eq!(read_all(&mail), list);
+        assert_eq!(read_all(&pinned_tasks), list);
     }
 }
 
 #[test]
-fn the_mailbox_keeps_each_senders_order_and_every_item() {
+fn the_pinned_queue_keeps_each_senders_order_and_every_item() {
     const SENDERS: usize = 3;
     const ITEMS: usize = 3_000;
-    let (mailbox, mail) = mailbox();
+    let (pinned_queue, pinned_tasks) = pinned_queue();
     let taken = thread::scope(|scope| {
         for sender in 0..SENDERS {
-            let mailbox = &mailbox;
-            scope.spawn(move || (0..ITEMS).for_each(|n| mailbox.send(item(n * SENDERS + sender))));
+            let pinned_queue = &pinned_queue;
+            scope.spawn(move || {
+                (0..ITEMS).for_each(|n| pinned_queue.send(item(n * SENDERS + sender)))
+            });
         }
         let mut taken = Vec::new();
         while taken.len() < SENDERS * ITEMS {
-            taken.extend(read_all(&mail));
+            taken.extend(read_all(&pinned_tasks));
         }
         taken
     });
@@ -485,21 +487,21 @@ fn the_mailbox_keeps_each_senders_order_and_every_item() {
 }
 
 #[test]
-fn a_held_sender_hides_nothing_in_the_mailbox() {
+fn a_held_sender_hides_nothing_in_the_pinned_queue() {
     for before in [0, 2] {
         for steps in 0.. {
-            let (mailbox, mail) = mailbox();
-            (0..before).for_each(|n| mailbox.send(item(n)));
+            let (pinned_queue, pinned_tasks) = pinned_queue();
+            (0..before).for_each(|n| pinned_queue.send(item(n)));
             let gate = Arc::new(Gate::default());
             let (held, mut taken) = thread::scope(|scope| {
                 scope.spawn(|| {
                     stepped::arm(steps, &gate);
-                    mailbox.send(item(before));
+                    pinned_queue.send(item(before));
                     stepped::disarm();
                 });
                 let held = gate.wait_until_held();
-                mailbox.send(item(before + 1));
-                let taken = read_all(&mail);
+                pinned_queue.send(item(before + 1));
+                let taken = read_all(&pinned_tasks);
                 gate.open();
                 (held, taken)
             });
@@ -507,7 +509,7 @@ fn a_held_sender_hides_nothing_in_the_mailbox() {
             let seen: Vec<_> = taken.iter().copied().filter(others).collect();
             let sent: Vec<_> = (0..before + 2).filter(others).collect();
             assert_eq!(seen, sent, "step {steps} hides something");
-            taken.extend(read_all(&mail));
+            taken.extend(read_all(&pinned_tasks));
             assert_each_once(taken, before + 2);
             if !held {
                 break;

@@ -97,7 +97,7 @@ pub trait WorkerExt: sealed::Sealed {
 impl WorkerExt for Worker {
     #[inline]
     fn slot(&self) -> usize {
-        Worker::slot(self)
+        Worker::slot_index(self)
     }
 
     #[inline]

@@ -120,11 +120,11 @@ impl Worker {
         a: &mut dyn FnMut(&Worker),
         b: &mut (dyn FnMut(&Worker) + Send),
     ) {
-        let slot = self.slot();
+        let slot = self.slot_index();
         let fork = observer.stamp(slot);
         let end = LatestStamp::new();
         let second = ForkJob::new(|worker: &Worker| {
-            let _strand = Observed::begin(worker, fork, worker.slot() != slot, &end);
+            let _strand = Observed::begin(worker, fork, worker.slot_index() != slot, &end);
             b(worker);
         });
         let index = self.push_real(second.as_job());
@@ -253,7 +253,7 @@ struct Observed<'s> {
 impl<'s> Observed<'s> {
     fn begin(worker: &'s Worker, cause: Stamp, is_moved: bool, end: &'s LatestStamp) -> Self {
         let observer = worker.observer().expect("all workers of a pool are observed");
-        let suspended = observer.begin(worker.slot(), cause, is_moved);
+        let suspended = observer.begin(worker.slot_index(), cause, is_moved);
         Self { worker, suspended, end }
     }
 }
@@ -261,6 +261,6 @@ impl<'s> Observed<'s> {
 impl Drop for Observed<'_> {
     fn drop(&mut self) {
         let observer = self.worker.observer().expect("as when it began");
-        self.end.record(observer.end(self.worker.slot(), self.suspended));
+        self.end.record(observer.end(self.worker.slot_index(), self.suspended));
     }
 }

@@ -8,7 +8,7 @@ mod scope;
 mod spawn;
 
 pub use join::join;
-pub(crate) use scope::ScopeTally;
+pub(crate) use scope::ScopeState;
 pub use scope::{Scope, in_place_scope, scope, scope_until};
 pub(crate) use spawn::shared_of;
 pub use spawn::{Spawn, spawn, spawn_with};

@@ -19,14 +19,14 @@ use crate::unwind::{self, Payload};
 /// Tasks may be spawned in it, and all of them end before it does. See [`scope`].
 pub struct Scope<'scope> {
     /// Alive until the scope ends; the lifetimes that it borrows are erased here and kept by `scope_in`.
-    tally: NonNull<ScopeTally<'static>>,
+    state: NonNull<ScopeState<'static>>,
     home: Arc<Shared>,
     /// Invariant: a scope must be neither shortened nor lengthened.
     lifetime: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
 /// What the tasks of a scope have in common.
-pub(crate) struct ScopeTally<'w> {
+pub(crate) struct ScopeState<'w> {
     home: &'w Arc<Shared>,
     running: CountLatch<'w>,
     /// The first task to panic leaves its payload here.
@@ -43,7 +43,7 @@ pub(crate) struct ScopeTally<'w> {
     is_incomplete: AtomicBool,
 }
 
-// SAFETY: the tally is shared by reference only, and consists of atomics, of what is made to be used by any thread (lines, inboxes), and of
+// SAFETY: the state is shared by reference only, and consists of atomics, of what is made to be used by any thread (lines, inboxes), and of
 // a latch made to be set by any thread.
 unsafe impl Send for Scope<'_> {}
 // SAFETY: as above; spawning takes `&self` from any thread.
@@ -263,38 +263,38 @@ fn scope_in<'scope, R>(
     token: Option<&Cancellation>,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> (R, bool) {
-    let tally = ScopeTally {
+    let state = ScopeState {
         home,
         running: CountLatch::new(current, home),
         panic: AtomicPtr::new(ptr::null_mut()),
         lines: Lazy::new(),
-        waiter: current.filter(|worker| worker.belongs_to(home)).map(Worker::slot),
+        waiter: current.filter(|worker| worker.belongs_to(home)).map(Worker::slot_index),
         floor: AtomicI64::new(i64::MAX),
         token,
         is_incomplete: AtomicBool::new(false),
     };
     let scope = Scope {
-        tally: NonNull::from(&tally).cast(),
+        state: NonNull::from(&state).cast(),
         home: Arc::clone(home),
         lifetime: PhantomData,
     };
     let result = unwind::halt(|| body(&scope));
-    let group = scope.tally.cast();
+    let group = scope.state.cast();
     // The body counted as the first task.
-    tally.running.end_and_wait(|event| {
+    state.running.end_and_wait(|event| {
         let worker = current.expect("only a worker waits so");
         if worker.belongs_to(home) {
             // Relaxed: written by this thread.
-            let floor = || tally.floor.load(Ordering::Relaxed);
+            let floor = || state.floor.load(Ordering::Relaxed);
             worker.wait_for_group(event, group, floor);
         } else {
             worker.wait_for_others(event);
         }
     });
-    let panic = tally.take_panic();
+    let panic = state.take_panic();
     match (result, panic) {
         // Relaxed: written by tasks that were waited for.
-        (Ok(result), None) => (result, !tally.is_incomplete.load(Ordering::Relaxed)),
+        (Ok(result), None) => (result, !state.is_incomplete.load(Ordering::Relaxed)),
         (Ok(_), Some(payload)) => unwind::resume(payload),
         (Err(payload), other) => {
             if let Some(other) = other {
@@ -421,8 +421,8 @@ impl<'scope> Scope<'scope> {
 
     /// Counts one more task of this scope. Returns its group.
     pub(crate) fn begin(&self) -> NonNull<()> {
-        self.tally().running.begin();
-        self.tally.cast()
+        self.state().running.begin();
+        self.state.cast()
     }
 
     /// A job that counts as one task of this scope, from now on. `None` if the scope is cancelled.
@@ -430,26 +430,26 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
-        if !self.tally().admits() {
+        if !self.state().admits() {
             return None;
         }
         let group = self.begin();
         let home = Arc::clone(&self.home);
         let run = move |worker: &Worker, group: NonNull<()>| {
-            let scope = Scope { tally: group.cast(), home, lifetime: PhantomData };
-            let run = || match scope.tally().admits() {
+            let scope = Scope { state: group.cast(), home, lifetime: PhantomData };
+            let run = || match scope.state().admits() {
                 true => task(worker, &scope),
                 false => drop(task),
             };
             if let Err(payload) = unwind::halt(run) {
-                scope.tally().keep_panic(payload);
+                scope.state().keep_panic(payload);
             }
             drop(scope);
             // SAFETY: counted by `begin`, and ended once.
-            unsafe { ScopeTally::end(group, worker) };
+            unsafe { ScopeState::end(group, worker) };
         };
         // SAFETY: run once, since the pool stays open while a task of it waits here; and before
-        // `'scope` ends, because the scope waits for its tally. Its panic is caught.
+        // `'scope` ends, because the scope waits for its state. Its panic is caught.
         Some(unsafe { GroupJob::into_job(group, run) })
     }
 
@@ -469,11 +469,11 @@ impl<'scope> Scope<'scope> {
 
     /// That worker is about to push a task of the scope: the waiter has to know how deep to look.
     fn note_push_by(&self, worker: &Worker) {
-        let tally = self.tally();
-        if tally.waiter == Some(worker.slot()) {
+        let state = self.state();
+        if state.waiter == Some(worker.slot_index()) {
             // Relaxed: the waiter's thread alone uses it.
-            let floor = tally.floor.load(Ordering::Relaxed).min(worker.deque_end());
-            tally.floor.store(floor, Ordering::Relaxed);
+            let floor = state.floor.load(Ordering::Relaxed).min(worker.deque_end());
+            state.floor.store(floor, Ordering::Relaxed);
         }
     }
 
@@ -484,26 +484,26 @@ impl<'scope> Scope<'scope> {
 
     /// Where the tasks stand that this worker has spawned in order.
     fn line(&self, worker: &Worker) -> &Line {
-        let line = |_| Line::of_a_group(self.tally.cast());
+        let line = |_| Line::of_a_group(self.state.cast());
         let made = || (0..self.home.workers()).map(line).collect();
-        &self.tally().lines.get_or_make(made)[worker.index()]
+        &self.state().lines.get_or_make(made)[worker.index()]
     }
 
-    fn tally(&self) -> &ScopeTally<'_> {
+    fn state(&self) -> &ScopeState<'_> {
         // SAFETY: alive until all tasks have ended; who has a `&Scope` is the body or a task that has not.
-        unsafe { self.tally.cast().as_ref() }
+        unsafe { self.state.cast().as_ref() }
     }
 }
 
-impl ScopeTally<'_> {
+impl ScopeState<'_> {
     /// That of a group.
     ///
     /// # Safety
     /// It is the group of a scope that waits for a task which has not ended, for as long as the
     /// reference is used.
-    pub(crate) unsafe fn of<'t>(group: NonNull<()>) -> &'t ScopeTally<'t> {
+    pub(crate) unsafe fn of<'t>(group: NonNull<()>) -> &'t ScopeState<'t> {
         // SAFETY: as the caller promises.
-        unsafe { group.cast::<ScopeTally<'t>>().as_ref() }
+        unsafe { group.cast::<ScopeState<'t>>().as_ref() }
     }
 
     /// True if a task may begin. If not, it is left out.
@@ -528,9 +528,9 @@ impl ScopeTally<'_> {
     pub(crate) unsafe fn end(group: NonNull<()>, worker: &Worker) {
         let running = {
             // SAFETY: alive until all tasks have ended, of which this is one.
-            let tally = unsafe { ScopeTally::of(group) };
-            tally.running.ends_at(worker);
-            NonNull::from(&tally.running)
+            let state = unsafe { ScopeState::of(group) };
+            state.running.ends_at(worker);
+            NonNull::from(&state.running)
         };
         // SAFETY: as above.
         unsafe { CountLatch::set(running) };
@@ -558,7 +558,7 @@ impl ScopeTally<'_> {
     }
 }
 
-impl Drop for ScopeTally<'_> {
+impl Drop for ScopeState<'_> {
     fn drop(&mut self) {
         drop(self.take_panic());
     }

@@ -231,7 +231,7 @@ where
         (Some(worker), None) => worker.push_unplaced(job),
         (None, None) => shared.send_unplaced(caller, job),
         (Some(worker), Some(Spawn::Fifo)) => {
-            let line = worker.seat().line();
+            let line = worker.slot().line();
             // SAFETY: the line is this worker's, and as alive as the pool, which is not closed before
             // the task has ended.
             unsafe { worker.push_in_line(line, job) };

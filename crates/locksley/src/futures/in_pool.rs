@@ -99,7 +99,7 @@ where
             shared.end_task();
         }
     }
-    worker.has_polled();
+    worker.end_poll();
 }
 
 struct OnWorker<'w>(&'w Worker);
@@ -111,7 +111,7 @@ impl Runner for OnWorker<'_> {
 
     fn remember(&self, task: NonNull<Header>) {
         // SAFETY: it is being run here, and `execute` removes it when it has finished.
-        unsafe { self.0.shared().owned_tasks::<OwnedTasks>().insert(task, self.0.slot()) };
+        unsafe { self.0.shared().owned_tasks::<OwnedTasks>().insert(task, self.0.slot_index()) };
     }
 
     fn pool(&self) -> Option<Arc<Shared>> {

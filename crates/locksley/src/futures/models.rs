@@ -199,15 +199,15 @@ fn waker_of<T>(task: &JoinHandle<T>) -> Waker {
 }
 
 /// Counts how often it is woken, and leaks if it is not dropped.
-struct Bell {
+struct TestWaker {
     rings: AtomicUsize,
     _life: RefCell<loom::alloc::Track<()>>,
 }
 
 // SAFETY: the cell is not used.
-unsafe impl Sync for Bell {}
+unsafe impl Sync for TestWaker {}
 
-impl Bell {
+impl TestWaker {
     fn new() -> StdArc<Self> {
         let life = RefCell::new(loom::alloc::Track::new(()));
         StdArc::new(Self { rings: AtomicUsize::new(0), _life: life })
@@ -218,14 +218,14 @@ impl Bell {
     }
 }
 
-impl Wake for Bell {
+impl Wake for TestWaker {
     fn wake(self: StdArc<Self>) {
         self.rings.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn poll<T>(task: &mut JoinHandle<T>, bell: &StdArc<Bell>) -> Poll<Result<T, JoinError>> {
-    let waker = Waker::from(StdArc::clone(bell));
+fn poll<T>(task: &mut JoinHandle<T>, waker: &StdArc<TestWaker>) -> Poll<Result<T, JoinError>> {
+    let waker = Waker::from(StdArc::clone(waker));
     Pin::new(task).poll(&mut Context::from_waker(&waker))
 }
 
@@ -237,7 +237,7 @@ fn check(bound: usize, model: impl Fn() + Sync + Send + 'static) {
 
 /// The outcome of a task that must have finished.
 fn outcome<T>(mut task: JoinHandle<T>) -> Result<T, JoinError> {
-    match poll(&mut task, &Bell::new()) {
+    match poll(&mut task, &TestWaker::new()) {
         Poll::Ready(outcome) => outcome,
         Poll::Pending => panic!("a wake was lost"),
     }
@@ -341,16 +341,16 @@ fn loom_task_awaited_while_it_finishes() {
         let mut task = model.spawn(future);
         let other = model.clone();
         let other = thread::spawn(move || other.work::<Flags<1>>());
-        let bells = [Bell::new(), Bell::new()];
+        let wakers = [TestWaker::new(), TestWaker::new()];
         let mut given = None;
-        for bell in [&bells[0], &bells[0], &bells[1]] {
-            if let Poll::Ready(outcome) = poll(&mut task, bell) {
+        for waker in [&wakers[0], &wakers[0], &wakers[1]] {
+            if let Poll::Ready(outcome) = poll(&mut task, waker) {
                 given = Some(outcome.unwrap().into_inner());
                 break;
             }
         }
         other.join().unwrap();
-        let rings = [bells[0].rings(), bells[1].rings()];
+        let rings = [wakers[0].rings(), wakers[1].rings()];
         match given {
             Some(polls) => assert_eq!((polls, rings[1]), (1, 0)),
             None => {
@@ -368,14 +368,14 @@ fn loom_task_handle_dropped_while_it_finishes() {
         let (future, flags) = Flags::<1>::new();
         flags[0].store(true, Ordering::Relaxed);
         let mut task = model.spawn(future);
-        let bell = Bell::new();
-        let is_pending = poll(&mut task, &bell).is_pending();
+        let waker = TestWaker::new();
+        let is_pending = poll(&mut task, &waker).is_pending();
         assert!(is_pending);
         let other = model.clone();
         let other = thread::spawn(move || other.work::<Flags<1>>());
         drop(task); // the second of the two drops the outcome, or loom reports a leak
         other.join().unwrap();
-        assert_eq!(StdArc::strong_count(&bell), 1);
+        assert_eq!(StdArc::strong_count(&waker), 1);
     });
 }
 

@@ -44,8 +44,8 @@ const TASKS: usize = 24;
 const IN_HAND: usize = 1;
 
 fn pool(workers: usize, placement: Placement, sleep_after: Option<u32>) -> Pool {
-    let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after };
-    Pool::builder().workers(workers).placement(placement).governor(governor).build().unwrap()
+    let idle_policy = Abp { attempts: 2, lower_after: Some(1), sleep_after };
+    Pool::builder().workers(workers).placement(placement).idle_policy(idle_policy).build().unwrap()
 }
 
 fn steps() -> impl Iterator<Item = usize> {

@@ -1,10 +1,10 @@
 //! Hood's policy, after Arora, Blumofe and Plaxton: yield between failed attempts, and then at the lowest priority.
 
-use super::governor::{Governor, Hunter, Move};
-use super::prospect::Prospect;
+use super::context::IdleContext;
+use super::policy::{IdlePolicy, Move, Thief};
 
 /// Hood's policy ("The Performance of Work Stealing in Multiprogrammed Environments", 1998, section 3.2), after Arora,
-/// Blumofe and Plaxton (SPAA 1998): a hunter yields the processor between failed attempts, and lowers its priority,
+/// Blumofe and Plaxton (SPAA 1998): a thief yields the processor between failed attempts, and lowers its priority,
 /// each only after enough failures to pay for the call. What Hood did not do: after many failures the worker sleeps.
 ///
 /// It does not limit how many workers are awake.
@@ -14,7 +14,7 @@ use super::prospect::Prospect;
 /// use locksley::{Pool, idle::Abp};
 ///
 /// let patient = Abp { sleep_after: Some(4096), ..Abp::default() };
-/// let pool = Pool::builder().workers(2).governor(patient).build()?;
+/// let pool = Pool::builder().workers(2).idle_policy(patient).build()?;
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,23 +34,23 @@ impl Default for Abp {
     }
 }
 
-impl Governor for Abp {
+impl IdlePolicy for Abp {
     fn name(&self) -> &'static str {
         "abp"
     }
 
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(*self)
     }
 }
 
-impl Hunter for Abp {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+impl Thief for Abp {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
         let attempts = u64::from(self.attempts.max(1));
-        let yields = prospect.failures / attempts;
+        let yields = context.failures / attempts;
         if self.sleep_after.is_some_and(|sleep_after| yields > u64::from(sleep_after)) {
             Move::Sleep
-        } else if prospect.failures == 0 || !prospect.failures.is_multiple_of(attempts) {
+        } else if context.failures == 0 || !context.failures.is_multiple_of(attempts) {
             Move::Search
         } else if self.lower_after.is_some_and(|lower_after| yields > u64::from(lower_after)) {
             Move::YieldLowered

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::governor::{End, Governor, Hunter, Move};
-use super::prospect::{Activity, Prospect};
-use super::wishes::Wishes;
+use super::context::{Activity, IdleContext};
+use super::pending_wakeups::PendingWakeups;
+use super::policy::{End, IdlePolicy, Move, Thief};
 use crate::os::Standing;
 
 /// Algorithm 2 of BWS (Ding, Wang, Gibbons, Zhang: "BWS: Balanced Work Stealing for Time-Sharing Multicores", EuroSys 2012,
-/// section 3.2): hunters hand their processor to peers that were preempted while they had work, sleep after a number of
+/// section 3.2): thieves hand their processor to peers that were preempted while they had work, sleep after a number of
 /// failed steals, and wake others when steals succeed.
 ///
 /// What the paper added to the kernel is replaced by what an ordinary one tells and does
@@ -19,24 +19,24 @@ use crate::os::Standing;
 /// ```
 /// use locksley::{Pool, idle::Bws};
 ///
-/// let pool = Pool::builder().workers(2).governor(Bws::with_threshold(256)).build()?;
+/// let pool = Pool::builder().workers(2).idle_policy(Bws::with_threshold(256)).build()?;
 /// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 #[derive(Debug)]
 pub struct Bws {
     sleep_threshold: u32,
-    wishes: Arc<Wishes>,
+    pending_wakeups: Arc<PendingWakeups>,
 }
 
 impl Bws {
     /// The paper's threshold.
     pub const SLEEP_THRESHOLD: u32 = 64;
 
-    /// A hunter sleeps after so many failed steals in a row, unless somebody wishes for it.
+    /// A thief sleeps after so many failed steals in a row, unless somebody pending wake-ups for it.
     #[must_use]
     pub fn with_threshold(sleep_threshold: u32) -> Self {
-        Self { sleep_threshold, wishes: Arc::default() }
+        Self { sleep_threshold, pending_wakeups: Arc::default() }
     }
 }
 
@@ -47,54 +47,61 @@ impl Default for Bws {
     }
 }
 
-impl Governor for Bws {
+impl IdlePolicy for Bws {
     fn name(&self) -> &'static str {
         "bws"
     }
 
-    fn hunter(&self, worker: usize, workers: usize) -> Box<dyn Hunter> {
-        self.wishes.prepare(workers);
-        let wishes = Arc::clone(&self.wishes);
-        Box::new(BwsHunter { worker, sleep_threshold: self.sleep_threshold, steals: 0, wishes })
+    fn thief(&self, worker: usize, workers: usize) -> Box<dyn Thief> {
+        self.pending_wakeups.prepare(workers);
+        let pending_wakeups = Arc::clone(&self.pending_wakeups);
+        Box::new(BwsThief {
+            worker,
+            sleep_threshold: self.sleep_threshold,
+            steals: 0,
+            pending_wakeups,
+        })
     }
 }
 
 #[derive(Debug)]
-struct BwsHunter {
+struct BwsThief {
     worker: usize,
     sleep_threshold: u32,
     /// The paper's steal counter: failed steals.
     steals: u32,
-    wishes: Arc<Wishes>,
+    pending_wakeups: Arc<PendingWakeups>,
 }
 
-impl Hunter for BwsHunter {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        let Some(victim) = prospect.victim.filter(|_| prospect.failures > 0) else {
+impl Thief for BwsThief {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
+        let Some(victim) = context.victim.filter(|_| context.failures > 0) else {
             self.steals = 0;
-            return if prospect.workers > 1 { Move::Search } else { Move::Sleep };
+            return if context.workers > 1 { Move::Search } else { Move::Sleep };
         };
         self.steals += 1;
         if self.steals > self.sleep_threshold {
             self.steals = 0;
-            if !self.wishes.take(self.worker) {
+            if !self.pending_wakeups.take(self.worker) {
                 return Move::Sleep;
             }
         }
-        match prospect.activity(victim) {
-            Activity::Works => match prospect.standing(victim) {
+        match context.activity(victim) {
+            Activity::Works => match context.standing(victim) {
                 Standing::WaitsHere | Standing::WaitsElsewhere => return Move::HandOver(victim),
-                _ => self.wishes.pass_on(victim, self.worker),
+                _ => self.pending_wakeups.pass_on(victim, self.worker),
             },
-            Activity::Sleeps if self.wishes.take(self.worker) => return Move::Wake(victim),
-            Activity::Sleeps | Activity::Hunts => {}
+            Activity::Sleeps if self.pending_wakeups.take(self.worker) => {
+                return Move::Wake(victim);
+            }
+            Activity::Sleeps | Activity::Searches => {}
         }
         Move::Search
     }
 
-    fn hunt_ends(&mut self, _prospect: &Prospect<'_>, end: End) {
+    fn search_ends(&mut self, _context: &IdleContext<'_>, end: End) {
         if end == End::Stole {
-            self.wishes.add(self.worker, 2);
+            self.pending_wakeups.add(self.worker, 2);
         }
         self.steals = 0;
     }

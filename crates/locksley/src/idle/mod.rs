@@ -1,19 +1,19 @@
-//! What a worker without work does: a [`Governor`] decides, and [`Balanced`] is the one that pools have by default.
+//! What a worker without work does: a [`IdlePolicy`] decides, and [`Balanced`] is the one that pools have by default.
 //!
-//! The README beside this file's source says where a hunter looks, and lists the policies with their sources.
+//! The README beside this file's source says where a thief looks, and lists the policies with their sources.
 
 mod abp;
 mod balanced;
 mod bws;
-mod governor;
+mod context;
 mod neighbours;
-mod prospect;
-mod wishes;
+mod pending_wakeups;
+mod policy;
 
 pub use crate::sleep::Limit;
 pub use abp::Abp;
 pub use balanced::Balanced;
 pub use bws::Bws;
-pub use governor::{End, Governor, Hunter, Move};
-pub(crate) use prospect::Peers;
-pub use prospect::{Activity, Prospect};
+pub(crate) use context::Peers;
+pub use context::{Activity, IdleContext};
+pub use policy::{End, IdlePolicy, Move, Thief};

@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::prospect::Prospect;
+use super::context::IdleContext;
 
-/// A smoothed count of the threads of other programs that can run. Taken by whoever hunts.
+/// A smoothed count of the threads of other programs that can run. Taken by whoever searches.
 ///
-/// It decides how long hunters wait, and no task depends on it: relaxed accesses do.
+/// It decides how long thieves wait, and no task depends on it: relaxed accesses do.
 #[derive(Debug)]
 pub(super) struct Neighbours {
     since: Instant,
@@ -37,7 +37,7 @@ impl Neighbours {
     }
 
     /// Takes a sample if the last one was long ago.
-    pub(super) fn look(&self, now: Instant, prospect: &Prospect<'_>) {
+    pub(super) fn look(&self, now: Instant, context: &IdleContext<'_>) {
         let now = now.saturating_duration_since(self.since).as_nanos() as u64;
         let last = self.sampled.load(Ordering::Relaxed);
         let is_due = now.saturating_sub(last) >= BETWEEN_SAMPLES.as_nanos() as u64;
@@ -46,7 +46,7 @@ impl Neighbours {
         };
         if is_due && is_mine() {
             // Where the system does not tell: as if somebody wanted each processor.
-            let others = prospect.others_on_the_machine().unwrap_or(prospect.processors);
+            let others = context.others_on_the_machine().unwrap_or(context.processors);
             self.add(others);
         }
     }

@@ -69,8 +69,8 @@ where
                 worker.join_near(place, |_| (), |worker| self.start_here(worker, parts)).1
             }
             // Where there is one place, the pool has no list of them.
-            Target::EachPlace if !worker.shared().quarters().is_empty() => {
-                let workers = worker.shared().quarters().iter().map(|it| it.workers().len());
+            Target::EachPlace if !worker.shared().place_states().is_empty() => {
+                let workers = worker.shared().place_states().iter().map(|it| it.workers().len());
                 let ends = shares(parts.len(), workers);
                 self.spread(worker, parts, 0, &ends)
             }

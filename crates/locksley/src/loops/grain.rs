@@ -39,7 +39,7 @@ pub(super) struct Grain {
 impl Grain {
     /// Begins with one item, which may take long, if the caller has not fixed a size.
     pub(super) fn new(worker: &Worker, fixed: Option<usize>) -> Self {
-        Self { is_fixed: fixed.is_some(), ..Self::of(worker.slot(), fixed.unwrap_or(1)) }
+        Self { is_fixed: fixed.is_some(), ..Self::of(worker.slot_index(), fixed.unwrap_or(1)) }
     }
 
     fn of(worker: usize, items: usize) -> Self {
@@ -79,8 +79,8 @@ impl Grain {
     /// A size of its own for another worker that has taken over a part.
     #[inline]
     pub(super) fn handed_to(&self, worker: &Worker) -> Option<Self> {
-        let is_other = !self.is_fixed && worker.slot() != self.worker;
-        is_other.then(|| Self::of(worker.slot(), (self.items() / CAUTION).max(1)))
+        let is_other = !self.is_fixed && worker.slot_index() != self.worker;
+        is_other.then(|| Self::of(worker.slot_index(), (self.items() / CAUTION).max(1)))
     }
 
     fn correct(&self, items: usize, took: Duration) {

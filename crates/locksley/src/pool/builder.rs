@@ -14,14 +14,14 @@ use super::{Pool, global};
 use crate::deque::Choice;
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::DequeKind;
-use crate::idle::{Balanced, Governor};
+use crate::idle::{Balanced, IdlePolicy};
 use crate::observe::Observer;
 use crate::os::{self, Assists, Processors};
 use crate::places::Places;
 #[cfg(all(test, not(loom)))]
 use crate::scheduler::allowance::Asked;
-use crate::scheduler::allowance::{LOOKOUTS, ROOM};
-use crate::scheduler::config::{Affinity, Hooks, Makeup, Rules, Threads};
+use crate::scheduler::allowance::{ROOM, SENTINELS};
+use crate::scheduler::config::{Affinity, Configuration, Hooks, Rules, Threads};
 use crate::scheduler::division::{Unplaced, is_divided};
 use crate::scheduler::placement::Placement;
 use crate::sleep::MAX_WORKERS;
@@ -47,7 +47,7 @@ pub struct PoolBuilder {
     stack_size: Option<usize>,
     thread_name: Box<dyn Fn(usize) -> String>,
     begin: start::Begin,
-    makeup: Makeup,
+    configuration: Configuration,
     assists: Option<Assists>,
     hooks: Hooks,
 }
@@ -60,8 +60,8 @@ impl Default for PoolBuilder {
             stack_size: None,
             thread_name: Box::new(|index| format!("locksley-{index}")),
             begin: start::Begin::default(),
-            makeup: Makeup {
-                governor: Arc::new(Balanced::default()),
+            configuration: Configuration {
+                idle_policy: Arc::new(Balanced::default()),
                 assists: Assists::ALL,
                 rules: Rules::default(),
                 panic_handler: None,
@@ -81,12 +81,12 @@ impl PoolBuilder {
     /// chosen, and the pool follows what is allowed.
     ///
     /// It then begins with [`Processors::count_up`](crate::os::Processors::count_up) workers, and has more that sleep, in case more are allowed later: at
-    /// most four times as many, and no more than the machine has processors; and, in a pool of one place without a guest, one beyond these, which looks after what those who are awake do not come to; or as many as [`max_workers`](Self::max_workers) says. While the
+    /// most four times as many, and no more than the machine has processors; and, in a pool of one place without a borrowed thread, one beyond these, which looks after what those who are awake do not come to; or as many as [`max_workers`](Self::max_workers) says. While the
     /// pool works, workers that have nothing else to do look again, ten times a second: where its threads may run, and which quotas
     /// the process's control group has. As many workers as that allows may be awake ([`Pool::size`]); those beyond sleep, but for one that may do what is sent while workers wait for processors that other programs have, where two or more may be awake and no quota says how many. Where the quota is
     /// no whole number, one worker rests from time to time, between tasks, so that the quota lasts to the end of its period and the kernel need not keep all of
     /// them from running. A number that somebody chooses, here, by that variable or by [`Pool::resize`], is kept, whatever is
-    /// allowed later; under the usual governor no more of them are awake at a time than were of use when the pool was built
+    /// allowed later; under the usual idle policy no more of them are awake at a time than were of use when the pool was built
     /// ([`Processors::count_up`](crate::os::Processors::count_up)), and none rests. Where threads for those that sleep cannot be had, the pool is started once more without them.
     ///
     /// # Examples
@@ -136,7 +136,7 @@ impl PoolBuilder {
     /// same place; with fewer workers than places that are given, some places have none. A worker looks for work in its own place first,
     /// then in near places, then in far ones, and leaves what there is in another place to the workers there, as long as they may be expected
     /// to take it: for about a tenth of a millisecond, if it has nothing else to do; and not for ever, if it has. (As long as there is
-    /// nobody who looks, because so many are awake as the governor's limit or the pool's size allows, it stays as long as what is pushed:
+    /// nobody who looks, because so many are awake as the idle policy's limit or the pool's size allows, it stays as long as what is pushed:
     /// see [`Limit`](crate::idle::Limit).) How many tasks are taken out of their places:
     /// [`WorkerStats::out_of_place`](crate::stats::WorkerStats::out_of_place). What goes to a place is said by [`Spawn::Near`](crate::Spawn::Near) and its kin, and
     /// by [`Par::by_place`](crate::loops::Par::by_place).
@@ -155,19 +155,19 @@ impl PoolBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn places(mut self, places: Places) -> Self {
-        self.makeup.places = Some(Arc::new(places));
+        self.configuration.places = Some(Arc::new(places));
         self
     }
 
     /// Where a task goes for which no place is named. If not set: [`Unplaced::Stays`].
     pub fn unplaced(mut self, unplaced: Unplaced) -> Self {
-        self.makeup.rules.unplaced = unplaced;
+        self.configuration.rules.unplaced = unplaced;
         self
     }
 
     /// What workers without work do. If not set: [`Balanced`].
-    pub fn governor(mut self, governor: impl Governor) -> Self {
-        self.makeup.governor = Arc::new(governor);
+    pub fn idle_policy(mut self, idle_policy: impl IdlePolicy) -> Self {
+        self.configuration.idle_policy = Arc::new(idle_policy);
         self
     }
 
@@ -203,7 +203,7 @@ impl PoolBuilder {
         mut self,
         handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
     ) -> Self {
-        self.makeup.panic_handler = Some(Arc::new(handler));
+        self.configuration.panic_handler = Some(Arc::new(handler));
         self
     }
 
@@ -224,20 +224,20 @@ impl PoolBuilder {
     /// See [`DequeKind`].
     #[cfg(feature = "alternatives")]
     pub fn deque(mut self, kind: DequeKind) -> Self {
-        self.makeup.deque.kind = Some(kind);
+        self.configuration.deque.kind = Some(kind);
         self
     }
 
     /// Workers take their own tasks oldest first, as thieves do, instead of newest first. A join still runs its own second
     /// task first. What was stolen runs as ever, so the order holds for each worker only.
     pub fn oldest_first(mut self) -> Self {
-        self.makeup.rules.oldest_first = true;
+        self.configuration.rules.oldest_first = true;
         self
     }
 
     /// Where a [task](crate::task) goes that waited and has become ready. If not set: [`Placement::Last`].
     pub fn placement(mut self, placement: Placement) -> Self {
-        self.makeup.rules.placement = placement;
+        self.configuration.rules.placement = placement;
         self
     }
 
@@ -278,12 +278,12 @@ impl PoolBuilder {
     ///
     /// # Examples
     /// ```
-    /// let pool = locksley::Pool::builder().workers(1).stand_ins(0).build()?;
+    /// let pool = locksley::Pool::builder().workers(1).replacements(0).build()?;
     /// assert_eq!(pool.install(|worker| worker.blocking(|| "not replaced")), "not replaced");
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    pub fn stand_ins(mut self, most: usize) -> Self {
-        self.begin.stand_ins = Some(most);
+    pub fn replacements(mut self, most: usize) -> Self {
+        self.begin.replacements = Some(most);
         self
     }
 
@@ -293,13 +293,13 @@ impl PoolBuilder {
     ///
     /// An observed pool pays for each task; a fork costs some tens of nanoseconds more.
     pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.makeup.observer = Some(Arc::new(observer));
+        self.configuration.observer = Some(Arc::new(observer));
         self
     }
 
     #[cfg(all(test, not(loom)))]
     pub(crate) fn allowed_by(mut self, source: Asked) -> Self {
-        self.makeup.allowance = Some(source);
+        self.configuration.allowance = Some(source);
         self
     }
 
@@ -312,7 +312,7 @@ impl PoolBuilder {
         let names = (0..numbers.workers).map(self.thread_name).collect();
         let threads = Threads { names, stack_size: self.stack_size };
         let begin = start::Begin { rebuilds: true, ..self.begin };
-        let rest = Rest { begin, hooks: self.hooks, makeup: self.makeup };
+        let rest = Rest { begin, hooks: self.hooks, configuration: self.configuration };
         let spawn = |worker| spawn_worker(&threads, worker).map(Some);
         rest.start(numbers, self.assists, Some(threads.clone()), spawn)
     }
@@ -347,9 +347,9 @@ impl PoolBuilder {
     ) -> Result<Pool, BuildError> {
         let numbers = Numbers::of(self.workers, self.max_workers, || self.room())?;
         let begin = start::Begin { affinity: Affinity::Builder, ..self.begin };
-        let rest = Rest { begin, hooks: self.hooks, makeup: self.makeup };
+        let rest = Rest { begin, hooks: self.hooks, configuration: self.configuration };
         // Only if asked for: the program may rely on what its own threads have.
-        let threads = begin.stand_ins.map(|_| {
+        let threads = begin.replacements.map(|_| {
             let names = (0..numbers.workers).map(self.thread_name).collect();
             Threads { names, stack_size: self.stack_size }
         });
@@ -378,18 +378,18 @@ impl PoolBuilder {
 }
 
 impl PoolBuilder {
-    /// How many workers there are where nobody has chosen: more than are allowed now, as far as the machine could ever give them processors, and a lookout; and how
+    /// How many workers there are where nobody has chosen: more than are allowed now, as far as the machine could ever give them processors, and a sentinel; and how
     /// many of these are needed.
     fn room(&self) -> (usize, usize) {
         let processors = Processors::allowed();
         let (allowed, online) = (processors.count_up(), os::online());
         let needed = allowed.min(MAX_WORKERS);
         let useful = allowed.saturating_mul(ROOM).min(online.unwrap_or(allowed)).max(needed);
-        let with_lookout = useful.saturating_add(LOOKOUTS).min(MAX_WORKERS);
-        // In one of several places it would be one too many: how many are awake is not counted for each. A guest is one more already, as often as it does nothing for the pool.
+        let with_sentinel = useful.saturating_add(SENTINELS).min(MAX_WORKERS);
+        // In one of several places it would be over the limit: how many are awake is not counted for each. A borrowed thread is one more already, as often as it does nothing for the pool.
         let has_room = !self.begin.with_current_thread
-            && !is_divided(self.makeup.places.as_deref(), with_lookout, processors.ids());
-        (if has_room { with_lookout } else { useful.min(MAX_WORKERS) }, needed)
+            && !is_divided(self.configuration.places.as_deref(), with_sentinel, processors.ids());
+        (if has_room { with_sentinel } else { useful.min(MAX_WORKERS) }, needed)
     }
 }
 
@@ -397,7 +397,7 @@ impl PoolBuilder {
 struct Rest {
     begin: start::Begin,
     hooks: Hooks,
-    makeup: Makeup,
+    configuration: Configuration,
 }
 
 impl Rest {
@@ -408,19 +408,26 @@ impl Rest {
         threads: Option<Threads>,
         mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
-        self.makeup.assists = assists.map_or_else(default_assists, Ok)?;
+        self.configuration.assists = assists.map_or_else(default_assists, Ok)?;
         let Numbers { workers, chosen, needed } = numbers;
         if chosen.is_none() {
-            self.makeup.allowance.get_or_insert_default();
+            self.configuration.allowance.get_or_insert_default();
         }
         let hooks = Arc::new(self.hooks);
-        let mut start = |workers, makeup, threads| {
-            start::start(workers, self.begin, Arc::clone(&hooks), makeup, threads, &mut spawn)
+        let mut start = |workers, configuration, threads| {
+            start::start(
+                workers,
+                self.begin,
+                Arc::clone(&hooks),
+                configuration,
+                threads,
+                &mut spawn,
+            )
         };
-        let pool = match start(workers, self.makeup.clone(), threads.clone()) {
+        let pool = match start(workers, self.configuration.clone(), threads.clone()) {
             // Those that are not needed now cannot be had.
             Err(BuildError::Thread { worker, .. }) if worker >= needed => {
-                start(needed, self.makeup, threads)?
+                start(needed, self.configuration, threads)?
             }
             pool => pool?,
         };
@@ -471,7 +478,7 @@ impl fmt::Debug for PoolBuilder {
             .field("max_workers", &self.max_workers)
             .field("stack_size", &self.stack_size)
             .field("affinity", &self.begin.affinity)
-            .field("governor", &self.makeup.governor)
+            .field("idle policy", &self.configuration.idle_policy)
             .finish_non_exhaustive()
     }
 }
@@ -482,8 +489,8 @@ mod tests {
 
     /// No more than three threads can be had.
     fn built(workers: usize, needed: usize) -> Result<Pool, BuildError> {
-        let PoolBuilder { begin, hooks, makeup, .. } = Pool::builder();
-        let rest = Rest { begin, hooks, makeup };
+        let PoolBuilder { begin, hooks, configuration, .. } = Pool::builder();
+        let rest = Rest { begin, hooks, configuration };
         rest.start(Numbers { workers, chosen: None, needed }, None, None, |worker| {
             if worker.index() >= 3 {
                 return Err(io::ErrorKind::WouldBlock.into());

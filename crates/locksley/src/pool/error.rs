@@ -33,7 +33,7 @@ pub enum BuildError {
         /// What the system said.
         source: io::Error,
     },
-    /// A start hook, a worker-data hook or the governor panicked while a worker started.
+    /// A start hook, a worker-data hook or the idle policy panicked while a worker started.
     Hook {
         /// The worker that was starting.
         worker: usize,

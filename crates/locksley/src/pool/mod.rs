@@ -4,7 +4,7 @@ mod builder;
 mod environment;
 mod error;
 mod global;
-mod revival;
+mod rebuild;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod stall;
 #[cfg(all(test, debug_assertions, not(loom)))]
@@ -21,7 +21,7 @@ use std::thread::JoinHandle;
 
 pub use builder::PoolBuilder;
 pub use error::{BuildError, SizeError};
-use revival::Revival;
+use rebuild::Rebuild;
 pub use thread::WorkerThread;
 
 use crate::places::Places;
@@ -72,7 +72,7 @@ pub struct Pool {
     /// Those to wait for when the pool is dropped.
     threads: Vec<JoinHandle<()>>,
     is_detached: bool,
-    revival: Revival,
+    rebuild: Rebuild,
 }
 
 impl Pool {
@@ -121,7 +121,7 @@ impl Pool {
         if !self.shared.is_lost() {
             return &self.shared;
         }
-        self.revival.revived(self.shared.chosen_size()).shared()
+        self.rebuild.rebuilt(self.shared.chosen_size()).shared()
     }
 
     /// The same, but that nothing is started.
@@ -129,7 +129,7 @@ impl Pool {
         if !self.shared.is_lost() {
             return &self.shared;
         }
-        self.revival.pool().map_or(&self.shared, Self::shared_now)
+        self.rebuild.pool().map_or(&self.shared, Self::shared_now)
     }
 
     /// Lets go of the pool without waiting for it: its workers end when all detached closures have, and futures that are still
@@ -150,7 +150,7 @@ impl Pool {
         if !self.shared.is_lost() {
             self.threads.clear();
         }
-        self.revival.detach();
+        self.rebuild.detach();
         self.is_detached = true;
     }
 
@@ -329,9 +329,11 @@ impl Drop for Pool {
             return;
         }
         Worker::with_current(|current| match current {
-            Some(guest) if guest.belongs_to(&self.shared) && guest.is_guest() => {
+            Some(borrowed_thread)
+                if borrowed_thread.belongs_to(&self.shared) && borrowed_thread.is_borrowed() =>
+            {
                 // Some of what was accepted may wait here, and this thread may never come back to it.
-                while !std::thread::panicking() && guest.run_one() {}
+                while !std::thread::panicking() && borrowed_thread.run_one() {}
             }
             Some(worker) if worker.belongs_to(&self.shared) => drop(threads),
             _ if threads.is_empty() => {}
@@ -368,8 +370,8 @@ fn join_all(threads: Vec<JoinHandle<()>>, pool: &Shared) {
         let _ = thread.join();
     };
     threads.into_iter().for_each(join);
-    // When the workers have ended, nobody calls a stand-in any more.
-    pool.stand_ins().take_threads().into_iter().for_each(join);
+    // When the workers have ended, nobody calls a replacement any more.
+    pool.replacements().take_threads().into_iter().for_each(join);
 }
 
 impl fmt::Debug for Pool {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::{Pool, Shared};
 use crate::Spawn;
-use crate::idle::{Abp, Governor, Hunter, Limit, Move, Prospect};
+use crate::idle::{Abp, IdleContext, IdlePolicy, Limit, Move, Thief};
 use crate::os::Quota;
 use crate::primitive::stepped::{self, Gate, wait_for};
 use crate::scheduler::Worker;
@@ -25,27 +25,27 @@ const IN_HAND: usize = CHILDREN + 1;
 #[derive(Debug)]
 pub(super) struct Confined;
 
-impl Governor for Confined {
+impl IdlePolicy for Confined {
     fn name(&self) -> &'static str {
         "confined"
     }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Confined)
     }
     fn limit(&self, _processors: usize) -> Limit {
-        Limit { awake: 1, nap: Duration::from_micros(100) }
+        Limit { awake: 1, timed_park: Duration::from_micros(100) }
     }
 }
 
-impl Hunter for Confined {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        let is_tired = prospect.is_one_too_many() || prospect.failures > 2;
+impl Thief for Confined {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
+        let is_tired = context.is_over_limit() || context.failures > 2;
         if is_tired { Move::Sleep } else { Move::Search }
     }
 }
 
-fn pool(workers: usize, governor: impl Governor) -> Pool {
-    Pool::builder().workers(workers).governor(governor).build().unwrap()
+fn pool(workers: usize, idle_policy: impl IdlePolicy) -> Pool {
+    Pool::builder().workers(workers).idle_policy(idle_policy).build().unwrap()
 }
 
 pub(super) fn abp(sleep_after: Option<u32>) -> Abp {
@@ -166,7 +166,7 @@ fn others_finish_while_a_worker_is_held_at_any_step() {
 }
 
 #[test]
-fn a_lookout_takes_over_from_a_worker_that_is_held_at_any_step() {
+fn a_sentinel_takes_over_from_a_worker_that_is_held_at_any_step() {
     let mut times_held = 0;
     for workers in [2, 3] {
         for steps in steps() {
@@ -176,19 +176,19 @@ fn a_lookout_takes_over_from_a_worker_that_is_held_at_any_step() {
     assert!(times_held > 50, "the harness holds threads: {times_held}");
 }
 
-/// As many are awake as are allowed, and a lookout comes soon.
+/// As many are awake as are allowed, and a sentinel comes soon.
 #[derive(Debug)]
 struct Following;
 
-impl Governor for Following {
+impl IdlePolicy for Following {
     fn name(&self) -> &'static str {
         "following"
     }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Confined)
     }
     fn limit(&self, processors: usize) -> Limit {
-        Limit { awake: processors, nap: Duration::from_micros(100) }
+        Limit { awake: processors, timed_park: Duration::from_micros(100) }
     }
 }
 
@@ -239,12 +239,12 @@ fn others_finish_while_who_looks_what_is_allowed_is_held_at_any_step() {
     let changes = Arc::new(AtomicUsize::new(0));
     for most in [3, 4] {
         for steps in steps() {
-            let builder = Pool::builder().max_workers(most).governor(Following);
+            let builder = Pool::builder().max_workers(most).idle_policy(Following);
             let changes = Arc::clone(&changes);
-            let made_up = Asked::MadeUp(Arc::new(move || {
+            let at_limit = Asked::MadeUp(Arc::new(move || {
                 Box::new(Restless { used: 0, readings: 0, changes: Arc::clone(&changes) })
             }));
-            let pool = builder.allowed_by(made_up).build().unwrap();
+            let pool = builder.allowed_by(at_limit).build().unwrap();
             times_held += usize::from(hold_after(steps, pool));
         }
     }
@@ -253,10 +253,10 @@ fn others_finish_while_who_looks_what_is_allowed_is_held_at_any_step() {
     assert!(changes > 100, "what is allowed changes: {changes}");
 }
 
-/// A letter is sent while the sender of another to the same worker is held; and while another
+/// A pinned task is sent while the sender of another to the same worker is held; and while another
 /// worker is held.
 #[test]
-fn a_letter_arrives_though_somebody_is_held() {
+fn a_pinned_task_arrives_though_somebody_is_held() {
     let mut senders_held = 0;
     for sleep_after in [Some(0), None] {
         for steps in steps_of_both() {
@@ -277,9 +277,9 @@ fn a_line_moves_on_though_a_worker_is_held() {
     let mut times_held = 0;
     for steps in (0..60).chain((60..400).step_by(23)) {
         // As in the test below: the worker that pushes does not help, and the held one may count as
-        // hunting.
+        // searching.
         let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
-        let pool = Pool::builder().workers(3).governor(never_sleeps).build().unwrap();
+        let pool = Pool::builder().workers(3).idle_policy(never_sleeps).build().unwrap();
         let gate = Arc::new(Gate::default());
         let done = Arc::new(AtomicUsize::new(0));
         let (at, count) = (Arc::clone(&gate), Arc::clone(&done));
@@ -308,11 +308,11 @@ fn a_line_moves_on_though_a_worker_is_held() {
 fn a_stuck_worker_is_helped_though_another_is_held() {
     for steps in (0..60).chain((60..400).step_by(23)) {
         let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
-        let pool = Pool::builder().workers(3).governor(never_sleeps).build().unwrap();
+        let pool = Pool::builder().workers(3).idle_policy(never_sleeps).build().unwrap();
         let gate = Arc::new(Gate::default());
         let at = Arc::clone(&gate);
         pool.spawn(move |_| stepped::arm(steps, &at));
-        // It hunts, so it comes to any number of steps: it is held somewhere in a hunt.
+        // It searches, so it comes to any number of steps: it is held somewhere in a search.
         assert!(gate.wait_until_held());
         let rounds = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&rounds);
@@ -333,7 +333,7 @@ fn a_stuck_worker_is_helped_though_another_is_held() {
     }
 }
 
-/// A worker is held at any step of a blocking call: of calling its stand-in, or of coming back.
+/// A worker is held at any step of a blocking call: of calling its replacement, or of coming back.
 #[test]
 fn others_finish_while_a_worker_is_held_on_its_way_into_a_blocking_call_or_out_of_it() {
     const TASKS: usize = 8;
@@ -371,25 +371,25 @@ fn others_finish_while_a_worker_is_held_on_its_way_into_a_blocking_call_or_out_o
     assert!(times_held > 10, "the harness holds threads: {times_held}");
 }
 
-/// A stand-in is held at any step: in its task, on its way out, while it rests, or when it is
+/// A replacement is held at any step: in its task, on its way out, while it rests, or when it is
 /// called again.
 #[test]
-fn others_finish_while_a_stand_in_is_held_at_any_step() {
+fn others_finish_while_a_replacement_is_held_at_any_step() {
     let mut times_held = 0;
     for steps in (0..120).chain((120..600).step_by(37)) {
-        let pool = Pool::builder().workers(1).stand_ins(PARENTS);
-        let pool = pool.governor(abp(Some(0))).build().unwrap();
+        let pool = Pool::builder().workers(1).replacements(PARENTS);
+        let pool = pool.idle_policy(abp(Some(0))).build().unwrap();
         let gate = Arc::new(Gate::default());
         let (done, armed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        // The worker itself is not held: where it is at work, its stand-ins are not.
+        // The worker itself is not held: where it is at work, its replacements are not.
         let worker = pool.install(|_| thread::current().id());
         for _ in 0..PARENTS {
             let (gate, done, armed) = (Arc::clone(&gate), Arc::clone(&done), Arc::clone(&armed));
             pool.spawn(move |w| {
                 let is_armed = Arc::clone(&armed);
                 w.spawn(move |w| {
-                    let is_stand_in = thread::current().id() != worker;
-                    if is_stand_in && armed.fetch_add(1, Ordering::AcqRel) == 0 {
+                    let is_replacement = thread::current().id() != worker;
+                    if is_replacement && armed.fetch_add(1, Ordering::AcqRel) == 0 {
                         stepped::arm(steps, &gate);
                     }
                     for _ in 0..CHILDREN {
@@ -399,7 +399,7 @@ fn others_finish_while_a_stand_in_is_held_at_any_step() {
                         });
                     }
                 });
-                // Of the only worker's tasks one was taken by its stand-in.
+                // Of the only worker's tasks one was taken by its replacement.
                 w.blocking(|| wait_for(&is_armed, 1));
             });
         }

@@ -5,11 +5,11 @@ use super::Pool;
 use super::stall::{Confined, Task, abp, hold_a_sender_and, hold_in, steps, steps_of_both};
 use super::trial::divided;
 use crate::Spawn;
-use crate::idle::Governor;
+use crate::idle::IdlePolicy;
 
 /// Two places: one of one worker, and one of all others.
-fn pool(workers: usize, governor: impl Governor) -> Pool {
-    divided(&[1, workers - 1]).governor(governor).build().unwrap()
+fn pool(workers: usize, idle_policy: impl IdlePolicy) -> Pool {
+    divided(&[1, workers - 1]).idle_policy(idle_policy).build().unwrap()
 }
 
 /// Tasks go to both places, and send tasks to both.

@@ -7,20 +7,20 @@ use std::thread::{self, JoinHandle, Thread};
 use super::Pool;
 use super::error::BuildError;
 use super::global;
-use super::revival::{Recipe, Revival};
+use super::rebuild::{Rebuild, Recipe};
 use super::thread::{Starting, WorkerThread};
 use crate::futures::OwnedTasks;
 use crate::os;
 use crate::primitive::{AtomicUsize, Ordering};
 use crate::scheduler::Shared;
-use crate::scheduler::config::{Affinity, Hooks, Makeup, Threads};
-use crate::scheduler::replacement::StandIns;
+use crate::scheduler::config::{Affinity, Configuration, Hooks, Threads};
+use crate::scheduler::replacement::Replacements;
 use crate::scheduler::worker::{OwnEnds, Worker};
 use crate::sleep::MAX_WORKERS;
 use crate::unwind::{self, Payload};
 
 /// How many replacement workers there may be at the least, if nothing else was asked for.
-const STAND_INS: usize = 256;
+const REPLACEMENTS: usize = 256;
 
 /// How the workers begin.
 #[derive(Clone, Copy, Default)]
@@ -30,20 +30,20 @@ pub(super) struct Begin {
     pub(super) in_background: bool,
     /// Whether the calling thread is one of them.
     pub(super) with_current_thread: bool,
-    /// How many replacement workers there may be; if not set, [`STAND_INS`], or as many as workers.
-    pub(super) stand_ins: Option<usize>,
+    /// How many replacement workers there may be; if not set, [`REPLACEMENTS`], or as many as workers.
+    pub(super) replacements: Option<usize>,
     /// Whether the pool is built again in a forked child.
     pub(super) rebuilds: bool,
 }
 
 /// Has `spawn` give a thread to each of `workers` workers, and returns when each of them is ready, or all have ended again;
 /// or at once, if they begin in the background. What `spawn` returns is joined when the pool is dropped. `threads` are how
-/// stand-ins get theirs, if at all.
+/// replacements get theirs, if at all.
 pub(super) fn start(
     workers: usize,
     begin: Begin,
     hooks: Arc<Hooks>,
-    makeup: Makeup,
+    configuration: Configuration,
     threads: Option<Threads>,
     mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
 ) -> Result<Pool, BuildError> {
@@ -55,39 +55,41 @@ pub(super) fn start(
         workers,
         begin: Begin { with_current_thread: false, ..begin },
         hooks: Arc::clone(&hooks),
-        makeup: makeup.clone(),
+        configuration: configuration.clone(),
         threads,
     });
-    let stand_ins = match threads {
-        Some(_) => begin.stand_ins.unwrap_or(workers.max(STAND_INS)).min(MAX_WORKERS - workers),
+    let replacements = match threads {
+        Some(_) => {
+            begin.replacements.unwrap_or(workers.max(REPLACEMENTS)).min(MAX_WORKERS - workers)
+        }
         None => 0,
     };
-    let (mut ends, seats): (Vec<_>, Vec<_>) =
-        (0..workers + stand_ins).map(|_| makeup.seat()).unzip();
-    let ends_of_stand_ins = ends.drain(workers..);
-    let guests = usize::from(begin.with_current_thread);
-    let stand_ins = StandIns::new(
-        ends_of_stand_ins,
+    let (mut ends, slots): (Vec<_>, Vec<_>) =
+        (0..workers + replacements).map(|_| configuration.slot()).unzip();
+    let ends_of_replacements = ends.drain(workers..);
+    let borrowed_threads = usize::from(begin.with_current_thread);
+    let replacements = Replacements::new(
+        ends_of_replacements,
         threads,
         Arc::clone(&hooks),
         begin.affinity,
-        workers - guests,
+        workers - borrowed_threads,
     );
-    let tasks = Box::new(OwnedTasks::new(seats.len()));
-    let shared = Shared::new(seats, workers, guests, stand_ins, tasks, makeup);
+    let tasks = Box::new(OwnedTasks::new(slots.len()));
+    let shared = Shared::new(slots, workers, borrowed_threads, replacements, tasks, configuration);
     if let Some(recipe) = &mut recipe {
         // Not those that a child finds, which may be allowed other processors.
-        recipe.makeup.places = Some(shared.places_to_keep());
+        recipe.configuration.places = Some(shared.places_to_keep());
     }
     // From here on an early return closes the pool: its handle is dropped, and with it the workers end.
     let mut pool = Pool {
         shared: Arc::clone(&shared),
         threads: Vec::with_capacity(workers),
         is_detached: false,
-        revival: Revival::by(recipe),
+        rebuild: Rebuild::by(recipe),
     };
     let mut ends = ends.into_iter().enumerate();
-    let guest = if begin.with_current_thread { ends.next() } else { None };
+    let borrowed_thread = if begin.with_current_thread { ends.next() } else { None };
     let muster = (!begin.in_background).then(|| Arc::new(Muster::of(ends.len())));
     for (index, ends) in ends {
         let worker = WorkerThread::new(Starting {
@@ -105,7 +107,7 @@ pub(super) fn start(
         muster.wait()?;
     }
     // Last, so that nothing can fail after the thread has become a worker.
-    if let Some((index, ends)) = guest {
+    if let Some((index, ends)) = borrowed_thread {
         settle(index, ends, &shared, &hooks)?;
     }
     Ok(pool)
@@ -130,8 +132,8 @@ fn settle(
     match unwind::halt(|| global::in_a_hook(make)) {
         Ok(worker) => {
             // It is not watched: its thread does not say when it ends.
-            shared.seat(index).start_clock();
-            shared.seat(index).spends_time_on(None);
+            shared.slot(index).start_clock();
+            shared.slot(index).spends_time_on(None);
             worker.settle();
             Ok(())
         }

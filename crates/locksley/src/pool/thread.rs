@@ -52,11 +52,11 @@ impl WorkerThread {
         }
     }
 
-    /// On the thread that is the worker's own: has it take turns on the processor as the governor wishes. Before the hooks,
+    /// On the thread that is the worker's own: has it take turns on the processor as the idle policy pending wake-ups. Before the hooks,
     /// which may choose otherwise.
     pub(super) fn ask_for_turns(&self) {
         let shared = &self.starting().shared;
-        if let Some(turn) = shared.governor().turn()
+        if let Some(turn) = shared.idle_policy().turn()
             && shared.assists().has(Assists::SHORT_TURNS)
         {
             os::shorten_turns(turn);
@@ -113,11 +113,11 @@ impl Starting {
             Ok(worker) => worker,
             Err(payload) => return muster.failed(index, payload),
         };
-        shared.seat(index).appear(shared.assists());
+        shared.slot(index).appear(shared.assists());
         muster.ready();
         drop(muster);
         worker.serve();
-        shared.seat(index).disappear();
+        shared.slot(index).disappear();
         let left = unwind::halt(|| {
             drop(worker);
             if let Some(on_exit) = &hooks.on_exit {
@@ -137,7 +137,7 @@ impl Starting {
             report(payload);
             Box::new(())
         });
-        let abort = AbortOnUnwind("a governor panicked");
+        let abort = AbortOnUnwind("a idle policy panicked");
         let worker = Worker::new(index, ends, Arc::clone(&shared), data);
         abort.disarm();
         let call = |hook: &Option<Hook>| {
@@ -147,9 +147,9 @@ impl Starting {
         worker.as_current(|| {
             call(&hooks.on_start);
             // After the hook, which may pin the thread: until then nobody moves it.
-            shared.seat(index).appear(shared.assists());
+            shared.slot(index).appear(shared.assists());
             worker.work_until_closed();
-            shared.seat(index).disappear();
+            shared.slot(index).disappear();
             call(&hooks.on_exit);
         });
         unwind::halt(|| drop(worker)).unwrap_or_else(report);

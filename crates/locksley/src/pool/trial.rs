@@ -25,10 +25,10 @@ pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
 
 /// Has a worker wait until it is told to go on, or the sender is gone.
 pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
-    let ((here, is_here), (go_on, told)) = (channel(), channel());
+    let ((here, is_here), (go_on, reported)) = (channel(), channel());
     pool.spawn_with(Spawn::At(index), move |_| {
         here.send(()).unwrap();
-        let _ = told.recv();
+        let _ = reported.recv();
     });
     is_here.recv_timeout(LONGEST).unwrap();
     go_on

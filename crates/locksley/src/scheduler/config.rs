@@ -8,10 +8,10 @@ use std::thread::{self, JoinHandle};
 use super::allowance::Asked;
 use super::division::Unplaced;
 use super::placement::Placement;
-use super::seat::Seat;
+use super::slot::Slot;
 use super::worker::OwnEnds;
-use crate::deque::{Choice, mailbox};
-use crate::idle::Governor;
+use crate::deque::{Choice, pinned_queue};
+use crate::idle::IdlePolicy;
 use crate::observe::Observer;
 use crate::os::{self, Assists};
 use crate::places::Places;
@@ -33,7 +33,7 @@ pub enum Affinity {
     /// Those of the thread that builds the pool.
     Builder,
     /// Those of the worker's place ([`PoolBuilder::places`](crate::PoolBuilder::places)), as far as the process may run there; or else, and for
-    /// [replacements](crate::PoolBuilder::stand_ins), those of the process. A thread that joins the pool stays where it is.
+    /// [replacements](crate::PoolBuilder::replacements), those of the process. A thread that joins the pool stays where it is.
     ///
     /// What is in the caches stays near then. But where other programs have all processors of a place, its workers wait for
     /// their turns there, and do not go to another place.
@@ -66,8 +66,8 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Gives a thread to who stands in for the worker with that number.
-    pub(crate) fn spawn_stand_in(
+    /// Gives a thread to who replaces the worker with that number.
+    pub(crate) fn spawn_replacement(
         &self,
         worker: usize,
         serve: impl FnOnce() + Send + 'static,
@@ -90,8 +90,8 @@ impl Threads {
 
 /// What the pool is made of, apart from its threads.
 #[derive(Clone)]
-pub(crate) struct Makeup {
-    pub(crate) governor: Arc<dyn Governor>,
+pub(crate) struct Configuration {
+    pub(crate) idle_policy: Arc<dyn IdlePolicy>,
     pub(crate) assists: Assists,
     pub(crate) rules: Rules,
     pub(crate) panic_handler: Option<Arc<PanicHandler>>,
@@ -104,13 +104,13 @@ pub(crate) struct Makeup {
     pub(crate) deque: Choice,
 }
 
-impl Makeup {
-    /// A deque and a mailbox as their worker and as everybody else has them.
-    pub(crate) fn seat(&self) -> (OwnEnds, Seat) {
-        let (mailbox, mail) = mailbox();
+impl Configuration {
+    /// A deque and a pinned queue as their worker and as everybody else has them.
+    pub(crate) fn slot(&self) -> (OwnEnds, Slot) {
+        let (pinned_queue, pinned_tasks) = pinned_queue();
         let heavy_barriers = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
         let (deque, shared) = self.deque.deque(heavy_barriers);
-        (OwnEnds { deque, mail }, Seat::new(shared, mailbox))
+        (OwnEnds { deque, pinned_tasks }, Slot::new(shared, pinned_queue))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::places::{Places, ProcessorSet, Topology};
 use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use crate::scheduler::Worker;
 use crate::scheduler::job::Job;
-use crate::sleep::Summons;
+use crate::sleep::WakeToken;
 
 /// Where a task goes for which no place is named. For a pool: [`PoolBuilder::unplaced`](crate::PoolBuilder::unplaced).
 ///
@@ -52,7 +52,7 @@ pub(crate) struct Division {
     /// By worker.
     of_worker: Box<[usize]>,
     /// One for each place; none where there is one place, so that nobody looks for anything there.
-    quarters: Box<[CachePadded<Quarter>]>,
+    place_states: Box<[CachePadded<PlaceState>]>,
     /// Where the next task goes that goes round.
     turn: CachePadded<AtomicUsize>,
     /// By worker: whether the system has bound it to its place.
@@ -60,7 +60,7 @@ pub(crate) struct Division {
 }
 
 /// What one place has.
-pub(crate) struct Quarter {
+pub(crate) struct PlaceState {
     /// In ascending order.
     workers: Box<[usize]>,
     /// Tasks for this place. Others take them too.
@@ -71,7 +71,7 @@ pub(crate) struct Quarter {
     rings: Box<[Box<[usize]>]>,
 }
 
-impl Quarter {
+impl PlaceState {
     pub(crate) fn workers(&self) -> &[usize] {
         &self.workers
     }
@@ -102,11 +102,12 @@ impl Division {
         let places = places.unwrap_or_else(|| Arc::new(found(workers, allowed)));
         let of_worker = divide(&places, workers);
         let count = places.count();
-        let quarters = if count == 1 { 0 } else { count };
-        let quarter = |place| CachePadded::new(quarter(machine(), &places, &of_worker, place));
-        let quarters = (0..quarters).map(quarter);
+        let place_states = if count == 1 { 0 } else { count };
+        let place_state =
+            |place| CachePadded::new(place_state(machine(), &places, &of_worker, place));
+        let place_states = (0..place_states).map(place_state);
         Self {
-            quarters: quarters.collect(),
+            place_states: place_states.collect(),
             places,
             of_worker,
             turn: CachePadded::new(AtomicUsize::new(0)),
@@ -132,11 +133,11 @@ fn found(workers: usize, allowed: &[usize]) -> Places {
     if workers < 2 || allowed.len() < 4 {
         return Places::undivided(&allowed);
     }
-    with_company(Places::found(machine(), &allowed), workers, &allowed)
+    with_several_workers(Places::found(machine(), &allowed), workers, &allowed)
 }
 
 /// The places, if each gets two workers at least; or else one: who is alone in a place has nobody there to share anything with.
-fn with_company(places: Places, workers: usize, allowed: &ProcessorSet) -> Places {
+fn with_several_workers(places: Places, workers: usize, allowed: &ProcessorSet) -> Places {
     let of_worker = divide(&places, workers);
     let has_two = |place| of_worker.iter().filter(|&&it| it == place).count() >= 2;
     if (0..places.count()).all(has_two) { places } else { Places::undivided(allowed) }
@@ -154,14 +155,19 @@ fn divide(places: &Places, workers: usize) -> Box<[usize]> {
     (0..workers).map(place).collect()
 }
 
-fn quarter(machine: &Topology, places: &Places, of_worker: &[usize], place: usize) -> Quarter {
+fn place_state(
+    machine: &Topology,
+    places: &Places,
+    of_worker: &[usize],
+    place: usize,
+) -> PlaceState {
     let those_in = |places: &[usize]| -> Box<[usize]> {
         let is_in = |(_, place): &(usize, &usize)| places.contains(place);
         of_worker.iter().enumerate().filter(is_in).map(|(worker, _)| worker).collect()
     };
     let near = places.others_by_nearness(machine, place);
     let rings = near.iter().map(|equally_near| those_in(equally_near));
-    Quarter {
+    PlaceState {
         workers: those_in(&[place]),
         inbox: Inbox::new(),
         rings: rings.filter(|ring| !ring.is_empty()).collect(),
@@ -179,15 +185,15 @@ impl Shared {
         Arc::clone(&self.division().places)
     }
 
-    /// The place of the worker in that seat; of a stand-in nobody says it.
-    pub(crate) fn place_of(&self, seat: usize) -> Option<usize> {
-        self.division().of_worker.get(seat).copied()
+    /// The place of the worker in that slot; of a replacement nobody says it.
+    pub(crate) fn place_of(&self, slot: usize) -> Option<usize> {
+        self.division().of_worker.get(slot).copied()
     }
 
     /// What each place has; nothing where there is one place.
     #[inline]
-    pub(crate) fn quarters(&self) -> &[CachePadded<Quarter>] {
-        &self.division().quarters
+    pub(crate) fn place_states(&self) -> &[CachePadded<PlaceState>] {
+        &self.division().place_states
     }
 
     /// Panics if there is no such place.
@@ -207,19 +213,24 @@ impl Shared {
         // SAFETY: whichever thread takes a word out of an inbox runs it, once; this one is about to
         // be sent.
         let job = unsafe { self.wrapped(caller, job) };
-        match self.quarters().get(place) {
+        match self.place_states().get(place) {
             None => self.send_back(job),
-            Some(quarter) => self.send_to_quarter(quarter, job, None),
+            Some(place_state) => self.send_to_place(place_state, job, None),
         }
     }
 
-    fn send_to_quarter(&self, quarter: &Quarter, job: NonNull<Job>, summons: Option<&Summons>) {
-        quarter.inbox.send(job);
-        match self.stand_ins().affinity() {
+    fn send_to_place(
+        &self,
+        place_state: &PlaceState,
+        job: NonNull<Job>,
+        wake_token: Option<&WakeToken>,
+    ) {
+        place_state.inbox.send(job);
+        match self.replacements().affinity() {
             Affinity::Place => {
-                self.sleep().work_was_addressed_to_bound_ones(quarter.range(), summons);
+                self.sleep().notify_addressed_to_bound(place_state.range(), wake_token);
             }
-            _ => self.sleep().work_was_addressed_to_some(quarter.range(), summons),
+            _ => self.sleep().notify_addressed_to_some(place_state.range(), wake_token),
         }
     }
 
@@ -234,7 +245,7 @@ impl Shared {
 
     /// Whether tasks go round for which no place is named, and there is anywhere to go.
     pub(crate) fn goes_round(&self) -> bool {
-        self.unplaced() == Unplaced::RoundRobin && !self.quarters().is_empty()
+        self.unplaced() == Unplaced::RoundRobin && !self.place_states().is_empty()
     }
 
     /// Binds the calling thread, which is that worker's, to its place. Says whether it is bound.
@@ -256,28 +267,28 @@ impl Shared {
 
     /// In the child of a fork, whose only thread the calling one is, which sits there: it may run where it could if it were bound to no place. Neither
     /// allocates nor locks.
-    pub(crate) fn unbind_in_a_child(&self, seat: usize) {
-        let bound = self.division().bound.get(seat);
+    pub(crate) fn unbind_in_a_child(&self, slot: usize) {
+        let bound = self.division().bound.get(slot);
         if bound.is_some_and(|bound| bound.load(Ordering::Relaxed)) {
             os::unbind_this_thread(self.processor_ids());
         }
     }
 
     /// Whether who sits there may run on that processor, as far as the pool has decided it.
-    pub(crate) fn may_run_on(&self, seat: usize, processor: usize) -> bool {
-        // Stand-ins are not bound.
-        let is_bound = self.stand_ins().affinity() == Affinity::Place && seat < self.workers();
-        !is_bound || self.processors_of(seat).contains(processor)
+    pub(crate) fn may_run_on(&self, slot: usize, processor: usize) -> bool {
+        // Replacements are not bound.
+        let is_bound = self.replacements().affinity() == Affinity::Place && slot < self.workers();
+        !is_bound || self.processors_of(slot).contains(processor)
     }
 
-    /// The summons of that worker: who is in its place is woken first.
-    pub(crate) fn summons_of(&self, worker: usize) -> Summons {
-        self.neighbours_of(worker).map_or_else(Summons::default, Summons::with_neighbours)
+    /// The wake token of that worker: who is in its place is woken first.
+    pub(crate) fn wake_token_of(&self, worker: usize) -> WakeToken {
+        self.neighbours_of(worker).map_or_else(WakeToken::default, WakeToken::with_neighbours)
     }
 
     /// Who is in the place of that worker; nobody says it where all are.
     pub(crate) fn neighbours_of(&self, worker: usize) -> Option<Range<usize>> {
-        let here = self.place_of(worker).and_then(|place| self.quarters().get(place));
+        let here = self.place_of(worker).and_then(|place| self.place_states().get(place));
         here.map(|here| here.range())
     }
 
@@ -307,7 +318,7 @@ impl Worker {
         self.shared().places()
     }
 
-    /// The place that it belongs to, from 0: see [`PoolBuilder::places`](crate::PoolBuilder::places). That of a stand-in is
+    /// The place that it belongs to, from 0: see [`PoolBuilder::places`](crate::PoolBuilder::places). That of a replacement is
     /// that of the worker which is in a [blocking call](Self::blocking).
     ///
     /// # Examples
@@ -323,11 +334,11 @@ impl Worker {
 
     /// Makes a job available to all workers, first of all to those of a place.
     pub(crate) fn push_near(&self, place: usize, job: NonNull<Job>) {
-        match self.shared().quarters().get(place) {
-            Some(quarter) if place != self.place() => {
+        match self.shared().place_states().get(place) {
+            Some(place_state) if place != self.place() => {
                 // SAFETY: as in `send_near_from`.
                 let job = unsafe { self.shared().wrapped(Some(self), job) };
-                self.shared().send_to_quarter(quarter, job, Some(self.summons()));
+                self.shared().send_to_place(place_state, job, Some(self.wake_token()));
             }
             _ => self.push(job),
         }
@@ -384,7 +395,7 @@ mod tests {
         let allowed = machine.processors();
         let places = Places::found(&machine, allowed);
         assert_eq!(places.count(), 3);
-        let count = |workers| with_company(places.clone(), workers, allowed).count();
+        let count = |workers| with_several_workers(places.clone(), workers, allowed).count();
         for (workers, expected) in [(1, 1), (2, 1), (4, 1), (8, 1), (9, 1), (10, 3), (20, 3)] {
             assert_eq!(count(workers), expected, "{workers}");
         }
@@ -394,7 +405,7 @@ mod tests {
     fn a_pool_whose_places_are_not_given_reads_no_machine_for_few_processors() {
         let division = Division::new(None, 8, &[0, 3, 5]);
         assert_eq!(division.places.sets(), ["0,3,5".parse().unwrap()]);
-        assert!(division.quarters.is_empty());
+        assert!(division.place_states.is_empty());
         assert_eq!(*division.of_worker, [0; 8]);
     }
 
@@ -405,11 +416,11 @@ mod tests {
         let pairs = (0..6).map(|pair| ProcessorSet::from_iter(2 * pair..2 * pair + 2));
         let places = Places::given(machine.processors(), pairs).unwrap();
         let of_worker = [0, 0, 1, 2, 3, 3, 5];
-        let quarter = quarter(&machine, &places, &of_worker, 3);
-        assert_eq!((&*quarter.workers, quarter.range()), (&[4, 5][..], 4..6));
-        assert_eq!(*quarter.others, [4, 5, 0, 1, 2]);
+        let place_state = place_state(&machine, &places, &of_worker, 3);
+        assert_eq!((&*place_state.workers, place_state.range()), (&[4, 5][..], 4..6));
+        assert_eq!(*place_state.others, [4, 5, 0, 1, 2]);
         assert_eq!(
-            quarter.rings.iter().map(|ring| &**ring).collect::<Vec<_>>(),
+            place_state.rings.iter().map(|ring| &**ring).collect::<Vec<_>>(),
             [&[6][..], &[0, 1, 2, 3],]
         );
     }
@@ -419,32 +430,32 @@ mod tests {
         let sets = ["0", "1-2", "3", "4"].map(|set: &str| set.parse().unwrap());
         let places = Places::given(&(0..5).collect(), sets).unwrap();
         let division = Division::new(Some(Arc::new(places)), 5, &[0, 1, 2, 3, 4]);
-        for (place, quarter) in division.quarters.iter().enumerate() {
-            let mut all = quarter.rings.concat();
-            all.extend(&quarter.workers);
+        for (place, place_state) in division.place_states.iter().enumerate() {
+            let mut all = place_state.rings.concat();
+            all.extend(&place_state.workers);
             all.sort_unstable();
             assert_eq!(all, [0, 1, 2, 3, 4]);
-            let mut others = quarter.others.to_vec();
+            let mut others = place_state.others.to_vec();
             others.push(place);
             others.sort_unstable();
             assert_eq!(others, [0, 1, 2, 3]);
-            assert!(quarter.workers.iter().all(|&worker| division.of_worker[worker] == place));
+            assert!(place_state.workers.iter().all(|&worker| division.of_worker[worker] == place));
         }
     }
 
     #[test]
     fn who_stands_in_for_another_has_the_neighbours_of_that_one() {
-        let pool = divided(&[2, 2]).stand_ins(1).build().unwrap();
+        let pool = divided(&[2, 2]).replacements(1).build().unwrap();
         for (worker, neighbours) in [(0, 0..2), (3, 2..4), (1, 0..2)] {
             let (sender, receiver) = channel();
-            // All others are held until the stand-in has come, so nobody else can take this.
+            // All others are held until the replacement has come, so nobody else can take this.
             let held: Vec<_> =
                 (0..4).filter(|&it| it != worker).map(|it| hold(&pool, it)).collect();
             pool.spawn_with(Spawn::At(worker), move |w| {
                 let (seen, is_seen) = channel();
                 w.spawn(move |w| {
-                    let is_stand_in = w.slot() == 4;
-                    seen.send((is_stand_in, w.summons().neighbours())).unwrap();
+                    let is_replacement = w.slot_index() == 4;
+                    seen.send((is_replacement, w.wake_token().neighbours())).unwrap();
                 });
                 sender.send(w.blocking(|| is_seen.recv_timeout(LONGEST))).unwrap();
             });

@@ -187,7 +187,7 @@ where
             // SAFETY: the header is the first field of a `Self`, which its creator keeps alive until
             // its end is set.
             let this = unsafe { job.cast::<Self>().as_ref() };
-            if from != worker.slot() {
+            if from != worker.slot_index() {
                 worker.begin_stolen(job);
             }
             // SAFETY: the word was taken by this worker alone.
@@ -195,11 +195,11 @@ where
             let result = ManuallyDrop::new(unwind::halt(|| task(worker)));
             // SAFETY: as above; the creator reads it only after the end is set.
             unsafe { *this.body.get() = Body { result } };
-            worker.seat().now_runs(std::ptr::null_mut());
+            worker.slot().now_runs(std::ptr::null_mut());
             this.end().set();
         }
         // The frame may be gone. The pool is not: this is one of its workers.
-        if from != worker.slot() {
+        if from != worker.slot_index() {
             worker.shared().unpark(from);
         }
     }

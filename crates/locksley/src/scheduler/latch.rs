@@ -104,7 +104,7 @@ impl<'w> WorkerLatch<'w> {
     /// To be set by a worker of the waiter's own pool.
     pub(crate) fn new(waiter: &'w Worker) -> Self {
         let home = waiter.shared();
-        Self { flag: Flag::new(), waiter: waiter.slot(), home, from_abroad: false }
+        Self { flag: Flag::new(), waiter: waiter.slot_index(), home, from_abroad: false }
     }
 
     /// To be set by any thread.

@@ -8,7 +8,7 @@
 //! | `replacement/` | threads that take the slots of workers which block |
 //! | `allowance/` | how many workers may be awake: quotas, affinity, other programs |
 //! | `job.rs`, `latch.rs` | what deques hold, and how it says that it is done |
-//! | `seat.rs`, `division.rs`, `pending/` | one worker's slot, the pool's places, what keeps it open |
+//! | `slot.rs`, `division.rs`, `pending/` | one worker's slot, the pool's places, what keeps it open |
 //! | `observed.rs` | the slow path of observed pools |
 //! | `config.rs` | what a pool is told when it is built |
 
@@ -22,11 +22,11 @@ pub(crate) mod pending;
 pub(crate) mod placement;
 pub(crate) mod replacement;
 pub(crate) mod search;
-pub(crate) mod seat;
 pub(crate) mod shared;
+pub(crate) mod slot;
 pub(crate) mod worker;
 
-pub(crate) use division::Quarter;
-pub(crate) use seat::Seat;
+pub(crate) use division::PlaceState;
 pub(crate) use shared::Shared;
+pub(crate) use slot::Slot;
 pub use worker::Worker;

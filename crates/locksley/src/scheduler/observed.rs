@@ -23,7 +23,7 @@ impl Wrapped {
         // SAFETY: made by `wrapped` and run once, as the caller promises.
         let this = unsafe { Box::from_raw(job.cast::<Self>().as_ptr()) };
         let observer = worker.observer().expect("wrapped in an observed pool");
-        let slot = worker.slot();
+        let slot = worker.slot_index();
         let suspended = observer.begin(slot, this.cause, from != slot);
         // SAFETY: as the caller promises of this one, which stands for it.
         unsafe { job::execute(this.job, worker, from) };
@@ -74,13 +74,13 @@ impl Worker {
 
     /// The present stamp of its task; `None` if its pool is not observed.
     pub(crate) fn stamp(&self) -> Option<Stamp> {
-        self.observer().map(|observer| observer.stamp(self.slot()))
+        self.observer().map(|observer| observer.stamp(self.slot_index()))
     }
 
     /// Its task also comes after `cause`.
     pub(crate) fn follow(&self, cause: Stamp) {
         if let Some(observer) = self.observer() {
-            observer.follow(self.slot(), cause);
+            observer.follow(self.slot_index(), cause);
         }
     }
 }

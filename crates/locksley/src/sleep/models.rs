@@ -6,9 +6,9 @@ use std::time::Duration;
 use loom::sync::Arc;
 use loom::thread;
 
-use super::{Limit, Rest, Sleep, Summons};
+use super::{Limit, Rest, Sleep, WakeToken};
 use crate::deque::{
-    ChaseLevOwner, ChaseLevThief, Owner, Pushed, Reader, Steal, Thief, chase_lev, mailbox,
+    ChaseLevOwner, ChaseLevThief, Owner, Pushed, Reader, Steal, Thief, chase_lev, pinned_queue,
 };
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 
@@ -59,14 +59,14 @@ impl Event {
     }
 }
 
-/// Hunts and sleeps until it has a task.
+/// Searches and sleeps until it has a task.
 fn work_once(worker: usize, sleep: &Sleep, tasks: &Tasks) {
-    let summons = Summons::default();
-    sleep.begins_to_hunt();
+    let wake_token = WakeToken::default();
+    sleep.begin_search();
     while !tasks.take_one() {
         sleep.sleep(worker, |_| tasks.are_left());
     }
-    sleep.stops_hunting(&summons, || tasks.are_left());
+    sleep.end_search(&wake_token, || tasks.are_left());
 }
 
 fn check(bound: usize, model: impl Fn() + Sync + Send + 'static) {
@@ -76,20 +76,20 @@ fn check(bound: usize, model: impl Fn() + Sync + Send + 'static) {
 }
 
 #[test]
-fn loom_sleep_a_push_wakes_the_last_hunter() {
+fn loom_sleep_a_push_wakes_the_last_thief() {
     check(4, || {
         let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0)));
         let worker = shared.clone();
         let worker = thread::spawn(move || work_once(0, &worker.0, &worker.1));
         let (sleep, tasks) = &*shared;
         tasks.add_one();
-        sleep.work_was_pushed(&Summons::default());
+        sleep.notify_pushed(&WakeToken::default());
         worker.join().unwrap();
     });
 }
 
 #[test]
-fn loom_sleep_a_push_after_a_summons_wakes_again() {
+fn loom_sleep_a_push_after_a_wake_token_wakes_again() {
     check(3, || {
         let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0)));
         let worker = shared.clone();
@@ -98,10 +98,10 @@ fn loom_sleep_a_push_after_a_summons_wakes_again() {
             work_once(0, &worker.0, &worker.1);
         });
         let (sleep, tasks) = &*shared;
-        let summons = Summons::default();
+        let wake_token = WakeToken::default();
         for _ in 0..2 {
             tasks.add_one();
-            sleep.work_was_pushed(&summons);
+            sleep.notify_pushed(&wake_token);
         }
         worker.join().unwrap();
     });
@@ -115,7 +115,7 @@ fn loom_sleep_what_is_sent_wakes_somebody() {
         let worker = thread::spawn(move || work_once(0, &worker.0, &worker.1));
         let (sleep, tasks) = &*shared;
         tasks.add_one();
-        sleep.work_was_sent();
+        sleep.notify_sent();
         worker.join().unwrap();
     });
 }
@@ -130,8 +130,8 @@ fn loom_sleep_what_is_addressed_wakes_the_worker() {
             let worker = thread::spawn(move || work_once(0, &worker.0, &worker.1));
             let (sleep, tasks) = &*shared;
             tasks.add_one();
-            let summons = Summons::default();
-            sleep.work_was_addressed(0, by_a_worker.then_some(&summons));
+            let wake_token = WakeToken::default();
+            sleep.notify_addressed(0, by_a_worker.then_some(&wake_token));
             worker.join().unwrap();
         });
     }
@@ -147,8 +147,8 @@ fn loom_sleep_what_is_addressed_to_a_stuck_worker_wakes_another() {
             let worker = thread::spawn(move || work_once(1, &worker.0, &worker.1));
             let (sleep, tasks) = &*shared;
             tasks.add_one();
-            let summons = Summons::default();
-            sleep.work_was_addressed(0, by_a_worker.then_some(&summons));
+            let wake_token = WakeToken::default();
+            sleep.notify_addressed(0, by_a_worker.then_some(&wake_token));
             worker.join().unwrap();
         });
     }
@@ -165,18 +165,18 @@ fn loom_sleep_what_is_addressed_to_a_place_wakes_all_that_it_takes() {
                 thread::spawn(move || work_once(worker, &shared.0, &shared.1))
             });
             let (sleep, tasks) = &*shared;
-            let summons = Summons::default();
+            let wake_token = WakeToken::default();
             for _ in 0..2 {
                 tasks.add_one();
-                sleep.work_was_addressed_to_some(0..2, by_a_worker.then_some(&summons));
+                sleep.notify_addressed_to_some(0..2, by_a_worker.then_some(&wake_token));
             }
             workers.into_iter().for_each(|worker| worker.join().unwrap());
         });
     }
 }
 
-/// Something is sent to a place whose worker falls asleep, while one elsewhere hunts, which sees it
-/// and leaves it there, and then stops hunting for something else. A worker that relied on that one
+/// Something is sent to a place whose worker falls asleep, while one elsewhere searches, which sees it
+/// and leaves it there, and then stops searching for something else. A worker that relied on that one
 /// would wait for ever.
 #[test]
 fn loom_sleep_what_is_addressed_to_a_place_is_done_though_one_elsewhere_leaves_it() {
@@ -187,13 +187,13 @@ fn loom_sleep_what_is_addressed_to_a_place_is_done_though_one_elsewhere_leaves_i
             let worker = thread::spawn(move || work_once(0, &worker.0, &worker.1));
             let leaver = shared.clone();
             let leaver = thread::spawn(move || {
-                leaver.0.begins_to_hunt();
-                leaver.0.stops_hunting(&Summons::default(), || leaver.1.are_left());
+                leaver.0.begin_search();
+                leaver.0.end_search(&WakeToken::default(), || leaver.1.are_left());
             });
             let (sleep, tasks) = &*shared;
             tasks.add_one();
-            let summons = Summons::with_neighbours(1..2);
-            sleep.work_was_addressed_to_some(0..1, by_a_worker.then_some(&summons));
+            let wake_token = WakeToken::with_neighbours(1..2);
+            sleep.notify_addressed_to_some(0..1, by_a_worker.then_some(&wake_token));
             leaver.join().unwrap();
             worker.join().unwrap();
         });
@@ -201,7 +201,7 @@ fn loom_sleep_what_is_addressed_to_a_place_is_done_though_one_elsewhere_leaves_i
 }
 
 #[test]
-fn loom_sleep_the_last_hunter_to_leave_wakes_another() {
+fn loom_sleep_the_last_thief_to_leave_wakes_another() {
     check(2, || {
         let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0)));
         let workers: Vec<_> = (0..2)
@@ -212,11 +212,11 @@ fn loom_sleep_the_last_hunter_to_leave_wakes_another() {
             })
             .collect();
         let (sleep, tasks) = &*shared;
-        let summons = Summons::default();
+        let wake_token = WakeToken::default();
         tasks.add_one();
-        sleep.work_was_pushed(&summons);
+        sleep.notify_pushed(&wake_token);
         tasks.add_one();
-        sleep.work_was_pushed(&summons);
+        sleep.notify_pushed(&wake_token);
         workers.into_iter().for_each(|worker| worker.join().unwrap());
     });
 }
@@ -224,10 +224,10 @@ fn loom_sleep_the_last_hunter_to_leave_wakes_another() {
 /// Items that are not looked at.
 const ITEM: NonNull<u64> = NonNull::dangling();
 
-fn push(deque: &ChaseLevOwner<u64>, sleep: &Sleep, summons: &Summons) {
+fn push(deque: &ChaseLevOwner<u64>, sleep: &Sleep, wake_token: &WakeToken) {
     let (index, done) = deque.push(ITEM);
     if !done && deque.at_the_ceiling(index) == Pushed::Openly {
-        sleep.work_was_pushed_openly(deque, summons);
+        sleep.notify_pushed_openly(deque, wake_token);
     }
 }
 
@@ -235,22 +235,22 @@ fn push(deque: &ChaseLevOwner<u64>, sleep: &Sleep, summons: &Summons) {
 fn closed_deque(sleep: &Sleep) -> (ChaseLevOwner<u64>, ChaseLevThief<u64>) {
     let (owner, thief) = chase_lev(true);
     for _ in 0..2 {
-        push(&owner, sleep, &Summons::default());
+        push(&owner, sleep, &WakeToken::default());
         assert!(owner.pop_newest().is_some());
     }
     (owner, thief)
 }
 
-/// Hunts and sleeps until it has stolen one.
+/// Searches and sleeps until it has stolen one.
 fn steal_once(worker: usize, sleep: &Sleep, victim: &ChaseLevThief<u64>) {
-    sleep.begins_to_hunt();
+    sleep.begin_search();
     while !matches!(victim.steal_oldest(), Steal::Taken(_)) {
         sleep.sleep(worker, |_| {
             victim.open_by_force();
             !victim.is_empty()
         });
     }
-    sleep.stops_hunting(&Summons::default(), || {
+    sleep.end_search(&WakeToken::default(), || {
         victim.open_by_force();
         !victim.is_empty()
     });
@@ -261,60 +261,60 @@ fn loom_sleep_a_push_to_a_closed_deque_is_seen() {
     check(3, || {
         let sleep = Arc::new(Sleep::new(1, Limit::NONE));
         let (owner, victim) = closed_deque(&sleep);
-        let hunter = sleep.clone();
-        let hunter = thread::spawn(move || steal_once(0, &hunter, &victim));
+        let thief = sleep.clone();
+        let thief = thread::spawn(move || steal_once(0, &thief, &victim));
         // And then nothing more: as if it were stuck in its task.
-        push(&owner, &sleep, &Summons::default());
-        hunter.join().unwrap();
+        push(&owner, &sleep, &WakeToken::default());
+        thief.join().unwrap();
     });
 }
 
 #[test]
-fn loom_sleep_a_deque_is_closed_while_a_hunter_falls_asleep() {
+fn loom_sleep_a_deque_is_closed_while_a_thief_falls_asleep() {
     check(2, || {
         let sleep = Arc::new(Sleep::new(1, Limit::NONE));
         let (owner, victim) = chase_lev(true);
-        let hunter = sleep.clone();
-        let hunter = thread::spawn(move || steal_once(0, &hunter, &victim));
-        let summons = Summons::default();
-        push(&owner, &sleep, &summons);
+        let thief = sleep.clone();
+        let thief = thread::spawn(move || steal_once(0, &thief, &victim));
+        let wake_token = WakeToken::default();
+        push(&owner, &sleep, &wake_token);
         if owner.pop_newest().is_some() {
-            push(&owner, &sleep, &summons); // closes it, if it is left alone
+            push(&owner, &sleep, &wake_token); // closes it, if it is left alone
             if owner.pop_newest().is_some() {
-                push(&owner, &sleep, &summons);
+                push(&owner, &sleep, &wake_token);
             }
         }
-        hunter.join().unwrap();
+        thief.join().unwrap();
     });
 }
 
 #[test]
-fn loom_sleep_the_last_hunter_to_leave_has_deques_opened() {
+fn loom_sleep_the_last_thief_to_leave_has_deques_opened() {
     check(2, || {
         let sleep = Arc::new(Sleep::new(2, Limit::NONE));
-        // Closed because a worker hunts; it then leaves with other work, or because what it waited
+        // Closed because a worker searches; it then leaves with other work, or because what it waited
         // for has happened.
-        sleep.begins_to_hunt();
+        sleep.begin_search();
         let (owner, victim) = closed_deque(&sleep);
         let (leaver, its_victim) = (sleep.clone(), victim.clone());
         let leaver = thread::spawn(move || {
-            leaver.stops_hunting(&Summons::default(), || {
+            leaver.end_search(&WakeToken::default(), || {
                 its_victim.open_by_force();
                 !its_victim.is_empty()
             });
         });
-        let hunter = sleep.clone();
-        let hunter = thread::spawn(move || steal_once(1, &hunter, &victim));
-        // The other hunter may have it opened when it falls asleep. Then it is closed again, if
+        let thief = sleep.clone();
+        let thief = thread::spawn(move || steal_once(1, &thief, &victim));
+        // The other thief may have it opened when it falls asleep. Then it is closed again, if
         // nothing is stolen.
-        let summons = Summons::default();
+        let wake_token = WakeToken::default();
         for _ in 0..2 {
-            push(&owner, &sleep, &summons);
+            push(&owner, &sleep, &wake_token);
             let _ = owner.pop_newest();
         }
-        push(&owner, &sleep, &summons);
+        push(&owner, &sleep, &wake_token);
         leaver.join().unwrap();
-        hunter.join().unwrap();
+        thief.join().unwrap();
     });
 }
 
@@ -331,11 +331,11 @@ fn loom_sleep_a_latch_wakes_its_waiter() {
             sleep.wake(0);
         });
         let (sleep, latch) = &*shared;
-        sleep.begins_to_hunt();
+        sleep.begin_search();
         while !latch.is_set() {
             sleep.sleep(0, |_| latch.is_set());
         }
-        sleep.stops_hunting(&Summons::default(), || false);
+        sleep.end_search(&WakeToken::default(), || false);
         thief.join().unwrap();
     });
 }
@@ -349,15 +349,15 @@ fn loom_sleep_a_latch_and_a_push_at_once() {
         let waiter = shared.clone();
         let waiter = thread::spawn(move || {
             let (sleep, latch, _) = &*waiter;
-            sleep.begins_to_hunt();
+            sleep.begin_search();
             while !latch.is_set() {
                 sleep.sleep(0, |_| latch.is_set());
             }
-            sleep.stops_hunting(&Summons::default(), || waiter.2.are_left());
+            sleep.end_search(&WakeToken::default(), || waiter.2.are_left());
         });
         let (sleep, latch, tasks) = &*shared;
         tasks.add_one();
-        sleep.work_was_pushed(&Summons::default());
+        sleep.notify_pushed(&WakeToken::default());
         latch.set();
         sleep.wake(0);
         waiter.join().unwrap();
@@ -365,43 +365,43 @@ fn loom_sleep_a_latch_and_a_push_at_once() {
     });
 }
 
-/// Hunts and sleeps until it has had so many letters.
-fn read(worker: usize, sleep: &Sleep, mail: &Reader<u64>, letters: usize) {
-    sleep.begins_to_hunt();
-    for _ in 0..letters {
-        while mail.take().is_none() {
-            sleep.sleep(worker, |_| !mail.is_empty());
+/// Searches and sleeps until it has had so many pinned tasks.
+fn read(worker: usize, sleep: &Sleep, queue: &Reader<u64>, count: usize) {
+    sleep.begin_search();
+    for _ in 0..count {
+        while queue.take().is_none() {
+            sleep.sleep(worker, |_| !queue.is_empty());
         }
     }
-    sleep.stops_hunting(&Summons::default(), || false);
+    sleep.end_search(&WakeToken::default(), || false);
 }
 
 #[test]
-fn loom_sleep_a_letter_wakes_its_reader() {
+fn loom_sleep_a_pinned_task_wakes_its_reader() {
     check(4, || {
         let sleep = Arc::new(Sleep::new(1, Limit::NONE));
-        let (mailbox, mail) = mailbox();
+        let (pinned_queue, pinned_tasks) = pinned_queue();
         let reader = sleep.clone();
-        let reader = thread::spawn(move || read(0, &reader, &mail, 1));
-        mailbox.send(ITEM);
+        let reader = thread::spawn(move || read(0, &reader, &pinned_tasks, 1));
+        pinned_queue.send(ITEM);
         sleep.wake(0);
         reader.join().unwrap();
     });
 }
 
 #[test]
-fn loom_sleep_two_letters_at_once_wake_their_reader() {
+fn loom_sleep_two_pinned_tasks_at_once_wake_their_reader() {
     check(2, || {
         let sleep = Arc::new(Sleep::new(1, Limit::NONE));
-        let (mailbox, mail) = mailbox();
+        let (pinned_queue, pinned_tasks) = pinned_queue();
         let reader = sleep.clone();
-        let reader = thread::spawn(move || read(0, &reader, &mail, 2));
-        let (other, its_sleep) = (mailbox.clone(), sleep.clone());
+        let reader = thread::spawn(move || read(0, &reader, &pinned_tasks, 2));
+        let (other, its_sleep) = (pinned_queue.clone(), sleep.clone());
         let other = thread::spawn(move || {
             other.send(ITEM);
             its_sleep.wake(0);
         });
-        mailbox.send(ITEM);
+        pinned_queue.send(ITEM);
         sleep.wake(0);
         other.join().unwrap();
         reader.join().unwrap();
@@ -409,39 +409,39 @@ fn loom_sleep_two_letters_at_once_wake_their_reader() {
 }
 
 #[test]
-fn loom_sleep_a_letter_does_not_use_up_a_push() {
-    // The worker that is woken for the push may get the letter first, and be stuck in it. Then the
+fn loom_sleep_a_pinned_task_does_not_use_up_a_push() {
+    // The worker that is woken for the push may get the pinned task first, and be stuck in it. Then the
     // other one has to be woken.
     check(2, || {
         let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0), Event::new()));
-        let (mailbox, mail) = mailbox();
+        let (pinned_queue, pinned_tasks) = pinned_queue();
         let reader = shared.clone();
         let reader = thread::spawn(move || {
             let (sleep, tasks, done) = &*reader;
-            sleep.begins_to_hunt();
-            while mail.take().is_none() {
+            sleep.begin_search();
+            while pinned_tasks.take().is_none() {
                 if tasks.take_one() {
                     done.set();
                     sleep.wake(1);
                 } else {
-                    sleep.sleep(0, |_| !mail.is_empty() || tasks.are_left());
+                    sleep.sleep(0, |_| !pinned_tasks.is_empty() || tasks.are_left());
                 }
             }
-            sleep.stops_hunting(&Summons::default(), || tasks.are_left());
+            sleep.end_search(&WakeToken::default(), || tasks.are_left());
         });
         let other = shared.clone();
         let other = thread::spawn(move || {
             let (sleep, tasks, done) = &*other;
-            sleep.begins_to_hunt();
+            sleep.begin_search();
             while !done.is_set() && !tasks.take_one() {
                 sleep.sleep(1, |_| done.is_set() || tasks.are_left());
             }
-            sleep.stops_hunting(&Summons::default(), || tasks.are_left());
+            sleep.end_search(&WakeToken::default(), || tasks.are_left());
         });
         let (sleep, tasks, _) = &*shared;
         tasks.add_one();
-        sleep.work_was_pushed(&Summons::default());
-        mailbox.send(ITEM);
+        sleep.notify_pushed(&WakeToken::default());
+        pinned_queue.send(ITEM);
         sleep.wake(0);
         reader.join().unwrap();
         other.join().unwrap();
@@ -457,7 +457,7 @@ fn loom_sleep_closing_wakes_all() {
                 let shared = shared.clone();
                 thread::spawn(move || {
                     let (sleep, closed) = &*shared;
-                    sleep.begins_to_hunt();
+                    sleep.begin_search();
                     while !closed.is_set() {
                         sleep.sleep(worker, |_| closed.is_set());
                     }
@@ -471,7 +471,7 @@ fn loom_sleep_closing_wakes_all() {
 }
 
 #[test]
-fn loom_sleep_a_hunter_that_leaves_does_not_wait_for_who_got_up_before() {
+fn loom_sleep_a_thief_that_leaves_does_not_wait_for_who_got_up_before() {
     check(3, || {
         let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0)));
         let sleeper = shared.clone();
@@ -482,16 +482,16 @@ fn loom_sleep_a_hunter_that_leaves_does_not_wait_for_who_got_up_before() {
         let leaver = shared.clone();
         let leaver = thread::spawn(move || {
             let (sleep, tasks) = &*leaver;
-            let summons = Summons::default();
-            sleep.begins_to_hunt();
+            let wake_token = WakeToken::default();
+            sleep.begin_search();
             // It has found a task that is not modelled, which pushes another.
-            sleep.stops_hunting(&summons, || tasks.are_left());
+            sleep.end_search(&wake_token, || tasks.are_left());
             tasks.add_one();
-            sleep.work_was_pushed(&summons);
+            sleep.notify_pushed(&wake_token);
         });
         let (sleep, tasks) = &*shared;
         tasks.add_one();
-        sleep.work_was_sent();
+        sleep.notify_sent();
         leaver.join().unwrap();
         sleeper.join().unwrap();
     });

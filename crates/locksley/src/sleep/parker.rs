@@ -32,7 +32,7 @@ impl Parker {
     }
 
     /// As [`park`](Self::park), but not for much longer than `most`.
-    pub(super) fn nap(&self, most: Duration) {
+    pub(super) fn timed_park(&self, most: Duration) {
         // Acquire as in `park`.
         if self.0.word().load(Ordering::Acquire) == SILENT {
             self.0.wait_at_most(SILENT, most);

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use super::{Limit, Rest, Sleep, Summons};
+use super::{Limit, Rest, Sleep, WakeToken};
 use crate::primitive::stepped::{self, Gate};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -34,9 +34,9 @@ impl Crew {
     }
 
     fn serve(&self, worker: usize, report: impl Fn()) {
-        let summons = Summons::default();
+        let wake_token = WakeToken::default();
         while self.closed.load(Ordering::Acquire) == 0 {
-            self.sleep.begins_to_hunt();
+            self.sleep.begin_search();
             let found = loop {
                 if self.closed.load(Ordering::Acquire) > 0 {
                     break false;
@@ -46,7 +46,7 @@ impl Crew {
                 }
                 self.sleep.sleep(worker, |_| self.is_something_there());
             };
-            self.sleep.stops_hunting(&summons, || self.is_something_there());
+            self.sleep.end_search(&wake_token, || self.is_something_there());
             if found {
                 report();
             }
@@ -55,7 +55,7 @@ impl Crew {
 
     fn send(&self) {
         self.tasks.fetch_add(1, Ordering::AcqRel);
-        self.sleep.work_was_sent();
+        self.sleep.notify_sent();
     }
 
     fn close(&self) {
@@ -64,7 +64,7 @@ impl Crew {
     }
 
     fn wait_until_asleep(&self, workers: usize) {
-        while self.sleep.census().asleep() < workers {
+        while self.sleep.snapshot().asleep() < workers {
             thread::yield_now();
         }
     }
@@ -144,12 +144,12 @@ fn a_held_thief_that_wakes_its_successor_can_be_replaced() {
         let held = thread::scope(|scope| {
             scope.spawn(|| crew.serve(0, move || report.send(()).unwrap()));
             crew.wait_until_asleep(1);
-            // The last hunter leaves while there is work.
+            // The last thief leaves while there is work.
             scope.spawn(|| {
-                crew.sleep.begins_to_hunt();
+                crew.sleep.begin_search();
                 stepped::arm(steps, &gate);
                 crew.tasks.fetch_add(1, Ordering::AcqRel);
-                crew.sleep.stops_hunting(&Summons::default(), || true);
+                crew.sleep.end_search(&WakeToken::default(), || true);
                 stepped::disarm();
             });
             let held = gate.wait_until_held();
@@ -170,63 +170,63 @@ fn a_held_thief_that_wakes_its_successor_can_be_replaced() {
 fn a_worker_asks_once_until_somebody_has_got_up() {
     let sleep = Sleep::new(3, Limit::NONE);
     for worker in 0..3 {
-        sleep.begins_to_hunt();
+        sleep.begin_search();
         // Announce by hand what `sleep` does before it blocks.
         sleep.sleepers.enter(worker);
         let _ = sleep.counters.falls_asleep();
     }
     let rung = || (0..3).filter(|&worker| sleep.parkers[worker].is_rung()).collect::<Vec<_>>();
-    let summons = Summons::default();
-    sleep.work_was_pushed(&summons);
+    let wake_token = WakeToken::default();
+    sleep.notify_pushed(&wake_token);
     assert_eq!(rung(), [0]);
-    sleep.work_was_pushed(&summons);
-    assert_eq!(rung(), [0], "the summons is under way");
-    sleep.work_was_sent();
+    sleep.notify_pushed(&wake_token);
+    assert_eq!(rung(), [0], "the wake token is under way");
+    sleep.notify_sent();
     assert_eq!(rung(), [0, 1], "a sender from outside wakes one more");
-    let _ = sleep.counters.gets_up();
+    let _ = sleep.counters.end_sleep();
     sleep.sleepers.leave(0);
-    sleep.work_was_pushed(&summons);
-    assert_eq!(rung(), [0, 1], "a worker hunts");
-    assert_eq!((sleep.census().hunting(), sleep.census().asleep()), (1, 2));
-    sleep.stops_hunting(&summons, || true);
-    assert_eq!(rung(), [0, 1, 2], "the last hunter to leave finds a successor");
+    sleep.notify_pushed(&wake_token);
+    assert_eq!(rung(), [0, 1], "a worker searches");
+    assert_eq!((sleep.snapshot().searching(), sleep.snapshot().asleep()), (1, 2));
+    sleep.end_search(&wake_token, || true);
+    assert_eq!(rung(), [0, 1, 2], "the last thief to leave finds a successor");
 }
 
 #[test]
 fn what_is_addressed_to_one_who_does_not_get_up_wakes_another() {
     let sleep = Sleep::new(3, Limit::NONE);
     for worker in 0..3 {
-        sleep.begins_to_hunt();
+        sleep.begin_search();
         sleep.sleepers.enter(worker);
         let _ = sleep.counters.falls_asleep();
     }
     let rung = || (0..3).filter(|&worker| sleep.parkers[worker].is_rung()).collect::<Vec<_>>();
-    sleep.work_was_addressed(1, None);
+    sleep.notify_addressed(1, None);
     assert_eq!(rung(), [1]);
-    sleep.work_was_addressed(1, None);
+    sleep.notify_addressed(1, None);
     assert_eq!(rung(), [0, 1], "it may be suspended before it gets up");
-    sleep.work_was_addressed(1, Some(&Summons::default()));
-    assert_eq!(rung(), [0, 1, 2], "and none hunts yet");
+    sleep.notify_addressed(1, Some(&WakeToken::default()));
+    assert_eq!(rung(), [0, 1, 2], "and none searches yet");
 }
 
 #[test]
 fn what_is_addressed_to_several_wakes_one_of_them_and_then_anybody() {
     let sleep = Sleep::new(4, Limit::NONE);
     for worker in [0, 2, 3] {
-        sleep.begins_to_hunt();
+        sleep.begin_search();
         sleep.sleepers.enter(worker);
         let _ = sleep.counters.falls_asleep();
     }
     let rung = || (0..4).filter(|&worker| sleep.parkers[worker].is_rung()).collect::<Vec<_>>();
     for after in [&[2][..], &[2, 3], &[0, 2, 3]] {
-        sleep.work_was_addressed_to_some(1..4, None);
+        sleep.notify_addressed_to_some(1..4, None);
         assert_eq!(rung(), after);
     }
     let sleep = Sleep::new(1, Limit::NONE);
-    sleep.begins_to_hunt();
+    sleep.begin_search();
     sleep.sleepers.enter(0);
     let _ = sleep.counters.falls_asleep();
-    sleep.work_was_addressed_to_some(0..0, Some(&Summons::default()));
+    sleep.notify_addressed_to_some(0..0, Some(&WakeToken::default()));
     assert!(sleep.parkers[0].is_rung(), "none is there");
 }
 
@@ -234,7 +234,7 @@ fn what_is_addressed_to_several_wakes_one_of_them_and_then_anybody() {
 fn with_sleepers(workers: usize, limit: Limit, asleep: &[usize]) -> Sleep {
     let sleep = Sleep::new(workers, limit);
     for &worker in asleep {
-        sleep.begins_to_hunt();
+        sleep.begin_search();
         sleep.sleepers.enter(worker);
         let _ = sleep.falls_asleep();
     }
@@ -248,75 +248,75 @@ fn rung(sleep: &Sleep) -> Vec<usize> {
 #[test]
 fn a_worker_that_sends_to_several_leaves_it_to_one_who_is_on_its_way_up() {
     let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
-    let summons = Summons::with_neighbours(0..2);
+    let wake_token = WakeToken::with_neighbours(0..2);
     for after in [&[3][..], &[3, 4], &[3, 4], &[3, 4]] {
-        // The second is as if it were pushed: none hunts yet.
-        sleep.work_was_addressed_to_some(3..6, Some(&summons));
+        // The second is as if it were pushed: none searches yet.
+        sleep.notify_addressed_to_some(3..6, Some(&wake_token));
         assert_eq!(rung(&sleep), after);
     }
-    sleep.begins_to_hunt();
-    sleep.work_was_addressed_to_some(1..3, Some(&summons));
-    assert_eq!(rung(&sleep), [1, 3, 4], "those that hunt leave it to these");
-    sleep.work_was_addressed_to_some(1..3, Some(&summons));
+    sleep.begin_search();
+    sleep.notify_addressed_to_some(1..3, Some(&wake_token));
+    assert_eq!(rung(&sleep), [1, 3, 4], "those that search leave it to these");
+    sleep.notify_addressed_to_some(1..3, Some(&wake_token));
     assert_eq!(rung(&sleep), [1, 3, 4], "one is on its way up");
-    sleep.work_was_addressed_to_some(1..3, None);
-    assert_eq!(rung(&sleep), [1, 2, 3, 4], "a thread that is no worker will not hunt");
+    sleep.notify_addressed_to_some(1..3, None);
+    assert_eq!(rung(&sleep), [1, 2, 3, 4], "a thread that is no worker will not search");
 }
 
 #[test]
-fn a_worker_that_sends_to_several_wakes_nobody_beyond_the_limit_if_one_of_them_is_awake() {
-    let limit = Limit { awake: 2, nap: SOON };
+fn a_worker_that_sends_to_several_wakes_nobody_over_the_limit_if_one_of_them_is_awake() {
+    let limit = Limit { awake: 2, timed_park: SOON };
     let sleep = with_sleepers(4, limit, &[1, 3]);
-    sleep.work_was_addressed_to_some(2..4, Some(&Summons::default()));
+    sleep.notify_addressed_to_some(2..4, Some(&WakeToken::default()));
     assert!(rung(&sleep).is_empty());
-    sleep.work_was_addressed_to_some(2..4, None);
+    sleep.notify_addressed_to_some(2..4, None);
     assert_eq!(rung(&sleep), [3]);
     let sleep = with_sleepers(4, limit, &[2, 3]);
-    sleep.work_was_addressed_to_some(2..4, Some(&Summons::default()));
+    sleep.notify_addressed_to_some(2..4, Some(&WakeToken::default()));
     assert_eq!(rung(&sleep), [2], "none of them is awake");
     let sleep = with_sleepers(4, limit, &[1, 2, 3]);
-    sleep.work_was_addressed_to_some(0..2, Some(&Summons::default()));
+    sleep.notify_addressed_to_some(0..2, Some(&WakeToken::default()));
     assert_eq!(rung(&sleep), [1], "the limit is not made up");
 }
 
 #[test]
 fn what_is_addressed_wakes_nobody_beyond_what_is_allowed() {
-    let sleep = Sleep::new(4, Limit { awake: 2, nap: SOON }).allowing(2);
+    let sleep = Sleep::new(4, Limit { awake: 2, timed_park: SOON }).allowing(2);
     let falls_asleep = |worker| {
-        sleep.begins_to_hunt();
+        sleep.begin_search();
         sleep.sleepers.enter(worker);
         let _ = sleep.falls_asleep();
     };
     falls_asleep(3);
     falls_asleep(2);
-    for summons in [None, Some(&Summons::default())] {
-        sleep.work_was_addressed(2, summons);
-        sleep.work_was_addressed_to_some(2..4, summons);
-        sleep.work_was_addressed_to_bound_ones(2..4, summons);
-        assert!(rung(&sleep).is_empty(), "two are awake, and there is a lookout");
+    for wake_token in [None, Some(&WakeToken::default())] {
+        sleep.notify_addressed(2, wake_token);
+        sleep.notify_addressed_to_some(2..4, wake_token);
+        sleep.notify_addressed_to_bound(2..4, wake_token);
+        assert!(rung(&sleep).is_empty(), "two are awake, and there is a sentinel");
         assert!(sleep.leaves_what_is_sent());
     }
     falls_asleep(1);
     assert!(!sleep.leaves_what_is_sent());
-    sleep.work_was_addressed(2, None);
+    sleep.notify_addressed(2, None);
     assert_eq!(rung(&sleep), [2], "one of those that are allowed is missing");
 }
 
 #[test]
 fn what_is_sent_wakes_one_beyond_what_is_allowed_where_one_more_is_welcome() {
-    let sleep = Sleep::new(4, Limit { awake: 2, nap: SOON }).allowing(2);
+    let sleep = Sleep::new(4, Limit { awake: 2, timed_park: SOON }).allowing(2);
     let falls_asleep = |worker| {
-        sleep.begins_to_hunt();
+        sleep.begin_search();
         sleep.sleepers.enter(worker);
         let _ = sleep.falls_asleep();
     };
     falls_asleep(3);
     falls_asleep(2);
-    sleep.work_was_sent();
+    sleep.notify_sent();
     assert!(rung(&sleep).is_empty() && sleep.leaves_what_is_sent());
     sleep.welcomes_one_more(true);
     assert!(!sleep.leaves_what_is_sent() && !sleep.leaves_the_inbox());
-    sleep.work_was_sent();
+    sleep.notify_sent();
     assert_eq!(rung(&sleep).len(), 1);
     sleep.welcomes_one_more(false);
     assert!(sleep.leaves_what_is_sent());
@@ -324,12 +324,12 @@ fn what_is_sent_wakes_one_beyond_what_is_allowed_where_one_more_is_welcome() {
 
 #[test]
 fn at_the_end_of_a_rest_as_many_are_woken_as_are_missing() {
-    let limit = |awake| Limit { awake, nap: SOON };
+    let limit = |awake| Limit { awake, timed_park: SOON };
     for (asleep, after) in [(&[1, 2, 3, 4][..], &[1][..]), (&[2, 3, 4], &[]), (&[3, 4], &[])] {
         let sleep = Sleep::new(5, limit(2)).allowing(2);
         sleep.limit_to(limit(1), 2);
         for &worker in asleep {
-            sleep.begins_to_hunt();
+            sleep.begin_search();
             sleep.sleepers.enter(worker);
             let _ = sleep.falls_asleep();
         }
@@ -341,32 +341,32 @@ fn at_the_end_of_a_rest_as_many_are_woken_as_are_missing() {
 }
 
 #[test]
-fn where_those_of_a_place_are_bound_one_elsewhere_is_woken_too_if_nobody_hunts() {
+fn where_those_of_a_place_are_bound_one_elsewhere_is_woken_too_if_nobody_searches() {
     let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
-    let summons = Summons::default();
+    let wake_token = WakeToken::default();
     for _ in 0..3 {
-        sleep.work_was_addressed_to_bound_ones(3..6, Some(&summons));
+        sleep.notify_addressed_to_bound(3..6, Some(&wake_token));
         assert_eq!(rung(&sleep), [1, 3], "they are on their way up");
     }
-    sleep.work_was_addressed_to_bound_ones(3..6, None);
-    assert_eq!(rung(&sleep), [1, 2, 3, 4], "a thread that is no worker will not hunt");
+    sleep.notify_addressed_to_bound(3..6, None);
+    assert_eq!(rung(&sleep), [1, 2, 3, 4], "a thread that is no worker will not search");
     let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
-    sleep.begins_to_hunt();
-    sleep.work_was_addressed_to_bound_ones(3..6, None);
-    assert_eq!(rung(&sleep), [3], "a worker hunts");
+    sleep.begin_search();
+    sleep.notify_addressed_to_bound(3..6, None);
+    assert_eq!(rung(&sleep), [3], "a worker searches");
     // One of the place was woken, and may wait for a processor that others have.
-    for summons in [Some(&Summons::default()), None] {
+    for wake_token in [Some(&WakeToken::default()), None] {
         let sleep = with_sleepers(4, Limit::NONE, &[1, 2, 3]);
         sleep.wake(3);
-        sleep.work_was_addressed_to_bound_ones(3..4, summons);
+        sleep.notify_addressed_to_bound(3..4, wake_token);
         assert_eq!(rung(&sleep), [1, 3], "one elsewhere, and not two");
     }
     let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
     sleep.wake(3);
-    sleep.work_was_addressed_to_bound_ones(3..6, Some(&Summons::default()));
+    sleep.notify_addressed_to_bound(3..6, Some(&WakeToken::default()));
     assert_eq!(rung(&sleep), [1, 3], "it is not spent on another one of the place");
-    let sleep = with_sleepers(4, Limit { awake: 2, nap: SOON }, &[2, 3]);
-    sleep.work_was_addressed_to_bound_ones(0..2, None);
+    let sleep = with_sleepers(4, Limit { awake: 2, timed_park: SOON }, &[2, 3]);
+    sleep.notify_addressed_to_bound(0..2, None);
     assert_eq!(
         rung(&sleep),
         [2],
@@ -388,9 +388,9 @@ fn one_of_some_is_woken_who_was_not_woken_before() {
 #[test]
 fn who_passes_for_another_wakes_the_neighbours_of_that_one() {
     let sleep = with_sleepers(6, Limit::NONE, &[0, 1, 3, 4]);
-    let summons = Summons::with_neighbours(0..3);
-    summons.has_neighbours(3..6);
-    sleep.work_was_pushed(&summons);
+    let wake_token = WakeToken::with_neighbours(0..3);
+    wake_token.has_neighbours(3..6);
+    sleep.notify_pushed(&wake_token);
     assert_eq!(rung(&sleep), [3]);
 }
 
@@ -398,7 +398,7 @@ fn who_passes_for_another_wakes_the_neighbours_of_that_one() {
 fn neighbours_are_woken_first() {
     let sleep = with_sleepers(6, Limit::NONE, &[0, 1, 3, 4]);
     for after in [&[3][..], &[3, 4], &[0, 3, 4], &[0, 1, 3, 4]] {
-        sleep.work_was_pushed(&Summons::with_neighbours(3..6));
+        sleep.notify_pushed(&WakeToken::with_neighbours(3..6));
         assert_eq!(rung(&sleep), after);
     }
 }
@@ -416,46 +416,46 @@ fn sleepers_beyond_one_word_are_found() {
 }
 
 #[test]
-fn pushes_are_left_to_a_lookout_only_while_the_limit_is_made_up() {
+fn pushes_are_left_to_a_sentinel_only_while_the_limit_is_made_up() {
     let rests = |awake| {
-        let sleep = Sleep::new(4, Limit { awake, nap: SOON });
+        let sleep = Sleep::new(4, Limit { awake, timed_park: SOON });
         [1, 2, 3].map(|_| {
-            sleep.begins_to_hunt();
+            sleep.begin_search();
             sleep.falls_asleep()
         })
     };
     assert_eq!(rests(4), [Rest::Full, Rest::Full, Rest::Full]);
-    assert_eq!(rests(3), [Rest::AsLookout, Rest::Full, Rest::Full]);
-    assert_eq!(rests(2), [Rest::AsLookout, Rest::Relieved, Rest::Full]);
-    assert_eq!(rests(1), [Rest::AsLookout, Rest::Relieved, Rest::Relieved]);
+    assert_eq!(rests(3), [Rest::AsSentinel, Rest::Full, Rest::Full]);
+    assert_eq!(rests(2), [Rest::AsSentinel, Rest::Relieved, Rest::Full]);
+    assert_eq!(rests(1), [Rest::AsSentinel, Rest::Relieved, Rest::Relieved]);
 }
 
-/// A worker that naps on as the lookout when the others sleep need not be woken for that when they
+/// A worker that timed parks on as the sentinel when the others sleep need not be woken for that when they
 /// are awake again.
 #[test]
-fn a_lookout_in_reserve_is_there_when_the_limit_is_made_up_again() {
-    let sleep = Sleep::new(3, Limit { awake: 2, nap: SOON });
-    let lacks_a_hunter = || sleep.census().lacks_a_hunter(sleep.spare());
-    (0..3).for_each(|_| sleep.begins_to_hunt());
-    let rests = [Sleep::falls_asleep, Sleep::falls_asleep, Sleep::falls_asleep_in_reserve];
+fn a_sentinel_in_reserve_is_there_when_the_limit_is_made_up_again() {
+    let sleep = Sleep::new(3, Limit { awake: 2, timed_park: SOON });
+    let lacks_a_thief = || sleep.snapshot().lacks_a_thief(sleep.spare());
+    (0..3).for_each(|_| sleep.begin_search());
+    let rests = [Sleep::falls_asleep, Sleep::falls_asleep, Sleep::park_in_reserve];
     // The first has got up again.
-    assert_eq!(rests[0](&sleep), Rest::AsLookout);
-    let _ = sleep.counters.lookout_gets_up();
-    assert_eq!(rests[2](&sleep), Rest::AsLookout, "as any, if it is one too many");
-    let _ = sleep.counters.lookout_gets_up();
+    assert_eq!(rests[0](&sleep), Rest::AsSentinel);
+    let _ = sleep.counters.unpark_sentinel();
+    assert_eq!(rests[2](&sleep), Rest::AsSentinel, "as any, if it is over the limit");
+    let _ = sleep.counters.unpark_sentinel();
     let _ = (sleep.counters.falls_asleep(), sleep.counters.falls_asleep());
     assert_eq!(rests[2](&sleep), Rest::InReserve);
     for _ in 0..2 {
-        assert!(lacks_a_hunter(), "more sleep than the spare one");
-        let _ = sleep.counters.gets_up();
-        let _ = sleep.counters.stops_hunting();
+        assert!(lacks_a_thief(), "more sleep than the spare one");
+        let _ = sleep.counters.end_sleep();
+        let _ = sleep.counters.end_search();
     }
-    assert!(sleep.census().has_lookout() && !lacks_a_hunter());
+    assert!(sleep.snapshot().has_sentinel() && !lacks_a_thief());
     // There is one: the next one sleeps as others do.
-    sleep.begins_to_hunt();
+    sleep.begin_search();
     assert_eq!(rests[2](&sleep), Rest::Full);
     // Where there is no limit none is needed.
     let sleep = Sleep::new(1, Limit::NONE);
-    sleep.begins_to_hunt();
+    sleep.begin_search();
     assert_eq!(rests[2](&sleep), Rest::Full);
 }

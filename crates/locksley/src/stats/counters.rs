@@ -39,5 +39,5 @@ pub(crate) struct Counters {
     pub(crate) pulls: Count,
     pub(crate) moves: Count,
     pub(crate) out_of_place: Count,
-    pub(crate) to_hunter: Count,
+    pub(crate) to_thief: Count,
 }

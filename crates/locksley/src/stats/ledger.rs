@@ -19,7 +19,7 @@ pub(crate) struct Ledger {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
     pub(crate) working: Duration,
-    pub(crate) hunting: Duration,
+    pub(crate) searching: Duration,
     pub(crate) sleeping: Duration,
 }
 
@@ -99,8 +99,8 @@ impl Ledger {
         if since != NOT_YET {
             nanos[activity] += (monotonic() - since).max(0) as u64;
         }
-        let [working, hunting, sleeping, _] = nanos.map(Duration::from_nanos);
-        Spent { working, hunting, sleeping }
+        let [working, searching, sleeping, _] = nanos.map(Duration::from_nanos);
+        Spent { working, searching, sleeping }
     }
 }
 
@@ -130,9 +130,9 @@ mod tests {
         let least = monotonic() - begun;
         let spent = ledger.read();
         let most = monotonic() - before;
-        let sum = (spent.working + spent.hunting + spent.sleeping).as_nanos() as i64;
+        let sum = (spent.working + spent.searching + spent.sleeping).as_nanos() as i64;
         assert!((least..=most).contains(&sum), "{least} <= {sum} <= {most}");
-        for (part, turns) in [(spent.working, 1), (spent.hunting, 2), (spent.sleeping, 1)] {
+        for (part, turns) in [(spent.working, 1), (spent.searching, 2), (spent.sleeping, 1)] {
             assert!(part >= turns * BIT, "{spent:?}");
         }
     }
@@ -145,7 +145,7 @@ mod tests {
         std::thread::sleep(BIT);
         ledger.turn_back_to(SEARCHING);
         assert_eq!(ledger.read().sleeping, Duration::ZERO);
-        assert!(ledger.read().hunting >= BIT);
+        assert!(ledger.read().searching >= BIT);
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(ledger.read(), spent);
         ledger.turn_to(SEARCHING);
         std::thread::sleep(BIT);
-        assert!(ledger.read().hunting >= BIT);
+        assert!(ledger.read().searching >= BIT);
         assert_eq!(ledger.read().working, spent.working);
     }
 

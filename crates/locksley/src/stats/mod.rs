@@ -49,13 +49,13 @@ pub struct WorkerStats {
     /// other threads had its processor. A yield with no other awake worker on the same processor
     /// is not counted: it lets another program run. All others took the processor from a worker
     /// that has work, unless a task waited.
-    pub to_hunter: u64,
+    pub to_thief: u64,
     /// Wall-clock time spent on tasks, or between them. This and the next two include time in which
     /// the worker was suspended, and the present activity. For a borrowed thread they count only
     /// the time in which it waits for something in the pool.
     pub working: Duration,
     /// Time spent searching for work: attempts and yields, but not sleep.
-    pub hunting: Duration,
+    pub searching: Duration,
     /// Time spent asleep, as a replacement worker that is not needed, or in a
     /// [blocking call](crate::Worker::blocking).
     pub sleeping: Duration,
@@ -86,9 +86,9 @@ impl Add for WorkerStats {
             moves: self.moves + other.moves,
             out_of_place: self.out_of_place + other.out_of_place,
             switches: self.switches.zip(other.switches).map(|(a, b)| a + b),
-            to_hunter: self.to_hunter + other.to_hunter,
+            to_thief: self.to_thief + other.to_thief,
             working: self.working + other.working,
-            hunting: self.hunting + other.hunting,
+            searching: self.searching + other.searching,
             sleeping: self.sleeping + other.sleeping,
             off_processor: self.off_processor.zip(other.off_processor).map(|(a, b)| a + b),
             lock_wait: self.lock_wait + other.lock_wait,
@@ -119,9 +119,9 @@ impl Sub for WorkerStats {
             moves: self.moves.saturating_sub(earlier.moves),
             out_of_place: self.out_of_place.saturating_sub(earlier.out_of_place),
             switches: self.switches.map(|now| now.saturating_sub(earlier.switches.unwrap_or(0))),
-            to_hunter: self.to_hunter.saturating_sub(earlier.to_hunter),
+            to_thief: self.to_thief.saturating_sub(earlier.to_thief),
             working: since(self.working, earlier.working),
-            hunting: since(self.hunting, earlier.hunting),
+            searching: since(self.searching, earlier.searching),
             sleeping: since(self.sleeping, earlier.sleeping),
             off_processor: since_if(self.off_processor, earlier.off_processor),
             lock_wait: since(self.lock_wait, earlier.lock_wait),
@@ -151,8 +151,8 @@ impl Sum for WorkerStats {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStats {
-    /// The pool's governor.
-    pub governor: &'static str,
+    /// The pool's idle policy.
+    pub idle_policy: &'static str,
     /// By worker, in the order of [`Worker::index`](crate::Worker::index), and then the replacement
     /// workers that there have been ([`Worker::blocking`](crate::Worker::blocking)).
     pub workers: Vec<WorkerStats>,
@@ -182,6 +182,6 @@ impl PoolStats {
         let before =
             earlier.workers.iter().copied().chain(std::iter::repeat(WorkerStats::default()));
         let workers = self.workers.iter().zip(before).map(|(&now, before)| now - before).collect();
-        Self { governor: self.governor, workers }
+        Self { idle_policy: self.idle_policy, workers }
     }
 }

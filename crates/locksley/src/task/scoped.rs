@@ -3,22 +3,22 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::fork::{Scope, ScopeTally};
+use crate::fork::{Scope, ScopeState};
 use crate::futures::cell::{Home, Ran, Runner, TaskCell};
 use crate::futures::header::{self, Header};
 use crate::futures::{JoinHandle, in_pool};
 use crate::scheduler::job::{Head, Job, Kind};
 use crate::scheduler::{Shared, Worker};
 
-/// A scope: the home of a task is its [`ScopeTally`], which is there until the task has finished.
+/// A scope: the home of a task is its [`ScopeState`], which is there until the task has finished.
 struct InScope;
 
 impl Home for InScope {
     unsafe fn schedule(task: NonNull<Header>) {
         // SAFETY: it has not finished, so the pool's reference is there.
-        let tally = unsafe { task.as_ref() }.home();
+        let state = unsafe { task.as_ref() }.home();
         // SAFETY: the scope waits for the task.
-        let pool = Arc::as_ptr(unsafe { ScopeTally::of(tally) }.home());
+        let pool = Arc::as_ptr(unsafe { ScopeState::of(state) }.home());
         // SAFETY: as the caller promises. A pool is not closed before a scope in it has ended.
         unsafe { in_pool::make_ready(task, pool) };
     }
@@ -91,7 +91,7 @@ where
     // SAFETY: a task whose word exists has not finished, so the pool's reference is there.
     let header = unsafe { task.as_ref() };
     header.ran_at(worker.index());
-    let tally = header.home();
+    let state = header.home();
     // SAFETY: a task of this type, by its kind; and this worker alone has taken its word.
     match unsafe { TaskCell::<F, InScope>::run(task, &InScope) } {
         Ran::Waits => {}
@@ -105,11 +105,11 @@ where
                 && let Ok(payload) = error.try_into_panic()
             {
                 // SAFETY: the scope waits for the task until its end is counted, below.
-                unsafe { ScopeTally::of(tally) }.keep_panic(payload);
+                unsafe { ScopeState::of(state) }.keep_panic(payload);
             }
             // SAFETY: counted by `begin`, and ended once.
-            unsafe { ScopeTally::end(tally, worker) };
+            unsafe { ScopeState::end(state, worker) };
         }
     }
-    worker.has_polled();
+    worker.end_poll();
 }

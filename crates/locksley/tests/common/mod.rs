@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use locksley::idle::{Abp, Balanced, Bws, Governor, Hunter, Limit, Move, Prospect};
+use locksley::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Limit, Move, Thief};
 use locksley::stats::WorkerStats;
 use locksley::{Pool, PoolBuilder};
 
@@ -22,18 +22,18 @@ use locksley::{Pool, PoolBuilder};
 #[derive(Debug)]
 pub(crate) struct Sleepy;
 
-impl Governor for Sleepy {
+impl IdlePolicy for Sleepy {
     fn name(&self) -> &'static str {
         "sleepy"
     }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Sleepy)
     }
 }
 
-impl Hunter for Sleepy {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        if prospect.failures == 0 { Move::Search } else { Move::Sleep }
+impl Thief for Sleepy {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
+        if context.failures == 0 { Move::Search } else { Move::Sleep }
     }
 }
 
@@ -41,17 +41,17 @@ impl Hunter for Sleepy {
 #[derive(Debug)]
 pub(crate) struct Restless;
 
-impl Governor for Restless {
+impl IdlePolicy for Restless {
     fn name(&self) -> &'static str {
         "restless"
     }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Restless)
     }
 }
 
-impl Hunter for Restless {
-    fn next(&mut self, _prospect: &Prospect<'_>) -> Move {
+impl Thief for Restless {
+    fn next(&mut self, _context: &IdleContext<'_>) -> Move {
         Move::Search
     }
 }
@@ -60,21 +60,21 @@ impl Hunter for Restless {
 #[derive(Debug)]
 pub(crate) struct Confined;
 
-impl Governor for Confined {
+impl IdlePolicy for Confined {
     fn name(&self) -> &'static str {
         "confined"
     }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Confined)
     }
     fn limit(&self, _processors: usize) -> Limit {
-        Limit { awake: 1, nap: Duration::from_micros(200) }
+        Limit { awake: 1, timed_park: Duration::from_micros(200) }
     }
 }
 
-impl Hunter for Confined {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        let is_tired = prospect.is_one_too_many() || prospect.failures > 20;
+impl Thief for Confined {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
+        let is_tired = context.is_over_limit() || context.failures > 20;
         if is_tired { Move::Sleep } else { Move::Search }
     }
 }
@@ -83,41 +83,41 @@ impl Hunter for Confined {
 #[derive(Debug)]
 pub(crate) struct AlwaysAsleep;
 
-impl Governor for AlwaysAsleep {
+impl IdlePolicy for AlwaysAsleep {
     fn name(&self) -> &'static str {
         "always asleep"
     }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(AlwaysAsleep)
     }
 }
 
-impl Hunter for AlwaysAsleep {
-    fn next(&mut self, _prospect: &Prospect<'_>) -> Move {
+impl Thief for AlwaysAsleep {
+    fn next(&mut self, _context: &IdleContext<'_>) -> Move {
         Move::Sleep
     }
 }
 
-/// Every governor; a new one gets all tests that use [`pools`] by one line here.
-fn governors() -> [fn(PoolBuilder) -> PoolBuilder; 6] {
+/// Every idle policy; a new one gets all tests that use [`pools`] by one line here.
+fn idle_policies() -> [fn(PoolBuilder) -> PoolBuilder; 6] {
     [
-        |pool| pool.governor(Balanced::default()),
-        |pool| pool.governor(Bws::default()),
-        |pool| pool.governor(Abp::default()),
+        |pool| pool.idle_policy(Balanced::default()),
+        |pool| pool.idle_policy(Bws::default()),
+        |pool| pool.idle_policy(Abp::default()),
         // Never sleeps:
-        |pool| pool.governor(Abp { sleep_after: None, ..Abp::default() }),
+        |pool| pool.idle_policy(Abp { sleep_after: None, ..Abp::default() }),
         // Lowers its priority at once:
-        |pool| pool.governor(Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(3) }),
-        |pool| pool.governor(Sleepy),
+        |pool| pool.idle_policy(Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(3) }),
+        |pool| pool.idle_policy(Sleepy),
     ]
 }
 
-/// A pool for each governor and each of some numbers of workers: one, as many as processors, many
+/// A pool for each idle policy and each of some numbers of workers: one, as many as processors, many
 /// more.
 pub(crate) fn pools() -> impl Iterator<Item = Pool> {
-    governors().into_iter().flat_map(|with_governor| {
+    idle_policies().into_iter().flat_map(|with_policy| {
         [1, 2, 3, 16].map(|workers| {
-            with_governor(Pool::builder()).workers(workers).build().expect("a pool can be built")
+            with_policy(Pool::builder()).workers(workers).build().expect("a pool can be built")
         })
     })
 }
@@ -166,7 +166,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
 ///
 /// # Panics
 ///
-/// After `patience`: hunters give up after a while, which is long on a busy machine.
+/// After `patience`: thieves give up after a while, which is long on a busy machine.
 pub(crate) fn fall_silent(
     patience: Duration,
     stats: impl Fn() -> Vec<WorkerStats>,

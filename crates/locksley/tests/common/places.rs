@@ -26,11 +26,11 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Has a worker wait until it is told to go on, or the sender is gone.
 pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
-    let (go_on, told) = channel();
+    let (go_on, reported) = channel();
     let (here, is_here) = channel();
     pool.spawn_with(Spawn::At(index), move |_| {
         here.send(()).unwrap();
-        let _ = told.recv();
+        let _ = reported.recv();
     });
     is_here.recv_timeout(PATIENCE).unwrap();
     go_on

@@ -103,7 +103,7 @@ fn a_child_that_needs_another_thread_says_so_and_ends() {
     ];
     let builders: [fn() -> PoolBuilder; 3] = [
         || divided(&[1, 1]),
-        || divided(&[1, 1]).governor(Restless),
+        || divided(&[1, 1]).idle_policy(Restless),
         || divided(&[1, 1]).oldest_first(),
     ];
     let _alone = alone();
@@ -191,7 +191,7 @@ fn a_child_that_waits_for_what_a_thief_had_ends() {
 #[test]
 fn a_worker_that_was_lost_is_not_replaced() {
     let _alone = alone();
-    let builder = Pool::builder().workers(1).stand_ins(1);
+    let builder = Pool::builder().workers(1).replacements(1);
     let pool = builder.on_start(|_| assert_eq!(std::process::id(), first_process())).build();
     let end = pool.unwrap().install(|w| {
         in_a_child(|| {

@@ -4,13 +4,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use locksley::idle::Governor;
+use locksley::idle::IdlePolicy;
 use locksley::{Pool, Worker};
 
 /// Pools of one worker, of as many as processors or about, and of many more.
-fn pools<G: Governor>(governor: fn() -> G) -> impl Iterator<Item = Pool> {
+fn pools<G: IdlePolicy>(idle_policy: fn() -> G) -> impl Iterator<Item = Pool> {
     [1, 2, 3, 16].into_iter().map(move |workers| {
-        Pool::builder().workers(workers).governor(governor()).build().expect("a pool can be built")
+        Pool::builder()
+            .workers(workers)
+            .idle_policy(idle_policy())
+            .build()
+            .expect("a pool can be built")
     })
 }
 
@@ -26,14 +30,14 @@ fn fib_on(w: &Worker, n: u64) -> u64 {
     a + b
 }
 
-pub(crate) fn joins_agree_with_the_serial_program<G: Governor>(governor: fn() -> G) {
-    for pool in pools(governor) {
+pub(crate) fn joins_agree_with_the_serial_program<G: IdlePolicy>(idle_policy: fn() -> G) {
+    for pool in pools(idle_policy) {
         assert_eq!(pool.install(|w| fib_on(w, 17)), fib(17));
     }
 }
 
-pub(crate) fn scopes_run_every_task_once<G: Governor>(governor: fn() -> G) {
-    for pool in pools(governor) {
+pub(crate) fn scopes_run_every_task_once<G: IdlePolicy>(idle_policy: fn() -> G) {
+    for pool in pools(idle_policy) {
         let mut counts = vec![0; 500];
         pool.install(|w| {
             w.scope(|w, scope| {
@@ -44,8 +48,8 @@ pub(crate) fn scopes_run_every_task_once<G: Governor>(governor: fn() -> G) {
     }
 }
 
-pub(crate) fn detached_tasks_end_before_the_pool<G: Governor>(governor: fn() -> G) {
-    for pool in pools(governor) {
+pub(crate) fn detached_tasks_end_before_the_pool<G: IdlePolicy>(idle_policy: fn() -> G) {
+    for pool in pools(idle_policy) {
         let sum = Arc::new(AtomicU64::new(0));
         for n in 0..100 {
             let sum = Arc::clone(&sum);
@@ -63,8 +67,8 @@ pub(crate) fn detached_tasks_end_before_the_pool<G: Governor>(governor: fn() -> 
 }
 
 /// Law 2. With two workers and more; with one, nobody is there to help.
-pub(crate) fn a_stuck_worker_is_helped<G: Governor>(governor: fn() -> G) {
-    for pool in pools(governor).skip(1) {
+pub(crate) fn a_stuck_worker_is_helped<G: IdlePolicy>(idle_policy: fn() -> G) {
+    for pool in pools(idle_policy).skip(1) {
         for _ in 0..50 {
             let flag = AtomicBool::new(false);
             let wait = || {
@@ -77,8 +81,8 @@ pub(crate) fn a_stuck_worker_is_helped<G: Governor>(governor: fn() -> G) {
     }
 }
 
-pub(crate) fn panics_pass_through<G: Governor>(governor: fn() -> G) {
-    for pool in pools(governor) {
+pub(crate) fn panics_pass_through<G: IdlePolicy>(idle_policy: fn() -> G) {
+    for pool in pools(idle_policy) {
         let caught = catch_unwind(AssertUnwindSafe(|| {
             pool.install(|w| w.join(|w| fib_on(w, 8), |_| panic!("on its way")));
         }));
@@ -88,30 +92,30 @@ pub(crate) fn panics_pass_through<G: Governor>(governor: fn() -> G) {
 }
 
 macro_rules! policy_suite {
-    ($($name:ident: $governor:expr;)*) => {$(
+    ($($name:ident: $idle_policy:expr;)*) => {$(
         mod $name {
             use super::*;
             use crate::policy_suite;
 
             #[test]
             fn joins_agree_with_the_serial_program() {
-                policy_suite::joins_agree_with_the_serial_program(|| $governor);
+                policy_suite::joins_agree_with_the_serial_program(|| $idle_policy);
             }
             #[test]
             fn scopes_run_every_task_once() {
-                policy_suite::scopes_run_every_task_once(|| $governor);
+                policy_suite::scopes_run_every_task_once(|| $idle_policy);
             }
             #[test]
             fn detached_tasks_end_before_the_pool() {
-                policy_suite::detached_tasks_end_before_the_pool(|| $governor);
+                policy_suite::detached_tasks_end_before_the_pool(|| $idle_policy);
             }
             #[test]
             fn a_stuck_worker_is_helped() {
-                policy_suite::a_stuck_worker_is_helped(|| $governor);
+                policy_suite::a_stuck_worker_is_helped(|| $idle_policy);
             }
             #[test]
             fn panics_pass_through() {
-                policy_suite::panics_pass_through(|| $governor);
+                policy_suite::panics_pass_through(|| $idle_policy);
             }
         }
     )*};

@@ -303,7 +303,7 @@ impl<T> Owner<T> for ChaseLevOwner<T> {
         let owners = self.owners();
         let bottom = owners.bottom.load(Ordering::Relaxed);
         if bottom <= self.oldest_seen.get() {
-            return None; // the oldest index only grows, so this is exact, and hunters pay no fence for it
+            return None; // the oldest index only grows, so this is exact, and thieves pay no fence for it
         }
         let newest = bottom - 1;
         self.lower(newest);

@@ -2,7 +2,7 @@
 //!
 //! The README beside this file has the states, and says who looks and why that is enough.
 
-mod company;
+mod contention;
 mod pace;
 mod source;
 #[cfg(all(test, not(loom)))]
@@ -16,7 +16,7 @@ use crate::idle::Limit;
 use crate::os::{Processors, Quota};
 use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::scheduler::Shared;
-use company::{Company, Seen};
+use contention::{Contention, Seen};
 use pace::Pace;
 pub(crate) use source::{Asked, Source};
 
@@ -24,9 +24,9 @@ pub(crate) use source::{Asked, Source};
 /// more may be allowed later. In programs written for rayon, which divide their work by the number of threads, it has no more.
 pub(crate) const ROOM: usize = if cfg!(feature = "rayon-variables") { 1 } else { 4 };
 
-/// Beside these it has one that may not be awake as long as all of them are: the lookout. Not in such programs, nor where it would be too many for a place, or beside a guest
+/// Beside these it has one that may not be awake as long as all of them are: the sentinel. Not in such programs, nor where it would be too many for a place, or beside a borrowed thread
 /// (`PoolBuilder::build`).
-pub(crate) const LOOKOUTS: usize = if cfg!(feature = "rayon-variables") { 0 } else { 1 };
+pub(crate) const SENTINELS: usize = if cfg!(feature = "rayon-variables") { 0 } else { 1 };
 
 /// So long after one time of looking what is allowed comes the next.
 const BETWEEN_READINGS: Duration = Duration::from_millis(100);
@@ -68,27 +68,27 @@ struct Look {
     awake: usize,
     /// If one of them has to rest from time to time.
     pace: Option<Pace>,
-    company: Company,
+    contention: Contention,
     /// Whether workers had to wait for processors lately that others had.
-    is_in_company: bool,
+    is_contended: bool,
     /// What was done about it last: how many may be awake, and those without the one that rests, if one does.
     applied: (usize, usize, bool),
 }
 
 /// What a worker is about that could look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Leisure {
-    /// It does not count as hunting, and is to sleep next: it may take as long as it takes to read files.
+pub(crate) enum PollBudget {
+    /// It does not count as searching, and is to sleep next: it may take as long as it takes to read files.
     Full,
-    /// It does not count as hunting, and is to hunt next: the same, but that it has a head start after a pause.
+    /// It does not count as searching, and is to search next: the same, but that it has a head start after a pause.
     Hardly,
-    /// It counts as hunting, so pushes wake nobody meanwhile: it reads no files, and few clocks.
-    Hunts,
+    /// It counts as searching, so pushes wake nobody meanwhile: it reads no files, and few clocks.
+    Searches,
     /// It has work, and looks only if nobody else has for twice as long as somebody should.
     HasWork,
 }
 
-/// Who hunts reads the clocks of no more workers than these; of more, who has stopped.
+/// Who searches reads the clocks of no more workers than these; of more, who has stopped.
 const FEW: usize = 4;
 
 /// What follows from a look.
@@ -128,7 +128,7 @@ impl Allowance {
 
     /// How many workers may be awake now.
     pub(crate) fn awake(&self) -> usize {
-        // Relaxed: a figure for those who decide how to hunt.
+        // Relaxed: a figure for those who decide how to search.
         self.now.load(Ordering::Relaxed)
     }
 
@@ -144,7 +144,7 @@ impl Allowance {
         !self.is_chosen() && is_due(self.since.elapsed())
     }
 
-    /// Whether it is time to look for who hunts, and that takes longer than it may count as hunting in a pool in which so many are awake.
+    /// Whether it is time to look for who searches, and that takes longer than it may count as searching in a pool in which so many are awake.
     pub(crate) fn takes_long(&self, awake: usize) -> bool {
         !self.is_chosen() && self.takes_long_at(self.since.elapsed(), awake)
     }
@@ -173,25 +173,25 @@ impl Allowance {
 
     /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom. Says whether it
     /// has looked.
-    pub(crate) fn attend(&self, shared: &Shared, leisure: Leisure) -> bool {
-        !self.is_chosen() && self.attend_at(self.since.elapsed(), shared, leisure)
+    pub(crate) fn attend(&self, shared: &Shared, budget: PollBudget) -> bool {
+        !self.is_chosen() && self.poll_at(self.since.elapsed(), shared, budget)
     }
 
-    fn attend_at(&self, now: Duration, shared: &Shared, leisure: Leisure) -> bool {
-        let reads = match leisure {
-            Leisure::Full => is_past(&self.reading_due, now),
-            Leisure::Hardly => self.is_reading_wanted(now),
-            Leisure::Hunts => false,
-            Leisure::HasWork => {
+    fn poll_at(&self, now: Duration, shared: &Shared, budget: PollBudget) -> bool {
+        let reads = match budget {
+            PollBudget::Full => is_past(&self.reading_due, now),
+            PollBudget::Hardly => self.is_reading_wanted(now),
+            PollBudget::Searches => false,
+            PollBudget::HasWork => {
                 let was_due = now.saturating_sub(BETWEEN_READINGS);
                 is_past(&self.reading_due, was_due) && is_past(&self.put_off, now)
             }
         };
         let looks = reads
-            || match leisure {
-                Leisure::Full | Leisure::Hardly => is_past(&self.clocks_due, now),
-                Leisure::Hunts => is_past(&self.clocks_due, now) && shared.awake() <= FEW,
-                Leisure::HasWork => is_past(&self.clocks_overdue, now),
+            || match budget {
+                PollBudget::Full | PollBudget::Hardly => is_past(&self.clocks_due, now),
+                PollBudget::Searches => is_past(&self.clocks_due, now) && shared.awake() <= FEW,
+                PollBudget::HasWork => is_past(&self.clocks_overdue, now),
             };
         if !looks {
             return false;
@@ -209,7 +209,7 @@ impl Allowance {
         self.now.store(verdict.awake, Ordering::Relaxed);
         self.allowed.store(verdict.allowed, Ordering::Relaxed);
         // One that is alone waits for its turn, and nobody for it.
-        let is_welcome = look.is_in_company && look.awake > 1 && look.tight_quota().is_none();
+        let is_welcome = look.is_contended && look.awake > 1 && look.tight_quota().is_none();
         shared.sleep().welcomes_one_more(is_welcome);
         let after = verdict.numbers();
         let before = std::mem::replace(&mut look.applied, after);
@@ -222,8 +222,8 @@ impl Allowance {
 
     fn apply(&self, verdict: Verdict, shared: &Shared) {
         let limit = shared.limit_where_allowed(verdict.awake);
-        let nap = verdict.rest.map_or(limit.nap, |rest| limit.nap.min(rest));
-        shared.sleep().limit_to(Limit { nap, ..limit }, verdict.allowed);
+        let timed_park = verdict.rest.map_or(limit.timed_park, |rest| limit.timed_park.min(rest));
+        shared.sleep().limit_to(Limit { timed_park, ..limit }, verdict.allowed);
         // Pairs with the fence in `ends`: either that comes later and has the last word, or it is seen here.
         fence(Ordering::SeqCst);
         if self.is_chosen() {
@@ -259,7 +259,7 @@ impl Verdict {
 impl Look {
     fn new(processors: usize, quota: Option<Quota>, source: Box<dyn Source>) -> Self {
         let (read, applied) = (Duration::ZERO, (1, 1, false));
-        let (company, is_in_company) = (Company::default(), false);
+        let (contention, is_contended) = (Contention::default(), false);
         let mut look = Self {
             source,
             read,
@@ -267,8 +267,8 @@ impl Look {
             quota,
             awake: 1,
             pace: None,
-            company,
-            is_in_company,
+            contention,
+            is_contended,
             applied,
         };
         look.conclude();
@@ -282,7 +282,7 @@ impl Look {
             self.read_again(shared);
             let seen = self.source.waited(shared).zip(self.source.used_by_all());
             let seen = seen.map(|(waited, used)| Seen { at: now, waited, used });
-            self.is_in_company = self.company.look(seen, self.processors.max(1));
+            self.is_contended = self.contention.look(seen, self.processors.max(1));
         }
         let (mut next, mut rest) = (None, None);
         if let Some(pace) = &mut self.pace
@@ -290,7 +290,7 @@ impl Look {
         {
             let pause = pace.between_looks().max(BETWEEN_LOOKS);
             next = Some((now + pause, now + 2 * pause));
-            // Who gets up before somebody may look again is still one too many.
+            // Who gets up before somebody may look again is still over the limit.
             rest = pace.look(now, used).then(|| pace.rest().max(pause));
         }
         let awake = self.awake - usize::from(rest.is_some());

@@ -164,7 +164,7 @@ mod tests {
             let mut without = Kernel::new(quota, period);
             run(None, &mut without, 1, |kernel| kernel.used);
             let mut with = Kernel::new(quota, period);
-            // Somebody looks once in a millisecond or two, as hunters come along.
+            // Somebody looks once in a millisecond or two, as thieves come along.
             run(Some(&mut Pace::new(quota, period)), &mut with, 15, |kernel| kernel.used);
             let given = quota * with.now.as_secs_f64();
             assert!((without.used.as_secs_f64() / given - 1.0).abs() < 0.01, "{quota}");

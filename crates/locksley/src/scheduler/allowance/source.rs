@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::BETWEEN_READINGS;
-use super::company::ASKED;
+use super::contention::ASKED;
 use crate::os::{self, Affinities, LimitFault, Quota, QuotaWatch};
 use crate::scheduler::Shared;
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::Spawn;
-use crate::idle::{Abp, Balanced, Bws, Governor, Hunter, Move, Prospect};
+use crate::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Move, Thief};
 use crate::os::{Affinities, Quota};
 use crate::pool::trial::hold;
 use crate::scheduler::search::PATIENCE;
@@ -106,9 +106,9 @@ fn fib(w: &Worker, n: u64) -> u64 {
 
 fn governed() -> [fn(PoolBuilder) -> PoolBuilder; 3] {
     [
-        |pool| pool.governor(Balanced::default()),
-        |pool| pool.governor(Bws::default()),
-        |pool| pool.governor(Abp::default()),
+        |pool| pool.idle_policy(Balanced::default()),
+        |pool| pool.idle_policy(Bws::default()),
+        |pool| pool.idle_policy(Abp::default()),
     ]
 }
 
@@ -172,19 +172,19 @@ fn as_many_are_at_work_as_are_allowed() {
 /// Waits until all of them sleep.
 fn rests(pool: &Pool) {
     let patience = Instant::now() + SOON;
-    while pool.shared().sleep().census().asleep() < pool.workers() {
+    while pool.shared().sleep().snapshot().asleep() < pool.workers() {
         assert!(Instant::now() < patience);
         thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// What is sent finds no more at work than are allowed; but for the lookout, which helps no more
+/// What is sent finds no more at work than are allowed; but for the sentinel, which helps no more
 /// often than once in so long.
 #[test]
 fn what_is_sent_keeps_to_what_is_allowed() {
     const TASKS: usize = 50;
     let impatient = |pool: PoolBuilder| {
-        pool.governor(Abp { attempts: 2, lower_after: None, sleep_after: Some(0) })
+        pool.idle_policy(Abp { attempts: 2, lower_after: None, sleep_after: Some(0) })
     };
     for governed in [governed()[0], governed()[1], impatient] {
         for allowed in [1, 2] {
@@ -213,7 +213,7 @@ fn what_is_sent_keeps_to_what_is_allowed() {
             }
             let helped = (begun.elapsed().as_nanos() / PATIENCE.as_nanos()) as usize;
             let most = most.load(Ordering::Acquire);
-            let name = pool.shared().governor().name();
+            let name = pool.shared().idle_policy().name();
             assert!(
                 most <= allowed + helped,
                 "{name}: {most}, {allowed} allowed, {helped} times helped"
@@ -250,7 +250,7 @@ fn one_more_is_welcome_where_processors_and_no_quota_say_how_many() {
 }
 
 #[test]
-fn who_is_welcome_is_not_one_too_many_for_what_was_sent() {
+fn who_is_welcome_is_not_over_the_limit_for_what_was_sent() {
     let rules = Rules::new(2, 0);
     let pool = rules.pool(|pool| pool.max_workers(3));
     rules.wait_at_a_look.store(SOON.as_nanos() as u64, Ordering::Relaxed);
@@ -260,24 +260,24 @@ fn who_is_welcome_is_not_one_too_many_for_what_was_sent() {
     let held = [0, 1, 2].map(|worker| hold(&pool, worker));
     // No worker looks any more.
     assert!(shared.sleep().is_one_more_welcome());
-    assert!(shared.is_one_too_many() && shared.is_beyond_what_is_allowed());
+    assert!(shared.is_over_limit() && shared.is_over_allowance());
     let (sender, receiver) = channel();
     pool.spawn(move |_| sender.send(()).unwrap());
-    assert!(!shared.is_one_too_many() && !shared.is_beyond_what_is_allowed());
+    assert!(!shared.is_over_limit() && !shared.is_over_allowance());
     drop(held);
     receiver.recv_timeout(SOON).unwrap();
 }
 
 #[test]
-fn beside_a_guest_there_is_no_lookout() {
+fn beside_a_borrowed_thread_there_is_no_sentinel() {
     if std::env::var_os("LOCKSLEY_WORKERS").is_some() {
         return;
     }
     let alone = Pool::builder().build().unwrap();
-    let with_guest = Pool::builder().with_current_thread().build().unwrap();
-    let has_lookout = alone.places().count() == 1 && alone.workers() < Pool::MAX_WORKERS;
-    let lookouts = if has_lookout { LOOKOUTS } else { 0 };
-    assert_eq!(alone.workers(), with_guest.workers() + lookouts);
+    let with_borrowed_thread = Pool::builder().with_current_thread().build().unwrap();
+    let has_sentinel = alone.places().count() == 1 && alone.workers() < Pool::MAX_WORKERS;
+    let sentinels = if has_sentinel { SENTINELS } else { 0 };
+    assert_eq!(alone.workers(), with_borrowed_thread.workers() + sentinels);
 }
 
 /// No number was chosen: so each may wait for what it has pushed, and still a worker is left.
@@ -313,37 +313,37 @@ fn all_that_are_allowed_may_be_stuck() {
     assert_eq!(here.into_inner(), allowed);
 }
 
-/// As many may be awake as there are processors, and a lookout sleeps for so long that it cannot do
+/// As many may be awake as there are processors, and a sentinel sleeps for so long that it cannot do
 /// much.
 #[derive(Debug)]
 struct Seldom;
 
-impl Governor for Seldom {
+impl IdlePolicy for Seldom {
     fn name(&self) -> &'static str {
         "seldom"
     }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Seldom)
     }
     fn limit(&self, processors: usize) -> Limit {
-        Limit { awake: processors, nap: Duration::from_secs(1) }
+        Limit { awake: processors, timed_park: Duration::from_secs(1) }
     }
 }
 
-impl Hunter for Seldom {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        let may_search = prospect.failures < 64 && !prospect.is_one_too_many();
+impl Thief for Seldom {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
+        let may_search = context.failures < 64 && !context.is_over_limit();
         if may_search { Move::Search } else { Move::Sleep }
     }
 }
 
-/// The lookout takes one in each nap: all of them would take it longer than anybody waits here. So
+/// The sentinel takes one in each timed park: all of them would take it longer than anybody waits here. So
 /// it has to wake whose inbox that is.
 #[test]
-fn what_is_sent_to_one_who_sleeps_does_not_wait_for_a_nap_each() {
+fn what_is_sent_to_one_who_sleeps_does_not_wait_for_a_timed_park_each() {
     const FUTURES: usize = 120;
     let rules = Rules::new(1, 0);
-    let pool = rules.pool(|pool| pool.governor(Seldom));
+    let pool = rules.pool(|pool| pool.idle_policy(Seldom));
     works_until(&pool, 1);
     let _stuck = hold(&pool, 0);
     let is_ready = Arc::new(AtomicBool::new(false));
@@ -367,9 +367,9 @@ fn what_is_sent_to_one_who_sleeps_does_not_wait_for_a_nap_each() {
     });
     let next = |_| wakers.recv_timeout(SOON).unwrap();
     let wakers: Vec<Waker> = (0..FUTURES).map(next).collect();
-    // All sleep but the one that is stuck, so one of them is the lookout.
+    // All sleep but the one that is stuck, so one of them is the sentinel.
     let patience = Instant::now() + SOON;
-    while pool.shared().sleep().census().asleep() < pool.workers() - 1
+    while pool.shared().sleep().snapshot().asleep() < pool.workers() - 1
         || !pool.shared().sleep().leaves_what_is_sent()
     {
         assert!(Instant::now() < patience);
@@ -418,7 +418,7 @@ fn those_who_have_slept_are_woken_when_more_are_allowed() {
             rules.processors.store(1, Ordering::Relaxed);
             works_until(&pool, 1);
             rules.processors.store(3, Ordering::Relaxed);
-            // More than are allowed: the lookout helps, however late.
+            // More than are allowed: the sentinel helps, however late.
             meet(&pool, 3);
         }
     }
@@ -504,7 +504,7 @@ fn a_number_that_was_chosen_is_kept() {
 
 #[test]
 fn an_idle_pool_sleeps_though_one_was_to_rest() {
-    // Not `Abp`, whose hunters wait at the lowest priority beside others that want the processors,
+    // Not `Abp`, whose thieves wait at the lowest priority beside others that want the processors,
     // and are awake meanwhile.
     for governed in &governed()[..2] {
         let rules = Rules::new(8, 150);
@@ -574,7 +574,7 @@ fn a_rest_lasts_until_somebody_may_look_again() {
 }
 
 /// A worker with work looks, at clocks and at files, when no other has for twice the usual time.
-/// One that counts as hunting reads no files.
+/// One that counts as searching reads no files.
 #[test]
 fn a_worker_that_has_work_looks_seldom() {
     let rules = Rules::new(4, 150);
@@ -583,46 +583,46 @@ fn a_worker_that_has_work_looks_seldom() {
     let source = Box::new(MadeUp(Arc::clone(&rules)));
     let allowance = Allowance::new(&Processors::allowed(), source);
     // How often it has read what is allowed, and what was used.
-    let looks = |microseconds, leisure| {
+    let looks = |microseconds, budget| {
         let now = || (rules.looks.load(Ordering::Relaxed), rules.used.load(Ordering::Relaxed));
         let before = now();
-        allowance.attend_at(Duration::from_micros(microseconds), pool.shared(), leisure);
+        allowance.poll_at(Duration::from_micros(microseconds), pool.shared(), budget);
         (now().0 - before.0, now().1 - before.1)
     };
     let takes_long =
         |microseconds, awake| allowance.takes_long_at(Duration::from_micros(microseconds), awake);
-    assert_eq!(looks(150_000, Leisure::Full), (1, 1));
-    assert_eq!(looks(150_900, Leisure::Full), (0, 0));
+    assert_eq!(looks(150_000, PollBudget::Full), (1, 1));
+    assert_eq!(looks(150_900, PollBudget::Full), (0, 0));
     assert!(!takes_long(150_900, FEW + 1), "nothing is due");
     assert!(!takes_long(151_000, FEW) && takes_long(151_000, FEW + 1));
-    assert_eq!(looks(151_000, Leisure::HasWork), (0, 0));
-    assert_eq!(looks(151_000, Leisure::Hunts), (0, 1));
-    assert_eq!(looks(152_900, Leisure::HasWork), (0, 0));
-    assert_eq!(looks(153_000, Leisure::HasWork), (0, 1));
+    assert_eq!(looks(151_000, PollBudget::HasWork), (0, 0));
+    assert_eq!(looks(151_000, PollBudget::Searches), (0, 1));
+    assert_eq!(looks(152_900, PollBudget::HasWork), (0, 0));
+    assert_eq!(looks(153_000, PollBudget::HasWork), (0, 1));
     assert!(takes_long(250_000, 1), "files");
-    assert_eq!(looks(251_000, Leisure::Hunts), (0, 1));
-    assert_eq!(looks(349_000, Leisure::HasWork), (0, 1));
-    assert_eq!(looks(351_000, Leisure::HasWork), (1, 1));
+    assert_eq!(looks(251_000, PollBudget::Searches), (0, 1));
+    assert_eq!(looks(349_000, PollBudget::HasWork), (0, 1));
+    assert_eq!(looks(351_000, PollBudget::HasWork), (1, 1));
     assert!(!takes_long(352_000, 1));
     // A worker gets up: what it is woken for comes first, but one that is to sleep reads.
     let puts_off =
         |microseconds| allowance.puts_off_reading_at(Duration::from_micros(microseconds));
     puts_off(452_000);
-    assert_eq!(looks(452_000, Leisure::Hardly), (0, 1));
+    assert_eq!(looks(452_000, PollBudget::Hardly), (0, 1));
     assert!(!takes_long(471_999, 1) && takes_long(472_000, 1));
-    assert_eq!(looks(453_500, Leisure::Full), (1, 1));
+    assert_eq!(looks(453_500, PollBudget::Full), (1, 1));
     puts_off(553_000);
-    assert_eq!(looks(553_500, Leisure::Hardly), (1, 1), "it was not due");
+    assert_eq!(looks(553_500, PollBudget::Hardly), (1, 1), "it was not due");
     puts_off(654_000);
-    assert_eq!(looks(673_900, Leisure::Hardly), (0, 1));
-    assert_eq!(looks(675_000, Leisure::Hardly), (1, 1), "no worker sleeps");
+    assert_eq!(looks(673_900, PollBudget::Hardly), (0, 1));
+    assert_eq!(looks(675_000, PollBudget::Hardly), (1, 1), "no worker sleeps");
     puts_off(880_000);
-    assert_eq!(looks(899_000, Leisure::HasWork), (0, 1));
-    assert_eq!(looks(901_000, Leisure::HasWork), (1, 1));
+    assert_eq!(looks(899_000, PollBudget::HasWork), (0, 1));
+    assert_eq!(looks(901_000, PollBudget::HasWork), (1, 1));
     let readings = rules.looks.load(Ordering::Relaxed);
     allowance.ends(pool.shared());
     assert!(!allowance.takes_long(FEW + 1));
-    assert!(!allowance.is_due() && !allowance.attend(pool.shared(), Leisure::Full));
+    assert!(!allowance.is_due() && !allowance.attend(pool.shared(), PollBudget::Full));
     assert_eq!(rules.looks.load(Ordering::Relaxed), readings, "a number was chosen");
 }
 

@@ -1,4 +1,4 @@
-//! Stand-ins: threads that work in the place of workers which are blocked in system calls.
+//! Replacements: threads that work in the place of workers which are blocked in system calls.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -19,14 +19,14 @@ use crate::unwind::{self, AbortOnUnwind};
 
 use post::{Called, Post};
 
-/// All stand-ins of a pool, those to come included.
-pub(crate) struct StandIns {
+/// All replacements of a pool, those to come included.
+pub(crate) struct Replacements {
     places: Box<[CachePadded<Place>]>,
     threads: Option<Threads>,
     hooks: Arc<Hooks>,
     affinity: Affinity,
     /// Threads of the pool that look for tasks, or will when what they run has ended: all but
-    /// guests, replacements that rest, and those that wait or block.
+    /// borrowed threads, replacements that rest, and those that wait or block.
     threads_at_work: AtomicUsize,
 }
 
@@ -37,7 +37,7 @@ struct Place {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl StandIns {
+impl Replacements {
     /// One for each of `ends`; `threads` are how the pool makes them, if it does.
     pub(crate) fn new(
         ends: impl Iterator<Item = OwnEnds>,
@@ -71,9 +71,9 @@ impl StandIns {
         self.affinity
     }
 
-    /// What a stand-in works until.
-    pub(crate) fn is_released(&self, stand_in: usize) -> &Flag {
-        self.places[stand_in].post.is_released()
+    /// What a replacement works until.
+    pub(crate) fn is_released(&self, replacement: usize) -> &Flag {
+        self.places[replacement].post.is_released()
     }
 
     /// The pool has been closed: they all end. The caller wakes those that sleep in the pool.
@@ -93,81 +93,85 @@ impl StandIns {
 impl Shared {
     /// Has somebody stand in for the worker with that number. Returns who; `None` if nobody is to
     /// be had.
-    pub(crate) fn call_stand_in(self: &Arc<Self>, number: usize) -> Option<usize> {
+    pub(crate) fn call_replacement(self: &Arc<Self>, number: usize) -> Option<usize> {
         // (A thread would do what is the parent's.)
         if self.closed().is_set() || self.is_lost() {
             return None;
         }
-        let stand_ins = self.stand_ins();
+        let replacements = self.replacements();
         // Before it can wait in its turn.
-        stand_ins.threads_come(1);
-        let called = self.call_any_stand_in(number);
+        replacements.threads_come(1);
+        let called = self.call_any_replacement(number);
         if called.is_none_or(|(_, called)| called == Called::Stays) {
-            stand_ins.threads_leave(1);
+            replacements.threads_leave(1);
         }
-        called.map(|(stand_in, _)| stand_in)
+        called.map(|(replacement, _)| replacement)
     }
 
-    fn call_any_stand_in(self: &Arc<Self>, number: usize) -> Option<(usize, Called)> {
-        let places = &self.stand_ins().places;
+    fn call_any_replacement(self: &Arc<Self>, number: usize) -> Option<(usize, Called)> {
+        let places = &self.replacements().places;
         let call =
             |(index, place): (usize, &CachePadded<Place>)| Some((index, place.post.call(number)?));
-        let (stand_in, called) = places.iter().enumerate().find_map(call)?;
-        if called == Called::NeedsThread && start(self, stand_in, number).is_err() {
-            places[stand_in].post.leave_vacant(number);
+        let (replacement, called) = places.iter().enumerate().find_map(call)?;
+        if called == Called::NeedsThread && start(self, replacement, number).is_err() {
+            places[replacement].post.leave_vacant(number);
             return None;
         }
-        Some((stand_in, called))
+        Some((replacement, called))
     }
 
-    /// The worker with that number is back. Its stand-in steps down when it has ended what it is
+    /// The worker with that number is back. Its replacement steps down when it has ended what it is
     /// about.
-    pub(crate) fn release_stand_in(&self, stand_in: usize, number: usize) {
-        let was_released = self.stand_ins().places[stand_in].post.release(number);
-        debug_assert!(was_released || self.closed().is_set(), "{number} has not called {stand_in}");
+    pub(crate) fn release_replacement(&self, replacement: usize, number: usize) {
+        let was_released = self.replacements().places[replacement].post.release(number);
+        debug_assert!(
+            was_released || self.closed().is_set(),
+            "{number} has not called {replacement}"
+        );
         // As when a latch has been set.
-        self.sleep().wake(self.workers() + stand_in);
+        self.sleep().wake(self.workers() + replacement);
     }
 }
 
-/// Gives a stand-in its thread.
-fn start(shared: &Arc<Shared>, stand_in: usize, number: usize) -> io::Result<()> {
-    let stand_ins = shared.stand_ins();
-    let threads = stand_ins.threads.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+/// Gives a replacement its thread.
+fn start(shared: &Arc<Shared>, replacement: usize, number: usize) -> io::Result<()> {
+    let replacements = shared.replacements();
+    let threads = replacements.threads.as_ref().ok_or(io::ErrorKind::Unsupported)?;
     // Before it pushes anything: then it is looked for there.
-    shared.takes_seat(shared.workers() + stand_in);
+    shared.take_slot(shared.workers() + replacement);
     let its_shared = Arc::clone(shared);
-    let thread = threads.spawn_stand_in(number, move || serve(&its_shared, stand_in, number))?;
+    let thread =
+        threads.spawn_replacement(number, move || serve(&its_shared, replacement, number))?;
     let mut place =
-        stand_ins.places[stand_in].thread.lock().unwrap_or_else(PoisonError::into_inner);
+        replacements.places[replacement].thread.lock().unwrap_or_else(PoisonError::into_inner);
     *place = Some(thread);
     Ok(())
 }
 
-/// What a stand-in's thread does. `number` is that of the worker that it stands in for first.
-fn serve(shared: &Arc<Shared>, stand_in: usize, number: usize) {
-    let stand_ins = shared.stand_ins();
-    let place = &stand_ins.places[stand_in];
+/// What a replacement's thread does. `number` is that of the worker that it replaces first.
+fn serve(shared: &Arc<Shared>, replacement: usize, number: usize) {
+    let replacements = shared.replacements();
+    let place = &replacements.places[replacement];
     let ends = place.ends.lock().unwrap_or_else(PoisonError::into_inner).take();
     let ends = ends.expect("a post is given a thread once");
-    if stand_ins.affinity != Affinity::Builder {
+    if replacements.affinity != Affinity::Builder {
         os::move_to_process_affinity();
     }
-    if let Some(turn) = shared.governor().turn()
+    if let Some(turn) = shared.idle_policy().turn()
         && shared.assists().has(Assists::SHORT_TURNS)
     {
         os::shorten_turns(turn);
     }
     let report = |payload| shared.report_panic(payload);
-    let hooks = &stand_ins.hooks;
+    let hooks = &replacements.hooks;
     let data = unwind::halt(|| hooks.make_data(number)).unwrap_or_else(|payload| {
         report(payload);
         Box::new(())
     });
-    let seat = shared.workers() + stand_in;
-    shared.sleep().thread_comes_or_goes(seat);
-    let abort = AbortOnUnwind("a governor panicked");
-    let worker = Worker::stand_in(number, seat, ends, Arc::clone(shared), data);
+    let slot = shared.workers() + replacement;
+    shared.sleep().thread_comes_or_goes(slot);
+    let abort = AbortOnUnwind("a idle policy panicked");
+    let worker = Worker::replacement(number, slot, ends, Arc::clone(shared), data);
     abort.disarm();
     let call = |hook: &Option<Hook>| {
         let called = unwind::halt(|| hook.iter().for_each(|hook| hook(number)));
@@ -175,22 +179,22 @@ fn serve(shared: &Arc<Shared>, stand_in: usize, number: usize) {
     };
     worker.as_current(|| {
         call(&hooks.on_start);
-        shared.seat(seat).appear(shared.assists());
-        let rests = || _ = stand_ins.threads_leave(1);
+        shared.slot(slot).appear(shared.assists());
+        let rests = || _ = replacements.threads_leave(1);
         let attend = || place.post.attend(rests, || shared.closed().is_set());
-        let seat = shared.seat(seat);
+        let slot = shared.slot(slot);
         loop {
             // Nobody wants it.
-            seat.spends_time_on(Some(Activity::Sleeps));
+            slot.spends_time_on(Some(Activity::Sleeps));
             if !attend() {
                 break;
             }
-            seat.spends_time_on(Some(Activity::Works));
-            worker.stand_in_for(|| place.post.caller(), place.post.is_released());
+            slot.spends_time_on(Some(Activity::Works));
+            worker.replace_worker(|| place.post.caller(), place.post.is_released());
         }
-        seat.disappear();
+        slot.disappear();
         call(&hooks.on_exit);
     });
     unwind::halt(|| drop(worker)).unwrap_or_else(report);
-    shared.sleep().thread_comes_or_goes(seat);
+    shared.sleep().thread_comes_or_goes(slot);
 }

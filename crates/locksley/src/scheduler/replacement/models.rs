@@ -21,7 +21,7 @@ impl Place {
         Arc::new(Self { post: Post::new(), closed: Flag::new(), served: zero(), wanted: zero() })
     }
 
-    /// What a stand-in's thread does, but that it waits instead of working.
+    /// What a replacement's thread does, but that it waits instead of working.
     fn serve(&self) {
         while self.post.attend(|| (), || self.closed.is_set()) {
             self.work();
@@ -57,7 +57,7 @@ fn check(bound: usize, model: impl Fn() + Sync + Send + 'static) {
 
 /// It comes whenever it is called, rests in between, and ends when the pool is closed.
 #[test]
-fn loom_post_a_stand_in_comes_and_goes() {
+fn loom_post_a_replacement_comes_and_goes() {
     check(3, || {
         let place = Place::new();
         place.want(0);
@@ -80,7 +80,7 @@ fn loom_post_a_stand_in_comes_and_goes() {
 
 /// Two workers call at the same time: it comes for one of them.
 #[test]
-fn loom_post_only_one_worker_gets_the_stand_in() {
+fn loom_post_only_one_worker_gets_the_replacement() {
     check(2, || {
         let place = Place::new();
         place.want(0);
@@ -107,7 +107,7 @@ fn loom_post_only_one_worker_gets_the_stand_in() {
     });
 }
 
-/// The pool is closed while the stand-in is about to rest, or called by a thread that is no task of
+/// The pool is closed while the replacement is about to rest, or called by a thread that is no task of
 /// the pool.
 #[test]
 fn loom_post_closing_ends_it() {
@@ -126,7 +126,7 @@ fn loom_post_closing_ends_it() {
 }
 
 /// It ends though the worker that has called it never comes back; and if that one does, late, it
-/// lets go of its own stand-in alone.
+/// lets go of its own replacement alone.
 #[test]
 fn loom_post_closing_ends_it_though_it_is_not_let_go_of() {
     check(3, || {

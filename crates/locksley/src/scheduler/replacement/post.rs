@@ -1,27 +1,27 @@
-//! A post: where one stand-in serves, how a worker calls it, and how it is let go. The README
+//! A post: where one replacement serves, how a worker calls it, and how it is let go. The README
 //! beside this file has the states and the argument.
 
 use crate::os::Futex;
 use crate::primitive::Ordering;
 use crate::scheduler::latch::Flag;
 
-/// The word of one stand-in, which doubles as the flag that its work lasts until: it is *set* while
+/// The word of one replacement, which doubles as the flag that its work lasts until: it is *set* while
 /// nobody wants it.
 #[derive(Debug)]
 pub(crate) struct Post {
     word: Flag,
-    /// Rung when a stand-in that rests is called, and when the pool is closed.
-    bell: Futex,
+    /// Rung when a replacement that rests is called, and when the pool is closed.
+    waker: Futex,
 }
 
 /// Nobody serves here yet.
 const VACANT: *mut () = std::ptr::null_mut();
-/// The stand-in waits for its bell.
+/// The replacement waits for its bell.
 const RESTING: *mut () = std::ptr::without_provenance_mut(2);
 const SILENT: u32 = 0;
 const RUNG: u32 = 1;
 
-/// The stand-in of the worker with that number.
+/// The replacement of the worker with that number.
 fn called_by(number: usize) -> *mut () {
     std::ptr::without_provenance_mut((number + 1) << 2)
 }
@@ -34,9 +34,9 @@ fn caller(word: *mut ()) -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Called {
-    /// The stand-in, which rests.
+    /// The replacement, which rests.
     Comes,
-    /// The stand-in, which has not rested since it was released.
+    /// The replacement, which has not rested since it was released.
     Stays,
     /// Nobody, until the caller has found a thread for it.
     NeedsThread,
@@ -44,15 +44,15 @@ pub(crate) enum Called {
 
 impl Post {
     pub(crate) fn new() -> Self {
-        Self { word: Flag::holding(VACANT), bell: Futex::new(SILENT) }
+        Self { word: Flag::holding(VACANT), waker: Futex::new(SILENT) }
     }
 
-    /// What the stand-in works until.
+    /// What the replacement works until.
     pub(crate) fn is_released(&self) -> &Flag {
         &self.word
     }
 
-    /// The number of the worker that has called the stand-in; `None` if nobody wants it.
+    /// The number of the worker that has called the replacement; `None` if nobody wants it.
     pub(crate) fn caller(&self) -> Option<usize> {
         match self.word.seen() {
             VACANT | RESTING | Flag::SET => None,
@@ -60,7 +60,7 @@ impl Post {
         }
     }
 
-    /// A worker calls the stand-in, unless somebody else has.
+    /// A worker calls the replacement, unless somebody else has.
     pub(crate) fn call(&self, number: usize) -> Option<Called> {
         let mut before = self.word.seen();
         loop {
@@ -81,7 +81,7 @@ impl Post {
         }
     }
 
-    /// There is no thread for the stand-in.
+    /// There is no thread for the replacement.
     pub(crate) fn leave_vacant(&self, number: usize) {
         let _ = self.word.exchange(called_by(number), VACANT);
     }
@@ -92,10 +92,10 @@ impl Post {
         self.word.exchange(called_by(number), Flag::SET).is_ok()
     }
 
-    /// The pool has been closed: the stand-in ends. The caller then wakes it, if it sleeps in the
+    /// The pool has been closed: the replacement ends. The caller then wakes it, if it sleeps in the
     /// pool.
     pub(crate) fn close(&self) {
-        // It fails if the stand-in has just been let go, and if somebody else calls, that one lets
+        // It fails if the replacement has just been let go, and if somebody else calls, that one lets
         // it go.
         let _ = self.caller().map(|number| self.release(number));
         self.ring();
@@ -103,11 +103,11 @@ impl Post {
 
     fn ring(&self) {
         // Release pairs with the acquire in `attend`: who finds it rung sees why.
-        self.bell.word().swap(RUNG, Ordering::Release);
-        self.bell.wake();
+        self.waker.word().swap(RUNG, Ordering::Release);
+        self.waker.wake();
     }
 
-    /// The stand-in waits until it is called; `false` when the pool has been closed. Calls `rests`
+    /// The replacement waits until it is called; `false` when the pool has been closed. Calls `rests`
     /// if it has to rest before.
     pub(crate) fn attend(&self, rests: impl Fn(), is_closed: impl Fn() -> bool) -> bool {
         loop {
@@ -122,12 +122,12 @@ impl Post {
                 RESTING => {
                     // A ring before this is not lost: what it was for is seen by what follows. One
                     // after it ends the wait. Acquire pairs with the release in `ring`.
-                    self.bell.word().swap(SILENT, Ordering::Acquire);
+                    self.waker.word().swap(SILENT, Ordering::Acquire);
                     if is_closed() {
                         return false;
                     }
                     if self.word.seen() == RESTING {
-                        self.bell.wait(SILENT);
+                        self.waker.wait(SILENT);
                     }
                 }
                 _ => return true,

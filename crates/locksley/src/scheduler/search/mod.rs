@@ -1,12 +1,12 @@
 //! How a worker without work looks for some: it asks the pool's policy, and does as that says.
 
-mod forbearance;
-mod hunter;
+mod cpu_placement;
+mod grace_period;
 mod near;
+mod searcher;
 mod untouched;
 mod victims;
-mod whereabouts;
 
-pub(crate) use hunter::{Found, Hunt};
+pub(crate) use searcher::{Found, Searcher};
 #[cfg(all(test, not(loom)))]
 pub(crate) use untouched::PATIENCE;

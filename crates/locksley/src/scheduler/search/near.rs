@@ -1,39 +1,39 @@
-//! Where a hunter looks if its pool has several places: near before far, and not at once for what others will take.
+//! Where a thief looks if its pool has several places: near before far, and not at once for what others will take.
 
 use std::time::{Duration, Instant};
 
 use super::victims::Victims;
 
 use crate::idle::Activity;
-use crate::scheduler::Quarter;
+use crate::scheduler::PlaceState;
 use crate::scheduler::Worker;
 
-/// So many attempts for each worker of its own place a hunter makes there, before it tries any elsewhere.
+/// So many attempts for each worker of its own place a thief makes there, before it tries any elsewhere.
 const AT_HOME: u64 = 2;
 
-/// After so many attempts a hunter tries every victim, wherever it is. With [`Balanced`](super::Balanced), which paces its hunters,
-/// that is after 25 µs. And after so many, in however many hunts, in which it tried nobody elsewhere it tries somebody there.
+/// After so many attempts a thief tries every victim, wherever it is. With [`Balanced`](super::Balanced), which paces its thieves,
+/// that is after 25 µs. And after so many, in however many searches, in which it tried nobody elsewhere it tries somebody there.
 const LONG: u64 = 48;
 
-/// For how long there must have been something in the inbox of another place before a hunter takes it: about twice as long as
+/// For how long there must have been something in the inbox of another place before a thief takes it: about twice as long as
 /// a sleeper there needs to get up.
 const MOMENT: Duration = Duration::from_micros(100);
 
-/// A hunter that was about something else for longer than this does not know that there was something all the time.
+/// A thief that was about something else for longer than this does not know that there was something all the time.
 const GAP: Duration = MOMENT.saturating_mul(10);
 
 /// But if it comes back so often, and never saw that there was nothing, its workers have more than they take.
 const RETURNS: u8 = 2;
 
-/// What a hunter has seen of other places.
+/// What a thief has seen of other places.
 #[derive(Debug)]
 pub(super) struct Near {
     /// By place: since when there has been something in the inbox, whenever this one looked.
     seen: Box<[Option<Seen>]>,
     /// The other place that it looked into last: which of them.
     turn: usize,
-    /// How many attempts it has made since it tried a worker of another place whatever that had, in this hunt and in those before. Who always has
-    /// much there would end all hunts.
+    /// How many attempts it has made since it tried a worker of another place whatever that had, in this search and in those before. Who always has
+    /// much there would end all searches.
     since_far: u64,
     /// Until when it waits for what it has left, and need not try to sleep.
     waits_until: Option<Instant>,
@@ -52,7 +52,7 @@ impl Near {
         Self { seen: vec![None; places].into(), turn: 0, since_far: 0, waits_until: None }
     }
 
-    /// A hunt begins, in which it has left nothing yet.
+    /// A search begins, in which it has left nothing yet.
     pub(super) fn begins(&mut self) {
         self.waits_until = None;
     }
@@ -73,14 +73,18 @@ impl Near {
     }
 
     /// Of the other places, the one whose inbox is looked at in this attempt, if any is: when all attempts at home were made; and once
-    /// among so many if hunts always end before that.
+    /// among so many if searches always end before that.
     pub(super) fn place(&mut self, around: &Around<'_>, failures: u64) -> Option<usize> {
         self.since_far += 1;
         if failures < around.attempts_at_home() && self.since_far != LONG {
             return None;
         }
         self.turn = self.turn.wrapping_add(1);
-        around.quarter.others().get(self.turn % around.quarter.others().len().max(1)).copied()
+        around
+            .place_state
+            .others()
+            .get(self.turn % around.place_state.others().len().max(1))
+            .copied()
     }
 
     /// A random victim: of the own place, or of one whose turn it is; or of any other, if it is time for that. It also says whether such a
@@ -111,8 +115,13 @@ impl Near {
     }
 
     /// Whether the workers of another place have left what was sent there for a moment. To be asked whenever this one looks there.
-    pub(super) fn is_left(&mut self, place: usize, quarter: &Quarter, at_a_glance: bool) -> bool {
-        let inbox = quarter.inbox();
+    pub(super) fn is_left(
+        &mut self,
+        place: usize,
+        place_state: &PlaceState,
+        at_a_glance: bool,
+    ) -> bool {
+        let inbox = place_state.inbox();
         if at_a_glance && inbox.looks_empty() {
             // If nothing was taken there may still be what has been seen, by a sender that is held.
             let mark = inbox.mark();
@@ -123,7 +132,7 @@ impl Near {
             self.seen[place] = None;
             return false;
         }
-        quarter.workers().is_empty() || self.is_left_since(place, inbox.mark(), Instant::now())
+        place_state.workers().is_empty() || self.is_left_since(place, inbox.mark(), Instant::now())
     }
 
     fn is_left_since(&mut self, place: usize, mark: usize, now: Instant) -> bool {
@@ -138,32 +147,32 @@ impl Near {
     }
 }
 
-/// Who is where, as a hunter sees it.
+/// Who is where, as a thief sees it.
 pub(super) struct Around<'q> {
-    quarter: &'q Quarter,
-    /// Its seat.
+    place_state: &'q PlaceState,
+    /// Its slot.
     own: usize,
     workers: usize,
-    seats_taken: usize,
+    slots_taken: usize,
 }
 
 impl<'q> Around<'q> {
-    pub(super) fn of(worker: &Worker, quarter: &'q Quarter) -> Self {
+    pub(super) fn of(worker: &Worker, place_state: &'q PlaceState) -> Self {
         let shared = worker.shared();
-        let (workers, seats_taken) = (shared.workers(), shared.seats_taken());
-        Self { quarter, own: worker.slot(), workers, seats_taken }
+        let (workers, slots_taken) = (shared.workers(), shared.slots_taken());
+        Self { place_state, own: worker.slot_index(), workers, slots_taken }
     }
 
-    /// Where it is among those who are at home here. A stand-in passes for a worker of some place, which may change: it is at home
+    /// Where it is among those who are at home here. A replacement passes for a worker of some place, which may change: it is at home
     /// everywhere.
     fn own_position(&self) -> Option<usize> {
-        let here = self.quarter.workers();
-        let stand_in = self.own.checked_sub(self.workers);
-        here.binary_search(&self.own).ok().or_else(|| Some(here.len() + stand_in?))
+        let here = self.place_state.workers();
+        let replacement = self.own.checked_sub(self.workers);
+        here.binary_search(&self.own).ok().or_else(|| Some(here.len() + replacement?))
     }
 
     fn others_at_home(&self) -> usize {
-        let at_home = self.quarter.workers().len() + self.seats_taken - self.workers;
+        let at_home = self.place_state.workers().len() + self.slots_taken - self.workers;
         at_home - usize::from(self.own_position().is_some())
     }
 
@@ -172,9 +181,9 @@ impl<'q> Around<'q> {
     }
 
     /// A random victim: of its own place, in the first attempts; after them of each ring twice as often as of the next one. By chance, and not in turn: whoever
-    /// looks at every so-manieth of them only, as governors do, comes to all.
+    /// looks at every so-manieth of them only, as idle policies do, comes to all.
     fn victim(&self, victims: &mut Victims, failures: u64) -> Option<usize> {
-        let rings = self.quarter.rings();
+        let rings = self.place_state.rings();
         let ring = match self.others_at_home() {
             0 if rings.is_empty() => return None,
             0 => 1 + victims.halving(rings.len()),
@@ -187,13 +196,13 @@ impl<'q> Around<'q> {
         }
         let chosen = victims.below(self.others_at_home());
         let chosen = chosen + usize::from(self.own_position().is_some_and(|own| chosen >= own));
-        let here = self.quarter.workers();
+        let here = self.place_state.workers();
         Some(here.get(chosen).copied().unwrap_or_else(|| self.workers + chosen - here.len()))
     }
 
     /// A random worker of the other places.
     fn anybody_far(&self, victims: &mut Victims) -> Option<usize> {
-        let rings = self.quarter.rings();
+        let rings = self.place_state.rings();
         let all: usize = rings.iter().map(|ring| ring.len()).sum();
         let chosen = if all == 0 { return None } else { victims.below(all) };
         rings.iter().flat_map(|ring| ring.iter().copied()).nth(chosen)
@@ -206,15 +215,15 @@ pub(super) fn in_order<'w>(
     random: usize,
 ) -> impl Iterator<Item = usize> + use<'w> {
     let shared = worker.shared();
-    let (own, stand_ins) = (worker.slot(), shared.workers()..shared.seats_taken());
+    let (own, replacements) = (worker.slot_index(), shared.workers()..shared.slots_taken());
     let from = move |workers: &'w [usize]| {
         let (before, after) = workers.split_at(random % workers.len().max(1));
         after.iter().chain(before).copied()
     };
-    let quarter = shared.quarters().get(worker.place());
-    let all = quarter.into_iter().flat_map(move |quarter| {
-        let beyond = quarter.rings().iter().flat_map(move |ring| from(ring));
-        from(quarter.workers()).chain(stand_ins.clone()).chain(beyond)
+    let place_state = shared.place_states().get(worker.place());
+    let all = place_state.into_iter().flat_map(move |place_state| {
+        let beyond = place_state.rings().iter().flat_map(move |ring| from(ring));
+        from(place_state.workers()).chain(replacements.clone()).chain(beyond)
     });
     all.filter(move |&victim| victim != own)
 }
@@ -224,14 +233,14 @@ pub(super) fn is_far(worker: &Worker, victim: usize) -> bool {
     worker.shared().place_of(victim).is_some_and(|place| place != worker.place())
 }
 
-/// Whether a far victim has more than it will take itself, and nobody hunts there, who would be nearer. Until it is time to try everybody,
+/// Whether a far victim has more than it will take itself, and nobody searches there, who would be nearer. Until it is time to try everybody,
 /// another one is left alone.
 pub(super) fn has_too_much(worker: &Worker, victim: usize) -> bool {
     let shared = worker.shared();
-    let hunts = |&near: &usize| shared.seat(near).activity() == Activity::Hunts;
-    let there = shared.place_of(victim).and_then(|place| shared.quarters().get(place));
-    let is_hunted_there = || there.is_some_and(|there| there.workers().iter().any(hunts));
-    shared.seat(victim).deque().holds_several() && !is_hunted_there()
+    let searches = |&near: &usize| shared.slot(near).activity() == Activity::Searches;
+    let there = shared.place_of(victim).and_then(|place| shared.place_states().get(place));
+    let is_searched_there = || there.is_some_and(|there| there.workers().iter().any(searches));
+    shared.slot(victim).deque().holds_several() && !is_searched_there()
 }
 
 #[cfg(all(test, debug_assertions, not(loom)))]
@@ -245,22 +254,22 @@ mod tests {
     use crate::primitive::CachePadded;
     use crate::primitive::stepped::{self, Gate};
 
-    /// A governor looks at every so-manieth victim only.
+    /// A idle policy looks at every so-manieth victim only.
     #[test]
     fn every_other_one_is_among_every_so_manieth_victims() {
-        pools(|shape, quarters, seats_taken| {
+        pools(|shape, place_states, slots_taken| {
             let workers: usize = shape.iter().sum();
-            for (own, quarter) in homes(quarters, workers) {
-                let around = Around { quarter, own, workers, seats_taken };
+            for (own, place_state) in homes(place_states, workers) {
+                let around = Around { place_state, own, workers, slots_taken };
                 for period in 1..=8 {
                     for phase in 0..period {
                         let mut victims = Victims::new(own);
-                        let mut seen = vec![false; seats_taken];
+                        let mut seen = vec![false; slots_taken];
                         for failures in 0..4000 {
                             let victim = around.victim(&mut victims, failures).unwrap();
                             seen[victim] |= failures % period == phase;
                         }
-                        let all = (0..seats_taken).all(|seat| seen[seat] == (seat != own));
+                        let all = (0..slots_taken).all(|slot| seen[slot] == (slot != own));
                         assert!(all, "{shape:?} {own}, {phase} of {period}: {seen:?}");
                     }
                 }
@@ -270,13 +279,13 @@ mod tests {
 
     #[test]
     fn the_own_place_comes_first_and_each_ring_about_twice_as_often_as_the_next() {
-        pools(|shape, quarters, seats_taken| {
+        pools(|shape, place_states, slots_taken| {
             let workers: usize = shape.iter().sum();
-            for (own, quarter) in homes(quarters, workers) {
-                let around = Around { quarter, own, workers, seats_taken };
+            for (own, place_state) in homes(place_states, workers) {
+                let around = Around { place_state, own, workers, slots_taken };
                 let mut victims = Victims::new(own);
                 let at_home = around.attempts_at_home();
-                let rings = quarter.rings();
+                let rings = place_state.rings();
                 let ring_of = |victim: usize| rings.iter().position(|it| it.contains(&victim));
                 for failures in 0..at_home {
                     assert_eq!(ring_of(around.victim(&mut victims, failures).unwrap()), None);
@@ -299,12 +308,12 @@ mod tests {
 
     /// Each worker, with its place.
     fn homes(
-        quarters: &[CachePadded<Quarter>],
+        place_states: &[CachePadded<PlaceState>],
         workers: usize,
-    ) -> impl Iterator<Item = (usize, &Quarter)> {
+    ) -> impl Iterator<Item = (usize, &PlaceState)> {
         (0..workers).filter_map(|own| {
-            let is_home = |it: &&CachePadded<Quarter>| it.workers().contains(&own);
-            Some((own, &**quarters.iter().find(is_home)?))
+            let is_home = |it: &&CachePadded<PlaceState>| it.workers().contains(&own);
+            Some((own, &**place_states.iter().find(is_home)?))
         })
     }
 
@@ -324,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_what_is_over_or_gone_or_was_left_in_another_hunt() {
+    fn nobody_waits_for_what_is_over_or_gone_or_was_left_in_another_search() {
         let mut near = Near::new(3);
         let now = Instant::now();
         // Too long ago, whatever this thread is held up for; and a long time from now.
@@ -337,7 +346,7 @@ mod tests {
         near.waits();
         assert!(near.has_to_wait(), "it is over for one of them only");
         near.begins();
-        assert!(!near.has_to_wait(), "that was another hunt");
+        assert!(!near.has_to_wait(), "that was another search");
         near.waits();
         near.seen = [None; 3].into();
         assert!(!near.has_to_wait(), "it is gone");
@@ -360,7 +369,7 @@ mod tests {
         assert!(look(0, 3, 19_100));
     }
 
-    /// Beside busy programs a hunter that yields looks for microseconds, every few milliseconds.
+    /// Beside busy programs a thief that yields looks for microseconds, every few milliseconds.
     #[test]
     fn what_is_there_again_and_again_is_left() {
         let start = Instant::now();
@@ -392,7 +401,7 @@ mod tests {
                     stepped::disarm();
                 });
                 let is_held = gate.wait_until_held();
-                let seen = seen_at_a_glance(&pool.shared_now().quarters()[1]);
+                let seen = seen_at_a_glance(&pool.shared_now().place_states()[1]);
                 gate.open();
                 (is_held, seen)
             });
@@ -409,10 +418,10 @@ mod tests {
         assert!(overlooked > 0, "a sender is held where a glance overlooks what it sends");
     }
 
-    /// If a glance overlooks what is there: since when a hunter has seen something, after it has looked, after a glance, and after another one, when
+    /// If a glance overlooks what is there: since when a thief has seen something, after it has looked, after a glance, and after another one, when
     /// that was taken which it had seen.
-    fn seen_at_a_glance(quarter: &Quarter) -> Option<[Option<Instant>; 3]> {
-        let inbox = quarter.inbox();
+    fn seen_at_a_glance(place_state: &PlaceState) -> Option<[Option<Instant>; 3]> {
+        let inbox = place_state.inbox();
         if !inbox.looks_empty() || inbox.is_empty() {
             return None;
         }
@@ -421,33 +430,33 @@ mod tests {
             if is_another && let Some(seen) = &mut near.seen[0] {
                 seen.mark = 0;
             }
-            let is_left = near.is_left(0, quarter, at_a_glance);
+            let is_left = near.is_left(0, place_state, at_a_glance);
             near.seen[0].map(|seen| seen.since).filter(|_| !is_left)
         };
         Some([since(false, false), since(true, false), since(true, true)])
     }
 
-    /// Pools of some shapes, with so many stand-ins at work.
-    fn pools(check: impl Fn(&[usize], &[CachePadded<Quarter>], usize) + Sync) {
+    /// Pools of some shapes, with so many replacements at work.
+    fn pools(check: impl Fn(&[usize], &[CachePadded<PlaceState>], usize) + Sync) {
         for shape in [&[1, 1][..], &[1, 3], &[2, 2, 1], &[3, 1, 2, 2]] {
             let pool = divided(shape).build().unwrap();
-            for stand_ins in 0..3 {
-                let seats_taken = pool.workers() + stand_ins;
-                pool.install(|w| check(shape, w.shared().quarters(), seats_taken));
+            for replacements in 0..3 {
+                let slots_taken = pool.workers() + replacements;
+                pool.install(|w| check(shape, w.shared().place_states(), slots_taken));
             }
         }
     }
 
     #[test]
     fn every_other_one_of_the_ring_is_tried_and_never_oneself() {
-        pools(|shape, quarters, seats_taken| {
+        pools(|shape, place_states, slots_taken| {
             let workers: usize = shape.iter().sum();
-            for quarter in quarters {
-                let own_seats = quarter.workers().iter().copied().chain(workers..seats_taken);
-                for own in own_seats {
-                    let around = Around { quarter, own, workers, seats_taken };
+            for place_state in place_states {
+                let own_slots = place_state.workers().iter().copied().chain(workers..slots_taken);
+                for own in own_slots {
+                    let around = Around { place_state, own, workers, slots_taken };
                     let mut victims = Victims::new(own);
-                    let mut near = vec![false; seats_taken];
+                    let mut near = vec![false; slots_taken];
                     let mut far = near.clone();
                     for _ in 0..1000 {
                         if around.others_at_home() > 0 {
@@ -455,28 +464,28 @@ mod tests {
                         }
                         far[around.anybody_far(&mut victims).unwrap()] = true;
                     }
-                    for (seat, (&near, &far)) in near.iter().zip(&far).enumerate() {
-                        let is_here = seat >= workers || quarter.workers().contains(&seat);
-                        assert_eq!(near, is_here && seat != own, "{shape:?} {own} {seat}");
-                        assert_eq!(far, !is_here, "{shape:?} {own} {seat}");
+                    for (slot, (&near, &far)) in near.iter().zip(&far).enumerate() {
+                        let is_here = slot >= workers || place_state.workers().contains(&slot);
+                        assert_eq!(near, is_here && slot != own, "{shape:?} {own} {slot}");
+                        assert_eq!(far, !is_here, "{shape:?} {own} {slot}");
                     }
                 }
             }
         });
     }
 
-    /// Hunts that all end with their first attempt.
+    /// Searches that all end with their first attempt.
     #[test]
-    fn far_ones_have_their_turn_though_each_hunt_is_short() {
-        pools(|shape, quarters, seats_taken| {
+    fn far_ones_have_their_turn_though_each_search_is_short() {
+        pools(|shape, place_states, slots_taken| {
             let workers: usize = shape.iter().sum();
-            for (own, quarter) in (0..workers).filter_map(|own| {
-                let is_home = |it: &&CachePadded<Quarter>| it.workers().contains(&own);
-                Some((own, quarters.iter().find(is_home)?))
+            for (own, place_state) in (0..workers).filter_map(|own| {
+                let is_home = |it: &&CachePadded<PlaceState>| it.workers().contains(&own);
+                Some((own, place_states.iter().find(is_home)?))
             }) {
-                let around = Around { quarter, own, workers, seats_taken };
-                let (mut near, mut victims) = (Near::new(quarters.len()), Victims::new(own));
-                let (mut places, mut far) = (vec![0; quarters.len()], vec![0; seats_taken]);
+                let around = Around { place_state, own, workers, slots_taken };
+                let (mut near, mut victims) = (Near::new(place_states.len()), Victims::new(own));
+                let (mut places, mut far) = (vec![0; place_states.len()], vec![0; slots_taken]);
                 for _ in 0..100_000 {
                     if let Some(place) = near.place(&around, 0) {
                         places[place] += 1;
@@ -485,16 +494,16 @@ mod tests {
                         far[victim] += 1;
                     }
                 }
-                for (place, there) in quarters.iter().enumerate() {
+                for (place, there) in place_states.iter().enumerate() {
                     let is_here = there.workers().contains(&own);
                     assert_eq!(places[place] > 100, !is_here, "{shape:?} {own}: {places:?}");
-                    for &seat in there.workers() {
-                        assert_eq!(far[seat] > 100, !is_here, "{shape:?} {own}: {far:?}");
+                    for &slot in there.workers() {
+                        assert_eq!(far[slot] > 100, !is_here, "{shape:?} {own}: {far:?}");
                     }
                 }
                 let most = 100_000 / LONG as i32;
                 assert!(far.iter().sum::<i32>() <= most, "home comes first: {far:?}");
-                let is_alone = quarter.workers().len() == 1;
+                let is_alone = place_state.workers().len() == 1;
                 assert!(is_alone || places.iter().sum::<i32>() <= most, "so here: {places:?}");
             }
         });

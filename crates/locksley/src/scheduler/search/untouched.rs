@@ -1,10 +1,10 @@
-//! Which tasks lie where nobody touches them: what a lookout looks for.
+//! Which tasks lie where nobody touches them: what a sentinel looks for.
 
 use std::time::{Duration, Instant};
 
 use crate::scheduler::Shared;
 
-/// What lay in the deques and inboxes when a lookout began its last naps.
+/// What lay in the deques and inboxes when a sentinel began its last timed parks.
 #[derive(Debug)]
 pub(super) struct Untouched {
     places: Vec<Place>,
@@ -29,10 +29,10 @@ struct Work {
 struct Place {
     /// The index of the oldest task, and that of the next one to be pushed; `None` for a deque that does not tell.
     marks: Option<(i64, i64)>,
-    /// How many times the worker had begun to hunt: since then its deque has not been empty as far as it has looked.
-    hunts: u32,
-    /// For how many naps the oldest task has been the same, and since when.
-    naps: u32,
+    /// How many times the worker had begun to search: since then its deque has not been empty as far as it has looked.
+    searches: u32,
+    /// For how many timed parks the oldest task has been the same, and since when.
+    timed_parks: u32,
     since: Instant,
     /// The worker's inbox.
     sent: Sent,
@@ -46,13 +46,13 @@ struct Sent {
 }
 
 /// An owner that pushes and pops all the time never leaves the same marks. But the oldest task of all is one that it has not come to
-/// for so many naps.
+/// for so many timed parks.
 const LONG: u32 = 4;
-/// Or it has come to it and to others after it, at the same place, since it pushes and pops faster than anybody looks. So each time that a lookout goes for one of such an owner, the
-/// next one is left to it for twice as long, until it has hunted; but for no more naps than these.
+/// Or it has come to it and to others after it, at the same place, since it pushes and pops faster than anybody looks. So each time that a sentinel goes for one of such an owner, the
+/// next one is left to it for twice as long, until it has searched; but for no more timed parks than these.
 const LONGEST: u32 = 128;
 
-/// A lookout that is beyond the pool's size, or what is sent beyond what is allowed, and not only beyond its governor's limit, leaves everything to those who are at work; if
+/// A sentinel that is beyond the pool's size, or what is sent beyond what is allowed, and not only beyond its idle policy's limit, leaves everything to those who are at work; if
 /// nobody is, for so long ...
 pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
 /// ... or if somebody is, but has not come to it for so long. They may wait for it in their own code.
@@ -103,48 +103,49 @@ impl Untouched {
         let since = if shared.inbox().is_empty() { now } else { self.sent.since };
         self.sent = Sent { since, ..self.sent };
         self.sent.note(shared.inbox().mark(), now);
-        for (sent, quarter) in self.sent_near.iter_mut().zip(shared.quarters()) {
-            sent.note(quarter.inbox().mark(), now);
+        for (sent, place_state) in self.sent_near.iter_mut().zip(shared.place_states()) {
+            sent.note(place_state.inbox().mark(), now);
         }
         // Here, and not for each worker when it starts: a pool's memory is linear in its workers.
         let sent = Sent { mark: 0, since: now };
-        let place = Place { marks: None, hunts: 0, naps: 0, since: now, sent };
-        self.places.resize(shared.seats_taken(), place);
+        let place = Place { marks: None, searches: 0, timed_parks: 0, since: now, sent };
+        self.places.resize(shared.slots_taken(), place);
         for (worker, place) in self.places.iter_mut().enumerate() {
-            // In this order: who has begun to hunt in between has an empty deque, or another task in it.
-            let hunts = shared.seat(worker).hunts();
-            let marks = shared.seat(worker).deque().marks();
+            // In this order: who has begun to search in between has an empty deque, or another task in it.
+            let searches = shared.slot(worker).searches();
+            let marks = shared.slot(worker).deque().marks();
             let is_same =
-                hunts == place.hunts && marks.map(|it| it.0) == place.marks.map(|it| it.0);
+                searches == place.searches && marks.map(|it| it.0) == place.marks.map(|it| it.0);
             let is_first = place.marks.is_none();
-            let naps = if is_same && !is_first { place.naps.saturating_add(1) } else { 0 };
+            let timed_parks =
+                if is_same && !is_first { place.timed_parks.saturating_add(1) } else { 0 };
             let since = if is_same { place.since } else { now };
             let mut sent = place.sent;
-            sent.note(shared.seat(worker).inbox().mark(), now);
-            *place = Place { marks, hunts, naps, since, sent };
+            sent.note(shared.slot(worker).inbox().mark(), now);
+            *place = Place { marks, searches, timed_parks, since, sent };
         }
     }
 
     /// Whether the deque of `worker` holds tasks and is as it was, or its oldest task has been there for long. One that does
     /// not tell counts as unchanged.
-    pub(super) fn is_left_alone(&self, worker: usize, shared: &Shared, is_beyond: bool) -> bool {
-        let seat = shared.seat(worker);
+    pub(super) fn is_left_alone(&self, worker: usize, shared: &Shared, is_over: bool) -> bool {
+        let slot = shared.slot(worker);
         // A slot that was taken since is looked at next time.
         let Some(place) = self.places.get(worker) else { return false };
-        let now = seat.deque().marks();
-        let is_same = place.hunts == seat.hunts()
+        let now = slot.deque().marks();
+        let is_same = place.searches == slot.searches()
             && now.map(|it| it.0) == place.marks.map(|it| it.0)
-            && !seat.deque().is_empty();
-        if !is_same || is_beyond {
+            && !slot.deque().is_empty();
+        if !is_same || is_over {
             return is_same && self.may_help(place.since);
         }
         if now == place.marks {
             return true;
         }
-        let patience = seat.patience().unwrap_or(LONG);
-        let is_old = place.naps >= patience;
+        let patience = slot.patience().unwrap_or(LONG);
+        let is_old = place.timed_parks >= patience;
         if is_old {
-            seat.is_given_patience(patience.saturating_mul(2).min(LONGEST));
+            slot.is_given_patience(patience.saturating_mul(2).min(LONGEST));
         }
         is_old
     }
@@ -154,30 +155,24 @@ impl Untouched {
         &self,
         worker: usize,
         shared: &Shared,
-        is_beyond: bool,
+        is_over: bool,
     ) -> bool {
         let Some(Place { sent, .. }) = self.places.get(worker) else { return false };
-        sent.is_left_alone(shared.seat(worker).inbox().mark())
-            && (!is_beyond || self.may_help(sent.since))
+        sent.is_left_alone(shared.slot(worker).inbox().mark())
+            && (!is_over || self.may_help(sent.since))
     }
 
     /// Whether nobody has taken anything from the pool's inbox.
-    pub(super) fn is_what_was_sent_left_alone(&self, shared: &Shared, is_beyond: bool) -> bool {
+    pub(super) fn is_what_was_sent_left_alone(&self, shared: &Shared, is_over: bool) -> bool {
         self.sent.is_left_alone(shared.inbox().mark())
-            && (!is_beyond
-                || self.sent.since.elapsed() >= PATIENCE && self.may_help(self.sent.since))
+            && (!is_over || self.sent.since.elapsed() >= PATIENCE && self.may_help(self.sent.since))
     }
 
     /// Whether nobody has taken anything from the inbox of that place.
-    pub(super) fn is_place_left_alone(
-        &self,
-        place: usize,
-        shared: &Shared,
-        is_beyond: bool,
-    ) -> bool {
+    pub(super) fn is_place_left_alone(&self, place: usize, shared: &Shared, is_over: bool) -> bool {
         let sent = &self.sent_near[place];
-        sent.is_left_alone(shared.quarters()[place].inbox().mark())
-            && (!is_beyond || self.may_help(sent.since))
+        sent.is_left_alone(shared.place_states()[place].inbox().mark())
+            && (!is_over || self.may_help(sent.since))
     }
 
     /// Whether one that is beyond the size takes what has been there since then.
@@ -195,46 +190,46 @@ mod tests {
     use super::{LONG, LONGEST, Untouched};
     use crate::Pool;
     use crate::Spawn;
-    use crate::idle::{Governor, Hunter, Limit, Move, Prospect};
+    use crate::idle::{IdleContext, IdlePolicy, Limit, Move, Thief};
     use crate::pool::trial::{LONGEST as SOON, divided, hold};
 
     /// Two may be awake.
     #[derive(Debug)]
     struct Two;
 
-    impl Governor for Two {
+    impl IdlePolicy for Two {
         fn name(&self) -> &'static str {
             "two"
         }
-        fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+        fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
             Box::new(Two)
         }
         fn limit(&self, _processors: usize) -> Limit {
-            Limit { awake: 2, nap: Duration::from_secs(1) }
+            Limit { awake: 2, timed_park: Duration::from_secs(1) }
         }
     }
 
-    /// Who is one too many does not look around, as with `Balanced`.
-    impl Hunter for Two {
-        fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-            let may_search = prospect.failures < 64 && !prospect.is_one_too_many();
+    /// Who is over the limit does not look around, as with `Balanced`.
+    impl Thief for Two {
+        fn next(&mut self, context: &IdleContext<'_>) -> Move {
+            let may_search = context.failures < 64 && !context.is_over_limit();
             if may_search { Move::Search } else { Move::Sleep }
         }
     }
 
-    /// The lookout is of another place, and takes one in each nap: all of them would take it longer than anybody waits here. When it leaves, it wakes a
-    /// neighbour, who is another lookout; so it also has to wake who is at home there.
+    /// The sentinel is of another place, and takes one in each timed park: all of them would take it longer than anybody waits here. When it leaves, it wakes a
+    /// neighbour, who is another sentinel; so it also has to wake who is at home there.
     #[test]
-    fn what_lies_where_who_is_awake_is_stuck_does_not_wait_for_a_nap_each() {
-        // If the lookout's nap is over just when the last one falls asleep, that one may be the next lookout.
-        assert!((0..10).any(|_| is_done_by_a_lookout_elsewhere()), "there was none elsewhere");
+    fn what_lies_where_who_is_awake_is_stuck_does_not_wait_for_a_timed_park_each() {
+        // If the sentinel's timed park is over just when the last one falls asleep, that one may be the next sentinel.
+        assert!((0..10).any(|_| is_done_by_a_sentinel_elsewhere()), "there was none elsewhere");
     }
 
     /// A worker that pushes a task whenever it is told to, and says when it has, until the sender is dropped.
     fn pushes(pool: &Pool) -> (Sender<()>, Receiver<()>) {
-        let ((sender, told), (done, receiver)) = (channel(), channel());
+        let ((sender, reported), (done, receiver)) = (channel(), channel());
         pool.spawn_with(Spawn::At(0), move |w| {
-            for () in told {
+            for () in reported {
                 w.spawn(|_| ());
                 done.send(()).unwrap();
             }
@@ -242,7 +237,7 @@ mod tests {
         (sender, receiver)
     }
 
-    /// The oldest task of a worker that pushes above it is taken from it after some naps, and the next one after twice as many.
+    /// The oldest task of a worker that pushes above it is taken from it after some timed parks, and the next one after twice as many.
     #[test]
     fn who_goes_on_pushing_is_left_the_oldest_for_longer_each_time() {
         let pool = Pool::new(1).unwrap();
@@ -257,12 +252,16 @@ mod tests {
             push();
             untouched.note(shared);
             assert!(untouched.is_left_alone(0, shared, false), "nobody has touched it");
-            let (mut naps, mut expected) = (0, LONG);
-            while naps <= 2 * LONGEST {
+            let (mut timed_parks, mut expected) = (0, LONG);
+            while timed_parks <= 2 * LONGEST {
                 push();
-                assert_eq!(untouched.is_left_alone(0, shared, false), naps == expected, "{naps}");
-                if naps == expected {
-                    expected = if 2 * naps > LONGEST { u32::MAX } else { 2 * naps };
+                assert_eq!(
+                    untouched.is_left_alone(0, shared, false),
+                    timed_parks == expected,
+                    "{timed_parks}"
+                );
+                if timed_parks == expected {
+                    expected = if 2 * timed_parks > LONGEST { u32::MAX } else { 2 * timed_parks };
                     if expected == u32::MAX {
                         // As long as that, and no longer.
                         assert!(untouched.is_left_alone(0, shared, false));
@@ -270,14 +269,14 @@ mod tests {
                     }
                 }
                 untouched.note(shared);
-                naps += 1;
+                timed_parks += 1;
             }
-            assert_eq!(naps, LONGEST);
-            // What is there after a hunt is another task, wherever it lies; and there is patience as at first.
-            let hunts = shared.seat(0).hunts();
+            assert_eq!(timed_parks, LONGEST);
+            // What is there after a search is another task, wherever it lies; and there is patience as at first.
+            let searches = shared.slot(0).searches();
             drop(sender);
             let until = Instant::now() + SOON;
-            while shared.seat(0).hunts() == hunts {
+            while shared.slot(0).searches() == searches {
                 assert!(Instant::now() < until);
                 thread::yield_now();
             }
@@ -285,25 +284,25 @@ mod tests {
             again.send(()).unwrap();
             receiver.recv_timeout(SOON).unwrap();
             assert!(!untouched.is_left_alone(0, shared, false));
-            let hunts = shared.seat(0).hunts();
+            let searches = shared.slot(0).searches();
             drop(again);
-            while shared.seat(0).hunts() == hunts {
+            while shared.slot(0).searches() == searches {
                 assert!(Instant::now() < until);
                 thread::yield_now();
             }
         }
     }
 
-    /// Whether what was done was begun by a lookout of the other place.
-    fn is_done_by_a_lookout_elsewhere() -> bool {
+    /// Whether what was done was begun by a sentinel of the other place.
+    fn is_done_by_a_sentinel_elsewhere() -> bool {
         const TASKS: usize = 120;
-        let pool = divided(&[3, 2]).governor(Two).build().unwrap();
+        let pool = divided(&[3, 2]).idle_policy(Two).build().unwrap();
         let _stuck = hold(&pool, 3);
-        let census = || pool.shared_now().sleep().census();
+        let snapshot = || pool.shared_now().sleep().snapshot();
         let wait_until = |what: &dyn Fn() -> bool| {
             let until = Instant::now() + SOON;
             while !what() {
-                assert!(Instant::now() < until, "they do not sleep: {:?}", census());
+                assert!(Instant::now() < until, "they do not sleep: {:?}", snapshot());
                 thread::yield_now();
             }
         };
@@ -320,15 +319,15 @@ mod tests {
             let _ = ended.recv();
         });
         is_here.recv_timeout(SOON).unwrap();
-        // All but workers 1 and 2 are held. If neither is the lookout, since another one was when they fell asleep, they get up and fall asleep again: the
-        // first as the lookout. Then the other one of the second place falls asleep.
-        wait_until(&|| census().asleep() == 2);
-        if !census().has_lookout() {
+        // All but workers 1 and 2 are held. If neither is the sentinel, since another one was when they fell asleep, they get up and fall asleep again: the
+        // first as the sentinel. Then the other one of the second place falls asleep.
+        wait_until(&|| snapshot().asleep() == 2);
+        if !snapshot().has_sentinel() {
             pool.resize(5).unwrap();
-            wait_until(&|| census().has_lookout());
+            wait_until(&|| snapshot().has_sentinel());
         }
         drop(last);
-        wait_until(&|| census().asleep() == 3);
+        wait_until(&|| snapshot().asleep() == 3);
         begin.send(()).unwrap();
         let until = Instant::now() + SOON;
         let in_time = |_: &usize| {

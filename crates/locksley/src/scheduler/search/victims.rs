@@ -26,7 +26,7 @@ impl Victims {
         Some(if chosen < self.thief { chosen } else { chosen + 1 })
     }
 
-    /// A number below `bound`, which is not 0: the first in half of all cases, the next in a quarter, ...; the last as often as the one before.
+    /// A number below `bound`, which is not 0: the first in half of all cases, the next in a place, ...; the last as often as the one before.
     pub(super) fn halving(&mut self, bound: usize) -> usize {
         const MANY: usize = 1 << 30;
         (self.below(MANY) | MANY).trailing_zeros().min(bound as u32 - 1) as usize

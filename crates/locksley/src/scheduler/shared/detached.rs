@@ -72,7 +72,7 @@ impl Shared {
             Left::Tasks => self.cancel_tasks(),
             Left::Nothing => {
                 self.closed.set();
-                self.stand_ins.close();
+                self.replacements.close();
                 self.sleep.wake_all();
             }
         }

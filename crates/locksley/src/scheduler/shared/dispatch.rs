@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use super::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::job::Job;
-use crate::sleep::Summons;
+use crate::sleep::WakeToken;
 
 impl Shared {
     /// Hands a job to the pool from outside.
@@ -23,7 +23,7 @@ impl Shared {
     /// Hands on a job that was taken and not run.
     pub(crate) fn send_back(&self, job: NonNull<Job>) {
         self.inbox.send(job);
-        self.sleep.work_was_sent();
+        self.sleep.notify_sent();
     }
 
     /// Panics on a thread that has outlived the pool whose worker it is: no other worker is there any
@@ -34,9 +34,9 @@ impl Shared {
 
     /// Hands a job to one worker, which alone runs it.
     pub(crate) fn send_to(&self, caller: Option<&Worker>, worker: usize, job: NonNull<Job>) {
-        // SAFETY: the worker runs what is in its mailbox, once; and this is about to be sent.
+        // SAFETY: the worker runs what is in its pinned queue, once; and this is about to be sent.
         let job = unsafe { self.wrapped(caller, job) };
-        self.seats[worker].mailbox.send(job);
+        self.slots[worker].pinned_queue.send(job);
         self.sleep.wake(worker);
         self.unpark(worker);
     }
@@ -45,18 +45,18 @@ impl Shared {
     pub(crate) fn send_ready(&self, worker: usize, job: NonNull<Job>) {
         // SAFETY: as in `send_from`.
         let job = unsafe { self.wrapped(None, job) };
-        self.seats[worker].inbox().send(job);
-        self.sleep.work_was_addressed(worker, None);
+        self.slots[worker].inbox().send(job);
+        self.sleep.notify_addressed(worker, None);
     }
 
     /// The same, by a worker of this pool. The job keeps its stamp.
-    pub(crate) fn pass_on(&self, worker: usize, job: NonNull<Job>, summons: &Summons) {
-        self.seats[worker].inbox().send(job);
-        self.sleep.work_was_addressed(worker, Some(summons));
+    pub(crate) fn pass_on(&self, worker: usize, job: NonNull<Job>, wake_token: &WakeToken) {
+        self.slots[worker].inbox().send(job);
+        self.sleep.notify_addressed(worker, Some(wake_token));
     }
 
     /// What the thread of a slot may wait for has happened, and that was published before.
     pub(crate) fn unpark(&self, slot: usize) {
-        self.seats[slot].parker().unpark();
+        self.slots[slot].parker().unpark();
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `seats.rs` | who sits where, and what lies there |
+//! | `slots.rs` | who sits where, and what lies there |
 //! | `size.rs` | how many workers may be awake |
 //! | `dispatch.rs` | jobs are sent, and who waits is woken |
 //! | `detached.rs` | tasks that nobody waits for; what comes after the last of them |
@@ -10,22 +10,22 @@
 
 mod detached;
 mod dispatch;
-mod seats;
 mod size;
+mod slots;
 mod stats;
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::config::{Makeup, PanicHandler};
+use super::config::{Configuration, PanicHandler};
 use super::division::{Division, Unplaced};
 use super::pending::Pending;
 use super::placement::Placement;
-use super::replacement::StandIns;
-use super::seat::Seat;
+use super::replacement::Replacements;
+use super::slot::Slot;
 use crate::deque::Inbox;
-use crate::idle::Governor;
+use crate::idle::IdlePolicy;
 use crate::observe::Observer;
 use crate::os::{self, Assists, Processors};
 use crate::primitive::{AtomicBool, AtomicUsize, CachePadded};
@@ -44,14 +44,14 @@ pub(crate) trait OwnedTasks: Any + Send + Sync {
 
 /// The heart of a pool. It lives as long as the last worker, handle of the pool, and waker of who [blocks](crate::block_on) here.
 pub(crate) struct Shared {
-    /// Those of the workers, and behind them those of stand-ins.
-    seats: Box<[CachePadded<Seat>]>,
+    /// Those of the workers, and behind them those of replacements.
+    slots: Box<[CachePadded<Slot>]>,
     workers: usize,
-    /// So many of the workers, the first ones, are guests.
-    guests: usize,
-    /// So many seats have been taken; behind them nobody has ever sat.
-    seats_taken: AtomicUsize,
-    stand_ins: StandIns,
+    /// So many of the workers, the first ones, are borrowed threads.
+    borrowed_threads: usize,
+    /// So many slots have been taken; behind them nobody has ever sat.
+    slots_taken: AtomicUsize,
+    replacements: Replacements,
     /// That of the process which has built the pool.
     generation: u32,
     inbox: Inbox<Job>,
@@ -59,13 +59,13 @@ pub(crate) struct Shared {
     /// Where a task goes for which no place is named.
     unplaced: Unplaced,
     sleep: Sleep,
-    governor: Arc<dyn Governor>,
+    idle_policy: Arc<dyn IdlePolicy>,
     /// Processors allowed when the pool was built.
     processors: Processors,
     /// If nobody has chosen how many workers there are: how many may be awake.
     allowance: Option<Allowance>,
     assists: Assists,
-    /// Whether hunters can lower their priority and get it back. Asked once, before there are workers: hunting takes
+    /// Whether thieves can lower their priority and get it back. Asked once, before there are workers: searching takes
     /// no lock, not even that of a probe.
     can_lower_priority: bool,
     /// Whether workers take their own tasks oldest first.
@@ -84,58 +84,61 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// `seats` are those of so many `workers`, some of whom are `guests`, and those of stand-ins.
+    /// `slots` are those of so many `workers`, some of whom are `borrowed_threads`, and those of replacements.
     pub(crate) fn new(
-        seats: Vec<Seat>,
+        slots: Vec<Slot>,
         workers: usize,
-        guests: usize,
-        stand_ins: StandIns,
+        borrowed_threads: usize,
+        replacements: Replacements,
         owned_tasks: Box<dyn OwnedTasks>,
-        makeup: Makeup,
+        configuration: Configuration,
     ) -> Arc<Self> {
-        let Makeup { governor, assists, .. } = makeup;
-        let seats: Box<[_]> = seats.into_iter().map(CachePadded::new).collect();
+        let Configuration { idle_policy, assists, .. } = configuration;
+        let slots: Box<[_]> = slots.into_iter().map(CachePadded::new).collect();
         let processors = Processors::allowed();
-        // Opens what has to be opened, so that no hunter waits for another one that does.
+        // Opens what has to be opened, so that no thief waits for another one that does.
         let _ = assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads);
-        let allowance = makeup.allowance.map(|source| Allowance::new(&processors, source.open()));
+        let allowance =
+            configuration.allowance.map(|source| Allowance::new(&processors, source.open()));
         let limit = match &allowance {
-            Some(allowance) => limit_where_allowed(&*governor, allowance.awake(), guests),
-            None => limit_by(&*governor, processors.count_up(), guests),
+            Some(allowance) => {
+                limit_where_allowed(&*idle_policy, allowance.awake(), borrowed_threads)
+            }
+            None => limit_by(&*idle_policy, processors.count_up(), borrowed_threads),
         };
-        let sleep = Sleep::with_seats(workers, seats.len(), limit).with_guests(guests);
-        let sleep = if spreads(&*governor, assists) {
+        let sleep = Sleep::with_slots(workers, slots.len(), limit).with_borrowed(borrowed_threads);
+        let sleep = if spreads(&*idle_policy, assists) {
             sleep.spreading(processors.ids().len())
         } else {
             sleep
         };
         let sleep = sleep.allowing(allowance.as_ref().map_or(usize::MAX, Allowance::allowed));
-        let sleep = sleep.waking_with_every_push(governor.wakes_with_every_push());
+        let sleep = sleep.waking_with_every_push(idle_policy.wakes_with_every_push());
         Arc::new(Self {
-            placement: makeup.rules.placement,
+            placement: configuration.rules.placement,
             owned_tasks,
-            seats,
+            slots,
             workers,
-            guests,
-            seats_taken: AtomicUsize::new(workers),
-            stand_ins,
+            borrowed_threads,
+            slots_taken: AtomicUsize::new(workers),
+            replacements,
             generation: os::generation(),
             inbox: Inbox::new(),
-            division: Division::new(makeup.places, workers, processors.ids()),
-            unplaced: makeup.rules.unplaced,
+            division: Division::new(configuration.places, workers, processors.ids()),
+            unplaced: configuration.rules.unplaced,
             sleep,
-            governor,
+            idle_policy,
             processors,
             allowance,
             assists,
             can_lower_priority: assists.has(Assists::LOWERED_PRIORITY)
                 && os::lowered_priority_works(),
-            oldest_first: makeup.rules.oldest_first,
-            panic_handler: makeup.panic_handler,
+            oldest_first: configuration.rules.oldest_first,
+            panic_handler: configuration.panic_handler,
             pending: Pending::new(),
             closing: AtomicBool::new(false),
             closed: Flag::new(),
-            observer: makeup.observer,
+            observer: configuration.observer,
         })
     }
 
@@ -159,8 +162,8 @@ impl Shared {
         unreachable!("the process has ended");
     }
 
-    pub(crate) fn stand_ins(&self) -> &StandIns {
-        &self.stand_ins
+    pub(crate) fn replacements(&self) -> &Replacements {
+        &self.replacements
     }
 
     pub(crate) fn inbox(&self) -> &Inbox<Job> {
@@ -180,8 +183,8 @@ impl Shared {
         &self.sleep
     }
 
-    pub(crate) fn governor(&self) -> &dyn Governor {
-        &*self.governor
+    pub(crate) fn idle_policy(&self) -> &dyn IdlePolicy {
+        &*self.idle_policy
     }
 
     /// The processors that the process was allowed to use when the pool was built.
@@ -231,11 +234,11 @@ impl Shared {
     }
 }
 
-/// Whether workers that are woken go where no other one is: if the governor says so, they may be moved, and it can be seen whether a processor is free; and only on machines
+/// Whether workers that are woken go where no other one is: if the idle policy says so, they may be moved, and it can be seen whether a processor is free; and only on machines
 /// where that is seen quickly, since a worker with work looks: the kernel adds up what it counts for each processor.
-fn spreads(governor: &dyn Governor, assists: Assists) -> bool {
+fn spreads(idle_policy: &dyn IdlePolicy, assists: Assists) -> bool {
     const MOST_PROCESSORS: usize = 64;
-    governor.spreads()
+    idle_policy.spreads()
         && assists.has(Assists::MOVES)
         && assists.has(Assists::RUNNABLE_THREADS)
         && os::online().is_some_and(|online| online <= MOST_PROCESSORS)
@@ -246,7 +249,7 @@ impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared")
             .field("workers", &self.workers())
-            .field("governor", &self.governor)
+            .field("idle policy", &self.idle_policy)
             .field("sleep", &self.sleep)
             .finish_non_exhaustive()
     }

@@ -1,20 +1,28 @@
-//! How many workers may be awake: what the governor says, what the process is allowed, what somebody has chosen.
+//! How many workers may be awake: what the idle policy says, what the process is allowed, what somebody has chosen.
 
 use super::Shared;
-use crate::idle::{Activity, Governor, Limit, Peers};
+use crate::idle::{Activity, IdlePolicy, Limit, Peers};
 use crate::os::{Standing, ThreadAffinity};
-use crate::scheduler::allowance::{Allowance, Leisure};
+use crate::scheduler::allowance::{Allowance, PollBudget};
 
-/// Where so many processors may be used. A guest counts as awake, though mostly it is about something else.
-pub(crate) fn limit_by(governor: &dyn Governor, processors: usize, guests: usize) -> Limit {
-    let limit = governor.limit(processors);
-    Limit { awake: limit.awake.saturating_add(guests), ..limit }
+/// Where so many processors may be used. A borrowed thread counts as awake, though mostly it is about something else.
+pub(crate) fn limit_by(
+    idle_policy: &dyn IdlePolicy,
+    processors: usize,
+    borrowed_threads: usize,
+) -> Limit {
+    let limit = idle_policy.limit(processors);
+    Limit { awake: limit.awake.saturating_add(borrowed_threads), ..limit }
 }
 
-/// The same, but no more than that, whatever the governor says.
-pub(crate) fn limit_where_allowed(governor: &dyn Governor, workers: usize, guests: usize) -> Limit {
-    let limit = limit_by(governor, workers, guests);
-    Limit { awake: limit.awake.min(workers.saturating_add(guests)), ..limit }
+/// The same, but no more than that, whatever the idle policy says.
+pub(crate) fn limit_where_allowed(
+    idle_policy: &dyn IdlePolicy,
+    workers: usize,
+    borrowed_threads: usize,
+) -> Limit {
+    let limit = limit_by(idle_policy, workers, borrowed_threads);
+    Limit { awake: limit.awake.min(workers.saturating_add(borrowed_threads)), ..limit }
 }
 
 impl Shared {
@@ -33,27 +41,27 @@ impl Shared {
     pub(crate) fn affinities_of_workers(
         &self,
     ) -> impl ExactSizeIterator<Item = Option<&ThreadAffinity>> + Clone {
-        self.seats[self.guests..self.workers].iter().map(|seat| seat.affinity.get())
+        self.slots[self.borrowed_threads..self.workers].iter().map(|slot| slot.affinity.get())
     }
 
     /// Looks what is allowed and what has been used, if that is due. Says whether it has.
     #[inline]
-    pub(crate) fn attends_to_allowance(&self, leisure: Leisure) -> bool {
-        self.allowance.as_ref().is_some_and(|allowance| allowance.attend(self, leisure))
+    pub(crate) fn poll_allowance(&self, budget: PollBudget) -> bool {
+        self.allowance.as_ref().is_some_and(|allowance| allowance.attend(self, budget))
     }
 
     /// Whether that is due for who is to sleep.
-    pub(crate) fn is_to_attend(&self) -> bool {
+    pub(crate) fn is_poll_due(&self) -> bool {
         self.allowance.as_ref().is_some_and(Allowance::is_due)
     }
 
-    /// Whether it is time for that, and it takes too long for one who counts as hunting.
-    pub(crate) fn is_attending_long(&self) -> bool {
+    /// Whether it is time for that, and it takes too long for one who counts as searching.
+    pub(crate) fn is_poll_long(&self) -> bool {
         self.allowance.as_ref().is_some_and(|allowance| allowance.takes_long(self.awake()))
     }
 
     /// What a worker has got up for comes before that.
-    pub(crate) fn puts_off_attending(&self) {
+    pub(crate) fn postpone_poll(&self) {
         if let Some(allowance) = &self.allowance {
             allowance.puts_off_reading();
         }
@@ -61,17 +69,17 @@ impl Shared {
 
     /// How many workers are awake.
     pub(crate) fn awake(&self) -> usize {
-        self.workers.saturating_sub(self.sleep.census().asleep())
+        self.workers.saturating_sub(self.sleep.snapshot().asleep())
     }
 
-    /// Whether as many others are awake as are allowed, in a pool for which nobody has chosen a number. A governor need not ask.
-    pub(crate) fn is_beyond_what_is_allowed(&self) -> bool {
-        self.follows() && self.is_one_too_many()
+    /// Whether as many others are awake as are allowed, in a pool for which nobody has chosen a number. A idle policy need not ask.
+    pub(crate) fn is_over_allowance(&self) -> bool {
+        self.follows() && self.is_over_limit()
     }
 
     /// Whether as many others are awake as the limit allows, and the inbox has nothing for one more.
-    pub(crate) fn is_one_too_many(&self) -> bool {
-        self.sleep.is_one_too_many() && !self.is_welcome_to_the_inbox()
+    pub(crate) fn is_over_limit(&self) -> bool {
+        self.sleep.is_over_limit() && !self.is_welcome_to_the_inbox()
     }
 
     /// Returns when who looks at this moment has said all that follows.
@@ -92,15 +100,15 @@ impl Shared {
 
     /// The limit where nobody has chosen a number, and so many workers are allowed.
     pub(crate) fn limit_where_allowed(&self, workers: usize) -> Limit {
-        limit_where_allowed(self.governor(), workers, self.guests)
+        limit_where_allowed(self.idle_policy(), workers, self.borrowed_threads)
     }
 
     /// The limit by what was allowed when the pool was built.
     pub(crate) fn limit_at_first(&self) -> Limit {
-        limit_by(self.governor(), self.processors_at_first(), self.guests)
+        limit_by(self.idle_policy(), self.processors_at_first(), self.borrowed_threads)
     }
 
-    /// How many workers may be at work, beside guests.
+    /// How many workers may be at work, beside borrowed threads.
     pub(crate) fn size(&self) -> usize {
         let size = self.sleep.size();
         match &self.allowance {
@@ -125,15 +133,15 @@ impl Shared {
 
 impl Peers for Shared {
     fn is_over_the_limit(&self) -> bool {
-        self.is_one_too_many()
+        self.is_over_limit()
     }
 
     fn activity(&self, worker: usize) -> Activity {
-        self.seat(worker).activity()
+        self.slot(worker).activity()
     }
 
     fn standing(&self, worker: usize, seen_from: usize) -> Standing {
-        self.seat(worker).standing(self.seat(seen_from).processor())
+        self.slot(worker).standing(self.slot(seen_from).processor())
     }
 
     fn runnable_threads(&self) -> Option<usize> {

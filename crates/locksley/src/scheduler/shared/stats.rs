@@ -6,39 +6,39 @@ use super::Shared;
 use crate::idle::Activity;
 use crate::os::ThreadDelay;
 use crate::primitive::CachePadded;
-use crate::scheduler::Seat;
+use crate::scheduler::Slot;
 use crate::stats::{PoolStats, WorkerStats};
 
 impl Shared {
     /// Counters and times of all workers. Reads a file for each of them, where the system tells how
     /// long they waited for a processor.
     pub(crate) fn stats(&self) -> PoolStats {
-        let stats = |seat: &CachePadded<Seat>| {
-            let off_processor = seat.delay.get().and_then(ThreadDelay::read);
-            WorkerStats { off_processor, ..seat.stats() }
+        let stats = |slot: &CachePadded<Slot>| {
+            let off_processor = slot.delay.get().and_then(ThreadDelay::read);
+            WorkerStats { off_processor, ..slot.stats() }
         };
         let workers = self.taken().iter().map(stats).collect();
-        PoolStats { governor: self.governor.name(), workers }
+        PoolStats { idle_policy: self.idle_policy.name(), workers }
     }
 
-    /// For how long the first so many workers, guests apart, have waited for a processor, together; `None` where the system does not tell. It reads a file for each.
+    /// For how long the first so many workers, borrowed threads apart, have waited for a processor, together; `None` where the system does not tell. It reads a file for each.
     pub(crate) fn waits_of_the_first(&self, number: usize) -> Option<Duration> {
-        let seats = self.taken().iter().skip(self.guests).take(number);
-        let waits = seats.filter_map(|seat| seat.delay.get()?.read());
+        let slots = self.taken().iter().skip(self.borrowed_threads).take(number);
+        let waits = slots.filter_map(|slot| slot.delay.get()?.read());
         waits.reduce(|all, one| all + one)
     }
 
     /// What all workers have used together, those that have not ended; `None` where the system does not tell.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
-        // A guest's thread may have ended.
-        let clocks = self.taken().iter().filter_map(|seat| seat.clock.get()?.read());
+        // A borrowed thread's thread may have ended.
+        let clocks = self.taken().iter().filter_map(|slot| slot.clock.get()?.read());
         clocks.reduce(|all, one| all + one)
     }
 
     /// Has the kernel account for what those who are awake have used until now. Returns how many of them have told.
     pub(crate) fn brings_clocks_up_to_date(&self) -> usize {
-        let awake = self.taken().iter().filter(|seat| seat.activity() != Activity::Sleeps);
-        awake.filter_map(|seat| seat.clock.get()?.read()).count()
+        let awake = self.taken().iter().filter(|slot| slot.activity() != Activity::Sleeps);
+        awake.filter_map(|slot| slot.clock.get()?.read()).count()
     }
 }
 
@@ -53,7 +53,7 @@ mod tests {
         pool.broadcast(|_| ());
         let shared = pool.shared();
         // Each goes on waiting meanwhile, and none for less than before.
-        let by_one = |seat: usize| shared.seat(seat).delay.get()?.read();
+        let by_one = |slot: usize| shared.slot(slot).delay.get()?.read();
         let of_two = || by_one(0).zip(by_one(1)).map(|(one, other)| one + other);
         let (before, together, after) = (of_two(), shared.waits_of_the_first(2), of_two());
         assert!(before <= together && together <= after, "{before:?} {together:?} {after:?}");

@@ -45,7 +45,7 @@ impl Worker {
     /// Makes the calling thread this worker for as long as it lives. It is no worker yet.
     pub(crate) fn settle(self) {
         // Never freed: frames further up on this thread's stack may hold a reference at any time.
-        let worker: &'static Self = Box::leak(Box::new(Self { is_guest: true, ..self }));
+        let worker: &'static Self = Box::leak(Box::new(Self { is_borrowed: true, ..self }));
         CURRENT.set(worker);
     }
 

@@ -39,7 +39,7 @@ impl Worker {
     /// As [`push`](Self::push), for a task that has become ready through the running one, and comes
     /// next if that one waits: for a moment thieves leave it, if there is nothing else.
     pub(crate) fn push_next(&self, job: NonNull<Job>) {
-        self.seat().is_to_run_next(self.deque_end());
+        self.slot().mark_run_next(self.deque_end());
         self.push(job);
     }
 
@@ -69,7 +69,7 @@ impl Worker {
         match self.deque.after_slow_push(index) {
             SlowPush::Closed => {}
             SlowPush::Open => {
-                self.shared.sleep().work_was_pushed_openly(&self.deque, &self.summons);
+                self.shared.sleep().notify_pushed_openly(&self.deque, &self.wake_token);
             }
             SlowPush::Full(job) => self.execute(Found { job, from: self.index }),
         }
@@ -88,7 +88,7 @@ impl Worker {
     /// stays here for a moment, and the first of the two takes it.
     pub(crate) fn may_keep(&self, home: usize) -> bool {
         // A sleeping worker is woken: pushes may leave that to workers that are awake.
-        self.is_about_to_hunt() && self.shared.seat(home).activity() == Activity::Hunts
+        self.is_about_to_search() && self.shared.slot(home).activity() == Activity::Searches
     }
 
     /// Takes back what was pushed to `index`, if that is the newest job here. The caller knows that
@@ -125,7 +125,7 @@ impl Worker {
     pub(super) fn take_oldest(&self) -> Option<Found> {
         self.deque.open(); // taken as thieves take it
         loop {
-            match self.seat().deque().steal_oldest() {
+            match self.slot().deque().steal_oldest() {
                 Steal::Taken(job) => return Some(Found { job, from: self.index }),
                 Steal::Empty => return None,
                 Steal::Lost | Steal::Kept => {} // a thief was faster
@@ -146,7 +146,7 @@ impl Worker {
     /// ```
     #[must_use]
     pub fn has_own_tasks(&self) -> bool {
-        !self.seat().deque().is_empty()
+        !self.slot().deque().is_empty()
     }
 
     /// Whether that is known of its deque.
@@ -155,8 +155,8 @@ impl Worker {
     }
 
     /// Whether nothing waits for it but its present task, and it looks for more after that.
-    pub(crate) fn is_about_to_hunt(&self) -> bool {
-        let comes_back = !self.is_guest && !self.is_away.get();
-        comes_back && self.seat().seems_empty() && !self.has_mail()
+    pub(crate) fn is_about_to_search(&self) -> bool {
+        let comes_back = !self.is_borrowed && !self.is_away.get();
+        comes_back && self.slot().seems_empty() && !self.has_pinned()
     }
 }

@@ -9,14 +9,14 @@ use crate::scheduler::search::Found;
 
 impl Worker {
     /// What was sent to this worker and to no other.
-    pub(crate) fn take_mail(&self) -> Option<Found> {
-        let job = self.mail.take()?;
+    pub(crate) fn take_pinned(&self) -> Option<Found> {
+        let job = self.pinned_tasks.take()?;
         self.counters().received.increment();
         Some(Found { job, from: self.index })
     }
 
-    pub(crate) fn has_mail(&self) -> bool {
-        !self.mail.is_empty()
+    pub(crate) fn has_pinned(&self) -> bool {
+        !self.pinned_tasks.is_empty()
     }
 
     /// A job from this worker's inbox, or from the pool's.
@@ -27,8 +27,8 @@ impl Worker {
     }
 
     pub(super) fn take_local(&self) -> Option<Found> {
-        let found = self.take_own().or_else(|| self.take_mail());
-        found.or_else(|| self.receive_from(self.seat().inbox()))
+        let found = self.take_own().or_else(|| self.take_pinned());
+        found.or_else(|| self.receive_from(self.slot().inbox()))
     }
 
     /// What was sent to all.
@@ -40,8 +40,8 @@ impl Worker {
     pub(crate) fn take_addressed(&self) -> Option<Found> {
         let at_a_glance =
             |inbox: &Inbox<Job>| if inbox.looks_empty() { None } else { self.receive_from(inbox) };
-        let found = at_a_glance(self.seat().inbox());
-        found.or_else(|| at_a_glance(self.quarter()?.inbox()))
+        let found = at_a_glance(self.slot().inbox());
+        found.or_else(|| at_a_glance(self.place_state()?.inbox()))
     }
 
     /// Sends a ready task to another worker; any may take it.
@@ -49,7 +49,7 @@ impl Worker {
         // SAFETY: whichever thread takes a word out of an inbox runs it, once; this one is about to
         // be sent.
         let job = unsafe { self.shared.wrapped(Some(self), job) };
-        self.shared.pass_on(worker, job, &self.summons);
+        self.shared.pass_on(worker, job, &self.wake_token);
     }
 
     /// Puts a ready task behind those that this worker has.

@@ -31,9 +31,9 @@ use std::sync::Arc;
 
 use crate::deque::{OwnDeque, Reader};
 use crate::scheduler::job::Job;
-use crate::scheduler::search::Hunt;
-use crate::scheduler::{Quarter, Seat, Shared};
-use crate::sleep::Summons;
+use crate::scheduler::search::Searcher;
+use crate::scheduler::{PlaceState, Shared, Slot};
+use crate::sleep::WakeToken;
 use crate::stats::Counters;
 
 pub(crate) use parker::Parker;
@@ -72,26 +72,26 @@ pub struct Worker {
     /// The number of its slot.
     index: usize,
     shared: Arc<Shared>,
-    summons: Summons,
-    hunt: RefCell<Hunt>,
-    mail: Reader<Job>,
+    wake_token: WakeToken,
+    search: RefCell<Searcher>,
+    pinned_tasks: Reader<Job>,
     /// How many times it has polled a task, or found something that was sent to its place.
     polls: Cell<u32>,
     /// Whether a task that only it may run comes next.
-    owes_mail: Cell<bool>,
+    owes_pinned: Cell<bool>,
     /// What its tasks know it by: its own index, or that of the worker that it replaces.
     number: Cell<usize>,
     /// Whether a replacement has its slot.
     is_away: Cell<bool>,
     /// Whether its thread belongs to the program, and works for the pool only when it waits.
-    is_guest: bool,
+    is_borrowed: bool,
     data: Box<dyn Any>,
 }
 
-/// A worker's own ends of its deque and its mailbox, as they are handed to its thread.
+/// A worker's own ends of its deque and its pinned queue, as they are handed to its thread.
 pub(crate) struct OwnEnds {
     pub(crate) deque: OwnDeque<Job>,
-    pub(crate) mail: Reader<Job>,
+    pub(crate) pinned_tasks: Reader<Job>,
 }
 
 impl Worker {
@@ -101,19 +101,19 @@ impl Worker {
         shared: Arc<Shared>,
         data: Box<dyn Any>,
     ) -> Self {
-        Self::stand_in(index, index, ends, shared, data)
+        Self::replacement(index, index, ends, shared, data)
     }
 
     /// One that replaces the worker with that number, in another slot.
-    pub(crate) fn stand_in(
+    pub(crate) fn replacement(
         number: usize,
         index: usize,
         ends: OwnEnds,
         shared: Arc<Shared>,
         data: Box<dyn Any>,
     ) -> Self {
-        let hunt = RefCell::new(Hunt::new(number, index, &shared));
-        let summons = shared.summons_of(number);
+        let search = RefCell::new(Searcher::new(number, index, &shared));
+        let wake_token = shared.wake_token_of(number);
         if shared.observer().is_some() {
             ends.deque.redirect();
         }
@@ -121,46 +121,46 @@ impl Worker {
             deque: ends.deque,
             index,
             shared,
-            summons,
-            hunt,
-            mail: ends.mail,
+            wake_token,
+            search,
+            pinned_tasks: ends.pinned_tasks,
             polls: Cell::new(0),
-            owes_mail: Cell::new(false),
+            owes_pinned: Cell::new(false),
             number: Cell::new(number),
             is_away: Cell::new(false),
-            is_guest: false,
+            is_borrowed: false,
             data,
         }
     }
 
-    pub(crate) fn is_guest(&self) -> bool {
-        self.is_guest
+    pub(crate) fn is_borrowed(&self) -> bool {
+        self.is_borrowed
     }
 
     pub(crate) fn counters(&self) -> &Counters {
-        self.seat().counters()
+        self.slot().counters()
     }
 
-    pub(crate) fn seat(&self) -> &Seat {
-        self.shared.seat(self.index)
+    pub(crate) fn slot(&self) -> &Slot {
+        self.shared.slot(self.index)
     }
 
     /// The number of its slot: its index, but for a replacement.
     #[inline]
-    pub(crate) fn slot(&self) -> usize {
+    pub(crate) fn slot_index(&self) -> usize {
         self.index
     }
 
     /// What its place has, if the pool has several.
     #[inline]
-    pub(crate) fn quarter(&self) -> Option<&Quarter> {
+    pub(crate) fn place_state(&self) -> Option<&PlaceState> {
         // The index is not looked at where there is one place.
-        let quarters = self.shared.quarters();
-        if quarters.is_empty() { None } else { Some(&quarters[self.place()]) }
+        let place_states = self.shared.place_states();
+        if place_states.is_empty() { None } else { Some(&place_states[self.place()]) }
     }
 
-    pub(crate) fn summons(&self) -> &Summons {
-        &self.summons
+    pub(crate) fn wake_token(&self) -> &WakeToken {
+        &self.wake_token
     }
 
     #[inline]

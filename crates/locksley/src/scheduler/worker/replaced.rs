@@ -28,33 +28,34 @@ impl Worker {
         hooks::idle();
         // For thieves, to find it open.
         self.deque.open();
-        let is_elsewhere = self.seat().is_elsewhere();
+        let is_elsewhere = self.slot().is_elsewhere();
         let is_nested = self.is_away.replace(true);
         let (mut replacement, mut leaves_no_thread) = (None, false);
         if !is_nested {
             self.is_seen_to(Activity::Sleeps, is_elsewhere);
             let number = self.index();
-            replacement = self.shared.call_stand_in(number).map(|stand_in| (stand_in, number));
-            leaves_no_thread = self.shared.stand_ins().threads_leave(self.threads());
+            replacement =
+                self.shared.call_replacement(number).map(|replacement| (replacement, number));
+            leaves_no_thread = self.shared.replacements().threads_leave(self.threads());
         }
         Replaced { worker: self, replacement, is_nested, leaves_no_thread, is_elsewhere }
     }
 
     /// As how many threads this one counts: one that belongs to the program need not come back.
     fn threads(&self) -> usize {
-        usize::from(!self.is_guest())
+        usize::from(!self.is_borrowed())
     }
 
     fn is_seen_to(&self, activity: Activity, is_elsewhere: bool) {
-        self.seat().does(activity);
+        self.slot().does(activity);
         if is_elsewhere {
-            self.seat().spends_time_on(None);
+            self.slot().spends_time_on(None);
         }
     }
 
     /// This one, a replacement, works for the worker whose number is that of the `caller`, until it
     /// is `released`. It may be released and called again before it looks.
-    pub(crate) fn stand_in_for(&self, caller: impl Fn() -> Option<usize>, released: &Flag) {
+    pub(crate) fn replace_worker(&self, caller: impl Fn() -> Option<usize>, released: &Flag) {
         self.work_until(released, || {
             caller().into_iter().for_each(|number| self.takes_number(number));
         });
@@ -64,7 +65,7 @@ impl Worker {
     fn takes_number(&self, number: usize) {
         self.number.set(number);
         if let Some(neighbours) = self.shared.neighbours_of(number) {
-            self.summons.has_neighbours(neighbours);
+            self.wake_token.has_neighbours(neighbours);
         }
     }
 
@@ -73,8 +74,8 @@ impl Worker {
     fn steps_down(&self) {
         hooks::idle();
         self.deque.open();
-        if self.has_own_tasks() || !self.seat().inbox().is_empty() {
-            self.shared.sleep().work_was_sent();
+        if self.has_own_tasks() || !self.slot().inbox().is_empty() {
+            self.shared.sleep().notify_sent();
         }
     }
 }
@@ -93,10 +94,10 @@ impl Drop for Replaced<'_> {
             return;
         }
         worker.is_away.set(false);
-        worker.shared.stand_ins().threads_come(worker.threads());
+        worker.shared.replacements().threads_come(worker.threads());
         worker.is_seen_to(Activity::Works, self.is_elsewhere);
-        if let Some((stand_in, number)) = self.replacement {
-            worker.shared.release_stand_in(stand_in, number);
+        if let Some((replacement, number)) = self.replacement {
+            worker.shared.release_replacement(replacement, number);
         }
     }
 }

@@ -38,18 +38,19 @@ impl Worker {
     }
 
     fn next(&self, done: &Flag) -> Option<Found> {
-        let mail = if self.owes_mail.take() { self.take_mail() } else { None };
-        let found = mail.or_else(|| self.take_own()).or_else(|| self.take_addressed_in_turn());
+        let pinned_tasks = if self.owes_pinned.take() { self.take_pinned() } else { None };
+        let found =
+            pinned_tasks.or_else(|| self.take_own()).or_else(|| self.take_addressed_in_turn());
         found.or_else(|| {
             self.deque.open();
-            self.hunt.borrow_mut().run(self, done)
+            self.search.borrow_mut().run(self, done)
         })
     }
 
     /// Runs a task.
     pub(crate) fn execute(&self, found: Found) {
         self.counters().tasks.increment();
-        self.seat().now_runs(ptr::null_mut());
+        self.slot().now_runs(ptr::null_mut());
         let generation = os::generation();
         // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken
         // by this worker alone, from where `found` says.
@@ -63,12 +64,12 @@ impl Worker {
     /// job may steal back here until this one goes on to something else.
     pub(crate) fn begin_stolen(&self, job: ptr::NonNull<job::Job>) {
         if !self.has_own_tasks() {
-            self.seat().now_runs(job.as_ptr());
+            self.slot().now_runs(job.as_ptr());
         }
     }
 
     /// Counts a task that was taken from another worker.
-    pub(crate) fn has_stolen_from(&self, victim: usize) {
+    pub(crate) fn record_steal_from(&self, victim: usize) {
         self.counters().steals.increment();
         let place = self.shared.place_of(victim);
         self.counters()
@@ -76,11 +77,11 @@ impl Worker {
             .add(u64::from(place.is_some_and(|place| place != self.place())));
     }
 
-    /// A guest goes on with its own work, and may never come back to the pool's.
-    pub(crate) fn settle_as_guest(&self) {
-        if self.is_guest {
+    /// A borrowed thread goes on with its own work, and may never come back to the pool's.
+    pub(crate) fn settle_borrowed(&self) {
+        if self.is_borrowed {
             hooks::idle();
-            self.seat().spends_time_on(None);
+            self.slot().spends_time_on(None);
         }
     }
 }

@@ -30,7 +30,7 @@ impl Worker {
             self.shared.end_of_the_lost();
         }
         hooks::pause();
-        let found = self.take_local().or_else(|| self.hunt.borrow_mut().look_once(self));
+        let found = self.take_local().or_else(|| self.search.borrow_mut().look_once(self));
         self.execute_if_any(found)
     }
 
@@ -63,7 +63,7 @@ impl Worker {
             self.execute(found);
             hooks::executed();
         }
-        self.settle_as_guest();
+        self.settle_borrowed();
         abort.disarm();
         is_any
     }

@@ -1,8 +1,8 @@
 //! When a worker that has work takes up what waits elsewhere: its own work may never end.
 
 use super::Worker;
-use crate::scheduler::Quarter;
-use crate::scheduler::allowance::Leisure;
+use crate::scheduler::PlaceState;
+use crate::scheduler::allowance::PollBudget;
 use crate::scheduler::search::Found;
 
 /// After so many polls a worker takes up what waits elsewhere. A prime, as in other schedulers, so
@@ -12,7 +12,7 @@ pub(super) const LOOK_ELSEWHERE_AFTER: u32 = 61;
 impl Worker {
     /// Counts a poll of a task. From time to time the worker then takes up what waits elsewhere, or
     /// has waited longest: tasks that wake each other would keep it from that for ever.
-    pub(crate) fn has_polled(&self) {
+    pub(crate) fn end_poll(&self) {
         if self.counts_a_poll() {
             self.look_elsewhere(self.polls.get() / LOOK_ELSEWHERE_AFTER);
         }
@@ -25,7 +25,7 @@ impl Worker {
         polls.is_multiple_of(LOOK_ELSEWHERE_AFTER)
     }
 
-    /// Takes one job, in turn from its own inbox, the pool's, the old end of its deque, its mailbox
+    /// Takes one job, in turn from its own inbox, the pool's, the old end of its deque, its pinned queue
     /// or, if there are several, its place's inbox, or from the next of these that has one; and makes
     /// it the next to be run.
     #[cold]
@@ -33,22 +33,22 @@ impl Worker {
         if self.shared.is_lost() {
             return; // what waits is the parent's
         }
-        let _ = self.shared.attends_to_allowance(Leisure::HasWork);
-        let quarter = self.quarter();
-        let places = if quarter.is_some() { 5 } else { 4 };
+        let _ = self.shared.poll_allowance(PollBudget::HasWork);
+        let place_state = self.place_state();
+        let places = if place_state.is_some() { 5 } else { 4 };
         for place in (0..places).map(|n| turn.wrapping_add(n) % places) {
             let found = match place {
-                0 => self.receive_from(self.seat().inbox()),
+                0 => self.receive_from(self.slot().inbox()),
                 1 => self.receive_from(self.shared.inbox()),
                 // That comes next in any case; and to take it would open the deque.
                 2 if self.shared.oldest_first() || self.holds_one_at_most() => None,
                 2 => self.take_oldest(),
                 3 => {
                     // Only this worker may run it, and not on top of a frame that waits.
-                    self.owes_mail.set(self.has_mail());
+                    self.owes_pinned.set(self.has_pinned());
                     None
                 }
-                _ => quarter.and_then(|quarter| self.receive_from(quarter.inbox())),
+                _ => place_state.and_then(|place_state| self.receive_from(place_state.inbox())),
             };
             if let Some(found) = found {
                 self.push_real(found.job);
@@ -61,13 +61,17 @@ impl Worker {
     /// sent to all, or to this worker alone. Tasks for places that send others would keep it from that
     /// for ever.
     pub(super) fn take_addressed_in_turn(&self) -> Option<Found> {
-        let inbox = self.quarter().map(Quarter::inbox);
+        let inbox = self.place_state().map(PlaceState::inbox);
         let others_first = inbox.is_some_and(|it| !it.looks_empty()) && self.counts_a_poll();
-        let letter = || self.take_mail();
+        let pinned_task = || self.take_pinned();
         let sent = || self.take_sent();
         let found = others_first.then(|| {
             let turn = self.polls.get() / LOOK_ELSEWHERE_AFTER;
-            if turn.is_multiple_of(2) { letter().or_else(sent) } else { sent().or_else(letter) }
+            if turn.is_multiple_of(2) {
+                pinned_task().or_else(sent)
+            } else {
+                sent().or_else(pinned_task)
+            }
         });
         found.flatten().or_else(|| self.take_addressed())
     }

@@ -37,8 +37,8 @@ use crate::unwind::AbortOnUnwind;
 #[derive(Default)]
 struct Patience(u32);
 
-/// The shortest and the longest nap of a worker that must not park.
-const NAPS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(10)];
+/// The shortest and the longest timed park of a worker that must not park.
+const TIMED_PARKS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(10)];
 
 impl Patience {
     const SPINS: u32 = 64;
@@ -61,9 +61,9 @@ impl Patience {
     }
 
     /// Sleeps, for longer each time.
-    fn nap(&self) {
-        let naps = self.0 - Self::YIELDS;
-        thread::sleep((NAPS[0] * (1 << naps.min(8))).min(NAPS[1]));
+    fn timed_park(&self) {
+        let timed_parks = self.0 - Self::YIELDS;
+        thread::sleep((TIMED_PARKS[0] * (1 << timed_parks.min(8))).min(TIMED_PARKS[1]));
     }
 }
 
@@ -140,7 +140,7 @@ impl Worker {
     /// Waits for what other pools, or all workers of this one, do. They may wait in their turn for
     /// a task that only this worker may run; such tasks run on top.
     pub(crate) fn wait_for_others(&self, event: &Flag) {
-        let find = |_: bool| self.take_mail().map_or(Help::Nothing, Help::Run);
+        let find = |_: bool| self.take_pinned().map_or(Help::Nothing, Help::Run);
         self.help_until(event, Stuck::RunsAnything, find);
     }
 
@@ -148,7 +148,7 @@ impl Worker {
     /// until the event, and a replacement takes its slot.
     fn help_until(&self, event: &Flag, stuck: Stuck, mut find: impl FnMut(bool) -> Help) {
         if event.is_set() {
-            return self.settle_as_guest();
+            return self.settle_borrowed();
         }
         if self.shared.is_lost() {
             self.shared.end_of_the_lost();
@@ -156,7 +156,7 @@ impl Worker {
         // Other threads point into the frames below.
         let abort = AbortOnUnwind("a panic came out of a task");
         hooks::pause();
-        let paused = self.observer().map(|observer| (observer, observer.pause(self.slot())));
+        let paused = self.observer().map(|observer| (observer, observer.pause(self.slot_index())));
         let mut patience = Patience::default();
         while !event.is_set() {
             match find(patience.is_short()) {
@@ -168,32 +168,32 @@ impl Worker {
                 Help::Nothing if patience.wait() => {}
                 Help::Nothing => {
                     // What is awaited may wait for a task that only this worker may run.
-                    let heeds_mail = stuck == Stuck::RunsAnything;
-                    if heeds_mail && let Some(found) = self.take_mail() {
+                    let runs_pinned = stuck == Stuck::RunsAnything;
+                    if runs_pinned && let Some(found) = self.take_pinned() {
                         self.execute_below(found);
                         patience = Patience::default();
                         continue;
                     }
                     let replaced = self.replace();
-                    if heeds_mail && replaced.leaves_no_thread() {
+                    if runs_pinned && replaced.leaves_no_thread() {
                         drop(replaced);
                         if self.run_anything() {
                             patience = Patience::default();
                         } else {
-                            patience.nap();
+                            patience.timed_park();
                         }
                         continue;
                     }
-                    let has_mail = || heeds_mail && self.has_mail();
-                    self.seat().parker().park(|| event.is_set() || has_mail());
+                    let has_pinned = || runs_pinned && self.has_pinned();
+                    self.slot().parker().park(|| event.is_set() || has_pinned());
                     patience = Patience::default();
                 }
             }
         }
         if let Some((observer, paused)) = paused {
-            observer.resume(self.slot(), paused);
+            observer.resume(self.slot_index(), paused);
         }
-        self.settle_as_guest();
+        self.settle_borrowed();
         abort.disarm();
     }
 
@@ -213,11 +213,11 @@ impl Worker {
     /// The second half of a join that the thief of `job` has forked while it runs `job`.
     fn steal_back(&self, job: NonNull<Job>, insists: bool) -> Option<Found> {
         let shared = &self.shared;
-        let thief = (0..shared.seats_taken()).find(|&seat| shared.seat(seat).runs(job))?;
+        let thief = (0..shared.slots_taken()).find(|&slot| shared.slot(slot).runs(job))?;
         // Asked again when the oldest task is seen: what the thief pushed after it had gone on to
         // something else is seen together with that (the acquire of the steal pairs with the
         // release of the push). A job's address is its own while a frame waits for it.
-        let taken = match shared.seat(thief).steal_oldest_if(|seat| seat.runs(job)) {
+        let taken = match shared.slot(thief).steal_oldest_if(|slot| slot.runs(job)) {
             Steal::Taken(taken) => taken,
             Steal::Kept if insists => {
                 // The thief has been asked to open its deque, and may be suspended.
@@ -226,7 +226,7 @@ impl Worker {
             }
             Steal::Kept | Steal::Lost | Steal::Empty => return None,
         };
-        self.has_stolen_from(thief);
+        self.record_steal_from(thief);
         // SAFETY: just taken.
         if unsafe { job::role(taken) } == Role::Fork {
             return Some(Found { job: taken, from: thief });
@@ -237,7 +237,7 @@ impl Worker {
 
     /// Runs any task on top of the waiting frame, if there is one: no other thread would.
     fn run_anything(&self) -> bool {
-        let found = self.take_local().or_else(|| self.hunt.borrow_mut().look_once(self));
+        let found = self.take_local().or_else(|| self.search.borrow_mut().look_once(self));
         let is_any = found.is_some();
         if let Some(found) = found {
             self.execute_below(found);
@@ -249,9 +249,9 @@ impl Worker {
     /// Runs a descendant of what this worker waits for: the worker that waits for the task below
     /// may go on to steal it back.
     fn execute_below(&self, found: Found) {
-        let before = self.seat().running();
+        let before = self.slot().running();
         self.execute(found);
-        self.seat().now_runs(before);
+        self.slot().now_runs(before);
     }
 }
 

@@ -54,7 +54,7 @@ impl Level {
         match self {
             Level::L3 => Kind::L3,
             Level::L2 => Kind::L2,
-            Level::L1 => Kind::L1D,
+            Level::L1 => Kind::L1,
         }
     }
 }

@@ -44,5 +44,5 @@ pub(super) fn measure(of: &Contestant, time: Duration) -> Outcome<Reading> {
 fn spent(pool: &Pool) -> (f64, f64) {
     let total = pool.stats().total();
     let working = total.working.as_secs_f64();
-    (working, working + total.hunting.as_secs_f64())
+    (working, working + total.searching.as_secs_f64())
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use locksley::places::{Holds, Kind, Topology};
+use locksley::places::{Kind, Topology};
 use serde::{Deserialize, Serialize};
 
 #[cfg(not(target_os = "linux"))]
@@ -50,16 +50,14 @@ impl Watched {
     /// Of the caches of that kind on that machine; none if its kernel has no name for what they do. It names the first cache and the last
     /// one: what misses the first comes to the second, and what misses that comes to the third.
     pub(super) fn of(kind: Kind, machine: &Topology) -> Option<Watched> {
-        let cache = |level| Kind::Cache { level, holds: Holds::Everything };
-        let beyond = |level| (level + 1..10).any(|level| machine.level(cache(level)).is_some());
+        let beyond =
+            |level| (level + 1..10).any(|level| machine.level(Kind::Cache { level }).is_some());
         match kind {
-            Kind::Cache { level: 1, .. } => {
-                Some(Watched { reached: Event::First, missed: Event::FirstMissed })
-            }
-            Kind::Cache { level, .. } if !beyond(level) => {
+            Kind::L1 => Some(Watched { reached: Event::First, missed: Event::FirstMissed }),
+            Kind::Cache { level } if !beyond(level) => {
                 Some(Watched { reached: Event::Last, missed: Event::LastMissed })
             }
-            Kind::Cache { level: 2, .. } if !beyond(3) => {
+            Kind::L2 if !beyond(3) => {
                 Some(Watched { reached: Event::FirstMissed, missed: Event::Last })
             }
             _ => None,
@@ -149,12 +147,12 @@ mod tests {
 
     #[test]
     fn what_tells_the_hits_of_a_cache_depends_on_those_behind_it() {
-        let l4 = Kind::Cache { level: 4, holds: Holds::Everything };
-        let three = machine(&[Kind::L1D, Kind::L2, Kind::L3]);
-        let two = machine(&[Kind::L1D, Kind::L2]);
+        let l4 = Kind::Cache { level: 4 };
+        let three = machine(&[Kind::L1, Kind::L2, Kind::L3]);
+        let two = machine(&[Kind::L1, Kind::L2]);
         let four = machine(&[Kind::L2, Kind::L3, l4]);
         let of = |kind, machine| Watched::of(kind, machine).map(|it| (it.reached, it.missed));
-        assert_eq!(of(Kind::L1D, &three), Some((Event::First, Event::FirstMissed)));
+        assert_eq!(of(Kind::L1, &three), Some((Event::First, Event::FirstMissed)));
         assert_eq!(of(Kind::L2, &three), Some((Event::FirstMissed, Event::Last)));
         assert_eq!(of(Kind::L3, &three), Some((Event::Last, Event::LastMissed)));
         assert_eq!(of(Kind::L2, &two), Some((Event::Last, Event::LastMissed)));

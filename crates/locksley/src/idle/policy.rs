@@ -1,48 +1,48 @@
-//! The contract of governors: what they decide for a pool, and for each of its hunters.
+//! The contract of idle policies: what they decide for a pool, and for each of its thieves.
 
 use std::fmt::Debug;
 use std::time::Duration;
 
-use super::prospect::Prospect;
+use super::context::IdleContext;
 use crate::sleep::Limit;
 
-/// Decides what workers without work do. One governor serves one pool; it makes a [`Hunter`] for each worker.
+/// Decides what workers without work do. One idle policy serves one pool; it makes a [`Thief`] for each worker.
 ///
 /// A policy is one file that implements these two traits. It decides only *how* a worker idles: that no ready task is
-/// left alone while a worker sleeps is kept by the pool, whatever a governor says.
+/// left alone while a worker sleeps is kept by the pool, whatever a idle policy says.
 ///
 /// # Examples
 /// A policy that tries a hundred times and then sleeps:
 /// ```
-/// use locksley::idle::{Governor, Hunter, Move, Prospect};
+/// use locksley::idle::{IdlePolicy, Thief, Move, IdleContext};
 ///
 /// #[derive(Debug)]
 /// struct Hundred;
-/// impl Governor for Hundred {
+/// impl IdlePolicy for Hundred {
 ///     fn name(&self) -> &'static str {
 ///         "hundred"
 ///     }
-///     fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+///     fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
 ///         Box::new(Hundred)
 ///     }
 /// }
-/// impl Hunter for Hundred {
-///     fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-///         if prospect.failures < 100 { Move::Search } else { Move::Sleep }
+/// impl Thief for Hundred {
+///     fn next(&mut self, context: &IdleContext<'_>) -> Move {
+///         if context.failures < 100 { Move::Search } else { Move::Sleep }
 ///     }
 /// }
 ///
-/// let pool = locksley::Pool::builder().workers(2).governor(Hundred).build()?;
+/// let pool = locksley::Pool::builder().workers(2).idle_policy(Hundred).build()?;
 /// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
-pub trait Governor: Debug + Send + Sync + 'static {
+pub trait IdlePolicy: Debug + Send + Sync + 'static {
     /// What the policy is called in reports.
     fn name(&self) -> &'static str;
 
     /// The policy's state for one worker of `workers`. Called on that worker's thread, once; and on that of a
-    /// [stand-in](crate::Worker::blocking), with the number of the worker that it stands in for first.
-    fn hunter(&self, worker: usize, workers: usize) -> Box<dyn Hunter>;
+    /// [replacement](crate::Worker::blocking), with the number of the worker that it replaces first.
+    fn thief(&self, worker: usize, workers: usize) -> Box<dyn Thief>;
 
     /// How many workers pushes wake, at the most, where the process may use so many processors. If not overridden: no limit. Asked again when that
     /// changes, where nobody has [chosen](crate::PoolBuilder::workers) a number of workers; no more may be awake there than are allowed.
@@ -51,7 +51,7 @@ pub trait Governor: Debug + Send + Sync + 'static {
         Limit::NONE
     }
 
-    /// How long a turn on the processor workers ask for, where the kernel grants such wishes
+    /// How long a turn on the processor workers ask for, where the kernel grants such pending wake-ups
     /// ([`Assists::SHORT_TURNS`](crate::os::Assists::SHORT_TURNS)). If not overridden: as long as everybody's.
     fn turn(&self) -> Option<Duration> {
         None
@@ -72,18 +72,18 @@ pub trait Governor: Debug + Send + Sync + 'static {
 
 /// One worker's side of a policy. It is asked while the worker has nothing else to do, and only then.
 ///
-/// A method that panics ends the process: a hunter may be standing on frames that other workers point into.
-pub trait Hunter {
-    /// What the hunter does next. Asked first when the hunt begins, and then after each attempt that failed.
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move;
+/// A method that panics ends the process: a thief may be standing on frames that other workers point into.
+pub trait Thief {
+    /// What the thief does next. Asked first when the search begins, and then after each attempt that failed.
+    fn next(&mut self, context: &IdleContext<'_>) -> Move;
 
-    /// The hunt is over.
-    fn hunt_ends(&mut self, prospect: &Prospect<'_>, end: End) {
-        let _ = (prospect, end);
+    /// The search is over.
+    fn search_ends(&mut self, context: &IdleContext<'_>, end: End) {
+        let _ = (context, end);
     }
 }
 
-/// Why a hunt is over: see [`Hunter::hunt_ends`].
+/// Why a search is over: see [`Thief::search_ends`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {
@@ -95,7 +95,7 @@ pub enum End {
     Over,
 }
 
-/// What a hunter does next. There is an example at [`Prospect`].
+/// What a thief does next. There is an example at [`IdleContext`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Move {
@@ -114,6 +114,6 @@ pub enum Move {
     /// Wake this worker if it sleeps, then try.
     Wake(usize),
     /// Sleep until there is work, or not at all if there is some already; then try everything once. A worker beyond the
-    /// governor's [`limit`](Governor::limit) tries only what nobody else seems to touch.
+    /// idle policy's [`limit`](IdlePolicy::limit) tries only what nobody else seems to touch.
     Sleep,
 }

@@ -4,24 +4,24 @@ use std::sync::{Arc, OnceLock};
 
 use super::Pool;
 use super::start::{self, Begin, spawn_worker};
-use crate::scheduler::config::{Hooks, Makeup, Threads};
+use crate::scheduler::config::{Configuration, Hooks, Threads};
 
 /// How to build a pool like one whose threads are gone.
 pub(super) struct Recipe {
     pub(super) workers: usize,
     pub(super) begin: Begin,
     pub(super) hooks: Arc<Hooks>,
-    pub(super) makeup: Makeup,
+    pub(super) configuration: Configuration,
     pub(super) threads: Threads,
 }
 
 /// The pool that takes the place of one from before a fork, when that is first used after it.
-pub(super) struct Revival {
+pub(super) struct Rebuild {
     recipe: Option<Recipe>,
     pool: OnceLock<Box<Pool>>,
 }
 
-impl Revival {
+impl Rebuild {
     /// Without a recipe it is not possible.
     pub(super) fn by(recipe: Option<Recipe>) -> Self {
         Self { recipe, pool: OnceLock::new() }
@@ -44,7 +44,7 @@ impl Revival {
     /// # Panics
     /// If it cannot be built.
     #[cold]
-    pub(super) fn revived(&self, size: Option<usize>) -> &Pool {
+    pub(super) fn rebuilt(&self, size: Option<usize>) -> &Pool {
         self.pool.get_or_init(|| {
             let Some(recipe) = &self.recipe else {
                 panic!(
@@ -66,9 +66,9 @@ impl Revival {
 
 impl Recipe {
     fn build(&self) -> Result<Pool, super::BuildError> {
-        let (hooks, makeup) = (Arc::clone(&self.hooks), self.makeup.clone());
+        let (hooks, configuration) = (Arc::clone(&self.hooks), self.configuration.clone());
         let spawn = |worker| spawn_worker(&self.threads, worker).map(Some);
         let threads = Some(self.threads.clone());
-        start::start(self.workers, self.begin, hooks, makeup, threads, spawn)
+        start::start(self.workers, self.begin, hooks, configuration, threads, spawn)
     }
 }

@@ -1,10 +1,10 @@
-//! A seat: what others may touch of one worker.
+//! A slot: what others may touch of one worker.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
 use std::sync::{Arc, OnceLock};
 
-use crate::deque::{Inbox, Mailbox, SharedDeque, Steal};
+use crate::deque::{Inbox, PinnedQueue, SharedDeque, Steal};
 use crate::idle::Activity;
 use crate::os::{Assists, Standing, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch};
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
@@ -13,9 +13,9 @@ use crate::scheduler::worker::Parker;
 use crate::stats::{Counters, Ledger, WorkerStats};
 
 /// What others may touch of one worker.
-pub(crate) struct Seat {
+pub(crate) struct Slot {
     deque: SharedDeque<Job>,
-    pub(crate) mailbox: Arc<Mailbox<Job>>,
+    pub(crate) pinned_queue: Arc<PinnedQueue<Job>>,
     /// Ready tasks that were sent to this worker, or gave way here. Others take them too.
     inbox: Inbox<Job>,
     /// Where its thread blocks while a replacement has the slot.
@@ -24,11 +24,11 @@ pub(crate) struct Seat {
     line: Line,
     /// Apart from what thieves read: the worker writes these with every task.
     counters: CachePadded<Counters>,
-    /// What the worker does. Read by hunters, and no part of any protocol.
+    /// What the worker does. Read by thieves, and no part of any protocol.
     activity: CachePadded<AtomicU8>,
-    /// How many times it has begun to hunt, which it does when there is nothing in its deque.
-    hunts: AtomicU32,
-    /// For how many naps lookouts leave it the oldest task in its deque; and by that number of hunts, before which they said so.
+    /// How many times it has begun to search, which it does when there is nothing in its deque.
+    searches: AtomicU32,
+    /// For how many timed parks sentinels leave it the oldest task in its deque; and by that number of searches, before which they said so.
     patience: AtomicU64,
     /// The stolen second half of a join that the worker is in, if all that it has in its deque lies below that. No part of what
     /// decides who runs what.
@@ -43,17 +43,17 @@ pub(crate) struct Seat {
     ledger: CachePadded<Ledger>,
 }
 
-impl Seat {
-    pub(crate) fn new(deque: SharedDeque<Job>, mailbox: Arc<Mailbox<Job>>) -> Self {
+impl Slot {
+    pub(crate) fn new(deque: SharedDeque<Job>, pinned_queue: Arc<PinnedQueue<Job>>) -> Self {
         Self {
             deque,
-            mailbox,
+            pinned_queue,
             inbox: Inbox::new(),
             parker: Parker::new(),
             line: Line::new(),
             counters: CachePadded::default(),
             activity: CachePadded::default(),
-            hunts: AtomicU32::new(0),
+            searches: AtomicU32::new(0),
             patience: AtomicU64::new(0),
             running: CachePadded::new(AtomicPtr::new(std::ptr::null_mut())),
             next: CachePadded::new(AtomicU64::new(0)),
@@ -118,28 +118,28 @@ impl Seat {
     }
 
     /// Called by the worker, whose deque is empty.
-    pub(crate) fn begins_to_hunt(&self) {
-        // Relaxed, and not one step: nobody else writes it, and lookouts read it milliseconds apart.
-        let hunts = self.hunts.load(Ordering::Relaxed);
-        self.hunts.store(hunts.wrapping_add(1), Ordering::Relaxed);
-        self.does(Activity::Hunts);
+    pub(crate) fn begin_search(&self) {
+        // Relaxed, and not one step: nobody else writes it, and sentinels read it milliseconds apart.
+        let searches = self.searches.load(Ordering::Relaxed);
+        self.searches.store(searches.wrapping_add(1), Ordering::Relaxed);
+        self.does(Activity::Searches);
     }
 
-    /// How many times it has begun to hunt. While that is the same, what is the oldest in its deque may be the same task.
-    pub(crate) fn hunts(&self) -> u32 {
-        self.hunts.load(Ordering::Relaxed)
+    /// How many times it has begun to search. While that is the same, what is the oldest in its deque may be the same task.
+    pub(crate) fn searches(&self) -> u32 {
+        self.searches.load(Ordering::Relaxed)
     }
 
-    /// For how many naps lookouts leave it the oldest task in its deque, if somebody has said so since it last began to hunt.
+    /// For how many timed parks sentinels leave it the oldest task in its deque, if somebody has said so since it last began to search.
     pub(crate) fn patience(&self) -> Option<u32> {
         // Relaxed: no part of any protocol.
         let patience = self.patience.load(Ordering::Relaxed);
-        ((patience >> 32) as u32 == self.hunts() && patience != 0).then_some(patience as u32)
+        ((patience >> 32) as u32 == self.searches() && patience != 0).then_some(patience as u32)
     }
 
-    /// From now on lookouts leave it that for so many naps, until it begins to hunt.
-    pub(crate) fn is_given_patience(&self, naps: u32) {
-        let patience = u64::from(self.hunts()) << 32 | u64::from(naps);
+    /// From now on sentinels leave it that for so many timed parks, until it begins to search.
+    pub(crate) fn is_given_patience(&self, timed_parks: u32) {
+        let patience = u64::from(self.searches()) << 32 | u64::from(timed_parks);
         self.patience.store(patience, Ordering::Relaxed);
     }
 
@@ -156,16 +156,16 @@ impl Seat {
         self.ledger.is_elsewhere()
     }
 
-    /// The worker, which was about to sleep, hunts on.
+    /// The worker, which was about to sleep, searches on.
     pub(crate) fn does_not_sleep(&self) {
-        self.activity.store(Activity::Hunts as u8, Ordering::Relaxed);
-        self.ledger.turn_back_to(Activity::Hunts as u8);
+        self.activity.store(Activity::Searches as u8, Ordering::Relaxed);
+        self.ledger.turn_back_to(Activity::Searches as u8);
     }
 
     pub(crate) fn activity(&self) -> Activity {
         match self.activity.load(Ordering::Relaxed) {
             0 => Activity::Works,
-            1 => Activity::Hunts,
+            1 => Activity::Searches,
             _ => Activity::Sleeps,
         }
     }
@@ -177,7 +177,7 @@ impl Seat {
     }
 
     /// Called by the worker before it pushes, at that index, a task that it runs next if the one waits that it runs now.
-    pub(crate) fn is_to_run_next(&self, index: i64) {
+    pub(crate) fn mark_run_next(&self, index: i64) {
         // Relaxed: published by the push; and nobody but the worker writes it.
         let pushed = (self.next.load(Ordering::Relaxed) >> 32).wrapping_add(1);
         self.next.store(pushed << 32 | u64::from(index as u32), Ordering::Relaxed);
@@ -239,9 +239,9 @@ impl Seat {
             moves: self.counters.moves.read(),
             out_of_place: self.counters.out_of_place.read(),
             switches: self.switches(),
-            to_hunter: self.counters.to_hunter.read(),
+            to_thief: self.counters.to_thief.read(),
             working: spent.working,
-            hunting: spent.hunting,
+            searching: spent.searching,
             sleeping: spent.sleeping,
             off_processor: None,
             lock_wait: self.deque.lock_wait(),

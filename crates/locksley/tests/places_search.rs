@@ -1,4 +1,4 @@
-//! What hunters do where there are several places, as their governors see it.
+//! What thieves do where there are several places, as their idle policies see it.
 
 mod common;
 
@@ -9,10 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::places::{PATIENCE, divided, hold};
-use locksley::idle::{Governor, Hunter, Limit, Move, Prospect};
+use locksley::idle::{IdleContext, IdlePolicy, Limit, Move, Thief};
 use locksley::{Pool, Spawn};
 
-/// A governor one of whose hunters is watched: how often it is asked, and what happens when it is
+/// A idle policy one of whose thieves is watched: how often it is asked, and what happens when it is
 /// asked for the first time after so many failures.
 #[derive(Clone)]
 struct Watched(Arc<Watch>);
@@ -24,7 +24,7 @@ struct Watch {
     failures: u64,
     /// What all are told.
     answer: Move,
-    /// What happens, once, while the hunter is asked.
+    /// What happens, once, while the thief is asked.
     act: Mutex<Option<Act>>,
     /// How often it was asked since.
     asked: AtomicUsize,
@@ -37,7 +37,7 @@ impl Watched {
     }
 
     /// Something is to be sent when it is asked. A test that fails before lets go of the worker
-    /// that would send it: else its pool, which has this governor, would wait for that one for
+    /// that would send it: else its pool, which has this idle policy, would wait for that one for
     /// ever.
     fn then(&self, sending: &Arc<Mutex<Sending>>) {
         let sending = Arc::downgrade(sending);
@@ -60,25 +60,25 @@ impl std::fmt::Debug for Watched {
     }
 }
 
-impl Governor for Watched {
+impl IdlePolicy for Watched {
     fn name(&self) -> &'static str {
         "watched"
     }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(self.clone())
     }
-    /// A lookout never gets up by itself in the time of a test.
+    /// A sentinel never gets up by itself in the time of a test.
     fn limit(&self, _processors: usize) -> Limit {
-        Limit { awake: 2, nap: Duration::from_secs(24 * 3600) }
+        Limit { awake: 2, timed_park: Duration::from_secs(24 * 3600) }
     }
 }
 
-impl Hunter for Watched {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+impl Thief for Watched {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
         let Watch { worker, failures, answer, act, asked } = &*self.0;
-        if prospect.worker == *worker {
+        if context.worker == *worker {
             asked.fetch_add(1, Ordering::Relaxed);
-            let act = act.lock().unwrap().take_if(|_| prospect.failures == *failures);
+            let act = act.lock().unwrap().take_if(|_| context.failures == *failures);
             if let Some(act) = act {
                 act();
                 asked.store(0, Ordering::Relaxed);
@@ -128,7 +128,7 @@ fn wait_until(what: impl Fn() -> bool) {
     }
 }
 
-/// Has a worker that has nothing to do get up and sleep again: as the lookout, if no other
+/// Has a worker that has nothing to do get up and sleep again: as the sentinel, if no other
 /// worker sleeps.
 fn lie_down(pool: &Pool, worker: usize) {
     let slept = || {
@@ -143,12 +143,12 @@ fn lie_down(pool: &Pool, worker: usize) {
 
 /// What is sent to a place while its worker is awake, but has looked for the last time, wakes no
 /// worker; so that one looks again when it has said that it sleeps: if it leaves what is pushed to
-/// a lookout, and if it is the lookout itself.
+/// a sentinel, and if it is the sentinel itself.
 #[test]
 fn a_worker_that_is_about_to_sleep_sees_what_was_sent_to_its_place() {
     for (shape, worker) in [(&[2, 2][..], 3), (&[1, 2], 2)] {
         let watched = Watched::new(worker, 0, Move::Sleep);
-        let pool = divided(shape).governor(watched.clone()).build().unwrap();
+        let pool = divided(shape).idle_policy(watched.clone()).build().unwrap();
         let (report, reported) = channel();
         let sending = sends_to(&pool, 1, move |by| _ = report.send(by));
         let _stuck = hold(&pool, worker - 1);
@@ -163,24 +163,24 @@ fn a_worker_that_is_about_to_sleep_sees_what_was_sent_to_its_place() {
 }
 
 #[test]
-fn a_hunter_sees_what_was_sent_to_its_place_in_each_attempt() {
+fn a_thief_sees_what_was_sent_to_its_place_in_each_attempt() {
     let (worker, failures) = (3, 1);
     let watched = Watched::new(worker, failures, Move::Search);
-    let pool = divided(&[2, 2]).governor(watched.clone()).build().unwrap();
+    let pool = divided(&[2, 2]).idle_policy(watched.clone()).build().unwrap();
     let ((report, reported), seen) = (channel(), watched.clone());
     let sending = sends_to(&pool, 1, move |by| _ = report.send((by, seen.asked())));
     let _stuck = [1, 2].map(|other| hold(&pool, other));
-    let hunts = hold(&pool, worker);
+    let searches = hold(&pool, worker);
     watched.then(&sending);
-    drop(hunts);
+    drop(searches);
     // It is not asked again before it has found it.
     assert_eq!(reported.recv_timeout(PATIENCE), Ok((worker, 0)));
 }
 
 #[test]
-fn a_worker_goes_from_one_task_of_its_place_to_the_next_without_a_hunt() {
+fn a_worker_goes_from_one_task_of_its_place_to_the_next_without_a_search() {
     let watched = Watched::new(1, 0, Move::Sleep);
-    let pool = divided(&[1, 1]).governor(watched.clone()).build().unwrap();
+    let pool = divided(&[1, 1]).idle_policy(watched.clone()).build().unwrap();
     let [_other, held] = [0, 1].map(|worker| hold(&pool, worker));
     let (sender, receiver) = channel();
     for n in 0..20 {
@@ -194,23 +194,23 @@ fn a_worker_goes_from_one_task_of_its_place_to_the_next_without_a_hunt() {
     }
 }
 
-/// A governor that always has its hunters sleep, and counts how often it is asked by one that
+/// A idle policy that always has its thieves sleep, and counts how often it is asked by one that
 /// begins, or has tried to sleep.
 #[derive(Debug)]
 struct Tired(Arc<AtomicUsize>);
 
-impl Governor for Tired {
+impl IdlePolicy for Tired {
     fn name(&self) -> &'static str {
         "tired"
     }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Tired(Arc::clone(&self.0)))
     }
 }
 
-impl Hunter for Tired {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        self.0.fetch_add(usize::from(prospect.failures == 0), Ordering::Relaxed);
+impl Thief for Tired {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
+        self.0.fetch_add(usize::from(context.failures == 0), Ordering::Relaxed);
         Move::Sleep
     }
 }
@@ -221,7 +221,7 @@ impl Hunter for Tired {
 fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
     const TASKS: usize = 30;
     let asked = Arc::new(AtomicUsize::new(0));
-    let pool = divided(&[1, 1]).governor(Tired(Arc::clone(&asked))).build().unwrap();
+    let pool = divided(&[1, 1]).idle_policy(Tired(Arc::clone(&asked))).build().unwrap();
     let _held = hold(&pool, 1);
     let (sender, receiver) = channel();
     let sleeps = || pool.stats().workers[0].sleeps;
@@ -249,7 +249,7 @@ fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
 /// What waits for the processor may be the worker that it has left something to.
 #[test]
 fn a_worker_that_leaves_something_to_another_place_gives_way_meanwhile() {
-    let pool = divided(&[1, 1]).governor(Tired(Arc::default())).build().unwrap();
+    let pool = divided(&[1, 1]).idle_policy(Tired(Arc::default())).build().unwrap();
     let _held = hold(&pool, 1);
     let (sender, receiver) = channel();
     let until = Instant::now() + PATIENCE;
@@ -262,24 +262,24 @@ fn a_worker_that_leaves_something_to_another_place_gives_way_meanwhile() {
     }
 }
 
-/// A governor whose hunters only search, and count how often they are shown the other worker, and
+/// A idle policy whose thieves only search, and count how often they are shown the other worker, and
 /// how often none.
 #[derive(Debug)]
 struct Witness(Arc<[AtomicUsize; 2]>);
 
-impl Governor for Witness {
+impl IdlePolicy for Witness {
     fn name(&self) -> &'static str {
         "witness"
     }
-    fn hunter(&self, _worker: usize, _workers: usize) -> Box<dyn Hunter> {
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Witness(Arc::clone(&self.0)))
     }
 }
 
-impl Hunter for Witness {
-    fn next(&mut self, prospect: &Prospect<'_>) -> Move {
-        if prospect.failures > 0 {
-            let is_shown = prospect.victim == Some(1 - prospect.worker);
+impl Thief for Witness {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
+        if context.failures > 0 {
+            let is_shown = context.victim == Some(1 - context.worker);
             self.0[usize::from(is_shown)].fetch_add(1, Ordering::Relaxed);
         }
         Move::Search
@@ -288,9 +288,9 @@ impl Hunter for Witness {
 
 /// It has nothing to be taken, but may have work and no processor.
 #[test]
-fn a_governor_is_shown_who_is_left_alone_elsewhere() {
+fn a_idle_policy_is_shown_who_is_left_alone_elsewhere() {
     let shown = Arc::new([0, 0].map(AtomicUsize::new));
-    let pool = divided(&[1, 1]).governor(Witness(Arc::clone(&shown))).build().unwrap();
+    let pool = divided(&[1, 1]).idle_policy(Witness(Arc::clone(&shown))).build().unwrap();
     let held = hold(&pool, 1);
     let until = Instant::now() + PATIENCE;
     while shown[1].load(Ordering::Relaxed) < 1000 {

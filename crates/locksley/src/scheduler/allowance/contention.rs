@@ -6,7 +6,7 @@ use std::time::Duration;
 pub(super) const ASKED: usize = 4;
 
 /// They have to wait if that was, all together, for one part of so many of the time. Threads that sleep and are woken, or give way to one that wakes for
-/// a moment, wait on a machine that is their own, too: for up to a quarter of it in most programs, and more in one (the README has figures), which is told apart by what the process has used. Of two that are beside one which never sleeps each waits for a quarter of it at least.
+/// a moment, wait on a machine that is their own, too: for up to a place of it in most programs, and more in one (the README has figures), which is told apart by what the process has used. Of two that are beside one which never sleeps each waits for a place of it at least.
 const PARTS: u32 = 3;
 
 /// Others have the processors if the process has not used so many hundredths of those that it may use. Else it is itself what its workers wait for: there are more
@@ -15,7 +15,7 @@ const ALL: u32 = 85;
 
 /// What was seen last.
 #[derive(Debug, Default)]
-pub(super) struct Company {
+pub(super) struct Contention {
     last: Option<Seen>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Seen {
     pub(super) used: Duration,
 }
 
-impl Company {
+impl Contention {
     /// Whether workers have had to wait much for processors since the last look, and the process did not have them all. Not, where the system does not tell.
     pub(super) fn look(&mut self, now: Option<Seen>, processors: usize) -> bool {
         let last = std::mem::replace(&mut self.last, now);
@@ -53,17 +53,17 @@ mod tests {
     fn it_is_seen_by_what_was_waited_and_used_since_the_last_look() {
         let ms = Duration::from_millis;
         let seen = |at, waited, used| Some(Seen { at: ms(at), waited: ms(waited), used: ms(used) });
-        let mut company = Company::default();
-        assert!(!company.look(seen(100, 5000, 0), 2), "nobody knows since when");
-        assert!(!company.look(seen(200, 5033, 100), 2));
-        assert!(company.look(seen(300, 5067, 200), 2));
-        assert!(company.look(seen(400, 5400, 369), 2));
-        assert!(!company.look(seen(500, 5500, 539), 2), "it had all processors itself");
-        assert!(company.look(seen(600, 5600, 709), 3), "there was another one");
-        assert!(!company.look(seen(600, 5700, 709), 3), "no time has passed");
-        assert!(!company.look(None, 2));
-        assert!(!company.look(seen(700, 6000, 800), 2), "nobody told before");
-        assert!(!company.look(seen(800, 10, 900), 2), "one of them is another thread");
-        assert!(!company.look(seen(10_800, 500, 901), 2), "after a pause");
+        let mut contention = Contention::default();
+        assert!(!contention.look(seen(100, 5000, 0), 2), "nobody knows since when");
+        assert!(!contention.look(seen(200, 5033, 100), 2));
+        assert!(contention.look(seen(300, 5067, 200), 2));
+        assert!(contention.look(seen(400, 5400, 369), 2));
+        assert!(!contention.look(seen(500, 5500, 539), 2), "it had all processors itself");
+        assert!(contention.look(seen(600, 5600, 709), 3), "there was another one");
+        assert!(!contention.look(seen(600, 5700, 709), 3), "no time has passed");
+        assert!(!contention.look(None, 2));
+        assert!(!contention.look(seen(700, 6000, 800), 2), "nobody told before");
+        assert!(!contention.look(seen(800, 10, 900), 2), "one of them is another thread");
+        assert!(!contention.look(seen(10_800, 500, 901), 2), "after a pause");
     }
 }

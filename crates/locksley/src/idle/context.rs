@@ -1,27 +1,27 @@
-//! What a hunter knows when it decides.
+//! What a thief knows when it decides.
 
 use std::fmt;
 
 use crate::os::Standing;
 
-/// What a hunter knows when it decides. Figures about other workers were true a moment ago.
+/// What a thief knows when it decides. Figures about other workers were true a moment ago.
 ///
 /// # Examples
-/// A hunter that gives way to a peer which has work and waits for this processor:
+/// A thief that gives way to a peer which has work and waits for this processor:
 /// ```
-/// use locksley::idle::{Activity, Hunter, Move, Prospect};
+/// use locksley::idle::{Activity, Thief, Move, IdleContext};
 /// use locksley::os::Standing;
 ///
 /// struct Polite;
-/// impl Hunter for Polite {
-///     fn next(&mut self, prospect: &Prospect<'_>) -> Move {
+/// impl Thief for Polite {
+///     fn next(&mut self, context: &IdleContext<'_>) -> Move {
 ///         let waits_here = |&peer: &usize| {
-///             prospect.activity(peer) == Activity::Works
-///                 && prospect.standing(peer) == Standing::WaitsHere
+///             context.activity(peer) == Activity::Works
+///                 && context.standing(peer) == Standing::WaitsHere
 ///         };
-///         match prospect.victim.filter(waits_here) {
+///         match context.victim.filter(waits_here) {
 ///             Some(peer) => Move::HandOver(peer),
-///             None if prospect.failures > 100 => Move::Sleep,
+///             None if context.failures > 100 => Move::Sleep,
 ///             None => Move::Search,
 ///         }
 ///     }
@@ -29,15 +29,15 @@ use crate::os::Standing;
 /// ```
 #[derive(Clone, Copy)]
 #[non_exhaustive]
-pub struct Prospect<'a> {
-    /// Attempts that failed in a row since the hunt began, or since the worker last slept.
+pub struct IdleContext<'a> {
+    /// Attempts that failed in a row since the search began, or since the worker last slept.
     pub failures: u64,
-    /// Whether a task on this worker waits for another one to end: then somebody waits for this hunt.
+    /// Whether a task on this worker waits for another one to end: then somebody waits for this search.
     pub waits: bool,
     /// Workers of the pool.
     pub workers: usize,
-    /// Workers that hunt, this one included.
-    pub hunting: usize,
+    /// Workers that search, this one included.
+    pub searching: usize,
     /// Workers that sleep.
     pub asleep: usize,
     /// Processors that the process was allowed to use when the pool was built; or, where nobody has [chosen](crate::PoolBuilder::workers) a
@@ -45,21 +45,21 @@ pub struct Prospect<'a> {
     pub processors: usize,
     /// This worker.
     pub worker: usize,
-    /// The worker whose deque the last attempt tried, or left alone because it belongs to another place; `None` if that was a stand-in, or there was none.
+    /// The worker whose deque the last attempt tried, or left alone because it belongs to another place; `None` if that was a replacement, or there was none.
     pub victim: Option<usize>,
-    /// Where it sits: a stand-in has the number of another worker.
-    pub(crate) seat: usize,
+    /// Where it sits: a replacement has the number of another worker.
+    pub(crate) slot: usize,
     pub(crate) peers: &'a dyn Peers,
 }
 
-/// What a worker does, as it says itself. There is an example at [`Prospect`].
+/// What a worker does, as it says itself. There is an example at [`IdleContext`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Activity {
     /// It runs a task, or would if it had a processor.
     #[default]
     Works,
     /// It looks for work.
-    Hunts,
+    Searches,
     /// It sleeps, or is in a [blocking call](crate::Worker::blocking).
     Sleeps,
 }
@@ -75,22 +75,22 @@ pub(crate) trait Peers {
     fn runnable_threads(&self) -> Option<usize>;
 }
 
-impl Prospect<'_> {
-    /// Workers other than this one that are awake: they run tasks or hunt.
+impl IdleContext<'_> {
+    /// Workers other than this one that are awake: they run tasks or search.
     #[must_use]
     pub fn others_awake(&self) -> usize {
         self.workers.saturating_sub(self.asleep + 1)
     }
 
-    /// Workers that are awake and do not hunt.
+    /// Workers that are awake and do not search.
     #[must_use]
     pub fn working(&self) -> usize {
-        self.workers.saturating_sub(self.asleep + self.hunting)
+        self.workers.saturating_sub(self.asleep + self.searching)
     }
 
-    /// Whether as many others are awake as the governor's [`limit`](super::Governor::limit) allows, and nothing was sent for which one more is [welcome](crate::Pool::size).
+    /// Whether as many others are awake as the idle policy's [`limit`](super::IdlePolicy::limit) allows, and nothing was sent for which one more is [welcome](crate::Pool::size).
     #[must_use]
-    pub fn is_one_too_many(&self) -> bool {
+    pub fn is_over_limit(&self) -> bool {
         self.peers.is_over_the_limit()
     }
 
@@ -103,14 +103,14 @@ impl Prospect<'_> {
         self.peers.activity(worker)
     }
 
-    /// Where `worker` is, as far as the system tells: the first thing to ask is its [`activity`](Self::activity), because a hunter
+    /// Where `worker` is, as far as the system tells: the first thing to ask is its [`activity`](Self::activity), because a thief
     /// or sleeper has nothing that anybody waits for. Costs some tens of nanoseconds, and no system call.
     ///
     /// # Panics
     /// If there is no such worker.
     #[must_use]
     pub fn standing(&self, worker: usize) -> Standing {
-        self.peers.standing(worker, self.seat)
+        self.peers.standing(worker, self.slot)
     }
 
     /// Threads of other programs that can run: how many processors others want. `None` where the system does not tell. A
@@ -122,13 +122,13 @@ impl Prospect<'_> {
     }
 }
 
-impl fmt::Debug for Prospect<'_> {
+impl fmt::Debug for IdleContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prospect")
+        f.debug_struct("IdleContext")
             .field("failures", &self.failures)
             .field("waits", &self.waits)
             .field("workers", &self.workers)
-            .field("hunting", &self.hunting)
+            .field("searching", &self.searching)
             .field("asleep", &self.asleep)
             .field("processors", &self.processors)
             .field("worker", &self.worker)

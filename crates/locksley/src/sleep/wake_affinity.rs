@@ -24,19 +24,19 @@ fn in_state(word: u32, state: u32) -> u32 {
 
 /// Where a worker sleeps. The README beside this file has the states.
 #[derive(Debug)]
-pub(super) struct Bed {
+pub(super) struct WakeAffinity {
     word: AtomicU32,
     mask: SleepersMask,
 }
 
-impl Bed {
+impl WakeAffinity {
     pub(super) fn new() -> Self {
         Self { word: AtomicU32::new(UP), mask: SleepersMask::new() }
     }
 
-    /// The calling worker, whose bed it is, is about to block. It is not turned if it may not run on so many processors.
-    pub(super) fn lies_down(&self, processors: usize) {
-        self.gets_up();
+    /// The calling worker, whose wake-up affinity it is, is about to block. It is not turned if it may not run on so many processors.
+    pub(super) fn begin_sleep(&self, processors: usize) {
+        self.end_sleep();
         // Acquire pairs with the last release in `turns_from_here`: who has turned it back does no more.
         let word = self.word.load(Ordering::Acquire);
         if state(word) != UP {
@@ -49,8 +49,8 @@ impl Bed {
         }
     }
 
-    /// The calling worker, whose bed it is, has got up. It waits for nobody: if somebody is about to turn it just now, that one turns it back.
-    pub(super) fn gets_up(&self) {
+    /// The calling worker, whose wake-up affinity it is, has got up. It waits for nobody: if somebody is about to turn it just now, that one turns it back.
+    pub(super) fn end_sleep(&self) {
         // Acquire, twice: pairs with the release of `TURNED`. Who has turned it does no more, and what was noted is the worker's own again.
         let mut word = self.word.load(Ordering::Acquire);
         // In one round it goes from one of these states to the next, so this ends.
@@ -81,19 +81,19 @@ impl Bed {
             return;
         }
         let Some(here) = current_processor() else { return };
-        // Acquire pairs with the release in `lies_down`: what was noted.
+        // Acquire pairs with the release in `begin_sleep`: what was noted.
         let (being_turned, failure) = (in_state(word, BEING_TURNED), Ordering::Relaxed);
         if self.word.compare_exchange(word, being_turned, Ordering::Acquire, failure).is_err() {
             return;
         }
         // SAFETY: it was noted, and the thread does not end before this has said what has become of it (`leaves`). Nobody else does anything with it now.
         unsafe { self.mask.leave_out(here) };
-        // Release pairs with the acquires in `gets_up`.
+        // Release pairs with the acquires in `end_sleep`.
         let turned = in_state(word, TURNED);
         if self.word.compare_exchange(being_turned, turned, Ordering::Release, failure).is_err() {
             // SAFETY: as above.
             unsafe { self.mask.give_back() };
-            // Release pairs with the acquires in `lies_down` and `whole`.
+            // Release pairs with the acquires in `begin_sleep` and `whole`.
             self.word.store(in_state(word, UP), Ordering::Release);
         }
     }
@@ -108,9 +108,9 @@ impl Bed {
         (state(word) == UP).then_some(word)
     }
 
-    /// The calling worker, whose bed it is, is about to end its thread, or has just begun it. Waits for who is about to turn it.
+    /// The calling worker, whose wake-up affinity it is, is about to end its thread, or has just begun it. Waits for who is about to turn it.
     pub(super) fn leaves(&self) {
-        self.gets_up();
+        self.end_sleep();
         while state(self.word.load(Ordering::Acquire)) != UP {
             yield_now();
         }
@@ -127,23 +127,23 @@ mod models {
     /// A worker that sleeps again and again, two that wake it at any time, or not at all: what is noted is changed and read by one at a time, which loom checks, and in the end
     /// the thread may run where it could.
     #[test]
-    fn loom_bed_who_was_turned_may_run_where_it_could() {
+    fn loom_wake_up_affinity_who_was_turned_may_run_where_it_could() {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.check(|| {
-            let bed = Arc::new(Bed::new());
+            let wake_affinity = Arc::new(WakeAffinity::new());
             let wakers = [(); 2].map(|()| {
-                let bed = bed.clone();
-                thread::spawn(move || bed.turns_from_here(|| true))
+                let wake_affinity = wake_affinity.clone();
+                thread::spawn(move || wake_affinity.turns_from_here(|| true))
             });
             for _ in 0..2 {
-                bed.lies_down(2);
-                bed.gets_up();
+                wake_affinity.begin_sleep(2);
+                wake_affinity.end_sleep();
             }
-            bed.leaves();
-            assert!(bed.mask.is_whole());
+            wake_affinity.leaves();
+            assert!(wake_affinity.mask.is_whole());
             wakers.into_iter().for_each(|waker| waker.join().unwrap());
-            assert!(bed.mask.is_whole());
+            assert!(wake_affinity.mask.is_whole());
         });
     }
 }
@@ -154,37 +154,37 @@ mod tests {
 
     #[test]
     fn it_is_turned_if_another_processor_is_free_and_only_while_it_is_slept_in() {
-        let on = |bed: &Bed, free: bool| {
-            bed.turns_from_here(|| free);
-            state(bed.word.load(Ordering::Relaxed))
+        let on = |wake_affinity: &WakeAffinity, free: bool| {
+            wake_affinity.turns_from_here(|| free);
+            state(wake_affinity.word.load(Ordering::Relaxed))
         };
         std::thread::spawn(move || {
-            let bed = Bed::new();
-            assert_eq!(on(&bed, true), UP);
-            let at_first = bed.whole();
+            let wake_affinity = WakeAffinity::new();
+            assert_eq!(on(&wake_affinity, true), UP);
+            let at_first = wake_affinity.whole();
             assert!(at_first.is_some());
-            bed.lies_down(2);
-            if bed.whole().is_some() {
+            wake_affinity.begin_sleep(2);
+            if wake_affinity.whole().is_some() {
                 return; // there is only one processor
             }
-            bed.gets_up();
-            assert!(bed.whole().is_some() && bed.whole() != at_first);
-            bed.lies_down(2);
-            assert_eq!(on(&bed, false), DOWN);
-            assert_eq!(on(&bed, true), TURNED);
-            assert_eq!(bed.whole(), None);
-            bed.gets_up();
-            assert!(bed.whole().is_some());
-            bed.lies_down(2);
-            let word = bed.word.load(Ordering::Relaxed);
-            bed.word.store(in_state(word, BEING_TURNED), Ordering::Relaxed);
-            bed.gets_up();
-            assert_eq!(on(&bed, true), LEFT);
-            bed.lies_down(2);
-            assert_eq!(on(&bed, true), LEFT);
-            bed.word.store(in_state(word, UP), Ordering::Relaxed);
-            bed.leaves();
-            assert!(bed.whole().is_some());
+            wake_affinity.end_sleep();
+            assert!(wake_affinity.whole().is_some() && wake_affinity.whole() != at_first);
+            wake_affinity.begin_sleep(2);
+            assert_eq!(on(&wake_affinity, false), DOWN);
+            assert_eq!(on(&wake_affinity, true), TURNED);
+            assert_eq!(wake_affinity.whole(), None);
+            wake_affinity.end_sleep();
+            assert!(wake_affinity.whole().is_some());
+            wake_affinity.begin_sleep(2);
+            let word = wake_affinity.word.load(Ordering::Relaxed);
+            wake_affinity.word.store(in_state(word, BEING_TURNED), Ordering::Relaxed);
+            wake_affinity.end_sleep();
+            assert_eq!(on(&wake_affinity, true), LEFT);
+            wake_affinity.begin_sleep(2);
+            assert_eq!(on(&wake_affinity, true), LEFT);
+            wake_affinity.word.store(in_state(word, UP), Ordering::Relaxed);
+            wake_affinity.leaves();
+            assert!(wake_affinity.whole().is_some());
         })
         .join()
         .unwrap();
