@@ -104,7 +104,9 @@ impl Graph {
         for step in 1..=FIRST_STEPS {
             let Some(next) = self.awaited_by(seen[step - 1]) else { return Chain::Open };
             if seen[..step].contains(&next) {
-                return Chain::Cycle(next);
+                // Not the new one: most often, another process has been woken, and `resolve` ends
+                // at the first process that it looks at.
+                return Chain::Cycle(seen[step - 1]);
             }
             if step < FIRST_STEPS {
                 seen[step] = next;
@@ -186,7 +188,7 @@ impl Graph {
             let wait = self.process(at).wait.read();
             let (channel, need) = wait.target()?;
             // Most often it ends here: a process was given what it waits for, and has not run yet.
-            let capacity = self.core(channel).is_stuck(need)?;
+            let capacity = self.core(channel).capacity_if_stuck(need)?;
             cycle.push(Stuck { process: at, channel, need, capacity, wait });
             at = self.link(channel).giver(need);
             if at == member {
@@ -199,7 +201,7 @@ impl Graph {
         // All have been seen to wait. If they still do after their channels were looked at again,
         // none of them has done anything in between.
         for stuck in &mut cycle {
-            stuck.capacity = self.core(stuck.channel).is_stuck(stuck.need)?;
+            stuck.capacity = self.core(stuck.channel).capacity_if_stuck(stuck.need)?;
         }
         let still_waits = |stuck: &Stuck| self.process(stuck.process).wait.read() == stuck.wait;
         cycle.iter().all(still_waits).then_some(cycle)

@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::channel::{AnyChannel, Core};
 use super::error::{Failure, NetworkError};
 use super::process::Process;
-use super::single_owner::{BarrierFailed, SingleOwner};
+use super::single_owner::SingleOwner;
 use super::wait::Need;
 use locksley_sys::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
@@ -128,10 +128,16 @@ impl Graph {
     /// A fence among all threads that use the network. It costs nothing while that is one thread.
     #[inline]
     pub(super) fn barrier(&self) {
-        if let Err(BarrierFailed) = self.owner.barrier() {
+        if self.owner.barrier().is_err() {
             // A process that has published something that is not seen looks again.
-            self.processes.iter().for_each(Process::wake);
+            self.wake_all();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_all(&self) {
+        self.processes.iter().for_each(Process::wake);
     }
 
     #[inline]
@@ -189,7 +195,7 @@ impl Graph {
         // Pairs with the fence in `ProcessTask::poll`: either the process sees that the network is
         // over, or this sees how to wake it.
         fence(Ordering::SeqCst);
-        self.processes.iter().for_each(Process::wake);
+        self.wake_all();
     }
 
     pub(super) fn take_failure(&self) -> Option<Failure> {

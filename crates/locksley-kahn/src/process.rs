@@ -94,9 +94,14 @@ impl Process {
     pub(super) fn defer(&self, graph: &Graph, channel: u32) {
         // Relaxed: the process's own.
         if self.deferred.load(Ordering::Relaxed) != channel + 1 {
-            self.publish(graph);
-            self.deferred.store(channel + 1, Ordering::Relaxed);
+            self.defer_another(graph, channel);
         }
+    }
+
+    #[inline(never)]
+    fn defer_another(&self, graph: &Graph, channel: u32) {
+        self.publish(graph);
+        self.deferred.store(channel + 1, Ordering::Relaxed);
     }
 
     /// Wakes the producer of the deferred channel, if there is one and it waits.

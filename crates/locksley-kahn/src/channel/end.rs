@@ -1,10 +1,11 @@
 //! What both ends of a channel have in common: whose they are, and how they wait.
 
+use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::ring::Ring;
+use super::ring::{Ring, Slots};
 use super::{Channel, Core};
 use crate::graph::Graph;
 use crate::process::Process;
@@ -22,8 +23,12 @@ pub(super) struct End<T> {
     is_waiting: bool,
     /// Counts operations that did not wait, up to the next yield.
     turns: u8,
+    /// True if messages are measured or carry stamps.
+    pub(super) is_watched: bool,
     /// The ring of the next message; known when there is one, or room for one.
-    pub(super) ring: Option<NonNull<Ring<T>>>,
+    ring: Option<NonNull<Ring<T>>>,
+    /// The slots of that ring.
+    pub(super) slots: Slots<T>,
 }
 
 // SAFETY: the ring is a part of the channel, which may be sent and is kept alive.
@@ -44,7 +49,9 @@ pub(super) enum Look {
 
 impl<T> End<T> {
     pub(super) fn new(channel: Arc<Channel<T>>, graph: Arc<Graph>, owner: u32, need: Need) -> Self {
-        Self { channel, graph, owner, need, is_waiting: false, turns: 0, ring: None }
+        let is_watched = graph.is_measured || graph.is_observed();
+        let (ring, slots) = (None, Slots::none());
+        Self { channel, graph, owner, need, is_waiting: false, turns: 0, is_watched, ring, slots }
     }
 
     pub(super) fn core(&self) -> &Core {
@@ -55,13 +62,21 @@ impl<T> End<T> {
         self.graph.process(self.owner)
     }
 
-    /// The ring of the next message.
-    #[inline]
-    pub(super) fn ring(&self) -> &Ring<T> {
-        let ring = self.ring.expect("known before a message is put or taken");
+    /// The ring of the next message, if it is known.
+    pub(super) fn ring(&self) -> Option<&Ring<T>> {
         // SAFETY: the ring is alive: the producer uses the newest one, and the consumer frees a
         // ring only after both ends have left it.
-        unsafe { ring.as_ref() }
+        self.ring.map(|ring| unsafe { ring.as_ref() })
+    }
+
+    /// Continues in a ring.
+    ///
+    /// # Safety
+    /// For the producer, the newest ring of the channel; for the consumer, that of its next message.
+    pub(super) unsafe fn enter(&mut self, ring: NonNull<Ring<T>>) {
+        self.ring = Some(ring);
+        // SAFETY: the ring is alive, as in `ring`.
+        self.slots = unsafe { ring.as_ref() }.slots();
     }
 
     /// Publishes that the process waits, unless it has done so.
@@ -83,12 +98,17 @@ impl<T> End<T> {
     #[inline]
     pub(super) fn end_wait(&mut self) {
         if self.is_waiting {
-            self.is_waiting = false;
-            self.core().waits(self.need).store(false, Ordering::Relaxed);
-            self.process().wait.end();
-            if let Some(measures) = self.core().measures() {
-                measures.end_wait(self.need, self.graph.begun.elapsed());
-            }
+            self.end_begun_wait();
+        }
+    }
+
+    #[inline(never)]
+    fn end_begun_wait(&mut self) {
+        self.is_waiting = false;
+        self.core().waits(self.need).store(false, Ordering::Relaxed);
+        self.process().wait.end();
+        if let Some(measures) = self.core().measures() {
+            measures.end_wait(self.need, self.graph.begun.elapsed());
         }
     }
 
@@ -134,19 +154,28 @@ pub(super) trait Side {
     }
 }
 
-/// A send or receive that is under way. If it is given up, so is its wait.
-pub(super) struct Operation<'e, S: Side>(pub(super) &'e mut S);
+/// A send or receive that is under way: polled by a function. If it is given up, so is its wait.
+pub(super) struct Operation<'e, S: Side, F> {
+    pub(super) side: &'e mut S,
+    pub(super) poll: F,
+}
 
-impl<S: Side> Operation<'_, S> {
+impl<S: Side, F> Unpin for Operation<'_, S, F> {}
+
+impl<S: Side, R, F: FnMut(&mut S, &Context<'_>) -> Poll<R>> Future for Operation<'_, S, F> {
+    type Output = R;
+
+    // Unlike `poll_fn`, this is inlined into the process.
     #[inline]
-    pub(super) fn side(&mut self) -> &mut S {
-        self.0
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
+        let this = self.get_mut();
+        (this.poll)(this.side, context)
     }
 }
 
-impl<S: Side> Drop for Operation<'_, S> {
+impl<S: Side, F> Drop for Operation<'_, S, F> {
     #[inline]
     fn drop(&mut self) {
-        self.0.end().end_wait();
+        self.side.end().end_wait();
     }
 }

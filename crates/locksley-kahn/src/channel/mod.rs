@@ -78,7 +78,7 @@ impl Core {
     }
 
     pub(super) fn capacity(&self) -> u64 {
-        // Acquire, like all loads of `is_stuck`: read before the waits are read again.
+        // Acquire, like all loads of `capacity_if_stuck`: read before the waits are read again.
         self.capacity.load(Ordering::Acquire)
     }
 
@@ -128,7 +128,7 @@ impl Core {
     /// The capacity, if what is needed is not there: no message, or no room.
     ///
     /// Exact if the caller has seen that both processes wait.
-    pub(super) fn is_stuck(&self, need: Need) -> Option<u64> {
+    pub(super) fn capacity_if_stuck(&self, need: Need) -> Option<u64> {
         // Acquire, all of them: what the caller reads afterwards is read later.
         let head = self.head.load(Ordering::Acquire);
         let filled = self.tail.load(Ordering::Acquire) - head;
@@ -264,9 +264,9 @@ impl<T> Channel<T> {
             // SAFETY: as the caller promises; `index` is below the tail.
             let ring = unsafe { self.ring_of(index) };
             // SAFETY: the ring is alive until the consumer leaves it.
-            let ring = unsafe { ring.as_ref() };
+            let slots = unsafe { ring.as_ref() }.slots();
             // SAFETY: the caller is the consumer, and takes each message once: it is counted below.
-            let message = unsafe { ring.take(index) };
+            let message = unsafe { slots.take(index) };
             core.count_unread(index + 1);
             if let Err(payload) = unwind::halt(|| drop(message)) {
                 match first {

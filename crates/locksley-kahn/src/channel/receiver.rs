@@ -1,7 +1,6 @@
 //! The consumer's end.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -53,8 +52,7 @@ impl<T> Receiver<T> {
     /// # Examples
     /// See [`Sender::send`](super::Sender::send).
     pub fn recv(&mut self) -> impl Future<Output = Option<T>> {
-        let mut operation = Operation(self);
-        poll_fn(move |context| operation.side().poll_recv(context))
+        Operation { side: self, poll: Self::poll_recv }
     }
 
     /// Receives the next message in a [blocking process](crate::Network::process_blocking).
@@ -99,12 +97,14 @@ impl<T> Receiver<T> {
 
     #[inline]
     fn poll_recv(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
-        let is_there = self.head != self.seen || ready!(self.poll_message(context));
-        Poll::Ready(is_there.then(|| self.take()))
+        if self.head == self.seen {
+            return self.poll_unseen(context);
+        }
+        Poll::Ready(Some(self.take()))
     }
 
     #[inline(never)]
-    fn poll_message(&mut self, context: &Context<'_>) -> Poll<bool> {
+    fn poll_unseen(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
         if self.end.yields(context) {
             return Poll::Pending;
         }
@@ -112,7 +112,7 @@ impl<T> Receiver<T> {
         if !is_there && self.end.graph.is_observed() {
             extend::follow(self.end.core().last_stamp.get());
         }
-        Poll::Ready(is_there)
+        Poll::Ready(is_there.then(|| self.take()))
     }
 
     #[inline]
@@ -120,7 +120,10 @@ impl<T> Receiver<T> {
         debug_assert!(self.head < self.seen);
         // SAFETY: this is the consumer, `&mut`. `look` has acquired the messages below `seen`,
         // which lie in this ring.
-        let message = unsafe { self.end.ring().take(self.head) };
+        let message = unsafe { self.end.slots.take(self.head) };
+        if self.end.is_watched {
+            self.follow();
+        }
         self.head += 1;
         let core = self.end.core();
         // Release pairs with the acquire in `Sender::look`: the message has left its slot.
@@ -131,6 +134,16 @@ impl<T> Receiver<T> {
             self.end.process().defer(&self.end.graph, core.number);
         }
         message
+    }
+
+    /// Comes after the task that sent the message.
+    #[cold]
+    #[inline(never)]
+    fn follow(&self) {
+        if let Some(ring) = self.end.ring() {
+            // SAFETY: as in `take`, which has not yet said that it has taken the message.
+            unsafe { ring.follow(self.head) };
+        }
     }
 
     /// A portion was taken: wakes the producer if it waits.
@@ -168,8 +181,10 @@ impl<T> Side for Receiver<T> {
             return if is_closed { Look::Gone } else { Look::Blocked };
         }
         // SAFETY: this is the consumer. There is a message, and all before `head` were taken.
-        self.end.ring = Some(unsafe { self.end.channel.ring_of(self.head) });
-        self.seen = tail.min(self.end.ring().end());
+        let ring = unsafe { self.end.channel.ring_of(self.head) };
+        // SAFETY: it is the ring of the next message.
+        unsafe { self.end.enter(ring) };
+        self.seen = self.end.ring().map_or(tail, |ring| tail.min(ring.end()));
         Look::Ready
     }
 }

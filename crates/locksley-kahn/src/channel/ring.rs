@@ -12,16 +12,69 @@ use locksley_sys::primitive::{AtomicPtr, AtomicU64, Ordering, UnsafeCell};
 /// The end of the ring that is in use: no message has so high an index.
 const OPEN: u64 = u64::MAX;
 
-type Slots<S> = Box<[UnsafeCell<S>]>;
+type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
 /// A ring. The message with index `i` lies in slot `i` modulo the number of slots, a power of two.
 pub(super) struct Ring<T> {
-    slots: Slots<MaybeUninit<T>>,
+    slots: Box<[Slot<T>]>,
     /// In an observed pool, the stamp of each message, under the same index.
-    stamps: Option<Slots<Stamp>>,
+    stamps: Option<Box<[UnsafeCell<Stamp>]>>,
     /// Messages from this index on lie in the next ring. Written once, by the producer.
     end: AtomicU64,
     next: AtomicPtr<Ring<T>>,
+}
+
+/// The slots of a ring. Each end keeps its own copy, so that a message does not read the ring.
+pub(super) struct Slots<T> {
+    first: NonNull<Slot<T>>,
+    mask: usize,
+}
+
+impl<T> Slots<T> {
+    /// Those of an end that has no ring yet.
+    pub(super) fn none() -> Self {
+        Self { first: NonNull::dangling(), mask: 0 }
+    }
+
+    /// # Safety
+    /// The ring is alive.
+    #[inline]
+    unsafe fn slot(&self, index: u64) -> &Slot<T> {
+        // SAFETY: the mask keeps the offset below the number of slots.
+        let slot = unsafe { self.first.add(index as usize & self.mask) };
+        // SAFETY: a slot of a ring that is alive, as the caller promises; it is only shared.
+        unsafe { slot.as_ref() }
+    }
+
+    /// Puts a message into its slot.
+    ///
+    /// # Safety
+    /// The ring is alive. The caller is the producer, has seen that the slot's last message was
+    /// taken, and has not published the index.
+    #[inline]
+    pub(super) unsafe fn put(&self, index: u64, message: T) {
+        // SAFETY: as the caller promises.
+        unsafe { self.slot(index) }.with_mut(|slot| {
+            // SAFETY: until the index is published, the slot is the producer's.
+            unsafe { slot.write(MaybeUninit::new(message)) };
+        });
+    }
+
+    /// Takes a message out.
+    ///
+    /// # Safety
+    /// The ring is alive. The caller is the consumer, has seen that the index is published, and
+    /// takes it once, before it says so.
+    #[inline]
+    pub(super) unsafe fn take(&self, index: u64) -> T {
+        // SAFETY: as the caller promises.
+        unsafe { self.slot(index) }.with_mut(|slot| {
+            // SAFETY: until the consumer says that it has taken the message, the slot is its own.
+            let message = unsafe { slot.read() };
+            // SAFETY: it was published, so it was put there.
+            unsafe { message.assume_init() }
+        })
+    }
 }
 
 impl<T> Ring<T> {
@@ -46,51 +99,38 @@ impl<T> Ring<T> {
         drop(unsafe { Box::from_raw(ring.as_ptr()) });
     }
 
-    pub(super) fn slots(&self) -> u64 {
+    pub(super) fn slots(&self) -> Slots<T> {
+        Slots { first: NonNull::from(&*self.slots).cast(), mask: self.slots.len() - 1 }
+    }
+
+    /// How many messages there is room for.
+    pub(super) fn room(&self) -> u64 {
         self.slots.len() as u64
     }
 
-    #[inline]
-    fn place(&self, index: u64) -> usize {
-        index as usize & (self.slots.len() - 1)
-    }
-
-    /// Puts a message into its slot.
+    /// Stamps a message.
     ///
     /// # Safety
-    /// The caller is the producer, has seen that the slot's last message was taken, and has not
-    /// published the index.
-    #[inline]
-    pub(super) unsafe fn put(&self, index: u64, message: T) {
-        let place = self.place(index);
-        self.slots[place].with_mut(|slot| {
-            // SAFETY: until the index is published, the slot is the producer's.
-            unsafe { slot.write(MaybeUninit::new(message)) };
-        });
+    /// As for [`Slots::put`].
+    pub(super) unsafe fn stamp(&self, index: u64) {
         if let Some(stamps) = &self.stamps {
-            // SAFETY: as above.
-            stamps[place].with_mut(|slot| unsafe { *slot = extend::stamp().unwrap_or_default() });
+            stamps[index as usize & (stamps.len() - 1)].with_mut(|stamp| {
+                // SAFETY: until the index is published, the stamp is the producer's.
+                unsafe { *stamp = extend::stamp().unwrap_or_default() }
+            });
         }
     }
 
-    /// Takes a message out. The caller comes after the task that sent it.
+    /// Has the caller come after the task that sent a message.
     ///
     /// # Safety
-    /// The caller is the consumer, has seen that the index is published, and takes it once, before
-    /// it says so.
-    #[inline]
-    pub(super) unsafe fn take(&self, index: u64) -> T {
-        let place = self.place(index);
+    /// As for [`Slots::take`].
+    pub(super) unsafe fn follow(&self, index: u64) {
         if let Some(stamps) = &self.stamps {
-            // SAFETY: until the consumer says that it has taken the message, the slot is its own.
-            extend::follow(stamps[place].with(|slot| unsafe { *slot }));
+            let stamp = &stamps[index as usize & (stamps.len() - 1)];
+            // SAFETY: until the consumer says that it has taken the message, the stamp is its own.
+            extend::follow(stamp.with(|stamp| unsafe { *stamp }));
         }
-        self.slots[place].with_mut(|slot| {
-            // SAFETY: as above.
-            let message = unsafe { slot.read() };
-            // SAFETY: it was published, so it was put there.
-            unsafe { message.assume_init() }
-        })
     }
 
     /// Ends this ring at an index, and returns the ring after it.

@@ -1,7 +1,6 @@
 //! The producer's end.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -20,7 +19,6 @@ use locksley_sys::primitive::Ordering;
 /// dropped, the receiver gets the messages that are left, and then `None`.
 pub struct Sender<T> {
     end: End<T>,
-    is_measured: bool,
     /// Messages that were put into the channel.
     tail: u64,
     /// How far `tail` may grow before the sender looks again.
@@ -31,8 +29,7 @@ impl<T> Sender<T> {
     /// # Safety
     /// The only sender of its channel.
     pub(crate) unsafe fn new(channel: Arc<Channel<T>>, graph: Arc<Graph>, owner: u32) -> Self {
-        let is_measured = channel.core.measures().is_some();
-        Self { end: End::new(channel, graph, owner, Need::Room), is_measured, tail: 0, may_send: 0 }
+        Self { end: End::new(channel, graph, owner, Need::Room), tail: 0, may_send: 0 }
     }
 
     /// Sends a message. Waits while the channel is full.
@@ -73,8 +70,13 @@ impl<T> Sender<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn send(&mut self, message: T) -> impl Future<Output = ()> {
-        let (mut operation, mut message) = (Operation(self), Some(message));
-        poll_fn(move |context| operation.side().poll_send(&mut message, context))
+        let mut message = Some(message);
+        Operation {
+            side: self,
+            poll: move |sender: &mut Self, context: &Context<'_>| {
+                sender.poll_send(&mut message, context)
+            },
+        }
     }
 
     /// Sends a message from a [blocking process](crate::Network::process_blocking). Waits
@@ -100,20 +102,25 @@ impl<T> Sender<T> {
 
     #[inline]
     fn poll_send(&mut self, message: &mut Option<T>, context: &Context<'_>) -> Poll<()> {
-        let has_room = self.tail != self.may_send || ready!(self.poll_room(context));
+        if self.tail == self.may_send {
+            return self.poll_room(message, context);
+        }
         if let Some(message) = message.take() {
-            if has_room { self.put(message) } else { self.discard(message) }
+            self.put(message);
         }
         Poll::Ready(())
     }
 
     #[inline(never)]
-    fn poll_room(&mut self, context: &Context<'_>) -> Poll<bool> {
+    fn poll_room(&mut self, message: &mut Option<T>, context: &Context<'_>) -> Poll<()> {
         let has_room = ready!(self.poll_ready(context));
         if !has_room && self.end.yields(context) {
             return Poll::Pending;
         }
-        Poll::Ready(has_room)
+        if let Some(message) = message.take() {
+            if has_room { self.put(message) } else { self.discard(message) }
+        }
+        Poll::Ready(())
     }
 
     #[inline]
@@ -121,20 +128,31 @@ impl<T> Sender<T> {
         debug_assert!(self.tail < self.may_send);
         // SAFETY: this is the producer, `&mut`. `tail` is below `may_send`: `look` has seen that
         // the slot is free.
-        unsafe { self.end.ring().put(self.tail, message) };
+        unsafe { self.end.slots.put(self.tail, message) };
+        if self.end.is_watched {
+            self.record_put();
+        }
         self.tail += 1;
         let core = self.end.core();
-        if self.is_measured
-            && let Some(measures) = core.measures()
-        {
-            measures.record_fill(self.tail - core.head.load(Ordering::Relaxed));
-        }
         // Release pairs with the acquire in `Receiver::look`: the message is seen with the number.
         core.tail.store(self.tail, Ordering::Release);
         // Pairs with the barrier in `End::begin_wait`: either the consumer sees the message, or
         // this sees that it waits.
         self.end.graph.barrier();
         self.end.graph.wake_if_waiting(core, Need::Message);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_put(&self) {
+        let core = self.end.core();
+        if let Some(measures) = core.measures() {
+            measures.record_fill(self.tail + 1 - core.head.load(Ordering::Relaxed));
+        }
+        if let Some(ring) = self.end.ring() {
+            // SAFETY: as in `put`, which has not yet published the message.
+            unsafe { ring.stamp(self.tail) };
+        }
     }
 
     #[cold]
@@ -147,8 +165,8 @@ impl<T> Sender<T> {
     /// Makes the first ring, or one with room for more.
     #[cold]
     fn change_rings(&mut self, capacity: u64) {
-        let ring = match self.end.ring {
-            Some(_) => self.end.ring().replace(self.tail, capacity),
+        let ring = match self.end.ring() {
+            Some(ring) => ring.replace(self.tail, capacity),
             None => {
                 let first = Ring::allocate(capacity, self.end.graph.is_observed());
                 // Relaxed: the consumer reads it after it has acquired a tail above 0.
@@ -156,7 +174,8 @@ impl<T> Sender<T> {
                 first
             }
         };
-        self.end.ring = Some(ring);
+        // SAFETY: just made, it is the newest.
+        unsafe { self.end.enter(ring) };
     }
 }
 
@@ -178,12 +197,12 @@ impl<T> Side for Sender<T> {
         if self.tail - head >= capacity {
             return Look::Blocked;
         }
-        let slots = self.end.ring.map_or(0, |_| self.end.ring().slots());
-        let has_room = self.tail - head < slots;
+        let room = self.end.ring().map_or(0, Ring::room);
+        let has_room = self.tail - head < room;
         if !has_room {
             self.change_rings(capacity);
         }
-        self.may_send = head + if has_room { capacity.min(slots) } else { capacity };
+        self.may_send = head + if has_room { capacity.min(room) } else { capacity };
         Look::Ready
     }
 }
