@@ -345,3 +345,29 @@ fn loom_semaphore_tried_while_one_waits() {
         first.end();
     });
 }
+
+#[test]
+fn loom_semaphore_single_cancelled_while_closed() {
+    model(4, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let cancelled = Begun::new(keep(&semaphore, 1));
+        let cancelled = thread::spawn(move || drop(cancelled));
+        semaphore.close();
+        cancelled.join().unwrap();
+        assert!(block_on(semaphore.acquire()).is_err());
+    });
+}
+
+#[test]
+fn loom_semaphore_single_cancelled_while_another_comes() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let cancelled = Begun::new(keep(&semaphore, 1));
+        let cancelled = thread::spawn(move || drop(cancelled));
+        let comes = Begun::new(keep(&semaphore, 1));
+        semaphore.add_permits(1);
+        comes.end();
+        cancelled.join().unwrap();
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
