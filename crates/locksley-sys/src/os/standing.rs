@@ -2,7 +2,7 @@
 
 /// Where a peer's thread is, as far as that is known; it was true a moment ago.
 ///
-/// `locksley::idle::Prospect` has an example.
+/// `locksley::idle::IdleContext` has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Standing {

@@ -9,10 +9,10 @@ use super::ProcessorSet;
 /// # Examples
 /// ```
 /// # use locksley_sys as locksley;
-/// use locksley::places::{Holds, Kind};
+/// use locksley::places::Kind;
 ///
-/// assert_eq!(Kind::L3, Kind::Cache { level: 3, holds: Holds::Everything });
-/// assert_eq!(format!("{}, {}, {}", Kind::L3, Kind::L1D, Kind::Memory), "L3, L1d, memory");
+/// assert_eq!(Kind::L3, Kind::Cache { level: 3 });
+/// assert_eq!(format!("{}, {}, {}", Kind::Package, Kind::L3, Kind::Core), "package, L3, core");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -21,62 +21,36 @@ pub enum Kind {
     Package,
     /// A memory that is near: a NUMA node.
     Memory,
-    /// A part of a package.
-    Die,
-    /// A cache.
+    /// A cache that keeps data.
     Cache {
         /// 1 is the one next to the core.
         level: u8,
-        /// What is kept in it.
-        holds: Holds,
     },
-    /// A few cores that share something below the last cache: a cache of tags on some ARM servers.
-    Cluster,
     /// One core: its processors are hardware threads.
     Core,
 }
 
-/// What is kept in a cache. There is an example at [`Kind`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Holds {
-    /// Instructions and data.
-    Everything,
-    /// Data.
-    Data,
-    /// Instructions.
-    Instructions,
-}
-
 impl Kind {
-    /// The first cache of data.
-    pub const L1D: Self = Self::Cache { level: 1, holds: Holds::Data };
-    /// The first cache of instructions.
-    pub const L1I: Self = Self::Cache { level: 1, holds: Holds::Instructions };
+    /// The first cache.
+    pub const L1: Self = Self::Cache { level: 1 };
     /// The second cache.
-    pub const L2: Self = Self::Cache { level: 2, holds: Holds::Everything };
+    pub const L2: Self = Self::Cache { level: 2 };
     /// The third cache.
-    pub const L3: Self = Self::Cache { level: 3, holds: Holds::Everything };
+    pub const L3: Self = Self::Cache { level: 3 };
 
     /// Whether data lie in it, so that it matters for them where a task runs.
-    #[must_use]
-    pub fn keeps_data(self) -> bool {
-        match self {
-            Self::Memory => true,
-            Self::Cache { holds, .. } => holds != Holds::Instructions,
-            Self::Package | Self::Die | Self::Cluster | Self::Core => false,
-        }
+    pub(super) fn keeps_data(self) -> bool {
+        matches!(self, Self::Memory | Self::Cache { .. })
     }
 
-    /// Where processors have several things in common, they are told in this order: the outer ones
-    /// first.
-    pub(super) fn rank(self) -> (u8, u8, u8) {
+    /// Where processors have several things in common, they are listed in this order: the outer
+    /// ones first.
+    pub(super) fn rank(self) -> u8 {
         match self {
-            Self::Package => (0, 0, 0),
-            Self::Memory => (1, 0, 0),
-            Self::Die => (2, 0, 0),
-            Self::Cache { level, holds } => (3, u8::MAX - level, holds as u8),
-            Self::Cluster => (4, 0, 0),
-            Self::Core => (5, 0, 0),
+            Self::Package => 0,
+            Self::Memory => 1,
+            Self::Cache { level } => (u8::MAX - 1).saturating_sub(level),
+            Self::Core => u8::MAX,
         }
     }
 }
@@ -86,17 +60,8 @@ impl fmt::Display for Kind {
         match self {
             Self::Package => f.pad("package"),
             Self::Memory => f.pad("memory"),
-            Self::Die => f.pad("die"),
-            Self::Cluster => f.pad("cluster"),
             Self::Core => f.pad("core"),
-            Self::Cache { level, holds } => {
-                let suffix = match holds {
-                    Holds::Everything => "",
-                    Holds::Data => "d",
-                    Holds::Instructions => "i",
-                };
-                f.pad(&format!("L{level}{suffix}"))
-            }
+            Self::Cache { level } => f.pad(&format!("L{level}")),
         }
     }
 }
@@ -163,58 +128,40 @@ impl Region {
         &self.processors
     }
 
-    /// The same region as those see it who may use no more than `processors`.
+    /// The same region on a machine that has no other `processors`.
     pub(super) fn restricted_to(&self, processors: &ProcessorSet) -> Self {
         Self { processors: self.processors.intersection(processors), ..self.clone() }
+    }
+
+    /// Its kind and size, with its number where `numbered`.
+    pub(super) fn name(&self, numbered: bool) -> String {
+        let number = self.number.filter(|_| numbered).map(|number| format!(" {number}"));
+        let size = self.bytes.map(|bytes| format!(" ({})", size(bytes)));
+        format!("{}{}{}", self.kind, number.unwrap_or_default(), size.unwrap_or_default())
     }
 }
 
 /// With its number, its size and its processors, as far as it has them.
 impl fmt::Display for Region {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", Name(self))?;
-        if !self.processors.is_empty() {
-            write!(f, ": {}", self.processors)?;
-        }
-        Ok(())
+        let colon = if self.processors.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.name(true), self.processors)
     }
 }
 
-/// A region without its processors.
-pub(super) struct Name<'a>(pub(super) &'a Region);
-
-impl fmt::Display for Name<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.kind)?;
-        if let Some(number) = self.0.number {
-            write!(f, " {number}")?;
-        }
-        if let Some(bytes) = self.0.bytes {
-            write!(f, " ({})", Bytes(bytes))?;
-        }
-        Ok(())
+/// A size to one decimal: `32 MiB`, `1.2 MiB`.
+fn size(bytes: u64) -> String {
+    if bytes < 1024 {
+        return format!("{bytes} bytes");
     }
-}
-
-/// A size as people say it, to one decimal: `32 MiB`, `1.2 MiB`.
-pub(super) struct Bytes(pub(super) u64);
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-        if self.0 < 1024 {
-            return write!(f, "{} bytes", self.0);
-        }
-        let mut amount = self.0 as f64 / 1024.0;
-        let mut unit = 0;
-        // Where one decimal would make 1024.0 of it, it is the next unit's 1.
-        while amount >= 1023.95 && unit + 1 < UNITS.len() {
-            amount /= 1024.0;
-            unit += 1;
-        }
-        let text = format!("{amount:.1}");
-        write!(f, "{} {}", text.strip_suffix(".0").unwrap_or(&text), UNITS[unit])
+    let mut units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"].into_iter();
+    let (mut amount, mut unit) = (bytes as f64 / 1024.0, units.next());
+    // Where one decimal would make 1024.0 of it, it is the next unit's 1.
+    while amount >= 1023.95 {
+        (amount, unit) = (amount / 1024.0, units.next());
     }
+    let text = format!("{amount:.1}");
+    format!("{} {}", text.trim_end_matches(".0"), unit.unwrap_or_default())
 }
 
 /// All regions of a kind: no processor is in two of them.
@@ -238,7 +185,6 @@ pub struct Level {
 
 impl Level {
     pub(super) fn new(kind: Kind, mut regions: Vec<Region>) -> Self {
-        regions.retain(|region| !region.processors.is_empty());
         regions.sort_by_key(|region| region.processors.first());
         Self { kind, regions }
     }
@@ -278,7 +224,7 @@ mod tests {
             ((1 << 30) - 1, "1 GiB"),
             (u64::MAX, "16 EiB"),
         ] {
-            assert_eq!(Bytes(bytes).to_string(), text);
+            assert_eq!(size(bytes), text);
         }
     }
 
@@ -286,8 +232,8 @@ mod tests {
     fn a_region_says_what_is_known_of_it() {
         let region = Region::new(Kind::Memory, ProcessorSet::new()).with_number(3);
         assert_eq!(region.to_string(), "memory 3");
-        let region = Region::new(Kind::L1I, "1,5".parse().unwrap()).with_bytes(32 << 10);
-        assert_eq!(region.to_string(), "L1i (32 KiB): 1,5");
-        assert_eq!(region.restricted_to(&"0-3".parse().unwrap()).to_string(), "L1i (32 KiB): 1");
+        let region = Region::new(Kind::L1, "1,5".parse().unwrap()).with_bytes(32 << 10);
+        assert_eq!(region.to_string(), "L1 (32 KiB): 1,5");
+        assert_eq!(region.restricted_to(&"0-3".parse().unwrap()).to_string(), "L1 (32 KiB): 1");
     }
 }

@@ -1,48 +1,9 @@
 //! Where the pages of a program's memory come from, and how large they are.
 
-use std::error::Error;
-use std::fmt;
 use std::io;
 use std::ops::Range;
 
 use crate::os;
-
-/// Why memory is as it was.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum MemoryError {
-    /// This system has nothing of the kind, or says nothing of it.
-    NotHere,
-    /// There is no whole page in it.
-    TooSmall {
-        /// The size of a page in bytes.
-        page: usize,
-    },
-    /// No memory was named.
-    NoMemory,
-    /// The system has refused.
-    Refused(io::Error),
-}
-
-impl fmt::Display for MemoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotHere => f.write_str("this system has nothing of the kind"),
-            Self::TooSmall { page } => write!(f, "there is no whole page of {page} bytes in it"),
-            Self::NoMemory => f.write_str("no memory was named"),
-            Self::Refused(error) => write!(f, "the system has refused: {error}"),
-        }
-    }
-}
-
-impl Error for MemoryError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Refused(error) => Some(error),
-            Self::NotHere | Self::TooSmall { .. } | Self::NoMemory => None,
-        }
-    }
-}
 
 /// Which memory pages come from when they are touched first.
 ///
@@ -69,14 +30,14 @@ pub enum MemoryPolicy {
 /// stays as it is; memory that is freed may keep its pages.
 ///
 /// # Errors
-/// [`MemoryError::NotHere`] where the system has none for those who ask,
-/// [`TooSmall`](MemoryError::TooSmall) if `memory` holds no whole huge page, and
-/// [`Refused`](MemoryError::Refused).
+/// [`Unsupported`](io::ErrorKind::Unsupported) where the system has no huge pages on request,
+/// [`InvalidInput`](io::ErrorKind::InvalidInput) if `memory` holds no whole huge page, and what the
+/// system says where it refuses.
 ///
 /// # Examples
 /// ```
 /// # use locksley_sys as locksley;
-/// use locksley::places::{MemoryError, ask_for_huge_pages};
+/// use locksley::places::ask_for_huge_pages;
 ///
 /// let mut heights: Vec<f32> = Vec::with_capacity(10_000_000);
 /// match ask_for_huge_pages(heights.spare_capacity_mut()) {
@@ -85,15 +46,14 @@ pub enum MemoryPolicy {
 /// }
 /// heights.resize(10_000_000, 0.0);
 ///
-/// let few = ask_for_huge_pages(&mut [0_u8; 100]);
-/// assert!(matches!(few, Err(MemoryError::TooSmall { .. } | MemoryError::NotHere)));
+/// assert!(ask_for_huge_pages(&mut [0_u8; 100]).is_err()); // less than a page
 /// ```
-pub fn ask_for_huge_pages<T>(memory: &mut [T]) -> Result<usize, MemoryError> {
-    let page = os::huge_page().ok_or(MemoryError::NotHere)?;
+pub fn ask_for_huge_pages<T>(memory: &mut [T]) -> io::Result<usize> {
+    let page = os::huge_page().ok_or(io::ErrorKind::Unsupported)?;
     let range = pages_in(memory, page)?;
     let bytes = range.len();
     // SAFETY: it lies in `memory`, which is borrowed for us alone.
-    unsafe { os::ask_for_huge_pages(range) }.map_err(MemoryError::Refused)?;
+    unsafe { os::ask_for_huge_pages(range) }?;
     Ok(bytes)
 }
 
@@ -104,10 +64,10 @@ pub fn ask_for_huge_pages<T>(memory: &mut [T]) -> Result<usize, MemoryError> {
 /// freed and used again keeps its policy.
 ///
 /// # Errors
-/// [`MemoryError::NotHere`] where the system knows no such policies,
-/// [`TooSmall`](MemoryError::TooSmall) if `memory` holds no whole page,
-/// [`NoMemory`](MemoryError::NoMemory) if there are none to take turns, and
-/// [`Refused`](MemoryError::Refused), for one if the machine has no memory of that number.
+/// [`Unsupported`](io::ErrorKind::Unsupported) where the system knows no such policies,
+/// [`InvalidInput`](io::ErrorKind::InvalidInput) if `memory` holds no whole page or if there are no
+/// memories to take turns, and what the system says where it refuses: for example, where the
+/// machine has no memory of that number.
 ///
 /// # Examples
 /// ```
@@ -123,32 +83,32 @@ pub fn ask_for_huge_pages<T>(memory: &mut [T]) -> Result<usize, MemoryError> {
 /// }
 /// table.resize(1_000_000, 0);
 /// ```
-pub fn place_memory<T>(memory: &mut [T], policy: &MemoryPolicy) -> Result<usize, MemoryError> {
+pub fn place_memory<T>(memory: &mut [T], policy: &MemoryPolicy) -> io::Result<usize> {
     let (in_turn, memories) = match policy {
         MemoryPolicy::Preferred(memory) => (false, std::slice::from_ref(memory)),
         MemoryPolicy::InTurn(memories) => (true, &memories[..]),
     };
     if memories.is_empty() {
-        return Err(MemoryError::NoMemory);
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no memory was named"));
     }
     let range = pages_in(memory, os::page())?;
     let bytes = range.len();
     // SAFETY: it lies in `memory`, which is borrowed for us alone.
-    match unsafe { os::place_memory(range, in_turn, memories) } {
-        Ok(()) => Ok(bytes),
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => Err(MemoryError::NotHere),
-        Err(error) => Err(MemoryError::Refused(error)),
-    }
+    unsafe { os::place_memory(range, in_turn, memories) }?;
+    Ok(bytes)
 }
 
 /// The addresses of the whole pages of that size in `memory`.
-fn pages_in<T>(memory: &mut [T], page: usize) -> Result<Range<usize>, MemoryError> {
+fn pages_in<T>(memory: &mut [T], page: usize) -> io::Result<Range<usize>> {
     let range = memory.as_mut_ptr_range();
     let (start, end) = (range.start.expose_provenance(), range.end.addr());
     let start = start.checked_next_multiple_of(page);
     let end = end - end % page;
     let range = start.filter(|&start| start < end).map(|start| start..end);
-    range.ok_or(MemoryError::TooSmall { page })
+    range.ok_or_else(|| {
+        let problem = format!("there is no whole page of {page} bytes in it");
+        io::Error::new(io::ErrorKind::InvalidInput, problem)
+    })
 }
 
 #[cfg(all(test, not(loom)))]
@@ -180,17 +140,18 @@ mod tests {
     #[test]
     fn what_is_there_stays() {
         let mut memory: Vec<u32> = (0..3 << 20).collect();
-        let huge = ask_for_huge_pages(&mut memory[..]);
-        match huge {
+        // Wherever it fails, the system is the reason.
+        let is_the_systems = |error: &io::Error| {
+            error.kind() == io::ErrorKind::Unsupported || error.raw_os_error().is_some()
+        };
+        match ask_for_huge_pages(&mut memory[..]) {
             Ok(bytes) => assert!(bytes > 0 && bytes.is_multiple_of(os::page()), "{bytes}"),
-            Err(error) => assert!(matches!(error, MemoryError::NotHere | MemoryError::Refused(_))),
+            Err(error) => assert!(is_the_systems(&error), "{error}"),
         }
         for policy in [MemoryPolicy::Preferred(0), MemoryPolicy::InTurn(vec![0])] {
             match place_memory(&mut memory[..], &policy) {
                 Ok(bytes) => assert!(bytes > 11 << 20, "{bytes}"),
-                Err(error) => {
-                    assert!(matches!(error, MemoryError::NotHere | MemoryError::Refused(_)));
-                }
+                Err(error) => assert!(is_the_systems(&error), "{error}"),
             }
         }
         assert!(memory.iter().zip(0..).all(|(&a, b)| a == b));
@@ -200,11 +161,12 @@ mod tests {
     fn what_is_not_there_is_refused() {
         let mut memory = vec![0_u8; 1 << 16];
         let mut refused = |policy| place_memory(&mut memory[..], &policy).unwrap_err();
-        assert!(matches!(refused(MemoryPolicy::InTurn(Vec::new())), MemoryError::NoMemory));
+        let nowhere = refused(MemoryPolicy::InTurn(Vec::new()));
+        assert_eq!(nowhere.to_string(), "no memory was named");
         let far = refused(MemoryPolicy::Preferred(100_000));
-        assert!(matches!(far, MemoryError::Refused(_) | MemoryError::NotHere), "{far}");
+        assert!(far.kind() != io::ErrorKind::Other, "{far}");
         let none = place_memory(&mut [0_u8; 10], &MemoryPolicy::Preferred(0)).unwrap_err();
-        assert!(matches!(none, MemoryError::TooSmall { .. }));
+        assert_eq!(none.kind(), io::ErrorKind::InvalidInput);
         assert!(none.to_string().contains(&os::page().to_string()));
     }
 }

@@ -18,8 +18,6 @@
 //!
 //! The folder's README says which files are read, and by which rule processors are divided.
 
-mod drawing;
-mod error;
 mod level;
 mod memory;
 mod nesting;
@@ -29,10 +27,8 @@ mod topology;
 mod tree;
 
 pub use crate::processor_set::{NoProcessorSet, ProcessorSet};
-pub use drawing::Drawing;
-pub use error::{Doubt, PlacesError, TopologyError};
-pub use level::{Holds, Kind, Level, Region};
-pub use memory::{MemoryError, MemoryPolicy, ask_for_huge_pages, place_memory};
-pub use partition::{Places, Reason};
-pub use topology::{CoreType, Topology};
+pub use level::{Kind, Level, Region};
+pub use memory::{MemoryPolicy, ask_for_huge_pages, place_memory};
+pub use partition::{Places, PlacesError, Reason};
+pub use topology::Topology;
 pub use tree::Tree;

@@ -1,9 +1,9 @@
 //! The division of a program's processors into places.
 
-use std::cmp::Reverse;
+use std::error::Error;
 use std::fmt;
 
-use super::{Kind, Level, PlacesError, ProcessorSet, Region, Topology};
+use super::{Kind, Level, ProcessorSet, Region, Topology};
 
 /// The processors that a program may use, divided into places: each in the same cache, or next to
 /// the same memory.
@@ -12,7 +12,7 @@ use super::{Kind, Level, PlacesError, ProcessorSet, Region, Topology};
 /// On a machine with two third-level caches, the last processor of which is forbidden:
 /// ```
 /// # use locksley_sys as locksley;
-/// use locksley::places::{Kind, Places, PlacesError, ProcessorSet, Reason, Region, Topology};
+/// use locksley::places::{Kind, Places, ProcessorSet, Reason, Region, Topology};
 ///
 /// let region = |kind, processors| Region::new(kind, ProcessorSet::from_iter(processors));
 /// let caches = [region(Kind::L3, 0..4), region(Kind::L3, 4..8)];
@@ -27,11 +27,8 @@ use super::{Kind, Level, PlacesError, ProcessorSet, Region, Topology};
 ///
 /// let places = Places::given(&allowed, ["0-1".parse()?, "5".parse()?])?;
 /// assert_eq!(places.count(), 2);
-/// let forbidden = Places::given(&allowed, ["0-7".parse()?]);
-/// assert_eq!(
-///     forbidden,
-///     Err(PlacesError::Forbidden { place: 0, processors: "7".parse()? }),
-/// );
+/// let forbidden = Places::given(&allowed, ["0-7".parse()?]).unwrap_err();
+/// assert_eq!(forbidden.to_string(), "place 0 has processors that may not be used: 7");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,33 +49,28 @@ pub enum Reason {
     Undivided,
 }
 
-/// Processors on the way to a place.
-struct Part {
-    processors: ProcessorSet,
-    bond: Bond,
+/// Why processors cannot be divided in this way. There is an example at [`Places`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacesError(String);
+
+impl fmt::Display for PlacesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
-/// What keeps a part together.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Bond {
-    /// A memory, or a cache that several cores share.
-    Shared,
-    /// A cache of a single core.
-    Private,
-    /// Nothing: it is one processor.
-    None,
-}
+impl Error for PlacesError {}
 
 impl Places {
-    /// The places that a pool has if nobody says otherwise: the outermost cache or memory level
+    /// The places that a pool has unless it is given others: the outermost cache or memory level
     /// that divides the `allowed` processors into parts of at least two.
     ///
     /// A level does not count if half of its caches or more belong to a single core each: they have
-    /// nobody to share with. A processor that is in no cache or memory of the level goes by the
+    /// no other core to share with. A processor that is in no cache or memory of the level goes by the
     /// next cache inwards. Then parts are small that have one allowed processor, or the cache of
     /// one core: if there are two others at least, the level divides, and each small part joins the
     /// nearest of these: the one with which it has something in common that the fewest processors
-    /// have; among those, the one whose memory is nearest; then, the first.
+    /// have; among those, the one with the nearest memory; then, the first.
     ///
     /// Every allowed processor is in one place, also where the machine does not know it. The same
     /// arguments have the same answer. If none is allowed, there is one place without processors.
@@ -86,10 +78,11 @@ impl Places {
     pub fn found(machine: &Topology, allowed: &ProcessorSet) -> Self {
         let candidates = machine.levels().iter().filter(|level| level.kind().keeps_data());
         for level in candidates.filter(|level| is_shared(machine, level, allowed)) {
-            let is_small = |part: &Part| part.processors.len() < 2 || part.bond != Bond::Shared;
-            let sets = join_small_ones(machine, divide(machine, level, allowed), is_small);
+            let sets = divide(machine, level.kind(), allowed, |region, part| {
+                part.len() >= 2 && !is_private(machine, region)
+            });
             if sets.len() > 1 {
-                return Self::sorted(sets, Reason::Level(level.kind()));
+                return Self { sets, reason: Reason::Level(level.kind()) };
             }
         }
         Self::undivided(allowed)
@@ -119,16 +112,17 @@ impl Places {
         allowed: &ProcessorSet,
         kind: Kind,
     ) -> Result<Self, PlacesError> {
-        let has_some = |level: &&Level| {
+        let is_known = machine.level(kind).is_some_and(|level| {
             level.regions().iter().any(|region| !region.processors().is_disjoint(allowed))
-        };
-        let level = machine.level(kind).filter(has_some).ok_or(PlacesError::NoSuchLevel(kind))?;
-        let parts = divide(machine, level, allowed);
-        let parts = join_small_ones(machine, parts, |part| part.bond == Bond::None);
-        Ok(Self::sorted(parts, Reason::Level(kind)))
+        });
+        if !is_known {
+            return Err(PlacesError(format!("this machine has no {kind} that is known of")));
+        }
+        let sets = divide(machine, kind, allowed, |_, part| !part.is_empty());
+        Ok(Self { sets, reason: Reason::Level(kind) })
     }
 
-    /// The places that somebody wants, in this order. They need not have all allowed processors.
+    /// The places that are wanted, in this order. They need not have all allowed processors.
     ///
     /// # Errors
     /// If there is no place, or one without processors, or with some that are not `allowed`, or
@@ -138,21 +132,26 @@ impl Places {
         sets: impl IntoIterator<Item = ProcessorSet>,
     ) -> Result<Self, PlacesError> {
         let sets: Vec<ProcessorSet> = sets.into_iter().collect();
+        let refused = |problem: String| Err(PlacesError(problem));
         if sets.is_empty() {
-            return Err(PlacesError::NoPlaces);
+            return refused("there must be at least one place".to_owned());
         }
         for (second, set) in sets.iter().enumerate() {
             let forbidden = set.difference(allowed);
             if set.is_empty() {
-                return Err(PlacesError::Empty { place: second });
+                return refused(format!("place {second} has no processors"));
             }
             if !forbidden.is_empty() {
-                return Err(PlacesError::Forbidden { place: second, processors: forbidden });
+                return refused(format!(
+                    "place {second} has processors that may not be used: {forbidden}"
+                ));
             }
             let earlier = sets[..second].iter().position(|other| !other.is_disjoint(set));
             if let Some(first) = earlier {
-                let processors = sets[first].intersection(set);
-                return Err(PlacesError::Overlap { first, second, processors });
+                let both = sets[first].intersection(set);
+                return refused(format!(
+                    "places {first} and {second} have processors in common: {both}"
+                ));
             }
         }
         Ok(Self { sets, reason: Reason::Given })
@@ -172,11 +171,6 @@ impl Places {
     #[must_use]
     pub fn undivided(allowed: &ProcessorSet) -> Self {
         Self { sets: vec![allowed.clone()], reason: Reason::Undivided }
-    }
-
-    fn sorted(mut sets: Vec<ProcessorSet>, reason: Reason) -> Self {
-        sets.sort_by_key(ProcessorSet::first);
-        Self { sets, reason }
     }
 
     /// How many places there are: at least one.
@@ -204,8 +198,8 @@ impl Places {
         self.sets.iter().position(|set| set.contains(processor))
     }
 
-    /// The other places, the nearest to `place` first, by the rule of [`found`](Self::found); those
-    /// equally near begin with the one after `place`, and go round.
+    /// The other places, the nearest to `place` first, by the rule of [`found`](Self::found). Those
+    /// that are equally near are together, and begin with the one after `place`.
     ///
     /// # Panics
     /// If there is no such place.
@@ -222,15 +216,10 @@ impl Places {
     /// );
     /// let pairs = (0..4).map(|pair| (2 * pair..2 * pair + 2).collect());
     /// let places = Places::given(machine.processors(), pairs)?;
-    /// assert_eq!(places.others(&machine, 2), [3, 0, 1]);
+    /// assert_eq!(places.others_by_nearness(&machine, 2), [vec![3], vec![0, 1]]);
     /// # Ok::<(), locksley::places::PlacesError>(())
     /// ```
     #[must_use]
-    pub fn others(&self, machine: &Topology, place: usize) -> Vec<usize> {
-        self.others_by_nearness(machine, place).concat()
-    }
-
-    /// The same, those together that are equally near.
     pub fn others_by_nearness(&self, machine: &Topology, place: usize) -> Vec<Vec<usize>> {
         let here = self.sets[place].first();
         let round = (place + 1..self.count()).chain(0..place);
@@ -287,62 +276,34 @@ fn is_private(machine: &Topology, region: &Region) -> bool {
     }
 }
 
-/// The allowed processors by the regions of `level`; those that are in none, by the next cache
-/// inwards; those that are in no cache either, one by one.
-fn divide(machine: &Topology, level: &Level, allowed: &ProcessorSet) -> Vec<Part> {
-    let mut left = allowed.clone();
-    let mut parts = Vec::new();
-    let inner = inward_caches(machine, level.kind());
-    for region in [level].into_iter().chain(inner).flat_map(Level::regions) {
-        let processors = region.processors().intersection(&left);
-        if !processors.is_empty() {
-            left = left.difference(&processors);
-            let private = is_private(machine, region);
-            parts.push(Part {
-                processors,
-                bond: if private { Bond::Private } else { Bond::Shared },
-            });
-        }
-    }
-    let strays = left.iter().map(|stray| ProcessorSet::from_iter([stray]));
-    parts.extend(strays.map(|processors| Part { processors, bond: Bond::None }));
-    parts.sort_by_key(|part| part.processors.first());
-    parts
-}
-
-/// The caches of data that are within regions of this kind, the outer ones first.
-fn inward_caches(machine: &Topology, kind: Kind) -> Vec<&Level> {
-    let depth = |kind: Kind| match kind {
-        Kind::Cache { level, .. } => level,
-        Kind::Core => 0,
-        _ => u8::MAX,
-    };
-    let is_within = |level: &&Level| {
-        let inner = level.kind();
-        matches!(inner, Kind::Cache { .. }) && inner.keeps_data() && depth(inner) < depth(kind)
-    };
-    let mut caches: Vec<&Level> = machine.levels().iter().filter(is_within).collect();
-    caches.sort_by_key(|level| Reverse(depth(level.kind())));
-    caches
-}
-
-/// The processors of the parts that are not small, and each small part with the nearest of these.
-/// None, if all are small.
-fn join_small_ones(
+/// The allowed processors by the regions of this kind, and where one is in none, by the regions
+/// further inwards that keep data: as far as each `is_part`. Each processor that is left joins
+/// the nearest part.
+fn divide(
     machine: &Topology,
-    parts: Vec<Part>,
-    is_small: impl Fn(&Part) -> bool,
+    kind: Kind,
+    allowed: &ProcessorSet,
+    is_part: impl Fn(&Region, &ProcessorSet) -> bool,
 ) -> Vec<ProcessorSet> {
-    let (small, large): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(is_small);
-    let mut joined: Vec<ProcessorSet> = large.iter().map(|part| part.processors.clone()).collect();
-    for small in small {
-        let separation = |&place: &usize| {
-            let (a, b) = (small.processors.first(), large[place].processors.first());
-            a.zip(b).map(|(a, b)| machine.separation(a, b))
-        };
-        if let Some(nearest) = (0..large.len()).min_by_key(separation) {
-            joined[nearest] = joined[nearest].union(&small.processors);
+    let inwards = machine.levels().iter().skip_while(|level| level.kind() != kind);
+    let levels = inwards.filter(|level| level.kind() == kind || level.kind().keeps_data());
+    let mut left = allowed.clone();
+    let mut parts: Vec<ProcessorSet> = Vec::new();
+    for region in levels.flat_map(Level::regions) {
+        let part = region.processors().intersection(&left);
+        if is_part(region, &part) {
+            left = left.difference(&part);
+            parts.push(part);
         }
     }
-    joined
+    parts.sort_by_key(ProcessorSet::first);
+    let firsts: Vec<Option<usize>> = parts.iter().map(ProcessorSet::first).collect();
+    for stray in left.iter() {
+        let separation = |&part: &usize| firsts[part].map(|there| machine.separation(stray, there));
+        if let Some(nearest) = (0..parts.len()).min_by_key(separation) {
+            parts[nearest] = parts[nearest].union(&[stray].into_iter().collect());
+        }
+    }
+    parts.sort_by_key(ProcessorSet::first);
+    parts
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use locksley_sys::places::{Doubt, Kind, Places, Region, Topology, TopologyError};
+use locksley_sys::places::{Kind, Places, Region, Topology};
 
 use crate::folder::{Folder, Style};
 use crate::machines::{check_tree, set};
@@ -11,13 +11,12 @@ use crate::machines::{check_tree, set};
 /// Two packages with a memory, a cache and a core of two threads each, numbered in turn.
 fn small_server() -> Topology {
     let halves = ["0,2", "1,3"];
-    let kinds =
-        [Kind::Package, Kind::Die, Kind::Memory, Kind::L3, Kind::L1D, Kind::L1I, Kind::Core];
+    let kinds = [Kind::Package, Kind::Memory, Kind::L3, Kind::L2, Kind::L1, Kind::Core];
     let regions = kinds.into_iter().flat_map(|kind| {
         halves.iter().enumerate().map(move |(number, half)| {
             let region = Region::new(kind, set(half));
             match kind {
-                Kind::Package | Kind::Core | Kind::Die => region.with_number(number),
+                Kind::Package | Kind::Core => region.with_number(number),
                 Kind::Memory => region.with_number(number).with_bytes(1 << 30),
                 _ => region.with_bytes(1 << 15),
             }
@@ -35,12 +34,12 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
 
 #[test]
 fn any_file_may_be_missing_or_say_anything() {
-    let folder = Folder::with(&small_server(), Style::Masks);
+    let folder = Folder::with(&small_server(), Style::New);
     let whole = folder.read();
     assert!(whole.doubts().is_empty());
     let mut files = Vec::new();
     files_below(folder.path(), &mut files);
-    assert!(files.len() > 70, "{}", files.len());
+    assert!(files.len() > 60, "{}", files.len());
     let texts: [&[u8]; 11] = [
         b"",
         b"\0",
@@ -68,25 +67,24 @@ fn any_file_may_be_missing_or_say_anything() {
                 Some(machine)
             }
             Err(error) => {
-                let expected = matches!(error, TopologyError::NoProcessors { .. });
-                assert!(expected && name.ends_with("online"), "{name}: {what}: {error}");
+                assert!(name.ends_with("online"), "{name}: {what}: {error}");
                 None
             }
         };
         for text in texts {
             fs::write(file, text).unwrap();
             let machine = check(&String::from_utf8_lossy(text));
-            if text == b"x" {
-                let named =
-                    |doubt: &Doubt| matches!(doubt, Doubt::File { path, .. } if path == name);
-                assert!(machine.unwrap().doubts().iter().any(named), "nobody doubts {name}");
+            if text == b"x" && !name.ends_with("online") {
+                let named = |doubt: &String| doubt.starts_with(&format!("{name}: "));
+                assert!(machine.unwrap().doubts().iter().any(named), "no doubt of {name}");
             }
         }
         fs::remove_file(file).unwrap();
         check("no file");
         fs::create_dir(file).unwrap();
-        let machine = check("a folder").unwrap();
-        assert_eq!(machine.doubts().len(), 1, "{name}: {machine}");
+        if let Some(machine) = check("a folder") {
+            assert_eq!(machine.doubts().len(), 1, "{name}: {machine}");
+        }
         fs::remove_dir(file).unwrap();
         fs::write(file, before).unwrap();
     }
@@ -95,10 +93,9 @@ fn any_file_may_be_missing_or_say_anything() {
 
 #[test]
 fn a_group_without_its_processor_is_left_out() {
-    let folder = Folder::with(&small_server(), Style::Masks);
+    let folder = Folder::with(&small_server(), Style::New);
     let path = "sys/devices/system/cpu/cpu0/topology/core_cpus";
     folder.write(path, "0000000a");
     let doubts = folder.read().doubts().to_vec();
-    let problem = "processor 0 is not among its own: 1,3".to_owned();
-    assert_eq!(doubts, [Doubt::File { path: path.to_owned(), problem }]);
+    assert_eq!(doubts, [format!("{path}: processor 0 is not among its own: 1,3")]);
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use locksley_sys::places::{Doubt, Holds, Kind, Places, ProcessorSet, Region, Topology};
+use locksley_sys::places::{Kind, Level, Places, ProcessorSet, Topology};
 
 use crate::hwloc::{Answer, Object};
 use crate::machines::check_tree;
@@ -29,7 +29,7 @@ fn machines_are_as_hwloc_says() {
     for capture in &names {
         let (summary, differences) = compare(capture);
         println!("{:<38} {summary}", capture.file_name().unwrap().to_string_lossy());
-        for doubt in whole_doubts(capture).iter().take(3) {
+        for doubt in Topology::read(&capture.join("machine")).unwrap().doubts().iter().take(3) {
             println!("    doubt: {doubt}");
         }
         for difference in &differences {
@@ -41,13 +41,10 @@ fn machines_are_as_hwloc_says() {
     assert_eq!(wrong, 0);
 }
 
-fn whole_doubts(capture: &Path) -> Vec<Doubt> {
-    Topology::read(&capture.join("machine")).unwrap().doubts().to_vec()
-}
-
 /// A line about the machine, and what differs.
 fn compare(capture: &Path) -> (String, Vec<String>) {
     let root = capture.join("machine");
+    name_online(&root);
     let answer = Answer::parse(&fs::read_to_string(capture.join("answer")).unwrap());
     let options = fs::read_to_string(capture.join("options")).unwrap_or_default();
     let begun = Instant::now();
@@ -59,7 +56,7 @@ fn compare(capture: &Path) -> (String, Vec<String>) {
     let all = options.contains("--disallowed");
     let allowed = group.processors.filter(|_| !all);
     let machine = match &allowed {
-        Some(allowed) => whole.restricted_to(allowed),
+        Some(allowed) => restricted(&whole, allowed),
         None => whole.clone(),
     };
     let mut differences = Vec::new();
@@ -68,23 +65,15 @@ fn compare(capture: &Path) -> (String, Vec<String>) {
         differences.push(format!("processors {} and not {processors}", machine.processors()));
     }
     for kind in kinds(&machine, &answer) {
-        if options.contains("--no-icaches")
-            && matches!(kind, Kind::Cache { holds: Holds::Instructions, .. })
-        {
-            continue;
-        }
         differences.extend(compare_level(&machine, &answer, kind));
     }
-    differences.extend(compare_clusters(&machine, &answer));
-    differences.extend(compare_core_types(&machine, &answer));
     let memories = group.memories.filter(|_| !all);
     differences.extend(compare_memories(&machine, memories.as_ref(), &answer));
     let summary = format!(
-        "{:>3} processors, {:>2} memories, {} core types, {:>2} doubts, {} places {}, \
+        "{:>3} processors, {:>2} memories, {:>2} doubts, {} places {}, \
          read in {:.1} ms",
         machine.processors().len(),
         machine.memories().len(),
-        machine.core_types().len(),
         machine.doubts().len(),
         Places::found(&whole, machine.processors()).count(),
         Places::found(&whole, machine.processors()).reason(),
@@ -93,33 +82,54 @@ fn compare(capture: &Path) -> (String, Vec<String>) {
     (summary, differences)
 }
 
-/// The kinds that are compared region by region: those that either of both knows of.
-fn kinds(machine: &Topology, answer: &Answer) -> Vec<Kind> {
-    let mut kinds = vec![Kind::Package, Kind::Die, Kind::Core];
-    for level in 1..=5 {
-        for holds in [Holds::Everything, Holds::Data, Holds::Instructions] {
-            kinds.push(Kind::Cache { level, holds });
-        }
-    }
-    kinds.retain(|&kind| {
-        machine.level(kind).is_some() || answer.named(&name_of(kind)).next().is_some()
-    });
-    kinds
+/// What a process sees of the machine that may use no more than these processors.
+fn restricted(machine: &Topology, processors: &ProcessorSet) -> Topology {
+    let others = machine.levels().iter().filter(|level| level.kind() != Kind::Memory);
+    let regions = others.flat_map(Level::regions).chain(machine.memories()).cloned();
+    Topology::of(machine.processors().intersection(processors), regions)
 }
 
-fn name_of(kind: Kind) -> String {
+/// Kernels before 2.6.26 have no list of the processors that are online.
+fn name_online(root: &Path) {
+    let folder = root.join("sys/devices/system/cpu");
+    if folder.join("online").exists() {
+        return;
+    }
+    let number = |name: String| name.strip_prefix("cpu")?.parse::<usize>().ok();
+    let entries = fs::read_dir(&folder).unwrap();
+    let numbers = entries.filter_map(|e| number(e.unwrap().file_name().into_string().unwrap()));
+    let is_off = |number: &usize| {
+        fs::read_to_string(folder.join(format!("cpu{number}/online")))
+            .is_ok_and(|text| text.trim() == "0")
+    };
+    let online: ProcessorSet = numbers.filter(|number| !is_off(number)).collect();
+    fs::write(folder.join("online"), online.to_string()).unwrap();
+}
+
+/// The kinds that are compared region by region: those that either of both knows of.
+fn kinds(machine: &Topology, answer: &Answer) -> Vec<Kind> {
+    let caches = (1..=5).map(|level| Kind::Cache { level });
+    let kinds = [Kind::Package, Kind::Core].into_iter().chain(caches);
+    let is_known = |&kind: &Kind| {
+        machine.level(kind).is_some()
+            || answer.objects.iter().any(|object| names_of(kind).contains(&object.name))
+    };
+    kinds.filter(is_known).collect()
+}
+
+fn names_of(kind: Kind) -> Vec<String> {
     match kind {
-        Kind::Package => "Package".to_owned(),
-        Kind::Die => "Die".to_owned(),
-        Kind::Core => "Core".to_owned(),
-        cache => cache.to_string(),
+        Kind::Package => vec!["Package".to_owned()],
+        Kind::Core => vec!["Core".to_owned()],
+        cache => vec![cache.to_string(), format!("{cache}d")],
     }
 }
 
 fn compare_level(machine: &Topology, answer: &Answer, kind: Kind) -> Vec<String> {
-    let name = name_of(kind);
+    let names = names_of(kind);
     // One that hwloc makes of what it knows of that processor, while the kernel says nothing.
-    let expected = answer.named(&name).filter(|object| object.subtype != "MemorySideCache");
+    let expected = answer.objects.iter().filter(|object| names.contains(&object.name));
+    let expected = expected.filter(|object| object.subtype != "MemorySideCache");
     // Where no processor is allowed but the memory is, hwloc has them without processors.
     let expected = expected.filter(|object| !object.processors.is_empty());
     let mut expected: BTreeMap<Vec<usize>, &Object> =
@@ -131,7 +141,7 @@ fn compare_level(machine: &Topology, answer: &Answer, kind: Kind) -> Vec<String>
             differences.push(format!("{region} is not there"));
             continue;
         };
-        let is_numbered = matches!(kind, Kind::Package | Kind::Core | Kind::Die);
+        let is_numbered = matches!(kind, Kind::Package | Kind::Core);
         let numbers = region.number().zip(object.number);
         if is_numbered && numbers.is_some_and(|(ours, theirs)| ours != theirs) {
             differences.push(format!("{region} has number {:?}", object.number));
@@ -142,38 +152,6 @@ fn compare_level(machine: &Topology, answer: &Answer, kind: Kind) -> Vec<String>
     }
     differences.extend(expected.values().map(|object| format!("{object:?} is missing")));
     differences
-}
-
-/// hwloc has clusters as groups, but for those that are something else as well.
-fn compare_clusters(machine: &Topology, answer: &Answer) -> Vec<String> {
-    let clusters: Vec<&Region> = machine
-        .level(Kind::Cluster)
-        .map(|level| level.regions().iter().collect())
-        .unwrap_or_default();
-    let missing = answer.objects.iter().filter(|object| {
-        object.subtype == "Cluster"
-            && !clusters.iter().any(|cluster| *cluster.processors() == object.processors)
-    });
-    let invented = clusters.iter().filter(|cluster| {
-        !answer.objects.iter().any(|object| object.processors == *cluster.processors())
-    });
-    missing
-        .map(|object| format!("{object:?} is missing"))
-        .chain(invented.map(|cluster| format!("{cluster} is not there")))
-        .collect()
-}
-
-/// Where designs of cores are told apart, hwloc tells the same apart. It also knows designs by
-/// their frequencies.
-fn compare_core_types(machine: &Topology, answer: &Answer) -> Option<String> {
-    let ordered = |mut sets: Vec<ProcessorSet>| {
-        sets.sort_by_key(ProcessorSet::first);
-        sets
-    };
-    let ours = machine.core_types().iter().map(|core_type| core_type.processors.clone());
-    let (ours, theirs) = (ordered(ours.collect()), ordered(answer.core_kinds.clone()));
-    (!ours.is_empty() && ours != theirs)
-        .then(|| format!("designs of cores {ours:?} and not {theirs:?}"))
 }
 
 /// Memories are compared by their numbers. One without processors is shown by hwloc near to some;
@@ -214,7 +192,7 @@ fn compare_memories(
     differences
 }
 
-/// What the captured machine's control group allowed to whoever captured it. On the machine that it
+/// What the captured machine's control group allowed when it was captured. On the machine that it
 /// runs on, the library asks the kernel for its affinity, which is within that.
 #[derive(Default)]
 struct ControlGroup {

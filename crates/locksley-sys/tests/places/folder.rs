@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use locksley_sys::places::{Holds, Kind, ProcessorSet, Region, Topology};
+use locksley_sys::places::{Kind, ProcessorSet, Region, Topology};
 
 /// A folder that is removed in the end.
 pub(crate) struct Folder(PathBuf);
@@ -12,12 +12,10 @@ pub(crate) struct Folder(PathBuf);
 /// How a kernel writes sets of processors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Style {
-    /// Masks, in the files of kernels before 5.3.
-    OldMasks,
-    /// Masks, in the files of newer kernels.
-    Masks,
-    /// Lists alone.
-    Lists,
+    /// In the files of kernels before 5.3.
+    Old,
+    /// In the files of newer kernels.
+    New,
 }
 
 pub(crate) const PROCESSORS: &str = "sys/devices/system/cpu";
@@ -42,7 +40,7 @@ impl Folder {
             folder.write_processor(machine, processor, style);
         }
         for memory in machine.memories() {
-            folder.write_memory(machine, memory, style);
+            folder.write_memory(machine, memory);
         }
         folder
     }
@@ -57,10 +55,6 @@ impl Folder {
         fs::write(path, text.to_owned() + "\n").unwrap();
     }
 
-    pub(crate) fn remove(&self, path: &str) {
-        fs::remove_file(self.0.join(path)).unwrap();
-    }
-
     pub(crate) fn read(&self) -> Topology {
         Topology::read(&self.0).unwrap()
     }
@@ -71,47 +65,36 @@ impl Folder {
         for region in machine.levels().iter().filter_map(|level| level.region_of(processor)) {
             let (number, old, new) = match region.kind() {
                 Kind::Package => ("physical_package_id", "core_siblings", "package_cpus"),
-                Kind::Die => ("die_id", "die_cpus", "die_cpus"),
-                Kind::Cluster => ("cluster_id", "cluster_cpus", "cluster_cpus"),
                 Kind::Core => ("core_id", "thread_siblings", "core_cpus"),
-                Kind::Cache { level, holds } => {
+                Kind::Cache { level } => {
                     let cache = format!("{folder}/cache/index{caches}");
                     caches += 1;
-                    self.write_cache(&cache, region, level, holds, style);
+                    self.write_cache(&cache, region, level);
                     continue;
                 }
                 _ => continue,
             };
-            let name = if matches!(style, Style::OldMasks) { old } else { new };
-            let set = format!("{folder}/topology/{name}");
-            self.write_set(&set, &format!("{set}_list"), region.processors(), style);
+            let name = if matches!(style, Style::Old) { old } else { new };
+            self.write(&format!("{folder}/topology/{name}"), &mask_of(region.processors()));
             if let Some(value) = region.number() {
                 self.write(&format!("{folder}/topology/{number}"), &value.to_string());
             }
         }
     }
 
-    fn write_cache(&self, folder: &str, region: &Region, level: u8, holds: Holds, style: Style) {
-        let holds = match holds {
-            Holds::Everything => "Unified",
-            Holds::Data => "Data",
-            Holds::Instructions => "Instruction",
-        };
+    fn write_cache(&self, folder: &str, region: &Region, level: u8) {
         self.write(&format!("{folder}/level"), &level.to_string());
-        self.write(&format!("{folder}/type"), holds);
+        self.write(&format!("{folder}/type"), if level == 1 { "Data" } else { "Unified" });
         if let Some(bytes) = region.bytes() {
             self.write(&format!("{folder}/size"), &format!("{}K", bytes / 1024));
         }
-        let (mask, list) =
-            (format!("{folder}/shared_cpu_map"), format!("{folder}/shared_cpu_list"));
-        self.write_set(&mask, &list, region.processors(), style);
+        self.write(&format!("{folder}/shared_cpu_map"), &mask_of(region.processors()));
     }
 
-    fn write_memory(&self, machine: &Topology, memory: &Region, style: Style) {
+    fn write_memory(&self, machine: &Topology, memory: &Region) {
         let number = memory.number().unwrap();
         let folder = format!("{MEMORIES}/node{number}");
-        let (mask, list) = (format!("{folder}/cpumap"), format!("{folder}/cpulist"));
-        self.write_set(&mask, &list, memory.processors(), style);
+        self.write(&format!("{folder}/cpumap"), &mask_of(memory.processors()));
         if let Some(bytes) = memory.bytes() {
             let text =
                 format!("Node {number} MemTotal:    {} kB\nNode 0 MemFree: 1 kB", bytes / 1024);
@@ -124,13 +107,6 @@ impl Folder {
             .collect();
         if !row.is_empty() {
             self.write(&format!("{folder}/distance"), &row.join(" "));
-        }
-    }
-
-    fn write_set(&self, mask: &str, list: &str, set: &ProcessorSet, style: Style) {
-        match style {
-            Style::Lists => self.write(list, &set.to_string()),
-            Style::OldMasks | Style::Masks => self.write(mask, &mask_of(set)),
         }
     }
 }

@@ -20,8 +20,6 @@ pub(crate) struct Object {
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) objects: Vec<Object>,
-    /// Processors by the kind of their cores.
-    pub(crate) core_kinds: Vec<ProcessorSet>,
 }
 
 impl Object {
@@ -104,9 +102,7 @@ fn console(text: &str) -> Answer {
     for (memory, home) in homes {
         objects[memory].processors = objects[home].processors.clone();
     }
-    let kinds = text.lines().filter(|line| line.starts_with("CPU kind #"));
-    let core_kinds = kinds.filter_map(|line| line.split_once("cpuset ")).map(|(_, set)| mask(set));
-    Answer { objects, core_kinds: core_kinds.collect() }
+    Answer { objects }
 }
 
 /// `4096KB`, `31GiB`: the bytes, and those of the unit.
@@ -130,9 +126,7 @@ fn xml(text: &str) -> Answer {
             after.split_once('"').map(|(value, _)| value)
         };
         let processors = value("cpuset").map(mask).unwrap_or_default();
-        if line.starts_with("<cpukind ") {
-            answer.core_kinds.push(processors);
-        } else if line.starts_with("<object ") {
+        if line.starts_with("<object ") {
             let name = value("type").unwrap();
             let cache = name.strip_suffix("Cache");
             // Data caches are called like unified ones.
@@ -165,7 +159,6 @@ Machine (P#0 total=16GiB)
     Core L#1
       PU L#2 (P#2)
 depth 0:           1 Machine (type #0)
-CPU kind #0 efficiency 0 cpuset 0x00000004
 ";
     let answer = Answer::parse(text);
     let object = |name| answer.named(name).next().unwrap().clone();
@@ -179,7 +172,6 @@ CPU kind #0 efficiency 0 cpuset 0x00000004
     assert!(object("L2").may_have(None) && object("Core").may_have(Some(1)));
     assert_eq!((object("L2").bytes, object("L2").processors.len()), (Some(4 << 20), 2));
     assert_eq!(answer.named("Core").count(), 2);
-    assert_eq!(answer.core_kinds, [ProcessorSet::from_iter([2])]);
 }
 
 #[test]
@@ -188,12 +180,10 @@ fn xml_is_understood() {
   <object type=\"Machine\" os_index=\"0\" cpuset=\"0x00000003,,0x0\">
     <object type=\"L1Cache\" cpuset=\"0x00000001,,0x0\" cache_size=\"32768\" cache_type=\"1\">
     <object type=\"L1iCache\" cpuset=\"0x00000001,,0x0\" cache_size=\"65536\" cache_type=\"2\">
-    <object type=\"PU\" os_index=\"64\" cpuset=\"0x00000001,,0x0\"/>
-  <cpukind cpuset=\"0x2\" forced_efficiency=\"1\">";
+    <object type=\"PU\" os_index=\"64\" cpuset=\"0x00000001,,0x0\"/>";
     let answer = Answer::parse(text);
     assert_eq!(answer.objects[0].processors, ProcessorSet::from_iter([64, 65]));
     let names: Vec<&str> = answer.objects.iter().map(|object| &*object.name).collect();
     assert_eq!(names, ["Machine", "L1d", "L1i", "PU"]);
     assert_eq!((answer.objects[1].bytes, answer.objects[3].number), (Some(1 << 15), Some(64)));
-    assert_eq!(answer.core_kinds, [ProcessorSet::from_iter([1])]);
 }

@@ -36,7 +36,7 @@ pub(crate) fn set(list: &str) -> ProcessorSet {
     list.parse().unwrap()
 }
 
-/// A machine of which each part is like any other of its kind, and whose processors are numbered in
+/// A machine of which each part is like any other of its kind, with processors that are numbered in
 /// any way.
 #[derive(Debug)]
 pub(crate) struct Even {
@@ -60,8 +60,7 @@ impl Even {
             (Kind::Memory, memory),
             (Kind::L3, third),
             (Kind::L2, second),
-            (Kind::L1D, threads),
-            (Kind::L1I, threads),
+            (Kind::L1, threads),
             (Kind::Core, threads),
         ];
         sizes.retain(|_| random.below(5) > 0);
