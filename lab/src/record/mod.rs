@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::experiments::bound::{Metered, is_time};
+use crate::experiments::cliff::plan;
 use crate::machine::Machine;
 use crate::rounds::Round;
 
@@ -74,6 +75,9 @@ pub struct Plan {
     pub inputs: Vec<Input>,
     /// The co-run unit, if it is measured as well.
     pub rounds: Option<RoundsPlan>,
+    /// The co-run unit beside two busy threads, if that is measured as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<RoundsPlan>,
 }
 
 /// An application and its size.
@@ -182,12 +186,21 @@ impl Document for Record {
 impl Plan {
     /// The applications and sizes, the co-run unit among them.
     pub fn all_inputs(&self) -> Vec<Input> {
-        let rounds = self.rounds.map(|rounds| Input {
-            app: crate::experiments::cliff::plan::ROUNDS.to_owned(),
-            size: format!("{}x{}+{}", rounds.round.chunks, rounds.round.leaf, rounds.round.serial),
-            shows: "the shortest phases".to_owned(),
-        });
+        let rounds = self.rounds.map(|rounds| rounds.input(plan::ROUNDS, "the shortest phases"));
         self.inputs.iter().cloned().chain(rounds).collect()
+    }
+
+    /// The co-run unit beside two busy threads.
+    pub fn beside_input(&self) -> Option<Input> {
+        self.beside.map(|rounds| rounds.input(plan::BESIDE, "two busy threads"))
+    }
+}
+
+impl RoundsPlan {
+    fn input(self, app: &str, shows: &str) -> Input {
+        let Round { leaf, chunks, serial } = self.round;
+        let size = format!("{chunks}x{leaf}+{serial}");
+        Input { app: app.to_owned(), size, shows: shows.to_owned() }
     }
 }
 

@@ -24,6 +24,10 @@ fn draw(
     value: fn(&Point) -> f64,
     ideal: fn(f64) -> f64,
 ) -> String {
+    let of_plausible = |points: std::slice::Iter<'_, Point>, value: fn(&Point) -> f64| {
+        let plausible = points.filter(|point| point.is_plausible());
+        plausible.map(|point| (point.workers, value(point))).collect()
+    };
     let points = || input.runtimes.iter().flat_map(|runtime| &runtime.points);
     let mut machine: Vec<(usize, f64, f64)> =
         points().map(|point| (point.workers, point.processors, point.ceiling)).collect();
@@ -55,7 +59,7 @@ fn draw(
             .iter()
             .map(|runtime| {
                 let line =
-                    runtime.points.iter().map(|point| (point.workers, value(point))).collect();
+                    of_plausible(runtime.points.iter(), value);
                 (runtime.runtime.clone(), line)
             })
             .collect(),

@@ -15,24 +15,52 @@ impl Place<'_> {
     }
 }
 
-/// The headline: where static partitioning falls lowest, and what Locksley makes of the same input there.
+/// The headline: what rayon, Locksley and static partitioning make of the machine where static
+/// partitioning falls lowest, and how much speed they keep beside two busy threads.
 pub(super) fn headline(summary: &Summary) -> String {
-    let place = lowest(summary, "static");
-    let beside = place.and_then(|place| {
-        let locksley = place.input.runtimes.iter().find(|runtime| runtime.runtime == "locksley")?;
-        let point = locksley.points.iter().find(|point| point.workers == place.point.workers)?;
-        Some((place, point))
-    });
-    match beside {
-        Some((place, locksley)) => format!(
-            "{} workers on {} processors: static partitioning makes use of {} of the machine, Locksley of {}",
-            place.point.workers,
-            summary.capacity,
-            percent(place.point.utilization),
-            percent(locksley.utilization)
-        ),
-        None => "Speedup and utilization over the number of workers".to_owned(),
+    if summary.is_noisy() {
+        return "This machine was too noisy for a verdict: measure again while nothing else runs"
+            .to_owned();
     }
+    let crowded = lowest(summary, "static").map(|place| {
+        let of = |name: &str| {
+            let found = place.input.runtimes.iter().find(|runtime| runtime.runtime == name)?;
+            let point = found.points.iter().find(|point| point.workers == place.point.workers)?;
+            Some(point.utilization)
+        };
+        let (workers, processors) = (place.point.workers, summary.capacity);
+        let uses = each(" uses", of);
+        format!("{workers} workers on {processors} processors: {uses} of the machine.")
+    });
+    let of = |name: &str| {
+        let found = summary.beside.iter().find(|found| found.runtime == name);
+        found.map(|found| found.share)
+    };
+    let beside = of("rayon").or(of("locksley")).map(|_| {
+        format!("Beside two busy threads: {} of the speed alone.", each(" keeps", of))
+    });
+    match [crowded, beside].into_iter().flatten().collect::<Vec<_>>() {
+        none if none.is_empty() => "Speedup and utilization over the number of workers".to_owned(),
+        sentences => sentences.join(" "),
+    }
+}
+
+/// The runtimes' figures in words, rayon's first.
+fn each(verb: &str, of: impl Fn(&str) -> Option<f64>) -> String {
+    let names = [("rayon", "rayon"), ("locksley", "Locksley"), ("static", "static partitioning")];
+    let found = names.iter().filter_map(|(name, called)| Some((called, of(name)?)));
+    let words = found.enumerate().map(|(index, (called, share))| {
+        let verb = if index == 0 { verb } else { "" };
+        format!("{called}{verb} {}", percent(share))
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// The input on which static partitioning, or else the first runtime, falls lowest.
+pub(super) fn lowest_input(summary: &Summary) -> Option<&InputSummary> {
+    let others = summary.inputs.iter().flat_map(|input| &input.runtimes);
+    let mut names = std::iter::once("static").chain(others.map(|found| found.runtime.as_str()));
+    names.find_map(|name| lowest(summary, name)).map(|place| place.input)
 }
 
 /// Which input the headline speaks of.
@@ -81,7 +109,8 @@ fn lowest<'a>(summary: &'a Summary, runtime: &'a str) -> Option<Place<'a>> {
 fn crowded<'a>(summary: &'a Summary, runtime: &'a str) -> impl Iterator<Item = Place<'a>> {
     summary.inputs.iter().flat_map(move |input| {
         let of_runtime = input.runtimes.iter().filter(move |found| found.runtime == runtime);
-        let points = of_runtime.flat_map(|found| &found.points).filter(|point| point.is_crowded());
+        let points = of_runtime.flat_map(|found| &found.points);
+        let points = points.filter(|point| point.is_crowded() && point.is_plausible());
         points.map(move |point| Place { input, point })
     })
 }

@@ -1,9 +1,9 @@
 //! The page as a whole.
 
 use super::theme::{self, Marker};
-use super::{charts, finding, tables};
+use super::{bars, charts, finding, tables};
 use crate::experiments::cliff::plan;
-use crate::experiments::cliff::summary::{InputSummary, Summary};
+use crate::experiments::cliff::summary::{Beside, InputSummary, Summary};
 use crate::record::Record;
 
 pub(super) const STYLE: &str = include_str!("style.css");
@@ -17,6 +17,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
         format!("<div class=\"gallery\">\n{}</div>", figures.collect::<String>())
     };
     let shares = tables::shares(summary);
+    let pictures = pictures(summary, workers);
     let headline = escape(&finding::headline(summary));
     let subject = finding::subject(summary)
         .map_or(String::new(), |subject| format!("{}. ", escape(&subject)));
@@ -37,6 +38,7 @@ pub(super) fn html(record: &Record, summary: &Summary) -> String {
         "<header>
 <p class=\"kicker\">Locksley · the performance cliff · {processors} processors</p>
 <h1>{headline}</h1>
+{pictures}
 {shares}
 <p class=\"note\">{subject}Shares are utilizations, T1/(PA·TP). \
 Where serial copies side by side slow each other down, a ceiling is drawn: what one of them keeps of its speed.</p>
@@ -75,6 +77,27 @@ makes both longer.</p>
 </section>"
     );
     document("Locksley: the performance cliff", &body)
+}
+
+/// The two pictures that a page of the cliff begins with: more workers than processors, where static
+/// partitioning falls lowest; and speed beside two busy threads.
+fn pictures(summary: &Summary, workers: &[usize]) -> String {
+    let crowded = finding::lowest_input(summary).map_or(String::new(), |input| {
+        let svg = charts::utilization(summary, input, workers);
+        let caption = "<b>More workers than processors</b> <span>utilization</span>";
+        format!("<figure>\n<figcaption>{caption}</figcaption>\n{svg}</figure>\n")
+    });
+    let beside = if summary.beside.is_empty() {
+        String::new()
+    } else {
+        let bar = |found: &Beside| (found.runtime.clone(), found.share);
+        let mut bars: Vec<_> = summary.beside.iter().map(bar).collect();
+        bars.push(("fair share".to_owned(), summary.fair_share()));
+        let svg = bars::svg("speed beside two busy threads over speed alone", &bars);
+        let caption = "<b>Beside two busy threads</b> <span>speed over that alone</span>";
+        format!("<figure>\n<figcaption>{caption}</figcaption>\n{svg}</figure>\n")
+    };
+    format!("<div class=\"gallery\">\n{crowded}{beside}</div>{}", legend(summary))
 }
 
 /// A paragraph on what a quick run leaves out; nothing where nothing is left out.

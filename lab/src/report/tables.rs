@@ -87,6 +87,7 @@ pub(super) fn utilizations(record: &Record, summary: &Summary) -> String {
                 .workers
                 .iter()
                 .map(|&workers| match runtime.points.iter().find(|point| point.workers == workers) {
+                    Some(point) if !point.is_plausible() => "<td>noise</td>".to_owned(),
                     Some(point) => format!(
                         "<td{} title=\"{} of the ceiling {}; TP {} s, from {} to {}, {} times\">{:.2}</td>",
                         if point.of_ceiling() < 0.9 { " class=\"low\"" } else { "" },

@@ -19,8 +19,8 @@ fn everything_is_inside() {
         let page = page.replace("http://www.w3.org/2000/svg", "");
         assert!(!page.contains(elsewhere), "the page refers to {elsewhere}");
     }
-    // Speedup and utilization of each of two inputs.
-    assert_eq!(page.matches("<svg class=\"chart\"").count(), 4);
+    // Speedup and utilization of each of two inputs, after the picture that the page begins with.
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 5);
     assert!(!page.contains("#01FE"), "a placeholder colour was left");
 }
 
@@ -29,9 +29,44 @@ fn the_headline_is_computed() {
     let page = page();
     let headline = page.split("<h1>").nth(1).unwrap().split("</h1>").next().unwrap();
     // By the record: T1 = 1.0 for both; at P = 3, static takes 1.0 and Locksley 0.52, on two processors.
-    let expected = "3 workers on 2 processors: static partitioning makes use of 50% of the machine, Locksley of 96%";
+    let expected = "3 workers on 2 processors: rayon uses 93%, Locksley 96%, static partitioning 50% of the \
+                    machine.";
     assert_eq!(headline, expected);
     assert!(page.contains("heat 30x30x3 at P = 3"));
+}
+
+fn cliff_sample(app: &str, runtime: &str, workers: usize, seconds: f64) -> crate::record::Sample {
+    let (app, size, runtime) = (app.to_owned(), "64x10+0".to_owned(), runtime.to_owned());
+    crate::record::Sample::timed(crate::record::Cell { app, size, runtime, workers }, 0, seconds)
+}
+
+/// rayon comes first in any case, and the two pictures stand at the top.
+#[test]
+fn the_headline_says_what_happens_beside_busy_threads() {
+    use crate::experiments::cliff::plan::{BESIDE, ROUNDS};
+    let mut record: Record = serde_json::from_str(RECORD).unwrap();
+    record.plan.runtimes = ["static", "locksley", "rayon"].map(str::to_owned).to_vec();
+    record.samples.retain(|sample| sample.cell.app != ROUNDS);
+    for (runtime, beside) in [("static", 4.0), ("locksley", 2.0), ("rayon", 1.25)] {
+        record.samples.push(cliff_sample(ROUNDS, runtime, 2, 1.0));
+        record.samples.push(cliff_sample(BESIDE, runtime, 2, beside));
+    }
+    let page = page::html(&record, &Summary::of(&record));
+    let expected = "Beside two busy threads: rayon keeps 80%, Locksley 50%, static partitioning 25% of \
+                    the speed alone.</h1>\n<div class=\"gallery\">";
+    assert!(page.contains(expected), "{page}");
+    assert!(page.contains("<b>Beside two busy threads</b>") && page.contains(">fair share<"));
+}
+
+#[test]
+fn a_machine_that_was_too_noisy_gets_no_verdict() {
+    let mut record: Record = serde_json::from_str(RECORD).unwrap();
+    for sample in record.samples.iter_mut().filter(|sample| sample.cell.workers == 1) {
+        sample.seconds *= 5.0;
+    }
+    let page = page::html(&record, &Summary::of(&record));
+    assert!(page.contains("<h1>This machine was too noisy for a verdict"), "{page}");
+    assert!(page.contains("<td>noise</td>"));
 }
 
 /// Table 2 of the papers: T∞, and the parallelism of what was metered, in Locksley's row.

@@ -58,6 +58,7 @@ pub fn plan(quick: bool, seed: u64, processors: usize) -> Outcome<Plan> {
         runtimes: RUNTIMES.iter().filter(|name| known(name)).map(|&name| name.to_owned()).collect(),
         inputs,
         rounds: Some(RoundsPlan { round: ROUND, seconds: if quick { 0.1 } else { 1.0 } }),
+        beside: None,
     })
 }
 

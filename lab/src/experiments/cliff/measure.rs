@@ -44,6 +44,7 @@ pub(super) fn all(header: &Header, journal: &mut Journal<Entry>) -> Outcome<()> 
     let mut inputs = plan
         .all_inputs()
         .into_iter()
+        .chain(plan.beside_input())
         .map(|input| {
             let turns = turns(&input, plan, header.machine.processors)?;
             Ok(Measured { input, turns, subject: None })
@@ -135,9 +136,14 @@ fn turns(input: &Input, plan: &Plan, processors: usize) -> Outcome<Vec<Turn>> {
         Turn { cell: Cell { app, size, runtime: name.to_owned(), workers }, runtime, runs }
     };
     let runs = |runtime: &Runtime| match input.app.as_str() {
-        plan::ROUNDS => Ok(true),
+        plan::ROUNDS | plan::BESIDE => Ok(true),
         name => Ok(runtime.can_run(apps::find(name)?)),
     };
+    if input.app == plan::BESIDE {
+        let found = plan.runtimes.iter().map(|name| Ok((name, runtimes::find(name)?)));
+        let turn = |(name, runtime)| Turn { runs: 1, ..turn(name, processors, Some(runtime)) };
+        return found.map(|found: Outcome<_>| found.map(|it: (&String, _)| turn((it.0, it.1)))).collect();
+    }
     let mut turns = vec![turn(SERIAL, 1, Some(runtimes::find(SERIAL)?))];
     for &workers in &plan.workers {
         for name in &plan.runtimes {

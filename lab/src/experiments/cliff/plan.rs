@@ -9,6 +9,9 @@ use crate::runtimes::{self, Model};
 /// The name of the co-run unit among the applications of this experiment.
 pub const ROUNDS: &str = "rounds";
 
+/// The name of the co-run unit beside two busy threads.
+pub const BESIDE: &str = "rounds beside two busy threads";
+
 /// Stands for all applications of the laboratory, and rounds: those that have no input here are taken at sizes of their own.
 pub const ALL: &str = "all";
 
@@ -110,6 +113,9 @@ pub fn plan(quick: bool, seed: u64, only: &[String], processors: usize) -> Outco
         inputs,
         rounds: wanted(ROUNDS)
             .then_some(RoundsPlan { round: ROUND, seconds: if quick { 0.1 } else { 1.0 } }),
+        // Longer than a few turns of the kernel's scheduler.
+        beside: wanted(ROUNDS)
+            .then_some(RoundsPlan { round: ROUND, seconds: if quick { 0.4 } else { 2.0 } }),
     })
 }
 

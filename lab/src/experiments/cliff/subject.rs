@@ -1,6 +1,7 @@
 //! What is measured on a crew: an application with its input, or the co-run unit.
 
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -10,7 +11,10 @@ use crate::fault::{Fault, Outcome};
 use crate::record::{Input, Plan, RoundsPlan};
 use crate::runtimes::{self, Crew};
 
-use super::plan::ROUNDS;
+use super::plan::{BESIDE, ROUNDS};
+
+/// The threads beside which [`Subject::Beside`] is measured.
+pub(in crate::experiments) const BUSY_THREADS: usize = 2;
 
 /// A time, and what a meter said around it.
 pub(in crate::experiments) struct Metered<M> {
@@ -28,6 +32,8 @@ pub(in crate::experiments) enum Subject {
     App { app: &'static dyn App, bytes: u128, instance: Box<dyn Instance> },
     /// Rounds: the time is that of one round.
     Rounds(RoundsPlan),
+    /// The same, beside two busy threads.
+    Beside(RoundsPlan),
 }
 
 impl Subject {
@@ -35,6 +41,9 @@ impl Subject {
     pub(in crate::experiments) fn prepare(input: &Input, plan: &Plan) -> Outcome<Subject> {
         if let (ROUNDS, Some(rounds)) = (input.app.as_str(), plan.rounds) {
             return Ok(Subject::Rounds(rounds));
+        }
+        if let (BESIDE, Some(rounds)) = (input.app.as_str(), plan.beside) {
+            return Ok(Subject::Beside(rounds));
         }
         let app = apps::find(&input.app)?;
         let problem = apps::problem(app, &input.size)?;
@@ -68,6 +77,10 @@ impl Subject {
                 let after = meter();
                 let (seconds, wall) = (rate.per_second().recip(), rate.time.as_secs_f64());
                 Ok(Metered { seconds, wall, before, after })
+            }
+            Subject::Beside(rounds) => {
+                let alone = Subject::Rounds(*rounds);
+                beside_busy_threads(|| { alone }.metered_on(crew, meter))
             }
         }
     }
@@ -120,7 +133,7 @@ impl Subject {
     pub(super) fn bytes(&self) -> u128 {
         match self {
             Subject::App { bytes, .. } => *bytes,
-            Subject::Rounds(_) => 0,
+            Subject::Rounds(_) | Subject::Beside(_) => 0,
         }
     }
 
@@ -130,8 +143,27 @@ impl Subject {
                 Subject::App { app: *app, bytes: *bytes, instance: instance.copy() }
             }
             Subject::Rounds(rounds) => Subject::Rounds(*rounds),
+            Subject::Beside(rounds) => Subject::Beside(*rounds),
         }
     }
+}
+
+/// Runs `measured` while [`BUSY_THREADS`] other threads of this process never stop.
+fn beside_busy_threads<R>(measured: impl FnOnce() -> R) -> R {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..BUSY_THREADS {
+            scope.spawn(|| {
+                // Relaxed: nothing else is read because of it.
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let result = measured();
+        is_over.store(true, Ordering::Relaxed);
+        result
+    })
 }
 
 fn checked(app: &dyn App, instance: &dyn Instance) -> Outcome<()> {

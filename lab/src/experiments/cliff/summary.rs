@@ -3,6 +3,8 @@
 use crate::record::{COPIES, CRITICAL_PATH, Cell, Input, Plan, Record, Sample};
 
 use super::measure::SERIAL;
+use super::plan::{BESIDE, ROUNDS};
+use super::subject::BUSY_THREADS;
 use crate::experiments::times::Times;
 
 /// The summary of a record.
@@ -12,6 +14,17 @@ pub struct Summary {
     pub capacity: f64,
     /// Each input, in the order of the plan.
     pub inputs: Vec<InputSummary>,
+    /// Each runtime beside two busy threads, with as many workers as processors.
+    pub beside: Vec<Beside>,
+}
+
+/// A runtime beside two busy threads.
+#[derive(Debug, Clone)]
+pub struct Beside {
+    /// The runtime.
+    pub runtime: String,
+    /// Its speed there over its speed alone, by medians.
+    pub share: f64,
 }
 
 /// What was measured of an input.
@@ -70,6 +83,12 @@ impl Point {
         self.utilization / self.ceiling
     }
 
+    /// True if the utilization is possible: no program uses more than the whole machine. Otherwise
+    /// other programs took processors while T1 was measured.
+    pub fn is_plausible(&self) -> bool {
+        self.utilization <= MOST_UTILIZATION
+    }
+
     /// Whether there were more workers than processors.
     pub fn is_crowded(&self) -> bool {
         self.workers as f64 > self.processors
@@ -87,10 +106,26 @@ pub fn numbers_of_copies(plan: &Plan, processors: usize) -> Vec<usize> {
     numbers
 }
 
+/// A utilization above this one is noise. Caches can make a parallel program a little faster than the
+/// serial one.
+const MOST_UTILIZATION: f64 = 1.2;
+
 /// Others are worth a warning from this share of the machine on.
 pub(crate) const DISTURBANCE: f64 = 0.03;
 
 impl Summary {
+    /// True if a point is not plausible: then nothing can be concluded from the record as a whole.
+    pub fn is_noisy(&self) -> bool {
+        let runtimes = self.inputs.iter().flat_map(|input| &input.runtimes);
+        !runtimes.flat_map(|runtime| &runtime.points).all(Point::is_plausible)
+    }
+
+    /// The share of its speed that a program with as many workers as processors keeps, if the kernel
+    /// gives each thread of the machine the same share.
+    pub fn fair_share(&self) -> f64 {
+        self.capacity / (self.capacity + BUSY_THREADS as f64)
+    }
+
     /// The processors that others took while all this was measured, if they are worth a word.
     pub fn taken_by_others(&self) -> Option<f64> {
         let taken: Vec<f64> =
@@ -107,8 +142,24 @@ impl Summary {
             .into_iter()
             .filter_map(|input| summarize(record, input))
             .collect();
-        Summary { capacity: record.machine.capacity(), inputs }
+        Summary { capacity: record.machine.capacity(), inputs, beside: beside(record) }
     }
+}
+
+fn beside(record: &Record) -> Vec<Beside> {
+    let processors = record.machine.processors;
+    let median = |app: &str, runtime: &str| {
+        let is_it = |cell: &Cell| {
+            cell.app == app && cell.runtime == runtime && cell.workers == processors
+        };
+        let samples = record.samples.iter().filter(|sample| is_it(&sample.cell));
+        Times::of(samples.map(|sample| sample.seconds).collect()).map(|times| times.median)
+    };
+    let share = |runtime: &String| {
+        let share = median(ROUNDS, runtime)? / median(BESIDE, runtime)?;
+        Some(Beside { runtime: runtime.clone(), share })
+    };
+    record.plan.runtimes.iter().filter_map(share).collect()
 }
 
 fn summarize(record: &Record, input: Input) -> Option<InputSummary> {

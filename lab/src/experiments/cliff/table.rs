@@ -23,6 +23,13 @@ pub fn text(record: &Record, summary: &Summary) -> String {
     for input in &summary.inputs {
         let _ = write!(text, "\n{}", input_table(input, &record.plan.workers));
     }
+    if !summary.beside.is_empty() {
+        let fair = summary.fair_share();
+        let _ = writeln!(text, "\nbeside two busy threads: speed over that alone; fair: {fair:.2}");
+        for found in &summary.beside {
+            let _ = writeln!(text, "  {:<18}{:>9.2}", found.runtime, found.share);
+        }
+    }
     text.trim_end().to_owned() + "\n"
 }
 
@@ -59,7 +66,10 @@ fn input_table(summary: &InputSummary, workers: &[usize]) -> String {
         for workers in workers {
             let point = runtime.points.iter().find(|point| point.workers == *workers);
             let _ = match point {
-                Some(point) => write!(text, "{:>6.2}", point.utilization),
+                Some(point) if point.is_plausible() => {
+                    write!(text, "{:>6.2}", point.utilization)
+                }
+                Some(_) => write!(text, "{:>6}", "noise"),
                 None => write!(text, "{:>6}", "-"),
             };
         }

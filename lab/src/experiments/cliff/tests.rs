@@ -38,6 +38,10 @@ fn tiny_plan() -> Plan {
             round: Round { leaf: 10, chunks: 4, serial: 1 },
             seconds: 0.001,
         }),
+        beside: Some(RoundsPlan {
+            round: Round { leaf: 10, chunks: 4, serial: 1 },
+            seconds: 0.001,
+        }),
     }
 }
 

@@ -82,6 +82,7 @@ pub fn plan(
             runtimes: runtimes.map(str::to_owned).collect(),
             inputs: inputs.to_vec(),
             rounds: None,
+            beside: None,
         },
         chain: 100_000,
         graph: if quick { 300_000 } else { 1_000_000 },
