@@ -82,7 +82,7 @@ mod measured {
             for n in 0..items {
                 let mut user = root.interval("user");
                 let mut key = user.lock(&lock);
-                user.spawn(move |cx| *key.write(cx) += n);
+                user.spawn(move |cx| *key.get_mut(cx) += n);
             }
         });
         assert_eq!(root, Ok(()));

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use common::{divided, governors, pools};
+use common::{divided, idle_policies, pools};
 use locksley::{Pool, Unplaced, Worker};
 use locksley_intervals::{Context, IntervalLock, Point, Refusal, Root, Side};
 
@@ -197,8 +197,6 @@ fn make<'g, 'env>(
         let (from, point) = any(points, choices);
         let side = if choices.below(4) == 0 { Side::End } else { Side::Start };
         builder = match side {
-            // Nothing is different, but for where it runs.
-            Side::Start if choices.below(3) == 0 => builder.follow(point),
             Side::Start => builder.after(point),
             Side::End => builder.end_after(point),
         };
@@ -233,7 +231,7 @@ fn make<'g, 'env>(
     let (inside, next) = (Arc::clone(points), Choices(choices.0 ^ (number as u64 * 0x51_7C_C1)));
     let result = builder.try_spawn(move |cx| {
         for key in &mut keys {
-            *key.write(cx) += 1;
+            *key.get_mut(cx) += 1;
         }
         live(cx, world, &inside, number, next);
     });
@@ -391,12 +389,12 @@ fn run(pool: &Pool, seed: u64, panics: usize, is_exact: bool) -> Tally {
     Tally { refused, panicked, in_place }
 }
 
-/// Pools of several places, as far as so many workers have any, with several governors and options.
+/// Pools of several places, as far as so many workers have any, with several idle policies and options.
 fn divided_pools() -> impl Iterator<Item = Pool> {
     let shapes = [&[1, 1][..], &[1, 2], &[2, 2, 1]];
     shapes.into_iter().flat_map(move |shape| {
-        governors().into_iter().enumerate().map(move |(n, with_governor)| {
-            let pool = with_governor(divided(shape));
+        idle_policies().into_iter().enumerate().map(move |(n, with_policy)| {
+            let pool = with_policy(divided(shape));
             let pool = if n % 2 == 0 { pool } else { pool.unplaced(Unplaced::RoundRobin) };
             let pool = if n % 3 == 0 { pool } else { pool.oldest_first() };
             pool.build().expect("a pool can be built")

@@ -1,4 +1,4 @@
-//! Making intervals, and adding edges.
+//! Creating intervals and adding edges.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,95 +7,70 @@ use std::ptr::NonNull;
 use locksley::Worker;
 
 use crate::graph::context::Context;
-use crate::graph::handle::{Handle, Input, Point};
-use crate::graph::interval::{self, At, Header, Interval, Parts, Side};
-use crate::graph::lock::{Holding, IntervalLock, Key};
-use crate::graph::notes::{Notes, Record};
-use crate::graph::occurrence::{Occurrence, pass_on};
-use crate::graph::order::{self, Edges};
-use crate::graph::point::{BODY, Edge, Outcome, PointState};
-use crate::graph::refusal::{PointName, Refusal};
-use crate::graph::special::Special;
+use crate::graph::extras::Extras;
+use crate::graph::handle::{Handle, Point};
+use crate::graph::interval::{self, Header, Interval, NewInterval};
+use crate::graph::lock::{IntervalLock, Key, LockSet};
+use crate::graph::occurrence::Occurrence;
+use crate::graph::order;
+use crate::graph::point::{Edge, Edges, Outcome};
+use crate::graph::point_ref::{PointRef, Side};
+use crate::graph::refusal::Refusal;
+use crate::graph::trace::pass_stamp;
 
-/// An interval that is being made, inside of the one whose context made this: see
-/// [`Context::interval`].
+/// Configures a new interval: see [`Context::interval`].
 ///
-/// Edges from points that have occurred add nothing.
+/// Edges from points that have occurred are allowed, and need no waiting.
 pub struct Builder<'c, 'g, 'env: 'g> {
     parent: &'c Context<'g, 'env>,
     name: Cow<'static, str>,
-    edges: WantedEdges,
-    locks: Option<Box<Holding>>,
-    special: Special,
+    edges: IncomingEdges,
+    extras: Option<Box<Extras>>,
 }
 
-/// An edge from a point into the new interval.
-#[derive(Clone, Copy, Debug)]
-struct WantedEdge {
-    from: At,
-    into: Side,
-    /// Whether the new interval is to run where its source occurs.
-    is_followed: bool,
-}
-
-impl WantedEdge {
-    /// Whether it comes from outside of the parent.
-    ///
-    /// # Safety
-    /// Both are alive.
-    unsafe fn is_across(&self, parent: NonNull<Header>) -> bool {
-        let source = self.from.interval();
-        // SAFETY: as the caller promises.
-        source == parent || !unsafe { order::is_within(source, parent) }
-    }
-}
-
-/// Two edges, and then more: most intervals have few.
+/// The edges into a new interval. Two lie in place, because most intervals have few.
 #[derive(Debug, Default)]
-struct WantedEdges {
-    /// How many go to the start, and to the end.
+struct IncomingEdges {
+    /// The number of edges to the start, and to the end.
     into: [usize; 2],
-    first: [Option<WantedEdge>; 2],
-    more: Vec<WantedEdge>,
+    first: [Option<(PointRef, Side)>; 2],
+    more: Vec<(PointRef, Side)>,
 }
 
-impl WantedEdges {
+impl IncomingEdges {
     #[inline]
-    fn push(&mut self, from: At, into: Side, is_followed: bool) {
-        let wanted = WantedEdge { from, into, is_followed };
+    fn push(&mut self, from: PointRef, into: Side) {
         match self.first.get_mut(self.into[0] + self.into[1]) {
-            Some(place) => *place = Some(wanted),
-            None => self.more.push(wanted),
+            Some(slot) => *slot = Some((from, into)),
+            None => self.more.push((from, into)),
         }
         self.into[into as usize] += 1;
     }
 
     #[inline]
-    fn iter(&self) -> impl Iterator<Item = &WantedEdge> {
-        self.first.iter().flatten().chain(&self.more)
+    fn iter(&self) -> impl Iterator<Item = (PointRef, Side)> {
+        self.first.iter().flatten().chain(&self.more).copied()
     }
 }
 
 impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     #[inline]
     pub(crate) fn new(parent: &'c Context<'g, 'env>, name: Cow<'static, str>) -> Self {
-        let special = parent.header().special.of_child();
-        Self { parent, name, edges: WantedEdges::default(), locks: None, special }
+        Self { parent, name, edges: IncomingEdges::default(), extras: None }
     }
 
-    /// Makes the new interval run at a place of the pool, from 0: the workers of that place take it
-    /// before others do.
+    /// Sets the place at which the interval should run, by its index in the pool.
     ///
-    /// It is a hint, as for [`Spawn::Near`](locksley::Spawn::Near). A worker of another
-    /// place that has nothing to do takes what has been left for a moment. What is made inside of
-    /// the interval does not inherit the place; without a place, an interval goes where the pool
-    /// sends such tasks ([`Unplaced`](locksley::Unplaced)). The last call counts.
+    /// Use it for an interval whose data is in the memory or the caches of a place. It is a hint:
+    /// the workers of the place take the interval before others do, and an idle worker of another
+    /// place takes it if they leave it waiting. Children do not inherit the place. An interval
+    /// without a place runs where the pool [puts such tasks](locksley::Unplaced). The last call
+    /// counts.
     ///
     /// # Panics
     /// If the pool has no such place.
     ///
     /// # Examples
-    /// Each part is sorted where it was written, and found in the cache of that place:
     /// ```
     /// use locksley::Pool;
     /// use locksley_intervals::Root;
@@ -112,25 +87,25 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     /// assert_eq!(parts[7], [1, 2, 3]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    #[must_use = "it is made by `spawn`"]
+    #[must_use = "`spawn` creates the interval"]
     #[track_caller]
     pub fn near(mut self, place: usize) -> Self {
-        self.parent.header().core().home.assert_has_place(place);
-        self.special = self.special.near(place);
+        self.parent.header().root().home.assert_has_place(place);
+        self.extras.get_or_insert_default().place = Some(place);
         self
     }
 
-    /// Makes the new interval start after a point; after the end, if it is an interval.
+    /// Adds an edge to the start of the interval: from a point, or from the end of an interval.
     ///
     /// # Examples
     /// See [`Point`].
-    #[must_use = "it is made by `spawn`"]
+    #[must_use = "`spawn` creates the interval"]
     pub fn after(mut self, point: impl Into<Point<'g>>) -> Self {
-        self.edges.push(point.into().at(), Side::Start, false);
+        self.edges.push(point.into().point, Side::Start);
         self
     }
 
-    /// Makes the new interval start after all these points.
+    /// Adds an edge to the start of the interval from each of several points.
     ///
     /// # Examples
     /// ```
@@ -142,55 +117,12 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     /// })?;
     /// # Ok::<(), intervals::IntervalCancelled>(())
     /// ```
-    #[must_use = "it is made by `spawn`"]
+    #[must_use = "`spawn` creates the interval"]
     pub fn after_all<P: Into<Point<'g>>>(self, points: impl IntoIterator<Item = P>) -> Self {
         points.into_iter().fold(self, Self::after)
     }
 
-    /// Makes the new interval start after a point, as [`after`](Self::after) does, and run on the
-    /// worker where that point occurs.
-    ///
-    /// It is a hint: what the other interval has used is still in the cache there. An interval that
-    /// becomes ready on another worker is sent to that one, and idle workers take it from there. A
-    /// [place](Self::near) that was named counts more. Of several points that it follows, one
-    /// counts that occurs late; one counts not at all that occurs before the interval is made. This
-    /// is WS-LAST of Nornir (2010), for intervals.
-    ///
-    /// # Examples
-    /// Each row of a plate is computed where it was before, wherever its neighbours are:
-    /// ```
-    /// use locksley_intervals as intervals;
-    ///
-    /// intervals::run("plate", |root| {
-    ///     let mut last: Vec<_> = (0..8).map(|_| root.interval("row").spawn(|_| ())).collect();
-    ///     for _step in 0..3 {
-    ///         let row = |row: usize| {
-    ///             let neighbours = last[row.saturating_sub(1)..8.min(row + 2)].iter().copied();
-    ///             root.interval("row").follow(last[row]).after_all(neighbours).spawn(|_| ())
-    ///         };
-    ///         last = (0..8).map(row).collect();
-    ///     }
-    /// })?;
-    /// # Ok::<(), intervals::IntervalCancelled>(())
-    /// ```
-    #[must_use = "it is made by `spawn`"]
-    pub fn follow(mut self, point: impl Into<Point<'g>>) -> Self {
-        self.special = self.special.with(Special::FOLLOWS, true);
-        self.edges.push(point.into().at(), Side::Start, true);
-        self
-    }
-
-    /// Makes the new interval start after the end of another, and gives access to that one's
-    /// result.
-    ///
-    /// # Examples
-    /// See [`Input`].
-    pub fn after_with<T: Sync>(&mut self, interval: Handle<'g, T>) -> Input<'g, T> {
-        self.edges.push(interval.end().at(), Side::Start, false);
-        Input::new(interval)
-    }
-
-    /// Makes the new interval end after a point, whether its body has ended before or not.
+    /// Adds an edge to the end of the interval, which then waits for a point. The body does not.
     ///
     /// # Examples
     /// ```
@@ -203,30 +135,25 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     /// })?;
     /// # Ok::<(), intervals::IntervalCancelled>(())
     /// ```
-    #[must_use = "it is made by `spawn`"]
+    #[must_use = "`spawn` creates the interval"]
     pub fn end_after(mut self, point: impl Into<Point<'g>>) -> Self {
-        self.edges.push(point.into().at(), Side::End, false);
+        self.edges.push(point.into().point, Side::End);
         self
     }
 
-    /// Makes the new interval hold a lock, from before its body begins to its end. The key is for
-    /// its body.
+    /// Names a lock that the interval holds until its end. The key is for the body.
     ///
     /// # Examples
     /// See [`IntervalLock`].
     pub fn lock<T: ?Sized + Send>(&mut self, lock: &'g IntervalLock<T>) -> Key<'g, T> {
-        let holding = self.locks.get_or_insert_with(Holding::new);
-        let key = Key::new(lock, holding.serial);
-        holding.add(lock.permit());
-        self.special = self.special.with(Special::LOCKS, true);
-        key
+        let extras = self.extras.get_or_insert_default();
+        extras.locks.get_or_insert_with(LockSet::new).add(lock)
     }
 
-    /// Makes the interval. Its body may run at once, on another worker.
+    /// Creates the interval. Another worker may run the body at once.
     ///
-    /// The body is given the context in which it makes others, and its result goes to those that
-    /// were declared to come [after it](Self::after_with). If the body panics, what depends on the
-    /// interval does not run, and the root panics.
+    /// The [handle](Handle::get) gives later intervals access to the result. If the body panics,
+    /// what depends on the interval does not run, and the root panics.
     ///
     /// # Panics
     /// If the interval is refused: see [`try_spawn`](Self::try_spawn).
@@ -241,11 +168,11 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         self.try_spawn(body).unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
-    /// Makes the interval, as [`spawn`](Self::spawn) does.
+    /// Creates the interval as [`spawn`](Self::spawn) does, and returns a refusal as an error.
     ///
     /// # Errors
-    /// If an edge would close a cycle, or if it breaks a rule of [locks](IntervalLock): see
-    /// [`Refusal`]. The body is dropped then.
+    /// If an edge would close a cycle, or breaks a rule of [locks](IntervalLock): see [`Refusal`].
+    /// The body is dropped.
     ///
     /// # Examples
     /// See [`Refusal`].
@@ -254,325 +181,265 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
         T: Send + 'g,
     {
-        let parent_address = self.parent.interval;
-        let parent = self.parent.header();
-        let own_holding = match self.locks {
-            None => None,
-            Some(locks) => Some(own_holding(locks, &self.name, parent)?),
-        };
-        let holding = own_holding.or(parent.holding);
-        let edges = self.edges;
+        let (parent, edges, mut extras) = (self.parent.header(), self.edges, self.extras);
+        let root = parent.root();
+        let mut is_in_holder = parent.holder.is_some();
+        if let Some(locks) = extras.as_mut().and_then(|extras| extras.locks.as_mut()) {
+            check_locks(locks, &self.name, parent)?;
+            is_in_holder = true;
+        }
+        if let Some(trace) = root.new_trace(|| root.current_stamp(), edges.iter()) {
+            extras.get_or_insert_default().trace = Some(trace);
+        }
         let [into_start, into_end] = edges.into;
-        // SAFETY: a point's interval is alive, as the root is.
-        let is_sibling =
-            |wanted: &WantedEdge| unsafe { wanted.from.header() }.parent == Some(parent_address);
-        // Edges from siblings into a start close no cycle, and keep back no interval with locks.
-        // Others may be refused, or are to be added before it ends: the start waits for that.
-        let is_kept = into_end > 0
-            || (into_start > 0 && (holding.is_some() || !edges.iter().all(is_sibling)));
-        let waits = into_start + usize::from(is_kept);
-        let start = if waits == 0 { PointState::occurred() } else { PointState::new(waits) };
-        let lane = self.parent.expect_child();
-        let notes = self.special.has(Special::NOTES).then(|| new_notes(parent, &edges));
-        let parts = Parts {
-            name: self.name,
-            parent: Some(parent_address),
-            core: parent.core_address(),
-            special: self.special,
-            holding,
-            notes,
-            points: [start, PointState::new(into_end + BODY)],
-            lane,
+        let is_sibling = |(from, _): (PointRef, Side)| {
+            // SAFETY: the interval of a point is alive, as the root is.
+            unsafe { from.header() }.parent == Some(self.parent.interval)
         };
-        let interval = Interval::<F, T>::make(parts, body);
-        // SAFETY: just made, and alive as long as its root.
+        // Edges from siblings to the start close no cycle, and make no holder wait.
+        let may_be_refused =
+            into_end > 0 || (into_start > 0 && (is_in_holder || !edges.iter().all(is_sibling)));
+        // The start waits for this thread, unless its edges alone let it occur.
+        let waits_for_this = may_be_refused || into_start == 0;
+        parent.end.add_dependency();
+        let new = NewInterval {
+            name: self.name,
+            root: parent.root_address(),
+            parent: Some(self.parent.interval),
+            extras,
+            dependencies: [into_start + usize::from(waits_for_this), into_end + 1],
+        };
+        let interval = Interval::<F, T>::create(new, body);
+        // SAFETY: just created, and alive as long as the root.
         let header = unsafe { interval.as_ref() };
-        if let Some(holding) = own_holding {
-            // SAFETY: made above, for this interval.
-            unsafe { Holding::set_holder(holding, interval) };
+        if let (Some(mut log), Some(mut own)) = (parent.log(), header.log()) {
+            own.number = log.children.len();
+            log.children.push(interval);
         }
-        if let (Some(mut record), Some(mut own)) = (parent.record(), header.record()) {
-            own.number = record.children.len();
-            record.children.push(interval);
-        }
-        let arrived = [usize::from(is_kept), 0];
-        let mut new = New { interval, header, arrived, outcomes: [Outcome::Well; 2] };
-        // SAFETY: all handles are of the same root; the parent's body runs.
-        if let Err(refusal) = unsafe { new.link(&edges, parent_address, is_kept) } {
-            new.forget(self.parent);
-            return Err(refusal);
-        }
-        new.release(waits == 0);
-        // SAFETY: its results are of that type; it lives as long as its root.
-        Ok(unsafe { Handle::new(interval) })
+        Worker::with_current(|worker| {
+            // SAFETY: all points are of one root, and the body of the parent runs.
+            let linked = unsafe { link(interval, &edges, may_be_refused, worker) };
+            if let Err(refusal) = linked {
+                // Other threads may still access the interval, which the root frees.
+                // SAFETY: its start does not occur, so its job is never scheduled.
+                unsafe { interval::abandon(interval) };
+                let is_last = parent.end.arrive(Outcome::Succeeded);
+                debug_assert!(is_last.is_none(), "the body runs");
+                return Err(refusal);
+            }
+            if waits_for_this {
+                let start = PointRef::start(interval);
+                // SAFETY: the root waits for the parent, whose body runs.
+                unsafe { Occurrence::arrive(start, Outcome::Succeeded, worker) };
+            }
+            // SAFETY: its results are of that type. It is alive as long as its root.
+            Ok(unsafe { Handle::new(interval) })
+        })
     }
-}
-
-/// What is noted of a new child with these edges, whose root is recorded or observed.
-#[cold]
-fn new_notes(parent: &Header, edges: &WantedEdges) -> Box<Notes> {
-    let record = parent.record().map(|_| {
-        let sources = edges.iter().map(|wanted| (wanted.from, wanted.into)).collect();
-        Record { sources, ..Record::default() }
-    });
-    let notes = Notes::new(record);
-    notes.reach(Side::Start, parent.core().stamp_here());
-    notes
-}
-
-/// The locks that an interval of that name is to hold, if they are allowed.
-fn own_holding(
-    mut wanted: Box<Holding>,
-    name: &str,
-    parent: &Header,
-) -> Result<NonNull<Holding>, Refusal> {
-    if let Some(holding) = parent.holding() {
-        // SAFETY: an ancestor.
-        let holder = unsafe { holding.holder.as_ref() }.name().into();
-        return Err(Refusal::LocksInside { interval: name.into(), holder });
-    }
-    if !wanted.sort() {
-        return Err(Refusal::SameLock { interval: name.into() });
-    }
-    Ok(NonNull::from(Box::leak(wanted)))
 }
 
 impl fmt::Debug for Builder<'_, '_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder").field("name", &self.name).finish_non_exhaustive()
+        write!(f, "Builder(`{}`)", self.name)
     }
 }
 
-/// An interval that was made, and is not started yet, or by its edges alone.
-struct New<'a> {
+/// Checks and sorts the locks that a new interval of that name names.
+fn check_locks(locks: &mut LockSet, name: &str, parent: &Header) -> Result<(), Refusal> {
+    if let Some(holder) = parent.holder {
+        // SAFETY: the parent or an ancestor.
+        let holder = unsafe { holder.as_ref() }.name().into();
+        return Err(Refusal::LocksInside { interval: name.into(), holder });
+    }
+    let is_sorted = locks.sort();
+    is_sorted.then_some(()).ok_or_else(|| Refusal::SameLock { interval: name.into() })
+}
+
+/// Adds the edges into a new interval.
+///
+/// An edge from inside of the parent closes no cycle, and is added without a search. The others are
+/// tentative until none of their sources comes after the end of the parent. (The new points come
+/// before that end, and nothing else comes after them yet.)
+///
+/// # Safety
+/// The root is alive, and the body of the parent runs. If an edge may be refused, the start waits
+/// for the caller. Otherwise the start may occur meanwhile.
+#[inline]
+unsafe fn link(
     interval: NonNull<Header>,
-    header: &'a Header,
-    /// How many things have come that its start and its end wait for: its maker, and points that
-    /// had occurred.
-    arrived: [usize; 2],
-    outcomes: [Outcome; 2],
-}
-
-impl<'a> New<'a> {
-    /// Adds its edges.
-    ///
-    /// Those from points inside of the parent close no cycle, and are added without a search; the
-    /// others first, since they may be refused. (`README.md`, "Why there are no cycles".)
-    ///
-    /// # Safety
-    /// The root is alive, and the parent's body runs. The start is kept, if an edge may be refused.
-    #[inline]
-    unsafe fn link(
-        &mut self,
-        edges: &WantedEdges,
-        parent: NonNull<Header>,
-        is_kept: bool,
-    ) -> Result<(), Refusal> {
-        if is_kept {
-            // SAFETY: as the caller promises.
-            unsafe { self.link_across(edges, parent) }?;
-        }
-        for (number, wanted) in edges.iter().enumerate() {
-            // SAFETY: alive, as the root is.
-            if !is_kept || !unsafe { wanted.is_across(parent) } {
-                // SAFETY: the edge is new, and alive as long as the root.
-                unsafe { self.link_one(self.header.edge(number), *wanted, false) };
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the edges that come from outside of the parent, if none of these points comes after the
-    /// parent's end. For the new points come before that end, and nothing else comes after them
-    /// yet.
-    ///
-    /// # Safety
-    /// As for [`link`](Self::link).
-    #[inline(never)]
-    unsafe fn link_across(
-        &mut self,
-        edges: &WantedEdges,
-        parent: NonNull<Header>,
-    ) -> Result<(), Refusal> {
-        for wanted in edges.iter() {
-            // SAFETY: alive, as the root is.
-            if unsafe { wanted.from.state() }.outcome().is_none() {
-                // SAFETY: as above.
-                unsafe { check_holder(wanted.from, At::new(self.interval, wanted.into)) }?;
-            }
-        }
-        let mut linked: Vec<(WantedEdge, &'a Edge)> = Vec::new();
-        for (number, &wanted) in edges.iter().enumerate() {
-            // SAFETY: as above.
-            if unsafe { wanted.is_across(parent) } {
-                let edge = self.header.edge(number);
-                // SAFETY: the edge is new, and alive as long as the root.
-                if unsafe { self.link_one(edge, wanted, true) } {
-                    linked.push((wanted, edge));
-                }
-            }
-        }
-        let closes_a_cycle = |(wanted, _): &&(WantedEdge, &Edge)| {
-            // SAFETY: the root is alive, and the parent's end does not occur before its body has
-            // ended.
-            unsafe { order::reaches(At::end(parent), wanted.from, Edges::All) }
-        };
-        let Some(&(wanted, _)) = linked.iter().find(closes_a_cycle) else {
-            linked.iter().for_each(|(_, edge)| edge.confirm());
-            return Ok(());
-        };
-        for (_, edge) in linked {
-            // Whether it comes or not: the interval is forgotten.
-            let _ = edge.withdraw();
-        }
-        // SAFETY: alive, as the root is.
-        let name_of = |at| unsafe { PointName::of(at) };
-        let to = At::new(self.interval, wanted.into);
-        Err(Refusal::Cycle { from: name_of(wanted.from), to: name_of(to) })
-    }
-
-    /// Adds one edge. Returns whether it was added: if not, its source has occurred.
-    ///
-    /// # Safety
-    /// The edge is new, and alive as long as the root.
-    #[inline]
-    unsafe fn link_one(&mut self, edge: &Edge, wanted: WantedEdge, is_tentative: bool) -> bool {
-        let (from, into) = (wanted.from, wanted.into);
-        let target = At::new(self.interval, into).into_word(wanted.is_followed);
-        // SAFETY: alive, as the root is.
-        let source = unsafe { from.state() };
+    edges: &IncomingEdges,
+    may_be_refused: bool,
+    worker: Option<&Worker>,
+) -> Result<(), Refusal> {
+    if may_be_refused {
         // SAFETY: as the caller promises.
-        let linked = unsafe { source.link(edge, target, is_tentative) };
-        if let Err(outcome) = linked {
-            // SAFETY: as above; it has occurred.
-            unsafe { follow_occurred(from, self.header, into) };
-            self.arrived[into as usize] += 1;
-            if outcome == Outcome::Failed {
-                self.outcomes[into as usize] = Outcome::Failed;
-            }
-        }
-        linked.is_ok()
+        return unsafe { link_tentatively(interval, edges, worker) };
     }
-
-    /// Drops the body of an interval that was refused. The rest stays where it is, since other
-    /// threads may be looking at it, until the root frees it.
-    fn forget(self, parent: &Context<'_, '_>) {
-        // SAFETY: it was not sent, and will not be.
-        unsafe { interval::abandon(self.interval) };
-        parent.forget_child();
-    }
-
-    /// Brings what has come. `has_started`: its start has occurred.
-    fn release(self, has_started: bool) {
-        let [start, end] = self.arrived;
-        let [start_outcome, end_outcome] = self.outcomes;
-        if end > 0 {
-            let was_last = self.header.end.arrive(end, end_outcome);
-            debug_assert!(was_last.is_none(), "the body has not run");
-        }
-        Worker::with_current(|worker| {
-            if has_started {
-                // SAFETY: its root waits for its parent, whose body runs; it starts by this alone.
-                unsafe { Occurrence::start_new(self.interval, worker) };
-            } else if start > 0 {
-                let at = At::start(self.interval);
-                // SAFETY: as above; the start waits for what is brought.
-                unsafe { Occurrence::arrive(at, start, start_outcome, worker) };
-            }
-        });
-    }
-}
-
-/// Notes the stamp of a point that had occurred before an edge was added, at the edge's target.
-///
-/// # Safety
-/// Both are alive, and of one root. The target waits for the caller.
-unsafe fn follow_occurred(source: At, target: &Header, side: Side) {
-    // SAFETY: as the caller promises.
-    let notes = unsafe { source.header() }.notes();
-    pass_on(notes.map(|notes| notes.stamp(source.side())), target, side);
-}
-
-/// Adds an edge between intervals that were made before.
-///
-/// # Safety
-/// All are of the same root, which is alive, and the body of `by` runs.
-pub(crate) unsafe fn add_late_edge(by: NonNull<Header>, from: At, to: At) -> Result<(), Refusal> {
-    // SAFETY: alive, as the root is.
-    let header = unsafe { to.header() };
-    // SAFETY: as above.
-    let name_of = |at| unsafe { PointName::of(at) };
-    // SAFETY: as above.
-    let is_around = to.side() == Side::End && unsafe { order::is_within(by, to.interval()) };
-    // SAFETY: as above; the end of `by` comes after its body. Only edges that will stay keep `to`
-    // from occurring.
-    if !is_around && !unsafe { order::reaches(At::end(by), to, Edges::Certain) } {
-        // SAFETY: as above.
-        let by = unsafe { by.as_ref() }.name().into();
-        return Err(Refusal::MayHaveOccurred { by, to: name_of(to) });
-    }
-    // From here on, `to` does not occur before this returns, since the running body comes before
-    // it.
-    let state = header.point(to.side());
-    // SAFETY: as above.
-    let source = unsafe { from.state() };
-    let mut occurred = source.outcome();
-    if occurred.is_none() {
-        // SAFETY: as above.
-        unsafe { check_holder(from, to) }?;
-        let edge = header.new_edge();
-        state.expect_one();
+    for (number, (from, into)) in edges.iter().enumerate() {
+        let to = PointRef::new(interval, into);
+        // SAFETY: alive, as the root is.
+        let edge = unsafe { interval.as_ref() }.edge(number);
         // SAFETY: the edge is new, and alive as long as the root.
-        let linked = unsafe { source.link(edge, to.into_word(false), true) };
-        occurred = linked.err();
-        // SAFETY: as above; `to` does not occur.
-        let is_refused =
-            linked.is_ok() && unsafe { order::reaches(to, from, Edges::All) } && edge.withdraw();
-        if linked.is_err() || is_refused {
-            let was_last = state.arrive(1, Outcome::Well);
-            debug_assert!(was_last.is_none(), "it comes after an interval whose body runs");
-        }
-        if is_refused {
-            return Err(Refusal::Cycle { from: name_of(from), to: name_of(to) });
-        }
-        edge.confirm();
-    }
-    if let Some(outcome) = occurred {
-        // SAFETY: as above; the source has occurred.
-        unsafe { follow_occurred(from, header, to.side()) };
-        if outcome == Outcome::Failed {
-            state.fail();
-        }
-    }
-    if let Some(mut record) = header.record() {
-        record.sources.push((from, to.side()));
+        unsafe { link_one(edge, from, to, false, worker) };
     }
     Ok(())
 }
 
-/// Refuses an edge that would make a holder of locks wait for something outside, which may want
-/// them.
+/// # Safety
+/// As for [`link`].
+#[inline(never)]
+unsafe fn link_tentatively(
+    interval: NonNull<Header>,
+    edges: &IncomingEdges,
+    worker: Option<&Worker>,
+) -> Result<(), Refusal> {
+    // SAFETY: alive, as the root is.
+    let header = unsafe { interval.as_ref() };
+    let parent = header.parent.expect("only the root has no parent, and it has no edges");
+    for (from, into) in edges.iter() {
+        // SAFETY: alive, as the root is.
+        if unsafe { from.state() }.outcome().is_none() {
+            // SAFETY: as above.
+            unsafe { check_holder(from, PointRef::new(interval, into)) }?;
+        }
+    }
+    let mut linked: Vec<&Edge> = Vec::new();
+    for (number, (from, into)) in edges.iter().enumerate() {
+        let to = PointRef::new(interval, into);
+        let edge = header.edge(number);
+        // SAFETY: alive, as the root is.
+        let is_inside =
+            from.interval() != parent && unsafe { order::is_within(from.interval(), parent) };
+        // SAFETY: the edge is new, and alive as long as the root.
+        if !unsafe { link_one(edge, from, to, !is_inside, worker) } {
+            continue;
+        }
+        linked.push(edge);
+        // SAFETY: the root is alive. The end of the parent does not occur before its body has ended.
+        if !is_inside && unsafe { order::reaches(PointRef::end(parent), from, Edges::All) } {
+            for edge in linked {
+                // The interval is abandoned, whether its dependencies arrive or not.
+                let _ = edge.withdraw();
+            }
+            // SAFETY: alive, as the root is.
+            return Err(unsafe { cycle(from, to) });
+        }
+    }
+    linked.into_iter().for_each(Edge::confirm);
+    Ok(())
+}
+
+/// Adds one edge to a point that waits for it. Returns false if its source has occurred: then it
+/// has arrived.
+///
+/// # Safety
+/// The edge is new, and alive as long as the root.
+#[inline]
+unsafe fn link_one(
+    edge: &Edge,
+    from: PointRef,
+    to: PointRef,
+    is_tentative: bool,
+    worker: Option<&Worker>,
+) -> bool {
+    // SAFETY: alive, as the root is.
+    let source = unsafe { from.state() };
+    // SAFETY: as the caller promises.
+    let linked = unsafe { source.add_edge(edge, to.0, is_tentative) };
+    if let Err(outcome) = linked {
+        // SAFETY: alive, as the root is.
+        unsafe { pass_stamp(from, to) };
+        // SAFETY: as above. The root waits for the interval whose body adds the edge.
+        unsafe { Occurrence::arrive(to, outcome, worker) };
+    }
+    linked.is_ok()
+}
+
+/// Adds an edge between existing points.
+///
+/// # Safety
+/// All are of one root, which is alive, and the body of `by` runs.
+pub(crate) unsafe fn add_late_edge(
+    by: NonNull<Header>,
+    from: PointRef,
+    to: PointRef,
+) -> Result<(), Refusal> {
+    // SAFETY: alive, as the root is.
+    let header = unsafe { to.header() };
+    // SAFETY: as above.
+    let is_around = to.side() == Side::End && unsafe { order::is_within(by, to.interval()) };
+    // SAFETY: as above. The end of `by` comes after its body. Only confirmed edges keep `to` from
+    // occurring.
+    if !is_around && !unsafe { order::reaches(PointRef::end(by), to, Edges::Confirmed) } {
+        // SAFETY: as above.
+        let by = unsafe { by.as_ref() }.name().into();
+        // SAFETY: as above.
+        return Err(Refusal::MayHaveOccurred { by, to: unsafe { to.describe() } });
+    }
+    // From here on, `to` does not occur before this returns: the running body comes before it.
+    let target = header.point(to.side());
+    // SAFETY: as above.
+    let source = unsafe { from.state() };
+    if source.outcome().is_none() {
+        // SAFETY: as above.
+        unsafe { check_holder(from, to) }?;
+        let edge = header.new_edge();
+        target.add_dependency();
+        // SAFETY: the edge is new, and alive as long as the root. `to` waits for the body.
+        if unsafe { link_one(edge, from, to, true, None) } {
+            // SAFETY: the root is alive, and `to` does not occur.
+            if unsafe { order::reaches(to, from, Edges::All) } && edge.withdraw() {
+                let is_last = target.arrive(Outcome::Succeeded);
+                debug_assert!(is_last.is_none(), "the body comes before it");
+                // SAFETY: as above.
+                return Err(unsafe { cycle(from, to) });
+            }
+            edge.confirm();
+        }
+    } else {
+        // SAFETY: as above.
+        unsafe { pass_stamp(from, to) };
+        if source.outcome() == Some(Outcome::Failed) {
+            target.fail();
+        }
+    }
+    if let Some(mut log) = header.log() {
+        log.sources.push((from, to.side()));
+    }
+    Ok(())
+}
+
+/// Refuses an edge that would make a holder of locks wait for something outside, which may need the
+/// same locks.
 ///
 /// # Safety
 /// All are alive.
-unsafe fn check_holder(from: At, to: At) -> Result<(), Refusal> {
+unsafe fn check_holder(from: PointRef, to: PointRef) -> Result<(), Refusal> {
     // SAFETY: as the caller promises.
     let target = unsafe { to.header() };
-    let holding = match to.side() {
-        // Before its start it has no locks itself.
-        // SAFETY: an ancestor is alive.
-        Side::Start => target.parent.and_then(|parent| unsafe { parent.as_ref() }.holding()),
-        Side::End => target.holding(),
+    let holder = match to.side() {
+        // Before its start, the interval has no locks itself.
+        // SAFETY: a parent is alive.
+        Side::Start => target.parent.and_then(|parent| unsafe { parent.as_ref() }.holder),
+        Side::End => target.holder,
     };
-    match holding.map(|holding| holding.holder) {
+    match holder {
         // SAFETY: as the caller promises.
         Some(holder) if !unsafe { order::is_within(from.interval(), holder) } => {
             // SAFETY: as above.
-            let [from, to] = [from, to].map(|at| unsafe { PointName::of(at) });
+            let [from, to] = [from, to].map(|point| unsafe { point.describe() });
             // SAFETY: as above.
             let holder = unsafe { holder.as_ref() }.name().into();
             Err(Refusal::IntoHolder { from, to, holder })
         }
         _ => Ok(()),
     }
+}
+
+/// # Safety
+/// Both are alive.
+unsafe fn cycle(from: PointRef, to: PointRef) -> Refusal {
+    // SAFETY: as the caller promises.
+    let [from, to] = [from, to].map(|point| unsafe { point.describe() });
+    Refusal::Cycle { from, to }
 }

@@ -1,7 +1,6 @@
-//! Data without a lock: edges order its uses, and that can be checked.
+//! Data without a lock: the graph orders its uses, and that can be checked.
 
 use std::cell::UnsafeCell;
-use std::collections::HashSet;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
@@ -9,22 +8,21 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::graph::context::Context;
-use crate::graph::interval::{At, Header, Side};
-use crate::graph::notes::lock;
+use crate::graph::interval::Header;
+use crate::graph::order;
+use crate::graph::trace::lock;
 
-/// Data that intervals share without a lock, since edges order its uses.
+/// Data that intervals share without a lock, because edges order its uses.
 ///
-/// Whether they do is seen in two ways. In any case, an access panics while another one lasts that
-/// excludes it. And where the root is [`checked`](crate::Root::checked), an access panics with both
-/// names if one before it was made by an interval that neither an edge nor a common
-/// [lock](crate::IntervalLock) orders before this one; also if, this time, it was over. Two reads
-/// need no order.
+/// An access panics while another access excludes it: one writer, or any number of readers. In a
+/// [checked](crate::Root::checked) root, an access also panics if nothing orders it after an
+/// earlier one that it excludes, even if that has ended. The order comes from edges, or from an
+/// [`IntervalLock`](crate::IntervalLock) that both intervals hold. The message names both.
 ///
-/// Accesses of different roots are not compared. A change in a checked root makes the data forget
-/// accesses of other roots, so two checked roots that use it at the same time may miss something.
-/// Under a lock, an access is compared with each that this lock orders before it, and all of these
-/// are remembered. The body of one interval counts as one sequence: what it divides among workers
-/// itself, by [`join`](locksley::join), is not checked.
+/// Accesses of different roots are not compared. A write in a checked root discards the accesses of
+/// other roots, so two checked roots that use the data at the same time may miss an error. Under a
+/// lock, an access is compared with all accesses under that lock, which are kept. The body of one
+/// interval counts as sequential: what it divides by [`join`](locksley::join) is not checked.
 ///
 /// # Examples
 /// ```
@@ -39,7 +37,7 @@ use crate::graph::notes::lock;
 /// # Ok::<(), locksley_intervals::IntervalCancelled>(())
 /// ```
 ///
-/// Without the edge it would be found, in whatever order they run:
+/// A missing edge is found, in whatever order the intervals run:
 /// ```should_panic
 /// use locksley_intervals::{Guarded, Root};
 ///
@@ -50,34 +48,34 @@ use crate::graph::notes::lock;
 /// });
 /// ```
 pub struct Guarded<T: ?Sized> {
-    /// How many accesses read it; or [`WRITES`].
+    /// The number of readers, or [`WRITER`].
     users: AtomicU32,
-    /// Accesses that are over, in checked roots alone: later ones are compared with them.
+    /// The accesses of checked roots that have ended. Later ones are compared with them.
     history: Mutex<Vec<Access>>,
     data: UnsafeCell<T>,
 }
 
-const WRITES: u32 = u32::MAX;
+const WRITER: u32 = u32::MAX;
 
 /// An access, as a checked root remembers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Access {
-    /// Its root's serial number. The interval is looked at by accesses of that root alone.
+    /// The serial number of its root. Only accesses of that root dereference the interval.
     root: u64,
     by: NonNull<Header>,
-    /// How many children the interval had made when the access ended.
+    /// The number of children that the interval had when the access ended.
     children: usize,
-    has_changed: bool,
+    is_write: bool,
 }
 
-// SAFETY: it is an address and numbers. Code that follows it says why the interval is alive.
+// SAFETY: it is an address and numbers. Each dereference states why the interval is alive.
 unsafe impl Send for Access {}
 
-// SAFETY: by `users`, the data is shared or changed, never both.
+// SAFETY: `users` admits one writer or any number of readers.
 unsafe impl<T: ?Sized + Send + Sync> Sync for Guarded<T> {}
 
 impl<T> Guarded<T> {
-    /// Guards that data.
+    /// Creates guarded data.
     ///
     /// # Examples
     /// See [`Guarded`].
@@ -87,7 +85,7 @@ impl<T> Guarded<T> {
         Self { users, history, data: UnsafeCell::new(data) }
     }
 
-    /// The data.
+    /// Returns the data.
     ///
     /// # Examples
     /// See [`Guarded`].
@@ -98,23 +96,11 @@ impl<T> Guarded<T> {
 }
 
 impl<T: ?Sized> Guarded<T> {
-    /// The data, while no interval uses it.
-    ///
-    /// # Examples
-    /// ```
-    /// let mut guarded = locksley_intervals::Guarded::new(1);
-    /// *guarded.get_mut() += 1;
-    /// assert_eq!(guarded.into_inner(), 2);
-    /// ```
-    pub fn get_mut(&mut self) -> &mut T {
-        self.data.get_mut()
-    }
-
-    /// The data, to be read.
+    /// Begins to read the data.
     ///
     /// # Panics
-    /// If an interval is changing it. In a checked root, if nothing orders this after an interval
-    /// that has changed it.
+    /// If the data is being written. In a checked root also if nothing orders this read after an
+    /// earlier write.
     ///
     /// # Examples
     /// ```
@@ -128,51 +114,46 @@ impl<T: ?Sized> Guarded<T> {
     /// })?;
     /// # Ok::<(), intervals::IntervalCancelled>(())
     /// ```
-    pub fn read<'k>(&'k self, cx: &'k Context<'_, '_>) -> Reading<'k, T> {
-        let one_more = |users| (users < WRITES - 1).then(|| users + 1);
-        // Acquire pairs with the release of the last change.
-        let users = self.users.fetch_update(Ordering::Acquire, Ordering::Relaxed, one_more);
-        assert!(users.is_ok(), "`{}` reads what is being changed", cx.name());
-        let mut reading = Reading { data: self, access: None };
-        if let Some(access) = Access::by(cx, false) {
-            for earlier in lock(&self.history).iter().filter(|earlier| earlier.has_changed) {
-                access.check_after(*earlier);
-            }
-            reading.access = Some(access);
-        }
-        reading
+    pub fn read<'k>(&'k self, cx: &'k Context<'_, '_>) -> ReadGuard<'k, T> {
+        self.begin(cx, false)
+            .unwrap_or_else(|| panic!("`{}` reads what is being changed", cx.header().name()))
     }
 
-    /// The data, to be changed.
+    /// Begins to write the data.
     ///
     /// # Panics
-    /// If an interval is using it. In a checked root, if nothing orders this after an interval that
-    /// has used it.
+    /// If the data is being read or written. In a checked root also if nothing orders this write
+    /// after an earlier access.
     ///
     /// # Examples
     /// See [`Guarded`].
-    pub fn write<'k>(&'k self, cx: &'k Context<'_, '_>) -> Writing<'k, T> {
-        // Acquire pairs with the release of the last uses.
-        let users = self.users.compare_exchange(0, WRITES, Ordering::Acquire, Ordering::Relaxed);
-        assert!(users.is_ok(), "`{}` changes what others use at the same time", cx.name());
-        let mut writing = Writing { data: self, access: None };
-        if let Some(access) = Access::by(cx, true) {
-            let mut history = lock(&self.history);
-            history.iter().for_each(|earlier| access.check_after(*earlier));
-            history.retain(|earlier| !access.replaces(*earlier));
-            writing.access = Some(access);
-        }
-        writing
+    pub fn write<'k>(&'k self, cx: &'k Context<'_, '_>) -> WriteGuard<'k, T> {
+        WriteGuard(self.begin(cx, true).unwrap_or_else(|| {
+            panic!("`{}` changes what others use at the same time", cx.header().name())
+        }))
     }
 
-    /// Remembers an access that ends.
-    fn remember(&self, access: Option<Access>) {
-        if let Some(access) = access.map(Access::ended) {
+    /// Begins an access, unless another one excludes it. Panics if nothing orders it after an
+    /// earlier one.
+    fn begin<'k>(&'k self, cx: &'k Context<'_, '_>, is_write: bool) -> Option<ReadGuard<'k, T>> {
+        let weight = if is_write { WRITER } else { 1 };
+        // Overflows if another access excludes this one.
+        let admit = |users: u32| users.checked_add(weight);
+        // Acquire pairs with the release of the accesses that have ended.
+        self.users.fetch_update(Ordering::Acquire, Ordering::Relaxed, admit).ok()?;
+        let mut guard = ReadGuard { guarded: self, weight, access: None };
+        let root = cx.header().root();
+        if root.is_checked {
+            let access = Access { root: root.serial, by: cx.interval, children: 0, is_write };
             let mut history = lock(&self.history);
-            if history.last() != Some(&access) {
-                history.push(access);
+            let conflicts = history.iter().filter(|earlier| is_write || earlier.is_write);
+            conflicts.for_each(|earlier| access.assert_after(*earlier));
+            if is_write {
+                history.retain(|earlier| !access.replaces(*earlier));
             }
+            guard.access = Some(access);
         }
+        Some(guard)
     }
 }
 
@@ -183,177 +164,124 @@ impl<T: ?Sized> fmt::Debug for Guarded<T> {
 }
 
 impl Access {
-    /// `None` if the root is not checked.
-    fn by(cx: &Context<'_, '_>, has_changed: bool) -> Option<Self> {
-        let core = cx.header().core();
-        let access = Self { root: core.serial, by: cx.interval, children: 0, has_changed };
-        core.is_checked.then_some(access)
-    }
-
-    /// The same at the end of the access, in the same body.
+    /// Returns this access at its end, in the same body.
     fn ended(self) -> Self {
-        // SAFETY: the guard, which is being dropped, borrows the context, so the interval is alive.
-        let record = unsafe { self.by.as_ref() }.record();
-        Self { children: record.map_or(0, |record| record.children.len()), ..self }
+        // SAFETY: the guard that is dropped borrows the context, so the interval is alive.
+        let log = unsafe { self.by.as_ref() }.log();
+        Self { children: log.map_or(0, |log| log.children.len()), ..self }
     }
 
-    /// Whether it was made by the same body, or in another root.
-    fn is_not_compared(self, earlier: Self) -> bool {
-        self.root != earlier.root || self.by == earlier.by
+    /// Returns true if both are of one root and of different intervals.
+    fn is_comparable(self, earlier: Self) -> bool {
+        self.root == earlier.root && self.by != earlier.by
     }
 
-    /// Both intervals. They are of the same root, which is alive, as that of `self` is.
-    fn both<'a>(self, earlier: Self) -> [&'a Header; 2] {
-        // SAFETY: as above, while the caller looks at them.
+    /// Returns both intervals. The accesses are of one root.
+    fn headers<'a>(self, earlier: Self) -> [&'a Header; 2] {
+        // SAFETY: alive, as their root is while the body of `self.by` runs.
         [self.by, earlier.by].map(|interval| unsafe { interval.as_ref() })
     }
 
-    /// Whether both are under the same lock, by different holders.
+    /// Returns true if both are under one lock, of different holders.
     fn has_common_lock(self, earlier: Self) -> bool {
-        match self.both(earlier).map(Header::holding) {
-            // Those inside of one holder have it both at the same time.
-            [Some(own), Some(other)] => !ptr::eq(own, other) && own.shares_one_with(other),
+        match self.headers(earlier).map(Header::held_locks) {
+            // Inside of one holder, both are under the lock at the same time.
+            [Some(own), Some(other)] => !ptr::eq(own, other) && own.is_overlapping(other),
             _ => false,
         }
     }
 
     /// Panics if nothing orders this access after an earlier one. Called by the body that makes it.
     #[track_caller]
-    fn check_after(self, earlier: Self) {
-        if self.is_not_compared(earlier) || self.has_common_lock(earlier) {
+    fn assert_after(self, earlier: Self) {
+        if !self.is_comparable(earlier) || self.has_common_lock(earlier) {
             return;
         }
-        let [own, before] = self.both(earlier).map(Header::name);
+        let [own, before] = self.headers(earlier).map(Header::name);
+        // SAFETY: of one root, which is alive while the body runs.
+        let is_ordered = unsafe { order::is_ordered_after(self.by, earlier.by, earlier.children) };
         assert!(
-            self.comes_after(earlier),
+            is_ordered,
             "`{before}` and `{own}` use the same guarded data, and nothing orders them"
         );
     }
 
-    /// Whether all that comes after this access, comes after an earlier one too: then that one need
-    /// not be remembered. The two were [compared](Self::check_after).
+    /// Returns true if all that is ordered after this write is ordered after the earlier access
+    /// too, which need not be kept then. The two were [compared](Self::assert_after).
     fn replaces(self, earlier: Self) -> bool {
-        if self.is_not_compared(earlier) {
+        if !self.is_comparable(earlier) {
             return true;
         }
-        // What comes after this one by a lock must come after the earlier one by a lock too.
+        // What a lock orders after this one, a lock must order after the earlier one.
         !self.has_common_lock(earlier)
-            && match self.both(earlier).map(Header::holding) {
+            && match self.headers(earlier).map(Header::held_locks) {
                 [None, _] => true,
-                [Some(own), Some(other)] => own.is_part_of(other),
+                [Some(own), Some(other)] => own.is_subset_of(other),
                 [Some(_), None] => false,
             }
     }
-
-    /// Whether edges order it so: backwards from the interval's start, to the earlier one's end, or
-    /// to the start of a child that the earlier one made after its access.
-    fn comes_after(self, earlier: Self) -> bool {
-        let mut seen = HashSet::new();
-        let mut open = vec![At::start(self.by)];
-        while let Some(at) = open.pop() {
-            if at == At::end(earlier.by) {
-                return true;
-            }
-            if !seen.insert(at) {
-                continue;
-            }
-            // SAFETY: of the root, which is alive.
-            let header = unsafe { at.header() };
-            let Some(record) = header.record() else { continue };
-            match at.side() {
-                Side::Start => {
-                    let is_child = header.parent == Some(earlier.by);
-                    if is_child && record.number >= earlier.children {
-                        return true;
-                    }
-                    open.extend(header.parent.map(At::start));
-                }
-                Side::End => {
-                    open.push(At::start(at.interval()));
-                    // Those that were refused do not end, and their edges order nothing.
-                    // SAFETY: children are alive as long as their parent.
-                    let has_ended = |at: &At| unsafe { at.state() }.outcome().is_some();
-                    open.extend(record.children.iter().copied().map(At::end).filter(has_ended));
-                }
-            }
-            let is_here = |(_, into): &&(At, Side)| *into == at.side();
-            open.extend(record.sources.iter().filter(is_here).map(|&(from, _)| from));
-        }
-        false
-    }
 }
 
-/// Guarded data that is being read, until this is dropped.
+/// A read access to [`Guarded`] data. It ends when the guard is dropped.
 ///
 /// # Examples
 /// See [`Guarded::read`].
 #[must_use = "the access ends when this is dropped"]
-pub struct Reading<'k, T: ?Sized> {
-    data: &'k Guarded<T>,
-    /// To be remembered at the end; none if the root is not checked.
+pub struct ReadGuard<'k, T: ?Sized> {
+    guarded: &'k Guarded<T>,
+    /// What the access adds to the number of users.
+    weight: u32,
+    /// Present in checked roots.
     access: Option<Access>,
 }
 
-impl<T: ?Sized> Deref for Reading<'_, T> {
+impl<T: ?Sized> Deref for ReadGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: it is not changed while this access is counted.
-        unsafe { &*self.data.data.get() }
+        // SAFETY: counted as a reader, or as the writer, which is borrowed.
+        unsafe { &*self.guarded.data.get() }
     }
 }
 
-impl<T: ?Sized> Drop for Reading<'_, T> {
+impl<T: ?Sized> Drop for ReadGuard<'_, T> {
     fn drop(&mut self) {
-        self.data.remember(self.access);
-        // Release pairs with the acquire of the next change: this read is over.
-        self.data.users.fetch_sub(1, Ordering::Release);
+        if let Some(access) = self.access.map(Access::ended) {
+            let mut history = lock(&self.guarded.history);
+            if history.last() != Some(&access) {
+                history.push(access);
+            }
+        }
+        // Release pairs with the acquire of the next access.
+        self.guarded.users.fetch_sub(self.weight, Ordering::Release);
     }
 }
 
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Reading<'_, T> {
+impl<T: ?Sized + fmt::Debug> fmt::Debug for ReadGuard<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Reading").field(&&**self).finish()
+        f.debug_tuple("ReadGuard").field(&&**self).finish()
     }
 }
 
-/// Guarded data that is being changed, until this is dropped.
+/// A write access to [`Guarded`] data. It ends when the guard is dropped.
 ///
 /// # Examples
 /// See [`Guarded`].
+#[derive(Debug)]
 #[must_use = "the access ends when this is dropped"]
-pub struct Writing<'k, T: ?Sized> {
-    data: &'k Guarded<T>,
-    /// To be remembered at the end; none if the root is not checked.
-    access: Option<Access>,
-}
+pub struct WriteGuard<'k, T: ?Sized>(ReadGuard<'k, T>);
 
-impl<T: ?Sized> Deref for Writing<'_, T> {
+impl<T: ?Sized> Deref for WriteGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: no other access is counted.
-        unsafe { &*self.data.data.get() }
+        &self.0
     }
 }
 
-impl<T: ?Sized> DerefMut for Writing<'_, T> {
+impl<T: ?Sized> DerefMut for WriteGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: no other access is counted, and this one is borrowed mutably.
-        unsafe { &mut *self.data.data.get() }
-    }
-}
-
-impl<T: ?Sized> Drop for Writing<'_, T> {
-    fn drop(&mut self) {
-        self.data.remember(self.access);
-        // Release pairs with the acquire of the next use.
-        self.data.users.store(0, Ordering::Release);
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Writing<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Writing").field(&&**self).finish()
+        // SAFETY: counted as the writer, and borrowed mutably.
+        unsafe { &mut *self.0.guarded.data.get() }
     }
 }

@@ -1,18 +1,16 @@
-//! What intervals are known by.
+//! Handles of intervals and of their points.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use crate::graph::context::Context;
-use crate::graph::interval::{self, At, Header, Side};
+use crate::graph::interval::{self, Header};
+use crate::graph::order;
 use crate::graph::point::Outcome;
-use crate::graph::refusal::PointName;
+use crate::graph::point_ref::PointRef;
 
-/// Ties a value to one root, by a lifetime that can be neither shortened nor lengthened.
-pub(crate) type Brand<'g> = PhantomData<fn(&'g ()) -> &'g ()>;
-
-/// The start or the end of an interval: an instant that other points wait for.
+/// The start or the end of an interval, as the source or the target of an edge.
 ///
 /// # Examples
 /// ```
@@ -21,43 +19,26 @@ pub(crate) type Brand<'g> = PhantomData<fn(&'g ()) -> &'g ()>;
 /// intervals::run("root", |root| {
 ///     let first = root.interval("first").spawn(|_| ());
 ///     root.interval("second").after(first.end()).spawn(|_| ());
-///     // A handle stands for its end.
+///     // A handle converts to the end of its interval.
 ///     root.interval("third").after(first).spawn(|_| ());
 /// })?;
 /// # Ok::<(), intervals::IntervalCancelled>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Point<'g> {
-    at: At,
-    brand: Brand<'g>,
+    pub(crate) point: PointRef,
+    /// Ties the point to one root: the lifetime is invariant.
+    brand: PhantomData<fn(&'g ()) -> &'g ()>,
 }
 
-impl<'g> Point<'g> {
+impl Point<'_> {
     /// # Safety
     /// The interval is alive during `'g`.
-    pub(crate) unsafe fn new(at: At) -> Self {
-        Self { at, brand: PhantomData }
+    pub(crate) unsafe fn new(point: PointRef) -> Self {
+        Self { point, brand: PhantomData }
     }
 
-    pub(crate) fn at(self) -> At {
-        self.at
-    }
-
-    /// Which of its interval's points it is.
-    ///
-    /// # Examples
-    /// ```
-    /// use locksley_intervals::{self as intervals, Side};
-    ///
-    /// intervals::run("root", |root| assert_eq!(root.end().side(), Side::End))?;
-    /// # Ok::<(), intervals::IntervalCancelled>(())
-    /// ```
-    #[must_use]
-    pub fn side(self) -> Side {
-        self.at.side()
-    }
-
-    /// Whether it has occurred. If so, what came before it is visible.
+    /// Returns true if the point has occurred. Then all that came before it is visible.
     ///
     /// # Examples
     /// ```
@@ -72,21 +53,20 @@ impl<'g> Point<'g> {
     #[must_use]
     pub fn has_occurred(self) -> bool {
         // SAFETY: alive during `'g`.
-        unsafe { self.at.state() }.outcome().is_some()
+        unsafe { self.point.state() }.outcome().is_some()
     }
 }
 
 impl fmt::Debug for Point<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // SAFETY: alive during `'g`.
-        let name = unsafe { PointName::of(self.at) };
-        write!(f, "Point({name})")
+        write!(f, "Point({})", unsafe { self.point.describe() })
     }
 }
 
-/// An interval that was made, and its result to be.
+/// An interval that was created: a source of edges, and access to its result.
 ///
-/// It may be copied, and go to other intervals of the same root; not out of it:
+/// A handle may be copied and used in other intervals of the same root. It cannot leave the root:
 /// ```compile_fail
 /// let handle = locksley_intervals::run("root", |root| root.interval("child").spawn(|_| ()));
 /// ```
@@ -95,7 +75,7 @@ impl fmt::Debug for Point<'_> {
 /// See [`Context::interval`].
 pub struct Handle<'g, T> {
     end: Point<'g>,
-    /// By itself a handle gives no access to a `T`.
+    /// A handle is `Send` and `Sync`; only `get` accesses a `T`.
     result: PhantomData<fn() -> T>,
 }
 
@@ -109,13 +89,13 @@ impl<T> Copy for Handle<'_, T> {}
 
 impl<'g, T> Handle<'g, T> {
     /// # Safety
-    /// The interval's results are of that type, and it is alive during `'g`.
+    /// The results of the interval are of type `T`, and it is alive during `'g`.
     pub(crate) unsafe fn new(interval: NonNull<Header>) -> Self {
         // SAFETY: as the caller promises.
-        Self { end: unsafe { Point::new(At::end(interval)) }, result: PhantomData }
+        Self { end: unsafe { Point::new(PointRef::end(interval)) }, result: PhantomData }
     }
 
-    /// Before its body.
+    /// Returns the start, which is before the body.
     ///
     /// # Examples
     /// ```
@@ -123,17 +103,17 @@ impl<'g, T> Handle<'g, T> {
     ///
     /// intervals::run("root", |root| {
     ///     let one = root.interval("one").spawn(|_| ());
-    ///     root.interval("not before the other").after(one.start()).spawn(|_| ());
+    ///     root.interval("beside or after it").after(one.start()).spawn(|_| ());
     /// })?;
     /// # Ok::<(), intervals::IntervalCancelled>(())
     /// ```
     #[must_use]
     pub fn start(self) -> Point<'g> {
         // SAFETY: alive during `'g`, as its end is.
-        unsafe { Point::new(At::start(self.end.at.interval())) }
+        unsafe { Point::new(PointRef::start(self.end.point.interval())) }
     }
 
-    /// After its body, and after the ends of its children.
+    /// Returns the end, which is after the body and after the ends of all children.
     ///
     /// # Examples
     /// See [`Point`].
@@ -142,22 +122,49 @@ impl<'g, T> Handle<'g, T> {
         self.end
     }
 
-    /// The interval's name.
+    /// Returns the result of the body, in an interval that comes [after](crate::Builder::after) the
+    /// end of this one.
+    ///
+    /// The result exists there, and in all intervals that come later.
+    ///
+    /// # Panics
+    /// If there is no result yet. In a [checked](crate::Root::checked) root also if nothing orders
+    /// the calling interval after the end of this one, whether it has occurred or not.
     ///
     /// # Examples
     /// ```
     /// use locksley_intervals as intervals;
     ///
     /// intervals::run("root", |root| {
-    ///     let child = root.interval(format!("row {}", 1)).spawn(|_| ());
-    ///     assert_eq!(child.name(), "row 1");
+    ///     let words = root.interval("words").spawn(|_| vec!["robin", "marian"]);
+    ///     let count = root.interval("count").after(words);
+    ///     count.spawn(move |cx| assert_eq!(words.get(cx).len(), 2));
     /// })?;
     /// # Ok::<(), intervals::IntervalCancelled>(())
     /// ```
-    #[must_use]
-    pub fn name(&self) -> &'g str {
+    pub fn get<'k>(&'k self, cx: &'k Context<'g, '_>) -> &'k T
+    where
+        T: Sync,
+    {
+        let end = self.end.point;
+        if cx.header().root().is_checked {
+            // SAFETY: both are alive, and of one root.
+            let is_ordered =
+                unsafe { order::is_ordered_after(cx.interval, end.interval(), usize::MAX) };
+            let name = cx.header().name();
+            assert!(is_ordered, "nothing orders `{name}` after {:?}", self.end);
+        }
         // SAFETY: alive during `'g`.
-        unsafe { self.end.at.header() }.name()
+        let outcome = unsafe { end.state() }.outcome();
+        // The borrow ends with the body: so no result refers to another when the root drops them.
+        let result = match outcome {
+            // SAFETY: as for the handle. The end has occurred, as an acquire load has shown.
+            Some(Outcome::Succeeded) => unsafe { interval::result_of(end.interval()) },
+            _ => None,
+        };
+        // SAFETY: alive during `'g`.
+        let name = || unsafe { end.header() }.name();
+        result.unwrap_or_else(|| panic!("`{}` has no result yet, or none at all", name()))
     }
 }
 
@@ -169,68 +176,7 @@ impl<'g, T> From<Handle<'g, T>> for Point<'g> {
 
 impl<T> fmt::Debug for Handle<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Handle(`{}`)", self.name())
-    }
-}
-
-/// The result of an interval, for one that was declared to come after it: see
-/// [`Builder::after_with`](crate::Builder::after_with).
-///
-/// # Examples
-/// ```
-/// use locksley_intervals as intervals;
-///
-/// intervals::run("root", |root| {
-///     let words = root.interval("words").spawn(|_| vec!["robin", "marian"]);
-///     let mut count = root.interval("count");
-///     let words = count.after_with(words);
-///     count.spawn(move |cx| assert_eq!(words.get(cx).len(), 2));
-/// })?;
-/// # Ok::<(), intervals::IntervalCancelled>(())
-/// ```
-pub struct Input<'g, T>(Handle<'g, T>, PhantomData<&'g T>);
-
-impl<T> Clone for Input<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Input<'_, T> {}
-
-impl<'g, T: Sync> Input<'g, T> {
-    pub(crate) fn new(handle: Handle<'g, T>) -> Self {
-        Self(handle, PhantomData)
-    }
-
-    /// The result.
-    ///
-    /// In the interval for which it was declared, and in all that come after it or are made inside
-    /// of it, it is there.
-    ///
-    /// # Panics
-    /// If it is not there, in another interval.
-    ///
-    /// # Examples
-    /// See [`Input`].
-    #[must_use]
-    pub fn get<'k>(&'k self, _cx: &'k Context<'g, '_>) -> &'k T {
-        let end = self.0.end.at;
         // SAFETY: alive during `'g`.
-        let outcome = unsafe { end.state() }.outcome();
-        // Not for longer than the body runs: when the root frees its intervals, no result holds a
-        // reference to another.
-        let result = match outcome {
-            // SAFETY: as for the handle; the end has occurred, which was seen by acquire.
-            Some(Outcome::Well) => unsafe { interval::result_of(end.interval()) },
-            _ => None,
-        };
-        result.unwrap_or_else(|| panic!("`{}` has no result yet, or none at all", self.0.name()))
-    }
-}
-
-impl<T> fmt::Debug for Input<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Input(`{}`)", self.0.name())
+        write!(f, "Handle(`{}`)", unsafe { self.end.point.header() }.name())
     }
 }

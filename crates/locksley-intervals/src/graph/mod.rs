@@ -1,31 +1,32 @@
-//! The parts of a graph, which know each other: intervals, points, edges, locks, the arena.
+//! The parts of a graph, which depend on each other.
 
 mod arena;
 mod builder;
 mod context;
+mod extras;
 mod guarded;
 mod handle;
 mod interval;
 mod lock;
 #[cfg(all(test, loom))]
 mod models;
-mod notes;
 mod occurrence;
 mod order;
 mod point;
-mod record;
+mod point_ref;
+mod recording;
 mod refusal;
 mod root;
-mod special;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod stall;
+mod trace;
 
 pub use builder::Builder;
 pub use context::Context;
-pub use guarded::{Guarded, Reading, Writing};
-pub use handle::{Handle, Input, Point};
-pub use interval::Side;
+pub use guarded::{Guarded, ReadGuard, WriteGuard};
+pub use handle::{Handle, Point};
 pub use lock::{IntervalLock, Key};
-pub use record::{Recorded, Recording};
-pub use refusal::{PointName, Refusal};
+pub use point_ref::Side;
+pub use recording::{IntervalRecord, Recording};
+pub use refusal::Refusal;
 pub use root::{IntervalCancelled, Root, run};

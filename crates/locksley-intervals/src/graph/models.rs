@@ -1,5 +1,4 @@
-//! What the model checker runs: the real points and edges, with a few threads that have them occur
-//! and add to them. Run with `--cfg loom` (see CONTRIBUTING.md).
+//! Loom models of points, edges and lock requests, with a few threads. Run with `--cfg loom`.
 
 use std::ptr::NonNull;
 
@@ -8,10 +7,10 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use crate::graph::lock::Turn;
-use crate::graph::point::{BODY, Edge, Outcome, PointState};
+use crate::graph::lock::LockRequest;
+use crate::graph::point::{Edge, Edges, Outcome, PointState};
 
-/// Two points, edges for each way, and something that is written before the first one occurs.
+/// Two points, an edge in each direction, and cells that are written before the source occurs.
 struct World {
     source: Node,
     target: Node,
@@ -20,21 +19,21 @@ struct World {
     written: [UnsafeCell<u32>; 2],
 }
 
-/// A point, and how often and how it has occurred.
+/// A point, and whether it has occurred.
 #[repr(align(8))]
 struct Node {
     point: PointState,
     occurred: AtomicBool,
 }
 
-// SAFETY: loom checks what the models do with it.
+// SAFETY: loom checks all accesses of the models.
 unsafe impl Send for World {}
 // SAFETY: as above.
 unsafe impl Sync for World {}
 
 impl Node {
-    fn new(waits: usize) -> Self {
-        Self { point: PointState::new(waits), occurred: AtomicBool::new(false) }
+    fn new(dependencies: usize) -> Self {
+        Self { point: PointState::new(dependencies), occurred: AtomicBool::new(false) }
     }
 
     fn word(&self) -> NonNull<()> {
@@ -43,6 +42,7 @@ impl Node {
 }
 
 impl World {
+    /// The arguments are the numbers of dependencies.
     fn new(source: usize, target: usize) -> Arc<Self> {
         Arc::new(Self {
             source: Node::new(source),
@@ -53,41 +53,43 @@ impl World {
         })
     }
 
-    fn write(&self, place: usize) {
-        // SAFETY: loom checks that no other thread touches it.
-        self.written[place].with_mut(|number| unsafe { *number += 1 });
+    fn write(&self, cell: usize) {
+        // SAFETY: loom checks that no other thread accesses it.
+        self.written[cell].with_mut(|number| unsafe { *number += 1 });
     }
 
-    fn read(&self, place: usize) -> u32 {
+    fn read(&self, cell: usize) -> u32 {
         // SAFETY: loom checks that no thread writes it.
-        self.written[place].with(|number| unsafe { *number })
+        self.written[cell].with(|number| unsafe { *number })
     }
 
-    /// Brings so many things to the source. The last makes it occur, and tells the target.
-    fn arrive_at_source(&self, things: usize, outcome: Outcome) -> Option<Outcome> {
-        let outcome = self.source.point.arrive(things, outcome)?;
+    /// Lets a dependency of the source arrive. The last one makes it occur, and arrives at the
+    /// target.
+    fn arrive_at_source(&self, outcome: Outcome) -> Option<Outcome> {
+        let outcome = self.source.point.arrive(outcome)?;
         let mut last = None;
         // SAFETY: the edges live as long as the world.
         for word in unsafe { self.source.point.occur(outcome) } {
-            assert_eq!(word, self.target.word(), "the edge is seen whole");
-            last = last.or(self.arrive_at_target(1, outcome));
+            assert_eq!(word, self.target.word(), "the edge is visible as a whole");
+            last = last.or(self.arrive_at_target(outcome));
         }
         last
     }
 
-    /// Brings so many things to the target. Returns how it occurs, if these were the last.
-    fn arrive_at_target(&self, things: usize, outcome: Outcome) -> Option<Outcome> {
-        let outcome = self.target.point.arrive(things, outcome)?;
+    /// Lets a dependency of the target arrive. Returns the outcome after the last one.
+    fn arrive_at_target(&self, outcome: Outcome) -> Option<Outcome> {
+        let outcome = self.target.point.arrive(outcome)?;
         assert!(!self.target.occurred.swap(true, Ordering::Relaxed), "it occurs once");
         Some(outcome)
     }
 
-    /// Adds the edge to the target, which waits for the edge and for this.
-    fn add_edge(&self) -> Option<Outcome> {
-        // SAFETY: it is added once, and lives as long as the world.
-        match unsafe { self.source.point.link(&self.forth, self.target.word(), false) } {
-            Ok(()) => self.arrive_at_target(1, Outcome::Well),
-            Err(outcome) => self.arrive_at_target(2, outcome),
+    /// Adds an edge to the target, which waits for it. Returns the outcome if the source has
+    /// occurred, and this was the last dependency.
+    fn link(&self, edge: &Edge) -> Option<Outcome> {
+        // SAFETY: each edge is added once, and lives as long as the world.
+        match unsafe { self.source.point.add_edge(edge, self.target.word(), false) } {
+            Ok(()) => None,
+            Err(outcome) => self.arrive_at_target(outcome),
         }
     }
 }
@@ -105,14 +107,17 @@ fn loom_point_an_edge_is_added_while_it_occurs() {
         let other = Arc::clone(&world);
         let occurs = thread::spawn(move || {
             other.write(0);
-            let last = other.arrive_at_source(1, Outcome::Well);
+            let last = other.arrive_at_source(Outcome::Succeeded);
             last.map(|outcome| (outcome, other.read(0)))
         });
-        let last = world.add_edge().map(|outcome| (outcome, world.read(0)));
+        // The target also waits for the thread that adds the edge.
+        assert_eq!(world.link(&world.forth), None);
+        let last = world.arrive_at_target(Outcome::Succeeded);
+        let last = last.map(|outcome| (outcome, world.read(0)));
         let both = [last, occurs.join().unwrap()];
-        // One of them, and it sees what was done before the source.
+        // One of them is the last, and sees what came before the source.
         let ended: Vec<_> = both.into_iter().flatten().collect();
-        assert_eq!(ended, [(Outcome::Well, 1)]);
+        assert_eq!(ended, [(Outcome::Succeeded, 1)]);
     });
 }
 
@@ -123,9 +128,9 @@ fn loom_point_what_came_before_is_visible_when_it_has_occurred() {
         let other = Arc::clone(&world);
         let occurs = thread::spawn(move || {
             other.write(0);
-            let _ = other.arrive_at_source(1, Outcome::Well);
+            let _ = other.arrive_at_source(Outcome::Succeeded);
         });
-        if world.source.point.outcome() == Some(Outcome::Well) {
+        if world.source.point.outcome() == Some(Outcome::Succeeded) {
             assert_eq!(world.read(0), 1);
         }
         occurs.join().unwrap();
@@ -136,50 +141,48 @@ fn loom_point_what_came_before_is_visible_when_it_has_occurred() {
 fn loom_point_the_last_of_two_sees_what_both_did() {
     model(|| {
         let world = World::new(2, 2);
-        // SAFETY: it is added once, and lives as long as the world.
-        unsafe { world.source.point.link(&world.forth, world.target.word(), false) }.unwrap();
+        assert_eq!(world.link(&world.forth), None);
         let threads: Vec<_> = (0..2)
-            .map(|place| {
+            .map(|cell| {
                 let world = Arc::clone(&world);
                 thread::spawn(move || {
-                    world.write(place);
-                    let outcome = [Outcome::Well, Outcome::Failed][place];
-                    world.arrive_at_source(1, outcome)
+                    world.write(cell);
+                    let outcome = [Outcome::Succeeded, Outcome::Failed][cell];
+                    world.arrive_at_source(outcome)
                 })
             })
             .collect();
-        let last = world.arrive_at_target(1, Outcome::Well);
+        let last = world.arrive_at_target(Outcome::Succeeded);
         let seen = last.map(|outcome| (outcome, world.read(0), world.read(1)));
         let mut ended: Vec<_> = seen.into_iter().map(|(outcome, ..)| outcome).collect();
         ended.extend(threads.into_iter().filter_map(|thread| thread.join().unwrap()));
-        // However it comes about, it fails: one of those that it waited for did.
+        // It fails in every order, because one dependency has failed.
         assert_eq!(ended, [Outcome::Failed]);
         assert_eq!((world.read(0), world.read(1)), (1, 1));
     });
 }
 
-/// A body makes two children on its own thread and announces none; another thread, which the
-/// context was lent to, announces one.
+/// The end of a parent: its body creates three children, one of which ends before the body.
 #[test]
-fn loom_point_children_of_a_body_are_counted_when_it_ends() {
+fn loom_point_children_are_counted_while_the_body_runs() {
     model(|| {
-        let world = World::new(BODY, 1);
-        let child = |place: usize, outcome| {
+        let world = World::new(1, 1);
+        let child = |cell: usize, outcome| {
             let world = Arc::clone(&world);
+            world.source.point.add_dependency();
             move || {
-                world.write(place);
-                world.source.point.arrive(1, outcome)
+                world.write(cell);
+                world.source.point.arrive(outcome)
             }
         };
-        world.source.point.expect_one(); // by the other thread
-        let lent = thread::spawn(child(0, Outcome::Failed));
-        let own = thread::spawn(child(1, Outcome::Well));
-        // The third has come to its end already.
-        let mut last = vec![world.source.point.arrive(1, Outcome::Well)];
-        last.push(world.source.point.arrive(BODY - 2, Outcome::Well));
+        let failing = thread::spawn(child(0, Outcome::Failed));
+        let other = thread::spawn(child(1, Outcome::Succeeded));
+        world.source.point.add_dependency();
+        let mut last = vec![world.source.point.arrive(Outcome::Succeeded)];
+        last.push(world.source.point.arrive(Outcome::Succeeded)); // the body
         let seen = last[1].map(|_| (world.read(0), world.read(1)));
-        last.extend([lent, own].map(|child| child.join().unwrap()));
-        assert!(seen.is_none_or(|seen| seen == (1, 1)), "the last has seen what all did");
+        last.extend([failing, other].map(|child| child.join().unwrap()));
+        assert!(seen.is_none_or(|seen| seen == (1, 1)), "the last sees what all did");
         assert_eq!(last.into_iter().flatten().collect::<Vec<_>>(), [Outcome::Failed]);
         assert_eq!((world.read(0), world.read(1)), (1, 1));
     });
@@ -190,61 +193,48 @@ fn loom_point_children_of_a_body_are_counted_when_it_ends() {
 fn loom_point_two_edges_are_added_while_it_occurs() {
     model(|| {
         let world = World::new(1, 3);
-        let add = |world: &World, edge: &Edge| {
-            // SAFETY: each is added once, and lives as long as the world.
-            match unsafe { world.source.point.link(edge, world.target.word(), false) } {
-                Ok(()) => None,
-                Err(outcome) => world.arrive_at_target(1, outcome),
-            }
-        };
-        let others = [Arc::clone(&world), Arc::clone(&world)];
-        let [one, other] = others;
-        let forth = thread::spawn(move || add(&one, &one.forth));
-        let back = thread::spawn(move || add(&other, &other.back));
-        let mut ended: Vec<_> = world.arrive_at_source(1, Outcome::Well).into_iter().collect();
+        let [one, other] = [Arc::clone(&world), Arc::clone(&world)];
+        let forth = thread::spawn(move || one.link(&one.forth));
+        let back = thread::spawn(move || other.link(&other.back));
+        let mut ended: Vec<_> = world.arrive_at_source(Outcome::Succeeded).into_iter().collect();
         ended.extend([forth, back].into_iter().filter_map(|thread| thread.join().unwrap()));
-        ended.extend(world.arrive_at_target(1, Outcome::Well));
-        assert_eq!(ended, [Outcome::Well]);
+        ended.extend(world.arrive_at_target(Outcome::Succeeded));
+        assert_eq!(ended, [Outcome::Succeeded]);
     });
 }
 
-/// The usual start: it does not wait for the thread that makes it. That one adds its two edges, and
-/// then brings what had come before.
+/// The usual start does not wait for the thread that creates it, which adds two edges.
 #[test]
-fn loom_point_a_start_occurs_once_though_it_does_not_wait_for_its_maker() {
+fn loom_point_a_start_occurs_once_though_it_does_not_wait_for_its_creator() {
     model(|| {
         let world = World::new(1, 2);
         let other = Arc::clone(&world);
         let occurs = thread::spawn(move || {
             other.write(0);
-            other.arrive_at_source(1, Outcome::Well)
+            other.arrive_at_source(Outcome::Succeeded)
         });
-        let link = |edge| {
-            // SAFETY: each is added once, and lives as long as the world.
-            unsafe { world.source.point.link(edge, world.target.word(), false) }
-        };
-        let come = [&world.forth, &world.back].map(link).iter().filter(|it| it.is_err()).count();
-        let by_maker = (come > 0).then(|| world.arrive_at_target(come, Outcome::Well)).flatten();
-        let seen = by_maker.map(|outcome| (outcome, world.read(0)));
+        let linked = [&world.forth, &world.back].map(|edge| world.link(edge));
+        let seen = linked[1].map(|outcome| (outcome, world.read(0)));
+        assert_eq!(linked[0], None, "the other edge is missing");
         let by_other = occurs.join().unwrap();
         let ended: Vec<_> = seen.into_iter().map(|(outcome, _)| outcome).chain(by_other).collect();
-        assert_eq!(ended, [Outcome::Well]);
+        assert_eq!(ended, [Outcome::Succeeded]);
         assert!(seen.is_none_or(|(_, written)| written == 1), "it comes after its source");
     });
 }
 
-/// The edge is one of two things that the target waits for.
+/// The target waits for the edge and for the thread that adds it.
 #[test]
-fn loom_point_a_tentative_edge_is_followed_while_it_is_withdrawn_or_confirmed() {
+fn loom_point_a_source_occurs_while_a_tentative_edge_is_withdrawn_or_confirmed() {
     for is_withdrawn in [true, false] {
         model(move || {
             let world = World::new(1, 2);
             let other = Arc::clone(&world);
-            let occurs = thread::spawn(move || other.arrive_at_source(1, Outcome::Well));
+            let occurs = thread::spawn(move || other.arrive_at_source(Outcome::Succeeded));
             let word = world.target.word();
             // SAFETY: it is added once, and lives as long as the world.
-            let linked = unsafe { world.source.point.link(&world.forth, word, true) }.is_ok();
-            let comes = linked
+            let linked = unsafe { world.source.point.add_edge(&world.forth, word, true) }.is_ok();
+            let arrives = linked
                 && if is_withdrawn {
                     !world.forth.withdraw()
                 } else {
@@ -252,26 +242,26 @@ fn loom_point_a_tentative_edge_is_followed_while_it_is_withdrawn_or_confirmed() 
                     true
                 };
             assert_eq!(occurs.join().unwrap(), None);
-            let things = if comes { 1 } else { 2 };
-            assert_eq!(world.arrive_at_target(things, Outcome::Well), Some(Outcome::Well));
+            if !arrives {
+                assert_eq!(world.arrive_at_target(Outcome::Succeeded), None);
+            }
+            assert_eq!(world.arrive_at_target(Outcome::Succeeded), Some(Outcome::Succeeded));
         });
     }
 }
 
-/// A search goes on from an edge's target to what lies there, which was written before the edge was
-/// added.
+/// A search reads the target of an edge, which was written before the edge was added.
 #[test]
-fn loom_point_a_search_finds_an_edges_target_whole() {
+fn loom_point_a_search_finds_the_target_of_an_edge_as_a_whole() {
     model(|| {
         let world = World::new(1, 1);
         let other = Arc::clone(&world);
         let adds = thread::spawn(move || {
-            other.write(0); // the interval that the edge leads to
-            // SAFETY: it is added once, and lives as long as the world.
-            unsafe { other.source.point.link(&other.forth, other.target.word(), false) }.unwrap();
+            other.write(0); // the interval of the target
+            assert_eq!(other.link(&other.forth), None);
         });
-        // SAFETY: as above.
-        for word in unsafe { world.source.point.peek(false) } {
+        // SAFETY: the edge lives as long as the world.
+        for word in unsafe { world.source.point.successors(Edges::Confirmed) } {
             assert_eq!(word, world.target.word());
             assert_eq!(world.read(0), 1);
         }
@@ -279,29 +269,31 @@ fn loom_point_a_search_finds_an_edges_target_whole() {
     });
 }
 
-/// An edge that may yet be withdrawn is found if it is asked for; one that was withdrawn, never.
+/// A search for all edges finds a tentative edge. No search finds a withdrawn one.
 #[test]
-fn loom_point_a_tentative_edge_is_found_if_it_is_asked_for() {
+fn loom_point_a_search_for_all_edges_finds_a_tentative_one() {
     model(|| {
         for is_confirmed in [false, true] {
             let world = World::new(1, 1);
-            let found = |with_tentative| {
+            let found = |edges| {
                 // SAFETY: the edge lives as long as the world.
-                unsafe { world.source.point.peek(with_tentative) }.collect::<Vec<_>>()
+                unsafe { world.source.point.successors(edges) }.collect::<Vec<_>>()
             };
+            let word = world.target.word();
             // SAFETY: as above; it is added once.
-            unsafe { world.source.point.link(&world.forth, world.target.word(), true) }.unwrap();
-            assert_eq!((found(true), found(false)), (vec![world.target.word()], vec![]));
+            unsafe { world.source.point.add_edge(&world.forth, word, true) }.unwrap();
+            assert_eq!((found(Edges::All), found(Edges::Confirmed)), (vec![word], vec![]));
             if is_confirmed {
                 world.forth.confirm();
-                assert_eq!(found(true), [world.target.word()]);
-                assert_eq!(found(false), [world.target.word()]);
+                assert_eq!(found(Edges::All), [word]);
+                assert_eq!(found(Edges::Confirmed), [word]);
             } else {
                 assert!(world.forth.withdraw());
-                assert_eq!((found(true), found(false)), (vec![], vec![]));
+                assert_eq!((found(Edges::All), found(Edges::Confirmed)), (vec![], vec![]));
             }
-            let _ = world.arrive_at_source(1, Outcome::Well);
-            assert_eq!((found(true), found(false)), (vec![], vec![]), "it has occurred");
+            let _ = world.arrive_at_source(Outcome::Succeeded);
+            let after = (found(Edges::All), found(Edges::Confirmed));
+            assert_eq!(after, (vec![], vec![]), "it has occurred");
         }
     });
 }
@@ -314,49 +306,50 @@ fn loom_point_of_two_edges_that_close_a_cycle_one_is_seen() {
         let back = thread::spawn(move || {
             let word = other.source.word();
             // SAFETY: it is added once, and lives as long as the world.
-            unsafe { other.target.point.link(&other.back, word, true) }.unwrap();
+            unsafe { other.target.point.add_edge(&other.back, word, true) }.unwrap();
             // SAFETY: as above.
-            let mut after = unsafe { other.source.point.peek(true) };
+            let mut after = unsafe { other.source.point.successors(Edges::All) };
             after.next().inspect(|&word| assert_eq!(word, other.target.word())).is_some()
         });
+        let word = world.target.word();
         // SAFETY: as above.
-        unsafe { world.source.point.link(&world.forth, world.target.word(), true) }.unwrap();
+        unsafe { world.source.point.add_edge(&world.forth, word, true) }.unwrap();
         // SAFETY: as above.
-        let mut after = unsafe { world.target.point.peek(true) };
+        let mut after = unsafe { world.target.point.successors(Edges::All) };
         let is_seen = after.next().inspect(|&word| assert_eq!(word, world.source.word())).is_some();
-        assert!(back.join().unwrap() || is_seen, "each missed the other's edge");
+        assert!(back.join().unwrap() || is_seen, "each missed the other edge");
     });
 }
 
-/// The interval's side and the lock's side of a turn.
+/// One thread polls and parks, the other grants.
 #[test]
-fn loom_lock_a_turn_comes_while_one_begins_to_wait() {
+fn loom_lock_a_request_is_granted_while_its_thread_parks() {
     model(|| {
-        let turn = Turn::new(NonNull::dangling());
+        let request = LockRequest::new(NonNull::dangling());
         let world = World::new(1, 1);
-        let (other, granted) = (std::sync::Arc::clone(&turn), Arc::new(AtomicBool::new(false)));
-        let (grants, there) = (Arc::clone(&granted), Arc::clone(&world));
-        let comes = thread::spawn(move || {
+        let (other, granted) = (std::sync::Arc::clone(&request), Arc::new(AtomicBool::new(false)));
+        let (grants, shared) = (Arc::clone(&granted), Arc::clone(&world));
+        let grant = thread::spawn(move || {
             grants.store(true, Ordering::Release);
-            let is_ours = other.come();
-            if is_ours {
-                there.write(0); // the progress of the interval's locks
+            let is_owner = other.grant();
+            if is_owner {
+                shared.write(0); // the progress of the lock set
             }
-            is_ours
+            is_owner
         });
-        let mut has_it = false;
+        let mut has_lock = false;
         loop {
             world.write(0);
-            turn.begin();
+            request.begin_poll();
             if granted.load(Ordering::Acquire) {
-                has_it = true;
+                has_lock = true;
                 break;
             }
-            if turn.park() {
+            if request.park() {
                 break;
             }
         }
-        // One of them goes on with the interval.
-        assert_ne!(comes.join().unwrap(), has_it);
+        // Exactly one of them continues with the interval.
+        assert_ne!(grant.join().unwrap(), has_lock);
     });
 }

@@ -1,11 +1,13 @@
-//! What comes before what: the questions that decide whether an edge is refused.
+//! Reachability: which points come before which.
 
 use std::collections::HashSet;
 use std::ptr::NonNull;
 
-use crate::graph::interval::{At, Header, Side};
+use crate::graph::interval::Header;
+use crate::graph::point::Edges;
+use crate::graph::point_ref::{PointRef, Side};
 
-/// Whether `interval` is `ancestor`, or was made inside of it.
+/// Returns true if `interval` is `ancestor` or one of its descendants.
 ///
 /// # Safety
 /// Both are alive.
@@ -15,45 +17,79 @@ pub(crate) unsafe fn is_within(interval: NonNull<Header>, ancestor: NonNull<Head
         if interval == ancestor {
             return true;
         }
-        // SAFETY: an interval's ancestors are alive as long as it is.
+        // SAFETY: the ancestors of an interval are alive as long as it is.
         next = unsafe { interval.as_ref() }.parent;
     }
     false
 }
 
-/// The edges that a search follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Edges {
-    /// Those that will stay.
-    Certain,
-    /// Those too that may yet be withdrawn.
-    All,
-}
-
-/// Whether `goal` is `from`, or comes after it: by edges, from a start to its end, and from an end
-/// to its parent's end.
-///
-/// # Safety
-/// The root is alive, and `from` does not occur meanwhile; so nothing does that comes after it.
-pub(crate) unsafe fn reaches(from: At, goal: At, edges: Edges) -> bool {
-    let mut seen = HashSet::new();
-    let mut open = vec![from];
-    while let Some(at) = open.pop() {
-        if at == goal {
+/// Visits points in depth-first order, each once. `visit` pushes the neighbours of a point, or
+/// returns true to end the search, which then returns true.
+fn search(from: PointRef, mut visit: impl FnMut(PointRef, &mut Vec<PointRef>) -> bool) -> bool {
+    let (mut seen, mut open) = (HashSet::new(), vec![from]);
+    while let Some(point) = open.pop() {
+        if seen.insert(point) && visit(point, &mut open) {
             return true;
         }
-        if !seen.insert(at) {
-            continue;
-        }
-        // SAFETY: alive, as the root is.
-        let header = unsafe { at.header() };
-        match at.side() {
-            Side::Start => open.push(At::end(at.interval())),
-            Side::End => open.extend(header.parent.map(At::end)),
-        }
-        // SAFETY: edges are alive as long as the root.
-        let targets = unsafe { header.point(at.side()).peek(edges == Edges::All) };
-        open.extend(targets.map(At::from_word));
     }
     false
+}
+
+/// Returns true if `goal` is `from` or comes after it, by edges, from a start to its end, and from
+/// an end to the end of the parent.
+///
+/// # Safety
+/// The root is alive, and `from` does not occur during the call. So no point after it does.
+pub(crate) unsafe fn reaches(from: PointRef, goal: PointRef, edges: Edges) -> bool {
+    search(from, |point, open| {
+        // SAFETY: alive, as the root is.
+        let header = unsafe { point.header() };
+        match point.side() {
+            Side::Start => open.push(PointRef::end(point.interval())),
+            Side::End => open.extend(header.parent.map(PointRef::end)),
+        }
+        // SAFETY: edges are alive as long as the root.
+        open.extend(unsafe { header.point(point.side()).successors(edges) }.map(PointRef));
+        point == goal
+    })
+}
+
+/// Returns true if the graph orders the start of `later` after `earlier`: a path leads back to the
+/// end of `earlier`, or to the start of a child that `earlier` made after its first `children`
+/// ones. The root has logs.
+///
+/// # Safety
+/// Both are alive, and of one root.
+pub(crate) unsafe fn is_ordered_after(
+    later: NonNull<Header>,
+    earlier: NonNull<Header>,
+    children: usize,
+) -> bool {
+    search(PointRef::start(later), |point, open| {
+        if point == PointRef::end(earlier) {
+            return true;
+        }
+        // SAFETY: alive, as the root is.
+        let header = unsafe { point.header() };
+        let Some(log) = header.log() else { return false };
+        match point.side() {
+            Side::Start => {
+                if header.parent == Some(earlier) && log.number >= children {
+                    return true;
+                }
+                open.extend(header.parent.map(PointRef::start));
+            }
+            Side::End => {
+                open.push(PointRef::start(point.interval()));
+                // The end of a refused child never occurs, and its edges order nothing.
+                // SAFETY: children are alive as long as their parent.
+                let has_ended = |end: &PointRef| unsafe { end.state() }.outcome().is_some();
+                let ends = log.children.iter().copied().map(PointRef::end);
+                open.extend(ends.filter(has_ended));
+            }
+        }
+        let sources = log.sources.iter().filter(|(_, side)| *side == point.side());
+        open.extend(sources.map(|&(from, _)| from));
+        false
+    })
 }

@@ -1,4 +1,4 @@
-//! The state of a point: how many things it waits for, and which edges come from it.
+//! The state of a point: the number of its dependencies, and the edges from it.
 
 use std::ptr::{self, NonNull};
 
@@ -7,140 +7,137 @@ use locksley_sys::primitive::{AtomicPtr, AtomicUsize, Ordering, fence};
 /// How a point has occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    Well,
-    /// Something that it waited for has panicked, was cancelled, or had failed itself.
+    Succeeded,
+    /// A dependency has panicked, was cancelled, or had failed itself.
     Failed,
 }
 
-/// One thing to wait for. The bit below it says whether any thing has failed.
+/// The edges that a search follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edges {
+    /// Those that stay.
+    Confirmed,
+    /// Tentative edges too.
+    All,
+}
+
+/// One dependency. The lowest bit says that one has failed.
 const ONE: usize = 2;
 const FAILED: usize = 1;
 
-/// The number of things that stand for a body which has not ended: more than anything else can be.
-/// When the body ends, all of them arrive but one for each child that was made on the body's own
-/// thread. So making a child there announces nothing.
-pub(crate) const BODY: usize = usize::MAX / 8;
-
-// No pointers that a list could hold.
+// Not addresses of edges, which are aligned.
 const OCCURRED: *mut Edge = ptr::without_provenance_mut(1);
 const OCCURRED_FAILED: *mut Edge = ptr::without_provenance_mut(3);
 
-/// In the word of an edge's target: the edge may yet be withdrawn.
+/// The bit of a tentative edge, in the word of its target.
 const TENTATIVE: usize = 2;
 
-/// A point: it occurs once, when all that it waits for has arrived.
+/// A point. It occurs once, when all of its dependencies have arrived.
 #[derive(Debug)]
 pub(crate) struct PointState {
-    /// [`ONE`] for each thing that has not arrived, and [`FAILED`].
-    waits: AtomicUsize,
-    /// The newest edge from here; once the point has occurred, how.
+    /// [`ONE`] for each dependency that has not arrived, and [`FAILED`].
+    pending: AtomicUsize,
+    /// The newest edge from this point; after the point has occurred, the outcome.
     successors: AtomicPtr<Edge>,
 }
 
-/// An edge from one point to another. It lies with its target, in the list of its source.
+/// An edge from one point to another. It is in the list of its source, and lies with its target.
 #[derive(Debug)]
 pub(crate) struct Edge {
     next: AtomicPtr<Edge>,
-    /// A word that stands for the target. Null if the edge was withdrawn, or was tentative when its
+    /// The word of the target. Null if the edge was withdrawn, or if it was tentative when its
     /// source occurred.
     target: AtomicPtr<()>,
 }
 
 impl PointState {
-    pub(crate) fn new(waits: usize) -> Self {
-        Self { waits: AtomicUsize::new(waits * ONE), successors: AtomicPtr::new(ptr::null_mut()) }
+    /// A point with that many dependencies. Without any, it has occurred.
+    pub(crate) fn new(dependencies: usize) -> Self {
+        let successors = if dependencies == 0 { OCCURRED } else { ptr::null_mut() };
+        let pending = AtomicUsize::new(dependencies * ONE);
+        Self { pending, successors: AtomicPtr::new(successors) }
     }
 
-    /// One that has occurred.
-    pub(crate) fn occurred() -> Self {
-        Self { waits: AtomicUsize::new(0), successors: AtomicPtr::new(OCCURRED) }
-    }
-
-    /// How it has occurred, if it has. Then what was done before is visible.
+    /// Returns how the point has occurred, if it has. What came before it is visible then.
     #[inline]
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         // Acquire pairs with the release in `occur`.
         outcome_of(self.successors.load(Ordering::Acquire))
     }
 
-    /// Announces one more thing. The caller keeps the point from occurring meanwhile.
-    pub(crate) fn expect_one(&self) {
-        // Relaxed: the thing arrives after it was announced to the thread that brings it.
-        let before = self.waits.fetch_add(ONE, Ordering::Relaxed);
-        debug_assert!(before >= ONE, "it waits for nothing any more");
+    /// Adds a dependency. The caller keeps the point from occurring meanwhile.
+    pub(crate) fn add_dependency(&self) {
+        // Relaxed: the dependency arrives after the thread that brings it has learned of it.
+        let before = self.pending.fetch_add(ONE, Ordering::Relaxed);
+        debug_assert!(before >= ONE, "all dependencies have arrived");
     }
 
     /// Makes the point fail when it occurs. The caller keeps it from occurring meanwhile.
     pub(crate) fn fail(&self) {
-        // Relaxed: the caller's own arrival comes after this, and changes the same word or is the
+        // Relaxed: the arrival of the caller comes after this. It changes the same word, or is the
         // last. The last arrival has seen all others.
-        self.waits.fetch_or(FAILED, Ordering::Relaxed);
+        self.pending.fetch_or(FAILED, Ordering::Relaxed);
     }
 
-    /// Brings some of the things that the point waits for. If they were the last, returns how it is
-    /// to occur: then the caller calls [`occur`](Self::occur). If not, the point may be gone when
-    /// this returns.
+    /// Lets a dependency arrive. After the last one this returns the outcome, and the caller calls
+    /// [`occur`](Self::occur). Otherwise the point may be freed when this returns.
     #[must_use = "the last arrival makes the point occur"]
-    pub(crate) fn arrive(&self, things: usize, outcome: Outcome) -> Option<Outcome> {
+    pub(crate) fn arrive(&self, outcome: Outcome) -> Option<Outcome> {
         if outcome == Outcome::Failed {
             self.fail();
         }
-        // If these are all that is missing, no other thread changes the number any more, and a look
-        // is enough: it costs less than a subtraction.
+        // If no other dependency is missing, no other thread changes the number. Then a load is
+        // enough, and costs less than a subtraction.
         // Acquire pairs with the release below, of earlier arrivals.
-        let mut before = self.waits.load(Ordering::Acquire);
-        if before / ONE != things {
-            // AcqRel: the last arrival has seen what all others did, and hands it on.
-            before = self.waits.fetch_sub(things * ONE, Ordering::AcqRel);
+        let mut before = self.pending.load(Ordering::Acquire);
+        if before / ONE != 1 {
+            // AcqRel: the last arrival has seen what came before all others, and passes it on.
+            before = self.pending.fetch_sub(ONE, Ordering::AcqRel);
         }
-        debug_assert!(before / ONE >= things, "more arrives than it waits for");
-        let was_last = before / ONE == things;
+        debug_assert!(before >= ONE, "all dependencies have arrived");
+        let is_last = before / ONE == 1;
         #[cfg(debug_assertions)]
-        if was_last {
-            // So that `expect_one` finds it; no other thread looks any more.
-            self.waits.store(before % ONE, Ordering::Relaxed);
+        if is_last {
+            // For the assertion of `add_dependency`; no other thread reads it any more.
+            self.pending.store(before % ONE, Ordering::Relaxed);
         }
-        let outcome = if before & FAILED == 0 { Outcome::Well } else { Outcome::Failed };
-        was_last.then_some(outcome)
+        let outcome = if before & FAILED == 0 { Outcome::Succeeded } else { Outcome::Failed };
+        is_last.then_some(outcome)
     }
 
-    /// Makes the point occur, and returns the targets of the edges from here.
+    /// Makes the point occur, and returns the targets of the edges from it.
     ///
     /// # Safety
-    /// All that it waits for has arrived, and this is called once. Edges that were linked here are
-    /// alive until all whose targets are returned have arrived, and as long as the caller keeps the
-    /// rest from ending.
+    /// All dependencies have arrived, and this is called once. An edge is alive until the target of
+    /// the next one is returned.
     pub(crate) unsafe fn occur(
         &self,
         outcome: Outcome,
     ) -> impl Iterator<Item = NonNull<()>> + use<> {
         let closed = match outcome {
-            Outcome::Well => OCCURRED,
+            Outcome::Succeeded => OCCURRED,
             Outcome::Failed => OCCURRED_FAILED,
         };
-        // Acquire pairs with the release in `link`: the edges are visible. Release pairs with the
-        // acquire there and in `outcome`: a thread that finds the point closed sees what came
-        // before.
+        // Acquire pairs with the release in `add_edge`: the edges are visible. Release pairs with
+        // the acquire there and in `outcome`: what came before is visible.
         let newest = self.successors.swap(closed, Ordering::AcqRel);
         debug_assert!(outcome_of(newest).is_none(), "it occurs once");
         // SAFETY: as the caller promises.
-        unsafe { targets(newest, Edge::take) }
+        unsafe { targets(newest, Edge::take_target) }
     }
 
-    /// Adds an edge from here, which stands for one thing that `target` waits for already. If this
-    /// point has occurred, nothing is added, and that thing has come: returns the outcome.
+    /// Adds an edge from this point, which is one of the dependencies of `target`. If this point
+    /// has occurred, adds nothing and returns the outcome: the dependency has arrived.
     ///
-    /// A tentative edge may yet be withdrawn. After adding such edges, a thread looks at what comes
-    /// after their targets ([`peek`](Self::peek)). Of several threads that do so at the same time,
-    /// the last one sees the edges of all.
-    ///
-    /// `target` has its second bit clear.
+    /// A tentative edge can be withdrawn. After adding one, a thread searches what comes after its
+    /// target ([`successors`](Self::successors)). Of several threads that do so at the same time,
+    /// the last one sees the edges of all. `target` has the bit [`TENTATIVE`] clear.
     ///
     /// # Safety
-    /// The edge is in no list, and is alive as [`occur`](Self::occur) and [`peek`](Self::peek)
-    /// need.
+    /// The edge is in no list, and is alive as [`occur`](Self::occur) and
+    /// [`successors`](Self::successors) require.
     #[inline]
-    pub(crate) unsafe fn link(
+    pub(crate) unsafe fn add_edge(
         &self,
         edge: &Edge,
         target: NonNull<()>,
@@ -157,7 +154,7 @@ impl PointState {
                 return Err(outcome);
             }
             edge.next.store(newest, Ordering::Relaxed);
-            // Release pairs with the acquire in `occur` and in `peek`.
+            // Release pairs with the acquire in `occur` and in `successors`.
             match self.successors.compare_exchange(
                 newest,
                 this,
@@ -169,38 +166,38 @@ impl PointState {
             }
         }
         if is_tentative {
-            // Pairs with itself, in another thread: either that thread sees this edge, or this one
-            // sees the edges that the other has added.
+            // Pairs with itself in another thread. Either that thread sees this edge, or this
+            // thread sees the edges that the other has added.
             fence(Ordering::SeqCst);
         }
         Ok(())
     }
 
-    /// The targets of the edges from here, at this moment; none, if the point has occurred.
+    /// Returns the present targets of the edges from this point: none if it has occurred.
     ///
     /// # Safety
     /// The edges are alive while the result is used.
-    pub(crate) unsafe fn peek(
+    pub(crate) unsafe fn successors(
         &self,
-        with_tentative: bool,
+        edges: Edges,
     ) -> impl Iterator<Item = NonNull<()>> + use<> {
-        // Acquire pairs with the release in `link`.
+        // Acquire pairs with the release in `add_edge`.
         let newest = self.successors.load(Ordering::Acquire);
         let first = if outcome_of(newest).is_some() { ptr::null_mut() } else { newest };
-        let look = move |edge: &Edge| {
+        let target = move |edge: &Edge| {
             let target = edge.target.load(Ordering::Relaxed);
-            let is_meant = with_tentative || target.addr() & TENTATIVE == 0;
-            untagged(target).filter(|_| is_meant)
+            let is_followed = edges == Edges::All || target.addr() & TENTATIVE == 0;
+            untagged(target).filter(|_| is_followed)
         };
         // SAFETY: as the caller promises.
-        unsafe { targets(first, look) }
+        unsafe { targets(first, target) }
     }
 }
 
 #[inline]
 fn outcome_of(successors: *mut Edge) -> Option<Outcome> {
     match successors {
-        OCCURRED => Some(Outcome::Well),
+        OCCURRED => Some(Outcome::Succeeded),
         OCCURRED_FAILED => Some(Outcome::Failed),
         _ => None,
     }
@@ -210,10 +207,10 @@ fn untagged(target: *mut ()) -> Option<NonNull<()>> {
     NonNull::new(target.map_addr(|address| address & !TENTATIVE))
 }
 
-/// What `target` returns for the edges of a list.
+/// Returns what `target` returns for each edge of a list.
 ///
 /// # Safety
-/// Each edge is alive until the target of the one after it is returned.
+/// Each edge is alive until the target of the next one is returned.
 unsafe fn targets(
     first: *mut Edge,
     target: impl Fn(&Edge) -> Option<NonNull<()>>,
@@ -223,7 +220,7 @@ unsafe fn targets(
         loop {
             // SAFETY: null, or alive as the caller promises.
             let edge = unsafe { next.as_ref() }?;
-            // Before the target arrives: the edge lies with it.
+            // Read before the dependency arrives at the target, with which the edge lies.
             next = edge.next.load(Ordering::Relaxed);
             if let Some(target) = target(edge) {
                 return Some(target);
@@ -240,24 +237,25 @@ impl Edge {
     /// Makes a tentative edge stay.
     pub(crate) fn confirm(&self) {
         let target = self.target.load(Ordering::Relaxed);
-        let certain = target.map_addr(|address| address & !TENTATIVE);
-        // Relaxed: the target was published when the edge was linked. If this fails, the source has
-        // occurred, and has taken the target.
-        let _ = self.target.compare_exchange(target, certain, Ordering::Relaxed, Ordering::Relaxed);
+        let confirmed = target.map_addr(|address| address & !TENTATIVE);
+        // Relaxed: the target was published with the edge. If this fails, the source has occurred
+        // and has taken the target.
+        let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.target.compare_exchange(target, confirmed, success, failure);
     }
 
-    /// Takes a tentative edge back: `true` if the thing that it stood for will not come otherwise.
-    #[must_use = "what will not come is not to be waited for"]
+    /// Withdraws a tentative edge. Returns true if its dependency will not arrive otherwise.
+    #[must_use = "a withdrawn edge brings no arrival"]
     pub(crate) fn withdraw(&self) -> bool {
-        // Relaxed: only one of two threads gets the target, and nothing is handed over.
+        // Relaxed: one of two threads gets the target, and nothing else is published.
         !self.target.swap(ptr::null_mut(), Ordering::Relaxed).is_null()
     }
 
-    /// The target, for the thread that makes the source occur.
-    fn take(&self) -> Option<NonNull<()>> {
+    /// Takes the target, for the thread that makes the source occur.
+    fn take_target(&self) -> Option<NonNull<()>> {
         let mut target = self.target.load(Ordering::Relaxed);
         if target.addr() & TENTATIVE != 0 {
-            // The thread that added it may be about to withdraw it.
+            // The thread that added the edge may withdraw it at the same time.
             target = self.target.swap(ptr::null_mut(), Ordering::Relaxed);
         }
         untagged(target)

@@ -3,97 +3,67 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::graph::interval::{At, Side};
-
-/// A point, by name.
+/// The error of an interval that was not created, or of an edge that was not added.
 ///
-/// # Examples
-/// See [`Refusal`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PointName {
-    /// The interval's name.
-    pub interval: String,
-    /// Which of its points.
-    pub side: Side,
-}
-
-impl PointName {
-    /// # Safety
-    /// The interval is alive.
-    pub(crate) unsafe fn of(at: At) -> Self {
-        // SAFETY: as the caller promises.
-        let header = unsafe { at.header() };
-        Self { interval: header.name().into(), side: at.side() }
-    }
-}
-
-impl fmt::Display for PointName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let side = match self.side {
-            Side::Start => "start",
-            Side::End => "end",
-        };
-        write!(f, "the {side} of `{}`", self.interval)
-    }
-}
-
-/// Why an interval was not made, or an edge not added. Nothing has changed then.
+/// The graph is unchanged. Points are described by a text like "the end of `root`", intervals by
+/// their names.
 ///
 /// # Examples
 /// ```
-/// use locksley_intervals::{self as intervals, Refusal, Side};
+/// use locksley_intervals::{self as intervals, Refusal};
 ///
 /// intervals::run("root", |root| {
-///     let inside = root.interval("inside");
-///     // The root ends after all that are inside of it.
-///     let refused = inside.after(root.end()).try_spawn(|_| ()).unwrap_err();
+///     let child = root.interval("child");
+///     // The root ends after all of its children.
+///     let refusal = child.after(root.end()).try_spawn(|_| ()).unwrap_err();
 ///     assert_eq!(
-///         refused.to_string(),
-///         "an edge from the end of `root` to the start of `inside` would close a cycle",
+///         refusal.to_string(),
+///         "an edge from the end of `root` to the start of `child` would close a cycle",
 ///     );
-///     let Refusal::Cycle { from, to } = refused else { unreachable!() };
-///     assert_eq!((from.side, to.side), (Side::End, Side::Start));
+///     let Refusal::Cycle { from, .. } = refusal else { unreachable!() };
+///     assert_eq!(from, "the end of `root`");
 /// })?;
 /// # Ok::<(), intervals::IntervalCancelled>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The edge would close a cycle; or it would with another one that was being added meanwhile.
+    /// The edge would close a cycle, by itself or with another edge that was added at the same
+    /// time.
     Cycle {
-        /// Where it comes from.
-        from: PointName,
-        /// Where it goes to.
-        to: PointName,
+        /// The source of the edge.
+        from: String,
+        /// The target of the edge.
+        to: String,
     },
-    /// The point may have occurred already: the interval that adds the edge does not come before
+    /// The target may have occurred already: the interval that adds the edge does not come before
     /// it.
     MayHaveOccurred {
         /// The interval that adds the edge.
         by: String,
-        /// Where the edge goes to.
-        to: PointName,
+        /// The target of the edge.
+        to: String,
     },
-    /// The edge comes from outside into an interval that holds locks, or into what was made inside
-    /// of one. Its source may wait for these very locks. Let it go to that interval's start.
+    /// The edge leads from outside into an interval that holds locks, or into a descendant of one.
+    /// The source may wait for the same locks. Add the edge to the start of that interval instead.
     IntoHolder {
-        /// Where it comes from.
-        from: PointName,
-        /// Where it goes to.
-        to: PointName,
+        /// The source of the edge.
+        from: String,
+        /// The target of the edge.
+        to: String,
         /// The interval that holds locks.
         holder: String,
     },
-    /// The interval names locks and was to be made inside of one that holds locks.
+    /// The interval names locks, and its parent or another ancestor holds locks.
     LocksInside {
-        /// The interval that was to be made.
+        /// The interval that was refused.
         interval: String,
         /// The interval that holds locks.
         holder: String,
     },
     /// The interval names the same lock twice.
     SameLock {
-        /// The interval that was to be made.
+        /// The interval that was refused.
         interval: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Running a root interval, and all that is made inside of it.
+//! Roots: running a graph, and what its intervals share.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -8,55 +8,114 @@ use std::time::Instant;
 
 use locksley::extend::{GroupEnd, Home, Stamp, WorkerExt as _};
 use locksley::{Pool, Worker};
-use locksley_sys::primitive::{AtomicPtr, CachePadded, Ordering};
+use locksley_sys::primitive::{AtomicPtr, Ordering};
 use locksley_sys::unwind::{self, AbortOnUnwind, Payload};
 
-use crate::graph::arena::{Arena, LANES, Lane};
+use crate::graph::arena::Arena;
 use crate::graph::context::Context;
-use crate::graph::interval::{self, Header, Interval, Parts, Side};
+use crate::graph::extras::Extras;
+use crate::graph::interval::{self, Header, Interval, NewInterval};
 use crate::graph::lock;
-use crate::graph::notes::{Notes, Record};
 use crate::graph::occurrence::Occurrence;
-use crate::graph::point::{BODY, Outcome, PointState};
-use crate::graph::record::Recording;
-use crate::graph::special::Special;
+use crate::graph::point::Outcome;
+use crate::graph::point_ref::{PointRef, Side};
+use crate::graph::recording::Recording;
+use crate::graph::trace::{Log, Trace};
 
-/// What the intervals of one root have in common. It lies in the frame that waits for the root's
-/// end, and its address is the group of their jobs.
+/// What the intervals of one root share. It lies in the frame that waits for the end of the root,
+/// and its address is the group of their jobs.
 #[derive(Debug)]
-pub(crate) struct Core<'w> {
+pub(crate) struct RootState<'w> {
     pub(crate) home: Home,
+    /// True if the pool distributes jobs without a place round-robin.
+    pub(crate) goes_round: bool,
     ended: GroupEnd<'w>,
     /// The payload of the first panic.
     panic: AtomicPtr<Payload>,
-    /// The name of the first interval that was cancelled.
+    /// The name of the first cancelled interval.
     cancelled: AtomicPtr<String>,
     pub(crate) is_checked: bool,
-    /// For each lane, the newest of the intervals that have something to be dropped.
-    owners: [CachePadded<AtomicPtr<Header>>; LANES],
-    /// Where intervals lie, and the edges for which they have no room.
+    has_logs: bool,
+    has_traces: bool,
+    /// The newest interval that has something to drop.
+    newest_owner: AtomicPtr<Header>,
     pub(crate) arena: Arena,
     pub(crate) began: Instant,
-    /// No other root's.
+    /// Differs from that of all other roots.
     pub(crate) serial: u64,
 }
 
-impl Core<'_> {
-    /// The list of intervals that have something to be dropped.
-    pub(crate) fn owners(&self, lane: Lane) -> &AtomicPtr<Header> {
-        lane.of::<CachePadded<_>>(&self.owners)
+impl RootState<'_> {
+    /// Adds an interval to the list of those that have something to drop.
+    ///
+    /// # Safety
+    /// It is alive as long as the root, and no other thread has seen it yet.
+    pub(crate) unsafe fn add_owner(&self, interval: NonNull<Header>) {
+        let mut newest = self.newest_owner.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: as the caller promises.
+            unsafe { (*interval.as_ptr()).next_owner = newest };
+            // Release pairs with the acquire in `owners`.
+            let (success, failure) = (Ordering::Release, Ordering::Relaxed);
+            let list = &self.newest_owner;
+            match list.compare_exchange(newest, interval.as_ptr(), success, failure) {
+                Ok(_) => return,
+                Err(newer) => newest = newer,
+            }
+        }
     }
 
-    /// The newest interval of each of these lists.
-    pub(crate) fn newest_owners(&self) -> impl Iterator<Item = NonNull<Header>> {
-        // Acquire pairs with the release of the thread that added it.
-        self.owners.iter().filter_map(|newest| NonNull::new(newest.load(Ordering::Acquire)))
+    /// Returns the intervals that have something to drop.
+    ///
+    /// # Safety
+    /// Each is alive until it is returned.
+    unsafe fn owners(&self) -> impl Iterator<Item = NonNull<Header>> {
+        // Acquire pairs with the release in `add_owner`.
+        let mut next = self.newest_owner.load(Ordering::Acquire);
+        std::iter::from_fn(move || {
+            let interval = NonNull::new(next)?;
+            // SAFETY: alive, as the caller promises.
+            next = unsafe { interval.as_ref() }.next_owner;
+            Some(interval)
+        })
     }
 
-    /// The stamp of the task that the calling thread runs, if it is a worker of the root's pool.
-    pub(crate) fn stamp_here(&self) -> Stamp {
+    /// Drops the contents of all intervals: all results first, because their destructors may still
+    /// use points.
+    ///
+    /// # Safety
+    /// The root has ended. Only destructors of results access its intervals.
+    unsafe fn drop_contents(&self) {
+        // SAFETY: alive, as the root is.
+        for interval in unsafe { self.owners() } {
+            // SAFETY: nothing else has a right to what the body has left.
+            unsafe { interval::abandon(interval) };
+        }
+        // SAFETY: alive. The next one is read before this one is dropped.
+        for interval in unsafe { self.owners() } {
+            // SAFETY: not dropped yet, and not accessed again. Its body has left nothing.
+            unsafe { interval.drop_in_place() };
+        }
+    }
+
+    /// Returns the stamp of the task on the calling thread, if that is a worker of the root's pool.
+    pub(crate) fn current_stamp(&self) -> Stamp {
         let stamp = |worker: &Worker| self.home.is_of(worker).then(|| worker.stamp())?;
         Worker::with_current(|current| current.and_then(stamp)).unwrap_or_default()
+    }
+
+    /// Creates the trace of an interval with these edges, which is caused by the task of `stamp`.
+    pub(crate) fn new_trace(
+        &self,
+        stamp: impl FnOnce() -> Stamp,
+        sources: impl Iterator<Item = (PointRef, Side)>,
+    ) -> Option<Trace> {
+        self.has_traces.then(|| {
+            let log = || Log { sources: sources.collect(), ..Log::default() };
+            let trace = Trace::new(self.has_logs.then(log));
+            trace.add_stamp(Side::Start, stamp());
+            trace
+        })
     }
 
     pub(crate) fn keep_panic(&self, payload: Payload) {
@@ -69,24 +128,24 @@ impl Core<'_> {
         let _ = keep(&self.cancelled, name.into());
     }
 
-    /// Says that the root's end has occurred. The frame may be gone when this returns.
+    /// Sets the latch of the root, whose end has occurred. The frame may be gone when this returns.
     ///
     /// # Safety
     /// It is alive, and this is called once.
     pub(crate) unsafe fn end(this: NonNull<Self>) {
         // SAFETY: alive, as the caller promises.
         let ended = NonNull::from(&unsafe { this.as_ref() }.ended);
-        // SAFETY: alive until it is set, by this alone.
+        // SAFETY: alive until it is set, which only this does.
         unsafe { GroupEnd::set(ended) };
     }
 }
 
-/// Keeps the first of several; gives back a later one.
+/// Keeps the first of several values, and returns later ones.
 fn keep<V>(place: &AtomicPtr<V>, value: V) -> Result<(), V> {
     let value = Box::into_raw(Box::new(value));
     // Release pairs with the acquire in `take`.
     let kept = place.compare_exchange(ptr::null_mut(), value, Ordering::Release, Ordering::Relaxed);
-    // SAFETY: made above, and seen by no other thread.
+    // SAFETY: made above, and no other thread has seen it.
     kept.map(drop).map_err(|_| *unsafe { Box::from_raw(value) })
 }
 
@@ -96,23 +155,21 @@ fn take<V>(place: &AtomicPtr<V>) -> Option<V> {
     (!value.is_null()).then(|| *unsafe { Box::from_raw(value) })
 }
 
-/// Runs a root interval, and returns its body's result when it has ended, with all that was made
-/// inside of it.
+/// Runs a root interval and all intervals inside of it, and returns the result of its body.
 ///
-/// Everything runs on workers: those of the calling worker's pool, or on any other thread those of
-/// the [global pool](Pool::global). The caller waits; a worker runs the root's own intervals
-/// meanwhile.
+/// Bodies run on the workers of the calling worker's pool; on other threads, on those of the
+/// [global pool](Pool::global). A worker that waits runs intervals of this root meanwhile.
 ///
-/// An interval's memory is freed when its root has ended, since until then edges may be added that
-/// come from it. Where many come and go for long, nest a root for each phase.
+/// The memory of an interval is freed when its root has ended, because edges from it may be added
+/// until then. A program that creates many intervals over a long time nests a root for each phase.
 ///
 /// # Errors
 /// If an interval was [cancelled](Context::cancel).
 ///
 /// # Panics
-/// If a body panics, with its payload, after all intervals have ended that do not depend on it; if
-/// several do, with that of the root's own body, or else with the first one's. A panic comes before
-/// a cancellation.
+/// If a body panics, with its payload, after all intervals that do not depend on it have ended. Of
+/// several panics, that of the root's own body counts, or else the first one. A panic counts more
+/// than a cancellation.
 ///
 /// # Examples
 /// ```
@@ -135,7 +192,7 @@ where
     Root::new(name).run(body)
 }
 
-/// A root interval with options: see [`run`].
+/// Configures a root interval. [`run`] is the short form without options.
 ///
 /// # Examples
 /// ```
@@ -157,7 +214,7 @@ pub struct Root<'r> {
 }
 
 impl<'r> Root<'r> {
-    /// A root of that name, in the calling worker's pool or the global one.
+    /// Creates a root of that name for the calling worker's pool, or else the global one.
     ///
     /// # Examples
     /// See [`Root`].
@@ -165,7 +222,7 @@ impl<'r> Root<'r> {
         Self { name: name.into(), pool: None, is_checked: false, recording: None }
     }
 
-    /// The pool that it runs in.
+    /// Sets the pool.
     ///
     /// # Examples
     /// See [`Root`].
@@ -173,9 +230,10 @@ impl<'r> Root<'r> {
         Self { pool: Some(pool), ..self }
     }
 
-    /// Whether each access to a [`Guarded`](crate::Guarded) is checked: whether something orders it
-    /// after those before it. All edges are remembered for that, and each access costs a search
-    /// through what comes before it. Off by default.
+    /// Sets whether the graph must order all accesses to [`Guarded`](crate::Guarded) data and to
+    /// [results](crate::Handle::get). Off by default.
+    ///
+    /// Use it in tests. The root then keeps all edges, and each access searches the graph.
     ///
     /// # Examples
     /// See [`Guarded`](crate::Guarded).
@@ -183,7 +241,7 @@ impl<'r> Root<'r> {
         Self { is_checked, ..self }
     }
 
-    /// Leaves there what the graph was in the end, with times, also if the root panics.
+    /// Records the graph and its times, even if the root panics.
     ///
     /// # Examples
     /// See [`Recording`].
@@ -191,7 +249,7 @@ impl<'r> Root<'r> {
         Self { recording: Some(recording), ..self }
     }
 
-    /// Runs it: see [`run`].
+    /// Runs the root as [`run`] does.
     ///
     /// # Errors
     /// See [`run`].
@@ -220,62 +278,61 @@ impl<'r> Root<'r> {
         worker: &Worker,
         body: impl for<'g> FnOnce(&Context<'g, 'env>) -> R,
     ) -> Result<R, IntervalCancelled> {
-        let core = Core {
-            home: Home::of(worker),
-            // The root may end on any thread that an interval's context was lent to.
+        let home = Home::of(worker);
+        let stamp = worker.stamp();
+        let has_logs = self.is_checked || self.recording.is_some();
+        let state = RootState {
+            goes_round: home.goes_round(),
+            home,
+            // Any thread that a context was lent to may end the root.
             ended: GroupEnd::awaited_by(worker),
             panic: AtomicPtr::new(ptr::null_mut()),
             cancelled: AtomicPtr::new(ptr::null_mut()),
             is_checked: self.is_checked,
-            owners: std::array::from_fn(|_| CachePadded::new(AtomicPtr::new(ptr::null_mut()))),
+            has_logs,
+            has_traces: has_logs || stamp.is_some(),
+            newest_owner: AtomicPtr::new(ptr::null_mut()),
             arena: Arena::new(),
             began: Instant::now(),
             serial: lock::new_serial(),
         };
-        let is_recorded = self.is_checked || self.recording.is_some();
-        let stamp = worker.stamp();
-        let has_notes = is_recorded || stamp.is_some();
-        let special = Special::default()
-            .with(Special::NOTES, has_notes)
-            .with(Special::GOES_ROUND, core.home.goes_round());
-        let root = Interval::make_root(Parts {
+        let trace = state.new_trace(|| stamp.unwrap_or_default(), std::iter::empty());
+        let extras = trace.map(|trace| Extras { trace: Some(trace), ..Extras::default() });
+        let root = Interval::create_root(NewInterval {
             name: self.name,
+            root: NonNull::from(&state).cast(),
             parent: None,
-            core: NonNull::from(&core).cast(),
-            special,
-            holding: None,
-            notes: has_notes.then(|| Notes::new(is_recorded.then(Record::default))),
-            points: [PointState::occurred(), PointState::new(BODY)],
-            lane: Lane::of_worker(worker),
+            extras: extras.map(Box::new),
+            dependencies: [0, 1],
         });
-        // SAFETY: just made; all contexts and handles end with the time that `body` cannot name.
-        let context = unsafe { Context::new(root, worker) };
-        let notes = context.header().notes();
-        if let Some(notes) = notes {
-            notes.reach(Side::Start, stamp.unwrap_or_default());
-            notes.occur(&core, Side::Start);
-            notes.begin(&core, worker);
+        // SAFETY: just created. All contexts and handles end with the lifetime that `body` cannot
+        // name.
+        let context = unsafe { Context::new(root) };
+        let trace = context.header().trace();
+        if let Some(trace) = trace {
+            trace.log_occurrence(&state, Side::Start);
+            trace.log_begin(&state, worker);
         }
         let result = unwind::halt(|| body(&context));
-        let outcome = if result.is_ok() { Outcome::Well } else { Outcome::Failed };
+        let outcome = if result.is_ok() { Outcome::Succeeded } else { Outcome::Failed };
         // Intervals point into this frame, and borrow from those above.
         let abort = AbortOnUnwind("a root interval could not be waited for");
-        // SAFETY: the body has ended. The root's end is the last to occur, and frees nothing.
-        unsafe { Occurrence::end_body(root, context.things_at_end(), outcome, worker) };
-        // Only intervals of this root run on top of this frame: it waits for them in any case.
-        core.ended.wait(worker, NonNull::from(&core).cast());
-        if let Some(notes) = notes {
-            worker.follow(notes.stamp(Side::End));
+        // SAFETY: the body has ended. The end of the root is the last to occur, and frees nothing.
+        unsafe { Occurrence::end_body(root, outcome, worker) };
+        // Only intervals of this root run on top of this frame, which waits for them anyway.
+        state.ended.wait(worker, NonNull::from(&state).cast());
+        if let Some(trace) = trace {
+            worker.follow(trace.stamp(Side::End));
         }
         if let Some(recording) = self.recording {
             // SAFETY: alive, and all has ended.
-            *recording = unsafe { Recording::of(root, &core) };
+            *recording = unsafe { Recording::of(root, &state) };
         }
         // SAFETY: all has ended.
-        unsafe { interval::drop_all(&core) };
+        unsafe { state.drop_contents() };
         abort.disarm();
-        // Both, since they are freed here alone.
-        let (panic, cancelled) = (take(&core.panic), take(&core.cancelled));
+        // Both are taken here, because nothing else frees them.
+        let (panic, cancelled) = (take(&state.panic), take(&state.cancelled));
         match (result, panic) {
             (Ok(result), None) => match cancelled {
                 None => Ok(result),
@@ -290,24 +347,15 @@ impl<'r> Root<'r> {
     }
 }
 
-/// An interval was [cancelled](Context::cancel), and what depends on it did not run.
+/// The error of a root in which an interval was [cancelled](Context::cancel).
 ///
 /// # Examples
 /// See [`Context::cancel`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IntervalCancelled {
-    interval: String,
-}
-
-impl IntervalCancelled {
     /// The name of the first interval that was cancelled.
-    ///
-    /// # Examples
-    /// See [`Context::cancel`].
-    #[must_use]
-    pub fn interval(&self) -> &str {
-        &self.interval
-    }
+    pub interval: String,
 }
 
 impl fmt::Display for IntervalCancelled {

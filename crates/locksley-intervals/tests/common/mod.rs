@@ -15,22 +15,22 @@ const SLEEPY: Abp = Abp { attempts: 1, lower_after: None, sleep_after: Some(0) }
 /// Never sleeps.
 const SLEEPLESS: Abp = Abp { attempts: 16, lower_after: None, sleep_after: None };
 
-/// Pools with each of several governors.
-pub(crate) fn governors() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
+/// Returns pool options: one for each of several idle policies.
+pub(crate) fn idle_policies() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
     [
-        |pool| pool.governor(Balanced::default()),
-        |pool| pool.governor(Bws::default()),
-        |pool| pool.governor(SLEEPLESS),
-        |pool| pool.governor(SLEEPY),
+        |pool| pool.idle_policy(Balanced::default()),
+        |pool| pool.idle_policy(Bws::default()),
+        |pool| pool.idle_policy(SLEEPLESS),
+        |pool| pool.idle_policy(SLEEPY),
     ]
 }
 
 /// A pool for each governor and each of some numbers of workers: one, a few, and many more than
 /// there are processors.
 pub(crate) fn pools() -> impl Iterator<Item = Pool> {
-    governors().into_iter().flat_map(|with_governor| {
+    idle_policies().into_iter().flat_map(|with_policy| {
         [1, 2, 3, 16].map(|workers| {
-            with_governor(Pool::builder()).workers(workers).build().expect("a pool can be built")
+            with_policy(Pool::builder()).workers(workers).build().expect("a pool can be built")
         })
     })
 }

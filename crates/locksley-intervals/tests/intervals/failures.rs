@@ -72,7 +72,7 @@ fn a_cancellation_arrives_at_the_root() {
         root.interval("free").spawn(|_| ran.store(true, Ordering::Release));
     });
     let cancelled = end.unwrap_err();
-    assert_eq!(cancelled.interval(), "check");
+    assert_eq!(cancelled.interval, "check");
     assert_eq!(cancelled.to_string(), "`check` was cancelled");
     assert!(ran.into_inner());
 }
@@ -118,6 +118,6 @@ fn a_destructor_that_waits_keeps_back_only_what_depends_on_it() {
             }
             ready.store(true, Ordering::Release);
         });
-        assert_eq!(end.unwrap_err().interval(), "fails");
+        assert_eq!(end.unwrap_err().interval, "fails");
     }
 }

@@ -30,9 +30,9 @@ fn locks_exclude_and_are_given_in_order() {
                     let inside = &inside;
                     move |cx| {
                         assert_eq!(inside.fetch_add(1, Ordering::AcqRel), 0);
-                        first.write(cx).push(n);
-                        *second.write(cx) += 1;
-                        assert_eq!(first.read(cx).len(), *second.read(cx));
+                        first.get_mut(cx).push(n);
+                        *second.get_mut(cx) += 1;
+                        assert_eq!(first.get_mut(cx).len(), *second.get_mut(cx));
                         // Held until the children have ended.
                         cx.interval("child").spawn(move |_| {
                             assert_eq!(inside.fetch_sub(1, Ordering::AcqRel), 1);
@@ -62,14 +62,14 @@ fn waiting_for_a_lock_takes_up_no_worker() {
         let mut key = holder.lock(&lock);
         let order = &order;
         holder.spawn(move |cx| {
-            *key.write(cx) += 1;
+            *key.get_mut(cx) += 1;
             cx.interval("inside").spawn(move |_| order.lock().unwrap().push("inside"));
         });
         let mut waiter = root.interval("waiter");
         let mut key = waiter.lock(&lock);
         waiter.spawn(move |cx| {
             order.lock().unwrap().push("waiter");
-            *key.write(cx) += 1;
+            *key.get_mut(cx) += 1;
         });
         root.interval("free").spawn(move |_| order.lock().unwrap().push("free"));
     });
@@ -86,14 +86,14 @@ fn locks_are_given_back_after_a_panic_and_not_taken_by_what_does_not_run() {
             let mut panics = root.interval("panics");
             let mut key = panics.lock(&lock);
             let panics = panics.spawn(move |cx| {
-                *key.write(cx) += 1;
+                *key.get_mut(cx) += 1;
                 panic!("with the lock");
             });
             for after in [false, true] {
                 let builder = root.interval("user");
                 let mut builder = if after { builder.after(panics) } else { builder };
                 let mut key = builder.lock(&lock);
-                builder.spawn(move |cx| *key.write(cx) += 10);
+                builder.spawn(move |cx| *key.get_mut(cx) += 10);
             }
         })
     }));
@@ -158,7 +158,7 @@ fn roots_share_a_lock() {
                         for _ in 0..50 {
                             let mut user = root.interval("user");
                             let mut key = user.lock(&lock);
-                            user.spawn(move |cx| *key.write(cx) += 1);
+                            user.spawn(move |cx| *key.get_mut(cx) += 1);
                         }
                     });
                     assert_eq!(result, Ok(()));
@@ -175,9 +175,9 @@ fn a_holders_child_has_no_right_to_the_key() {
     let end = catch_unwind(AssertUnwindSafe(|| {
         intervals::run("root", |root| {
             let mut holder = root.interval("holder");
-            let key = holder.lock(&lock);
+            let mut key = holder.lock(&lock);
             holder.spawn(move |cx| {
-                cx.interval("child").spawn(move |cx| *key.read(cx));
+                cx.interval("child").spawn(move |cx| *key.get_mut(cx));
             });
         })
     }));

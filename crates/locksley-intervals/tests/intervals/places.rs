@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use locksley::{Pool, Unplaced, Worker};
 use locksley_intervals::{Context, IntervalLock, Recording, Root};
@@ -96,46 +95,6 @@ fn an_idle_worker_takes_what_was_left_and_counts_it() {
     go_on.send(()).unwrap();
 }
 
-/// It becomes ready on the one worker, and goes to where what it follows has ended: on the other.
-#[test]
-fn a_follower_is_sent_to_where_the_other_has_ended() {
-    let pool = Pool::new(2).unwrap();
-    let before = Instant::now();
-    // An idle worker may take it on its way.
-    while !pool.install(|_| was_sent_back(&pool)) {
-        assert!(before.elapsed() < Duration::from_secs(60), "it was never sent");
-    }
-}
-
-fn was_sent_back(pool: &Pool) -> bool {
-    let index = || Worker::with_current(|worker| worker.expect("bodies run on workers").index());
-    let (here, other) = (index(), 1 - index());
-    let received = || pool.stats().workers[other].received;
-    let (had_received, ran) = (received(), AtomicUsize::new(usize::MAX));
-    let (is_there, is_here) = (AtomicBool::new(false), AtomicBool::new(false));
-    let root = Root::new("root").on(pool).run(|root| {
-        let (ran, is_there, is_here) = (&ran, &is_there, &is_here);
-        let there = root.interval("there").spawn(move |_| {
-            assert_eq!(index(), other, "the other one does not go on before this has begun");
-            is_there.store(true, Ordering::Release);
-            until(is_here);
-        });
-        until(is_there);
-        let gate = root.interval("gate").spawn(move |_| {
-            assert_eq!(index(), here, "the other one does not go on before this has begun");
-            is_here.store(true, Ordering::Release);
-            while !there.end().has_occurred() {
-                thread::yield_now();
-            }
-        });
-        let follows = root.interval("follows").follow(there).after(gate);
-        follows.spawn(move |_| ran.store(index(), Ordering::Relaxed));
-        root.interval("busy").after(gate).spawn(|_| ());
-    });
-    assert_eq!(root, Ok(()));
-    ran.into_inner() == other && received() > had_received
-}
-
 /// What an end makes ready, by an edge or by a lock, goes to its place, though the end occurs at
 /// another one.
 #[test]
@@ -183,7 +142,7 @@ fn children_do_not_inherit_a_place() {
         });
     });
     assert_eq!(root, Ok(()));
-    let near: Vec<_> = recording.intervals().iter().map(|it| (&it.name[..], it.near)).collect();
+    let near: Vec<_> = recording.intervals.iter().map(|it| (&it.name[..], it.near)).collect();
     let expected =
         [("root", None), ("parent", Some(1)), ("child", None), ("placed child", Some(1))];
     assert_eq!(near, expected);

@@ -24,7 +24,7 @@ fn a_recording_has_all_that_was_made() {
         })
     }));
     assert!(end.is_err());
-    let all = recording.intervals();
+    let all = &recording.intervals;
     let named = |name: &str| all.iter().position(|i| i.name == name).unwrap();
     let names: Vec<_> = all.iter().map(|interval| &interval.name[..]).collect();
     assert_eq!(names, ["the \"root\"", "first", "child", "panics", "last", "never"]);
@@ -38,9 +38,8 @@ fn a_recording_has_all_that_was_made() {
         assert!(interval.begun.is_none_or(|begun| begun <= interval.ended));
         assert!(interval.parent.is_none_or(|parent| interval.ended <= all[parent].ended));
     }
-    let mut edges: Vec<_> = (recording.edges().iter())
-        .map(|&[(from, out), (to, into)]| (from, out, to, into))
-        .collect();
+    let mut edges: Vec<_> =
+        (recording.edges.iter()).map(|&[(from, out), (to, into)]| (from, out, to, into)).collect();
     edges.sort_by_key(|&(from, out, to, into)| (from, out as u8, to, into as u8));
     let (first, panics) = (named("first"), named("panics"));
     use Side::{End, Start};
@@ -57,7 +56,7 @@ fn a_recording_has_all_that_was_made() {
     );
     let dot = recording.to_dot();
     assert_eq!(dot.matches('{').count() - dot.matches("\\{").count(), dot.matches('}').count());
-    assert!(dot.contains("i1:e -> i3:s;"), "{dot}");
+    assert!(dot.contains("i1:end -> i3:start;"), "{dot}");
     assert!(dot.contains("the\\ \\\"root\\\""), "{dot}");
     assert!(dot.contains("did not run"), "{dot}");
 }

@@ -26,8 +26,7 @@ fn results_flow_along_edges() {
         let result = root.run(|root| {
             let numbers: Vec<_> =
                 (0..20_u64).map(|n| root.interval("number").spawn(move |_| Box::new(n))).collect();
-            let mut add = root.interval("add");
-            let numbers: Vec<_> = numbers.into_iter().map(|n| add.after_with(n)).collect();
+            let add = root.interval("add").after_all(numbers.iter().copied());
             add.spawn(move |cx| *place = numbers.iter().map(|n| **n.get(cx)).sum());
             "the root's"
         });
@@ -68,7 +67,7 @@ fn destructors_of_results_may_ask_for_names() {
     struct Asks<'g>(intervals::Handle<'g, u8>, intervals::Point<'g>);
     impl Drop for Asks<'_> {
         fn drop(&mut self) {
-            assert_eq!(self.0.name(), "asked");
+            assert_eq!(format!("{:?}", self.0), "Handle(`asked`)");
             assert!(self.1.has_occurred());
             assert_eq!(format!("{:?}", self.1), "Point(the end of `root`)");
         }
@@ -79,4 +78,40 @@ fn destructors_of_results_may_ask_for_names() {
         root.interval("asks").spawn(move |_| Asks(asked, end));
     })
     .unwrap();
+}
+
+/// In a checked root, a result is read only where the graph orders that.
+#[test]
+fn a_checked_root_requires_an_edge_to_the_reader() {
+    for is_ordered in [true, false] {
+        let pool = Pool::new(1).unwrap();
+        let end = catch_unwind(AssertUnwindSafe(|| {
+            Root::new("root").on(&pool).checked(true).run(|root| {
+                let number = root.interval("number").spawn(|_| 1);
+                let between = root.interval("between").after(number).spawn(|_| ());
+                let reader = root.interval("reader");
+                let reader = if is_ordered { reader.after(between) } else { reader };
+                reader.spawn(move |cx| assert_eq!(*number.get(cx), 1));
+            })
+        }));
+        let text = end.err().map(|payload| message(&*payload).to_owned());
+        let expected = "nothing orders `reader` after Point(the end of `number`)";
+        assert_eq!(text.as_deref(), (!is_ordered).then_some(expected));
+    }
+}
+
+/// Without an edge, the missing result is reported.
+#[test]
+fn a_result_that_does_not_exist_panics() {
+    let end = catch_unwind(|| {
+        intervals::run("root", |root| {
+            let cancelled = root.interval("cancelled").spawn(|cx| cx.cancel());
+            let after = root.interval("after").after(cancelled).spawn(|_| 1);
+            while !after.end().has_occurred() {
+                std::thread::yield_now();
+            }
+            *after.get(root)
+        })
+    });
+    assert_eq!(message(&*end.unwrap_err()), "`after` has no result yet, or none at all");
 }

@@ -25,9 +25,7 @@ fn roots_one_after_another_in_a_run() {
                     let one = root.interval("one").spawn(move |_| Counted(dropped, before));
                     let other = root.interval(format!("other {number}"));
                     let other = other.after(one).spawn(move |_| Counted(dropped, number));
-                    let mut sum = root.interval("sum");
-                    let (one, other) = (sum.after_with(one), sum.after_with(other));
-                    sum.spawn(move |cx| {
+                    root.interval("sum").after(one).after(other).spawn(move |cx| {
                         *place = one.get(cx).1 + other.get(cx).1;
                         Counted(dropped, 0)
                     });
@@ -77,7 +75,7 @@ fn what_is_owned_is_dropped_once_on_whatever_thread_it_was_made() {
             let all = 2 * (WIDTH + WIDTH * WIDTH) + WIDTH + WIDTH * WIDTH + WIDTH.pow(3);
             assert_eq!((made.into_inner(), dropped.into_inner()), (all, all), "{workers}");
             if is_recorded {
-                assert_eq!(recording.intervals().len(), 1 + all);
+                assert_eq!(recording.intervals.len(), 1 + all);
             }
         }
     }
@@ -96,8 +94,7 @@ fn roots_beside_each_other() {
                     let ones: Vec<_> = (0..10)
                         .map(|n| root.interval("one").spawn(move |_| Counted(dropped, n)))
                         .collect();
-                    let mut all = root.interval("all");
-                    let ones: Vec<_> = ones.into_iter().map(|one| all.after_with(one)).collect();
+                    let all = root.interval("all").after_all(ones.iter().copied());
                     all.spawn(move |cx| *place = ones.iter().map(|one| one.get(cx).1).sum());
                 });
                 assert_eq!((root, sum), (Ok(()), 45));

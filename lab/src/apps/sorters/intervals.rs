@@ -3,7 +3,7 @@
 use std::mem;
 use std::ops::Range;
 
-use locksley_intervals::{Builder, Context, Guarded, Handle, Input, Root};
+use locksley_intervals::{Builder, Context, Guarded, Handle, Root};
 
 use super::{Division, halves, merged, sorted};
 
@@ -16,10 +16,8 @@ pub(super) fn sort(root: Root<'_>, division: &Division, input: &[u32], places: u
     let ended = root.run(|root| {
         let graph = Graph { root, division, input, places };
         let (last, _) = graph.make(division.all());
-        let mut keep = root.interval("keep");
-        let last = keep.after_with(last);
         let answer = &mut answer;
-        keep.spawn(move |cx| *answer = taken(&last, cx));
+        root.interval("keep").after(last).spawn(move |cx| *answer = taken(&last, cx));
     });
     ended.expect("nobody cancels");
     answer
@@ -45,8 +43,7 @@ impl<'c, 'g, 'env: 'g> Graph<'c, 'g, 'env> {
         };
         let ((left, place), (right, _)) = (self.make(left), self.make(right));
         let place = placement.of_merger(place, self.places);
-        let mut merger = self.interval("merge", place);
-        let (left, right) = (merger.after_with(left), merger.after_with(right));
+        let merger = self.interval("merge", place).after(left).after(right);
         let merger =
             merger.spawn(move |cx| Guarded::new(merged(&taken(&left, cx), &taken(&right, cx))));
         (merger, place)
@@ -61,7 +58,7 @@ impl<'c, 'g, 'env: 'g> Graph<'c, 'g, 'env> {
     }
 }
 
-fn taken<'g>(run: &Input<'g, Run>, cx: &Context<'g, '_>) -> Vec<u32> {
+fn taken<'g>(run: &Handle<'g, Run>, cx: &Context<'g, '_>) -> Vec<u32> {
     mem::take(&mut *run.get(cx).write(cx))
 }
 
@@ -96,11 +93,11 @@ mod tests {
             // A checked root panics where nothing orders them, whenever they have happened to run.
             let root = Root::new("checked").on(&pool).checked(true).recorded(&mut recording);
             assert_eq!(sort(root, &division, &input, places), expected);
-            let all = recording.intervals();
+            let all = &recording.intervals;
             let named = |name: &str| all.iter().filter(|interval| interval.name == name).count();
             assert_eq!((named("sort"), named("merge"), named("keep")), (37, 36, 1));
             for (number, interval) in all.iter().enumerate().filter(|(_, it)| it.name == "merge") {
-                let before: Vec<_> = (recording.edges().iter())
+                let before: Vec<_> = (recording.edges.iter())
                     .filter(|[_, (to, _)]| *to == number)
                     .map(|&[(from, from_side), (_, to_side)]| (from, from_side, to_side))
                     .collect();

@@ -1,16 +1,19 @@
-//! Recordings: what the graph of a root was, with times, and as a text for Graphviz.
+//! Recordings: the graph of a root with times, also as text for Graphviz.
 
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use crate::graph::interval::{At, Header, Side};
+use crate::graph::interval::Header;
 use crate::graph::point::Outcome;
-use crate::graph::root::Core;
+use crate::graph::point_ref::{PointRef, Side};
+use crate::graph::root::RootState;
 
-/// The graph of a root that has ended, with times: what [`Root::recorded`](crate::Root::recorded)
-/// leaves.
+/// The graph of a root that has ended, with times.
+///
+/// Use it to see why a graph takes long, or to test its shape. A root fills it if that is
+/// [configured](crate::Root::recorded).
 ///
 /// # Examples
 /// ```
@@ -21,46 +24,52 @@ use crate::graph::root::Core;
 ///     let first = root.interval("first").spawn(|_| ());
 ///     root.interval("second").after(first).spawn(|_| ());
 /// })?;
-/// let [_, first, second] = recording.intervals() else { panic!("three intervals") };
+/// let [_, first, second] = &recording.intervals[..] else { panic!("three intervals") };
 /// assert_eq!((&first.name[..], &second.name[..]), ("first", "second"));
 /// assert!(first.ended <= second.started && second.started <= second.begun.unwrap());
-/// assert_eq!(recording.edges(), [[(1, Side::End), (2, Side::Start)]]);
+/// assert_eq!(recording.edges, [[(1, Side::End), (2, Side::Start)]]);
 /// assert!(recording.to_dot().starts_with("digraph"));
 /// # Ok::<(), locksley_intervals::IntervalCancelled>(())
 /// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Recording {
-    intervals: Vec<Recorded>,
-    edges: Vec<[(usize, Side); 2]>,
+    /// All intervals. The root is the first, and each comes after its parent.
+    pub intervals: Vec<IntervalRecord>,
+    /// All edges, except those between an interval and its parent: the source and the target, each
+    /// by the index of its interval and its side.
+    pub edges: Vec<[(usize, Side); 2]>,
 }
 
-/// An interval of a [`Recording`]. Times are from when the root's body began.
+/// One interval of a [`Recording`]. Times count from the begin of the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Recorded {
-    /// Its name.
+pub struct IntervalRecord {
+    /// The name.
     pub name: String,
-    /// The number of the interval inside of which it was made; the root has none.
+    /// The index of the parent. The root has none.
     pub parent: Option<usize>,
-    /// When its start occurred: when all had come that it waited for, except locks.
+    /// When the start occurred, before the interval had its locks.
     pub started: Duration,
-    /// When its body began: when it had its locks, and a worker took it. `None` if it did not run.
+    /// When a worker began to run the body. `None` if it did not run.
     pub begun: Option<Duration>,
-    /// When its end occurred.
+    /// When the end occurred.
     pub ended: Duration,
-    /// The worker that ran its body.
+    /// The index of the worker that ran the body.
     pub worker: Option<usize>,
-    /// The place that was [named](crate::Builder::near) for it.
+    /// The place that was [set](crate::Builder::near).
     pub near: Option<usize>,
-    /// Whether its end failed: because of a panic or a cancellation, its own or of what it depends
-    /// on.
+    /// True if the end failed, because of a panic or a cancellation, in this interval or in what it
+    /// depends on.
     pub has_failed: bool,
 }
 
 impl Recording {
+    /// Records a root that has ended, and is alive.
+    ///
     /// # Safety
-    /// All of the root has ended, and is alive.
-    pub(crate) unsafe fn of(root: NonNull<Header>, core: &Core<'_>) -> Self {
+    /// As stated.
+    pub(crate) unsafe fn of(root: NonNull<Header>, state: &RootState<'_>) -> Self {
         let mut recording = Self::default();
         let mut numbers = HashMap::new();
         let mut headers: Vec<&Header> = Vec::new();
@@ -68,57 +77,39 @@ impl Recording {
         while let Some((parent, interval)) = open.pop() {
             // SAFETY: alive, as the root is.
             let header = unsafe { interval.as_ref() };
-            let (Some(record), Some(outcome)) = (header.record(), header.end.outcome()) else {
-                continue; // it was refused
+            let (Some(log), Some(outcome)) = (header.log(), header.end.outcome()) else {
+                continue; // refused
             };
             let number = headers.len();
             numbers.insert(interval, number);
             headers.push(header);
-            recording.intervals.push(Recorded {
+            recording.intervals.push(IntervalRecord {
                 name: header.name().into(),
                 parent,
-                started: record.occurred[0].unwrap_or_default(),
-                begun: record.begun.map(|(time, _)| time),
-                ended: record.occurred[1].unwrap_or_else(|| core.began.elapsed()),
-                worker: record.begun.map(|(_, worker)| worker),
-                near: header.special.place(),
+                started: log.occurred[0].unwrap_or_default(),
+                begun: log.begun.map(|(time, _)| time),
+                ended: log.occurred[1].unwrap_or_else(|| state.began.elapsed()),
+                worker: log.begun.map(|(_, worker)| worker),
+                near: header.extras.as_ref().and_then(|extras| extras.place),
                 has_failed: outcome == Outcome::Failed,
             });
-            // The oldest comes first.
-            open.extend(record.children.iter().rev().map(|&child| (Some(number), child)));
+            // The oldest child is visited first.
+            open.extend(log.children.iter().rev().map(|&child| (Some(number), child)));
         }
         for (number, header) in headers.into_iter().enumerate() {
-            let Some(record) = header.record() else { continue };
-            let edge = |&(from, side): &(At, Side)| {
+            let Some(log) = header.log() else { continue };
+            let edge = |&(from, side): &(PointRef, Side)| {
                 [(numbers[&from.interval()], from.side()), (number, side)]
             };
-            recording.edges.extend(record.sources.iter().map(edge));
+            recording.edges.extend(log.sources.iter().map(edge));
         }
         recording
     }
 
-    /// All intervals. Each comes after the one inside of which it was made, the root first.
+    /// Returns the graph in the language of Graphviz, for `dot -Tsvg`.
     ///
-    /// # Examples
-    /// See [`Recording`].
-    #[must_use]
-    pub fn intervals(&self) -> &[Recorded] {
-        &self.intervals
-    }
-
-    /// All edges: the numbers of two intervals, and which of their points. Those between an
-    /// interval and its parent are not among them.
-    ///
-    /// # Examples
-    /// See [`Recording`].
-    #[must_use]
-    pub fn edges(&self) -> &[[(usize, Side); 2]] {
-        &self.edges
-    }
-
-    /// The graph in the language of Graphviz, for `dot -Tsvg`. Each interval is a box in the box of
-    /// its parent, between its start and its end, with the worker that ran it, and the times of its
-    /// body's beginning and of its end. One that failed is red.
+    /// The node of an interval has a start, an end, the worker, and the times. It lies in a box with
+    /// its children. Failed intervals are red.
     ///
     /// # Examples
     /// See [`Recording`].
@@ -131,7 +122,7 @@ impl Recording {
             }
         }
         let mut dot = String::from("digraph intervals {\n  node [shape=record];\n");
-        // Graphs may be deep: no recursion. `None` closes a box.
+        // No recursion, because graphs may be deep. `None` closes a box.
         let mut open = Vec::from_iter(self.intervals.first().map(|_| Some(0)));
         while let Some(next) = open.pop() {
             let Some(number) = next else {
@@ -146,21 +137,14 @@ impl Recording {
             let _ = writeln!(dot, "  {}", node(number, &self.intervals[number]));
         }
         for [(from, out), (to, into)] in &self.edges {
-            let _ = writeln!(dot, "  i{from}:{} -> i{to}:{};", port(*out), port(*into));
+            let _ = writeln!(dot, "  i{from}:{out} -> i{to}:{into};");
         }
         dot.push_str("}\n");
         dot
     }
 }
 
-fn port(side: Side) -> char {
-    match side {
-        Side::Start => 's',
-        Side::End => 'e',
-    }
-}
-
-fn node(number: usize, interval: &Recorded) -> String {
+fn node(number: usize, interval: &IntervalRecord) -> String {
     let name = escaped(&interval.name);
     let run = match (interval.begun, interval.worker) {
         (Some(begun), Some(worker)) => {
@@ -169,10 +153,10 @@ fn node(number: usize, interval: &Recorded) -> String {
         _ => String::from("did not run"),
     };
     let color = if interval.has_failed { ", color=red" } else { "" };
-    format!("i{number} [label=\"{{<s> start|{name}\\n{run}|<e> end}}\"{color}];")
+    format!("i{number} [label=\"{{<start> start|{name}\\n{run}|<end> end}}\"{color}];")
 }
 
-/// A text in a label that has fields.
+/// Escapes a text for the label of a record node.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
