@@ -1,5 +1,5 @@
-//! What an interval costs, from creation to end, on one worker. One item is one interval. Run with
-//! `cargo bench --bench intervals`.
+//! The cost of an interval from creation to end, on one worker. One item is one interval. Run with
+//! `cargo bench -p locksley-intervals`.
 
 #[cfg(loom)]
 fn main() {}
@@ -20,7 +20,7 @@ mod measured {
     use locksley::Pool;
     use locksley_intervals::{IntervalLock, Root};
 
-    /// The system's allocator, and how much of it is in use.
+    /// The system's allocator, with a count of the bytes in use.
     struct Counting;
 
     static IN_USE: AtomicUsize = AtomicUsize::new(0);
@@ -28,7 +28,7 @@ mod measured {
     // SAFETY: it passes everything on.
     unsafe impl GlobalAlloc for Counting {
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-            // Not an atomic addition: one worker allocates, and the figure is not to cost it much.
+            // No atomic addition, which would slow the measured code: one worker allocates.
             IN_USE.store(IN_USE.load(Ordering::Relaxed) + layout.size(), Ordering::Relaxed);
             // SAFETY: as the caller promises.
             unsafe { System.alloc(layout) }
@@ -45,11 +45,11 @@ mod measured {
     #[global_allocator]
     static ALLOCATOR: Counting = Counting;
 
-    /// Intervals in one root: few, which stay in the nearest cache, and more, whose memory goes
-    /// back to the system with each root.
+    /// Intervals in one root: few, which fit into the nearest cache, and more, with memory that
+    /// returns to the system with each root.
     const ITEMS: [u64; 2] = [1000, 10_000];
 
-    /// Each after the one before, and the one before that.
+    /// Each interval comes after the two before it.
     fn chain(items: u64) {
         let root = Root::new("root").run(|root| {
             let first = root.interval("first").spawn(|_| ());
@@ -88,7 +88,7 @@ mod measured {
         assert_eq!(root, Ok(()));
     }
 
-    /// Bytes that a graph of so many takes, when all were made and none has ended.
+    /// Returns the bytes of an interval in a graph of this many, of which none has ended.
     fn memory(pool: &Pool, items: u64) -> f64 {
         pool.install(|_| {
             let before = IN_USE.load(Ordering::Relaxed);

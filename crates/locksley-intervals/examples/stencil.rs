@@ -1,6 +1,6 @@
-//! Heat on a rod of blocks: each step of a block waits for its neighbours' last step, and for
-//! nothing else. Beside it, the same with a join of all blocks after each step. Run with
-//! `--checked` to check each access, and with `--dot` to draw the graph.
+//! Heat on a rod of blocks: each step of a block waits only for the last step of its neighbours.
+//! For comparison, the same with a join of all blocks after each step. Run with `--checked` to
+//! check each access, and with `--dot` to draw the graph.
 
 use std::time::Instant;
 
@@ -23,7 +23,7 @@ impl Rod {
     }
 }
 
-/// The next temperatures of a block between its neighbours' nearest cells.
+/// Computes the next temperatures of a block between the nearest cells of its neighbours.
 fn relax(now: &[f64], left: f64, right: f64, next: &mut [f64]) {
     for (n, next) in next.iter_mut().enumerate() {
         let before = if n == 0 { left } else { now[n - 1] };
@@ -32,7 +32,7 @@ fn relax(now: &[f64], left: f64, right: f64, next: &mut [f64]) {
     }
 }
 
-/// With edges between neighbours.
+/// Runs all steps with edges between neighbours.
 fn by_edges(
     pool: &Pool,
     rod: Rod,
@@ -68,7 +68,7 @@ fn by_edges(
     grid.into_iter().map(Guarded::into_inner).collect()
 }
 
-/// With a join of all after each step.
+/// Runs all steps with a join of all blocks after each.
 fn by_joins(pool: &Pool, rod: Rod) -> Vec<Vec<f64>> {
     let (mut now, mut next) = (rod.blocks(), rod.blocks());
     pool.install(|worker| {

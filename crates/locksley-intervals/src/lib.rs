@@ -1,10 +1,10 @@
 //! Task graphs with explicit order: intervals, their points, edges between points, and locks.
 //!
-//! Use them where [`join`](locksley::join) and scopes order too much: a step of a stencil that needs
-//! only its neighbours, a factorization by tiles, a pipeline. The model is that of Matsakis and
-//! Gross, "Programming with Intervals" (2009). An interval is the time in which a task runs. It has
-//! two points, its start and its end. An edge from one point to another says that the first occurs
-//! before the second.
+//! Use them where [`join`](locksley::join) and scopes order too much: a step of a stencil that
+//! needs only its neighbours, a factorization by tiles, a pipeline. The model is that of Matsakis
+//! and Gross, "Programming with Intervals" (2009). An interval is the time in which a task runs. It
+//! has two points, its start and its end. An edge from one point to another says that the first
+//! occurs before the second.
 //!
 //! - [`run`] runs a root interval. All other intervals are created inside of it by
 //!   [`Context::interval`].

@@ -1,4 +1,4 @@
-//! Random graphs of intervals against an oracle: the closure of all edges, computed afterwards.
+//! Random graphs, judged by an oracle: the transitive closure of all edges.
 
 mod common;
 
@@ -13,7 +13,7 @@ use locksley_intervals::{Context, IntervalLock, Point, Refusal, Root, Side};
 const MOST: usize = 48;
 const LOCKS: usize = 3;
 
-/// A small generator for choices (splitmix64, Steele, Lea and Flood 2014).
+/// A random number generator (splitmix64, Steele, Lea and Flood 2014).
 #[derive(Clone)]
 struct Choices(u64);
 
@@ -26,38 +26,38 @@ impl Choices {
     }
 }
 
-/// A point of the interval of that number.
+/// A point: the number of its interval, and its side.
 type Spot = (usize, Side);
 
-/// What is known of the interval of a number, in the end.
+/// What is known of an interval after the run.
 #[derive(Clone, Debug, Default)]
 struct Known {
     parent: Option<usize>,
     locks: Vec<usize>,
-    /// Whether it was made: it was not refused.
+    /// True if it was not refused.
     is_made: bool,
     panics: bool,
-    /// The place that was named for it, and the one where it ran.
+    /// The place that was set, and the place where it ran.
     near: Option<usize>,
     ran_at: Option<usize>,
 }
 
-/// What the oracle judges by. Number 0 is the root.
+/// The data of the oracle. Interval 0 is the root.
 struct World {
     clock: AtomicU64,
-    /// When each body began, and when it ended; 0 if it did not.
+    /// When each body began and ended, or 0.
     begun: Vec<AtomicU64>,
     ended: Vec<AtomicU64>,
     made: AtomicUsize,
     known: Mutex<Vec<Known>>,
     edges: Mutex<Vec<(Spot, Spot)>>,
     locks: [IntervalLock<u64>; LOCKS],
-    /// One of so many bodies panics; none, for 0.
+    /// One of this many bodies panics; none if 0.
     panics: usize,
-    /// Whether all bodies run one after the other, so that the oracle knows what is refused.
+    /// True if bodies run one at a time, so that the oracle knows which edges are refused.
     is_exact: bool,
     refused: AtomicUsize,
-    /// Of the pool.
+    /// The number of places of the pool.
     places: usize,
 }
 
@@ -96,7 +96,7 @@ impl World {
         false
     }
 
-    /// All that comes after a point, itself included.
+    /// Returns a point and all points that come after it.
     fn after(&self, from: Spot) -> HashSet<Spot> {
         let (known, edges) = (self.known.lock().unwrap(), self.edges.lock().unwrap());
         let mut seen = HashSet::new();
@@ -120,7 +120,7 @@ impl World {
         seen
     }
 
-    /// The interval that holds locks around a point, if there is one.
+    /// Returns the interval that holds locks when the point occurs, if there is one.
     fn holder(&self, (number, side): Spot) -> Option<usize> {
         let known = self.known.lock().unwrap();
         let mut next = match side {
@@ -137,10 +137,10 @@ impl World {
     }
 }
 
-/// Points that bodies know: shared by all of a root.
+/// The points that all bodies of a root know.
 type Points<'g> = Arc<Mutex<Vec<(Spot, Point<'g>)>>>;
 
-/// The body of interval `number`.
+/// Runs the body of interval `number`.
 fn live<'g, 'env>(
     cx: &Context<'g, 'env>,
     world: &'env World,
@@ -187,7 +187,7 @@ fn make<'g, 'env>(
         return;
     }
     let mut builder = cx.interval(format!("{number}"));
-    // Where there is one place, choices are not spent on that.
+    // With one place, no random number is spent on this.
     let near = (world.places > 1 && choices.below(3) != 0).then(|| choices.below(world.places));
     if let Some(place) = near {
         builder = builder.near(place);
@@ -204,7 +204,7 @@ fn make<'g, 'env>(
     }
     let mut locks: Vec<usize> = (0..LOCKS).filter(|_| choices.below(6) == 0).collect();
     if world.holder((parent, Side::End)).is_some() {
-        locks.clear(); // refused in any case, and tested elsewhere
+        locks.clear(); // always refused, and tested elsewhere
     }
     let mut keys: Vec<_> = locks.iter().map(|&lock| builder.lock(&world.locks[lock])).collect();
     {
@@ -212,10 +212,10 @@ fn make<'g, 'env>(
         known.parent = Some(parent);
         known.locks = locks;
         known.near = near;
-        // Edges count from before it may run.
+        // Set before the interval may run.
         known.is_made = true;
     }
-    // With one body at a time, nothing occurs between the question above and now.
+    // With one body at a time, no point occurs between `has_occurred` above and here.
     let expected = world.is_exact.then(|| {
         let holder_refuses = edges.iter().any(|&(from, to, has_occurred)| {
             let outside = |holder| !world.is_within(from.0, holder);
@@ -265,7 +265,7 @@ fn add_late<'g>(
     choices: &mut Choices,
 ) {
     let (from, source) = any(points, choices);
-    // Mostly one that it may add to.
+    // Mostly a target that is allowed.
     let (to, target) = match choices.below(3) {
         0 => any(points, choices),
         1 => ((number, Side::End), cx.end()),
@@ -302,7 +302,7 @@ fn add_late<'g>(
     }
 }
 
-/// What ran, and when, against what should have.
+/// Compares which bodies ran, and when, with the oracle.
 fn judge(world: &World) {
     let known = world.known.lock().unwrap().clone();
     let begun = |number: usize| world.begun[number].load(Ordering::Acquire);
@@ -329,7 +329,7 @@ fn judge(world: &World) {
             }
         }
     }
-    // Locks are held until all inside has ended.
+    // Locks are held until all descendants have ended.
     let last_inside = |number: usize| {
         (0..MOST).filter(|&inner| world.is_within(inner, number)).map(ended).max().unwrap()
     };
@@ -341,13 +341,13 @@ fn judge(world: &World) {
     }
 }
 
-/// What came of a graph.
+/// The counts of a run.
 struct Tally {
-    /// Edges that were refused.
+    /// Refused edges.
     refused: usize,
-    /// Intervals that panicked.
+    /// Intervals that have panicked.
     panicked: usize,
-    /// Intervals that ran where a place was named for them.
+    /// Intervals that ran at their place.
     in_place: usize,
 }
 
@@ -359,11 +359,11 @@ fn run(pool: &Pool, seed: u64, panics: usize, is_exact: bool) -> Tally {
             let points = Points::default();
             world.known.lock().unwrap()[0].is_made = true;
             live(root, &world, &points, 0, Choices(choices.0));
-            // Enough to have a graph, whatever the root has chosen.
+            // Enough for a graph, whatever the root has chosen.
             for _ in 0..6 {
                 make(root, &world, &points, 0, &mut choices);
             }
-            // The root's body ends here.
+            // The body of the root ends here.
             world.ended[0].store(world.clock.fetch_add(1, Ordering::AcqRel), Ordering::Release);
         })
     }));
@@ -389,7 +389,7 @@ fn run(pool: &Pool, seed: u64, panics: usize, is_exact: bool) -> Tally {
     Tally { refused, panicked, in_place }
 }
 
-/// Pools of several places, as far as so many workers have any, with several idle policies and options.
+/// Returns pools of several places, with several idle policies and options.
 fn divided_pools() -> impl Iterator<Item = Pool> {
     let shapes = [&[1, 1][..], &[1, 2], &[2, 2, 1]];
     shapes.into_iter().flat_map(move |shape| {

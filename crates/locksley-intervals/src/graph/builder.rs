@@ -61,7 +61,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
 
     /// Sets the place at which the interval should run, by its index in the pool.
     ///
-    /// Use it for an interval whose data is in the memory or the caches of a place. It is a hint:
+    /// Use it if the data of the interval is in the memory or the caches of a place. It is a hint:
     /// the workers of the place take the interval before others do, and an idle worker of another
     /// place takes it if they leave it waiting. Children do not inherit the place. An interval
     /// without a place runs where the pool [puts such tasks](locksley::Unplaced). The last call
@@ -229,7 +229,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
             }
             if waits_for_this {
                 let start = PointRef::start(interval);
-                // SAFETY: the root waits for the parent, whose body runs.
+                // SAFETY: the body of the parent runs, and the root waits for it.
                 unsafe { Occurrence::arrive(start, Outcome::Succeeded, worker) };
             }
             // SAFETY: its results are of that type. It is alive as long as its root.
@@ -315,7 +315,8 @@ unsafe fn link_tentatively(
             continue;
         }
         linked.push(edge);
-        // SAFETY: the root is alive. The end of the parent does not occur before its body has ended.
+        // SAFETY: the root is alive. The end of the parent does not occur before its body has
+        // ended.
         if !is_inside && unsafe { order::reaches(PointRef::end(parent), from, Edges::All) } {
             for edge in linked {
                 // The interval is abandoned, whether its dependencies arrive or not.
@@ -349,7 +350,7 @@ unsafe fn link_one(
     if let Err(outcome) = linked {
         // SAFETY: alive, as the root is.
         unsafe { pass_stamp(from, to) };
-        // SAFETY: as above. The root waits for the interval whose body adds the edge.
+        // SAFETY: as above. The root waits for the body that adds the edge.
         unsafe { Occurrence::arrive(to, outcome, worker) };
     }
     linked.is_ok()

@@ -28,7 +28,7 @@ pub(crate) struct Header {
     start: PointState,
     pub(crate) end: PointState,
     pub(crate) parent: Option<NonNull<Header>>,
-    /// The interval whose locks are held while this one runs: itself or an ancestor.
+    /// The interval that holds locks while this one runs: itself or an ancestor.
     pub(crate) holder: Option<NonNull<Header>>,
     pub(crate) extras: Option<Box<Extras>>,
     // The fields below are not accessed by the worker that runs an interval without extras.
@@ -168,7 +168,7 @@ impl<F, T> Interval<F, T> {
     }
 
     /// # Safety
-    /// It is the header of a `Self`, whose end has occurred.
+    /// It is the header of a `Self`, and the end has occurred.
     unsafe fn result(header: NonNull<Header>) -> Option<NonNull<()>> {
         // SAFETY: as the caller promises.
         let interval = unsafe { header.cast::<Self>().as_ref() };
@@ -216,7 +216,7 @@ impl<F, T> Interval<F, T> {
 }
 
 impl Interval<(), ()> {
-    /// Creates the root interval, whose body runs in the frame that waits for it.
+    /// Creates the root interval. Its body runs in the frame that waits for it.
     pub(crate) fn create_root(new: NewInterval) -> NonNull<Header> {
         Self::place(const { &Kind::of_a_group(never) }, new, Body::Nothing)
     }

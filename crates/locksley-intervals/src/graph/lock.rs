@@ -20,13 +20,13 @@ use crate::graph::occurrence;
 /// A lock around data, which an interval holds from its start to its end.
 ///
 /// Use it for intervals that exclude each other in no particular order. An interval names its locks
-/// in its [builder](crate::Builder::lock), which returns a [`Key`] for each. It takes them after its
-/// start has occurred and before its body begins, in a fixed order, first come, first served. It
-/// holds them until its end, so while its children run too. An interval that waits for a lock
+/// in its [builder](crate::Builder::lock), which returns a [`Key`] for each. It takes them after
+/// its start has occurred and before its body begins, in a fixed order, first come, first served.
+/// It holds them until its end, so while its children run too. An interval that waits for a lock
 /// occupies no worker.
 ///
-/// Graphs with locks always end, because a holder waits for nothing outside: an interval inside of a
-/// holder names no locks, and an edge from outside leads to the holder's start. Others are
+/// Graphs with locks always end, because a holder waits for nothing outside: an interval inside of
+/// a holder names no locks, and an edge from outside leads to the holder's start. Others are
 /// [refused](crate::Refusal).
 ///
 /// This holds inside of one root. A body of a holder may wait in other ways, for example by
@@ -119,8 +119,8 @@ impl<'g, T: ?Sized> Key<'g, T> {
     pub fn get_mut<'k>(&'k mut self, cx: &'k Context<'g, '_>) -> &'k mut T {
         let is_holder = cx.header().own_locks().is_some_and(|own| own.serial == self.serial);
         assert!(is_holder, "`{}` has no right to this key's lock", cx.header().name());
-        // SAFETY: the interval, whose body runs while `cx` is borrowed, holds the lock. This is the
-        // only key, and it is borrowed mutably.
+        // SAFETY: the interval holds the lock, and its body runs while `cx` is borrowed. This is
+        // the only key, and it is borrowed mutably.
         unsafe { &mut *self.lock.data.get() }
     }
 }
@@ -283,8 +283,8 @@ impl LockRequest {
         self.state.swap(POLLING, Ordering::Acquire);
     }
 
-    /// Parks the request after a poll. Returns false if the lock was granted meanwhile. If true, the
-    /// progress of the interval belongs to the thread that calls [`grant`](Self::grant).
+    /// Parks the request after a poll. Returns false if the lock was granted meanwhile. If true,
+    /// the progress of the interval belongs to the thread that calls [`grant`](Self::grant).
     pub(crate) fn park(&self) -> bool {
         // Release pairs with the acquire in `grant`: the progress is visible there. Acquire, as in
         // `begin_poll`.

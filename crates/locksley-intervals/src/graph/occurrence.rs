@@ -90,15 +90,15 @@ impl<'w> Occurrence<'w> {
     /// Closes the list of the edges from a point, and arrives at their targets.
     #[inline]
     fn notify_successors(&mut self, point: PointRef, header: &Header, outcome: Outcome) {
-        // SAFETY: all dependencies have arrived, and only this thread was told. The edges are alive,
-        // as the root is.
+        // SAFETY: all dependencies have arrived, and only this thread was told. The edges are
+        // alive, as the root is.
         for target in unsafe { header.point(point.side()).occur(outcome) }.map(PointRef) {
             // SAFETY: the target waits for this point.
             unsafe { pass_stamp(point, target) };
             // SAFETY: as above.
             if let Some(outcome) = unsafe { target.state() }.arrive(outcome) {
-                // The usual successor of an end, a start, occurs at once and needs no list. No start
-                // does this to another start, so it does not recur.
+                // The usual successor of an end, a start, occurs at once and needs no list. No
+                // start does this to another start, so it does not recur.
                 if (point.side(), target.side()) == (Side::End, Side::Start) {
                     self.occur(target, outcome);
                 } else {
@@ -109,7 +109,7 @@ impl<'w> Occurrence<'w> {
     }
 }
 
-/// Schedules the body of an interval whose start has occurred, after it has its locks.
+/// Schedules the body of an interval after its start has occurred and it has its locks.
 ///
 /// A body that will not run takes no locks. It is scheduled too: its destructor may take long, and
 /// may wait for successors that this thread has not notified yet.

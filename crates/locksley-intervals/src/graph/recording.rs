@@ -108,8 +108,8 @@ impl Recording {
 
     /// Returns the graph in the language of Graphviz, for `dot -Tsvg`.
     ///
-    /// The node of an interval has a start, an end, the worker, and the times. It lies in a box with
-    /// its children. Failed intervals are red.
+    /// The node of an interval has a start, an end, the worker, and the times. It lies in a box
+    /// with its children. Failed intervals are red.
     ///
     /// # Examples
     /// See [`Recording`].

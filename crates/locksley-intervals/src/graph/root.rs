@@ -128,7 +128,8 @@ impl RootState<'_> {
         let _ = keep(&self.cancelled, name.into());
     }
 
-    /// Sets the latch of the root, whose end has occurred. The frame may be gone when this returns.
+    /// Sets the latch of the root after its end has occurred. The frame may be gone when this
+    /// returns.
     ///
     /// # Safety
     /// It is alive, and this is called once.

@@ -1,5 +1,5 @@
-//! The stall harness for intervals: one worker is held for ever at each of its steps in turn, and
-//! all intervals end but those that it is about to start, and what depends on them.
+//! Stall tests: one worker is held at each of its atomic steps in turn. All intervals end, except
+//! those that it is about to start, and what depends on them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -32,9 +32,9 @@ impl World {
 
 type Body = for<'g, 'env> fn(&Context<'g, 'env>, &'env World);
 
-/// Runs `body` as a root among three workers, at these places. While one is held, which has armed
-/// itself, at least `least` intervals count as ended; then `all` do, and the lock has been used by
-/// `locked`.
+/// Runs `body` as a root on three workers at these places. One of them arms itself, and is held
+/// after that many steps. Meanwhile at least `least` intervals end. Afterwards all do: `all` of
+/// them, of which `locked` have used the lock. Returns true if the worker was held.
 fn hold_after(
     sets: &[&str],
     steps: usize,
@@ -60,7 +60,7 @@ fn hold_after(
     });
     assert!(ended >= least, "held after {steps} steps: {ended} of {least}");
     assert_eq!(world.ended.load(Ordering::Acquire), all, "nothing is lost");
-    assert_eq!(world.lock.into_inner(), locked, "nor is what needs the lock");
+    assert_eq!(world.lock.into_inner(), locked, "nor is an interval with the lock");
     held
 }
 
@@ -77,11 +77,11 @@ fn hold_at_each_step(sets: &[&str], numbers: [usize; 3], body: Body) {
 const ONE_PLACE: &[&str] = &["0-2"];
 const CHAINS: usize = 8;
 const LENGTH: usize = 5;
-/// A held worker holds back the rest of its own chain, and of another one that it has begun to
+/// A held worker keeps back the rest of its own chain, and of another one that it is about to
 /// start.
 const ALL_BUT_TWO: [usize; 3] = [(CHAINS - 2) * LENGTH, CHAINS * LENGTH, 0];
 
-/// Counts an end; the second one in the first chain arms its worker before.
+/// Counts an end. The second interval of the first chain arms its worker before.
 fn count(world: &World, chain: usize, number: usize) {
     if (chain, number) == (0, 1) {
         world.arm();
@@ -120,12 +120,12 @@ fn other_chains_alternate_between_places_while_a_worker_is_held_at_any_step() {
     hold_at_each_step(&["0-1", "2"], ALL_BUT_TWO, placed_chains);
 }
 
-/// Intervals that make others inside, which come after something outside: their edges are searched
-/// for cycles. One arms its worker before it does.
-fn makers<'env>(root: &Context<'_, 'env>, world: &'env World) {
+/// Intervals with children that come after an interval outside: the edges are searched for cycles.
+/// One arms its worker before it creates children.
+fn parents<'env>(root: &Context<'_, 'env>, world: &'env World) {
     for chain in 0..CHAINS {
         let before = root.interval("before").spawn(|_| ());
-        root.interval("maker").spawn(move |cx| {
+        root.interval("parent").spawn(move |cx| {
             if chain == 0 {
                 world.arm();
             }
@@ -138,11 +138,11 @@ fn makers<'env>(root: &Context<'_, 'env>, world: &'env World) {
 }
 
 #[test]
-fn other_makers_go_on_while_one_is_held_at_any_step() {
-    hold_at_each_step(ONE_PLACE, ALL_BUT_TWO, makers);
+fn other_parents_go_on_while_one_is_held_at_any_step() {
+    hold_at_each_step(ONE_PLACE, ALL_BUT_TWO, parents);
 }
 
-/// Counts as ended when it is dropped: with its body, whether that has run or not.
+/// Counts an end when it is dropped: with its body, whether that has run or not.
 struct Counted<'env>(&'env World);
 
 impl Drop for Counted<'_> {
@@ -151,8 +151,8 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Chains, of which every other one is cancelled at its beginning: what follows there fails at its
-/// start. The first of one arms its worker, and cancels.
+/// Chains, of which every other one is cancelled by its first interval: the starts of the others in
+/// that chain fail. One of the first intervals arms its worker before it cancels.
 fn failing_chains<'env>(root: &Context<'_, 'env>, world: &'env World) {
     for chain in 0..CHAINS {
         let (is_cancelled, counted) = (chain % 2 == 0, Counted(world));
@@ -177,13 +177,13 @@ fn failing_chains<'env>(root: &Context<'_, 'env>, world: &'env World) {
 }
 
 #[test]
-fn what_fails_in_other_chains_ends_while_a_worker_is_held_at_any_step() {
+fn failing_intervals_in_other_chains_end_while_a_worker_is_held_at_any_step() {
     hold_at_each_step(ONE_PLACE, ALL_BUT_TWO, failing_chains);
 }
 
 const LOCK_USERS: usize = 6;
 
-/// Intervals that want one lock, and chains that do not. One that has the lock arms its worker.
+/// Intervals that need one lock, and chains that do not. One of its holders arms its worker.
 fn lock_users<'env>(root: &Context<'_, 'env>, world: &'env World) {
     for user in 0..LOCK_USERS {
         let mut builder = root.interval("user");
@@ -205,8 +205,8 @@ fn lock_users<'env>(root: &Context<'_, 'env>, world: &'env World) {
 }
 
 #[test]
-fn those_without_the_lock_go_on_while_one_that_had_it_is_held_at_any_step() {
-    // It may be held with the lock: then only those that want it wait for it.
+fn intervals_without_the_lock_go_on_while_its_holder_is_held_at_any_step() {
+    // Only intervals that need the lock wait for a worker that is held with it.
     let numbers = [(CHAINS - 1) * LENGTH, CHAINS * LENGTH, LOCK_USERS];
     hold_at_each_step(ONE_PLACE, numbers, lock_users);
 }

@@ -1,4 +1,4 @@
-//! What the tests of intervals share: pools, places, and the text of a panic.
+//! Shared by the tests: pools, places, and the message of a panic.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -25,8 +25,8 @@ pub(crate) fn idle_policies() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
     ]
 }
 
-/// A pool for each governor and each of some numbers of workers: one, a few, and many more than
-/// there are processors.
+/// Returns a pool for each idle policy and each of several numbers of workers: one, a few, and more
+/// than there are processors.
 pub(crate) fn pools() -> impl Iterator<Item = Pool> {
     idle_policies().into_iter().flat_map(|with_policy| {
         [1, 2, 3, 16].map(|workers| {
@@ -35,8 +35,8 @@ pub(crate) fn pools() -> impl Iterator<Item = Pool> {
     })
 }
 
-/// A pool with a worker for each of so many processors at each place. The processors need not
-/// exist: the workers are not bound to them.
+/// Returns options of a pool with places of these sizes, and a worker for each processor. The
+/// processors need not exist: workers are not bound to them.
 pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
     let workers = sizes.iter().sum();
     let mut first = 0;
@@ -61,7 +61,7 @@ pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
     go_on
 }
 
-/// The text of a panic.
+/// Returns the message of a panic.
 pub(crate) fn message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)")

@@ -77,7 +77,8 @@ fn a_cancellation_arrives_at_the_root() {
     assert!(ran.into_inner());
 }
 
-/// What a body that will not run waits for, in its destructor, is not kept back by that.
+/// The destructor of a body that does not run waits for another interval, which it must not keep
+/// back.
 #[test]
 fn a_destructor_that_waits_keeps_back_only_what_depends_on_it() {
     struct Waits(Receiver<()>);
@@ -87,7 +88,7 @@ fn a_destructor_that_waits_keeps_back_only_what_depends_on_it() {
         }
     }
     let pool = Pool::new(2).unwrap();
-    // Whichever of the two is let go first.
+    // In either order of the two edges.
     for is_first in [false, true] {
         let (sender, receiver) = channel();
         let end = Root::new("root").on(&pool).run(|root| {

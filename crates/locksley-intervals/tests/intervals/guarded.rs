@@ -1,4 +1,4 @@
-//! Guarded data, and what checked roots say.
+//! Guarded data, and the checks of checked roots.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
@@ -44,8 +44,7 @@ fn guarded_data_is_never_shared_and_changed() {
 
 type Accesses = for<'g, 'env> fn(&Context<'g, 'env>, &'env Guarded<u8>, &'env IntervalLock<()>);
 
-/// What a checked root says of some accesses, on each pool: something, or nothing, whatever the
-/// schedule.
+/// Returns the panic messages of a checked root on each pool. All pools panic, or none does.
 fn checked(body: Accesses) -> Option<Vec<String>> {
     let mut messages = Vec::new();
     for pool in pools() {
@@ -59,7 +58,8 @@ fn checked(body: Accesses) -> Option<Vec<String>> {
     messages.into_iter().collect()
 }
 
-/// Checks that these two are named and no others: both, or one while the other's access lasts.
+/// Asserts that the messages name these two intervals: both, or one while the access of the other
+/// lasts.
 fn are_told(texts: Option<Vec<String>>, [one, other]: [&str; 2]) {
     let mut right = Vec::new();
     for (one, other) in [(one, other), (other, one)] {
@@ -146,7 +146,7 @@ fn what_nothing_orders_is_told_with_both_names() {
     for accesses in [unordered, by_starts, read_and_write, in_one_holder] {
         are_told(checked(accesses), ["first", "second"]);
     }
-    // Where one runs after the other, both are named.
+    // If one runs after the other, the message names both.
     let pool = Pool::new(1).unwrap();
     let (guarded, lock) = (Guarded::new(0), IntervalLock::new(()));
     let end = catch_unwind(AssertUnwindSafe(|| {
@@ -205,7 +205,7 @@ fn what_was_refused_orders_nothing() {
 
 #[test]
 fn a_lock_orders_only_those_under_it() {
-    // The last is after the one that comes second this time; the next time the other may.
+    // The last is ordered after one of the two holders, which run in any order.
     let after_one: Accesses = |root, data, lock| {
         let [_, second] = ["first", "second"].map(|name| {
             let mut holder = root.interval(name);
@@ -215,7 +215,7 @@ fn a_lock_orders_only_those_under_it() {
         root.interval("last").after(second).spawn(|cx| *data.write(cx) += 1);
     };
     are_told(checked(after_one), ["first", "last"]);
-    // The first comes before the second; the third shares a lock with that one alone.
+    // The first comes before the second, and only the second shares a lock with the third.
     let before_one: Accesses = |root, data, lock| {
         let first = root.interval("first").spawn(|cx| *data.read(cx));
         let mut second = root.interval("second").after(first);
@@ -225,7 +225,7 @@ fn a_lock_orders_only_those_under_it() {
         let _key = third.lock(lock);
         third.spawn(|cx| *data.write(cx) += 1);
     };
-    // By the start of the second, the third comes after the first.
+    // The third comes after the first, by the start of the second.
     assert_eq!(checked(before_one), None);
     let beside: Accesses = |root, data, lock| {
         let first = root.interval("first").spawn(|cx| *data.read(cx));
@@ -237,7 +237,7 @@ fn a_lock_orders_only_those_under_it() {
         third.spawn(|cx| *data.write(cx) += 1);
     };
     are_told(checked(beside), ["first", "third"]);
-    // One after all of them needs no lock.
+    // An interval after all holders needs no lock.
     let after_all: Accesses = |root, data, lock| {
         let holders: Vec<_> = (0..3)
             .map(|_| {

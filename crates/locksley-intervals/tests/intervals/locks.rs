@@ -1,4 +1,4 @@
-//! Locks: which intervals have them, in which order, and until when.
+//! Locks: exclusion, order, and release.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -18,7 +18,7 @@ fn locks_exclude_and_are_given_in_order() {
         let result = Root::new("root").on(&pool).run(|root| {
             for n in 0..60 {
                 let mut user = root.interval("user");
-                // In either order: they are taken in a fixed one.
+                // Named in either order, and taken in a fixed one.
                 let (mut first, mut second) = if n % 2 == 0 {
                     let first = user.lock(&one);
                     (first, user.lock(&two))
@@ -33,7 +33,7 @@ fn locks_exclude_and_are_given_in_order() {
                         first.get_mut(cx).push(n);
                         *second.get_mut(cx) += 1;
                         assert_eq!(first.get_mut(cx).len(), *second.get_mut(cx));
-                        // Held until the children have ended.
+                        // The locks are held until the children have ended.
                         cx.interval("child").spawn(move |_| {
                             assert_eq!(inside.fetch_sub(1, Ordering::AcqRel), 1);
                         });
@@ -101,7 +101,7 @@ fn locks_are_given_back_after_a_panic_and_not_taken_by_what_does_not_run() {
     assert_eq!(lock.into_inner(), 11);
 }
 
-/// An interval whose start has failed has taken no lock, and gives none back.
+/// An interval with a failed start takes no lock and releases none.
 #[test]
 fn a_failed_start_leaves_its_locks_alone() {
     let lock = IntervalLock::new(());
@@ -114,7 +114,7 @@ fn a_failed_start_leaves_its_locks_alone() {
         });
         assert!(end.is_err());
     }
-    // Whether it waits for what has failed, or comes when that has failed already.
+    // Also if the dependency has failed before the interval is created.
     let pool = Pool::new(2).unwrap();
     let end = Root::new("root").on(&pool).run(|root| {
         let cancelled = root.interval("cancelled").spawn(|cx| cx.cancel());
@@ -133,7 +133,7 @@ fn a_failed_start_leaves_its_locks_alone() {
             let _key = user.lock(&lock);
             user.spawn(|_| {
                 inside.fetch_add(1, Ordering::AcqRel);
-                // Were there more permits than one, the other would come.
+                // With more than one permit, the other interval would run.
                 let patience = Instant::now() + Duration::from_millis(100);
                 while Instant::now() < patience {
                     assert_eq!(inside.load(Ordering::Acquire), 1, "two have the lock");

@@ -1,4 +1,4 @@
-//! Intervals: order, results, locks, refusals, and what becomes of panics and cancellations.
+//! Tests of intervals through the public API.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! What comes after what, and what overlaps; one root inside of another.
+//! The order of intervals, their overlap, and nested roots.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
@@ -40,7 +40,7 @@ fn what_has_no_order_overlaps() {
         let first = root.interval("first").spawn(|_| {
             all.wait();
         });
-        // After a start: beside it.
+        // After the start, so at the same time.
         root.interval("beside").after(first.start()).spawn(|_| {
             all.wait();
         });

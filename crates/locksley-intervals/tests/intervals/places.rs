@@ -1,4 +1,4 @@
-//! Intervals at places, in pools whose places are given by hand.
+//! Intervals at places, in pools with explicit places.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use locksley_intervals::{Context, IntervalLock, Recording, Root};
 use crate::common::{divided, hold, message};
 use crate::refusals::until;
 
-/// The place of the worker that the calling thread is.
+/// Returns the place of the calling worker.
 fn here() -> usize {
     Worker::with_current(|worker| worker.expect("bodies run on workers").place())
 }
@@ -63,7 +63,7 @@ fn a_body_for_another_place_goes_there_and_one_for_this_place_stays() {
         root.interval("here").near(0).spawn(move |_| ran.lock().unwrap().push(("here", here())));
         assert!(has_own_tasks(), "at its own place, it is pushed");
         go_on.send(()).unwrap();
-        // We are busy until the other one has taken what is its own.
+        // This worker is busy until the other one has taken its own interval.
         while !ran.lock().unwrap().contains(&("there", 1)) {
             thread::yield_now();
         }
@@ -77,7 +77,7 @@ fn a_body_for_another_place_goes_there_and_one_for_this_place_stays() {
     assert_eq!(out_of_place(&pool), here_was_taken, "and that alone counts");
 }
 
-/// The only worker of the place is held, and never let go before the root has ended.
+/// The only worker of the place is held until the root has ended.
 #[test]
 fn an_idle_worker_takes_what_was_left_and_counts_it() {
     let pool = divided(&[1, 1]).build().unwrap();
@@ -95,10 +95,10 @@ fn an_idle_worker_takes_what_was_left_and_counts_it() {
     go_on.send(()).unwrap();
 }
 
-/// What an end makes ready, by an edge or by a lock, goes to its place, though the end occurs at
-/// another one.
+/// An interval that waits for an edge or a lock goes to its place, although the end that it waits
+/// for occurs at another place.
 #[test]
-fn what_waited_for_an_edge_or_a_lock_goes_to_its_place() {
+fn an_interval_that_waited_for_an_edge_or_a_lock_goes_to_its_place() {
     for is_lock in [false, true] {
         let pool = divided(&[1, 1]).build().unwrap();
         let go_on = hold(&pool, 1);
@@ -126,7 +126,7 @@ fn what_waited_for_an_edge_or_a_lock_goes_to_its_place() {
     }
 }
 
-/// As in LASSI: an interval without a place is ignorant of it, whichever interval makes it.
+/// As in LASSI, an interval without a place may run anywhere, although its parent has a place.
 #[test]
 fn children_do_not_inherit_a_place() {
     let pool = divided(&[1, 1]).build().unwrap();
@@ -134,7 +134,7 @@ fn children_do_not_inherit_a_place() {
     let mut recording = Recording::default();
     let root = Root::new("root").on(&pool).recorded(&mut recording).run(|root| {
         root.interval("parent").near(1).spawn(|cx| {
-            // Taken from there by the other worker, since the only one of that place is held.
+            // The other worker has taken it, because the only one of that place is held.
             assert_eq!(here(), 0);
             cx.interval("child").spawn(|_| assert_eq!(here(), 0));
             assert!(has_own_tasks(), "it stays where it is made");
@@ -151,7 +151,7 @@ fn children_do_not_inherit_a_place() {
 }
 
 #[test]
-fn those_without_a_place_go_round_where_the_pool_has_them_do_so() {
+fn intervals_without_a_place_go_round_if_the_pool_is_configured_so() {
     for (unplaced, expected) in [(Unplaced::Stays, 0), (Unplaced::RoundRobin, 5)] {
         let pool = divided(&[1, 1]).unplaced(unplaced).build().unwrap();
         let go_on = hold(&pool, 1);
@@ -162,17 +162,17 @@ fn those_without_a_place_go_round_where_the_pool_has_them_do_so() {
             }
             root.interval("parent").after(last).spawn(|cx| {
                 (0..4).for_each(|_| _ = cx.interval("child").spawn(|_| ()));
-                // A place that is named is no part of the round.
+                // An interval with a place does not advance the round.
                 (0..3).for_each(|_| _ = cx.interval("placed").near(0).spawn(|_| ()));
             });
         });
         assert_eq!(root, Ok(()));
-        // Every other one of eleven, of which the first stays here or there.
+        // Every second of eleven; the first runs at either place.
         let out = out_of_place(&pool);
         assert!(out == expected || out == expected + u64::from(expected > 0), "{out}");
         go_on.send(()).unwrap();
     }
-    // Where there is one place, nothing goes anywhere.
+    // With one place, nothing is sent.
     let pool = divided(&[2]).unplaced(Unplaced::RoundRobin).build().unwrap();
     let go_on = hold(&pool, 1);
     let root = Root::new("root").on(&pool).run(|root| {
@@ -183,8 +183,8 @@ fn those_without_a_place_go_round_where_the_pool_has_them_do_so() {
     go_on.send(()).unwrap();
 }
 
-/// The context is lent to threads that are no workers, and to workers of another pool, of the same
-/// index. They make children, some of which are refused, while the body makes others.
+/// Threads that are no workers, and workers of another pool, borrow the context. They create
+/// children, some of which are refused, while the body creates others.
 #[test]
 fn children_that_other_threads_make_are_waited_for_too() {
     let (pool, other) = (divided(&[1, 2]).build().unwrap(), Pool::new(2).unwrap());
@@ -206,7 +206,7 @@ fn make_on_many_threads<'env>(
     let make = || {
         for n in 0..20 {
             cx.interval("child").near(n % 2).spawn(move |_| {
-                // Some end while the body runs, and some when it has ended.
+                // Some children end while the body runs, and some later.
                 if n % 3 == 0 {
                     until(has_left);
                 }

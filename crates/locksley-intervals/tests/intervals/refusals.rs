@@ -1,4 +1,4 @@
-//! What is refused, and with which names.
+//! Refusals, and the names in them.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, OnceLock};
@@ -31,7 +31,7 @@ fn locks_inside_of_locks_are_refused() {
     .unwrap();
 }
 
-/// An interval that goes on until it is told to end.
+/// Waits for a flag.
 pub(crate) fn until(told: &AtomicBool) {
     while !told.load(Ordering::Acquire) {
         std::thread::yield_now();
@@ -103,14 +103,14 @@ fn a_cycle_through_a_later_interval_is_refused() {
         let known = Arc::clone(&later);
         let first = root.interval("first").spawn(move |cx| {
             let later: &intervals::Handle<'_, ()> = known.get().unwrap();
-            // It waits for our end.
+            // It waits for the end of this interval.
             let text =
                 "an edge from the start of `later` to the start of `child` would close a cycle";
             let refused = cx.interval("child").after(later.start()).try_spawn(|_| ()).unwrap_err();
             assert_eq!(refused.to_string(), text);
             let refused = cx.add_edge(*later, cx.end()).unwrap_err();
             assert!(matches!(refused, Refusal::Cycle { .. }));
-            // But we may have it wait for more.
+            // This interval may add edges to it.
             let child = cx.interval("child").spawn(|_| ());
             assert_eq!(cx.add_edge(child, later.start()), Ok(()));
             let refused = cx.add_edge(later.end(), later.start()).unwrap_err();
@@ -141,7 +141,7 @@ fn edges_to_what_may_have_occurred_are_refused() {
     .unwrap();
 }
 
-/// Each of two adds an edge after the other's end. Both at once would be a cycle.
+/// Two intervals create a child after the other's end. Both edges together would close a cycle.
 #[test]
 fn two_edges_that_are_added_at_once_close_no_cycle() {
     let pool = Pool::new(2).unwrap();
@@ -169,7 +169,7 @@ fn two_edges_that_are_added_at_once_close_no_cycle() {
                 });
             }
         });
-        // It ends, above all.
+        // It must end.
         assert_eq!(result, Ok(()));
         assert!(tally.load(Ordering::Acquire) < 2);
         accepted += tally.into_inner();

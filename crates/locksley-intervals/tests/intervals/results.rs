@@ -1,4 +1,4 @@
-//! Results, and what is dropped when.
+//! Results, and when they are dropped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use locksley_intervals::{self as intervals, Root};
 
 use crate::common::{message, pools};
 
-/// Counts how often it is dropped.
+/// Counts its drops.
 struct Dropped<'c>(&'c AtomicUsize);
 
 impl Drop for Dropped<'_> {

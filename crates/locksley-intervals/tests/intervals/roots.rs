@@ -1,5 +1,4 @@
-//! Several roots: one after another, beside each other, and with more workers than a root has
-//! lanes.
+//! Several roots: sequential, parallel, and with more workers than the arena has shards.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -9,7 +8,7 @@ use locksley_intervals::{self as intervals, Context, Recording, Root};
 
 use crate::common::pools;
 
-/// Each frees what is its own, and nothing else, when it ends.
+/// Each root drops its own results when it ends, and nothing else.
 #[test]
 fn roots_one_after_another_in_a_run() {
     const ROOTS: usize = 200;
@@ -38,7 +37,7 @@ fn roots_one_after_another_in_a_run() {
     }
 }
 
-/// Intervals that are made by each worker, and by threads that are none.
+/// Workers and other threads create intervals.
 #[test]
 fn what_is_owned_is_dropped_once_on_whatever_thread_it_was_made() {
     const WIDTH: usize = 5;
@@ -54,8 +53,8 @@ fn what_is_owned_is_dropped_once_on_whatever_thread_it_was_made() {
             });
         }
     }
-    // More than there are lanes, too.
-    for workers in [1, 2, 13] {
+    // Also more workers than shards.
+    for workers in [1, 2, 19] {
         let pool = Pool::new(workers).unwrap();
         for is_recorded in [false, true] {
             let [dropped, made] = [AtomicUsize::new(0), AtomicUsize::new(0)];
@@ -105,7 +104,7 @@ fn roots_beside_each_other() {
     }
 }
 
-/// Counts when it is dropped.
+/// Counts its drops.
 struct Counted<'c>(&'c AtomicUsize, usize);
 
 impl Drop for Counted<'_> {
