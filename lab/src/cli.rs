@@ -17,9 +17,48 @@ use crate::fault::{Fault, Outcome};
 use crate::random::DEFAULT_SEED;
 use crate::{apps, machine, output, runtimes};
 
+/// The commands by what they are for; clap would list them in one column.
+const HELP: &str = "\
+{about}
+
+{usage-heading} {usage}
+
+Look:
+  machine       the processors that this process may use, and the kernel's help
+  apps          the applications, their sizes and their runtimes
+
+Run:
+  run           one application once, with its answer checked
+  rounds        small parallel rounds for some seconds: the unit of co-runs
+  cycler        take processors away from other programs, a random number at a time
+  sleeper       sleep and wake, and say how late: an interactive process
+
+Measure:
+  cliff         more workers than processors, and beside busy threads: begin here
+  corun         what programs side by side leave each other
+  turnkey       pools that choose their number of workers, under quotas too
+  neighbour     how late an interactive process wakes beside each runtime
+  rayon         programs written for rayon, on its own core and on Locksley's
+  forkjoin      what a fork costs, and the tasks of a stuck worker
+  wait          what waiting tasks cost
+  channels      what messages and processes of networks cost
+  intervals     what graphs of intervals cost
+  meter         what a profiler costs
+
+Reproduce (figures of the papers):
+  model         Hood: work and span, and the fitted constants
+  multiprogram  Hood: the same beside cycler
+  alternatives  Hood: other deques and other thieves
+  scatter       Nornir: scatter and gather
+  locality      LASSI: tasks at places
+  report        the page of an experiment again, from its record
+
+Options:
+{options}";
+
 /// Locksley's laboratory: work stealing on machines that are shared.
 #[derive(Debug, Parser)]
-#[command(name = "locksley", version, max_term_width = 100)]
+#[command(name = "locksley", version, max_term_width = 100, help_template = HELP)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -568,6 +607,9 @@ pub struct Report {
     /// The folder for the page
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Also write the two charts at the top of a cliff's page into this file, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub picture: Option<PathBuf>,
 }
 
 /// Reads the arguments of the process; prints help and version where they are asked for.
@@ -627,4 +669,23 @@ fn rate(text: &str) -> Result<f64, String> {
 /// The number of workers asked for, or one for each processor.
 pub fn workers_or_default(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(machine::default_workers)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::{CommandLine, HELP};
+
+    #[test]
+    fn the_help_lists_each_command_once() {
+        let listed = |line: &str| Some(line.strip_prefix("  ")?.split(' ').next()?.to_owned());
+        let mut listed: Vec<String> = HELP.lines().filter_map(listed).collect();
+        let command = CommandLine::command();
+        let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
+        let mut shown: Vec<String> = shown.map(|it| it.get_name().to_owned()).collect();
+        listed.sort();
+        shown.sort();
+        assert_eq!(listed, shown);
+    }
 }

@@ -9,7 +9,7 @@ use crate::experiments::{
 };
 use crate::fault::Outcome;
 use crate::output::say;
-use crate::record::{Document, files};
+use crate::record::{Document, Record, files};
 use crate::report;
 
 pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
@@ -86,6 +86,11 @@ pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
         }
         _ => page(arguments, cliff::summary::Summary::of, report::write, cliff::table::text),
     }?;
+    if let Some(picture) = &arguments.picture {
+        let record: Record = files::read(&arguments.json)?;
+        let summary = cliff::summary::Summary::of(&record);
+        files::replace(picture, &report::picture::svg(&summary, &record.plan.workers))?;
+    }
     say(&page)
 }
 

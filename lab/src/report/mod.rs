@@ -22,6 +22,7 @@ pub mod model;
 pub mod multiprogram;
 pub mod neighbour;
 mod page;
+pub(crate) mod picture;
 mod percentiles;
 mod points;
 pub mod rayon;

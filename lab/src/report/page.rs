@@ -79,25 +79,35 @@ makes both longer.</p>
     document("Locksley: the performance cliff", &body)
 }
 
-/// The two pictures that a page of the cliff begins with: more workers than processors, where static
-/// partitioning falls lowest; and speed beside two busy threads.
-fn pictures(summary: &Summary, workers: &[usize]) -> String {
-    let crowded = finding::lowest_input(summary).map_or(String::new(), |input| {
+/// The charts that a page of the cliff begins with, each with its title and what it shows: more
+/// workers than processors, where static partitioning falls lowest; and speed beside two busy
+/// threads.
+pub(super) fn charts_at_the_top(
+    summary: &Summary,
+    workers: &[usize],
+) -> Vec<(&'static str, &'static str, String)> {
+    let mut all = Vec::new();
+    if let Some(input) = finding::lowest_input(summary) {
         let svg = charts::utilization(summary, input, workers);
-        let caption = "<b>More workers than processors</b> <span>utilization</span>";
-        format!("<figure>\n<figcaption>{caption}</figcaption>\n{svg}</figure>\n")
-    });
-    let beside = if summary.beside.is_empty() {
-        String::new()
-    } else {
+        all.push(("More workers than processors", "utilization of the processors", svg));
+    }
+    if !summary.beside.is_empty() {
         let bar = |found: &Beside| (found.runtime.clone(), found.share);
         let mut bars: Vec<_> = summary.beside.iter().map(bar).collect();
         bars.push(("fair share".to_owned(), summary.fair_share()));
         let svg = bars::svg("speed beside two busy threads over speed alone", &bars);
-        let caption = "<b>Beside two busy threads</b> <span>speed over that alone</span>";
+        all.push(("Beside two busy threads", "speed over the speed alone", svg));
+    }
+    all
+}
+
+fn pictures(summary: &Summary, workers: &[usize]) -> String {
+    let figure = |(title, about, svg)| {
+        let caption = format!("<b>{title}</b> <span>{about}</span>");
         format!("<figure>\n<figcaption>{caption}</figcaption>\n{svg}</figure>\n")
     };
-    format!("<div class=\"gallery\">\n{crowded}{beside}</div>{}", legend(summary))
+    let figures: String = charts_at_the_top(summary, workers).into_iter().map(figure).collect();
+    format!("<div class=\"gallery\">\n{figures}</div>{}", legend(summary))
 }
 
 /// A paragraph on what a quick run leaves out; nothing where nothing is left out.

@@ -1,0 +1,14 @@
+//! The examples of the guide (`docs/guide`) are tests.
+
+macro_rules! chapters {
+    ($($name:ident: $file:literal),* $(,)?) => {
+        $(#[doc = include_str!(concat!("../../../docs/guide/", $file, ".md"))] struct $name;)*
+    };
+}
+
+chapters! {
+    ForkJoin: "fork-join",
+    Tasks: "tasks",
+    Pools: "pools",
+    Places: "places",
+}
