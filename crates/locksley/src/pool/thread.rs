@@ -90,12 +90,12 @@ impl Starting {
             Affinity::Builder => false,
         };
         let (shared, index) = (Arc::clone(&self.shared), self.index);
-        shared.sleep().thread_comes_or_goes(index);
+        shared.sleep().settle_wake_affinity(index);
         match self.muster.take() {
             Some(muster) => self.run_awaited(muster),
             None => self.run_at_once(),
         }
-        shared.sleep().thread_comes_or_goes(index);
+        shared.sleep().settle_wake_affinity(index);
     }
 
     /// Somebody waits until it is ready, and learns if it cannot be.

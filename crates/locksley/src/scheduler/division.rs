@@ -230,7 +230,7 @@ impl Shared {
             Affinity::Place => {
                 self.sleep().notify_addressed_to_bound(place_state.range(), wake_token);
             }
-            _ => self.sleep().notify_addressed_to_some(place_state.range(), wake_token),
+            _ => self.sleep().notify_addressed(place_state.range(), wake_token),
         }
     }
 

@@ -210,7 +210,7 @@ impl Allowance {
         self.allowed.store(verdict.allowed, Ordering::Relaxed);
         // One that is alone waits for its turn, and nobody for it.
         let is_welcome = look.is_contended && look.awake > 1 && look.tight_quota().is_none();
-        shared.sleep().welcomes_one_more(is_welcome);
+        shared.sleep().set_one_more_allowed(is_welcome);
         let after = verdict.numbers();
         let before = std::mem::replace(&mut look.applied, after);
         // Before the next one looks, so that the numbers come in order. A rest that goes on may be shorter than it was.
@@ -223,7 +223,7 @@ impl Allowance {
     fn apply(&self, verdict: Verdict, shared: &Shared) {
         let limit = shared.limit_where_allowed(verdict.awake);
         let timed_park = verdict.rest.map_or(limit.timed_park, |rest| limit.timed_park.min(rest));
-        shared.sleep().limit_to(Limit { timed_park, ..limit }, verdict.allowed);
+        shared.sleep().set_limit(Limit { timed_park, ..limit }, verdict.allowed);
         // Pairs with the fence in `ends`: either that comes later and has the last word, or it is seen here.
         fence(Ordering::SeqCst);
         if self.is_chosen() {
@@ -240,7 +240,7 @@ impl Allowance {
 
     fn let_go(&self, shared: &Shared) {
         self.now.store(shared.processors_at_first(), Ordering::Relaxed);
-        shared.sleep().limit_to(shared.limit_at_first(), usize::MAX);
+        shared.sleep().set_limit(shared.limit_at_first(), usize::MAX);
     }
 
     /// Whether somebody has said how many workers there are to be.

@@ -224,7 +224,7 @@ fn what_is_sent_keeps_to_what_is_allowed() {
 
 #[test]
 fn one_more_is_welcome_where_processors_and_no_quota_say_how_many() {
-    let is_narrowed = |processors, quota, waits: bool, most| {
+    let has_send_limit = |processors, quota, waits: bool, most| {
         let rules = Rules::new(1, 0);
         let pool = rules.pool(|pool| pool.max_workers(most));
         let wait = if waits { SOON } else { Duration::ZERO };
@@ -237,15 +237,15 @@ fn one_more_is_welcome_where_processors_and_no_quota_say_how_many() {
         // It was built for two if the machine has two: so the first look may be yet to come, from
         // which on it is known for how long they wait.
         (0..2).for_each(|_| works_until_it_has_looked(&pool, &rules));
-        pool.shared().sleep().is_narrowed()
+        pool.shared().sleep().has_send_limit()
     };
     for (processors, quota) in [(2, 0), (2, 200), (2, 900)] {
-        assert!(!is_narrowed(processors, quota, true, 3), "{processors} {quota}");
-        assert!(is_narrowed(processors, quota, true, 4), "{processors} {quota}: not two");
-        assert!(is_narrowed(processors, quota, false, 3), "{processors} {quota}");
+        assert!(!has_send_limit(processors, quota, true, 3), "{processors} {quota}");
+        assert!(has_send_limit(processors, quota, true, 4), "{processors} {quota}: not two");
+        assert!(has_send_limit(processors, quota, false, 3), "{processors} {quota}");
     }
     for (processors, quota) in [(3, 200), (4, 150)] {
-        assert!(is_narrowed(processors, quota, true, 3), "{processors} {quota}");
+        assert!(has_send_limit(processors, quota, true, 3), "{processors} {quota}");
     }
 }
 
@@ -259,7 +259,7 @@ fn who_is_welcome_is_not_over_the_limit_for_what_was_sent() {
     let shared = pool.shared();
     let held = [0, 1, 2].map(|worker| hold(&pool, worker));
     // No worker looks any more.
-    assert!(shared.sleep().is_one_more_welcome());
+    assert!(shared.sleep().is_one_more_allowed());
     assert!(shared.is_over_limit() && shared.is_over_allowance());
     let (sender, receiver) = channel();
     pool.spawn(move |_| sender.send(()).unwrap());
@@ -370,7 +370,7 @@ fn what_is_sent_to_one_who_sleeps_does_not_wait_for_a_timed_park_each() {
     // All sleep but the one that is stuck, so one of them is the sentinel.
     let patience = Instant::now() + SOON;
     while pool.shared().sleep().snapshot().asleep() < pool.workers() - 1
-        || !pool.shared().sleep().leaves_what_is_sent()
+        || !pool.shared().sleep().is_send_limit_reached()
     {
         assert!(Instant::now() < patience);
         thread::yield_now();

@@ -169,7 +169,7 @@ fn serve(shared: &Arc<Shared>, replacement: usize, number: usize) {
         Box::new(())
     });
     let slot = shared.workers() + replacement;
-    shared.sleep().thread_comes_or_goes(slot);
+    shared.sleep().settle_wake_affinity(slot);
     let abort = AbortOnUnwind("a idle policy panicked");
     let worker = Worker::replacement(number, slot, ends, Arc::clone(shared), data);
     abort.disarm();
@@ -196,5 +196,5 @@ fn serve(shared: &Arc<Shared>, replacement: usize, number: usize) {
         call(&hooks.on_exit);
     });
     unwind::halt(|| drop(worker)).unwrap_or_else(report);
-    shared.sleep().thread_comes_or_goes(slot);
+    shared.sleep().settle_wake_affinity(slot);
 }

@@ -12,8 +12,8 @@ pub(super) fn bring_here(worker: &Worker, peer: usize) -> bool {
         Standing::WaitsHere => true,
         Standing::WaitsElsewhere => here.is_some_and(|here| {
             let sleep = worker.shared().sleep();
-            let round = sleep.whole(peer);
-            let pulled = round.is_some() && slot.pull(here, || sleep.whole(peer) == round);
+            let round = sleep.unrestricted_epoch(peer);
+            let pulled = round.is_some() && slot.pull(here, || sleep.unrestricted_epoch(peer) == round);
             worker.counters().pulls.add(u64::from(pulled));
             pulled
         }),
@@ -31,7 +31,7 @@ pub(super) fn move_away(worker: &Worker) {
     if let Some(free) = here.or_else(|| all().find(is_free))
         && worker.slot().processor() != Some(free)
         && shared.moves_workers()
-        && shared.sleep().whole(slot).is_some()
+        && shared.sleep().unrestricted_epoch(slot).is_some()
     {
         worker.counters().moves.add(u64::from(os::move_this_thread(free)));
     }
@@ -42,7 +42,7 @@ pub(super) fn move_away(worker: &Worker) {
 pub(super) fn move_out_of_the_way(worker: &Worker) {
     let shared = worker.shared();
     let is_in_the_way = || worker.slot().processor().is_some_and(|here| is_taken(here, worker));
-    if is_in_the_way() && shared.sleep().is_another_processor_free() {
+    if is_in_the_way() && shared.sleep().is_another_processor_idle() {
         move_away(worker);
     }
 }
@@ -55,7 +55,7 @@ pub(super) fn leave_its_processor(worker: &Worker, victim: usize) {
         here.is_some() && slot.processor() == here
     };
     let sleep = worker.shared().sleep();
-    if sleep.spreads() && !slot.deque().is_empty() && is_here() && sleep.is_another_processor_free()
+    if sleep.has_wake_affinities() && !slot.deque().is_empty() && is_here() && sleep.is_another_processor_idle()
     {
         move_away(worker);
     }

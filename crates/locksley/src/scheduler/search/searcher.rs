@@ -10,7 +10,7 @@ use super::grace_period::passes_by;
 use super::near::{self, Around, Near};
 use super::untouched::Untouched;
 use super::victims::Victims;
-use crate::deque::{Closed, Steal};
+use crate::deque::{OpenRequest, Steal};
 use crate::hooks;
 use crate::idle::{Activity, End, IdleContext, Move, Thief};
 use crate::os::{self, LoweredPriority};
@@ -20,7 +20,7 @@ use crate::scheduler::allowance::PollBudget;
 use crate::scheduler::job::Job;
 use crate::scheduler::latch::Flag;
 use crate::scheduler::{PlaceState, Shared};
-use crate::sleep::{Rest, Slept};
+use crate::sleep::{SleepOutcome, SleepRole};
 use crate::unwind::AbortOnUnwind;
 
 /// How many times a thief looks whether the owner that it has asked to open its deque has done so, before it goes on. An owner
@@ -50,7 +50,7 @@ pub(crate) struct Searcher {
     victims: Victims,
     near: Near,
     /// Room for [`Shared::open_deques`], kept so that it seldom allocates.
-    closed: Vec<(usize, Closed)>,
+    closed: Vec<(usize, OpenRequest)>,
     /// Whether a victim was asked to open its deque since that was last made sure of.
     has_asked: bool,
     /// The victim of the last attempt.
@@ -219,8 +219,8 @@ impl Searcher {
             self.steal(worker, victim)
         };
         stolen.or_else(|| {
-            let looks_empty = worker.shared().slot(victim).inbox().looks_empty();
-            if looks_empty { None } else { take_sent(worker, victim) }
+            let is_probably_empty = worker.shared().slot(victim).inbox().is_probably_empty();
+            if is_probably_empty { None } else { take_sent(worker, victim) }
         })
     }
 
@@ -295,13 +295,13 @@ impl Searcher {
         let slot = worker.shared().slot(victim);
         let mut steal = slot.deque().steal_oldest();
         for _ in 0..LOOKS {
-            if !matches!(steal, Steal::Kept) {
+            if !matches!(steal, Steal::Closed) {
                 break;
             }
             spin_loop();
             steal = slot.deque().steal_oldest();
         }
-        self.has_asked |= matches!(steal, Steal::Kept);
+        self.has_asked |= matches!(steal, Steal::Closed);
         if let Steal::Taken(job) = steal {
             worker.record_steal_from(victim);
             return Some(Found { job, from: victim });
@@ -408,12 +408,12 @@ impl Searcher {
         }
         if !worker.shared().sleep().is_over_limit() {
             let found = self.sweep(worker, true);
-            if found.is_none() && slept == Slept::No {
+            if found.is_none() && slept == SleepOutcome::StayedAwake {
                 // Else it would look at everything again and again, and have closed deques opened.
                 self.near.waits();
             }
             // Not if it has just learnt that one more may be awake: that is this one.
-            self.sleeps_on = found.is_none() && slept == Slept::TimedPark && was_wanted;
+            self.sleeps_on = found.is_none() && slept == SleepOutcome::SentinelTimedOut && was_wanted;
             return found;
         }
         let is_over = worker.shared().sleep().is_over_size();
@@ -421,11 +421,11 @@ impl Searcher {
             let own = worker.receive_from(worker.slot().inbox());
             let near = own.or_else(|| if is_over { None } else { receive_near(worker) });
             near.or_else(|| {
-                let leaves = worker.shared().sleep().leaves_the_inbox();
+                let leaves = worker.shared().sleep().is_over_send_limit();
                 if leaves { None } else { worker.take_sent() }
             })
         });
-        if received.is_some() || !slept.is_as_sentinel() {
+        if received.is_some() || !slept.is_sentinel() {
             return received;
         }
         self.take_untouched(worker, is_over)
@@ -433,8 +433,8 @@ impl Searcher {
 
     /// One attempt, or two, at each deque that seems to have been left alone, and one at each such inbox.
     fn take_untouched(&mut self, worker: &Worker, is_over: bool) -> Option<Found> {
-        let leaves_the_inbox = worker.shared().sleep().leaves_the_inbox();
-        if self.untouched.is_what_was_sent_left_alone(worker.shared(), leaves_the_inbox) {
+        let is_over_send_limit = worker.shared().sleep().is_over_send_limit();
+        if self.untouched.is_what_was_sent_left_alone(worker.shared(), is_over_send_limit) {
             let sent = worker.receive_from(worker.shared().inbox());
             if sent.is_some() {
                 return sent;
@@ -449,7 +449,7 @@ impl Searcher {
                 return worker.receive_from(place_state.inbox());
             }
             let sent = take_from_place(worker, place);
-            if sent.is_some() && !is_over && !place_state.inbox().looks_empty() {
+            if sent.is_some() && !is_over && !place_state.inbox().is_probably_empty() {
                 // Who is awake there may be stuck, and this one takes one a timed park.
                 worker.shared().sleep().wake_one_of(&place_state.range());
             }
@@ -463,7 +463,7 @@ impl Searcher {
             if self.untouched.is_inbox_left_alone(victim, worker.shared(), is_over) {
                 let sent = take_sent(worker, victim);
                 if sent.is_some() {
-                    if !is_over && !worker.shared().slot(victim).inbox().looks_empty() {
+                    if !is_over && !worker.shared().slot(victim).inbox().is_probably_empty() {
                         // Nobody was woken while as many were awake as are allowed, and this one takes one a timed park.
                         worker.shared().sleep().wake(victim);
                     }
@@ -483,27 +483,27 @@ impl Searcher {
         })
     }
 
-    fn sleep(&mut self, worker: &Worker, done: &Flag) -> Slept {
+    fn sleep(&mut self, worker: &Worker, done: &Flag) -> SleepOutcome {
         let shared = worker.shared();
         let in_reserve = self.reserve > 0;
-        let look_again = |rest| {
-            if rest != Rest::Relieved {
+        let look_again = |role: SleepRole| {
+            if role != SleepRole::Spare {
                 shared.open_deques(&mut self.closed);
             }
-            match rest {
-                Rest::AsSentinel => self.reserve = RESERVE,
-                Rest::InReserve => self.reserve -= 1,
-                Rest::Full | Rest::Relieved => {}
+            match role {
+                SleepRole::Sentinel => self.reserve = RESERVE,
+                SleepRole::ReserveSentinel => self.reserve -= 1,
+                SleepRole::Ordinary | SleepRole::Spare => {}
             }
-            if matches!(rest, Rest::AsSentinel | Rest::InReserve) {
+            if role.is_sentinel() {
                 self.untouched.note(shared);
             }
-            let is_work_left = match rest {
-                Rest::Full | Rest::InReserve => shared.is_work_left(),
-                Rest::Relieved | Rest::AsSentinel => {
+            let is_work_left = match role {
+                SleepRole::Ordinary | SleepRole::ReserveSentinel => shared.is_work_left(),
+                SleepRole::Spare | SleepRole::Sentinel => {
                     let is_near = |place_state: &PlaceState| !place_state.inbox().is_empty();
                     let is_sent = || !shared.inbox().is_empty();
-                    !shared.sleep().leaves_what_is_sent()
+                    !shared.sleep().is_send_limit_reached()
                         && (is_sent() || worker.place_state().is_some_and(is_near))
                 }
             };
@@ -514,12 +514,8 @@ impl Searcher {
         };
         worker.slot().does(Activity::Sleeps);
         let (sleep, slot) = (shared.sleep(), worker.slot_index());
-        let slept = if in_reserve {
-            sleep.sleep_in_reserve(slot, look_again)
-        } else {
-            sleep.sleep(slot, look_again)
-        };
-        if slept == Slept::No {
+        let slept = sleep.sleep(slot, in_reserve, look_again);
+        if slept == SleepOutcome::StayedAwake {
             worker.slot().does_not_sleep();
         } else {
             worker.slot().does(Activity::Searches);

@@ -62,7 +62,7 @@ impl Work {
     fn note(&mut self, shared: &Shared, now: Instant) {
         // Below the size everything is left for long; else what was sent to all, and only if there is something.
         let sleep = shared.sleep();
-        let is_wanted = sleep.is_reduced() || sleep.is_narrowed() && !shared.inbox().is_empty();
+        let is_wanted = sleep.has_reduced_size() || sleep.has_send_limit() && !shared.inbox().is_empty();
         let done = is_wanted.then(|| shared.processor_time()).flatten();
         let is_idle = self
             .done
@@ -113,7 +113,7 @@ impl Untouched {
         for (worker, place) in self.places.iter_mut().enumerate() {
             // In this order: who has begun to search in between has an empty deque, or another task in it.
             let searches = shared.slot(worker).searches();
-            let marks = shared.slot(worker).deque().marks();
+            let marks = shared.slot(worker).deque().bounds();
             let is_same =
                 searches == place.searches && marks.map(|it| it.0) == place.marks.map(|it| it.0);
             let is_first = place.marks.is_none();
@@ -132,7 +132,7 @@ impl Untouched {
         let slot = shared.slot(worker);
         // A slot that was taken since is looked at next time.
         let Some(place) = self.places.get(worker) else { return false };
-        let now = slot.deque().marks();
+        let now = slot.deque().bounds();
         let is_same = place.searches == slot.searches()
             && now.map(|it| it.0) == place.marks.map(|it| it.0)
             && !slot.deque().is_empty();

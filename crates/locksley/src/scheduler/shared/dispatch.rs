@@ -46,13 +46,13 @@ impl Shared {
         // SAFETY: as in `send_from`.
         let job = unsafe { self.wrapped(None, job) };
         self.slots[worker].inbox().send(job);
-        self.sleep.notify_addressed(worker, None);
+        self.sleep.notify_addressed(worker..worker + 1, None);
     }
 
     /// The same, by a worker of this pool. The job keeps its stamp.
     pub(crate) fn pass_on(&self, worker: usize, job: NonNull<Job>, wake_token: &WakeToken) {
         self.slots[worker].inbox().send(job);
-        self.sleep.notify_addressed(worker, Some(wake_token));
+        self.sleep.notify_addressed(worker..worker + 1, Some(wake_token));
     }
 
     /// What the thread of a slot may wait for has happened, and that was published before.

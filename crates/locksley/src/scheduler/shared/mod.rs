@@ -106,14 +106,14 @@ impl Shared {
             }
             None => limit_by(&*idle_policy, processors.count_up(), borrowed_threads),
         };
-        let sleep = Sleep::with_slots(workers, slots.len(), limit).with_borrowed(borrowed_threads);
+        let allowed = allowance.as_ref().map_or(usize::MAX, Allowance::allowed);
+        let sleep = Sleep::with_slots(workers, slots.len(), borrowed_threads, limit, allowed)
+            .with_wakes_at_every_push(idle_policy.wakes_with_every_push());
         let sleep = if spreads(&*idle_policy, assists) {
-            sleep.spreading(processors.ids().len())
+            sleep.with_wake_affinities(processors.ids().len())
         } else {
             sleep
         };
-        let sleep = sleep.allowing(allowance.as_ref().map_or(usize::MAX, Allowance::allowed));
-        let sleep = sleep.waking_with_every_push(idle_policy.wakes_with_every_push());
         Arc::new(Self {
             placement: configuration.rules.placement,
             owned_tasks,

@@ -95,7 +95,7 @@ impl Shared {
 
     /// Whether something is there that one more may do than are allowed.
     fn is_welcome_to_the_inbox(&self) -> bool {
-        self.sleep.is_one_more_welcome() && !self.inbox.is_empty() && !self.sleep.leaves_the_inbox()
+        self.sleep.is_one_more_allowed() && !self.inbox.is_empty() && !self.sleep.is_over_send_limit()
     }
 
     /// The limit where nobody has chosen a number, and so many workers are allowed.

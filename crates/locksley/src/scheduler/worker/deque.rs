@@ -69,7 +69,7 @@ impl Worker {
         match self.deque.after_slow_push(index) {
             SlowPush::Closed => {}
             SlowPush::Open => {
-                self.shared.sleep().notify_pushed_openly(&self.deque, &self.wake_token);
+                self.shared.sleep().notify_open_push(&self.deque, &self.wake_token);
             }
             SlowPush::Full(job) => self.execute(Found { job, from: self.index }),
         }
@@ -106,7 +106,7 @@ impl Worker {
     /// Where the next job is pushed to.
     #[inline]
     pub(crate) fn deque_end(&self) -> i64 {
-        self.deque.end()
+        self.deque.bottom()
     }
 
     /// The newest job pushed here that was not taken.
@@ -128,7 +128,7 @@ impl Worker {
             match self.slot().deque().steal_oldest() {
                 Steal::Taken(job) => return Some(Found { job, from: self.index }),
                 Steal::Empty => return None,
-                Steal::Lost | Steal::Kept => {} // a thief was faster
+                Steal::Lost | Steal::Closed => {} // a thief was faster
             }
         }
     }
@@ -150,8 +150,8 @@ impl Worker {
     }
 
     /// Whether that is known of its deque.
-    pub(super) fn holds_one_at_most(&self) -> bool {
-        self.deque.holds_one_at_most()
+    pub(super) fn has_at_most_one_item(&self) -> bool {
+        self.deque.has_at_most_one_item()
     }
 
     /// Whether nothing waits for it but its present task, and it looks for more after that.

@@ -65,7 +65,7 @@ impl Worker {
     fn takes_number(&self, number: usize) {
         self.number.set(number);
         if let Some(neighbours) = self.shared.neighbours_of(number) {
-            self.wake_token.has_neighbours(neighbours);
+            self.wake_token.set_neighbours(neighbours);
         }
     }
 

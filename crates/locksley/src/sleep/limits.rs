@@ -1,0 +1,214 @@
+//! How many workers may be awake: the limit, the size and the send limit.
+//!
+//! | bound      | set by                           | holds for                             |
+//! |------------|----------------------------------|---------------------------------------|
+//! | limit      | the idle policy, the allowance   | workers that pushes wake              |
+//! | size       | `Pool::resize`                   | all workers but borrowed threads      |
+//! | send limit | the size, or less: the allowance | workers that wake for what was sent   |
+//!
+//! Decisions use the complement of each bound: the number of workers *over* it, which may sleep.
+
+use std::time::Duration;
+
+use super::counters::MAX_WORKERS;
+use super::{Limit, Sleep};
+use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+
+/// The bounds of one pool. Accesses are relaxed: see [`Sleep::resize`].
+#[derive(Debug)]
+pub(super) struct Limits {
+    workers: usize,
+    /// Workers whose threads the caller lent. They always count as awake, and not towards the size.
+    borrowed_threads: usize,
+    /// The workers over the limit or the size (bits 0–31), the limit (32–47, all ones for none) and
+    /// the size (48–63). A push needs only the first, and loads it with all.
+    packed: AtomicU64,
+    /// The send limit is this number if that is less than the size.
+    allowed: AtomicUsize,
+    /// Adds one to `allowed`.
+    is_one_more_allowed: AtomicBool,
+    /// The timeout of a sentinel's park, in nanoseconds.
+    timed_park: AtomicU64,
+}
+
+/// More than any number of workers.
+const NO_LIMIT: usize = 0xFFFF;
+const _: () = assert!(MAX_WORKERS < NO_LIMIT);
+
+/// The timeout of a sentinel's park if the policy sets no limit. A sentinel then exists only below
+/// the size.
+const DEFAULT_TIMED_PARK: Duration = Duration::from_millis(10);
+
+fn timed_park_nanos(limit: Limit) -> u64 {
+    let is_set = limit.timed_park != Limit::NONE.timed_park;
+    let timed_park = if is_set { limit.timed_park } else { DEFAULT_TIMED_PARK };
+    u64::try_from(timed_park.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Limits {
+    pub(super) fn new(
+        workers: usize,
+        borrowed_threads: usize,
+        limit: Limit,
+        allowed: usize,
+    ) -> Self {
+        let limits = Self {
+            workers,
+            borrowed_threads,
+            packed: AtomicU64::new(0),
+            allowed: AtomicUsize::new(allowed),
+            is_one_more_allowed: AtomicBool::new(false),
+            timed_park: AtomicU64::new(timed_park_nanos(limit)),
+        };
+        limits.packed.store(limits.pack(limit.awake, workers), Ordering::Relaxed);
+        limits
+    }
+
+    fn pack(&self, limit: usize, size: usize) -> u64 {
+        let awake = limit.min(size.saturating_add(self.borrowed_threads)).max(1);
+        let spare = self.workers.saturating_sub(awake) as u64;
+        let (limit, size) = (limit.min(NO_LIMIT) as u64, size.min(self.workers) as u64);
+        spare | limit << 32 | size << 48
+    }
+
+    /// The number of workers over the limit or the size. A decision reads it after a snapshot of
+    /// the counters, or after a fence.
+    #[inline]
+    pub(super) fn spare(&self) -> u32 {
+        self.packed.load(Ordering::Relaxed) as u32
+    }
+
+    fn size(&self) -> usize {
+        (self.packed.load(Ordering::Relaxed) >> 48) as usize
+    }
+
+    /// The number of workers over `bound`, which borrowed threads do not count towards.
+    fn over(&self, bound: usize) -> usize {
+        self.workers.saturating_sub(bound.saturating_add(self.borrowed_threads).max(1))
+    }
+
+    fn over_size(&self) -> usize {
+        self.over(self.size())
+    }
+
+    /// The number of workers over the send limit.
+    pub(super) fn over_send_limit(&self) -> usize {
+        let one_more = usize::from(self.is_one_more_allowed.load(Ordering::Relaxed));
+        let allowed = self.allowed.load(Ordering::Relaxed).saturating_add(one_more);
+        self.over(self.size().min(allowed))
+    }
+
+    pub(super) fn timed_park(&self) -> Duration {
+        Duration::from_nanos(self.timed_park.load(Ordering::Relaxed))
+    }
+
+    /// Replaces the limit and the size, given both. Returns the limit before.
+    fn update(&self, change: impl Fn(usize, usize) -> (usize, usize)) -> usize {
+        let mut before = self.packed.load(Ordering::Relaxed);
+        loop {
+            let limit_before = (before >> 32) as usize & NO_LIMIT;
+            let (limit, size) = change(limit_before, (before >> 48) as usize);
+            let after = self.pack(limit, size);
+            let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+            match self.packed.compare_exchange(before, after, success, failure) {
+                Ok(_) => return limit_before,
+                Err(now) => before = now,
+            }
+        }
+    }
+}
+
+/// Changing and asking the bounds.
+impl Sleep {
+    /// Sets the number of workers that may be awake beside the borrowed threads. The limit still
+    /// holds if it is less. Workers over the size go to sleep when they have nothing to do.
+    pub(crate) fn resize(&self, size: usize) {
+        self.update_limits(|limit, _| (limit, size));
+        // Sleepers that were over the old size may have left tasks that are theirs now.
+        self.wake_all();
+    }
+
+    /// Sets the limit, which includes borrowed threads, and the number of `allowed` workers, which
+    /// does not.
+    pub(crate) fn set_limit(&self, limit: Limit, allowed: usize) {
+        self.limits.timed_park.store(timed_park_nanos(limit), Ordering::Relaxed);
+        let allowed_before = self.limits.allowed.swap(allowed, Ordering::Relaxed);
+        let limit_before = self.update_limits(|_, size| (limit.awake, size));
+        if allowed > allowed_before {
+            // As in `resize`.
+            self.wake_all();
+        } else if limit.awake > limit_before {
+            self.wake_missing();
+        }
+    }
+
+    fn update_limits(&self, change: impl Fn(usize, usize) -> (usize, usize)) -> usize {
+        let limit_before = self.limits.update(change);
+        // Release pairs with the acquire in each change of the counters. A decision by a newer
+        // snapshot sees the new numbers. A sleeper that decided by an older one is seen by the
+        // caller, which wakes it (see the README).
+        self.counters.synchronize();
+        limit_before
+    }
+
+    /// Wakes as many sleepers as a raised limit lacks; each looks at everything. If it lacks none,
+    /// tasks that were left to the sentinel may stay with it.
+    fn wake_missing(&self) {
+        // Pairs with the fence in `notify_pushed`: either the push decides by the new limit, or the
+        // sleepers that are woken here see the task.
+        fence(Ordering::SeqCst);
+        let asleep = self.snapshot().asleep();
+        for _ in 0..asleep.saturating_sub(self.limits.spare() as usize) {
+            self.wake_one(&(0..usize::MAX));
+        }
+    }
+
+    /// Raises the send limit by one, or takes that back. Raising it makes senders wake more workers
+    /// and sleepers leave less to others, so no order with other changes is needed.
+    pub(crate) fn set_one_more_allowed(&self, is_allowed: bool) {
+        self.limits.is_one_more_allowed.store(is_allowed, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_one_more_allowed(&self) -> bool {
+        self.limits.is_one_more_allowed.load(Ordering::Relaxed)
+    }
+
+    /// The number of workers that may be awake beside the borrowed threads: all, until `resize`.
+    pub(crate) fn size(&self) -> usize {
+        self.limits.size()
+    }
+
+    /// True if the size is less than the number of workers.
+    pub(crate) fn has_reduced_size(&self) -> bool {
+        self.limits.over_size() > 0
+    }
+
+    /// True if the send limit is less than the number of workers.
+    pub(crate) fn has_send_limit(&self) -> bool {
+        self.limits.over_send_limit() > 0
+    }
+
+    /// True if as many *other* workers are awake as the limit and the size allow. For a worker that
+    /// searches.
+    pub(crate) fn is_over_limit(&self) -> bool {
+        self.snapshot().asleep() < self.limits.spare() as usize
+    }
+
+    /// The same for the size alone.
+    pub(crate) fn is_over_size(&self) -> bool {
+        let over = self.limits.over_size();
+        self.snapshot().asleep() < over
+    }
+
+    /// The same for the send limit.
+    pub(crate) fn is_over_send_limit(&self) -> bool {
+        let over = self.limits.over_send_limit();
+        self.snapshot().asleep() < over
+    }
+
+    /// True if a worker that falls asleep, and is already counted, may leave what was sent to all or
+    /// to its place to the awake workers and the sentinel.
+    pub(crate) fn is_send_limit_reached(&self) -> bool {
+        self.snapshot().is_limit_reached(self.limits.over_send_limit())
+    }
+}
