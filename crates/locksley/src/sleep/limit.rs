@@ -5,8 +5,8 @@ use std::time::Duration;
 /// The largest number of workers that pushes keep awake.
 ///
 /// While so many workers are awake, one sleeping worker is the *sentinel*. It wakes up every
-/// `timed_park` and takes tasks that no worker has touched meanwhile, because a worker that is awake
-/// may be blocked.
+/// `timed_park` and takes tasks that no worker has touched meanwhile, because a worker that is
+/// awake may be blocked.
 ///
 /// # Examples
 /// ```

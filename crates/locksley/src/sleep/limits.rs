@@ -206,8 +206,8 @@ impl Sleep {
         self.snapshot().asleep() < over
     }
 
-    /// True if a worker that falls asleep, and is already counted, may leave what was sent to all or
-    /// to its place to the awake workers and the sentinel.
+    /// True if a worker that falls asleep, and is already counted, may leave what was sent to all
+    /// or to its place to the awake workers and the sentinel.
     pub(crate) fn is_send_limit_reached(&self) -> bool {
         self.snapshot().is_limit_reached(self.limits.over_send_limit())
     }

@@ -93,8 +93,8 @@ impl Sleep {
     }
 
     /// For a pool of `workers` workers, the first of which are `borrowed_threads`, and replacements
-    /// up to a total of `slots`. The limit is for all workers; `allowed` is for all but the borrowed
-    /// threads.
+    /// up to a total of `slots`. The limit is for all workers; `allowed` is for all but the
+    /// borrowed threads.
     pub(crate) fn with_slots(
         workers: usize,
         slots: usize,
@@ -144,8 +144,8 @@ impl Sleep {
     pub(crate) fn end_search(&self, wake_token: &WakeToken, is_work_left: impl FnOnce() -> bool) {
         let snapshot = self.counters.end_search();
         if snapshot.needs_thief(self.limits.spare()) {
-            // Pairs with the fence in `notify_pushed`: the task of a push that still counted on this
-            // worker is seen here.
+            // Pairs with the fence in `notify_pushed`: the task of a push that still counted on
+            // this worker is seen here.
             fence(Ordering::SeqCst);
             if is_work_left() {
                 // By this snapshot, which has a sleeper. A later one may have none: the token would
@@ -156,13 +156,13 @@ impl Sleep {
     }
 
     /// Has the calling worker, which searches, sleep until it is woken. If it is over the limit and
-    /// there is no sentinel, it sleeps as the sentinel. `in_reserve` lets it do so within the limit,
-    /// too: then no worker has to be woken for that when the limit is reached again. The worker
-    /// searches when this returns.
+    /// there is no sentinel, it sleeps as the sentinel. `in_reserve` lets it do so within the
+    /// limit, too: then no worker has to be woken for that when the limit is reached again. The
+    /// worker searches when this returns.
     ///
     /// Before it parks, it calls `look_again` with its role, and stays awake if that returns true.
-    /// `look_again` looks at everything that the role does not leave to others. It does so even while
-    /// other workers search, since those may be suspended.
+    /// `look_again` looks at everything that the role does not leave to others. It does so even
+    /// while other workers search, since those may be suspended.
     pub(crate) fn sleep(
         &self,
         worker: usize,

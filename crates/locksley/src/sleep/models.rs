@@ -270,7 +270,7 @@ fn loom_sleep_a_push_to_a_closed_deque_is_seen() {
 }
 
 #[test]
-fn loom_sleep_a_deque_is_closed_while_a_thief_begin_sleep() {
+fn loom_sleep_a_deque_is_closed_while_a_thief_falls_asleep() {
     check(2, || {
         let sleep = Arc::new(Sleep::new(1, Limit::NONE));
         let (owner, victim) = chase_lev(true);
@@ -305,8 +305,8 @@ fn loom_sleep_the_last_thief_to_leave_opens_deques() {
         });
         let thief = sleep.clone();
         let thief = thread::spawn(move || steal_once(1, &thief, &victim));
-        // The other thief may open the deque when it falls asleep. The pushes then close it again, if
-        // nothing is stolen.
+        // The other thief may open the deque when it falls asleep. The pushes then close it again,
+        // if nothing is stolen.
         let wake_token = WakeToken::default();
         for _ in 0..2 {
             push(&owner, &sleep, &wake_token);

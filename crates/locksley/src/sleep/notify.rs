@@ -46,8 +46,8 @@ impl Sleep {
         self.wakes_with_every_push > 0 || self.snapshot().needs_thief(self.limits.spare())
     }
 
-    /// Wakes a worker for a task in the injector, or for one that any worker can take and the caller
-    /// does not run itself.
+    /// Wakes a worker for a task in the injector, or for one that any worker can take and the
+    /// caller does not run itself.
     ///
     /// A search by another worker does not count: its thread may be suspended, and the caller will
     /// not run the task.
@@ -114,8 +114,8 @@ impl Sleep {
         }
     }
 
-    /// Wakes one of the addressed `workers`, if one sleeps that is not waking up. Returns true if it
-    /// did.
+    /// Wakes one of the addressed `workers`, if one sleeps that is not waking up. Returns true if
+    /// it did.
     ///
     /// A worker that sends leaves the task to an addressed worker that is waking up, or that is
     /// awake while the limit is reached. Another thread does not, since those may be suspended.
@@ -149,8 +149,8 @@ impl Sleep {
     /// Wakes `worker` if it sleeps. The caller has published the reason before: an event that the
     /// worker waits for, or a task that only this worker runs.
     pub(crate) fn wake(&self, worker: usize) {
-        // Pairs with the fence in `sleep`: either the sleeper sees the reason, or it is seen here in
-        // the set of sleepers.
+        // Pairs with the fence in `sleep`: either the sleeper sees the reason, or it is seen here
+        // in the set of sleepers.
         fence(Ordering::SeqCst);
         if self.sleepers.contains(worker) {
             self.parkers[worker].unpark();
@@ -192,8 +192,8 @@ impl Sleep {
 
     /// As [`wake_one`](Self::wake_one); calls `prepare` with that sleeper before.
     ///
-    /// Prefers sleepers that are not notified. If there are none, it repeats the system call for the
-    /// others: the threads that notified them may be suspended before theirs.
+    /// Prefers sleepers that are not notified. If there are none, it repeats the system call for
+    /// the others: the threads that notified them may be suspended before theirs.
     fn wake_one_after(&self, near: &Range<usize>, prepare: impl FnOnce(usize)) {
         let sleeper = self.first_unnotified(|worker| near.contains(&worker));
         let sleeper = sleeper.or_else(|| self.first_unnotified(|_| true));

@@ -8,8 +8,9 @@ use crate::primitive::Ordering;
 const EMPTY: u32 = 0;
 const NOTIFIED: u32 = 1;
 
-/// A futex with a notification that is kept until [`reset`](Parker::reset): [`unpark`](Parker::unpark)
-/// ends the current [`park`](Parker::park), or makes the next one return at once.
+/// A futex with a notification that is kept until [`reset`](Parker::reset):
+/// [`unpark`](Parker::unpark) ends the current [`park`](Parker::park), or makes the next one return
+/// at once.
 #[derive(Debug)]
 pub(super) struct Parker(Futex);
 

@@ -26,7 +26,8 @@ fn with_state(word: u32, state: u32) -> u32 {
     word & !STATE | state
 }
 
-/// The state of one worker's affinity while it sleeps. The README beside this file draws the states.
+/// The state of one worker's affinity while it sleeps. The README beside this file draws the
+/// states.
 #[derive(Debug)]
 pub(super) struct WakeAffinity {
     word: AtomicU32,
@@ -98,8 +99,8 @@ impl WakeAffinity {
         if self.word.compare_exchange(word, narrowing, Ordering::Acquire, failure).is_err() {
             return;
         }
-        // SAFETY: the mask was noted, and `NARROWING` gives this thread the exclusive use of it. The
-        // sleeping thread does not end before the state is left (`settle`).
+        // SAFETY: the mask was noted, and `NARROWING` gives this thread the exclusive use of it.
+        // The sleeping thread does not end before the state is left (`settle`).
         unsafe { self.mask.leave_out(here) };
         // Release pairs with the acquires in `end_sleep`.
         let narrowed = with_state(word, NARROWED);
@@ -125,8 +126,8 @@ impl WakeAffinity {
         (state(word) == AWAKE).then_some(word)
     }
 
-    /// Waits until no waker changes the affinity of the calling thread. The thread calls this before
-    /// it ends, since its number may then become another thread's, and when it takes a slot.
+    /// Waits until no waker changes the affinity of the calling thread. The thread calls this
+    /// before it ends, since its number may then become another thread's, and when it takes a slot.
     pub(super) fn settle(&self) {
         self.end_sleep();
         while state(self.word.load(Ordering::Acquire)) != AWAKE {

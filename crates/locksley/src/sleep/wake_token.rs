@@ -8,7 +8,8 @@ use super::Snapshot;
 /// Limits a worker to one wake-up under way, and says which sleepers are near to it.
 ///
 /// A wake-up takes some 50 µs on a virtual machine. Until any worker has woken up since the last
-/// request, that request is under way, and another one would only cost a system call.
+/// request, that request is under way, and another one would only cost a system call. The
+/// number of wake-ups wraps after 2³¹: at worst one request is omitted, as during a search.
 #[derive(Debug)]
 pub(crate) struct WakeToken {
     /// The number of wake-ups when this worker last asked for one.

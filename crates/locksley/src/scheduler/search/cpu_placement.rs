@@ -13,7 +13,8 @@ pub(super) fn bring_here(worker: &Worker, peer: usize) -> bool {
         Standing::WaitsElsewhere => here.is_some_and(|here| {
             let sleep = worker.shared().sleep();
             let round = sleep.unrestricted_epoch(peer);
-            let pulled = round.is_some() && slot.pull(here, || sleep.unrestricted_epoch(peer) == round);
+            let pulled =
+                round.is_some() && slot.pull(here, || sleep.unrestricted_epoch(peer) == round);
             worker.counters().pulls.add(u64::from(pulled));
             pulled
         }),
@@ -55,7 +56,10 @@ pub(super) fn leave_its_processor(worker: &Worker, victim: usize) {
         here.is_some() && slot.processor() == here
     };
     let sleep = worker.shared().sleep();
-    if sleep.has_wake_affinities() && !slot.deque().is_empty() && is_here() && sleep.is_another_processor_idle()
+    if sleep.has_wake_affinities()
+        && !slot.deque().is_empty()
+        && is_here()
+        && sleep.is_another_processor_idle()
     {
         move_away(worker);
     }

@@ -47,8 +47,8 @@ fn loom_sleep_the_sentinel_finds_the_task_of_a_blocked_worker() {
     });
 }
 
-/// Of three workers, `awake` may be awake. One pushes two tasks and blocks; each of the others takes
-/// one. `in_reserve` says which of these may be the reserve sentinel.
+/// Of three workers, `awake` may be awake. One pushes two tasks and blocks; each of the others
+/// takes one. `in_reserve` says which of these may be the reserve sentinel.
 fn two_others_take_two_tasks(awake: usize, in_reserve: [bool; 2]) {
     check(2, move || {
         let shared = Arc::new((limited(3, awake), Tasks::new(0)));
@@ -83,8 +83,8 @@ fn loom_sleep_either_worker_may_be_the_reserve_sentinel() {
     two_others_take_two_tasks(2, [true; 2]);
 }
 
-/// Of three workers in one place, `awake` may be awake. One sends two tasks to the place and blocks.
-/// (In a pool, a worker that falls asleep also looks at the inbox of its place.)
+/// Of three workers in one place, `awake` may be awake. One sends two tasks to the place and
+/// blocks. (In a pool, a worker that falls asleep also looks at the inbox of its place.)
 fn two_others_take_two_tasks_of_their_place(awake: usize) {
     check(2, move || {
         let shared = Arc::new((limited(3, awake), Tasks::new(0)));
@@ -112,9 +112,9 @@ fn loom_sleep_workers_below_the_limit_find_a_task_for_their_place() {
     two_others_take_two_tasks_of_their_place(2);
 }
 
-/// Of three workers one may be awake, and blocks after a push. One is the sentinel, and is suspended
-/// while it wakes up. So the third leaves pushed tasks to those two. Then all may be awake. With
-/// `has_thief`, a fourth worker searches and stops.
+/// Of three workers one may be awake, and blocks after a push. One is the sentinel, and is
+/// suspended while it wakes up. So the third leaves pushed tasks to those two. Then all may be
+/// awake. With `has_thief`, a fourth worker searches and stops.
 fn limit_is_raised_for_a_spare_worker(has_thief: bool, bound: usize, set: fn(&Sleep, usize)) {
     check(bound, move || {
         let workers = 3 + usize::from(has_thief);
@@ -169,8 +169,8 @@ fn loom_sleep_the_limit_is_raised_during_a_push() {
 
 /// Of four workers one may be awake, and blocks after a push. One is the sentinel, and is suspended
 /// while it wakes up. Then two may be awake, so one stays over the limit. The two others have left
-/// pushed tasks to the sentinel. With `has_thief`, one of them searches and stops instead: either it
-/// counts as awake when the missing workers are counted, or it is one of them.
+/// pushed tasks to the sentinel. With `has_thief`, one of them searches and stops instead: either
+/// it counts as awake when the missing workers are counted, or it is one of them.
 fn limit_is_raised_for_one(has_thief: bool) {
     check(2, move || {
         let shared = Arc::new((limited(4, 4), Tasks::new(0), Event::new()));
@@ -273,9 +273,9 @@ fn sent_over_the_limit(
     });
 }
 
-/// Of three workers one may be awake, and is blocked. Two tasks are sent, and the worker that runs the
-/// first blocks in it. If that was the sentinel, the other worker, which left all tasks to it, is
-/// woken for the second.
+/// Of three workers one may be awake, and is blocked. Two tasks are sent, and the worker that runs
+/// the first blocks in it. If that was the sentinel, the other worker, which left all tasks to it,
+/// is woken for the second.
 #[test]
 fn loom_sleep_a_task_sent_while_the_sentinel_is_blocked_is_run() {
     check(2, || {
