@@ -413,7 +413,8 @@ impl Searcher {
                 self.near.waits();
             }
             // Not if it has just learnt that one more may be awake: that is this one.
-            self.sleeps_on = found.is_none() && slept == SleepOutcome::SentinelTimedOut && was_wanted;
+            self.sleeps_on =
+                found.is_none() && slept == SleepOutcome::SentinelTimedOut && was_wanted;
             return found;
         }
         let is_over = worker.shared().sleep().is_over_size();
