@@ -17,9 +17,10 @@ use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 /// The bounds of one pool. Accesses are relaxed: see [`Sleep::resize`].
 #[derive(Debug)]
 pub(super) struct Limits {
-    workers: usize,
-    /// Workers whose threads the caller lent. They always count as awake, and not towards the size.
-    borrowed_threads: usize,
+    pub(super) workers: usize,
+    /// The first so many workers run on callers' threads. They always count as awake, and not
+    /// towards the size.
+    pub(super) borrowed_threads: usize,
     /// The workers over the limit or the size (bits 0–31), the limit (32–47, all ones for none) and
     /// the size (48–63). A push needs only the first, and loads it with all.
     packed: AtomicU64,

@@ -40,9 +40,6 @@ pub(crate) struct Sleep {
     /// The number of processors that workers with a wake-up affinity may run on.
     processors: usize,
     limits: Limits,
-    workers: usize,
-    /// The first so many workers are borrowed threads.
-    borrowed_threads: usize,
     /// The number of sleepers that every push wakes.
     wakes_with_every_push: usize,
 }
@@ -110,8 +107,6 @@ impl Sleep {
             wake_affinities: Box::default(),
             processors: 0,
             limits: Limits::new(workers, borrowed_threads, limit, allowed),
-            workers,
-            borrowed_threads,
             wakes_with_every_push: 0,
         }
     }
@@ -219,7 +214,7 @@ impl Sleep {
     fn with_wake_affinity(&self, worker: usize, park: impl FnOnce()) {
         // A borrowed thread has none: it may do something else before it comes here again.
         let wake_affinity = self.wake_affinities.get(worker);
-        let wake_affinity = wake_affinity.filter(|_| worker >= self.borrowed_threads);
+        let wake_affinity = wake_affinity.filter(|_| worker >= self.limits.borrowed_threads);
         wake_affinity.inspect(|wake_affinity| wake_affinity.begin_sleep(self.processors));
         park();
         wake_affinity.inspect(|wake_affinity| wake_affinity.end_sleep());

@@ -221,7 +221,7 @@ fn loom_sleep_the_last_thief_to_leave_wakes_another() {
     });
 }
 
-/// An item whose content does not matter.
+/// An item with content that does not matter.
 const ITEM: NonNull<u64> = NonNull::dangling();
 
 fn push(deque: &ChaseLevOwner<u64>, sleep: &Sleep, wake_token: &WakeToken) {
@@ -231,7 +231,7 @@ fn push(deque: &ChaseLevOwner<u64>, sleep: &Sleep, wake_token: &WakeToken) {
     }
 }
 
-/// A deque whose owner has closed it.
+/// A deque that its owner has closed.
 fn closed_deque(sleep: &Sleep) -> (ChaseLevOwner<u64>, ChaseLevThief<u64>) {
     let (owner, thief) = chase_lev(true);
     for _ in 0..2 {

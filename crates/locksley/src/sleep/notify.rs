@@ -247,7 +247,7 @@ impl Sleep {
     /// True if the machine has no more runnable threads than this pool has awake workers by
     /// `snapshot`, and no more than `at_most`.
     fn is_processor_idle(&self, snapshot: Snapshot, at_most: usize) -> bool {
-        let awake = self.workers.saturating_sub(snapshot.asleep());
+        let awake = self.limits.workers.saturating_sub(snapshot.asleep());
         os::runnable_threads().is_some_and(|all| all <= awake.min(at_most))
     }
 
