@@ -13,7 +13,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use super::error::{Awaited, Failure, NetworkError, Waiting};
+use super::error::{Failure, NetworkError, Waiting};
 use super::graph::{Graph, NO_PROCESS};
 use super::wait::{Need, Wait};
 use locksley::Worker;
@@ -172,10 +172,7 @@ impl Graph {
         Waiting {
             process: self.process(stuck.process).name().to_owned(),
             channel: self.core(stuck.channel).name.to_string(),
-            need: match stuck.need {
-                Need::Message => Awaited::Message,
-                Need::Room => Awaited::Room,
-            },
+            is_full: stuck.need == Need::Room,
         }
     }
 

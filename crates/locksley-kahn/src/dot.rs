@@ -25,10 +25,10 @@ impl NetworkReport {
     #[must_use]
     pub fn dot(&self) -> String {
         let mut text = String::from("digraph network {\n    rankdir=LR;\n    node [shape=box];\n");
-        for (number, process) in self.processes().iter().enumerate() {
+        for (number, process) in self.processes.iter().enumerate() {
             let _ = writeln!(text, "    p{number} [label={}];", process_label(process));
         }
-        for (number, channel) in self.channels().iter().enumerate() {
+        for (number, channel) in self.channels.iter().enumerate() {
             // An end that no process has is a point.
             let mut end = |process: Option<usize>, which: &str| match process {
                 Some(process) => format!("p{process}"),
@@ -56,7 +56,7 @@ fn channel_label(channel: &ChannelReport) -> String {
     let grown = if channel.capacity > channel.initial_capacity { ", grown" } else { "" };
     let mut lines = vec![
         channel.name.clone(),
-        match channel.discarded() {
+        match channel.sent.saturating_sub(channel.received) {
             0 => format!("{} {messages}", channel.sent),
             discarded => format!("{} {messages}, {discarded} discarded", channel.sent),
         },

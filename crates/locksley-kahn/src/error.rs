@@ -1,6 +1,5 @@
 //! Why a network has not run to its end.
 
-use std::any::Any;
 use std::error::Error;
 use std::fmt;
 
@@ -81,6 +80,23 @@ pub enum NetworkError {
         /// The process; `None` if it was a message that was left over at the end.
         process: Option<String>,
         /// The panic.
+        ///
+        /// # Examples
+        /// ```
+        /// use locksley::Pool;
+        /// use locksley_kahn::{Network, NetworkError};
+        ///
+        /// let mut network = Network::new();
+        /// network.process("careless", (), async |()| { panic!("no more arrows") });
+        /// match network.run(&Pool::new(1)?) {
+        ///     Err(NetworkError::Panicked { process: Some(process), error }) => {
+        ///         assert_eq!(process, "careless");
+        ///         assert!(error.try_into_panic().unwrap().is::<&str>());
+        ///     }
+        ///     other => panic!("{other:?}"),
+        /// }
+        /// # Ok::<(), locksley::BuildError>(())
+        /// ```
         error: JoinError,
     },
     /// The network was cancelled, or its pool was dropped.
@@ -126,32 +142,6 @@ impl NetworkError {
         let process = process.map(|&process| graph.process(process).name().to_owned());
         Self::Panicked { process, error }
     }
-
-    /// What the process panicked with.
-    ///
-    /// # Errors
-    /// This error itself, if it is another one.
-    ///
-    /// # Examples
-    /// ```
-    /// use locksley::Pool;
-    /// use locksley_kahn::Network;
-    ///
-    /// let mut network = Network::new();
-    /// network.process("careless", (), async |()| { panic!("no more arrows") });
-    /// let error = network.run(&Pool::new(1)?).unwrap_err();
-    /// assert_eq!(error.to_string(), "process 'careless': the task panicked: no more arrows");
-    /// assert!(error.try_into_panic().unwrap().is::<&str>());
-    /// # Ok::<(), locksley::BuildError>(())
-    /// ```
-    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
-        match self {
-            Self::Panicked { process, error } => {
-                error.try_into_panic().map_err(|error| Self::Panicked { process, error })
-            }
-            other => Err(other),
-        }
-    }
 }
 
 impl fmt::Display for NetworkError {
@@ -183,12 +173,9 @@ impl fmt::Display for NetworkError {
 }
 
 fn write_cycle(f: &mut fmt::Formatter<'_>, cycle: &[Waiting]) -> fmt::Result {
-    for (n, Waiting { process, channel, need }) in cycle.iter().enumerate() {
+    for (n, Waiting { process, channel, is_full }) in cycle.iter().enumerate() {
         let separator = if n == 0 { "" } else { ", " };
-        let need = match need {
-            Awaited::Message => "a message on",
-            Awaited::Room => "room in",
-        };
+        let need = if *is_full { "room in" } else { "a message on" };
         write!(f, "{separator}process '{process}' waits for {need} channel '{channel}'")?;
     }
     Ok(())
@@ -215,16 +202,7 @@ pub struct Waiting {
     pub process: String,
     /// The channel at which it waits.
     pub channel: String,
-    /// What it waits for.
-    pub need: Awaited,
-}
-
-/// What a process waits for at a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Awaited {
-    /// A message: the channel is empty.
-    Message,
-    /// Room for a message: the channel is full.
-    Room,
+    /// True if the channel is full, and the process waits for room. False if it is empty, and the
+    /// process waits for a message.
+    pub is_full: bool,
 }

@@ -19,6 +19,7 @@ mod network;
 mod ports;
 mod process;
 mod report;
+mod running;
 mod single_owner;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod tests;
@@ -26,7 +27,9 @@ mod wait;
 
 pub use blocking::Over;
 pub use channel::{Receiver, Sender};
-pub use error::{Awaited, NetworkError, Waiting};
-pub use network::{Network, Product, Running};
+pub use error::{NetworkError, Waiting};
+pub use network::Network;
 pub use ports::{Inlet, Outlet, Ports};
+pub use process::Product;
 pub use report::{ChannelReport, NetworkReport, ProcessReport};
+pub use running::Running;

@@ -1,23 +1,18 @@
-//! How networks are made and run.
+//! How networks are made.
 
 use std::fmt;
-use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
+use std::sync::Arc;
 
 use super::channel::{AnyChannel, Channel};
-use super::deferred::{self, Current};
+use super::deferred::Current;
 use super::error::{Failure, NetworkError};
 use super::graph::{Graph, Link, NO_PROCESS};
 use super::ports::{Declared, Inlet, Outlet, Owner, Ports};
-use super::process::{BoxError, Process, ProcessTask};
+use super::process::{BoxError, Process, ProcessTask, Product};
 use super::report::NetworkReport;
+use super::running::{Begin, Running};
 use super::wait::MOST_CHANNELS;
 use locksley::Pool;
-use locksley::Worker;
-use locksley::extend;
-use locksley::task::{JoinError, JoinHandle};
-use locksley_sys::os::Assists;
 use locksley_sys::unwind;
 
 /// A network of processes and channels: made first, and then [run](Self::run).
@@ -54,7 +49,7 @@ use locksley_sys::unwind;
 /// });
 /// let report = network.run(&Pool::new(2)?)?;
 /// assert_eq!(sum.take(), Some(328_350));
-/// assert_eq!(report.channels()[1].received, 100);
+/// assert_eq!(report.channels[1].received, 100);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -76,9 +71,6 @@ pub struct Network {
     limit: u64,
     is_measured: bool,
 }
-
-/// Makes a process a task, on a worker.
-type Begin = Box<dyn FnOnce(&Arc<Graph>, &Worker) + Send>;
 
 impl Default for Network {
     fn default() -> Self {
@@ -122,7 +114,7 @@ impl Network {
     ///     });
     ///     network.run(&Pool::new(2).unwrap())
     /// };
-    /// assert!(run(16).unwrap().channels()[0].capacity >= 10);
+    /// assert!(run(16).unwrap().channels[0].capacity >= 10);
     /// assert!(matches!(run(9), Err(NetworkError::Limit { channel, .. }) if channel == "numbers"));
     /// ```
     #[must_use]
@@ -147,8 +139,8 @@ impl Network {
     /// });
     /// network.process("all", all, async |mut all| while all.recv().await.is_some() {});
     /// let report = network.run(&Pool::new(2)?)?;
-    /// assert!(matches!(report.channels()[0].high_water, Some(1..=4)));
-    /// assert!(report.processes()[0].busy.is_some());
+    /// assert!(matches!(report.channels[0].high_water, Some(1..=4)));
+    /// assert!(report.processes[0].busy.is_some());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -208,7 +200,7 @@ impl Network {
     where
         P: Ports,
         F: FnOnce(P::Owned) -> R + Send + 'static,
-        R: Future<Output: Send + Sync + 'static> + Send + 'static,
+        R: Future<Output: Send + 'static> + Send + 'static,
     {
         self.add(name.into(), ports, body, Ok, false)
     }
@@ -258,7 +250,7 @@ impl Network {
         P: Ports,
         F: FnOnce(P::Owned) -> R + Send + 'static,
         R: Future<Output = Result<T, E>> + Send + 'static,
-        T: Send + Sync + 'static,
+        T: Send + 'static,
         E: Into<BoxError> + 'static,
     {
         self.add(name.into(), ports, body, box_error::<T, E>, false)
@@ -270,7 +262,7 @@ impl Network {
     /// that are not `async`. It may fail, as with [`try_process`](Self::try_process).
     ///
     /// While it waits, a replacement worker runs other tasks in the place of its worker. A pool has
-    /// only [so many](locksley::PoolBuilder::stand_ins) of them. When there is none left, a process
+    /// only [so many](locksley::PoolBuilder::replacements) of them. When there is none left, a process
     /// blocks all the same; a network in which more processes block than the pool has workers and
     /// replacements may stand still, and this is not found to be a deadlock.
     ///
@@ -328,7 +320,7 @@ impl Network {
     where
         P: Ports,
         F: FnOnce(P::Owned) -> Result<T, E> + Send + 'static,
-        T: Send + Sync + 'static,
+        T: Send + 'static,
         E: Into<BoxError> + 'static,
     {
         let body = move |ends: P::Owned| async move { body(ends) };
@@ -347,15 +339,14 @@ impl Network {
         P: Ports,
         F: FnOnce(P::Owned) -> R + Send + 'static,
         R: Future + Send + 'static,
-        T: Send + Sync + 'static,
+        T: Send + 'static,
     {
         let number = u32::try_from(self.names.len()).ok().filter(|&number| number != NO_PROCESS);
         let number = number.expect("fewer than 2^32 processes");
         let (channels, links) = (&self.channels, &mut self.links);
         ports.declare(&mut Declared { channels, links, process: number });
         self.names.push(name.into_boxed_str());
-        let product = Arc::new(OnceLock::new());
-        let place = Arc::clone(&product);
+        let (product, own) = Product::pair();
         self.begin.push(Box::new(move |graph, worker| {
             // The body may receive before it returns a future.
             let current = Current { graph, process: number, signal: None };
@@ -366,7 +357,7 @@ impl Network {
                 Ok(future) => drop(worker.spawn_future(ProcessTask {
                     future: Some(future),
                     finish,
-                    product: Some(place),
+                    product: Some(own),
                     graph: Arc::clone(graph),
                     number,
                     is_blocking,
@@ -377,7 +368,7 @@ impl Network {
                 }
             }
         }));
-        Product(product)
+        product
     }
 
     /// Runs the network on a pool, and waits until all its processes have ended.
@@ -419,50 +410,15 @@ impl Network {
                 return Err(NetworkError::Unowned { channel: core.name.to_string() });
             }
         }
-        deferred::register_hooks();
         let processes = self.names.into_iter().map(Process::new).collect();
         let (channels, links) = (self.channels.into(), self.links.into());
         let graph = Graph::new(processes, channels, links, self.limit, self.is_measured);
-        let task = pool.spawn_future(conclude(Arc::clone(&graph), self.begin));
-        Ok(Running { graph, task })
+        Ok(Running::start(graph, self.begin, pool))
     }
 }
 
 fn box_error<T, E: Into<BoxError>>(result: Result<T, E>) -> Result<T, BoxError> {
     result.map_err(Into::into)
-}
-
-/// Begins all processes and waits for them. Panics if a process does: then the pool's panic handler
-/// learns of it if the result is not asked for.
-async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Result<NetworkReport, NetworkError> {
-    Worker::with_current(|current| {
-        let worker = current.expect("tasks run on workers");
-        let has_heavy_barrier = extend::assists(worker).has(Assists::MEMBARRIER);
-        graph.begin(extend::stamp().is_some(), has_heavy_barrier);
-        begin.into_iter().for_each(|begin| begin(&graph, worker));
-    });
-    let unfinished = Unfinished(&graph);
-    graph.end().await;
-    std::mem::forget(unfinished);
-    graph.purge();
-    match graph.take_failure() {
-        Some(Failure::Error(error)) => Err(error),
-        Some(Failure::Panicked { process, payload }) => {
-            let _ = graph.panicked.set(process);
-            unwind::resume(payload)
-        }
-        None => Ok(NetworkReport::of(&graph)),
-    }
-}
-
-/// Ends the network if the pool is dropped before its processes have ended: the task that waits for
-/// them is then dropped, and blocking processes learn of it by this.
-struct Unfinished<'g>(&'g Graph);
-
-impl Drop for Unfinished<'_> {
-    fn drop(&mut self) {
-        self.0.fail(Failure::Error(NetworkError::Cancelled));
-    }
 }
 
 impl fmt::Debug for Network {
@@ -471,153 +427,5 @@ impl fmt::Debug for Network {
             .field("processes", &self.names)
             .field("channels", &self.channels.len())
             .finish_non_exhaustive()
-    }
-}
-
-/// A network that runs: a future of its result.
-///
-/// If it is dropped, the network continues. If a process panics then, that goes to the pool's
-/// [`panic_handler`](locksley::PoolBuilder::panic_handler), as with a detached task.
-///
-/// # Examples
-/// See [`Network::start`].
-#[must_use = "it has the result of the network"]
-pub struct Running {
-    graph: Arc<Graph>,
-    task: JoinHandle<Result<NetworkReport, NetworkError>>,
-}
-
-impl Running {
-    /// Blocks until all processes have ended.
-    ///
-    /// # Errors
-    /// As [`Network::run`].
-    ///
-    /// # Panics
-    /// If the result was taken before, by polling.
-    ///
-    /// # Examples
-    /// ```
-    /// use locksley::Pool;
-    /// use locksley_kahn::Network;
-    ///
-    /// let pool = Pool::new(1)?;
-    /// assert!(Network::new().start(&pool)?.join().is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn join(self) -> Result<NetworkReport, NetworkError> {
-        result(&self.graph, self.task.join())
-    }
-
-    /// Cancels the network: processes are dropped where they wait.
-    ///
-    /// # Examples
-    /// ```
-    /// use locksley::Pool;
-    /// use locksley_kahn::{Network, NetworkError};
-    ///
-    /// let pool = Pool::new(1)?;
-    /// let mut network = Network::new();
-    /// network.process("endless", (), async |()| std::future::pending::<()>().await);
-    /// let running = network.start(&pool)?;
-    /// running.cancel();
-    /// assert!(matches!(running.join(), Err(NetworkError::Cancelled)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn cancel(&self) {
-        self.graph.fail(Failure::Error(NetworkError::Cancelled));
-    }
-}
-
-fn result<T>(
-    graph: &Graph,
-    ended: Result<Result<T, NetworkError>, JoinError>,
-) -> Result<T, NetworkError> {
-    match ended {
-        Ok(result) => result,
-        Err(error) if error.is_panic() => Err(NetworkError::panicked(graph, error)),
-        Err(_) => Err(NetworkError::Cancelled),
-    }
-}
-
-impl Future for Running {
-    type Output = Result<NetworkReport, NetworkError>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        Pin::new(&mut this.task).poll(context).map(|ended| result(&this.graph, ended))
-    }
-}
-
-impl fmt::Debug for Running {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running").field("is_over", &self.graph.is_over()).finish_non_exhaustive()
-    }
-}
-
-/// What a process returns in the end.
-///
-/// # Examples
-/// See [`Network`].
-#[derive(Debug)]
-pub struct Product<T>(Arc<OnceLock<T>>);
-
-impl<T> Product<T> {
-    /// What the process has returned; `None` if it has not ended, or has failed.
-    ///
-    /// # Examples
-    /// ```
-    /// use locksley::Pool;
-    /// use locksley_kahn::Network;
-    ///
-    /// let mut network = Network::new();
-    /// let answer = network.process("answer", (), async |()| 42);
-    /// assert_eq!(answer.get(), None);
-    /// network.run(&Pool::new(1)?)?;
-    /// assert_eq!(answer.get(), Some(&42));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn get(&self) -> Option<&T> {
-        self.0.get()
-    }
-
-    /// What the process has returned, if its network has ended; `None` if it has not, or if the
-    /// process has failed or was dropped.
-    ///
-    /// # Examples
-    /// See [`Network`].
-    #[must_use]
-    pub fn take(self) -> Option<T> {
-        Arc::into_inner(self.0)?.into_inner()
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use std::future::pending;
-    use std::sync::mpsc::channel;
-
-    use super::Network;
-    use locksley::Pool;
-    use locksley_sys::os::{self, Assists};
-
-    #[test]
-    fn a_network_has_one_owner_if_the_pool_makes_heavy_barriers() {
-        for assists in [Assists::ALL, Assists::MEMBARRIER, Assists::NONE] {
-            let pool = Pool::builder().workers(1).assists(assists).build().unwrap();
-            let (say, said) = channel();
-            let mut network = Network::new();
-            network.process("waits", (), async move |()| {
-                say.send(()).unwrap();
-                pending::<()>().await;
-            });
-            let running = network.start(&pool).unwrap();
-            said.recv().unwrap();
-            let has_owner = assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
-            assert_eq!(running.graph.is_shared(), !has_owner, "{assists:?}");
-            running.cancel();
-            assert!(running.join().is_err());
-        }
     }
 }

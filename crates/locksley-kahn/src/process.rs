@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -124,15 +124,41 @@ impl Process {
     }
 }
 
+/// What a process returns in the end.
+///
+/// # Examples
+/// See [`Network`](super::Network).
+#[derive(Debug)]
+pub struct Product<T>(Arc<Mutex<Option<T>>>);
+
+impl<T> Product<T> {
+    /// Two handles: for the process, and for whatever wants the product.
+    pub(super) fn pair() -> (Self, Self) {
+        let product = Arc::new(Mutex::new(None));
+        (Self(Arc::clone(&product)), Self(product))
+    }
+
+    fn set(self, product: T) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(product);
+    }
+
+    /// What the process has returned. `None` if it has not ended, has failed, or was dropped.
+    ///
+    /// # Examples
+    /// See [`Network`](super::Network).
+    #[must_use]
+    pub fn take(self) -> Option<T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// A process as a future. It ends with the process, or with its network.
 pub(super) struct ProcessTask<F: Future, T> {
     /// `None` when the process has ended.
     pub(super) future: Option<F>,
     /// Makes the product of what the future returns, or the process's error.
     pub(super) finish: fn(F::Output) -> Result<T, BoxError>,
-    /// Where the product goes. Given up before the process has ended, so that whatever waits for
-    /// the end has the product to itself.
-    pub(super) product: Option<Arc<OnceLock<T>>>,
+    pub(super) product: Option<Product<T>>,
     pub(super) graph: Arc<Graph>,
     pub(super) number: u32,
     /// The future has one poll, which may wait for channels.
@@ -147,7 +173,6 @@ impl<F: Future, T> ProcessTask<F, T> {
     /// Drops the future where it lies, as it was pinned. With it go the ends of channels, which
     /// wakes the processes that wait at their other ends.
     fn end(&mut self) {
-        self.product = None;
         if let Err(payload) = unwind::halt(|| self.future = None) {
             self.fail(payload);
         }
@@ -159,7 +184,11 @@ impl<F: Future, T> ProcessTask<F, T> {
         let (finish, product) = (self.finish, self.product.take());
         // A product that is not wanted is dropped here, and may panic.
         let finished = unwind::halt(|| {
-            finish(output).map(|output| drop(product.map(|product| product.set(output))))
+            finish(output).map(|output| {
+                if let Some(product) = product {
+                    product.set(output);
+                }
+            })
         });
         match finished {
             Ok(Ok(())) => {}

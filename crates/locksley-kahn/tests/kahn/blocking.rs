@@ -7,17 +7,18 @@ use std::sync::mpsc;
 
 use locksley::task::yield_now;
 use locksley::{Pool, Worker, block_on};
-use locksley_kahn::{Awaited, Network, NetworkError, Over, Receiver, Sender};
+use locksley_kahn::{Network, NetworkError, Over, Receiver, Sender};
 use tokio::sync::Semaphore;
 
 use crate::common::{Sleepy, in_time, message};
+use crate::{panic_of, seventeen_for_sixteen};
 
 /// Pools with enough replacement workers for all processes below.
 fn pools() -> impl Iterator<Item = Pool> {
     [1, 2, 4].into_iter().flat_map(|workers| {
         [false, true].map(|is_sleepy| {
-            let pool = Pool::builder().workers(workers).stand_ins(16);
-            let pool = if is_sleepy { pool.governor(Sleepy) } else { pool };
+            let pool = Pool::builder().workers(workers).replacements(16);
+            let pool = if is_sleepy { pool.idle_policy(Sleepy) } else { pool };
             pool.build().unwrap()
         })
     })
@@ -56,9 +57,9 @@ fn pipeline(pool: &Pool, stages: usize, capacity: usize, every: usize) -> u64 {
         Ok::<_, Over>(sum)
     });
     let report = network.run(pool).unwrap();
-    for process in report.processes() {
+    for process in &report.processes {
         let busy = process.busy.expect("it was measured");
-        assert!(busy <= report.time(), "{process:?} of {:?}", report.time());
+        assert!(busy <= report.time, "{process:?} of {:?}", report.time);
     }
     sum.take().expect("it has ended")
 }
@@ -101,7 +102,7 @@ fn deep_code_waits_in_the_middle() {
         Ok::<_, Over>(towers)
     });
     let report = network.run(&Pool::new(2).unwrap()).unwrap();
-    assert_eq!(report.channels()[0].received, (1 << 8) - 1);
+    assert_eq!(report.channels[0].received, (1 << 8) - 1);
     let [first, second, third] = towers.take().unwrap();
     assert!(first.is_empty() && second.is_empty() && third == Vec::from_iter((1..=8).rev()));
 }
@@ -181,7 +182,7 @@ fn deadlocks_of_blocking_processes_are_found_and_end_their_waits() {
             match network.run(&pool) {
                 Err(NetworkError::Deadlock(cycle)) => {
                     assert_eq!(cycle.len(), 3);
-                    assert!(cycle.iter().all(|wait| wait.need == Awaited::Message));
+                    assert!(cycle.iter().all(|wait| !wait.is_full));
                 }
                 other => panic!("{other:?}"),
             }
@@ -212,7 +213,7 @@ fn a_long_cycle_is_found_beside_blocking_processes_without_end() {
             Ok::<_, Over>(())
         });
         crate::ring(&mut network, 7, 0, 1);
-        let pool = Pool::builder().workers(1).stand_ins(4).build().unwrap();
+        let pool = Pool::builder().workers(1).replacements(4).build().unwrap();
         match network.run(&pool) {
             Err(NetworkError::Deadlock(cycle)) => assert_eq!(cycle.len(), 7),
             other => panic!("{other:?}"),
@@ -239,7 +240,7 @@ fn channels_between_blocking_processes_grow_up_to_the_limit() {
         network.run(pool)
     };
     for pool in pools() {
-        assert!(run(&pool, 16).unwrap().channels()[0].capacity >= 10);
+        assert!(run(&pool, 16).unwrap().channels[0].capacity >= 10);
         let error = run(&pool, 9).unwrap_err();
         assert!(
             matches!(&error, NetworkError::Limit { channel, .. } if channel == "numbers"),
@@ -270,7 +271,7 @@ fn a_panic_and_an_error_are_those_of_their_process() {
             match network.run(&pool).unwrap_err() {
                 error @ NetworkError::Panicked { .. } => {
                     assert!(panics && error.to_string().contains("'careless'"), "{error}");
-                    assert_eq!(message(&*error.try_into_panic().unwrap()), "no more arrows");
+                    assert_eq!(message(&*panic_of(error)), "no more arrows");
                 }
                 NetworkError::Process { process, error } => {
                     assert!(!panics);
@@ -383,18 +384,8 @@ fn a_pause_of_a_process_publishes_what_was_deferred() {
     for wait in waits {
         for pool in pools() {
             in_time(move || {
-                let (gate, sent) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
                 let mut network = Network::new();
-                let (output, input) = network.channel::<u32>("numbers", 16);
-                let (own, says) = (Arc::clone(&gate), Arc::clone(&sent));
-                network.process("count", output, async move |mut output| {
-                    output.send(0).await;
-                    says.add_permits(1);
-                    for n in 1..17 {
-                        output.send(n).await;
-                    }
-                    own.add_permits(1);
-                });
+                let (input, sent, gate) = seventeen_for_sixteen(&mut network);
                 network.process_blocking("takes one", input, move |mut input| {
                     block_on(sent.acquire()).unwrap().forget();
                     assert_eq!(input.recv_blocking()?, Some(0));
@@ -427,7 +418,7 @@ fn an_endless_sender_to_no_receiver_ends_with_its_network() {
         network.process("a", (from_b, to_b), async |(mut input, _output)| input.recv().await);
         let ends = (from_a, to_a);
         network.process_blocking("b", ends, |(mut input, _output)| input.recv_blocking());
-        match network.run(&Pool::builder().workers(1).stand_ins(4).build().unwrap()) {
+        match network.run(&Pool::builder().workers(1).replacements(4).build().unwrap()) {
             Err(NetworkError::Deadlock(cycle)) => assert_eq!(cycle.len(), 2),
             other => panic!("{other:?}"),
         }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use locksley::task::Placement;
 use locksley::{Pool, Worker, block_on};
-use locksley_kahn::{Awaited, Network, NetworkError, Receiver, Sender};
+use locksley_kahn::{Network, NetworkError, Receiver, Sender};
 
 use crate::common::{Restless, in_time, pools};
-use crate::{crossed, cycle, ends, of, ring};
+use crate::{EMPTY, FULL, crossed, cycle, ends, of, ring};
 
 #[test]
 fn a_ring_without_a_token_is_a_deadlock_and_all_of_it_is_named() {
@@ -20,13 +20,7 @@ fn a_ring_without_a_token_is_a_deadlock_and_all_of_it_is_named() {
             match network.run(&pool) {
                 Err(NetworkError::Deadlock(found)) => {
                     let mut expected: Vec<_> = (0..size)
-                        .map(|n| {
-                            (
-                                format!("p{n}"),
-                                format!("{}", (n + size - 1) % size),
-                                Awaited::Message,
-                            )
-                        })
+                        .map(|n| (format!("p{n}"), format!("{}", (n + size - 1) % size), EMPTY))
                         .collect();
                     expected.sort_by(|a, b| a.0.cmp(&b.0));
                     assert_eq!(cycle(&found), expected);
@@ -47,8 +41,8 @@ fn a_full_ring_grows() {
         let mut network = Network::new();
         ring(&mut network, 5, 12, 30); // more tokens than there is room for
         let report = network.run(&pool).unwrap();
-        assert!(report.times_grown() >= 1);
-        let sent: u64 = report.channels().iter().map(|channel| channel.sent).sum();
+        assert!(report.times_grown >= 1);
+        let sent: u64 = report.channels.iter().map(|channel| channel.sent).sum();
         assert_eq!(sent, 5 * 30 + 12);
     }
 }
@@ -60,13 +54,13 @@ fn an_artificial_deadlock_is_resolved_up_to_the_limit() {
         let sum = crossed(&mut network, 3, 100);
         let report = network.run(&pool).unwrap();
         assert_eq!(sum.take(), Some(4950));
-        assert_eq!(report.channels()[0].capacity, 192, "3, doubled until there is room for 100");
-        assert_eq!(report.times_grown(), 6);
-        assert_eq!(report.channels()[1].capacity, 1);
+        assert_eq!(report.channels[0].capacity, 192, "3, doubled until there is room for 100");
+        assert_eq!(report.times_grown, 6);
+        assert_eq!(report.channels[1].capacity, 1);
 
         let mut network = Network::new().limit(100);
         let sum = crossed(&mut network, 3, 100);
-        assert_eq!(network.run(&pool).unwrap().channels()[0].capacity, 100);
+        assert_eq!(network.run(&pool).unwrap().channels[0].capacity, 100);
         assert_eq!(sum.take(), Some(4950));
 
         let mut network = Network::new().limit(99);
@@ -74,8 +68,7 @@ fn an_artificial_deadlock_is_resolved_up_to_the_limit() {
         match network.run(&pool) {
             Err(NetworkError::Limit { channel, capacity, cycle: found }) => {
                 assert_eq!((channel.as_str(), capacity), ("numbers", 99));
-                let expected =
-                    [("first", "numbers", Awaited::Room), ("second", "signal", Awaited::Message)];
+                let expected = [("first", "numbers", FULL), ("second", "signal", EMPTY)];
                 assert_eq!(cycle(&found), of(&expected));
             }
             other => panic!("{other:?}"),
@@ -119,10 +112,9 @@ fn the_smallest_full_channel_grows() {
         // All three wait for room, until there is some for all signals: the smallest grows, and of
         // two the first.
         let report = network.run(&pool).unwrap();
-        let capacities: Vec<u64> =
-            report.channels().iter().map(|channel| channel.capacity).collect();
+        let capacities: Vec<u64> = report.channels.iter().map(|channel| channel.capacity).collect();
         assert_eq!(capacities, [100, 32, 32]);
-        assert_eq!(report.times_grown(), 4 + 5);
+        assert_eq!(report.times_grown, 4 + 5);
     }
 }
 
@@ -259,7 +251,7 @@ fn closures_without_end_do_not_put_off_deadlock_checks() {
 /// The worker has noted a network, and would check it when it searches.
 #[test]
 fn a_worker_checks_for_deadlocks_before_it_blocks() {
-    let pool = Pool::builder().workers(1).governor(Restless).build().unwrap();
+    let pool = Pool::builder().workers(1).idle_policy(Restless).build().unwrap();
     let pool: &'static Pool = Box::leak(Box::new(pool));
     let (tell, told) = std::sync::mpsc::channel();
     let (say, said) = std::sync::mpsc::channel();

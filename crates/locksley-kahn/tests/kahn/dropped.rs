@@ -35,7 +35,7 @@ fn a_dropped_pool_ends_waits_at_channels() {
 fn a_dropped_pool_cancels_a_network_of_blocking_processes() {
     for workers in [1, 3] {
         in_time(move || {
-            let pool = Pool::builder().workers(workers).stand_ins(4).build().unwrap();
+            let pool = Pool::builder().workers(workers).replacements(4).build().unwrap();
             let (say, said) = mpsc::channel();
             let other = say.clone();
             let mut network = Network::new();
@@ -69,7 +69,7 @@ fn a_dropped_pool_cancels_a_network_of_blocking_processes() {
 fn a_dropped_pool_finishes_the_network_that_a_closure_waits_for() {
     for workers in [1, 3] {
         in_time(move || {
-            let pool = Pool::builder().workers(workers).stand_ins(4).build().unwrap();
+            let pool = Pool::builder().workers(workers).replacements(4).build().unwrap();
             let mut network = Network::new();
             let (output, input) = network.channel::<u32>("numbers", 1);
             network.process_blocking("count", output, |mut output| {

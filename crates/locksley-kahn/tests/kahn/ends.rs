@@ -10,7 +10,7 @@ use locksley::task::yield_now;
 use locksley_kahn::{Inlet, Network, NetworkError, Outlet, Receiver};
 
 use crate::common::{message, pools};
-use crate::{Counted, ends};
+use crate::{Counted, ends, panic_of};
 
 #[test]
 fn an_end_that_is_dropped_before_the_run_belongs_to_no_process() {
@@ -28,7 +28,7 @@ fn an_end_that_is_dropped_before_the_run_belongs_to_no_process() {
     let nothing = network.process("receives", nothing, async |mut input| input.recv().await);
     let report = network.run(&pool).unwrap();
     assert_eq!(nothing.take(), Some(None));
-    let dropped = &report.channels()[0];
+    let dropped = &report.channels[0];
     assert_eq!((dropped.sent, dropped.received, dropped.to), (9, 0, None));
 }
 
@@ -94,7 +94,7 @@ fn a_panic_arrives_and_the_others_are_dropped() {
         });
         let error = network.run(&pool).unwrap_err();
         assert_eq!(error.to_string(), "process 'panics': the task panicked: no more arrows");
-        assert_eq!(message(&*error.try_into_panic().unwrap()), "no more arrows");
+        assert_eq!(message(&*panic_of(error)), "no more arrows");
         assert_eq!(count.load(Ordering::Relaxed), 0);
     }
 }

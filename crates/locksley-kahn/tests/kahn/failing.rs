@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use locksley::Pool;
 use locksley_kahn::{Network, NetworkError, Product};
 
-use crate::Counted;
 use crate::common::{message, pools};
+use crate::{Counted, panic_of};
 
 /// Parses words, and adds the numbers.
 fn sum(network: &mut Network, words: &'static [&'static str]) -> (Product<usize>, Product<u32>) {
@@ -85,6 +85,6 @@ fn a_process_that_may_fail_may_panic() {
         Ok::<_, ParseIntError>(())
     });
     let error = network.run(&Pool::new(1).unwrap()).unwrap_err();
-    assert_eq!(message(&*error.try_into_panic().unwrap()), "no more arrows");
+    assert_eq!(message(&*panic_of(error)), "no more arrows");
     assert_eq!(product.take(), None);
 }

@@ -12,24 +12,40 @@ mod failing;
 mod results;
 mod waits;
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use locksley_kahn::{
-    Awaited, Network, NetworkError, NetworkReport, Product, Receiver, Running, Sender, Waiting,
+    Inlet, Network, NetworkError, NetworkReport, Product, Receiver, Running, Sender, Waiting,
 };
+use tokio::sync::Semaphore;
 
-fn of(names: &[(&str, &str, Awaited)]) -> Vec<(String, String, Awaited)> {
+/// Whether a process of a cycle waits at an empty or at a full channel.
+const EMPTY: bool = false;
+const FULL: bool = true;
+
+/// What a process has panicked with.
+fn panic_of(error: NetworkError) -> Box<dyn Any + Send> {
+    match error {
+        NetworkError::Panicked { error, .. } => error.try_into_panic().unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn of(names: &[(&str, &str, bool)]) -> Vec<(String, String, bool)> {
     let mut names: Vec<_> =
         names.iter().map(|&(p, c, need)| (p.to_owned(), c.to_owned(), need)).collect();
     names.sort_by(|a, b| a.0.cmp(&b.0));
     names
 }
 
-fn cycle(cycle: &[Waiting]) -> Vec<(String, String, Awaited)> {
-    let mut names: Vec<_> =
-        cycle.iter().map(|wait| (wait.process.clone(), wait.channel.clone(), wait.need)).collect();
+fn cycle(cycle: &[Waiting]) -> Vec<(String, String, bool)> {
+    let mut names: Vec<_> = cycle
+        .iter()
+        .map(|wait| (wait.process.clone(), wait.channel.clone(), wait.is_full))
+        .collect();
     names.sort_by(|a, b| a.0.cmp(&b.0));
     names
 }
@@ -97,6 +113,23 @@ fn crossed(network: &mut Network, capacity: usize, sent: u32) -> Product<u32> {
         }
         sum
     })
+}
+
+/// Adds a process that sends 17 numbers through a channel with room for 16. Returns the receiving
+/// end, what has a permit when one number was sent, and what has one when all were sent.
+fn seventeen_for_sixteen(network: &mut Network) -> (Inlet<u32>, Arc<Semaphore>, Arc<Semaphore>) {
+    let (output, input) = network.channel("numbers", 16);
+    let [first, all] = [0; 2].map(|permits| Arc::new(Semaphore::new(permits)));
+    let (first_sent, all_sent) = (Arc::clone(&first), Arc::clone(&all));
+    network.process("count", output, async move |mut output| {
+        output.send(0).await;
+        first.add_permits(1);
+        for n in 1..17 {
+            output.send(n).await;
+        }
+        all.add_permits(1);
+    });
+    (input, first_sent, all_sent)
 }
 
 /// Fails if it does not end soon.

@@ -13,7 +13,7 @@ use locksley_kahn::Network;
 use tokio::sync::Semaphore;
 
 use crate::common::{in_time, pools};
-use crate::ring;
+use crate::{ring, seventeen_for_sixteen};
 
 #[test]
 fn a_process_that_waits_for_something_else_is_no_deadlock() {
@@ -107,7 +107,7 @@ fn what_was_taken_from_one_channel_before_another_makes_room() {
             b.recv().await; // comes when there is room in the first one
             while a.recv().await.is_some() {}
         });
-        assert_eq!(network.run(&pool).unwrap().times_grown(), 0);
+        assert_eq!(network.run(&pool).unwrap().times_grown, 0);
     }
 }
 
@@ -242,7 +242,7 @@ fn what_was_taken_before_a_wait_inside_of_a_poll_makes_room() {
                         Worker::with_current(|w| wait(w.unwrap(), &permits));
                         while input.recv().await.is_some() {}
                     });
-                    assert_eq!(network.run(&pool).unwrap().times_grown(), 0);
+                    assert_eq!(network.run(&pool).unwrap().times_grown, 0);
                 }
             });
         }
@@ -264,18 +264,8 @@ fn other_networks(w: &Worker) {
 #[test]
 fn a_process_that_waits_before_it_is_a_future_has_looked_after_its_sender() {
     in_time(|| {
-        let (gate, sent) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let mut network = Network::new();
-        let (output, input) = network.channel::<u32>("numbers", 16);
-        let (own, says) = (Arc::clone(&gate), Arc::clone(&sent));
-        network.process("count", output, async move |mut output| {
-            output.send(0).await;
-            says.add_permits(1);
-            for n in 1..17 {
-                output.send(n).await;
-            }
-            own.add_permits(1);
-        });
+        let (input, sent, gate) = seventeen_for_sixteen(&mut network);
         network.process("takes one", input, move |mut input| {
             block_on(sent.acquire()).unwrap().forget();
             assert_eq!(block_on(input.recv()), Some(0));
@@ -284,6 +274,6 @@ fn a_process_that_waits_before_it_is_a_future_has_looked_after_its_sender() {
             async move { while input.recv().await.is_some() {} }
         });
         let report = network.run(&Pool::new(1).unwrap()).unwrap();
-        assert_eq!(report.channels()[0].received, 17);
+        assert_eq!(report.channels[0].received, 17);
     });
 }

@@ -1,0 +1,169 @@
+//! How a network runs: its processes begin, and end, are cancelled, or panic.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use super::deferred;
+use super::error::{Failure, NetworkError};
+use super::graph::Graph;
+use super::report::NetworkReport;
+use locksley::Pool;
+use locksley::Worker;
+use locksley::extend;
+use locksley::task::{JoinError, JoinHandle};
+use locksley_sys::os::Assists;
+use locksley_sys::unwind;
+
+/// Makes a process a task, on a worker.
+pub(super) type Begin = Box<dyn FnOnce(&Arc<Graph>, &Worker) + Send>;
+
+/// A network that runs: a future of its result.
+///
+/// If it is dropped, the network continues. If a process panics then, that goes to the pool's
+/// [`panic_handler`](locksley::PoolBuilder::panic_handler), as with a detached task.
+///
+/// # Examples
+/// See [`Network::start`].
+#[must_use = "it has the result of the network"]
+pub struct Running {
+    graph: Arc<Graph>,
+    task: JoinHandle<Result<NetworkReport, NetworkError>>,
+}
+
+impl Running {
+    pub(super) fn start(graph: Arc<Graph>, begin: Vec<Begin>, pool: &Pool) -> Self {
+        deferred::register_hooks();
+        let task = pool.spawn_future(conclude(Arc::clone(&graph), begin));
+        Self { graph, task }
+    }
+
+    /// Blocks until all processes have ended.
+    ///
+    /// # Errors
+    /// As [`Network::run`].
+    ///
+    /// # Panics
+    /// If the result was taken before, by polling.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::Network;
+    ///
+    /// let pool = Pool::new(1)?;
+    /// assert!(Network::new().start(&pool)?.join().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn join(self) -> Result<NetworkReport, NetworkError> {
+        result(&self.graph, self.task.join())
+    }
+
+    /// Cancels the network: processes are dropped where they wait.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::{Network, NetworkError};
+    ///
+    /// let pool = Pool::new(1)?;
+    /// let mut network = Network::new();
+    /// network.process("endless", (), async |()| std::future::pending::<()>().await);
+    /// let running = network.start(&pool)?;
+    /// running.cancel();
+    /// assert!(matches!(running.join(), Err(NetworkError::Cancelled)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cancel(&self) {
+        self.graph.fail(Failure::Error(NetworkError::Cancelled));
+    }
+}
+
+fn result<T>(
+    graph: &Graph,
+    ended: Result<Result<T, NetworkError>, JoinError>,
+) -> Result<T, NetworkError> {
+    match ended {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => Err(NetworkError::panicked(graph, error)),
+        Err(_) => Err(NetworkError::Cancelled),
+    }
+}
+
+impl Future for Running {
+    type Output = Result<NetworkReport, NetworkError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        Pin::new(&mut this.task).poll(context).map(|ended| result(&this.graph, ended))
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").field("is_over", &self.graph.is_over()).finish_non_exhaustive()
+    }
+}
+
+/// Begins all processes and waits for them. Panics if a process does: then the pool's panic handler
+/// learns of it if the result is not asked for.
+async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Result<NetworkReport, NetworkError> {
+    Worker::with_current(|current| {
+        let worker = current.expect("tasks run on workers");
+        let has_heavy_barrier = extend::assists(worker).has(Assists::MEMBARRIER);
+        graph.begin(extend::stamp().is_some(), has_heavy_barrier);
+        begin.into_iter().for_each(|begin| begin(&graph, worker));
+    });
+    let unfinished = Unfinished(&graph);
+    graph.end().await;
+    std::mem::forget(unfinished);
+    graph.purge();
+    match graph.take_failure() {
+        Some(Failure::Error(error)) => Err(error),
+        Some(Failure::Panicked { process, payload }) => {
+            let _ = graph.panicked.set(process);
+            unwind::resume(payload)
+        }
+        None => Ok(NetworkReport::of(&graph)),
+    }
+}
+
+/// Ends the network if the pool is dropped before its processes have ended: the task that waits for
+/// them is then dropped, and blocking processes learn of it by this.
+struct Unfinished<'g>(&'g Graph);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        self.0.fail(Failure::Error(NetworkError::Cancelled));
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::future::pending;
+    use std::sync::mpsc::channel;
+
+    use crate::Network;
+    use locksley::Pool;
+    use locksley_sys::os::{self, Assists};
+
+    #[test]
+    fn a_network_has_one_owner_if_the_pool_makes_heavy_barriers() {
+        for assists in [Assists::ALL, Assists::MEMBARRIER, Assists::NONE] {
+            let pool = Pool::builder().workers(1).assists(assists).build().unwrap();
+            let (say, said) = channel();
+            let mut network = Network::new();
+            network.process("waits", (), async move |()| {
+                say.send(()).unwrap();
+                pending::<()>().await;
+            });
+            let running = network.start(&pool).unwrap();
+            said.recv().unwrap();
+            let has_owner = assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
+            assert_eq!(running.graph.is_shared(), !has_owner, "{assists:?}");
+            running.cancel();
+            assert!(running.join().is_err());
+        }
+    }
+}
