@@ -1,5 +1,5 @@
 //! What a message between processes costs, beside tokio's tasks and its bounded channel:
-//! `cargo bench -p locksley --bench kahn`.
+//! `cargo bench -p locksley-kahn`.
 //!
 //! One item is one hop of a token in a ring of a thousand processes, or one message through one
 //! channel, or through a pipeline of ten.

@@ -25,7 +25,7 @@ pub(super) type Begin = Box<dyn FnOnce(&Arc<Graph>, &Worker) + Send>;
 /// [`panic_handler`](locksley::PoolBuilder::panic_handler), as with a detached task.
 ///
 /// # Examples
-/// See [`Network::start`].
+/// See [`Network::start`](super::Network::start).
 #[must_use = "it has the result of the network"]
 pub struct Running {
     graph: Arc<Graph>,
@@ -42,7 +42,7 @@ impl Running {
     /// Blocks until all processes have ended.
     ///
     /// # Errors
-    /// As [`Network::run`].
+    /// As [`Network::run`](super::Network::run).
     ///
     /// # Panics
     /// If the result was taken before, by polling.
