@@ -58,8 +58,7 @@ fn draw(
         lines: runtimes
             .iter()
             .map(|runtime| {
-                let line =
-                    of_plausible(runtime.points.iter(), value);
+                let line = of_plausible(runtime.points.iter(), value);
                 (runtime.runtime.clone(), line)
             })
             .collect(),

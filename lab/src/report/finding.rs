@@ -36,9 +36,9 @@ pub(super) fn headline(summary: &Summary) -> String {
         let found = summary.beside.iter().find(|found| found.runtime == name);
         found.map(|found| found.share)
     };
-    let beside = of("rayon").or(of("locksley")).map(|_| {
-        format!("Beside two busy threads: {} of the speed alone.", each(" keeps", of))
-    });
+    let beside = of("rayon")
+        .or(of("locksley"))
+        .map(|_| format!("Beside two busy threads: {} of the speed alone.", each(" keeps", of)));
     match [crowded, beside].into_iter().flatten().collect::<Vec<_>>() {
         none if none.is_empty() => "Speedup and utilization over the number of workers".to_owned(),
         sentences => sentences.join(" "),

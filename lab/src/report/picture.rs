@@ -17,7 +17,8 @@ pub(crate) fn svg(summary: &Summary, workers: &[usize]) -> String {
     let parts: String = parts
         .map(|(index, (title, about, chart))| {
             let left = 8 + index as u32 * (CHART.0 + 8);
-            let size = format!("x=\"{left}\" y=\"{HEAD}\" width=\"{}\" height=\"{}\"", CHART.0, CHART.1);
+            let size =
+                format!("x=\"{left}\" y=\"{HEAD}\" width=\"{}\" height=\"{}\"", CHART.0, CHART.1);
             let chart = chart.replacen("<svg ", &format!("<svg {size} "), 1);
             let (title, about) = (escape(title), escape(about));
             format!(

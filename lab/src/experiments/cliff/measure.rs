@@ -142,7 +142,9 @@ fn turns(input: &Input, plan: &Plan, processors: usize) -> Outcome<Vec<Turn>> {
     if input.app == plan::BESIDE {
         let found = plan.runtimes.iter().map(|name| Ok((name, runtimes::find(name)?)));
         let turn = |(name, runtime)| Turn { runs: 1, ..turn(name, processors, Some(runtime)) };
-        return found.map(|found: Outcome<_>| found.map(|it: (&String, _)| turn((it.0, it.1)))).collect();
+        return found
+            .map(|found: Outcome<_>| found.map(|it: (&String, _)| turn((it.0, it.1))))
+            .collect();
     }
     let mut turns = vec![turn(SERIAL, 1, Some(runtimes::find(SERIAL)?))];
     for &workers in &plan.workers {

@@ -149,9 +149,8 @@ impl Summary {
 fn beside(record: &Record) -> Vec<Beside> {
     let processors = record.machine.processors;
     let median = |app: &str, runtime: &str| {
-        let is_it = |cell: &Cell| {
-            cell.app == app && cell.runtime == runtime && cell.workers == processors
-        };
+        let is_it =
+            |cell: &Cell| cell.app == app && cell.runtime == runtime && cell.workers == processors;
         let samples = record.samples.iter().filter(|sample| is_it(&sample.cell));
         Times::of(samples.map(|sample| sample.seconds).collect()).map(|times| times.median)
     };
