@@ -5,12 +5,12 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use super::allowance::Asked;
+use super::allowance::AllowanceSource;
 use super::division::Unplaced;
 use super::placement::Placement;
 use super::slot::Slot;
 use super::worker::OwnEnds;
-use crate::deque::{Choice, pinned_queue};
+use crate::deque::{DequeChoice, pinned_queue};
 use crate::idle::IdlePolicy;
 use crate::observe::Observer;
 use crate::os::{self, Assists};
@@ -99,9 +99,9 @@ pub(crate) struct Configuration {
     /// If not set: as the machine has them.
     pub(crate) places: Option<Arc<Places>>,
     /// Who says how many workers may be awake, if nobody has chosen how many there are.
-    pub(crate) allowance: Option<Asked>,
+    pub(crate) allowance: Option<AllowanceSource>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
-    pub(crate) deque: Choice,
+    pub(crate) deque: DequeChoice,
 }
 
 impl Configuration {

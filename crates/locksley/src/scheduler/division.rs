@@ -181,7 +181,7 @@ impl Shared {
     }
 
     /// For another pool that is to have the same ones, as far as it may use them.
-    pub(crate) fn places_to_keep(&self) -> Arc<Places> {
+    pub(crate) fn shared_places(&self) -> Arc<Places> {
         Arc::clone(&self.division().places)
     }
 
@@ -244,7 +244,7 @@ impl Shared {
     }
 
     /// Whether tasks go round for which no place is named, and there is anywhere to go.
-    pub(crate) fn goes_round(&self) -> bool {
+    pub(crate) fn spreads_unplaced(&self) -> bool {
         self.unplaced() == Unplaced::RoundRobin && !self.place_states().is_empty()
     }
 
@@ -267,7 +267,7 @@ impl Shared {
 
     /// In the child of a fork, whose only thread the calling one is, which sits there: it may run where it could if it were bound to no place. Neither
     /// allocates nor locks.
-    pub(crate) fn unbind_in_a_child(&self, slot: usize) {
+    pub(crate) fn unbind_in_forked_child(&self, slot: usize) {
         let bound = self.division().bound.get(slot);
         if bound.is_some_and(|bound| bound.load(Ordering::Relaxed)) {
             os::unbind_this_thread(self.processor_ids());
@@ -275,7 +275,7 @@ impl Shared {
     }
 
     /// Whether who sits there may run on that processor, as far as the pool has decided it.
-    pub(crate) fn may_run_on(&self, slot: usize, processor: usize) -> bool {
+    pub(crate) fn can_run_on(&self, slot: usize, processor: usize) -> bool {
         // Replacements are not bound.
         let is_bound = self.replacements().affinity() == Affinity::Place && slot < self.workers();
         !is_bound || self.processors_of(slot).contains(processor)
@@ -361,7 +361,7 @@ mod tests {
     use super::*;
     use crate::Spawn;
     use crate::places::{Kind, Region};
-    use crate::pool::trial::{LONGEST, divided, hold};
+    use crate::pool::tests::{LONGEST, divided, hold};
 
     fn division(sets: &[&str], workers: usize) -> Vec<usize> {
         let sets: Vec<ProcessorSet> = sets.iter().map(|set| set.parse().unwrap()).collect();

@@ -52,7 +52,7 @@ impl Kind {
     }
 
     /// For second halves of joins.
-    const fn of_forks(execute: Execute) -> Self {
+    const fn for_forks(execute: Execute) -> Self {
         Self { execute, role: Role::Fork }
     }
 }
@@ -131,7 +131,7 @@ where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
-    const KIND: &'static Kind = &Kind::of_forks(Self::execute);
+    const KIND: &'static Kind = &Kind::for_forks(Self::execute);
 
     #[inline]
     pub(crate) fn new(task: F) -> Self {
@@ -149,8 +149,8 @@ where
     /// Whether its word may still lie where it was pushed: if not, its own worker has begun to run it, or it has ended. (A thief may
     /// have it in either case.)
     #[inline]
-    pub(crate) fn may_be_there(&self) -> bool {
-        self.header.0.is_untouched()
+    pub(crate) fn can_be_in_deque(&self) -> bool {
+        self.header.0.is_unset_relaxed()
     }
 
     /// Set when it has run.
@@ -195,7 +195,7 @@ where
             let result = ManuallyDrop::new(unwind::halt(|| task(worker)));
             // SAFETY: as above; the creator reads it only after the end is set.
             unsafe { *this.body.get() = Body { result } };
-            worker.slot().now_runs(std::ptr::null_mut());
+            worker.slot().set_running(std::ptr::null_mut());
             this.end().set();
         }
         // The frame may be gone. The pool is not: this is one of its workers.
@@ -377,12 +377,12 @@ where
 /// So jobs that one worker pushes begin in that order, though its deque gives the newest word first.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Line {
+pub(crate) struct JobFifo {
     head: Head,
     jobs: Inbox<Job>,
 }
 
-impl Line {
+impl JobFifo {
     const KIND: &'static Kind = &Kind::new(Self::execute);
     const OF_A_GROUP: &'static Kind = &Kind::of_a_group(Self::execute);
 

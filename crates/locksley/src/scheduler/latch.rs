@@ -61,7 +61,7 @@ impl Flag {
 
     /// Whether it does not seem to be set. Exact where this thread has set it.
     #[inline]
-    pub(crate) fn is_untouched(&self) -> bool {
+    pub(crate) fn is_unset_relaxed(&self) -> bool {
         // Relaxed: what this thread did is seen without more; the rest is decided elsewhere.
         self.0.load(Ordering::Relaxed) != Self::SET
     }
@@ -108,7 +108,7 @@ impl<'w> WorkerLatch<'w> {
     }
 
     /// To be set by any thread.
-    pub(crate) fn set_from_abroad(waiter: &'w Worker) -> Self {
+    pub(crate) fn cross(waiter: &'w Worker) -> Self {
         Self { from_abroad: true, ..Self::new(waiter) }
     }
 
@@ -180,13 +180,13 @@ impl<'w> AnyLatch<'w> {
     pub(crate) fn new(waiter: Option<&'w Worker>, pool: &Arc<Shared>) -> Self {
         match waiter {
             Some(worker) if worker.belongs_to(pool) => Self::Worker(WorkerLatch::new(worker)),
-            Some(stranger) => Self::Worker(WorkerLatch::set_from_abroad(stranger)),
+            Some(stranger) => Self::Worker(WorkerLatch::cross(stranger)),
             None => Self::Thread(ThreadLatch::new()),
         }
     }
 
     /// Waits: a worker by `wait`.
-    pub(crate) fn wait_by(&self, wait: impl FnOnce(&Flag)) {
+    pub(crate) fn wait_with(&self, wait: impl FnOnce(&Flag)) {
         match self {
             Self::Worker(latch) => wait(latch.flag()),
             Self::Thread(latch) => latch.wait(),
@@ -240,7 +240,7 @@ impl<'w> CountLatch<'w> {
     }
 
     /// The task that runs on `worker` ends. To be called before it is said by [`Latch::set`].
-    pub(crate) fn ends_at(&self, worker: &Worker) {
+    pub(crate) fn record_stamp(&self, worker: &Worker) {
         if let Some(stamp) = worker.stamp() {
             self.latest.record(stamp);
         }
@@ -250,7 +250,7 @@ impl<'w> CountLatch<'w> {
     pub(crate) fn end_and_wait(&self, wait: impl FnOnce(&Flag)) {
         // SAFETY: alive, since it is borrowed.
         unsafe { Self::set(NonNull::from(self)) };
-        self.all_done.wait_by(wait);
+        self.all_done.wait_with(wait);
         follow(self.latest.get());
     }
 }

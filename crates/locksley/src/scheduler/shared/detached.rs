@@ -13,7 +13,7 @@ impl Shared {
     /// A detached task is about to be accepted. `false` if the pool is closed: the caller need not be counted itself.
     #[must_use]
     pub(crate) fn begin_detached(&self) -> bool {
-        self.pending.begin_owed()
+        self.pending.begin_closure()
     }
 
     /// A job that keeps the pool open until it has run. It is pushed or sent, once, to this pool. `None` if the pool is closed: then
@@ -52,7 +52,7 @@ impl Shared {
     /// A detached task, or the pool's handle, has ended. After the last one, and after what processes waited for by then that is no channel, futures
     /// are cancelled that are still tasks, and after the last of these the pool is closed.
     pub(crate) fn end_detached(&self) {
-        self.see_to_the_rest(self.pending.end_owed());
+        self.finish(self.pending.end_closure());
     }
 
     /// As [`begin_detached`](Self::begin_detached), for a future.
@@ -63,10 +63,10 @@ impl Shared {
 
     /// A future has finished as a task.
     pub(crate) fn end_task(&self) {
-        self.see_to_the_rest(self.pending.end_task());
+        self.finish(self.pending.end_task());
     }
 
-    fn see_to_the_rest(&self, left: Left) {
+    fn finish(&self, left: Left) {
         match left {
             Left::Some => {}
             Left::Tasks => self.cancel_tasks(),

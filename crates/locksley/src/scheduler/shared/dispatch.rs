@@ -22,13 +22,13 @@ impl Shared {
 
     /// Hands on a job that was taken and not run.
     pub(crate) fn send_back(&self, job: NonNull<Job>) {
-        self.inbox.send(job);
+        self.injector.send(job);
         self.sleep.notify_sent();
     }
 
     /// Panics on a thread that has outlived the pool whose worker it is: no other worker is there any
     /// more.
-    pub(crate) fn must_be_open(&self) {
+    pub(crate) fn assert_open(&self) {
         assert!(!self.closed.is_set(), "the pool that this thread belongs to has been closed");
     }
 
@@ -50,7 +50,7 @@ impl Shared {
     }
 
     /// The same, by a worker of this pool. The job keeps its stamp.
-    pub(crate) fn pass_on(&self, worker: usize, job: NonNull<Job>, wake_token: &WakeToken) {
+    pub(crate) fn send_ready_from(&self, worker: usize, job: NonNull<Job>, wake_token: &WakeToken) {
         self.slots[worker].inbox().send(job);
         self.sleep.notify_addressed(worker..worker + 1, Some(wake_token));
     }

@@ -54,7 +54,7 @@ pub(crate) struct Shared {
     replacements: Replacements,
     /// That of the process which has built the pool.
     generation: u32,
-    inbox: Inbox<Job>,
+    injector: Inbox<Job>,
     division: Division,
     /// Where a task goes for which no place is named.
     unplaced: Unplaced,
@@ -123,7 +123,7 @@ impl Shared {
             slots_taken: AtomicUsize::new(workers),
             replacements,
             generation: os::generation(),
-            inbox: Inbox::new(),
+            injector: Inbox::new(),
             division: Division::new(configuration.places, workers, processors.ids()),
             unplaced: configuration.rules.unplaced,
             sleep,
@@ -147,15 +147,15 @@ impl Shared {
     }
 
     /// Whether its threads are lost: it was built before a fork, and this is the child.
-    pub(crate) fn is_lost(&self) -> bool {
+    pub(crate) fn is_in_forked_child(&self) -> bool {
         self.generation != os::generation()
     }
 
     /// Ends the process: in a forked child, a worker's task waits or has ended. What the worker could go
     /// on with belongs to the parent.
     #[cold]
-    pub(crate) fn end_of_the_lost(&self) -> ! {
-        debug_assert!(self.is_lost());
+    pub(crate) fn abort_in_forked_child(&self) -> ! {
+        debug_assert!(self.is_in_forked_child());
         drop(AbortOnUnwind(
             "a task of a pool waits in a forked child for threads that only the parent has",
         ));
@@ -166,8 +166,8 @@ impl Shared {
         &self.replacements
     }
 
-    pub(crate) fn inbox(&self) -> &Inbox<Job> {
-        &self.inbox
+    pub(crate) fn injector(&self) -> &Inbox<Job> {
+        &self.injector
     }
 
     pub(crate) fn division(&self) -> &Division {

@@ -28,26 +28,25 @@ pub(crate) fn limit_where_allowed(
 impl Shared {
     /// How many may be used: when the pool was built, or, if nobody has chosen the number of workers, now.
     pub(crate) fn processors(&self) -> usize {
-        self.allowance.as_ref().map_or_else(|| self.processors_at_first(), Allowance::awake)
+        self.allowance.as_ref().map_or_else(|| self.processors_at_build(), Allowance::awake)
     }
 
     /// As many as it took to use what was allowed when the pool was built: with a quota rounded down, a pool of two workers would leave a third of
     /// one and a half processors.
-    pub(crate) fn processors_at_first(&self) -> usize {
+    pub(crate) fn processors_at_build(&self) -> usize {
         self.processors.count_up()
     }
 
     /// Where each worker may run, if its thread has said so.
-    pub(crate) fn affinities_of_workers(
-        &self,
-    ) -> impl ExactSizeIterator<Item = Option<&ThreadAffinity>> + Clone {
-        self.slots[self.borrowed_threads..self.workers].iter().map(|slot| slot.affinity.get())
+    pub(crate) fn affinities_of_workers(&self) -> impl Iterator<Item = &ThreadAffinity> {
+        let slots = &self.slots[self.borrowed_threads..self.workers];
+        slots.iter().filter_map(|slot| slot.affinity.get())
     }
 
     /// Looks what is allowed and what has been used, if that is due. Says whether it has.
     #[inline]
     pub(crate) fn poll_allowance(&self, budget: PollBudget) -> bool {
-        self.allowance.as_ref().is_some_and(|allowance| allowance.attend(self, budget))
+        self.allowance.as_ref().is_some_and(|allowance| allowance.poll(self, budget))
     }
 
     /// Whether that is due for who is to sleep.
@@ -57,13 +56,13 @@ impl Shared {
 
     /// Whether it is time for that, and it takes too long for one who counts as searching.
     pub(crate) fn is_poll_long(&self) -> bool {
-        self.allowance.as_ref().is_some_and(|allowance| allowance.takes_long(self.awake()))
+        self.allowance.as_ref().is_some_and(|allowance| allowance.is_poll_long(self.awake()))
     }
 
     /// What a worker has got up for comes before that.
     pub(crate) fn postpone_poll(&self) {
         if let Some(allowance) = &self.allowance {
-            allowance.puts_off_reading();
+            allowance.postpone_reading();
         }
     }
 
@@ -84,18 +83,20 @@ impl Shared {
 
     /// Returns when who looks at this moment has said all that follows.
     #[cfg(all(test, not(loom)))]
-    pub(crate) fn settle_what_is_allowed(&self) {
+    pub(crate) fn settle_allowance(&self) {
         self.allowance.iter().for_each(Allowance::settle);
     }
 
     /// Whether nobody has chosen a number.
     fn follows(&self) -> bool {
-        self.allowance.as_ref().is_some_and(|allowance| !allowance.is_chosen())
+        self.allowance.as_ref().is_some_and(|allowance| !allowance.is_stopped())
     }
 
     /// Whether something is there that one more may do than are allowed.
     fn is_welcome_to_the_inbox(&self) -> bool {
-        self.sleep.is_one_more_allowed() && !self.inbox.is_empty() && !self.sleep.is_over_send_limit()
+        self.sleep.is_one_more_allowed()
+            && !self.injector.is_empty()
+            && !self.sleep.is_over_send_limit()
     }
 
     /// The limit where nobody has chosen a number, and so many workers are allowed.
@@ -105,14 +106,14 @@ impl Shared {
 
     /// The limit by what was allowed when the pool was built.
     pub(crate) fn limit_at_first(&self) -> Limit {
-        limit_by(self.idle_policy(), self.processors_at_first(), self.borrowed_threads)
+        limit_by(self.idle_policy(), self.processors_at_build(), self.borrowed_threads)
     }
 
     /// How many workers may be at work, beside borrowed threads.
     pub(crate) fn size(&self) -> usize {
         let size = self.sleep.size();
         match &self.allowance {
-            Some(allowance) if !allowance.is_chosen() => size.min(allowance.allowed()),
+            Some(allowance) if !allowance.is_stopped() => size.min(allowance.allowed()),
             _ => size,
         }
     }
@@ -120,7 +121,7 @@ impl Shared {
     /// Somebody has chosen how many.
     pub(crate) fn resize(&self, size: usize) {
         if let Some(allowance) = &self.allowance {
-            allowance.ends(self);
+            allowance.stop(self);
         }
         self.sleep.resize(size);
     }

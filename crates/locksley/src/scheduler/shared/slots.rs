@@ -1,7 +1,7 @@
 //! Who sits where, and what lies there.
 
 use super::Shared;
-use crate::deque::Closed;
+use crate::deque::OpenRequest;
 use crate::os;
 use crate::primitive::{CachePadded, Ordering};
 use crate::scheduler::Slot;
@@ -18,7 +18,7 @@ impl Shared {
     }
 
     /// Somebody is going to sit there, who does not push before this.
-    pub(crate) fn take_slot(&self, slot: usize) {
+    pub(crate) fn mark_slot_taken(&self, slot: usize) {
         let mut taken = self.slots_taken();
         while taken <= slot {
             // Relaxed: whoever looks for what that one pushed has a fence between, as it has (`../../sleep/README.md`).
@@ -42,7 +42,7 @@ impl Shared {
     pub(crate) fn is_end_of_service(&self, slot: usize, done: &Flag) -> bool {
         let end = match slot.checked_sub(self.workers) {
             None => &self.closed,
-            Some(replacement) => self.replacements.is_released(replacement),
+            Some(replacement) => self.replacements.released(replacement),
         };
         std::ptr::eq(done, end)
     }
@@ -52,15 +52,16 @@ impl Shared {
         let is_left =
             |slot: &CachePadded<Slot>| !slot.deque().is_empty() || !slot.inbox().is_empty();
         self.taken().iter().any(is_left)
-            || !self.inbox.is_empty()
+            || !self.injector.is_empty()
             || self.place_states().iter().any(|place_state| !place_state.inbox().is_empty())
     }
 
     /// Has the deques opened that their owners have closed, so that what was pushed to them is seen and what will be
     /// pushed is pushed openly. `scratch` is empty before and after.
-    pub(crate) fn open_deques(&self, scratch: &mut Vec<(usize, Closed)>) {
-        let closed =
-            |(worker, slot): (usize, &CachePadded<Slot>)| Some((worker, slot.deque().ask()?));
+    pub(crate) fn open_deques(&self, scratch: &mut Vec<(usize, OpenRequest)>) {
+        let closed = |(worker, slot): (usize, &CachePadded<Slot>)| {
+            Some((worker, slot.deque().request_open()?))
+        };
         scratch.extend(self.taken().iter().enumerate().filter_map(closed));
         // Where the barrier fails, the owners are asked all the same, and open with their next push or pop.
         let may_open = !scratch.is_empty() && os::heavy_barrier();

@@ -22,7 +22,7 @@ impl Shared {
     }
 
     /// For how long the first so many workers, borrowed threads apart, have waited for a processor, together; `None` where the system does not tell. It reads a file for each.
-    pub(crate) fn waits_of_the_first(&self, number: usize) -> Option<Duration> {
+    pub(crate) fn processor_wait_of_first(&self, number: usize) -> Option<Duration> {
         let slots = self.taken().iter().skip(self.borrowed_threads).take(number);
         let waits = slots.filter_map(|slot| slot.delay.get()?.read());
         waits.reduce(|all, one| all + one)
@@ -36,7 +36,7 @@ impl Shared {
     }
 
     /// Has the kernel account for what those who are awake have used until now. Returns how many of them have told.
-    pub(crate) fn brings_clocks_up_to_date(&self) -> usize {
+    pub(crate) fn update_clocks(&self) -> usize {
         let awake = self.taken().iter().filter(|slot| slot.activity() != Activity::Sleeps);
         awake.filter_map(|slot| slot.clock.get()?.read()).count()
     }
@@ -55,9 +55,9 @@ mod tests {
         // Each goes on waiting meanwhile, and none for less than before.
         let by_one = |slot: usize| shared.slot(slot).delay.get()?.read();
         let of_two = || by_one(0).zip(by_one(1)).map(|(one, other)| one + other);
-        let (before, together, after) = (of_two(), shared.waits_of_the_first(2), of_two());
+        let (before, together, after) = (of_two(), shared.processor_wait_of_first(2), of_two());
         assert!(before <= together && together <= after, "{before:?} {together:?} {after:?}");
         assert_eq!(together.is_some(), crate::os::ThreadDelay::of_this_thread().read().is_some());
-        assert_eq!(shared.waits_of_the_first(0), None);
+        assert_eq!(shared.processor_wait_of_first(0), None);
     }
 }

@@ -43,7 +43,7 @@ impl Worker {
     }
 
     /// Makes the calling thread this worker for as long as it lives. It is no worker yet.
-    pub(crate) fn settle(self) {
+    pub(crate) fn set_current_forever(self) {
         // Never freed: frames further up on this thread's stack may hold a reference at any time.
         let worker: &'static Self = Box::leak(Box::new(Self { is_borrowed: true, ..self }));
         CURRENT.set(worker);
@@ -55,7 +55,7 @@ impl Worker {
         let worker = CURRENT.replace(ptr::null());
         // SAFETY: as in `with_current`.
         if let Some(worker) = unsafe { worker.as_ref() } {
-            worker.shared.unbind_in_a_child(worker.index);
+            worker.shared.unbind_in_forked_child(worker.index);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use super::Worker;
 use crate::deque::{Closable as _, SlowPush, Steal, TakeBack};
 use crate::idle::Activity;
-use crate::scheduler::job::{Job, Line};
+use crate::scheduler::job::{Job, JobFifo};
 use crate::scheduler::observed;
 use crate::scheduler::search::Found;
 use crate::unwind::AbortOnUnwind;
@@ -47,7 +47,7 @@ impl Worker {
     ///
     /// # Safety
     /// The line is this worker's, and is alive until all jobs in it have begun.
-    pub(crate) unsafe fn push_in_line(&self, line: &Line, job: NonNull<Job>) {
+    pub(crate) unsafe fn push_fifo(&self, line: &JobFifo, job: NonNull<Job>) {
         // SAFETY: about to be enqueued; whichever thread takes a word of the line runs it, once.
         let job = unsafe { self.shared.wrapped(Some(self), job) };
         // SAFETY: as the caller promises; the word is pushed here.
@@ -77,8 +77,8 @@ impl Worker {
     }
 
     /// Makes a job available that has become ready here, and belongs to the worker `home`.
-    pub(crate) fn push_at_home(&self, home: usize, job: NonNull<Job>) {
-        if home != self.index() && !self.may_keep(home) {
+    pub(crate) fn push_to_home(&self, home: usize, job: NonNull<Job>) {
+        if home != self.index() && !self.can_keep(home) {
             return self.send_ready(home, job);
         }
         self.push_next(job);
@@ -86,7 +86,7 @@ impl Worker {
 
     /// Whether neither this worker nor the `home` of a task has anything else to do: then the task
     /// stays here for a moment, and the first of the two takes it.
-    pub(crate) fn may_keep(&self, home: usize) -> bool {
+    pub(crate) fn can_keep(&self, home: usize) -> bool {
         // A sleeping worker is woken: pushes may leave that to workers that are awake.
         self.is_about_to_search() && self.shared.slot(home).activity() == Activity::Searches
     }
@@ -157,6 +157,6 @@ impl Worker {
     /// Whether nothing waits for it but its present task, and it looks for more after that.
     pub(crate) fn is_about_to_search(&self) -> bool {
         let comes_back = !self.is_borrowed && !self.is_away.get();
-        comes_back && self.slot().seems_empty() && !self.has_pinned()
+        comes_back && self.slot().has_empty_deque() && !self.has_pinned()
     }
 }

@@ -32,14 +32,15 @@ impl Worker {
     }
 
     /// What was sent to all.
-    pub(crate) fn take_sent(&self) -> Option<Found> {
-        self.receive_from(self.shared.inbox())
+    pub(crate) fn take_injected(&self) -> Option<Found> {
+        self.receive_from(self.shared.injector())
     }
 
     /// A ready task that was sent to this worker, or to its place, if one is seen at a glance.
     pub(crate) fn take_addressed(&self) -> Option<Found> {
-        let at_a_glance =
-            |inbox: &Inbox<Job>| if inbox.looks_empty() { None } else { self.receive_from(inbox) };
+        let at_a_glance = |inbox: &Inbox<Job>| {
+            if inbox.is_probably_empty() { None } else { self.receive_from(inbox) }
+        };
         let found = at_a_glance(self.slot().inbox());
         found.or_else(|| at_a_glance(self.place_state()?.inbox()))
     }
@@ -49,7 +50,7 @@ impl Worker {
         // SAFETY: whichever thread takes a word out of an inbox runs it, once; this one is about to
         // be sent.
         let job = unsafe { self.shared.wrapped(Some(self), job) };
-        self.shared.pass_on(worker, job, &self.wake_token);
+        self.shared.send_ready_from(worker, job, &self.wake_token);
     }
 
     /// Puts a ready task behind those that this worker has.

@@ -78,7 +78,7 @@ pub struct Worker {
     /// How many times it has polled a task, or found something that was sent to its place.
     polls: Cell<u32>,
     /// Whether a task that only it may run comes next.
-    owes_pinned: Cell<bool>,
+    runs_pinned_next: Cell<bool>,
     /// What its tasks know it by: its own index, or that of the worker that it replaces.
     number: Cell<usize>,
     /// Whether a replacement has its slot.
@@ -125,7 +125,7 @@ impl Worker {
             search,
             pinned_tasks: ends.pinned_tasks,
             polls: Cell::new(0),
-            owes_pinned: Cell::new(false),
+            runs_pinned_next: Cell::new(false),
             number: Cell::new(number),
             is_away: Cell::new(false),
             is_borrowed: false,

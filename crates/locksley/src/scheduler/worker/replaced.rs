@@ -35,8 +35,8 @@ impl Worker {
             self.is_seen_to(Activity::Sleeps, is_elsewhere);
             let number = self.index();
             replacement =
-                self.shared.call_replacement(number).map(|replacement| (replacement, number));
-            leaves_no_thread = self.shared.replacements().threads_leave(self.threads());
+                self.shared.assign_replacement(number).map(|replacement| (replacement, number));
+            leaves_no_thread = self.shared.replacements().subtract_active(self.threads());
         }
         Replaced { worker: self, replacement, is_nested, leaves_no_thread, is_elsewhere }
     }
@@ -47,9 +47,9 @@ impl Worker {
     }
 
     fn is_seen_to(&self, activity: Activity, is_elsewhere: bool) {
-        self.slot().does(activity);
+        self.slot().set_activity(activity);
         if is_elsewhere {
-            self.slot().spends_time_on(None);
+            self.slot().charge_time_to(None);
         }
     }
 
@@ -94,7 +94,7 @@ impl Drop for Replaced<'_> {
             return;
         }
         worker.is_away.set(false);
-        worker.shared.replacements().threads_come(worker.threads());
+        worker.shared.replacements().add_active(worker.threads());
         worker.is_seen_to(Activity::Works, self.is_elsewhere);
         if let Some((replacement, number)) = self.replacement {
             worker.shared.release_replacement(replacement, number);

@@ -38,7 +38,7 @@ impl Worker {
     }
 
     fn next(&self, done: &Flag) -> Option<Found> {
-        let pinned_tasks = if self.owes_pinned.take() { self.take_pinned() } else { None };
+        let pinned_tasks = if self.runs_pinned_next.take() { self.take_pinned() } else { None };
         let found =
             pinned_tasks.or_else(|| self.take_own()).or_else(|| self.take_addressed_in_turn());
         found.or_else(|| {
@@ -50,13 +50,13 @@ impl Worker {
     /// Runs a task.
     pub(crate) fn execute(&self, found: Found) {
         self.counters().tasks.increment();
-        self.slot().now_runs(ptr::null_mut());
+        self.slot().set_running(ptr::null_mut());
         let generation = os::generation();
         // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken
         // by this worker alone, from where `found` says.
         unsafe { job::execute(found.job, self, found.from) };
         if generation != os::generation() {
-            self.shared.end_of_the_lost();
+            self.shared.abort_in_forked_child();
         }
     }
 
@@ -64,7 +64,7 @@ impl Worker {
     /// job may steal back here until this one goes on to something else.
     pub(crate) fn begin_stolen(&self, job: ptr::NonNull<job::Job>) {
         if !self.has_own_tasks() {
-            self.slot().now_runs(job.as_ptr());
+            self.slot().set_running(job.as_ptr());
         }
     }
 
@@ -78,10 +78,10 @@ impl Worker {
     }
 
     /// A borrowed thread goes on with its own work, and may never come back to the pool's.
-    pub(crate) fn settle_borrowed(&self) {
+    pub(crate) fn leave_if_borrowed(&self) {
         if self.is_borrowed {
             hooks::idle();
-            self.slot().spends_time_on(None);
+            self.slot().charge_time_to(None);
         }
     }
 }

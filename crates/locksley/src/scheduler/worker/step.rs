@@ -26,11 +26,11 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_one(&self) -> bool {
-        if self.shared.is_lost() {
-            self.shared.end_of_the_lost();
+        if self.shared.is_in_forked_child() {
+            self.shared.abort_in_forked_child();
         }
         hooks::pause();
-        let found = self.take_local().or_else(|| self.search.borrow_mut().look_once(self));
+        let found = self.take_local().or_else(|| self.search.borrow_mut().search_once(self));
         self.execute_if_any(found)
     }
 
@@ -47,8 +47,8 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_local(&self) -> bool {
-        if self.shared.is_lost() {
-            self.shared.end_of_the_lost();
+        if self.shared.is_in_forked_child() {
+            self.shared.abort_in_forked_child();
         }
         hooks::pause();
         // Code that calls this again and again may never come to search.
@@ -63,7 +63,7 @@ impl Worker {
             self.execute(found);
             hooks::executed();
         }
-        self.settle_borrowed();
+        self.leave_if_borrowed();
         abort.disarm();
         is_any
     }

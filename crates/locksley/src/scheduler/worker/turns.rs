@@ -13,13 +13,13 @@ impl Worker {
     /// Counts a poll of a task. From time to time the worker then takes up what waits elsewhere, or
     /// has waited longest: tasks that wake each other would keep it from that for ever.
     pub(crate) fn end_poll(&self) {
-        if self.counts_a_poll() {
+        if self.count_poll() {
             self.look_elsewhere(self.polls.get() / LOOK_ELSEWHERE_AFTER);
         }
     }
 
     /// Counts a poll. Says whether it is time to look elsewhere.
-    pub(crate) fn counts_a_poll(&self) -> bool {
+    pub(crate) fn count_poll(&self) -> bool {
         let polls = self.polls.get().wrapping_add(1);
         self.polls.set(polls);
         polls.is_multiple_of(LOOK_ELSEWHERE_AFTER)
@@ -30,22 +30,22 @@ impl Worker {
     /// it the next to be run.
     #[cold]
     fn look_elsewhere(&self, turn: u32) {
-        if self.shared.is_lost() {
+        if self.shared.is_in_forked_child() {
             return; // what waits is the parent's
         }
-        let _ = self.shared.poll_allowance(PollBudget::HasWork);
+        let _ = self.shared.poll_allowance(PollBudget::Working);
         let place_state = self.place_state();
         let places = if place_state.is_some() { 5 } else { 4 };
         for place in (0..places).map(|n| turn.wrapping_add(n) % places) {
             let found = match place {
                 0 => self.receive_from(self.slot().inbox()),
-                1 => self.receive_from(self.shared.inbox()),
+                1 => self.receive_from(self.shared.injector()),
                 // That comes next in any case; and to take it would open the deque.
-                2 if self.shared.oldest_first() || self.holds_one_at_most() => None,
+                2 if self.shared.oldest_first() || self.has_at_most_one_item() => None,
                 2 => self.take_oldest(),
                 3 => {
                     // Only this worker may run it, and not on top of a frame that waits.
-                    self.owes_pinned.set(self.has_pinned());
+                    self.runs_pinned_next.set(self.has_pinned());
                     None
                 }
                 _ => place_state.and_then(|place_state| self.receive_from(place_state.inbox())),
@@ -62,9 +62,9 @@ impl Worker {
     /// for ever.
     pub(super) fn take_addressed_in_turn(&self) -> Option<Found> {
         let inbox = self.place_state().map(PlaceState::inbox);
-        let others_first = inbox.is_some_and(|it| !it.looks_empty()) && self.counts_a_poll();
+        let others_first = inbox.is_some_and(|it| !it.is_probably_empty()) && self.count_poll();
         let pinned_task = || self.take_pinned();
-        let sent = || self.take_sent();
+        let sent = || self.take_injected();
         let found = others_first.then(|| {
             let turn = self.polls.get() / LOOK_ELSEWHERE_AFTER;
             if turn.is_multiple_of(2) {

@@ -73,7 +73,7 @@ impl Worker {
     // Once for all joins, and not in each.
     #[cold]
     #[inline(never)]
-    pub(crate) fn recover(&self, job: NonNull<Job>, end: &Flag, index: i64) -> bool {
+    pub(crate) fn wait_for_fork(&self, job: NonNull<Job>, end: &Flag, index: i64) -> bool {
         if self.take_from_below(job, index) {
             return true;
         }
@@ -148,10 +148,10 @@ impl Worker {
     /// until the event, and a replacement takes its slot.
     fn help_until(&self, event: &Flag, stuck: Stuck, mut find: impl FnMut(bool) -> Help) {
         if event.is_set() {
-            return self.settle_borrowed();
+            return self.leave_if_borrowed();
         }
-        if self.shared.is_lost() {
-            self.shared.end_of_the_lost();
+        if self.shared.is_in_forked_child() {
+            self.shared.abort_in_forked_child();
         }
         // Other threads point into the frames below.
         let abort = AbortOnUnwind("a panic came out of a task");
@@ -193,7 +193,7 @@ impl Worker {
         if let Some((observer, paused)) = paused {
             observer.resume(self.slot_index(), paused);
         }
-        self.settle_borrowed();
+        self.leave_if_borrowed();
         abort.disarm();
     }
 
@@ -213,18 +213,18 @@ impl Worker {
     /// The second half of a join that the thief of `job` has forked while it runs `job`.
     fn steal_back(&self, job: NonNull<Job>, insists: bool) -> Option<Found> {
         let shared = &self.shared;
-        let thief = (0..shared.slots_taken()).find(|&slot| shared.slot(slot).runs(job))?;
+        let thief = (0..shared.slots_taken()).find(|&slot| shared.slot(slot).is_running(job))?;
         // Asked again when the oldest task is seen: what the thief pushed after it had gone on to
         // something else is seen together with that (the acquire of the steal pairs with the
         // release of the push). A job's address is its own while a frame waits for it.
-        let taken = match shared.slot(thief).steal_oldest_if(|slot| slot.runs(job)) {
+        let taken = match shared.slot(thief).steal_oldest_if(|slot| slot.is_running(job)) {
             Steal::Taken(taken) => taken,
-            Steal::Kept if insists => {
+            Steal::Closed if insists => {
                 // The thief has been asked to open its deque, and may be suspended.
                 shared.open_deques(&mut Vec::new());
                 return None;
             }
-            Steal::Kept | Steal::Lost | Steal::Empty => return None,
+            Steal::Closed | Steal::Lost | Steal::Empty => return None,
         };
         self.record_steal_from(thief);
         // SAFETY: just taken.
@@ -237,7 +237,7 @@ impl Worker {
 
     /// Runs any task on top of the waiting frame, if there is one: no other thread would.
     fn run_anything(&self) -> bool {
-        let found = self.take_local().or_else(|| self.search.borrow_mut().look_once(self));
+        let found = self.take_local().or_else(|| self.search.borrow_mut().search_once(self));
         let is_any = found.is_some();
         if let Some(found) = found {
             self.execute_below(found);
@@ -251,7 +251,7 @@ impl Worker {
     fn execute_below(&self, found: Found) {
         let before = self.slot().running();
         self.execute(found);
-        self.slot().now_runs(before);
+        self.slot().set_running(before);
     }
 }
 
