@@ -17,7 +17,7 @@ pub use locksley_sys::os::{
 };
 
 pub(crate) use locksley_sys::os::{
-    Affinities, Futex, LoweredPriority, Quota, QuotaWatch, SleepersMask, ThreadAffinity,
+    Futex, LoweredPriority, Quota, QuotaWatch, SleepersMask, ThreadAffinity,
     ThreadClock, ThreadDelay, ThreadWatch, bind_this_thread, current_processor, generation,
     heavy_barrier, heavy_barrier_works, light_barrier, lowered_priority_works, move_this_thread,
     move_to_process_affinity, moves_threads, online, process_time, runnable_threads, shorten_turns,

@@ -41,10 +41,9 @@ impl Shared {
     }
 
     /// The affinity of each worker whose thread has recorded it; borrowed threads have none here.
-    pub(crate) fn affinities_of_workers(
-        &self,
-    ) -> impl ExactSizeIterator<Item = Option<&ThreadAffinity>> + Clone {
-        self.slots[self.borrowed_threads..self.workers].iter().map(|slot| slot.affinity.get())
+    pub(crate) fn affinities_of_workers(&self) -> impl Iterator<Item = &ThreadAffinity> {
+        let slots = &self.slots[self.borrowed_threads..self.workers];
+        slots.iter().filter_map(|slot| slot.affinity.get())
     }
 
     /// Polls what the process is allowed and has used, if that is due. Returns true if it has.
