@@ -415,7 +415,7 @@ fn a_handle_is_polled_with_one_waker_after_the_other() {
 }
 
 #[test]
-#[should_panic(expected = "can be had once")]
+#[should_panic(expected = "can be taken once")]
 fn an_outcome_is_not_given_twice() {
     let mut task = Pool::new(1).unwrap().spawn_future(async {});
     let _ = block_on(&mut task);

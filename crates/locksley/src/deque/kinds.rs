@@ -1,4 +1,4 @@
-//! The kinds of deques by type, for the tests that all of them pass and for the models.
+//! Each kind of deque as a type, for the test suite and the models.
 
 #[cfg(not(loom))]
 use std::ptr::NonNull;
@@ -13,7 +13,7 @@ use super::contract::Kind;
 use super::contract::Owner;
 use super::{ChaseLevOwner, ChaseLevThief, chase_lev};
 #[cfg(not(loom))]
-use super::{Closable as _, Pushed};
+use super::{Closable as _, SlowPush};
 
 pub(super) struct ChaseLev;
 
@@ -21,12 +21,12 @@ impl Kind for ChaseLev {
     type Owner<T: 'static> = ChaseLevOwner<T>;
     type Thief<T: 'static> = ChaseLevThief<T>;
     fn pair<T: 'static>() -> (Self::Owner<T>, Self::Thief<T>) {
-        // The models are of a deque that may be closed.
+        // In models it may always be closed.
         chase_lev(cfg!(loom) || crate::os::heavy_barrier_works())
     }
 }
 
-/// The same, closed by its owner whenever it may be.
+/// The same deque, closed whenever its owner may close it.
 #[cfg(not(loom))]
 pub(super) struct ClosedChaseLev;
 
@@ -37,7 +37,8 @@ pub(super) struct Closing<T>(ChaseLevOwner<T>);
 impl<T> Owner<T> for Closing<T> {
     fn push_new(&self, item: NonNull<T>) {
         let (index, done) = self.0.push(item);
-        if !done && self.0.at_the_ceiling(index) == Pushed::Openly && self.0.should_close() {
+        if !done && matches!(self.0.after_slow_push(index), SlowPush::Open) && self.0.should_close()
+        {
             self.0.close();
         }
     }
@@ -54,7 +55,7 @@ impl Kind for ClosedChaseLev {
         let may_close = crate::os::heavy_barrier_works();
         let (owner, thief) = chase_lev(may_close);
         if may_close {
-            assert!(owner.close(), "no thief is there yet");
+            assert!(owner.close(), "no thief exists yet");
         }
         (Closing(owner), thief)
     }
@@ -70,7 +71,7 @@ impl Kind for AbpArray {
     }
 }
 
-/// The same, whose thieves make the fences.
+/// The same deque, with the owner's fence moved to thieves.
 pub(super) struct AbpBarrier;
 
 impl Kind for AbpBarrier {
@@ -81,7 +82,7 @@ impl Kind for AbpBarrier {
     }
 }
 
-/// A kind with a lock, which tells how many callers found it taken.
+/// A deque with a lock, and the number of callers that found the lock taken.
 #[cfg(not(loom))]
 pub(super) trait WithLock: Kind {
     fn meter<T: 'static>(thief: &Self::Thief<T>) -> &LockMeter;

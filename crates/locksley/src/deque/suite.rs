@@ -1,7 +1,6 @@
-//! The tests that every deque passes, against a simple oracle, and those of the inbox and the
-//! pinned queue.
+//! The tests that every deque passes, and those of the inbox and the pinned queue.
 //!
-//! A new deque gets all of them by one line at the end of this file.
+//! One line at the end of this file applies all of them to a new deque.
 
 use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
@@ -16,7 +15,7 @@ use super::kinds::{AbpArray, AbpBarrier, Blocking, ChaseLev, ClosedChaseLev, Spi
 use super::pinned_queue::{Reader, pinned_queue};
 use crate::primitive::stepped::{self, Gate};
 
-/// An item that stands for a number. Never followed.
+/// An item that stands for a number. It is never followed.
 fn item(number: usize) -> NonNull<u64> {
     NonNull::new(ptr::without_provenance_mut(number * 8 + 8)).unwrap()
 }
@@ -25,10 +24,10 @@ fn number(item: NonNull<u64>) -> usize {
     item.as_ptr().addr() / 8 - 1
 }
 
-/// An attempt, for which the deque is opened if that takes force.
+/// Steals, from a deque that is opened by force if necessary.
 fn steal<T: Thief<u64>>(thief: &T) -> Steal<u64> {
     match thief.steal_oldest() {
-        Steal::Kept => {
+        Steal::Closed => {
             thief.open_by_force();
             thief.steal_oldest()
         }
@@ -36,7 +35,7 @@ fn steal<T: Thief<u64>>(thief: &T) -> Steal<u64> {
     }
 }
 
-/// Takes until there is nothing left.
+/// Steals until the deque is empty.
 fn take_all<T: Thief<u64>>(thief: &T) -> Vec<usize> {
     let mut taken = Vec::new();
     let mut lost_in_a_row = 0;
@@ -44,7 +43,7 @@ fn take_all<T: Thief<u64>>(thief: &T) -> Vec<usize> {
         match steal(thief) {
             Steal::Taken(item) => taken.push(number(item)),
             Steal::Empty => return taken,
-            Steal::Lost | Steal::Kept => {
+            Steal::Lost | Steal::Closed => {
                 lost_in_a_row += 1;
                 assert!(
                     lost_in_a_row < 1_000_000,
@@ -62,7 +61,7 @@ fn assert_each_once(mut taken: Vec<usize>, count: usize) {
     assert_eq!(taken, (0..count).collect::<Vec<_>>());
 }
 
-/// A small generator for choices (splitmix64, Steele, Lea and Flood 2014).
+/// A pseudorandom generator (splitmix64, Steele, Lea and Flood 2014).
 struct Choices(u64);
 
 impl Choices {
@@ -140,7 +139,7 @@ fn each_item_is_taken_once<K: Kind>() {
             let mut choices = Choices(thieves);
             for n in 0..ITEMS {
                 owner.push_new(item(n));
-                // Near empty the owner meets the thieves; in bursts the deque grows.
+                // A nearly empty deque makes the owner compete with thieves. A burst makes it grow.
                 if choices.below(1000) > 2 * (n as u64 % 500) {
                     taken.extend(owner.pop_newest().map(number));
                 }
@@ -157,7 +156,7 @@ fn each_item_is_taken_once<K: Kind>() {
     }
 }
 
-/// What the stall harness holds a thread in.
+/// The operation during which the stall harness holds a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operation {
     Push,
@@ -166,7 +165,7 @@ enum Operation {
 }
 
 impl Operation {
-    /// Carries it out; a push adds the item of this number. What it took is the caller's.
+    /// Runs the operation, in which a push adds item `new`. Returns the item that it took.
     fn run<K: Kind>(
         self,
         owner: &K::Owner<u64>,
@@ -181,15 +180,15 @@ impl Operation {
             Operation::Pop => owner.pop_newest(),
             Operation::Steal => match steal(thief) {
                 Steal::Taken(item) => Some(item),
-                Steal::Empty | Steal::Lost | Steal::Kept => None,
+                Steal::Empty | Steal::Lost | Steal::Closed => None,
             },
         };
         taken.map(number)
     }
 }
 
-/// The stall harness: holds the owner or a thief at each step of one operation; the others reach
-/// all other items.
+/// The stall harness: while the owner or a thief is held at any step of one operation, other
+/// threads reach all other items.
 fn a_held_thread_hides_nothing<K: Kind>() {
     use Operation::{Pop, Push, Steal};
     let cases = [
@@ -237,10 +236,9 @@ fn a_held_thread_hides_nothing<K: Kind>() {
     }
 }
 
-/// The stall harness where there is a lock: each operation has a step at which the thread that is
-/// held keeps everybody else out, whatever they do. That is why such deques are only here to be
-/// compared with.
-fn a_held_thread_keeps_the_others_waiting<K: WithLock>() {
+/// The stall harness for a deque with a lock: each operation has a step at which a held thread
+/// blocks all other threads. So such deques are for comparisons only.
+fn a_held_thread_blocks_the_others<K: WithLock>() {
     for operation in [Operation::Push, Operation::Pop, Operation::Steal] {
         let mut kept = Vec::new();
         for steps in 0.. {
@@ -259,8 +257,8 @@ fn a_held_thread_keeps_the_others_waiting<K: WithLock>() {
                 });
                 let held = gate.wait_until_held();
                 let others = scope.spawn(|| take_all(thief));
-                // They finish, or they find the lock taken; then nothing but the held thread can
-                // let them in.
+                // They finish, or they find the lock taken. Then only the held thread can release
+                // it.
                 while !others.is_finished() && K::meter(thief).waits() == 0 {
                     thread::yield_now();
                 }
@@ -279,10 +277,7 @@ fn a_held_thread_keeps_the_others_waiting<K: WithLock>() {
                 break;
             }
         }
-        assert!(
-            !kept.is_empty(),
-            "at no step of {operation:?} does it matter which thread is held"
-        );
+        assert!(!kept.is_empty(), "no step of {operation:?} blocks the others");
     }
 }
 
@@ -362,7 +357,7 @@ fn a_held_sender_or_taker_hides_nothing_in_the_inbox() {
                     own
                 });
                 let held = gate.wait_until_held();
-                // Others go on sending and taking.
+                // Meanwhile this thread sends and takes.
                 inbox.send(item(before + 1));
                 let others = inbox_take_all(&inbox);
                 gate.open();
@@ -380,7 +375,7 @@ fn a_held_sender_or_taker_hides_nothing_in_the_inbox() {
             taken.extend(late);
             taken.extend(inbox_take_all(&inbox));
             if !sends {
-                taken.push(before); // was not sent here
+                taken.push(before); // this case does not send it
             }
             assert_each_once(taken, before + 2);
             if !held {
@@ -390,17 +385,16 @@ fn a_held_sender_or_taker_hides_nothing_in_the_inbox() {
     }
 }
 
-/// What is not wanted stays, and what the owner did before it pushed the item is seen by the thread
-/// that decides.
+/// An item that is not wanted stays.
 #[test]
-fn a_thief_takes_what_it_wants() {
+fn a_thief_takes_only_an_item_that_it_wants() {
     let (owner, thief) = chase_lev(false);
-    let never = || -> bool { unreachable!("there is nothing") };
+    let never = || -> bool { unreachable!("the deque is empty") };
     assert_eq!(thief.steal_oldest_if(never), Steal::Empty);
     (0..3).for_each(|n| owner.push_new(item(n)));
     assert_eq!(thief.steal_oldest_if(|| false), Steal::Lost);
     assert_eq!(thief.steal_oldest_if(|| true), Steal::Taken(item(0)));
-    // While it decides, the oldest goes, and something else comes to lie there.
+    // During the decision, the oldest item is popped, and another one takes its slot.
     let changes = || {
         assert_eq!(owner.pop_newest(), Some(item(2)));
         assert_eq!(owner.pop_newest(), Some(item(1)));
@@ -411,34 +405,34 @@ fn a_thief_takes_what_it_wants() {
     assert_eq!(thief.steal_oldest(), Steal::Taken(item(3)));
 }
 
-fn read_all(pinned_tasks: &Reader<u64>) -> Vec<usize> {
-    std::iter::from_fn(|| pinned_tasks.take()).map(number).collect()
+fn read_all(reader: &Reader<u64>) -> Vec<usize> {
+    std::iter::from_fn(|| reader.take()).map(number).collect()
 }
 
 #[test]
 fn the_pinned_queue_is_first_in_first_out() {
-    let (pinned_queue, pinned_tasks) = pinned_queue();
-    assert!(pinned_tasks.is_empty());
-    assert_eq!(pinned_tasks.take(), None);
-    (0..100).for_each(|n| pinned_queue.send(item(n)));
-    // Half of what was fetched is taken, and then more is sent.
+    let (queue, reader) = pinned_queue();
+    assert!(reader.is_empty());
+    assert_eq!(reader.take(), None);
+    (0..100).for_each(|n| queue.send(item(n)));
+    // More items are sent when half of the fetched ones were taken.
     assert_eq!(
-        (0..50).map(|_| number(pinned_tasks.take().unwrap())).collect::<Vec<_>>(),
+        (0..50).map(|_| number(reader.take().unwrap())).collect::<Vec<_>>(),
         Vec::from_iter(0..50)
     );
-    assert!(!pinned_tasks.is_empty());
-    (100..150).for_each(|n| pinned_queue.send(item(n)));
-    assert_eq!(read_all(&pinned_tasks), Vec::from_iter(50..150));
-    assert!(pinned_tasks.is_empty());
-    // What is not taken is freed with it, wherever it lies.
-    (0..3).for_each(|n| pinned_queue.send(item(n)));
-    assert_eq!(pinned_tasks.take().map(number), Some(0));
-    pinned_queue.send(item(3));
-    drop(pinned_tasks);
-    pinned_queue.send(item(4));
+    assert!(!reader.is_empty());
+    (100..150).for_each(|n| queue.send(item(n)));
+    assert_eq!(read_all(&reader), Vec::from_iter(50..150));
+    assert!(reader.is_empty());
+    // Nodes are freed with the queue, whether they were fetched or not.
+    (0..3).for_each(|n| queue.send(item(n)));
+    assert_eq!(reader.take().map(number), Some(0));
+    queue.send(item(3));
+    drop(reader);
+    queue.send(item(4));
 }
 
-/// Against a list, with what is fetched and what is not in all proportions.
+/// A random sequence of operations, compared with a list.
 #[test]
 fn the_pinned_queue_agrees_with_a_list() {
     let mut random = 1_u64;
@@ -447,18 +441,18 @@ fn the_pinned_queue_agrees_with_a_list() {
         (random >> 33) as usize % among
     };
     for _ in 0..200 {
-        let ((pinned_queue, pinned_tasks), mut list) = (pinned_queue(), Vec::new());
+        let ((queue, reader), mut list) = (pinned_queue(), Vec::new());
         for n in 0..60 {
             if choose(2) == 0 {
-                pinned_queue.send(item(n));
+                queue.send(item(n));
                 list.push(n);
             } else {
                 let first = (!list.is_empty()).then(|| list.remove(0));
-                assert_eq!(pinned_tasks.take().map(number), first);
+                assert_eq!(reader.take().map(number), first);
             }
-            assert_eq!(pinned_tasks.is_empty(), list.is_empty());
+            assert_eq!(reader.is_empty(), list.is_empty());
         }
-        assert_eq!(read_all(&pinned_tasks), list);
+        assert_eq!(read_all(&reader), list);
     }
 }
 
@@ -466,17 +460,15 @@ fn the_pinned_queue_agrees_with_a_list() {
 fn the_pinned_queue_keeps_each_senders_order_and_every_item() {
     const SENDERS: usize = 3;
     const ITEMS: usize = 3_000;
-    let (pinned_queue, pinned_tasks) = pinned_queue();
+    let (queue, reader) = pinned_queue();
     let taken = thread::scope(|scope| {
         for sender in 0..SENDERS {
-            let pinned_queue = &pinned_queue;
-            scope.spawn(move || {
-                (0..ITEMS).for_each(|n| pinned_queue.send(item(n * SENDERS + sender)))
-            });
+            let queue = &queue;
+            scope.spawn(move || (0..ITEMS).for_each(|n| queue.send(item(n * SENDERS + sender))));
         }
         let mut taken = Vec::new();
         while taken.len() < SENDERS * ITEMS {
-            taken.extend(read_all(&pinned_tasks));
+            taken.extend(read_all(&reader));
         }
         taken
     });
@@ -490,26 +482,26 @@ fn the_pinned_queue_keeps_each_senders_order_and_every_item() {
 fn a_held_sender_hides_nothing_in_the_pinned_queue() {
     for before in [0, 2] {
         for steps in 0.. {
-            let (pinned_queue, pinned_tasks) = pinned_queue();
-            (0..before).for_each(|n| pinned_queue.send(item(n)));
+            let (queue, reader) = pinned_queue();
+            (0..before).for_each(|n| queue.send(item(n)));
             let gate = Arc::new(Gate::default());
             let (held, mut taken) = thread::scope(|scope| {
                 scope.spawn(|| {
                     stepped::arm(steps, &gate);
-                    pinned_queue.send(item(before));
+                    queue.send(item(before));
                     stepped::disarm();
                 });
                 let held = gate.wait_until_held();
-                pinned_queue.send(item(before + 1));
-                let taken = read_all(&pinned_tasks);
+                queue.send(item(before + 1));
+                let taken = read_all(&reader);
                 gate.open();
                 (held, taken)
             });
             let others = |n: &usize| *n != before;
             let seen: Vec<_> = taken.iter().copied().filter(others).collect();
             let sent: Vec<_> = (0..before + 2).filter(others).collect();
-            assert_eq!(seen, sent, "step {steps} hides something");
-            taken.extend(read_all(&pinned_tasks));
+            assert_eq!(seen, sent, "step {steps} hides an item");
+            taken.extend(read_all(&reader));
             assert_each_once(taken, before + 2);
             if !held {
                 break;
@@ -548,6 +540,6 @@ deque_suite! {
     closed_chase_lev: ClosedChaseLev, a_held_thread_hides_nothing;
     abp_array: AbpArray, a_held_thread_hides_nothing;
     abp_barrier: AbpBarrier, a_held_thread_hides_nothing;
-    spinning_lock: Spinning, a_held_thread_keeps_the_others_waiting;
-    blocking_lock: Blocking, a_held_thread_keeps_the_others_waiting;
+    spinning_lock: Spinning, a_held_thread_blocks_the_others;
+    blocking_lock: Blocking, a_held_thread_blocks_the_others;
 }

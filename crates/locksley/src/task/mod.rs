@@ -5,9 +5,17 @@
 //! workers: a future may fork ([`join`](crate::join)), and a closure may wait for a future. A
 //! [scope](crate::Scope::spawn_future) runs futures that borrow.
 //!
-//! A task waits for whatever wakes it: other tasks, channels and locks of crates that need no
-//! runtime of their own, or the timers and sockets of an async runtime beside this one. This crate
-//! has no timers.
+//! Other tasks wake a task, or channels and locks of crates that need no runtime of their own, or
+//! the timers and sockets of an async runtime beside this one. This crate has no timers.
+//!
+//! # Examples
+//! ```
+//! use locksley::task;
+//!
+//! let six = task::spawn(async { 6 });
+//! let product = task::spawn(async { 7 * six.await.unwrap() });
+//! assert_eq!(product.join().unwrap(), 42);
+//! ```
 
 mod scoped;
 
@@ -23,8 +31,8 @@ use crate::scheduler::{Shared, Worker};
 /// Runs a future as a task: in the calling worker's pool, or in the [global pool](Pool::global) on
 /// any other thread.
 ///
-/// The task begins by itself, whether the handle is polled or not. A task that waits does not keep
-/// its pool: when the pool is dropped, the task is cancelled.
+/// The task begins even if the handle is never polled. A waiting task does not keep its pool alive:
+/// when the pool is dropped, the task is cancelled.
 /// [`Pool::spawn_future_with`] has options.
 ///
 /// # Examples
@@ -123,7 +131,7 @@ where
     Worker::with_current(|current| spawn_in(shared_of(current), current, None, future))
 }
 
-/// Runs a future as a task of `pool`, in which the option is valid.
+/// Runs a future as a task of `pool`. The option is valid in it.
 fn spawn_in<F>(
     pool: &Arc<Shared>,
     current: Option<&Worker>,
@@ -183,9 +191,11 @@ impl Pool {
         Worker::with_current(|current| spawn_in(self.shared(), current, None, future))
     }
 
-    /// [`spawn_future`](Self::spawn_future) with an option: where and in which order the task begins.
+    /// [`spawn_future`](Self::spawn_future) with an option: where and in which order the task
+    /// begins.
     ///
-    /// Where it goes on after a wait is the pool's [placement](crate::PoolBuilder::placement).
+    /// The pool's [placement](crate::PoolBuilder::placement) selects where it continues after a
+    /// wait.
     ///
     /// # Panics
     /// If the pool does not have the place or the worker that the option names.
