@@ -127,7 +127,7 @@ impl<T> Inbox<T> {
     }
 
     /// True if the inbox seems to be empty. Cheaper than [`is_empty`](Self::is_empty). Overlooks an
-    /// item whose sender has not advanced `tail` yet.
+    /// item if its sender has not advanced `tail` yet.
     pub(crate) fn is_probably_empty(&self) -> bool {
         // Relaxed: `take` acquires, and no protocol relies on this.
         self.head.load(Ordering::Relaxed) == self.tail.load(Ordering::Relaxed)

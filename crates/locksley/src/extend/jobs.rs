@@ -90,7 +90,7 @@ pub trait WorkerExt: sealed::Sealed {
     ///
     /// # Safety
     /// As for [`Home::send`].
-    unsafe fn push_to_home(&self, home: usize, job: NonNull<Job>);
+    unsafe fn push_at_home(&self, home: usize, job: NonNull<Job>);
 }
 
 impl WorkerExt for Worker {
@@ -118,8 +118,8 @@ impl WorkerExt for Worker {
         Worker::push_near(self, place, job);
     }
 
-    unsafe fn push_to_home(&self, home: usize, job: NonNull<Job>) {
-        Worker::push_to_home(self, home, job);
+    unsafe fn push_at_home(&self, home: usize, job: NonNull<Job>) {
+        Worker::push_at_home(self, home, job);
     }
 }
 
@@ -132,7 +132,7 @@ pub struct GroupEnd<'w> {
 }
 
 impl<'w> GroupEnd<'w> {
-    /// The end of a group whose first job has not been pushed.
+    /// Makes the end of a group, before its first job is pushed.
     #[must_use]
     pub fn awaited_by(waiter: &'w Worker) -> Self {
         Self { latch: WorkerLatch::cross(waiter), start: waiter.deque_end() }
@@ -151,8 +151,8 @@ impl<'w> GroupEnd<'w> {
         unsafe { WorkerLatch::set(latch) };
     }
 
-    /// Waits for the end. Meanwhile the waiter, for which this was made, runs jobs whose
-    /// [head](Head) names the group.
+    /// Waits for the end. Meanwhile the waiter, for which this was made, runs jobs with a
+    /// [head](Head) that names the group.
     pub fn wait(&self, waiter: &Worker, group: NonNull<()>) {
         waiter.wait_for_group(self.latch.flag(), group, || self.start);
     }

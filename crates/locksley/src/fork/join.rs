@@ -86,14 +86,14 @@ impl Worker {
         RB: Send,
     {
         let second = ForkJob::new(b);
-        let (index, is_done) = self.fork(second.as_job());
+        let (index, is_done) = self.push_fork(second.as_job());
         if !is_done {
             return self.join_slowly(a, &second, index);
         }
         self.run_both(a, &second, index)
     }
 
-    /// A join whose push was not complete: the deque must grow or open, or the pool is observed.
+    /// A join after an incomplete push: the deque must grow or open, or the pool is observed.
     /// Out of line, so that it takes no registers from the common case.
     #[cold]
     #[inline(never)]

@@ -1,4 +1,4 @@
-//! `join_near`: a join whose second task is sent to a place.
+//! `join_near`: a join that sends its second task to a place.
 
 #[cfg(doc)]
 use crate::Spawn;

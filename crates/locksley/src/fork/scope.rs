@@ -93,7 +93,7 @@ where
     })
 }
 
-/// [`scope`], whose tasks do not begin once `token` is cancelled.
+/// [`scope`] with a token: no task begins once `token` is cancelled.
 ///
 /// Tasks that have begun run to their ends, and a long task [checks](Cancellation::check) the token
 /// at times. A worker drops tasks that have not begun, before this returns. Futures of the scope
@@ -137,8 +137,8 @@ where
     })
 }
 
-/// [`scope`], whose `body` runs on the calling thread, which need not be a worker. The tasks run in
-/// the calling worker's pool, or else in the [global pool](Pool::global).
+/// [`scope`] with a `body` that runs on the calling thread, which need not be a worker. The tasks
+/// run in the calling worker's pool, or else in the [global pool](Pool::global).
 ///
 /// # Panics
 /// As [`scope`].
@@ -168,7 +168,7 @@ where
 }
 
 impl Pool {
-    /// [`scope`], whose `body` runs on the calling thread, and whose tasks run in this pool.
+    /// [`scope`] with a `body` that runs on the calling thread, and tasks that run in this pool.
     ///
     /// A calling worker, of this or another pool, runs tasks while it waits. Any other thread
     /// blocks.

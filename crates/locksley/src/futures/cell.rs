@@ -120,10 +120,10 @@ where
     /// Runs a task.
     ///
     /// # Safety
-    /// A task of this type, whose word the caller has.
+    /// A task of this type. The caller has its word.
     pub(crate) unsafe fn run(task: NonNull<Header>, runner: &impl Runner) -> Ran {
-        // SAFETY: a task whose word exists has not finished, so the pool's reference is there. It
-        // is the caller's if the task finishes now.
+        // SAFETY: the word of the task exists, so it has not finished, and the pool's reference
+        // exists. It is the caller's if the task finishes now.
         let header = unsafe { &*task.as_ptr() };
         let outcome = loop {
             let is_wanted = !header.state.begin().is_cancelled() && !runner.is_closing();

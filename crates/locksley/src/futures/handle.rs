@@ -16,7 +16,7 @@ use crate::scheduler::latch::{AnyLatch, Latch, ThreadLatch, WorkerLatch};
 
 /// The handle of a task, made by [`task::spawn`](crate::task::spawn).
 ///
-/// It is a future, whose output is the value of the task, or a [`JoinError`]. To poll it again
+/// It is a future. Its output is the value of the task, or a [`JoinError`]. To poll it again
 /// after that panics. A dropped handle detaches the task, as [`detach`](Self::detach) does.
 ///
 /// # Examples

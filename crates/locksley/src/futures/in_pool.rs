@@ -37,7 +37,7 @@ pub(crate) unsafe fn make_ready(task: NonNull<Header>, pool: *const Shared) {
     Worker::with_current(|current| match current {
         Some(worker) if ptr::eq(Arc::as_ptr(worker.shared()), pool) => {
             match worker.shared().placement() {
-                Placement::Last => worker.push_to_home(last, job),
+                Placement::Last => worker.push_at_home(last, job),
                 Placement::Current => worker.push_next(job),
             }
         }
@@ -85,7 +85,7 @@ where
     F::Output: Send + 'static,
 {
     let task: NonNull<Header> = job.cast();
-    // SAFETY: a task whose word exists has not finished, so the pool's reference is there.
+    // SAFETY: the word of the task exists, so it has not finished, and the pool's reference exists.
     unsafe { task.as_ref() }.set_last_worker(worker.index());
     // SAFETY: a task of this type, by its kind; and this worker alone has taken its word.
     match unsafe { TaskCell::<F, InPool>::run(task, &OnWorker(worker)) } {

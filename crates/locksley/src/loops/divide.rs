@@ -100,9 +100,9 @@ where
         Ok((self.combine)(left?, right?))
     }
 
-    /// Divides the part that begins with item `start` among the places whose shares have these
-    /// `ends`. The worker keeps the half that is nearer to its own place, and sends the other one
-    /// to where it belongs.
+    /// Divides the part that begins with item `start` among the places. `ends` are the ends of
+    /// their shares. The worker keeps the half that is nearer to its own place, and sends the other
+    /// one to where it belongs.
     fn spread(
         &self,
         worker: &Worker,

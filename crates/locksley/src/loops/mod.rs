@@ -53,7 +53,7 @@ use filled::{Filled, Output, collect};
 ///
 /// # Panics
 /// If a body panics, the loop panics with its payload, after all leaves have ended. A panic ends
-/// only its own leaf, whose other items are not visited.
+/// only its own leaf, and skips the rest of that.
 ///
 /// # Examples
 /// ```

@@ -85,7 +85,7 @@ use crate::scheduler::{Shared, Worker};
 /// }
 /// locksley::task::spawn(Here(std::ptr::null()));
 /// ```
-/// nor one whose output is not `Send`,
+/// nor one with an output that is not `Send`,
 /// ```compile_fail,E0277
 /// struct Here;
 /// impl Future for Here {

@@ -89,7 +89,7 @@ where
     F: Future<Output = ()> + Send,
 {
     let task: NonNull<Header> = job.cast();
-    // SAFETY: a task whose word exists has not finished, so the pool's reference is there.
+    // SAFETY: the word of the task exists, so it has not finished, and the pool's reference exists.
     let header = unsafe { task.as_ref() };
     header.set_last_worker(worker.index());
     let state = header.home();

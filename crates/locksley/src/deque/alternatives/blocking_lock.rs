@@ -1,4 +1,4 @@
-//! A lock whose callers block: the system's mutex, as in Hood's study (1998, section 4).
+//! A lock with callers that block: the system's mutex, as in Hood's study (1998, section 4).
 //!
 //! The mutex of the standard library makes no system call if it is free. If it is taken, a caller
 //! tries about a hundred times before it blocks.

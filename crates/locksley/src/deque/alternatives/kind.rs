@@ -22,8 +22,8 @@
 pub enum DequeKind {
     /// The bounded non-blocking array of Arora, Blumofe and Plaxton (SPAA 1998), which Hood used.
     AbpArray,
-    /// The same array without the owner's fence. A thief whose victim is not empty makes a barrier
-    /// in all running threads (`membarrier`). Where that is not available, it is
+    /// The same array without the owner's fence. If its victim is not empty, a thief makes a
+    /// barrier in all running threads (`membarrier`). Where that is not available, it is
     /// [`AbpArray`](Self::AbpArray).
     AbpBarrier,
     /// A ring in a lock. A caller that finds the lock taken spins.

@@ -1,4 +1,4 @@
-//! A lock whose callers spin: the test-and-test-and-set lock of Hood's study (1998, section 4).
+//! A lock with callers that spin: the test-and-test-and-set lock of Hood's study (1998, section 4).
 
 use std::cell::UnsafeCell;
 

@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use crate::primitive::{AtomicPtr, Ordering};
 
-/// A ring whose slots are atomic words, so that a thief may read a slot while the owner writes it.
+/// A ring of atomic words, so that a thief may read a slot while the owner writes it.
 ///
 /// A ring owns the smaller one that it replaced, because a thief may still read there. All rings
 /// are freed with the deque. Capacities double, so the replaced rings together are smaller than the
