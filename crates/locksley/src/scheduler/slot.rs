@@ -31,8 +31,8 @@ pub(crate) struct Slot {
     /// High half: the value of `searches` for which the low half holds. Low half: the number of
     /// timed parks for which sentinels leave the oldest task in the deque to its owner.
     patience: AtomicU64,
-    /// The stolen fork that the worker runs, if all tasks in its deque belong to that fork. Not part
-    /// of the protocol that decides which worker runs a job.
+    /// The stolen fork that the worker runs, if all tasks in its deque belong to that fork. Not
+    /// part of the protocol that decides which worker runs a job.
     running: CachePadded<AtomicPtr<Job>>,
     /// High half: the number of tasks that the worker pushed to run next. Low half: the deque index
     /// of the last of them.
@@ -100,7 +100,8 @@ impl Slot {
         self.ledger.begin();
     }
 
-    /// As [`start_clock`](Self::start_clock); also lets other workers observe where the thread runs.
+    /// As [`start_clock`](Self::start_clock); also lets other workers observe where the thread
+    /// runs.
     pub(crate) fn attach_thread(&self, assists: Assists) {
         self.start_clock();
         self.watch.get_or_init(|| ThreadWatch::of_this_thread(assists));

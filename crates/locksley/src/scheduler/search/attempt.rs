@@ -9,16 +9,16 @@ use crate::primitive::spin_loop;
 use crate::scheduler::PlaceState;
 use crate::scheduler::Worker;
 
-/// A thief that has asked an owner to open its deque tries this many more times. An owner that pushes
-/// or pops meanwhile answers within nanoseconds.
+/// A thief that has asked an owner to open its deque tries this many more times. An owner that
+/// pushes or pops meanwhile answers within nanoseconds.
 const TRIES_AFTER_REQUEST: u32 = 8;
 
-/// A thief checks whether it occupies its victim's processor in this many first attempts of a search,
-/// and then in each one out of as many.
+/// A thief checks whether it occupies its victim's processor in this many first attempts of a
+/// search, and then in each one out of as many.
 const CHECK_PROCESSOR_EVERY: u64 = 8;
 
-/// After this many failures a thief opens by force the deques that it has asked for, and looks at all
-/// inboxes.
+/// After this many failures a thief opens by force the deques that it has asked for, and looks at
+/// all inboxes.
 const LOOK_FURTHER_EVERY: u64 = 64;
 
 impl Searcher {
@@ -38,9 +38,10 @@ impl Searcher {
         run_idle_hooks(worker).or_else(|| self.search_inboxes(worker, true))
     }
 
-    /// Tries the pinned queue and what was sent to this worker or its place; before every P-th attempt
-    /// of P workers, all that this worker receives from; then one victim, its deque before its inbox.
-    /// In a pool with several places, some attempts try the inbox of another place instead.
+    /// Tries the pinned queue and what was sent to this worker or its place; before every P-th
+    /// attempt of P workers, all that this worker receives from; then one victim, its deque before
+    /// its inbox. In a pool with several places, some attempts try the inbox of another place
+    /// instead.
     fn try_once(&mut self, worker: &Worker) -> Option<Found> {
         let addressed = worker.take_pinned().or_else(|| worker.take_addressed());
         if addressed.is_some() {
@@ -74,8 +75,8 @@ impl Searcher {
         self.try_victim(worker, self.victim?)
     }
 
-    /// Chooses the victim of an attempt in a pool with several places. Returns true if the thief tries
-    /// it. The policy sees the victim in either case: it may hold work and have no processor.
+    /// Chooses the victim of an attempt in a pool with several places. Returns true if the thief
+    /// tries it. The policy sees the victim in either case: it may hold work and have no processor.
     fn choose_near_victim(&mut self, worker: &Worker, around: &Neighbourhood<'_>) -> bool {
         let chosen = self.near.next_victim(&mut self.victims, around, self.failures);
         self.victim = chosen.map(|(victim, _)| victim);

@@ -40,9 +40,9 @@ pub(super) fn move_away(worker: &Worker) {
     }
 }
 
-/// Moves a woken worker away from the processor of a peer while another processor is idle. The kernel
-/// wakes a thread where it ran last if all other processors seem busy, and balances only milliseconds
-/// later.
+/// Moves a woken worker away from the processor of a peer while another processor is idle. The
+/// kernel wakes a thread where it ran last if all other processors seem busy, and balances only
+/// milliseconds later.
 pub(super) fn move_out_of_the_way(worker: &Worker) {
     let shared = worker.shared();
     let is_in_the_way = || worker.slot().processor().is_some_and(|here| is_taken(here, worker));

@@ -1,5 +1,5 @@
-//! Where a thief looks in a pool with several places: near before far, and not at once for tasks that
-//! workers there are about to take.
+//! Where a thief looks in a pool with several places: near before far, and not at once for tasks
+//! that workers there are about to take.
 
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,8 @@ use crate::scheduler::Worker;
 const HOME_ATTEMPTS: u64 = 2;
 
 /// After this many attempts in one search, a thief tries every victim, wherever it is:
-/// [`Balanced`](crate::idle::Balanced) makes them in 25 µs. After as many without a far one, counted
-/// over all searches, it tries a far one in any case.
+/// [`Balanced`](crate::idle::Balanced) makes them in 25 µs. After as many without a far one,
+/// counted over all searches, it tries a far one in any case.
 const FAR_AFTER: u64 = 48;
 
 /// The inbox of another place is left alone until it has held something for this long: about twice
@@ -25,8 +25,8 @@ const LEAVE_FOR: Duration = Duration::from_micros(100);
 /// A thief that did not look for longer than this cannot tell that the inbox was never empty.
 const MAX_GAP: Duration = LEAVE_FOR.saturating_mul(10);
 
-/// But after this many such gaps, without ever seeing the inbox empty, it takes from it: the workers
-/// there have more than they take.
+/// But after this many such gaps, without ever seeing the inbox empty, it takes from it: the
+/// workers there have more than they take.
 const MAX_GAPS: u8 = 2;
 
 /// What a thief has seen of other places.
@@ -71,15 +71,15 @@ impl Near {
         self.waits_until = ends.filter(|&end| end > now).min();
     }
 
-    /// Ends the wait if its time is over, or if nothing is left that the thief has seen. Returns true
-    /// if the wait goes on.
+    /// Ends the wait if its time is over, or if nothing is left that the thief has seen. Returns
+    /// true if the wait goes on.
     pub(super) fn keep_waiting(&mut self) -> bool {
         let is_left = self.seen.iter().any(Option::is_some);
         self.waits_until = self.waits_until.filter(|&until| is_left && Instant::now() < until);
         self.waits_until.is_some()
     }
 
-    /// The other place whose inbox this attempt looks at, if any: after all attempts at home, and once
+    /// The other place that this attempt looks at, if any: after all attempts at home, and once
     /// in [`FAR_AFTER`] attempts if searches always end sooner.
     pub(super) fn next_place(
         &mut self,
@@ -188,9 +188,9 @@ impl<'q> Neighbourhood<'q> {
         HOME_ATTEMPTS * self.others_at_home() as u64
     }
 
-    /// A random victim: of the own place in the first attempts; later of each ring twice as often as
-    /// of the next one. At random and not in turn, so that a policy which considers only each n-th
-    /// victim comes to all of them.
+    /// A random victim: of the own place in the first attempts; later of each ring twice as often
+    /// as of the next one. At random and not in turn, so that a policy which considers only each
+    /// n-th victim comes to all of them.
     fn victim(&self, victims: &mut Victims, failures: u64) -> Option<usize> {
         let rings = self.place_state.rings();
         let ring = match self.others_at_home() {
@@ -218,8 +218,8 @@ impl<'q> Neighbourhood<'q> {
     }
 }
 
-/// All other workers, the nearest first; equally near ones from a random one on. Empty in a pool with
-/// one place.
+/// All other workers, the nearest first; equally near ones from a random one on. Empty in a pool
+/// with one place.
 pub(super) fn by_distance<'w>(
     worker: &'w Worker,
     random: usize,
@@ -398,8 +398,8 @@ mod tests {
         assert!(!look(5, 16) && !look(6, 20), "it was empty in between");
     }
 
-    /// A glance overlooks the task of a sender that is suspended in the middle of its send. A task that
-    /// was seen, and not taken, still counts as seen.
+    /// A glance overlooks the task of a sender that is suspended in the middle of its send. A task
+    /// that was seen, and not taken, still counts as seen.
     #[test]
     fn a_glance_forgets_only_what_was_taken() {
         let mut overlooked = 0;
@@ -431,8 +431,8 @@ mod tests {
         assert!(overlooked > 0, "a sender is held where a glance overlooks what it sends");
     }
 
-    /// `None` if a glance does not overlook what is there. Else since when the thief has seen a task:
-    /// after a look, after a glance, and after a glance when the seen task was taken.
+    /// `None` if a glance does not overlook what is there. Else since when the thief has seen a
+    /// task: after a look, after a glance, and after a glance when the seen task was taken.
     fn seen_at_a_glance(place_state: &PlaceState) -> Option<[Option<Instant>; 3]> {
         let inbox = place_state.inbox();
         if !inbox.is_probably_empty() || inbox.is_empty() {

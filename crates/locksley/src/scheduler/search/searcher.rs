@@ -22,7 +22,7 @@ use crate::unwind::AbortOnUnwind;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) job: NonNull<Job>,
-    /// The slot from whose queue it was stolen; the worker's own slot for all other jobs.
+    /// The slot that it was stolen from; for all other jobs the worker's own slot.
     pub(crate) from: usize,
 }
 

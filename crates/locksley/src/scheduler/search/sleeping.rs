@@ -11,15 +11,15 @@ use crate::scheduler::latch::Flag;
 use crate::sleep::{SleepOutcome, SleepRole};
 
 /// A sentinel goes on for this many timed parks when all workers within the limit sleep. If the
-/// program uses its pool again before that, the worker with work need not wake another one to be the
-/// sentinel.
+/// program uses its pool again before that, the worker with work need not wake another one to be
+/// the sentinel.
 const RESERVE: u32 = 8;
 
 impl Searcher {
     /// Sleeps until there may be work, and looks for it.
     pub(super) fn sleep(&mut self, worker: &Worker, done: &Flag) -> Option<Found> {
-        // More workers may be allowed now than when the policy decided. One poll: an idle worker does
-        // not go on polling.
+        // More workers may be allowed now than when the policy decided. One poll: an idle worker
+        // does not go on polling.
         self.has_polled = !self.has_polled && self.poll_allowance_before_sleep(worker);
         if self.has_polled {
             return None;
@@ -121,8 +121,8 @@ impl Searcher {
             let sent = take_from_inbox(worker, victim);
             if sent.is_some() {
                 if !is_over_size && !shared.slot(victim).inbox().is_probably_empty() {
-                    // The limit may have kept the sender from waking it, and this one takes one task a
-                    // timed park.
+                    // The limit may have kept the sender from waking it, and this one takes one
+                    // task a timed park.
                     shared.sleep().wake(victim);
                 }
                 return sent;
@@ -132,7 +132,7 @@ impl Searcher {
             return None;
         }
         self.steal(worker, victim).or_else(|| {
-            // An owner whose processor this worker uses cannot answer an open request.
+            // The owner cannot answer an open request while this worker uses its processor.
             let has_asked = self.has_open_request;
             self.open_by_force(worker);
             has_asked.then(|| self.steal(worker, victim)).flatten()

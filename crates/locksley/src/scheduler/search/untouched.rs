@@ -15,7 +15,8 @@ pub(super) struct Untouched {
     progress: Progress,
 }
 
-/// Whether any worker of the pool runs. Recorded only where fewer may be awake than there are.
+/// The last time at which workers of the pool ran. Recorded only where fewer may be awake than
+/// there are.
 #[derive(Debug)]
 struct Progress {
     recorded: Instant,
@@ -27,10 +28,11 @@ struct Progress {
 
 #[derive(Clone, Copy, Debug)]
 struct SlotRecord {
-    /// The index of the oldest task, and that of the next push; `None` for a deque that does not tell.
+    /// The index of the oldest task, and that of the next push; `None` for a deque that does not
+    /// tell.
     bounds: Option<(i64, i64)>,
-    /// The number of searches that the worker had begun. The deque was not empty since, as far as the
-    /// worker has seen.
+    /// The number of searches that the worker had begun. The deque was not empty since, as far as
+    /// the worker has seen.
     searches: u32,
     /// The number of timed parks since which the oldest task is the same.
     timed_parks: u32,
@@ -45,8 +47,8 @@ struct InboxRecord {
     since: Instant,
 }
 
-/// An owner that pushes and pops all the time never leaves the same bounds. Its oldest task counts as
-/// untouched after this many timed parks.
+/// An owner that pushes and pops all the time never leaves the same bounds. Its oldest task counts
+/// as untouched after this many timed parks.
 const PATIENCE_AT_FIRST: u32 = 4;
 /// The owner may also have taken that task, and pushed others to the same index. So each steal from
 /// such an owner doubles the number of timed parks until the next, up to this, until the owner
@@ -115,10 +117,10 @@ impl Untouched {
         }
     }
 
-    /// Decides whether a sentinel steals from the deque in slot `worker`: if the deque holds tasks and
-    /// is as it was recorded, or if its oldest task has been there for long. In the latter case the
-    /// next one is left to the owner for longer. A deque that does not tell its bounds counts as
-    /// unchanged.
+    /// Decides whether a sentinel steals from the deque in slot `worker`: if the deque holds tasks
+    /// and is as it was recorded, or if its oldest task has been there for long. In the latter case
+    /// the next one is left to the owner for longer. A deque that does not tell its bounds counts
+    /// as unchanged.
     pub(super) fn grant_steal(&self, worker: usize, shared: &Shared, is_over_size: bool) -> bool {
         let slot = shared.slot(worker);
         // A slot that was taken since the record is looked at next time.
@@ -233,17 +235,18 @@ mod tests {
         }
     }
 
-    /// The sentinel belongs to another place, and takes one task in each timed park of a second, while
-    /// the only awake worker of this place is stuck. For all tasks to end in time, it has to wake the
-    /// sleepers of this place, and not only a neighbour, which would be another sentinel.
+    /// The sentinel belongs to another place, and takes one task in each timed park of a second,
+    /// while the only awake worker of this place is stuck. For all tasks to end in time, it has to
+    /// wake the sleepers of this place, and not only a neighbour, which would be another sentinel.
     #[test]
     fn a_sentinel_wakes_the_sleepers_of_a_place_that_it_takes_tasks_from() {
-        // If the sentinel's timed park ends just when the last worker falls asleep, that worker may be
-        // the next sentinel.
+        // If the sentinel's timed park ends just when the last worker falls asleep, that worker may
+        // be the next sentinel.
         assert!((0..10).any(|_| is_done_by_a_sentinel_elsewhere()), "there was none elsewhere");
     }
 
-    /// Has worker 0 push a task for each message, and report when it has, until the sender is dropped.
+    /// Has worker 0 push a task for each message, and report when it has, until the sender is
+    /// dropped.
     fn pushes(pool: &Pool) -> (Sender<()>, Receiver<()>) {
         let ((sender, reported), (done, receiver)) = (channel(), channel());
         pool.spawn_with(Spawn::At(0), move |w| {
@@ -255,8 +258,8 @@ mod tests {
         (sender, receiver)
     }
 
-    /// The oldest task of a worker that pushes above it is stolen after some timed parks, and the next
-    /// one after twice as many.
+    /// The oldest task of a worker that pushes above it is stolen after some timed parks, and the
+    /// next one after twice as many.
     #[test]
     fn a_worker_that_goes_on_pushing_keeps_its_oldest_task_for_longer_each_time() {
         let pool = Pool::new(1).unwrap();
@@ -292,7 +295,8 @@ mod tests {
                 timed_parks += 1;
             }
             assert_eq!(timed_parks, MAX_PATIENCE);
-            // After a search the task is another one, wherever it lies, and the patience is as at first.
+            // After a search the task is another one, wherever it lies, and the patience is as at
+            // first.
             let searches = shared.slot(0).searches();
             drop(sender);
             let until = Instant::now() + LONGEST;
@@ -339,9 +343,9 @@ mod tests {
             let _ = ended.recv();
         });
         is_here.recv_timeout(LONGEST).unwrap();
-        // All workers but 1 and 2 are held. If neither is the sentinel, because another worker was when
-        // they fell asleep, they are woken and fall asleep again, the first of them as the sentinel.
-        // Then the other worker of the second place falls asleep.
+        // All workers but 1 and 2 are held. If neither is the sentinel, because another worker was
+        // when they fell asleep, they are woken and fall asleep again, the first of them as the
+        // sentinel. Then the other worker of the second place falls asleep.
         wait_until(&|| snapshot().asleep() == 2);
         if !snapshot().has_sentinel() {
             pool.resize(5).unwrap();

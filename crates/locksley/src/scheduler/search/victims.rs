@@ -3,8 +3,8 @@
 /// Chooses victims uniformly at random, as the analysis of work stealing assumes (Blumofe and
 /// Leiserson, JACM 1999).
 ///
-/// The generator is xorshift64* (Marsaglia, "Xorshift RNGs", 2003; Vigna 2016). It takes a few cycles
-/// and shares nothing.
+/// The generator is xorshift64* (Marsaglia, "Xorshift RNGs", 2003; Vigna 2016). It takes a few
+/// cycles and shares nothing.
 #[derive(Debug)]
 pub(crate) struct Victims {
     state: u64,
@@ -28,8 +28,8 @@ impl Victims {
         Some(if chosen < self.thief { chosen } else { chosen + 1 })
     }
 
-    /// A number below `bound`, which is not 0: 0 in half of all cases, 1 in a quarter, and so on; the
-    /// last number as often as the one before it.
+    /// A number below `bound`, which is not 0: 0 in half of all cases, 1 in a quarter, and so on;
+    /// the last number as often as the one before it.
     pub(super) fn halving(&mut self, bound: usize) -> usize {
         const MANY: usize = 1 << 30;
         (self.below(MANY) | MANY).trailing_zeros().min(bound as u32 - 1) as usize

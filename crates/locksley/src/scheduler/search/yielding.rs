@@ -13,8 +13,8 @@ impl Searcher {
         self.yield_once(worker);
     }
 
-    /// Yields at the lowest priority. Beside busy programs this may take long, so the worker does not
-    /// count as searching meanwhile: pushes wake another one.
+    /// Yields at the lowest priority. Beside busy programs this may take long, so the worker does
+    /// not count as searching meanwhile: pushes wake another one.
     pub(super) fn yield_lowered(&mut self, worker: &Worker) {
         let shared = worker.shared();
         if !shared.can_lower_priority() {
@@ -58,8 +58,8 @@ impl Searcher {
         }
     }
 
-    /// Polls the allowance in the middle of a search. The worker does not count as searching while it
-    /// reads much: pushes wake another one.
+    /// Polls the allowance in the middle of a search. The worker does not count as searching while
+    /// it reads much: pushes wake another one.
     pub(super) fn poll_allowance(&mut self, worker: &Worker) {
         let shared = worker.shared();
         if !shared.is_poll_long() {
@@ -71,8 +71,8 @@ impl Searcher {
         shared.sleep().begin_search();
     }
 
-    /// Polls the allowance if that is due. Returns true if it has: the number of workers that may be
-    /// awake may be another one now.
+    /// Polls the allowance if that is due. Returns true if it has: the number of workers that may
+    /// be awake may be another one now.
     pub(super) fn poll_allowance_before_sleep(&mut self, worker: &Worker) -> bool {
         let shared = worker.shared();
         if !shared.is_poll_due() {

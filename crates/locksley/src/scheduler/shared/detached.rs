@@ -10,15 +10,15 @@ use crate::scheduler::pending::Left;
 use crate::unwind::{self, AbortOnUnwind, Payload};
 
 impl Shared {
-    /// Counts a detached task that is about to be accepted. Returns false if the pool is closed. The
-    /// caller need not keep the pool open itself.
+    /// Counts a detached task that is about to be accepted. Returns false if the pool is closed.
+    /// The caller need not keep the pool open itself.
     #[must_use]
     pub(crate) fn begin_detached(&self) -> bool {
         self.pending.begin_closure()
     }
 
-    /// Makes a job that keeps the pool open until it has run. The caller pushes or sends it, once, to
-    /// this pool. Drops the task and returns `None` if the pool is closed.
+    /// Makes a job that keeps the pool open until it has run. The caller pushes or sends it, once,
+    /// to this pool. Drops the task and returns `None` if the pool is closed.
     pub(crate) fn detached<F>(&self, task: F) -> Option<NonNull<Job>>
     where
         F: FnOnce(&Worker) + Send + 'static,
@@ -27,8 +27,8 @@ impl Shared {
             return None;
         }
         let run = |worker: &Worker| worker.shared().run_detached(|| task(worker));
-        // SAFETY: it is run once, because the pool is not closed before; it borrows nothing; its panic
-        // is caught.
+        // SAFETY: it is run once, because the pool is not closed before; it borrows nothing; its
+        // panic is caught.
         Some(unsafe { HeapJob::into_job(run) })
     }
 
@@ -40,8 +40,8 @@ impl Shared {
         self.end_detached();
     }
 
-    /// Passes the panic of a detached task to the pool's handler. Aborts the process if there is none,
-    /// or if the handler panics: no other code would learn of the panic.
+    /// Passes the panic of a detached task to the pool's handler. Aborts the process if there is
+    /// none, or if the handler panics: no other code would learn of the panic.
     pub(crate) fn report_panic(&self, payload: Payload) {
         let abort =
             AbortOnUnwind("a detached task panicked and the pool has no handler that takes it");
@@ -51,8 +51,8 @@ impl Shared {
         }
     }
 
-    /// Counts the end of a detached task, or of the pool's handle. After the last one, all futures that
-    /// are still tasks are cancelled; after the last of these, the pool is closed.
+    /// Counts the end of a detached task, or of the pool's handle. After the last one, all futures
+    /// that are still tasks are cancelled; after the last of these, the pool is closed.
     pub(crate) fn end_detached(&self) {
         self.proceed_to_close(self.pending.end_closure());
     }
@@ -100,7 +100,8 @@ impl Shared {
             worker.shared().owned_tasks.cancel_all();
             worker.shared().end_task();
         };
-        // SAFETY: it is run once, because it counts as a task; it borrows nothing, and does not unwind.
+        // SAFETY: it is run once, because it counts as a task; it borrows nothing, and does not
+        // unwind.
         let job = unsafe { HeapJob::into_job(cancel) };
         self.send(job);
     }

@@ -1,13 +1,13 @@
-//! How many workers may be awake: by the idle policy, by what the process is allowed, and by the size
-//! that the program has chosen.
+//! How many workers may be awake: by the idle policy, by what the process is allowed, and by the
+//! size that the program has chosen.
 
 use super::Shared;
 use crate::idle::{Activity, IdlePolicy, Limit, Peers};
 use crate::os::{Standing, ThreadAffinity};
 use crate::scheduler::allowance::{Allowance, PollBudget};
 
-/// The policy's limit for so many processors. A borrowed thread counts as awake, though it mostly runs
-/// code that is not the pool's.
+/// The policy's limit for so many processors. A borrowed thread counts as awake, though it mostly
+/// runs code that is not the pool's.
 pub(crate) fn policy_limit(
     idle_policy: &dyn IdlePolicy,
     processors: usize,
@@ -34,13 +34,14 @@ impl Shared {
         self.allowance.as_ref().map_or_else(|| self.processors_at_build(), Allowance::awake)
     }
 
-    /// The number of processors that the process might use when the pool was built. A quota is rounded
-    /// up: rounded down, a quota of one and a half processors would leave a third of it unused.
+    /// The number of processors that the process might use when the pool was built. A quota is
+    /// rounded up: rounded down, a quota of one and a half processors would leave a third of it
+    /// unused.
     pub(crate) fn processors_at_build(&self) -> usize {
         self.processors.count_up()
     }
 
-    /// The affinity of each worker whose thread has recorded it; borrowed threads have none here.
+    /// The affinity of each worker that has recorded it, without borrowed threads.
     pub(crate) fn affinities_of_workers(&self) -> impl Iterator<Item = &ThreadAffinity> {
         let slots = &self.slots[self.borrowed_threads..self.workers];
         slots.iter().filter_map(|slot| slot.affinity.get())

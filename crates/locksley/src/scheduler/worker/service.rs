@@ -1,4 +1,4 @@
-//! A worker's loop.
+//! A worker's loop: run own work, else search.
 
 use std::ptr;
 
@@ -22,9 +22,9 @@ impl Worker {
         self.work_until(self.shared.closed(), || ());
     }
 
-    /// Runs own tasks, or else what a search brings, until `done`. Calls `between` before each.
+    /// Runs own tasks, else what a search finds, until `done`. Calls `between` before each of them.
     pub(crate) fn work_until(&self, done: &Flag, between: impl Fn()) {
-        // Tasks do not unwind: their panics are caught.
+        // Tasks catch their own panics.
         let abort = AbortOnUnwind("a panic came out of a task");
         while !done.is_set() {
             between();
@@ -38,9 +38,8 @@ impl Worker {
     }
 
     fn next(&self, done: &Flag) -> Option<Found> {
-        let pinned_tasks = if self.runs_pinned_next.take() { self.take_pinned() } else { None };
-        let found =
-            pinned_tasks.or_else(|| self.take_own()).or_else(|| self.take_addressed_in_turn());
+        let pinned = if self.runs_pinned_next.take() { self.take_pinned() } else { None };
+        let found = pinned.or_else(|| self.take_own()).or_else(|| self.take_addressed_in_turn());
         found.or_else(|| {
             self.deque.open();
             self.search.borrow_mut().run(self, done)
@@ -52,16 +51,16 @@ impl Worker {
         self.counters().tasks.increment();
         self.slot().set_running(ptr::null_mut());
         let generation = os::generation();
-        // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken
-        // by this worker alone, from where `found` says.
+        // SAFETY: jobs in deques and inboxes are alive until they have run; only this worker has
+        // taken this one, from where `found` says.
         unsafe { job::execute(found.job, self, found.from) };
         if generation != os::generation() {
             self.shared.abort_in_forked_child();
         }
     }
 
-    /// A stolen job begins. If this worker has nothing else to give, the worker that waits for the
-    /// job may steal back here until this one goes on to something else.
+    /// Records that a stolen job begins. If this worker has no other tasks, the worker that waits
+    /// for the job may steal back from it, until this worker begins another job.
     pub(crate) fn begin_stolen(&self, job: ptr::NonNull<job::Job>) {
         if !self.has_own_tasks() {
             self.slot().set_running(job.as_ptr());
@@ -77,7 +76,8 @@ impl Worker {
             .add(u64::from(place.is_some_and(|place| place != self.place())));
     }
 
-    /// A borrowed thread goes on with its own work, and may never come back to the pool's.
+    /// Ends the time in the pool of a borrowed thread. It goes on with its own work, and may never
+    /// come back.
     pub(crate) fn leave_if_borrowed(&self) {
         if self.is_borrowed {
             hooks::idle();

@@ -1,4 +1,4 @@
-//! One task at a time, for code that waits for something in its own way.
+//! Runs one task, for code that waits in its own way.
 
 use super::Worker;
 use crate::hooks;
@@ -6,11 +6,11 @@ use crate::scheduler::search::Found;
 use crate::unwind::AbortOnUnwind;
 
 impl Worker {
-    /// Runs one task, if one can be found: an own one, one that was sent to this worker, or one of another worker or of the
-    /// pool's inbox. Says whether there was one.
+    /// Runs one task, if one can be found: from this worker's queues, from other workers, or from
+    /// the injector. Returns true if it has run one.
     ///
-    /// For code that waits for something in its own way, so that it does not hold up a worker meanwhile. Not finding one
-    /// means little: the next moment there may be some.
+    /// For code that waits in its own way, so that the worker is useful meanwhile. False does not
+    /// mean that the pool has no work: a task may become ready at any time.
     ///
     /// # Examples
     /// ```
@@ -34,8 +34,8 @@ impl Worker {
         self.execute_if_any(found)
     }
 
-    /// Runs one task that waits at this worker, if there is one: an own one, or one that was sent to this worker. Says
-    /// whether there was.
+    /// Runs one task from this worker's queues, if there is one: its deque, and what was sent to
+    /// it. Returns true if it has run one.
     ///
     /// # Examples
     /// ```
@@ -51,7 +51,7 @@ impl Worker {
             self.shared.abort_in_forked_child();
         }
         hooks::pause();
-        // Code that calls this again and again may never come to search.
+        // Hooks run here, too: code that repeats this call may never come to a search.
         let made_ready = || hooks::idle().then(|| self.take_own()).flatten();
         self.execute_if_any(self.take_local().or_else(made_ready))
     }
