@@ -18,13 +18,13 @@ use crate::scheduler::latch::Flag;
 /// during the wait, so that all workers of the pool stay at work. The future may be a
 /// [`task`](crate::task), come from `locksley-sync`, or be one of any other crate.
 ///
-/// To wake a replacement takes some tens of microseconds: code that waits often should be a future.
-/// At the limit of replacements ([`PoolBuilder::replacements`](crate::PoolBuilder::replacements)) the
-/// thread blocks without one. Dropping a [pool](crate::Pool) waits for closures that wait here, for
-/// as long as they do.
+/// To wake a replacement takes some tens of microseconds: code that waits often should be a
+/// future. At the limit of replacements
+/// ([`PoolBuilder::replacements`](crate::PoolBuilder::replacements)) the thread blocks without
+/// one. Dropping a [pool](crate::Pool) waits for closures that wait here, for as long as they do.
 ///
-/// In a forked child, a wait for an event that another thread of the parent was to cause never ends.
-/// The handles of tasks panic instead.
+/// In a forked child, a wait for an event that another thread of the parent was to cause never
+/// ends. The handles of tasks panic instead.
 ///
 /// # Panics
 /// If the future panics.
@@ -95,8 +95,8 @@ impl Signal {
         self.flag.clear();
     }
 
-    /// Yields after the future has woken itself. Every so many times, a replacement gets time to run
-    /// tasks: the future may wait for one of them without ever blocking.
+    /// Yields after the future has woken itself. Every so many times, a replacement gets time to
+    /// run tasks: the future may wait for one of them without ever blocking.
     fn yield_to_tasks(&self, waiter: &Worker) {
         hooks::pause();
         os::yield_now();

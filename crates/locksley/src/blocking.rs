@@ -8,8 +8,8 @@ use crate::unwind;
 ///
 /// Use it for system calls and the like that take more than about 0.1 ms. For shorter ones, waking
 /// the replacement costs more than the time that the worker would lose. `call` should neither fork
-/// nor wait for tasks: the worker would run them beside its replacement. [`Worker::blocking`] has the
-/// details.
+/// nor wait for tasks: the worker would run them beside its replacement. [`Worker::blocking`] has
+/// the details.
 ///
 /// # Panics
 /// If `call` panics, with its payload.
@@ -31,14 +31,14 @@ pub fn blocking<R>(call: impl FnOnce() -> R) -> R {
 }
 
 impl Worker {
-    /// Calls `call`, which may block. A replacement worker takes the slot of this worker until `call`
-    /// returns. This is [`blocking`] for a worker that is known.
+    /// Calls `call`, which may block. A replacement worker takes the slot of this worker until
+    /// `call` returns. This is [`blocking`] for a worker that is known.
     ///
     /// - After `call` has returned, the replacement finishes its current task, including joins and
-    ///   scopes in it. Until then the pool has one more thread at work. This worker does not wait for
-    ///   it.
-    /// - Other workers can take the tasks in this worker's deque. Tasks that only this worker may run
-    ///   ([`Spawn::At`](crate::Spawn::At), broadcasts) wait until `call` has returned.
+    ///   scopes in it. Until then the pool has one more thread at work. This worker does not wait
+    ///   for it.
+    /// - Other workers can take the tasks in this worker's deque. Tasks that only this worker may
+    ///   run ([`Spawn::At`](crate::Spawn::At), broadcasts) wait until `call` has returned.
     /// - Tasks on the replacement see the [`index`](Worker::index) of this worker, so an index is
     ///   always less than [`workers`](Worker::workers). During the call, and until the replacement
     ///   has finished, two threads have this index.

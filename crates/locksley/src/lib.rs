@@ -1,8 +1,8 @@
 //! Locksley is a work-stealing fork-join runtime for machines that are shared.
 //!
-//! A pool of workers runs the tasks of a program. A worker without tasks steals from the others. The
-//! pool keeps its efficiency when there are more workers than processors, when other programs run
-//! beside it, and when the kernel preempts a worker at any instruction.
+//! A pool of workers runs the tasks of a program. A worker without tasks steals from the others.
+//! The pool keeps its efficiency when there are more workers than processors, when other programs
+//! run beside it, and when the kernel preempts a worker at any instruction.
 //!
 //! Use it for computations that divide into many small tasks: divide and conquer, loops, and graphs
 //! of futures. It has no timers and no I/O; an async runtime beside it provides these.

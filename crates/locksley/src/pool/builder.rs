@@ -219,7 +219,7 @@ impl PoolBuilder {
     }
 
     /// Sets a handler for panics of detached tasks: closures of [`Pool::spawn`], and
-    /// [futures](crate::task) whose handle was dropped.
+    /// [futures](crate::task) without a handle.
     ///
     /// The handler gets the payload. It runs on the worker that ran the task, or on the thread that
     /// drops the handle later. Default: the process aborts, as it does if the handler panics. No
@@ -353,17 +353,17 @@ impl PoolBuilder {
 
     /// Starts the workers on threads of the program.
     ///
-    /// `spawn` is called once for each worker. It has another thread call [`WorkerThread::run`], and
-    /// returns without waiting for that call, unless the workers
-    /// [start in the background](Self::start_in_background).
+    /// `spawn` is called once for each worker. It has another thread call [`WorkerThread::run`],
+    /// and returns without waiting for that call, unless the workers [start in the
+    /// background](Self::start_in_background).
     ///
-    /// The program chooses names, stack sizes and affinity, and joins the threads: dropping the pool
-    /// does not wait for them. Such a pool has no replacement workers unless
+    /// The program chooses names, stack sizes and affinity, and joins the threads: dropping the
+    /// pool does not wait for them. Such a pool has no replacement workers unless
     /// [`replacements`](Self::replacements) was called.
     ///
     /// # Errors
-    /// Every [`BuildError`] except [`BuildError::GlobalPoolExists`]. [`BuildError::Thread`] contains
-    /// the error of `spawn`, or reports that a worker was dropped.
+    /// Every [`BuildError`] except [`BuildError::GlobalPoolExists`]. [`BuildError::Thread`]
+    /// contains the error of `spawn`, or reports that a worker was dropped.
     ///
     /// # Examples
     /// ```

@@ -40,8 +40,8 @@ fn rayon_workers() -> Option<usize> {
     None
 }
 
-/// Reads rayon's variables as rayon does: 0 means the default, a value that is no number is ignored,
-/// and a number over the limit means the limit.
+/// Reads rayon's variables as rayon does: 0 means the default, a value that is no number is
+/// ignored, and a number over the limit means the limit.
 #[cfg(feature = "rayon-variables")]
 fn rayon_workers() -> Option<usize> {
     let number = |name| env::var(name).ok()?.parse::<usize>().ok();

@@ -9,8 +9,8 @@ use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 use super::{BuildError, Pool};
 use crate::os;
 
-/// The global pool of this process. Never freed. A forked child replaces it, since a thread that the
-/// child does not have may hold the lock.
+/// The global pool of this process. Never freed. A forked child replaces it, since a thread that
+/// the child does not have may hold the lock.
 static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(ptr::null_mut());
 
 struct Global {

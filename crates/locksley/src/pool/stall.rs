@@ -191,8 +191,8 @@ impl IdlePolicy for Following {
     }
 }
 
-/// An allowance that is read at each poll and changes all the time: three workers, or two of which one
-/// rests.
+/// An allowance that is read at each poll and changes all the time: three workers, or two of which
+/// one rests.
 struct Changing {
     used: u64,
     readings: usize,
@@ -368,7 +368,8 @@ fn others_finish_while_a_worker_is_held_on_its_way_into_a_blocking_call_or_out_o
     assert!(times_held > 10, "the harness holds threads: {times_held}");
 }
 
-/// A replacement is held in its task, after its release, while it parks, or when it is assigned again.
+/// A replacement is held in its task, after its release, while it parks, or when it is assigned
+/// again.
 #[test]
 fn others_finish_while_a_replacement_is_held_at_any_step() {
     let mut times_held = 0;

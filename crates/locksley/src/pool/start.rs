@@ -50,8 +50,8 @@ pub(super) struct StartOptions {
 /// Starts a pool. `spawn` gives each worker a thread. The handle that it returns is joined when the
 /// pool is dropped.
 ///
-/// Returns when all workers are ready, or have ended again after an error; or at once, if they start
-/// in the background.
+/// Returns when all workers are ready, or have ended again after an error; or at once, if they
+/// start in the background.
 pub(super) fn start(
     plan: Plan,
     mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
@@ -69,7 +69,7 @@ pub(super) fn start(
         None => 0,
     };
     let (mut ends, slots): (Vec<_>, Vec<_>) =
-        (0..workers + replacements).map(|_| configuration.slot()).unzip();
+        (0..workers + replacements).map(|_| configuration.new_slot()).unzip();
     let borrowed_threads = usize::from(options.with_current_thread);
     let replacements = Replacements::new(
         ends.drain(workers..),

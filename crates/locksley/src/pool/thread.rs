@@ -14,9 +14,9 @@ use crate::unwind;
 /// A worker that has no thread yet: [`run`](Self::run) makes the calling thread its own. See
 /// [`PoolBuilder::build_with`](crate::PoolBuilder::build_with).
 ///
-/// If it is dropped without having run, a `build_with` that waits for its workers fails. A pool that
-/// starts in the background keeps the worker's index, and tasks that are sent to that worker never
-/// run.
+/// If it is dropped without having run, a `build_with` that waits for its workers fails. A pool
+/// that starts in the background keeps the worker's index, and tasks that are sent to that worker
+/// never run.
 #[must_use = "without a thread the worker does not work"]
 pub struct WorkerThread(Option<Starting>);
 

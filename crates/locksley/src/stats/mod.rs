@@ -1,8 +1,8 @@
 //! Counters and times of a pool and its workers: see [`Pool::stats`](crate::Pool::stats).
 //!
 //! Use them to see what a program's tasks do to the pool: how many were stolen, how long workers
-//! searched or slept, and how long they had no processor. Counting is always on: a worker writes its
-//! own counters, without atomic read-modify-write operations.
+//! searched or slept, and how long they had no processor. Counting is always on: a worker writes
+//! its own counters, without atomic read-modify-write operations.
 //!
 //! # Examples
 //! ```

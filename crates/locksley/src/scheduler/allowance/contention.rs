@@ -7,12 +7,13 @@ pub(super) const SAMPLED_WORKERS: usize = 4;
 
 /// Workers wait much if the sum of their waits is at least this fraction of the time: 1 of `PARTS`.
 ///
-/// On an idle machine, threads that sleep and wake up also wait, up to a quarter of the time in most
-/// programs. Beside a thread that never sleeps, each of two workers waits for at least a quarter.
+/// On an idle machine, threads that sleep and wake up also wait, up to a quarter of the time in
+/// most programs. Beside a thread that never sleeps, each of two workers waits for at least a
+/// quarter.
 const PARTS: u32 = 3;
 
-/// Other programs have processors if the process has used less than this percentage of those that it
-/// may use. Otherwise its own threads wait for each other.
+/// Other programs have processors if the process has used less than this percentage of those that
+/// it may use. Otherwise its own threads wait for each other.
 const FULL_USE: u32 = 85;
 
 /// Compares samples. The process's clock may be late by some milliseconds for each processor.

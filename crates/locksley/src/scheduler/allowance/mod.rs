@@ -1,7 +1,7 @@
-//! How many workers may be awake in a pool whose number of workers the program does not set.
+//! How many workers may be awake, unless the program sets a number.
 //!
-//! Workers without tasks poll what the system allows. The README beside this file has the states, and
-//! says which workers poll, and why that is enough.
+//! Workers without tasks poll what the system allows. The README beside this file has the states,
+//! and says which workers poll, and why that is enough.
 
 mod contention;
 mod pace;
@@ -21,9 +21,9 @@ use contention::{Contention, Sample};
 use pace::Pace;
 pub(crate) use source::{AllowanceSource, Source};
 
-/// A pool has this many times as many workers as are allowed when it is built, if the machine has as
-/// many processors: more may be allowed later. Programs written for rayon divide their work by the
-/// number of threads, so for them it has no more.
+/// A pool has this many times as many workers as are allowed when it is built, if the machine has
+/// as many processors: more may be allowed later. Programs written for rayon divide their work by
+/// the number of threads, so for them it has no more.
 pub(crate) const GROWTH: usize = if cfg!(feature = "rayon-variables") { 1 } else { 4 };
 
 /// The number of additional workers that stay asleep while all allowed ones are awake, except as a
@@ -88,7 +88,8 @@ pub(crate) enum PollBudget {
     BeforeSleep,
     /// It searches next and does not count as searching: the same, except during a head start.
     BeforeSearch,
-    /// It counts as searching, so pushes wake no other worker: it reads only the usage of few workers.
+    /// It counts as searching, so pushes wake no other worker: it reads only the usage of few
+    /// workers.
     Searching,
     /// It has tasks: it reads what is overdue.
     Working,
@@ -221,7 +222,8 @@ impl Allowance {
         self.allowed.store(outcome.limit.allowed, Ordering::Relaxed);
         shared.sleep().set_one_more_allowed(state.allows_one_more());
         let before = std::mem::replace(&mut state.applied, outcome.limit);
-        // Under the lock, so that limits come in order. A rest that goes on may have become shorter.
+        // Under the lock, so that limits come in order. A rest that goes on may have become
+        // shorter.
         if outcome.limit != before || outcome.rest.is_some() {
             self.apply(outcome, shared);
         }

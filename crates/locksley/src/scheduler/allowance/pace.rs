@@ -24,8 +24,8 @@ pub(super) struct Pace {
     throttled: Option<u64>,
 }
 
-/// How far ahead the process may get, as a part of a period's quota. The kernel then throttles it for
-/// at most this time, divided by the number of its threads.
+/// How far ahead the process may get, as a part of a period's quota. The kernel then throttles it
+/// for at most this time, divided by the number of its threads.
 const SLACK: f64 = 1.0 / 64.0;
 /// How much unused quota may be used later. Less than the slack, since the period may end before.
 const CREDIT: f64 = 1.0 / 128.0;
@@ -90,8 +90,8 @@ mod tests {
     /// The kernel's own tick.
     const CLOCK: Duration = Duration::from_millis(4);
 
-    /// A kernel that enforces a quota by periods (Documentation/scheduler/sched-bwc): when the quota
-    /// of a period is used up, no thread runs until the next one.
+    /// A kernel that enforces a quota by periods (Documentation/scheduler/sched-bwc): when the
+    /// quota of a period is used up, no thread runs until the next one.
     struct Kernel {
         quota: f64,
         period: Duration,
@@ -178,8 +178,8 @@ mod tests {
         }
     }
 
-    /// The reason why clocks are updated first: usage that is not shown yet looks like unused quota, of
-    /// which only a little is kept.
+    /// The reason why clocks are updated first: usage that is not shown yet looks like unused
+    /// quota, of which only a little is kept.
     #[test]
     fn with_a_clock_that_lags_behind_quota_is_wasted() {
         let period = Duration::from_millis(100);

@@ -7,7 +7,8 @@ use super::contention::SAMPLED_WORKERS;
 use crate::os::{self, LimitFault, Quota, QuotaWatch, ThreadAffinity};
 use crate::scheduler::Shared;
 
-/// What the system allows. One worker at a time calls it. `None` means that the system does not say.
+/// What the system allows. One worker at a time calls it. `None` means that the system does not
+/// say.
 pub(crate) trait Source: Send {
     /// The number of processors that any of the pool's workers may run on.
     fn processors(&mut self, shared: &Shared) -> Option<usize>;
@@ -27,8 +28,8 @@ pub(crate) trait Source: Send {
         None
     }
 
-    /// The processor time of the process, at little cost. The usage of its other threads in the last
-    /// milliseconds may be missing.
+    /// The processor time of the process, at little cost. The usage of its other threads in the
+    /// last milliseconds may be missing.
     fn process_time(&mut self) -> Option<Duration> {
         os::process_time()
     }
@@ -91,8 +92,8 @@ struct LastQuota {
 }
 
 impl LastQuota {
-    /// Enters a reading, and returns the quota that holds. A reading that fails, for example because
-    /// no more files can be opened, does not lift a quota.
+    /// Enters a reading, and returns the quota that holds. A reading that fails, for example
+    /// because no more files can be opened, does not lift a quota.
     fn update(&mut self, quota: Option<Quota>, faults: &[LimitFault]) -> Option<Quota> {
         if faults.iter().all(|fault| self.known_faults.contains(fault)) {
             self.quota = quota;
@@ -115,9 +116,9 @@ impl Source for System {
         self.watch.periods_used_up(quota)
     }
 
-    /// The kernel adds the usage of threads on other processors to the process's clock at their ticks,
-    /// which may be 10 ms apart: more than the slack of a quota. Reading a thread's own clock updates
-    /// it.
+    /// The kernel adds the usage of threads on other processors to the process's clock at their
+    /// ticks, which may be 10 ms apart: more than the slack of a quota. Reading a thread's own
+    /// clock updates it.
     fn processor_time(&mut self, shared: &Shared) -> Option<Duration> {
         self.clocks_read = shared.update_clocks();
         os::process_time()

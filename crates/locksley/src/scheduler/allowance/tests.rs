@@ -20,7 +20,7 @@ use crate::{Pool, PoolBuilder, Worker, task};
 const SOON: Duration = Duration::from_secs(60);
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// A fake system, whose limits can be changed.
+/// A fake system with limits that can be changed.
 #[derive(Debug)]
 struct FakeSystem {
     processors: AtomicUsize,
@@ -180,8 +180,8 @@ fn wait_until_asleep(pool: &Pool) {
     }
 }
 
-/// Tasks that are sent run on no more workers than are allowed, plus the sentinel, which helps at most
-/// once in `PATIENCE`.
+/// Tasks that are sent run on no more workers than are allowed, plus the sentinel, which helps at
+/// most once in `PATIENCE`.
 #[test]
 fn tasks_that_are_sent_keep_to_the_limit() {
     const TASKS: usize = 50;
@@ -282,8 +282,8 @@ fn beside_a_borrowed_thread_there_is_no_sentinel() {
     assert_eq!(alone.workers(), with_borrowed_thread.workers() + sentinels);
 }
 
-/// In a pool that follows the system, all allowed workers may wait for tasks that they have pushed: one
-/// worker is left.
+/// In a pool that follows the system, all allowed workers may wait for tasks that they have
+/// pushed: one worker is left.
 #[test]
 fn all_allowed_workers_may_block() {
     let pool = Pool::builder().build().unwrap();
@@ -316,7 +316,8 @@ fn all_allowed_workers_may_block() {
     assert_eq!(here.into_inner(), allowed);
 }
 
-/// Allows as many awake workers as processors. A sentinel sleeps for so long that it cannot do much.
+/// Allows as many awake workers as processors. A sentinel sleeps for so long that it cannot do
+/// much.
 #[derive(Debug)]
 struct SlowSentinel;
 
@@ -339,8 +340,8 @@ impl Thief for SlowSentinel {
     }
 }
 
-/// The sentinel takes one task after each timed park. For all of them, that would take longer than this
-/// test waits, so the sentinel has to wake the worker that the inbox belongs to.
+/// The sentinel takes one task after each timed park. For all of them, that would take longer than
+/// this test waits, so the sentinel has to wake the worker that the inbox belongs to.
 #[test]
 fn tasks_for_a_sleeping_worker_do_not_wait_for_a_timed_park_each() {
     const FUTURES: usize = 120;
@@ -408,8 +409,8 @@ fn reading_the_usage_reads_the_clocks_of_awake_workers() {
     }
 }
 
-/// The worker that polls, and finds that more workers are allowed, is itself in a task that waits for
-/// them.
+/// The worker that polls, and finds that more workers are allowed, is itself in a task that waits
+/// for them.
 #[test]
 fn sleeping_workers_are_woken_when_more_are_allowed() {
     for with_policy in idle_policies() {
@@ -506,7 +507,7 @@ fn a_number_that_the_program_sets_is_kept() {
 
 #[test]
 fn an_idle_pool_sleeps_even_if_a_worker_has_to_rest() {
-    // Not `Abp`, whose thieves stay awake at the lowest priority while other threads want the
+    // Not `Abp`: its thieves stay awake at the lowest priority while other threads want the
     // processors.
     for with_policy in &idle_policies()[..2] {
         let system = FakeSystem::new(8, 150);

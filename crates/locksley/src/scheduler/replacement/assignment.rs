@@ -1,12 +1,12 @@
-//! The assignment of one replacement: which worker it replaces, and how it waits for one. The README
-//! beside this file has the states and the argument.
+//! The assignment of one replacement: which worker it replaces, and how it waits for one. The
+//! README beside this file has the states and the argument.
 
 use crate::os::Futex;
 use crate::primitive::Ordering;
 use crate::scheduler::latch::Flag;
 
-/// The state of one replacement. Its word is also the flag that ends the replacement's service: it is
-/// *set* while the replacement is released.
+/// The state of one replacement. Its word is also the flag that ends the replacement's service: it
+/// is *set* while the replacement is released.
 #[derive(Debug)]
 pub(crate) struct Assignment {
     word: Flag,
@@ -44,7 +44,7 @@ pub(crate) enum Assigned {
 
 impl Assignment {
     pub(crate) fn new() -> Self {
-        Self { word: Flag::holding(VACANT), waker: Futex::new(EMPTY) }
+        Self { word: Flag::with_pointer(VACANT), waker: Futex::new(EMPTY) }
     }
 
     /// The flag that the replacement works until.
@@ -54,7 +54,7 @@ impl Assignment {
 
     /// The index of the worker that the replacement is assigned to.
     pub(crate) fn worker(&self) -> Option<usize> {
-        match self.word.seen() {
+        match self.word.load() {
             VACANT | PARKED | Flag::SET => None,
             word => Some(index_of(word)),
         }
@@ -62,7 +62,7 @@ impl Assignment {
 
     /// Assigns the replacement to a worker. `None` if it is assigned to another one.
     pub(crate) fn try_assign(&self, index: usize) -> Option<Assigned> {
-        let mut before = self.word.seen();
+        let mut before = self.word.load();
         loop {
             let outcome = match before {
                 VACANT => Assigned::NeedsThread,
@@ -70,7 +70,7 @@ impl Assignment {
                 Flag::SET => Assigned::StillAwake,
                 _ => return None,
             };
-            match self.word.exchange(before, assigned(index)) {
+            match self.word.compare_exchange(before, assigned(index)) {
                 Ok(_) => {
                     if outcome == Assigned::Woken {
                         self.notify();
@@ -84,17 +84,17 @@ impl Assignment {
 
     /// Undoes an assignment for which no thread could be started.
     pub(crate) fn cancel(&self, index: usize) {
-        let _ = self.word.exchange(assigned(index), VACANT);
+        let _ = self.word.compare_exchange(assigned(index), VACANT);
     }
 
-    /// Releases the replacement from its worker. The caller then wakes it, if it sleeps in the pool.
-    /// `false` if closing the pool has released it.
+    /// Releases the replacement from its worker. The caller then wakes it, if it sleeps in the
+    /// pool. `false` if closing the pool has released it.
     pub(crate) fn release(&self, index: usize) -> bool {
-        self.word.exchange(assigned(index), Flag::SET).is_ok()
+        self.word.compare_exchange(assigned(index), Flag::SET).is_ok()
     }
 
-    /// Ends the replacement after the pool has been closed. The caller then wakes it, if it sleeps in
-    /// the pool.
+    /// Ends the replacement after the pool has been closed. The caller then wakes it, if it sleeps
+    /// in the pool.
     pub(crate) fn close(&self) {
         // This fails if the worker has just released it. If another worker assigns it, that one
         // releases it.
@@ -109,15 +109,15 @@ impl Assignment {
         self.waker.wake();
     }
 
-    /// Waits, on the replacement's thread, for an assignment; `false` when the pool is closed. Calls
-    /// `before_park` when it changes from released to parked.
+    /// Waits, on the replacement's thread, for an assignment; `false` when the pool is closed.
+    /// Calls `before_park` when it changes from released to parked.
     pub(crate) fn wait(&self, before_park: impl Fn(), is_closed: impl Fn() -> bool) -> bool {
         loop {
-            match self.word.seen() {
+            match self.word.load() {
                 Flag::SET if is_closed() => return false,
                 Flag::SET => {
                     // This fails if a worker has assigned it.
-                    if self.word.exchange(Flag::SET, PARKED).is_ok() {
+                    if self.word.compare_exchange(Flag::SET, PARKED).is_ok() {
                         before_park();
                     }
                 }
@@ -128,7 +128,7 @@ impl Assignment {
                     if is_closed() {
                         return false;
                     }
-                    if self.word.seen() == PARKED {
+                    if self.word.load() == PARKED {
                         self.waker.wait(EMPTY);
                     }
                 }

@@ -1,5 +1,5 @@
-//! Replacement workers: threads that take the slots of workers which wait or block. The README beside
-//! this file has the protocol.
+//! Replacement workers: threads that take the slots of workers which wait or block. The README
+//! beside this file has the protocol.
 
 mod assignment;
 #[cfg(all(test, loom))]
@@ -23,8 +23,8 @@ pub(crate) struct Replacements {
     threads: Option<Threads>,
     hooks: Arc<Hooks>,
     affinity: Affinity,
-    /// The threads that search for tasks, or will do so when their task has ended. Borrowed threads,
-    /// parked replacements, and threads that wait or block are not counted.
+    /// The threads that search for tasks, or will do so when their task has ended. Borrowed
+    /// threads, parked replacements, and threads that wait or block are not counted.
     active_threads: AtomicUsize,
 }
 
@@ -122,8 +122,8 @@ impl Shared {
         Some((replacement, assigned))
     }
 
-    /// Releases a replacement when its worker is back. The replacement leaves the slot after the task
-    /// that it runs.
+    /// Releases a replacement when its worker is back. The replacement leaves the slot after the
+    /// task that it runs.
     pub(crate) fn release_replacement(&self, replacement: usize, index: usize) {
         let was_released = self.replacements().all[replacement].assignment.release(index);
         debug_assert!(
