@@ -21,7 +21,7 @@ pub struct Job(Flag);
 type Execute = unsafe fn(NonNull<Job>, &Worker, usize);
 
 /// How to run one kind of jobs. A header holds the address of its kind, and not that of the
-/// function, which may be odd: the lowest bit of a [`Flag`]'s word has another use.
+/// function, which may be odd: the lowest bit of a `Flag`'s word has another use.
 #[derive(Debug)]
 #[repr(align(4))]
 pub struct Kind {

@@ -26,7 +26,7 @@ impl Worker {
     pub fn with_current<R>(use_it: impl FnOnce(Option<&Worker>) -> R) -> R {
         let current = CURRENT.with(Cell::get);
         // SAFETY: null, or set on this thread by `as_current`, which resets it before the worker is
-        // freed, or by , which never frees it.
+        // freed, or by `set_current_forever`, which never frees it.
         use_it(unsafe { current.as_ref() })
     }
 
