@@ -58,7 +58,7 @@ pub(super) struct Graph {
     /// True when the processes are not polled any more.
     is_over: AtomicBool,
     failure: Mutex<Option<Failure>>,
-    /// The process that has ended the network by a panic.
+    /// The process whose panic has ended the network.
     pub(super) panicked: OnceLock<u32>,
     /// How often a channel has grown.
     pub(super) grown: AtomicU64,

@@ -72,7 +72,7 @@ impl SingleOwner {
 
     #[inline]
     fn is_of(&self, here: usize) -> bool {
-        // For the model checker: its light barrier orders more than a real one.
+        // For the model checker, whose light barrier orders more than a real one.
         if cfg!(loom) && here == 0 {
             return false;
         }

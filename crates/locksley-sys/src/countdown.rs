@@ -1,4 +1,4 @@
-//! Counting down to the last of several: what joins them, however it is waited for.
+//! Counting down to the last of several: what joins them, whoever waits and however.
 
 use crate::primitive::{AtomicUsize, Ordering, const_unless_loom};
 
@@ -32,20 +32,30 @@ impl Countdown {
 
     /// One ends, that has not ended before. Whether it was the last.
     #[inline]
-    #[must_use = "a thread may wait for the last"]
+    #[must_use = "somebody may wait for the last"]
     pub fn end(&self) -> bool {
-        // AcqRel: the last one has seen what all others did, and hands it to the thread that waits.
+        // AcqRel: the last one has seen what all others did, and hands it to who waits.
         self.0.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
     /// One ends; `None` if all have. Whether it was the last.
     pub fn try_end(&self) -> Option<bool> {
+        // AcqRel, as above.
+        self.change(Ordering::AcqRel, |left| left.checked_sub(1)).map(|before| before == 1)
+    }
+
+    /// So many more begin; `false` if all have ended, or they are too many.
+    pub fn try_add(&self, more: usize) -> bool {
+        // Relaxed, as in `begin`.
+        let add = |left: usize| if left == 0 { None } else { left.checked_add(more) };
+        self.change(Ordering::Relaxed, add).is_some()
+    }
+
+    fn change(&self, order: Ordering, new: impl Fn(usize) -> Option<usize>) -> Option<usize> {
         let mut left = self.0.load(Ordering::Relaxed);
         loop {
-            let less = left.checked_sub(1)?;
-            // AcqRel, as above.
-            match self.0.compare_exchange(left, less, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return Some(less == 0),
+            match self.0.compare_exchange(left, new(left)?, order, Ordering::Relaxed) {
+                Ok(before) => return Some(before),
                 Err(now) => left = now,
             }
         }
@@ -65,11 +75,11 @@ mod models {
         loom::model(move || {
             let shared = Arc::new((Countdown::new(2), [UnsafeCell::new(0), UnsafeCell::new(0)]));
             let end = move |(left, notes): &(Countdown, [UnsafeCell<u32>; 2]), own: usize| {
-                // SAFETY: loom checks that no other thread uses it.
+                // SAFETY: loom checks that nobody else uses it.
                 notes[own].with_mut(|note| unsafe { *note = 1 });
                 let last = is_last(left);
                 if last {
-                    // SAFETY: loom checks that no thread writes at the same time.
+                    // SAFETY: loom checks that nobody writes at the same time.
                     let read = |note: &UnsafeCell<u32>| note.with(|note| unsafe { *note });
                     assert_eq!(notes.each_ref().map(read), [1, 1]);
                 }

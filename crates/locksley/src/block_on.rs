@@ -1,4 +1,4 @@
-//! Waiting for a future in code that is not `async`.
+//! `block_on`: to wait for a future in code that is not `async`.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,22 +12,23 @@ use crate::scheduler::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::latch::Flag;
 
-/// Waits for a future in code that is not `async`, and returns its output.
+/// Waits for a future, from code that is not `async`, and returns what it returns.
 ///
-/// The calling thread blocks. If it is a worker of any pool, a replacement worker takes its slot
-/// during the wait, so that all workers of the pool stay at work. The future may be a
-/// [`task`](crate::task), come from `locksley-sync`, or be one of any other crate.
+/// The calling thread blocks. If it is a worker, of whatever pool, a replacement worker takes its
+/// slot meanwhile, so that as many as the pool has workers stay at work. What is in
+/// [`task`](crate::task), what `locksley-sync` has, and futures of other crates can all be waited for.
 ///
-/// To wake a replacement takes some tens of microseconds: code that waits often should be a
-/// future. At the limit of replacements
-/// ([`PoolBuilder::replacements`](crate::PoolBuilder::replacements)) the thread blocks without
-/// one. Dropping a [pool](crate::Pool) waits for closures that wait here, for as long as they do.
+/// To start or wake a replacement takes some tens of microseconds: code that waits often is better
+/// written as a future. There are at most as many replacements as
+/// [`PoolBuilder::replacements`](crate::PoolBuilder::replacements) says; at that limit the thread blocks all
+/// the same, and nothing has its slot. A [pool](crate::Pool) that is dropped waits for closures that
+/// wait here, however long that takes.
 ///
-/// In a forked child, a wait for an event that another thread of the parent was to cause never
-/// ends. The handles of tasks panic instead.
+/// In a child process that was made by `fork`, a wait for what another thread of the parent was to do
+/// never ends, unless the future sees to that: the handles of tasks do, by a panic.
 ///
 /// # Panics
-/// If the future panics.
+/// If the future does.
 ///
 /// # Examples
 /// ```
@@ -47,7 +48,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     })
 }
 
-/// Polls the future until it is ready, and waits for the signal between two polls.
+/// Polls until there is an answer; between two polls it waits for the signal.
 fn wait<F, S>(future: F, signal: S, mut wait: impl FnMut(&S)) -> F::Output
 where
     F: Future,
@@ -64,9 +65,7 @@ where
     }
 }
 
-/// Unblocks a worker, as a waker unblocks a future.
-///
-/// Any thread may give it, any number of times, even after its worker's wait.
+/// Given again and again, by any thread, and also when its worker does not wait any more.
 pub struct Signal {
     flag: Flag,
     waiter: usize,
@@ -74,33 +73,33 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// A signal that `waiter` can wait for.
+    /// One for which that worker waits.
     #[must_use]
     pub fn of(waiter: &Worker) -> Self {
         Self { flag: Flag::new(), waiter: waiter.slot_index(), home: Arc::clone(waiter.shared()) }
     }
 
-    /// True if a wait would end at once.
+    /// Whether a wait would end at once.
     #[must_use]
     pub fn is_given(&self) -> bool {
         self.flag.is_set()
     }
 
-    /// Waits until the signal is given, and resets it. `waiter` is the worker that it was made for.
+    /// Waits until it is given, and takes it back. The caller is the worker for which it was made.
     pub fn wait(&self, waiter: &Worker) {
         if self.is_given() {
-            self.yield_to_tasks(waiter);
+            self.give_way(waiter);
         }
         waiter.wait_until(&self.flag);
         self.flag.clear();
     }
 
-    /// Yields after the future has woken itself. Every so many times, a replacement gets time to
-    /// run tasks: the future may wait for one of them without ever blocking.
-    fn yield_to_tasks(&self, waiter: &Worker) {
+    /// The future wakes itself to give way, maybe again and again, to what only a replacement can run
+    /// now.
+    fn give_way(&self, waiter: &Worker) {
         hooks::pause();
         os::yield_now();
-        if waiter.count_poll() {
+        if waiter.counts_a_poll() {
             let _replaced = waiter.replace();
             thread::sleep(Duration::from_micros(100));
         }
@@ -118,7 +117,7 @@ impl Wake for Signal {
     }
 }
 
-/// A signal for a thread that is no worker.
+/// The same for a thread that is no worker.
 struct ThreadSignal {
     flag: Flag,
     waiter: Thread,

@@ -1,8 +1,8 @@
-//! Cancellation: a token that keeps tasks from beginning.
+//! Cancellation: a token that stops what has not begun.
 //!
-//! [`scope_until`](crate::scope_until) and loops with a token
-//! ([`Par::cancel`](crate::loops::Par::cancel)) begin no task once the token is cancelled. A task
-//! that has begun runs to its end. A long one calls [`check`](Cancellation::check) at times.
+//! [`scope_until`](crate::scope_until), and loops with a token
+//! ([`Par::cancel`](crate::loops::Par::cancel)), begin nothing more once the token is cancelled.
+//! What has begun runs to its end; a long task calls [`check`](Cancellation::check) at times.
 
 use std::error::Error;
 use std::fmt;
@@ -10,11 +10,10 @@ use std::sync::Arc;
 
 use crate::primitive::{AtomicBool, Ordering};
 
-/// A token that keeps tasks from beginning. A clone is the same token.
+/// A token that stops what has not begun. Clones are the same token.
 ///
-/// Use it with [`scope_until`](crate::scope_until) and [`Par::cancel`](crate::loops::Par::cancel).
-/// Cancelling is one store. A check is one load for this token and for each of its parents. There
-/// are no locks, and no thread is woken. A scope or loop without a token pays nothing.
+/// Cancelling is one store. A check is one load for each token from this one up to the outermost.
+/// There are no locks, and nothing is woken. A scope or loop without a token pays nothing.
 ///
 /// # Examples
 /// The first to find something stops the others:
@@ -43,7 +42,7 @@ struct Node {
     parent: Option<Cancellation>,
 }
 
-/// The error of a scope or loop that was cancelled before all of it began.
+/// The error of what a token stopped: some of it has not begun.
 ///
 /// # Examples
 /// ```
@@ -67,13 +66,13 @@ struct Node {
 pub struct Cancelled;
 
 impl Cancellation {
-    /// Makes a token.
+    /// A token that is not cancelled.
     #[must_use]
     pub fn new() -> Self {
         Self::below(None)
     }
 
-    /// Makes a child: a token that can be cancelled alone, and that is cancelled with this one.
+    /// A token that is cancelled when this one is, and can be cancelled by itself.
     ///
     /// # Examples
     /// ```
@@ -95,7 +94,7 @@ impl Cancellation {
         Self(Arc::new(Node { is_cancelled: AtomicBool::new(false), parent }))
     }
 
-    /// Cancels the token and its children. That cannot be undone.
+    /// Cancels the token, for ever.
     ///
     /// A thread that finds it cancelled sees what the caller did before.
     pub fn cancel(&self) {
@@ -103,7 +102,7 @@ impl Cancellation {
         self.0.is_cancelled.store(true, Ordering::Release);
     }
 
-    /// True if this token or one of its parents was cancelled.
+    /// Whether the token has been cancelled, or one that it is a child of.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         let mut node = &self.0;
@@ -118,8 +117,8 @@ impl Cancellation {
             }
         }
         if !Arc::ptr_eq(node, &self.0) {
-            // The next check stops here. Release: a thread that reads it here also sees what came
-            // before the cancellation.
+            // The next check stops here. Release: a thread that reads it here sees what came
+            // before the cancelling, too.
             self.0.is_cancelled.store(true, Ordering::Release);
         }
         true
@@ -129,7 +128,7 @@ impl Cancellation {
     /// times.
     ///
     /// # Errors
-    /// [`Cancelled`] if the token is cancelled.
+    /// [`Cancelled`] if it is.
     ///
     /// # Examples
     /// See [`Cancelled`].
@@ -146,7 +145,7 @@ impl Default for Cancellation {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // In a loop: recursion would need a frame for each token of a long chain.
+        // In a loop: recursion would need a frame for each token of a long line of children.
         let mut parent = self.parent.take();
         while let Some(token) = parent {
             parent = Arc::into_inner(token.0).and_then(|mut node| node.parent.take());
@@ -170,9 +169,8 @@ mod models {
 
     use super::Cancellation;
 
-    /// A thread that finds a child cancelled sees what was written before the outermost token was
-    /// cancelled. So does a thread that reads the flag which the first thread has copied to the
-    /// child.
+    /// What was written before the outermost token was cancelled is seen by the thread that finds a
+    /// child cancelled, and by those that find only what that thread has noted in the child.
     #[test]
     fn loom_cancellation_publishes_what_was_done_before() {
         loom::model(|| {

@@ -1,21 +1,20 @@
-//! Hooks: functions that run on a worker's thread at certain points of its loop.
+//! Hooks of satellites: what runs on a worker's thread at certain moments of its loop.
 //!
-//! A library that defers work per worker keeps it in a thread-local, and registers [`Hooks`] that
-//! flush it. Without hooks, each point costs one load.
+//! A satellite that keeps something per worker keeps it in a thread-local of its own, and registers
+//! [`Hooks`] that look after it. Without hooks, each of these moments costs one load.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// Functions that each worker of each pool of the process calls at certain points.
+/// What a satellite does at certain moments of each worker, in all pools of the process.
 ///
 /// The functions must not block, and must not panic: a panic ends the process.
 #[derive(Debug)]
 pub struct Hooks {
-    /// Called before the worker waits, blocks, or leaves a task's frame for other work.
+    /// The worker is about to wait, to block, or to leave a task's frame for other work.
     pub pause: fn(),
-    /// Called after the worker has run a task that it took from a queue.
+    /// The worker has run a task that it took from a queue.
     pub executed: fn(),
-    /// Called when the worker has found no task, before it parks. Returns true if a task may be
-    /// ready now.
+    /// The worker has found nothing and is about to park. Returns true if a task may be ready now.
     pub idle: fn() -> bool,
     is_registered: AtomicBool,
     /// Written once, before the hooks can be found. Null for those that were registered first.
@@ -23,7 +22,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Hooks that are not registered yet.
+    /// Hooks that were not registered yet.
     #[must_use]
     pub const fn new(pause: fn(), executed: fn(), idle: fn() -> bool) -> Self {
         let (is_registered, next) = (AtomicBool::new(false), AtomicPtr::new(std::ptr::null_mut()));
@@ -35,7 +34,7 @@ static FIRST: AtomicPtr<Hooks> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Registers hooks for the rest of the process. Does nothing if they are registered already.
 pub fn register(hooks: &'static Hooks) {
-    // Relaxed: it orders nothing. Only the first caller continues.
+    // Relaxed: nothing is read because of it, and only one caller goes on.
     if hooks.is_registered.swap(true, Ordering::Relaxed) {
         return;
     }
@@ -80,7 +79,7 @@ pub(crate) fn executed() {
 /// True if a task may be ready now.
 #[inline]
 pub(crate) fn idle() -> bool {
-    // Calls all of them, even if the first returns true.
+    // All of them, whatever the first says.
     registered().filter(|hooks| (hooks.idle)()).count() > 0
 }
 
@@ -89,7 +88,7 @@ mod tests {
     use super::{Hooks, register, registered};
 
     #[test]
-    fn hooks_that_are_registered_twice_are_in_the_list_once() {
+    fn hooks_that_are_registered_twice_are_called_once() {
         static ONE: Hooks = Hooks::new(|| {}, || {}, || false);
         static OTHER: Hooks = Hooks::new(|| {}, || {}, || false);
         for hooks in [&ONE, &OTHER, &ONE] {

@@ -1,21 +1,18 @@
-//! Locksley is a work-stealing fork-join runtime for machines that are shared.
+//! Locksley: work stealing for machines that are shared.
 //!
-//! A pool of workers runs the tasks of a program. A worker without tasks steals from the others.
-//! The pool keeps its efficiency when there are more workers than processors, when other programs
-//! run beside it, and when the kernel preempts a worker at any instruction.
+//! A parallel program seldom has the machine to itself. Locksley runs fork-join programs on a pool of workers that steal
+//! tasks from each other, and keeps its efficiency when there are more workers than processors, when other programs
+//! come and go, and when the kernel suspends a worker at the worst moment.
 //!
-//! Use it for computations that divide into many small tasks: divide and conquer, loops, and graphs
-//! of futures. It has no timers and no I/O; an async runtime beside it provides these.
-//!
-//! # Examples
-//! Both halves of an array are sorted in parallel:
+//! Use it like this:
 //! ```
 //! fn sort<T: Ord + Send>(items: &mut [T]) {
 //!     if items.len() <= 1000 {
 //!         return items.sort();
 //!     }
 //!     let middle = items.len() / 2;
-//!     let (left, _median, right) = items.select_nth_unstable(middle);
+//!     let (left, pivot, right) = items.select_nth_unstable(middle);
+//!     let _ = pivot;
 //!     locksley::join(|| sort(left), || sort(right));
 //! }
 //!
@@ -24,28 +21,13 @@
 //! assert!(items.is_sorted());
 //! ```
 //!
-//! # Map
-//!
-//! | to | use |
-//! |---|---|
-//! | run two closures in parallel | [`join`] |
-//! | run any number of closures that may borrow, and wait for them | [`scope`] |
-//! | start a closure without waiting for it | [`spawn`], [`Spawn`] for its options |
-//! | run a loop in parallel | [`loops`] |
-//! | run a future as a task, which waits without occupying a worker | [`task`] |
-//! | wait for a future in code that is not `async` | [`block_on`] |
-//! | call code that blocks its thread | [`blocking`] |
-//! | stop tasks that have not started | [`Cancellation`], [`scope_until`] |
-//! | choose the number of workers, their processors or their policy | [`Pool`], [`PoolBuilder`] |
-//! | run a task on every worker, or on one of them | [`Pool::broadcast`], [`Spawn::At`] |
-//! | send tasks to the workers near some data | [`places`], [`Spawn::Near`] |
-//! | choose what workers without tasks do | [`idle`] |
-//! | read counters and times | [`stats`] |
-//! | see and limit what the pool uses of the kernel | [`os`] |
-//! | build a crate on the scheduler | [`extend`] |
-//!
-//! Free functions use the pool of the calling worker, or else the [global pool](Pool::global). A
-//! task that gets its [`Worker`] as an argument can call the same operations on it.
+//! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
+//! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
+//! [`Pool::broadcast`] has every worker run a task. A [`task`] may also be a future, which
+//! waits without taking up a worker. Code that is not `async` waits by [`block_on`]: a replacement
+//! worker takes its slot meanwhile. A [`Cancellation`] stops what has not begun.
+//! [`places`] says which processors are near to each other; workers belong to places, and tasks may
+//! name one ([`Spawn::Near`]). [`extend`] is for crates that build on the scheduler.
 
 /// The README's examples are tests.
 #[cfg(doctest)]
@@ -58,15 +40,12 @@ mod guide;
 #[cfg(target_pointer_width = "16")]
 compile_error!("Locksley needs words of at least 32 bits");
 
-/// Other deques for comparisons with Locksley's own: those of the study of Hood (Blumofe and
-/// Papadopoulos, 1998), which replaced one property at a time.
-///
-/// Use them for measurements only ([`PoolBuilder::deque`]).
+/// The deques that Locksley's own is compared with: those that Hood's study replaced one at a time.
+/// They are here to be measured, not to be used.
 #[cfg(feature = "alternatives")]
 pub mod alternatives {
     pub use crate::deque::alternatives::DequeKind;
 }
-
 mod block_on;
 mod blocking;
 mod cancellation;

@@ -1,9 +1,8 @@
-//! Places: groups of processors that share a cache or a memory.
+//! Places: which processors are near to each other, as the machine says it.
 //!
-//! A [`Topology`] describes the processors of a machine and what they share: packages, memories,
-//! caches, cores. [`Places`] divide the processors that a program may use into groups. Give them to
-//! [`PoolBuilder::places`](crate::PoolBuilder::places) if tasks profit from data that other tasks
-//! have left in a cache or memory.
+//! A [`Topology`] is a machine's processors and what they have in common: packages, memories,
+//! caches, cores. [`Places`] divide the processors that a program may use into parts that share a
+//! cache or a memory.
 //!
 //! # Examples
 //! ```

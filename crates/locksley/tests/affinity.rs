@@ -1,5 +1,5 @@
-//! Workers run on the processors of the process, even if a pinned thread builds the pool. Linux
-//! only.
+//! Workers run where the process may, even if a pinned thread builds the pool. Linux only: nothing
+//! else is asked there.
 
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
 
@@ -11,14 +11,14 @@ use locksley::os::{Assists, Processors};
 use locksley::places::{Places, ProcessorSet};
 use locksley::{Affinity, Pool};
 
-/// The processors of the calling thread, as the kernel reports them.
+/// What the kernel says of the calling thread.
 fn allowed() -> String {
     let status = fs::read_to_string("/proc/thread-self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("Cpus_allowed_list:")).unwrap();
     line.to_owned()
 }
 
-/// True if this system can bind a thread and report it.
+/// Whether a thread may be bound here, and that it is can be seen.
 fn can_be_bound() -> bool {
     let ids = Processors::allowed().ids().to_vec();
     let is_bound = || std::thread::spawn(move || bind_to(ids[0])).join().unwrap();
@@ -54,7 +54,8 @@ fn a_pinned_builder_does_not_pin_its_workers_by_accident() {
     std::thread::spawn(move || {
         pin_to_the_first_allowed();
         let pinned = allowed();
-        // Otherwise a preempted worker's mask may change for an instant.
+        // Otherwise a preempted worker may be on the way to another processor, for an instant:
+        // there and back.
         let stays = Assists::ALL.without(Assists::MOVES);
         let free = Pool::builder().workers(2).assists(stays).build().unwrap();
         assert_eq!(free.install(|_| allowed()), before);
@@ -64,7 +65,7 @@ fn a_pinned_builder_does_not_pin_its_workers_by_accident() {
         );
         let bound = Pool::builder().workers(2).affinity(Affinity::Builder).build().unwrap();
         assert_eq!(bound.install(|_| allowed()), pinned);
-        assert_eq!(allowed(), pinned, "the builder's mask is unchanged");
+        assert_eq!(allowed(), pinned, "the builder stays where it was");
     })
     .join()
     .unwrap();
@@ -77,7 +78,7 @@ fn workers_are_bound_to_their_places_on_request_only() {
     }
     let before = allowed();
     let ids = Processors::allowed().ids().to_vec();
-    // The last place has a processor that does not exist.
+    // The last place has a processor that there is not.
     let sets = ids.iter().map(|&id| ProcessorSet::from_iter([id]));
     let sets: Vec<_> = sets.chain([ProcessorSet::from_iter([ids[ids.len() - 1] + 1])]).collect();
     let places = Places::given(&(0..=ids[ids.len() - 1] + 1).collect(), sets).unwrap();
@@ -86,7 +87,7 @@ fn workers_are_bound_to_their_places_on_request_only() {
     assert!(free.broadcast(|_| allowed()).iter().all(|allowed| *allowed == before));
     assert_eq!(free.bound_workers(), 0);
     let bound = builder().affinity(Affinity::Place).build().unwrap();
-    // While workers move each other, as on a shared machine.
+    // While they move each other about, as on a machine that is shared.
     for _ in 0..100 {
         bound.install(|w| locksley::loops::par(0..1000_u64).on(w).for_each(|n| assert!(n < 1000)));
     }
@@ -95,20 +96,20 @@ fn workers_are_bound_to_their_places_on_request_only() {
     let mut wanted: Vec<_> = ids.iter().map(|id| at(&id.to_string())).collect();
     wanted.push(before.clone());
     assert_eq!(bound.bound_workers(), ids.len(), "all but the last");
-    // While a worker is moved, its mask differs for an instant.
+    // A worker may be on the way to another processor, for an instant: there and back.
     let is_so = || bound.broadcast(|_| allowed()) == wanted;
     assert!((0..100).any(|_| is_so()), "{wanted:?}");
-    assert_eq!(allowed(), before, "the builder's mask is unchanged");
+    assert_eq!(allowed(), before, "the builder stays where it was");
 }
 
-/// A wake-up or a move changes the mask of a worker, but only for a moment.
+/// A worker may be woken on another processor, and may move afterwards; both for a moment.
 #[test]
-fn a_worker_has_its_own_mask_again_after_a_wakeup() {
+fn who_was_woken_elsewhere_may_run_where_it_could() {
     let pool = Pool::builder().workers(2).build().unwrap();
     let before = vec![allowed(); 2];
     let end = Instant::now() + Duration::from_secs(60);
     for _ in 0..100 {
-        // Usually the second worker sleeps then.
+        // So that the second worker sleeps, as a rule.
         std::thread::sleep(Duration::from_millis(1));
         let other_has_come = AtomicBool::new(false);
         let wait = || {
@@ -120,8 +121,9 @@ fn a_worker_has_its_own_mask_again_after_a_wakeup() {
         pool.install(|w| w.join(|_| wait(), |_| other_has_come.store(true, Ordering::Relaxed)));
     }
     while pool.broadcast(|_| allowed()) != before {
-        assert!(Instant::now() < end, "a worker did not get its mask back");
-        // If a worker wakes up while its mask is changed, the changer restores it.
+        assert!(Instant::now() < end, "a worker was not let go");
+        // A worker that got up while its mask was changed has its own mask again when the changer
+        // sees that.
         std::thread::sleep(Duration::from_millis(1));
     }
 }

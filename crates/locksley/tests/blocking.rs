@@ -1,4 +1,4 @@
-//! Blocking calls: a replacement takes the slot of the worker.
+//! Blocking calls: while a worker is in one, a replacement has its slot.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn wait_until(flag: &AtomicBool) {
     }
 }
 
-/// Pools with idle policies that sleep early, never, and with a limit.
+/// Pools of so many workers, under idle policies that sleep early, never, and with a limit.
 fn pools(workers: usize) -> [Pool; 4] {
     let builder = || Pool::builder().workers(workers).replacements(20);
     let builders: [PoolBuilder; 4] = [
@@ -35,7 +35,7 @@ fn pools(workers: usize) -> [Pool; 4] {
 }
 
 #[test]
-fn outside_of_a_pool_blocking_is_a_call() {
+fn outside_of_a_pool_it_is_a_call() {
     assert_eq!(blocking(|| 6 * 7), 42);
 }
 
@@ -54,7 +54,7 @@ fn the_tasks_of_the_only_worker_run_while_it_blocks() {
 }
 
 #[test]
-fn as_many_threads_work_as_the_pool_has_workers() {
+fn as_many_are_at_work_as_the_pool_has_workers() {
     for pool in pools(3) {
         let (at_work, done) = (AtomicUsize::new(0), AtomicBool::new(false));
         pool.install(|w| {
@@ -62,8 +62,8 @@ fn as_many_threads_work_as_the_pool_has_workers() {
                 for _ in 0..3 {
                     scope.spawn_on(w, |w, _| w.blocking(|| wait_until(&done)));
                 }
-                // These tasks need three threads at the same time, while two or three of the
-                // workers block.
+                // These need three at the same time, and three workers are blocked, or two and one
+                // is here.
                 for _ in 0..3 {
                     scope.spawn_on(w, |_, _| {
                         at_work.fetch_add(1, Ordering::AcqRel);
@@ -80,7 +80,7 @@ fn as_many_threads_work_as_the_pool_has_workers() {
 }
 
 #[test]
-fn tasks_that_arrive_while_all_workers_block_are_run() {
+fn what_arrives_while_all_workers_block_is_done() {
     for pool in pools(2) {
         let (pool, released) = (Arc::new(pool), Arc::new(AtomicBool::new(false)));
         let blocked = Arc::new(AtomicUsize::new(0));
@@ -106,7 +106,7 @@ fn tasks_that_arrive_while_all_workers_block_are_run() {
 }
 
 #[test]
-fn a_replacement_has_the_index_of_the_worker_and_a_thread_and_data_of_its_own() {
+fn a_replacement_has_the_number_of_the_worker_and_a_thread_and_data_of_its_own() {
     let pool = Pool::builder()
         .workers(2)
         .thread_name(|index| format!("w{index}"))
@@ -135,16 +135,16 @@ fn a_replacement_has_the_index_of_the_worker_and_a_thread_and_data_of_its_own() 
     assert!(seen.iter().all(|(index, _)| *index < 2));
     let names: HashSet<_> = seen.iter().map(|(_, name)| name.as_str()).collect();
     let blocked = format!("w{here}");
-    assert!(!names.contains(&*blocked), "that worker blocks: {names:?}");
+    assert!(!names.contains(&*blocked), "that one is blocked: {names:?}");
     let replacement = format!("w{here}'");
     assert!(names.contains(&*replacement), "{names:?}");
     assert!(seen.iter().filter(|(_, name)| *name == replacement).all(|(index, _)| *index == here));
     assert_eq!(pool.workers(), 2);
-    assert_eq!(pool.stats().workers.len(), 3, "two workers and one replacement");
+    assert_eq!(pool.stats().workers.len(), 3, "and one replacement");
 }
 
 #[test]
-fn pinned_tasks_wait_for_the_blocked_worker() {
+fn what_only_the_blocked_worker_may_run_waits_for_it() {
     let pool = Pool::new(2).unwrap();
     let (released, sent) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
     thread::scope(|scope| {
@@ -174,14 +174,14 @@ fn pinned_tasks_wait_for_the_blocked_worker() {
 }
 
 #[test]
-fn after_a_panic_in_the_call_the_replacement_is_free_again() {
+fn panics_pass_through_and_nothing_stays_behind() {
     let pool = Pool::builder().workers(1).replacements(1).build().unwrap();
     for _ in 0..20 {
         let caught = catch_unwind(AssertUnwindSafe(|| {
             pool.install(|w| w.blocking(|| panic!("in the call")))
         }));
         assert_eq!(message(&*caught.unwrap_err()), "in the call");
-        // The replacement is free again.
+        // The replacement can be had again.
         let (sender, receiver) = channel();
         let received = pool.install(move |w| {
             w.spawn(move |_| sender.send(2).unwrap());
@@ -192,7 +192,7 @@ fn after_a_panic_in_the_call_the_replacement_is_free_again() {
 }
 
 #[test]
-fn a_nested_blocking_call_takes_no_second_replacement() {
+fn of_calls_inside_one_another_the_outermost_counts() {
     let pool = Pool::builder().workers(1).replacements(4).build().unwrap();
     pool.install(|w| {
         w.blocking(|| w.blocking(|| blocking(|| ())));
@@ -202,7 +202,7 @@ fn a_nested_blocking_call_takes_no_second_replacement() {
 }
 
 #[test]
-fn there_are_no_more_replacements_than_the_limit() {
+fn there_are_no_more_replacements_than_allowed() {
     for most in [0, 1, 2, 5] {
         let pool = Pool::builder().workers(1).replacements(most).build().unwrap();
         let (released, blocked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
@@ -230,7 +230,7 @@ fn there_are_no_more_replacements_than_the_limit() {
 }
 
 #[test]
-fn a_pool_on_threads_of_the_program_has_no_replacements() {
+fn a_pool_on_threads_of_ones_own_has_none() {
     thread::scope(|scope| {
         let pool = Pool::builder().workers(1).build_with(|worker| {
             thread::Builder::new().spawn_scoped(scope, || worker.run())?;
@@ -267,7 +267,7 @@ fn hooks_are_called_on_the_threads_of_replacements_and_the_pool_waits_for_them()
 }
 
 #[test]
-fn tasks_that_a_replacement_leaves_are_run_by_others() {
+fn what_a_replacement_has_left_behind_is_done_by_others() {
     for pool in pools(2) {
         let count = Arc::new(AtomicUsize::new(0));
         for _ in 0..20 {
@@ -294,7 +294,7 @@ fn tasks_that_a_replacement_leaves_are_run_by_others() {
     }
 }
 
-/// Forks, blocks and opens scopes at random. A pool of one worker gives the expected count.
+/// Forks, blocks and scopes at random, many times over; the answer is known.
 #[test]
 fn a_tree_whose_leaves_block_is_counted_right() {
     fn grow(w: &Worker, seed: u64, size: u64, count: &AtomicUsize) {
@@ -327,7 +327,7 @@ fn a_tree_whose_leaves_block_is_counted_right() {
 }
 
 #[test]
-fn a_borrowed_thread_may_block_too() {
+fn a_thread_that_joined_a_pool_may_block_too() {
     thread::spawn(|| {
         let pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
         let (sender, receiver) = channel();
@@ -340,8 +340,10 @@ fn a_borrowed_thread_may_block_too() {
     .unwrap();
 }
 
+/// What waits on the thread of a replacement goes on, although the worker that had called that one
+/// is back.
 #[test]
-fn a_task_that_waits_on_a_released_replacement_goes_on() {
+fn what_waits_at_a_replacement_that_is_released_goes_on() {
     let (begin, end) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
     let pool = Pool::builder().workers(1).replacements(1).build().unwrap();
     let (sender, receiver) = channel();
@@ -352,7 +354,7 @@ fn a_task_that_waits_on_a_released_replacement_goes_on() {
             block_on(its_end.acquire()).unwrap().forget();
             sender.send(thread::current().id()).unwrap();
         });
-        // Until the replacement has taken the task.
+        // Until the replacement has taken the task, which waits.
         worker.blocking(|| {
             begin.add_permits(1);
             while begin.available_permits() > 0 {
@@ -360,17 +362,17 @@ fn a_task_that_waits_on_a_released_replacement_goes_on() {
             }
         });
     });
-    // Then the replacement is released.
+    // By then it is released.
     thread::sleep(Duration::from_millis(20));
     assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
     end.add_permits(1);
-    let _ = receiver.recv_timeout(SOON).expect("the task goes on");
+    let _ = receiver.recv_timeout(SOON).expect("it goes on");
 }
 
-/// While a replacement blocks, it is released and assigned to another worker. When its call ends,
-/// it still releases its own replacement.
+/// A replacement blocks, is released, and is called by another worker meanwhile. It releases its
+/// own replacement all the same when its call ends.
 #[test]
-fn a_replacement_with_a_new_index_releases_its_own_replacement() {
+fn a_replacement_that_got_another_number_releases_its_own() {
     let pool = Pool::builder().workers(2).replacements(2).thread_name(|n| format!("w{n}")).build();
     let pool = pool.unwrap();
     let flags: Arc<[AtomicBool; 6]> = Arc::default();
@@ -420,7 +422,7 @@ fn a_replacement_with_a_new_index_releases_its_own_replacement() {
     wait(OTHER_BLOCKS)();
     at(END)();
     ended.recv_timeout(SOON).unwrap();
-    // In the end workers run all tasks.
+    // In the end all is done by workers.
     let patience = Instant::now() + SOON;
     loop {
         let names = Mutex::new(HashSet::new());
@@ -436,6 +438,6 @@ fn a_replacement_with_a_new_index_releases_its_own_replacement() {
         if names.iter().all(|name| !name.ends_with('\'')) {
             break;
         }
-        assert!(Instant::now() < patience, "a replacement still works: {names:?}");
+        assert!(Instant::now() < patience, "a replacement works on: {names:?}");
     }
 }

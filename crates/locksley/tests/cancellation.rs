@@ -1,4 +1,4 @@
-//! Cancellation: no task begins after it, tasks that have begun are waited for, and no result is
+//! Cancellation: what has not begun does not begin, what has begun is waited for, and nothing is
 //! lost.
 
 mod common;
@@ -17,7 +17,7 @@ fn wait_until(flag: &AtomicBool) {
     }
 }
 
-/// Counts the values that are alive.
+/// Counts those that are alive.
 struct Counted<'c>(&'c AtomicUsize);
 
 impl<'c> Counted<'c> {
@@ -34,7 +34,7 @@ impl Drop for Counted<'_> {
 }
 
 #[test]
-fn a_child_is_cancelled_with_its_parent_and_not_vice_versa() {
+fn a_child_follows_its_parent_and_not_the_other_way_round() {
     let root = Cancellation::new();
     let (left, right) = (root.child(), root.child());
     let below = left.child();
@@ -48,7 +48,7 @@ fn a_child_is_cancelled_with_its_parent_and_not_vice_versa() {
 }
 
 #[test]
-fn a_long_chain_of_children_is_dropped_in_bounded_stack() {
+fn a_long_line_of_children_is_dropped_in_bounded_stack() {
     let root = Cancellation::new();
     let mut last = root.clone();
     for _ in 0..1_000_000 {
@@ -62,7 +62,7 @@ fn a_long_chain_of_children_is_dropped_in_bounded_stack() {
 }
 
 #[test]
-fn a_token_that_is_not_cancelled_changes_nothing() {
+fn without_being_cancelled_all_is_as_ever() {
     for pool in pools() {
         let (token, count) = (Cancellation::new(), AtomicUsize::new(0));
         let result = pool.install(|w| {
@@ -86,7 +86,7 @@ fn a_token_that_is_not_cancelled_changes_nothing() {
 }
 
 #[test]
-fn tasks_that_have_not_begun_are_dropped_before_the_scope_ends() {
+fn what_has_not_begun_is_dropped_before_the_scope_ends() {
     let (token, alive, begun) = (Cancellation::new(), AtomicUsize::new(0), AtomicUsize::new(0));
     let own = token.child();
     let result = Pool::new(1).unwrap().install(|w| {
@@ -108,11 +108,11 @@ fn tasks_that_have_not_begun_are_dropped_before_the_scope_ends() {
     });
     assert_eq!(result, Err(Cancelled));
     assert_eq!((begun.into_inner(), alive.into_inner()), (3, 0));
-    assert!(!token.is_cancelled(), "only the child was cancelled");
+    assert!(!token.is_cancelled(), "it was the scope that was cancelled");
 }
 
 #[test]
-fn a_token_that_was_cancelled_before_keeps_all_from_beginning() {
+fn a_token_that_was_cancelled_before_lets_nothing_begin() {
     let token = Cancellation::new();
     token.cancel();
     let began = AtomicBool::new(false);
@@ -124,17 +124,17 @@ fn a_token_that_was_cancelled_before_keeps_all_from_beginning() {
 }
 
 #[test]
-fn a_complete_result_is_returned_after_a_late_cancellation() {
+fn a_result_that_is_complete_is_not_lost_because_it_was_cancelled_late() {
     let token = Cancellation::new();
     let result = scope_until(&token, |_| {
         token.cancel();
         5
     });
-    assert_eq!(result, Ok(5), "all of it began");
+    assert_eq!(result, Ok(5), "nothing was left out");
 }
 
 #[test]
-fn a_scope_waits_for_tasks_that_have_begun() {
+fn what_has_begun_is_waited_for() {
     let pool = Pool::new(2).unwrap();
     let (token, begun, may_end, ended) = (
         Cancellation::new(),
@@ -160,7 +160,7 @@ fn a_scope_waits_for_tasks_that_have_begun() {
 }
 
 #[test]
-fn inner_scopes_are_cancelled_with_outer_ones_and_not_vice_versa() {
+fn scopes_inside_are_cancelled_with_those_outside_and_not_the_other_way_round() {
     for pool in pools() {
         pool.install(|w| {
             let outer = Cancellation::new();
@@ -185,7 +185,7 @@ fn inner_scopes_are_cancelled_with_outer_ones_and_not_vice_versa() {
 }
 
 #[test]
-fn a_panic_takes_precedence_over_the_error() {
+fn a_panic_comes_before_the_error() {
     for pool in pools() {
         let (token, alive) = (Cancellation::new(), AtomicUsize::new(0));
         let own = token.child();
@@ -223,7 +223,7 @@ fn a_panic_takes_precedence_over_the_error() {
 }
 
 #[test]
-fn a_panic_of_a_dropped_closure_arrives() {
+fn a_panic_of_what_is_dropped_arrives_too() {
     struct Loud;
     impl Drop for Loud {
         fn drop(&mut self) {
@@ -246,7 +246,7 @@ fn a_panic_of_a_dropped_closure_arrives() {
 }
 
 #[test]
-fn loops_that_are_not_cancelled_have_the_usual_results() {
+fn loops_that_are_not_cancelled_agree_with_the_others() {
     let token = Cancellation::new();
     for pool in pools() {
         let squares = pool.install(|w| par(0..10_001_u64).on(w).cancel(&token).map(|n| n * n));
@@ -267,7 +267,7 @@ fn loops_that_are_not_cancelled_have_the_usual_results() {
 
 #[test]
 fn a_loop_stops_between_its_leaves() {
-    const ITEMS: usize = 1 << 30; // takes seconds if it is not stopped
+    const ITEMS: usize = 1 << 30; // would take some seconds
     for pool in pools() {
         let (token, visited) = (Cancellation::new(), AtomicUsize::new(0));
         let result = pool.install(|w| {
@@ -292,7 +292,7 @@ fn results_of_a_loop_that_was_stopped_are_dropped() {
                 if n == 10 {
                     token.cancel();
                 }
-                // Slow enough that the loop divides.
+                // So slow that it has to be divided.
                 (0..500).for_each(|_| std::hint::spin_loop());
                 Counted::new(&alive)
             })
@@ -303,24 +303,24 @@ fn results_of_a_loop_that_was_stopped_are_dropped() {
     }
 }
 
-/// A tree of tasks that is cancelled in the middle. Each closure runs or is dropped, once.
+/// A tree that is cancelled in the middle: each of its closures is run or dropped, once.
 #[test]
-fn each_task_runs_or_is_dropped() {
-    struct Counts {
+fn each_task_is_run_or_dropped() {
+    struct Tale {
         made: AtomicUsize,
         run: AtomicUsize,
         alive: AtomicUsize,
     }
-    fn grow<'s>(w: &Worker, scope: &Scope<'s>, counts: &'s Counts, depth: u32) {
-        counts.run.fetch_add(1, Ordering::Relaxed);
+    fn grow<'s>(w: &Worker, scope: &Scope<'s>, tale: &'s Tale, depth: u32) {
+        tale.run.fetch_add(1, Ordering::Relaxed);
         if depth == 0 {
             return;
         }
         for _ in 0..2 {
-            counts.made.fetch_add(1, Ordering::Relaxed);
-            let counted = Counted::new(&counts.alive);
+            tale.made.fetch_add(1, Ordering::Relaxed);
+            let counted = Counted::new(&tale.alive);
             scope.spawn_on(w, move |w, scope| {
-                grow(w, scope, counts, depth - 1);
+                grow(w, scope, tale, depth - 1);
                 drop(counted);
             });
         }
@@ -330,21 +330,20 @@ fn each_task_runs_or_is_dropped() {
         for after in [0, 1, 10, 100, 1000, 10_000] {
             let token = Cancellation::new();
             let [made, run, alive] = Default::default();
-            let counts = Counts { made, run, alive };
+            let tale = Tale { made, run, alive };
             let result = std::thread::scope(|threads| {
                 threads.spawn(|| {
-                    while counts.run.load(Ordering::Relaxed) < after.min(1500) {
+                    while tale.run.load(Ordering::Relaxed) < after.min(1500) {
                         std::thread::yield_now();
                     }
                     token.cancel();
                 });
-                pool.install(|w| w.scope_until(&token, |w, scope| grow(w, scope, &counts, 10)))
+                pool.install(|w| w.scope_until(&token, |w, scope| grow(w, scope, &tale, 10)))
             });
-            let [made, run, alive] =
-                [counts.made, counts.run, counts.alive].map(AtomicUsize::into_inner);
+            let [made, run, alive] = [tale.made, tale.run, tale.alive].map(AtomicUsize::into_inner);
             assert_eq!(alive, 0);
             match result {
-                // The body runs, too, and was not made by `spawn`.
+                // The body's own run is not among those that were made.
                 Ok(()) => assert_eq!((made, run), (2046, 2047)),
                 Err(Cancelled) => {
                     assert!(run <= made, "{made} made, {run} run, and the body");
@@ -357,7 +356,7 @@ fn each_task_runs_or_is_dropped() {
 }
 
 #[test]
-fn any_thread_may_cancel_a_token() {
+fn a_token_may_be_cancelled_from_anywhere() {
     let pool = Pool::new(2).unwrap();
     let token = Arc::new(Cancellation::new());
     let begun = Arc::new(AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! A pool without work uses no processor time.
+//! A pool with nothing to do uses no processor time.
 
 mod common;
 
@@ -9,14 +9,14 @@ use locksley::Pool;
 use locksley::stats::WorkerStats;
 
 #[test]
-fn all_workers_of_an_idle_pool_sleep() {
-    // 24 workers are more than processors, so there is a sentinel while the pool works.
+fn an_idle_pool_sleeps() {
+    // More workers than processors, so that there is a sentinel while it works.
     for workers in [1, 4, 24] {
-        assert_all_sleep(workers);
+        falls_silent(workers);
     }
 }
 
-fn assert_all_sleep(workers: usize) {
+fn falls_silent(workers: usize) {
     let pool = Pool::new(workers).unwrap();
     pool.install(|w| w.join(|_| (), |_| ()));
     let silent = fall_silent(Duration::from_secs(30), || pool.stats().workers);
@@ -24,6 +24,6 @@ fn assert_all_sleep(workers: usize) {
     assert_eq!(
         count(|worker| worker.sleeps),
         count(|worker| worker.wakeups) + workers as u64,
-        "every worker sleeps"
+        "all of them sleep"
     );
 }

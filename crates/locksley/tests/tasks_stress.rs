@@ -1,4 +1,4 @@
-//! Simultaneous wakes, cancellations, ends and drops of tasks. Also run by ThreadSanitizer.
+//! Wakes, cancellations, ends and drops of tasks, all at once. Also run by ThreadSanitizer.
 
 mod common;
 
@@ -12,7 +12,7 @@ use common::seen::Lock;
 use common::{block_on, pools};
 use locksley::task::{self, JoinHandle, yield_now};
 
-/// A pseudorandom generator: xorshift64.
+/// A small generator: xorshift64.
 struct Dice(u64);
 
 impl Dice {
@@ -24,42 +24,41 @@ impl Dice {
     }
 }
 
-/// Counts how often it is made, and dropped.
-struct Counted(Arc<[AtomicUsize; 2]>);
+/// Counts its births and deaths.
+struct Mortal(Arc<[AtomicUsize; 2]>);
 
-impl Counted {
+impl Mortal {
     fn new(counts: &Arc<[AtomicUsize; 2]>) -> Self {
         counts[0].fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(counts))
     }
 }
 
-impl Drop for Counted {
+impl Drop for Mortal {
     fn drop(&mut self) {
         self.0[1].fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn all_are_dropped(counts: &[AtomicUsize; 2]) -> bool {
+fn all_have_died(counts: &[AtomicUsize; 2]) -> bool {
     counts[0].load(Ordering::Relaxed) == counts[1].load(Ordering::Relaxed)
 }
 
 type Wakers = Arc<Lock<Vec<Waker>>>;
 
-/// A future that needs `rounds` wakes, and leaves its waker each time. It keeps plain data from
-/// poll to poll.
+/// Needs `rounds` wakes, and leaves its waker each time. Plain data goes from poll to poll.
 fn waits(
     wakers: &Wakers,
     rounds: u64,
-    counted: Counted,
-) -> impl Future<Output = Counted> + Send + use<> {
+    mortal: Mortal,
+) -> impl Future<Output = Mortal> + Send + use<> {
     let (wakers, mut left, mut plain) = (Arc::clone(wakers), rounds, vec![0; 8]);
-    let mut counted = Some(counted);
+    let mut mortal = Some(mortal);
     poll_fn(move |context| {
         plain.iter_mut().for_each(|number| *number += 1);
         assert!(plain.iter().all(|number| *number == plain[0]));
         if left == 0 {
-            return Poll::Ready(counted.take().unwrap());
+            return Poll::Ready(mortal.take().unwrap());
         }
         left -= 1;
         wakers.lock().push(context.waker().clone());
@@ -67,8 +66,8 @@ fn waits(
     })
 }
 
-/// Drops, detaches, cancels, joins or awaits a task.
-fn use_up(task: JoinHandle<Counted>, dice: &mut Dice) {
+/// Everything that can be done with a handle.
+fn deal_with(task: JoinHandle<Mortal>, dice: &mut Dice) {
     match dice.roll(6) {
         0 => drop(task),
         1 => task.detach(),
@@ -98,8 +97,8 @@ fn wakes_cancellations_and_ends_at_once() {
                     let mut dice = Dice(1 + seed + 10 * round as u64);
                     for _ in 0..200 {
                         let rounds = dice.roll(4);
-                        let future = waits(wakers, rounds, Counted::new(counts));
-                        use_up(pool.spawn_future(future), &mut dice);
+                        let future = waits(wakers, rounds, Mortal::new(counts));
+                        deal_with(pool.spawn_future(future), &mut dice);
                     }
                     over.fetch_add(1, Ordering::Release);
                 });
@@ -128,8 +127,8 @@ fn wakes_cancellations_and_ends_at_once() {
             }
         });
         drop(pool);
-        // Wakers keep no future alive, and late wakes do nothing.
-        assert!(all_are_dropped(&counts), "round {round}: {counts:?}");
+        // Wakers keep no future alive, and those that are left wake nothing.
+        assert!(all_have_died(&counts), "round {round}: {counts:?}");
         std::mem::take(&mut *wakers.lock()).into_iter().for_each(Waker::wake);
     }
 }
@@ -144,10 +143,10 @@ fn pools_are_dropped_while_tasks_do_everything() {
             let mut tasks = Vec::new();
             for n in 0..100 {
                 let (counts, inner) = (Arc::clone(&counts), Arc::clone(&wakers));
-                let (rounds, counted) = (dice.roll(3), Counted::new(&counts));
+                let (rounds, mortal) = (dice.roll(3), Mortal::new(&counts));
                 let task = pool.spawn_future(async move {
-                    let _counted = counted;
-                    let below = task::spawn(waits(&inner, rounds, Counted::new(&counts)));
+                    let _mortal = mortal;
+                    let below = task::spawn(waits(&inner, rounds, Mortal::new(&counts)));
                     if n % 2 == 0 {
                         yield_now().await;
                     }
@@ -169,7 +168,7 @@ fn pools_are_dropped_while_tasks_do_everything() {
                 }
             });
             drop(pool);
-            assert!(all_are_dropped(&counts), "{counts:?}");
+            assert!(all_have_died(&counts), "{counts:?}");
             waker.join().unwrap();
             for task in tasks {
                 assert!(task.is_finished());

@@ -1,8 +1,8 @@
-//! A door to something that will go away: visitors hold it open, and its owner waits for them.
+//! A door to something that will go away: visitors hold it open, and who closes it waits for them.
 //!
 //! States of the word: the number of visitors, whether one of them wants to be alone, whether the
 //! door is closed. A visitor counts itself in *before* it looks whether the door is closed, and
-//! the owner looks at the count *after* closing; both change the same word, so one of the
+//! whoever closes it looks at the count *after* closing; both change the same word, so one of the
 //! two sees the other.
 
 use crate::primitive::{AtomicU32, Ordering};
@@ -32,7 +32,7 @@ impl Door {
         (before & CLOSED == 0).then_some(visit)
     }
 
-    /// Ends all visits: returns when there are no visitors, and will be none.
+    /// Ends all visits: returns when nobody visits, and nobody will.
     pub(super) fn close(&self) {
         // Acquire pairs with the release at the end of a visit: what was visited may go away.
         let mut word = self.0.fetch_or(CLOSED, Ordering::Acquire);
@@ -114,10 +114,9 @@ mod models {
                     let house = house.clone();
                     thread::spawn(move || {
                         let Some(visit) = house.door.enter() else { return };
-                        // SAFETY: loom checks that no thread writes at the same time.
+                        // SAFETY: loom checks that nobody writes at the same time.
                         house.inside.with(|inside| assert_eq!(unsafe { *inside }, 0));
-                        // SAFETY: loom checks that no other thread reads or writes at the same
-                        // time.
+                        // SAFETY: loom checks that nobody else reads or writes at the same time.
                         visit.alone(|| house.shared_work.with_mut(|work| unsafe { *work += 1 }));
                     })
                 })

@@ -45,8 +45,8 @@ impl Futex {
     /// other one sees what was done before it. A thread that makes no barrier learns nothing by it,
     /// as it should be. That two light sides are ordered as well is more than there is in truth: a
     /// model in which two threads that have something in common both make light barriers could not
-    /// fail where it should. So no two owners of deques may share anything, and a thread that comes
-    /// to a network of one worker makes none.
+    /// fail where it should. So no two owners of deques may share anything, and who comes to a
+    /// network of one worker makes none.
     static ref BARRIER: AtomicU32 = AtomicU32::new(0);
 }
 
@@ -85,7 +85,7 @@ impl SleepersMask {
     /// As in truth. Loom checks it.
     pub unsafe fn note(&self, _at_least: usize) -> bool {
         let now = self.now.load(Ordering::Relaxed);
-        // SAFETY: loom checks that no other thread does anything with it.
+        // SAFETY: loom checks that nobody else does anything with it.
         self.noted.with_mut(|noted| unsafe { *noted = now });
         true
     }

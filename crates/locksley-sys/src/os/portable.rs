@@ -55,6 +55,10 @@ impl Futex {
     }
 }
 
+pub(super) fn probe_futex() -> Result<(), String> {
+    not_here()
+}
+
 #[cfg_attr(loom, allow(dead_code, reason = "the model has a barrier of its own"))]
 pub fn heavy_barrier_works() -> bool {
     false
@@ -63,6 +67,10 @@ pub fn heavy_barrier_works() -> bool {
 #[cfg_attr(loom, allow(dead_code, reason = "the model has a barrier of its own"))]
 pub fn heavy_barrier() -> bool {
     false
+}
+
+pub(super) fn probe_heavy_barrier() -> Result<(), String> {
+    not_here()
 }
 
 /// Never made here: priority is not changed where it is not known how to change it back.
@@ -90,11 +98,36 @@ pub fn lowered_priority_works() -> bool {
     false
 }
 
+pub(super) fn probe_lowered_priority() -> Result<(), String> {
+    not_here()
+}
+
 pub(super) fn process_affinity() -> Option<Vec<usize>> {
     None
 }
 
-/// The quota of control groups: there is none here.
+/// Control groups: there are none here.
+#[derive(Debug)]
+pub(crate) struct Groups;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limits {
+    pub quota: Option<Quota>,
+    pub processors: Option<Vec<usize>>,
+    pub faults: Vec<LimitFault>,
+}
+
+impl Groups {
+    pub(crate) fn of_this_process() -> Self {
+        Self
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        Limits::default()
+    }
+}
+
+/// Their quota: there is none here.
 #[derive(Debug)]
 pub struct QuotaWatch;
 
@@ -103,11 +136,11 @@ impl QuotaWatch {
         Self
     }
 
-    pub fn quota(&self) -> (Option<Quota>, Vec<LimitFault>) {
+    pub fn quota(&mut self) -> (Option<Quota>, Vec<LimitFault>) {
         (None, Vec::new())
     }
 
-    pub fn periods_used_up(&self, _quota: &Quota) -> Option<u64> {
+    pub fn periods_used_up(&mut self, _quota: &Quota) -> Option<u64> {
         None
     }
 }
@@ -120,8 +153,16 @@ impl ThreadAffinity {
     pub fn of_this_thread() -> Self {
         Self
     }
+}
 
-    pub fn of_any<'a>(_threads: impl Iterator<Item = &'a Self>) -> Option<usize> {
+#[derive(Debug, Default)]
+pub struct Affinities;
+
+impl Affinities {
+    pub fn of_any<'a>(
+        &mut self,
+        _threads: impl ExactSizeIterator<Item = Option<&'a ThreadAffinity>> + Clone,
+    ) -> Option<usize> {
         None
     }
 }
@@ -138,7 +179,7 @@ pub fn bind_this_thread(_processors: &[usize]) -> bool {
     false
 }
 
-/// The size of a page in bytes, on most machines: it is not known here.
+/// The size of a page in bytes, on most machines: nobody says it here.
 pub(crate) fn page() -> usize {
     4096
 }
@@ -157,6 +198,10 @@ pub(crate) unsafe fn place_memory(
     _memories: &[usize],
 ) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn probe_affinity() -> Result<(), String> {
+    not_here()
 }
 
 /// The processor time of one thread: not known here.
@@ -188,6 +233,10 @@ impl ThreadDelay {
     pub fn retire(&self) {}
 }
 
+pub(super) fn probe_thread_clock() -> Result<(), String> {
+    not_here()
+}
+
 pub fn process_time() -> Option<Duration> {
     None
 }
@@ -196,7 +245,7 @@ pub fn move_this_thread(_processor: usize) -> bool {
     false
 }
 
-/// It cannot be said where a thread is to be woken.
+/// Nobody can say where a thread is to be woken.
 #[derive(Debug)]
 pub struct SleepersMask;
 
@@ -260,12 +309,28 @@ impl ThreadWatch {
     pub fn retire(&self) {}
 }
 
+pub(super) fn probe_run_state() -> Result<(), String> {
+    not_here()
+}
+
+pub(super) fn probe_switch_records() -> Result<(), String> {
+    not_here()
+}
+
 pub fn shorten_turns(_turn: Duration) {}
+
+pub(super) fn probe_slice() -> Result<(), String> {
+    not_here()
+}
 
 pub fn runnable_threads() -> Option<usize> {
     None
 }
 
-pub(super) fn probe(_assist: &str) -> Result<(), String> {
+pub(super) fn probe_runnable_threads() -> Result<(), String> {
+    not_here()
+}
+
+fn not_here() -> Result<(), String> {
     Err("not in the portable build".to_owned())
 }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::limits::{LimitFault, Quota};
-use super::system::{self, QuotaWatch};
+use super::system;
+use super::system::Limits;
 
 /// The processors that this process may use, by affinity and by control-group quota.
 ///
@@ -30,8 +31,19 @@ impl Processors {
     /// version, as far as they are mounted here.
     #[must_use]
     pub fn allowed() -> Self {
-        let (quota, faults) = QuotaWatch::of_this_process().quota();
-        Self { ids: affinity(), quota, faults }
+        Self::within(affinity(), system::Groups::of_this_process().limits())
+    }
+
+    /// Those of `ids` that control groups leave. (The kernel has left out of an affinity what they
+    /// do not, if nothing has changed since.)
+    pub fn within(ids: Vec<usize>, limits: Limits) -> Self {
+        let Limits { quota, processors, faults } = limits;
+        let are_left = |ids: &Vec<usize>| !ids.is_empty();
+        let left = processors.map(|set| {
+            let is_left = |id: &usize| set.contains(id);
+            ids.iter().copied().filter(is_left).collect::<Vec<usize>>()
+        });
+        Self { ids: left.filter(are_left).unwrap_or(ids), quota, faults }
     }
 
     /// How many workers can be busy at a time: as many as there are [`ids`](Self::ids), or the
@@ -125,6 +137,18 @@ mod tests {
         assert_eq!(count_up(&[0, 1, 5], Some(0.2)), 1);
         assert_eq!(count_up(&[0, 1, 5], Some(3.5)), 3);
         assert_eq!(count_up(&[], Some(3.5)), 1);
+    }
+
+    #[test]
+    fn what_a_group_leaves_is_what_there_is() {
+        let within = |set: &[usize]| {
+            let limits = Limits { processors: Some(set.to_vec()), ..Limits::default() };
+            Processors::within(vec![0, 1, 5], limits).ids
+        };
+        assert_eq!(within(&[1, 2, 5]), [1, 5]);
+        // It was read at another time than the affinity.
+        assert_eq!(within(&[2, 3]), [0, 1, 5]);
+        assert_eq!(within(&[]), [0, 1, 5]);
     }
 
     #[test]

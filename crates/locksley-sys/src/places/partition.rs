@@ -66,11 +66,11 @@ impl Places {
     /// that divides the `allowed` processors into parts of at least two.
     ///
     /// A level does not count if half of its caches or more belong to a single core each: they have
-    /// no other core to share with. A processor that is in no cache or memory of the level goes by
-    /// the next cache inwards. Then parts are small that have one allowed processor, or the cache
-    /// of one core: if there are two others at least, the level divides, and each small part joins
-    /// the nearest of these: the one with which it has something in common that the fewest
-    /// processors have; among those, the one with the nearest memory; then, the first.
+    /// no other core to share with. A processor that is in no cache or memory of the level goes by the
+    /// next cache inwards. Then parts are small that have one allowed processor, or the cache of
+    /// one core: if there are two others at least, the level divides, and each small part joins the
+    /// nearest of these: the one with which it has something in common that the fewest processors
+    /// have; among those, the one with the nearest memory; then, the first.
     ///
     /// Every allowed processor is in one place, also where the machine does not know it. The same
     /// arguments have the same answer. If none is allowed, there is one place without processors.

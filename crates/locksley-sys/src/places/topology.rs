@@ -37,8 +37,9 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// The machine that this process runs on. Where the system does not tell, its processors have
-    /// nothing in common, as far as is known, and [`doubts`](Self::doubts) says why.
+    /// The machine that this process runs on. Where the system does not tell, its
+    /// processors have nothing in common, as far as is known, and [`doubts`](Self::doubts) says
+    /// why.
     ///
     /// It has all processors that are online, whether or not this process may use them.
     #[must_use]

@@ -1,42 +1,30 @@
-//! What every deque of this crate offers.
+//! What every deque of this crate offers, whatever it is made of.
 //!
-//! A deque has one owner and any number of thieves, as two handle types. An item is one non-null
-//! word; the deque never follows it.
+//! A deque has one owner and any number of thieves, as two handle types. An item is one non-null word; the deque never
+//! looks at what it points to.
 
 use std::ptr::NonNull;
 
-/// The result of an attempt to steal.
+/// What a thief brought home.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Steal<T> {
-    /// The oldest item, which now belongs to the thief.
+    /// The oldest item, now the thief's alone.
     Taken(NonNull<T>),
-    /// The deque was empty.
+    /// There was nothing to take.
     Empty,
-    /// Another thief or the owner took an item first.
+    /// Another thief, or the owner, was faster: somebody made progress.
     Lost,
-    /// The deque is closed, and its owner has a request to open it.
-    Closed,
+    /// The owner has the deque to itself, and has been asked to open it.
+    Kept,
 }
 
-/// The result of a push that the fast path could not complete.
-#[must_use]
-pub(crate) enum SlowPush<T> {
-    /// The item is in a closed deque. A thief has the deque opened.
-    Closed,
-    /// The item is in an open deque. The caller wakes a sleeping worker if one is needed.
-    Open,
-    /// A bounded deque is full: the item was not pushed.
-    #[cfg_attr(not(feature = "alternatives"), allow(dead_code, reason = "others are bounded"))]
-    Full(NonNull<T>),
-}
-
-/// The owner's end: the newest items. Only one thread may have it.
+/// The owner's end: the newest items. Not to be shared: whoever has it is the only one who pushes and pops.
 pub(crate) trait Owner<T> {
     /// Adds an item that is newer than all others.
     #[cfg_attr(not(test), allow(dead_code, reason = "for kinds of deques that are not built in"))]
     fn push_new(&self, item: NonNull<T>);
-    /// Takes the newest item.
+    /// Takes the newest item back.
     fn pop_newest(&self) -> Option<NonNull<T>>;
 }
 
@@ -44,26 +32,25 @@ pub(crate) trait Owner<T> {
 pub(crate) trait Thief<T>: Send + Sync {
     /// Tries once to take the oldest item.
     fn steal_oldest(&self) -> Steal<T>;
-    /// True if the deque was empty at some moment during the call.
+    /// Whether there was nothing to take at the moment of asking.
     fn is_empty(&self) -> bool;
-    /// Opens a closed deque, even if its owner is suspended.
+    /// Makes the next attempt independent of an owner that keeps the deque to itself and does not answer.
     #[cfg_attr(not(test), allow(dead_code, reason = "thieves open all deques by one barrier"))]
     fn open_by_force(&self) {}
 }
 
-/// A deque that its owner may close. While it is closed, the owner pushes and pops without fences.
+/// A deque that its owner may close, so that it pushes without fences.
 pub(crate) trait Closable {
-    /// True if enough pushes passed without a steal for closing to pay off.
+    /// Whether the owner was left alone for so long that it should close the deque.
     fn should_close(&self) -> bool;
 
-    /// Closes the deque. Returns false if a thief prevented it.
+    /// Closes the deque. Says whether that worked.
     fn close(&self) -> bool;
 
-    /// Opens the deque, if it is closed.
     fn open(&self);
 }
 
-/// A kind of deque, by type: for the test suite and the models.
+/// A kind of deque: makes the two handles. Only the test suite and the models need to name a kind by a type.
 #[cfg(test)]
 pub(crate) trait Kind {
     type Owner<T: 'static>: Owner<T> + Send + 'static;

@@ -1,4 +1,4 @@
-//! Each kind of deque as a type, for the test suite and the models.
+//! The kinds of deques by type, for the tests that all of them pass and for the models.
 
 #[cfg(not(loom))]
 use std::ptr::NonNull;
@@ -13,7 +13,7 @@ use super::contract::Kind;
 use super::contract::Owner;
 use super::{ChaseLevOwner, ChaseLevThief, chase_lev};
 #[cfg(not(loom))]
-use super::{Closable as _, SlowPush};
+use super::{Closable as _, Pushed};
 
 pub(super) struct ChaseLev;
 
@@ -21,12 +21,12 @@ impl Kind for ChaseLev {
     type Owner<T: 'static> = ChaseLevOwner<T>;
     type Thief<T: 'static> = ChaseLevThief<T>;
     fn pair<T: 'static>() -> (Self::Owner<T>, Self::Thief<T>) {
-        // In models it may always be closed.
+        // The models are of a deque that may be closed.
         chase_lev(cfg!(loom) || crate::os::heavy_barrier_works())
     }
 }
 
-/// The same deque, closed whenever its owner may close it.
+/// The same, closed by its owner whenever it may be.
 #[cfg(not(loom))]
 pub(super) struct ClosedChaseLev;
 
@@ -37,8 +37,7 @@ pub(super) struct Closing<T>(ChaseLevOwner<T>);
 impl<T> Owner<T> for Closing<T> {
     fn push_new(&self, item: NonNull<T>) {
         let (index, done) = self.0.push(item);
-        if !done && matches!(self.0.after_slow_push(index), SlowPush::Open) && self.0.should_close()
-        {
+        if !done && self.0.at_the_ceiling(index) == Pushed::Openly && self.0.should_close() {
             self.0.close();
         }
     }
@@ -55,7 +54,7 @@ impl Kind for ClosedChaseLev {
         let may_close = crate::os::heavy_barrier_works();
         let (owner, thief) = chase_lev(may_close);
         if may_close {
-            assert!(owner.close(), "no thief exists yet");
+            assert!(owner.close(), "no thief is there yet");
         }
         (Closing(owner), thief)
     }
@@ -71,7 +70,7 @@ impl Kind for AbpArray {
     }
 }
 
-/// The same deque, with the owner's fence moved to thieves.
+/// The same, whose thieves make the fences.
 pub(super) struct AbpBarrier;
 
 impl Kind for AbpBarrier {
@@ -82,7 +81,7 @@ impl Kind for AbpBarrier {
     }
 }
 
-/// A deque with a lock, and the number of callers that found the lock taken.
+/// A kind with a lock, which tells how many callers found it taken.
 #[cfg(not(loom))]
 pub(super) trait WithLock: Kind {
     fn meter<T: 'static>(thief: &Self::Thief<T>) -> &LockMeter;

@@ -1,7 +1,7 @@
-//! Where ready tasks wait: a deque for each worker, inboxes for tasks from other threads, and a
-//! queue for the tasks that are pinned to a worker.
+//! Where ready tasks wait: a deque for each worker, an inbox for what comes from elsewhere, and a pinned queue for each worker
+//! for what is meant for it alone.
 //!
-//! The README beside this file states the protocols and the arguments.
+//! The README beside this file states the protocols and why they are right.
 
 #[cfg(any(test, feature = "alternatives"))]
 #[cfg_attr(
@@ -21,8 +21,8 @@ mod pinned_queue;
 mod suite;
 mod worker_deque;
 
-pub(crate) use chase_lev::{ChaseLevOwner, ChaseLevThief, OpenRequest, TakeBack, chase_lev};
-pub(crate) use contract::{Closable, Owner, SlowPush, Steal, Thief};
+pub(crate) use chase_lev::{ChaseLevOwner, ChaseLevThief, Closed, Pushed, TakeBack, chase_lev};
+pub(crate) use contract::{Closable, Owner, Steal, Thief};
 pub(crate) use inbox::Inbox;
 pub(crate) use pinned_queue::{PinnedQueue, Reader, pinned_queue};
-pub(crate) use worker_deque::{DequeChoice, OwnDeque, SharedDeque};
+pub(crate) use worker_deque::{Choice, OwnDeque, SharedDeque, SlowPush};

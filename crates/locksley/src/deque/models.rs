@@ -1,5 +1,6 @@
-//! Loom models of the deques, the inbox and the pinned queue: all interleavings of a few
-//! operations, with a bounded number of preemptions.
+//! What the model checker runs: interleavings of a few operations, with up to two, three or five
+//! preemptions, under every outcome that the memory model allows. Run with `--cfg loom` (see
+//! CONTRIBUTING.md).
 
 use std::ptr::NonNull;
 
@@ -13,14 +14,15 @@ use super::pinned_queue::pinned_queue;
 use super::{ChaseLevOwner, chase_lev};
 use crate::primitive::{AtomicBool, Ordering};
 
-/// Makes an item that points to a plain number. Loom reports a race if a thread reads the number
-/// before it was published.
+/// Items point to numbers that their pusher writes without synchronization of its own: reading one
+/// that was not published is a data race that loom reports.
 fn item(number: usize) -> NonNull<loom::cell::UnsafeCell<usize>> {
     NonNull::from(Box::leak(Box::new(loom::cell::UnsafeCell::new(number))))
 }
 
 fn number(item: NonNull<loom::cell::UnsafeCell<usize>>) -> usize {
-    // SAFETY: made by `item`, and taken once: `assert_each_once` fails otherwise.
+    // SAFETY: made by `item`, and taken once: a second take would be reported as a use after free
+    // by `assert_each_once`.
     let cell = unsafe { Box::from_raw(item.as_ptr()) };
     // SAFETY: loom checks that no other thread touches it.
     cell.with(|number| unsafe { *number })
@@ -30,13 +32,13 @@ type Number = loom::cell::UnsafeCell<usize>;
 
 fn steal_one(thief: &impl Thief<Number>) -> Option<usize> {
     let mut steal = thief.steal_oldest();
-    if matches!(steal, Steal::Closed) {
+    if matches!(steal, Steal::Kept) {
         thief.open_by_force();
         steal = thief.steal_oldest();
     }
     match steal {
         Steal::Taken(item) => Some(number(item)),
-        Steal::Empty | Steal::Lost | Steal::Closed => None,
+        Steal::Empty | Steal::Lost | Steal::Kept => None,
     }
 }
 
@@ -45,8 +47,8 @@ fn assert_each_once(mut taken: Vec<usize>, count: usize) {
     assert_eq!(taken, (0..count).collect::<Vec<_>>());
 }
 
-/// The deque holds `before` items when the thieves start. The owner pushes `pushes` more, and then
-/// pops until the deque is empty.
+/// `before` items are there when the thieves come; the owner pushes `pushes` more and then pops
+/// until empty.
 fn owner_against<K: Kind>(thieves: usize, before: usize, pushes: usize, steals: usize) {
     owner_against_preempted::<K>(3, thieves, before, pushes, steals);
 }
@@ -101,12 +103,12 @@ fn loom_deque_two_items_two_thieves() {
 }
 
 #[test]
-fn loom_deque_thief_starts_at_an_empty_deque() {
+fn loom_deque_thief_comes_to_an_empty_deque() {
     owner_against::<ChaseLev>(1, 0, 1, 2);
 }
 
 #[test]
-fn loom_deque_two_pushes_during_a_steal() {
+fn loom_deque_two_pushes_while_a_thief_comes() {
     owner_against::<ChaseLev>(1, 0, 2, 1);
 }
 
@@ -121,8 +123,8 @@ fn loom_deque_grows_under_two_thieves() {
 }
 
 #[test]
-fn loom_deque_slots_are_reused_while_a_thief_reads() {
-    // Two slots: the third push uses the first item's slot, if a thief has taken that item.
+fn loom_deque_slots_are_used_again_while_a_thief_reads() {
+    // Two slots: the third push goes where the first item was, if a thief has taken it.
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -158,21 +160,21 @@ fn loom_abp_array_two_items_two_thieves() {
 }
 
 #[test]
-fn loom_abp_array_thief_starts_at_an_empty_deque() {
+fn loom_abp_array_thief_comes_to_an_empty_deque() {
     owner_against::<AbpArray>(1, 0, 2, 2);
 }
 
 #[test]
 fn loom_abp_array_last_item_above_the_first_slot() {
-    // A thief that saw the reset and an older `bottom` would take the first item again. It needs
-    // more than three preemptions to fail.
+    // A thief that sees the new beginning, and `bottom` as it was before, would take the first
+    // slot's item again. Three preemptions do not show it.
     owner_against_preempted::<AbpArray>(5, 1, 2, 0, 3);
 }
 
 #[test]
-fn loom_abp_array_is_reset_during_a_steal() {
-    // The owner empties the deque and reuses the first slots: the tag shows a thief that its `top`
-    // is old.
+fn loom_abp_array_begins_again_while_a_thief_comes() {
+    // The owner empties the deque and fills the first slots anew: the tag tells a thief that its
+    // `top` is an old one.
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -205,7 +207,8 @@ fn loom_abp_barrier_last_item_above_the_first_slot() {
     owner_against_preempted::<AbpBarrier>(5, 1, 2, 0, 3);
 }
 
-/// Runs the owner's operations, one character each: `+` push, `-` pop, `(` close, `)` open.
+/// What an owner does that may close its deque, one pinned task each: `+` push, `-` pop, `(` close, `)`
+/// open.
 fn run(script: &str, owner: &ChaseLevOwner<Number>, pushed: &mut usize) -> Vec<usize> {
     let mut taken = Vec::new();
     for step in script.chars() {
@@ -222,7 +225,7 @@ fn run(script: &str, owner: &ChaseLevOwner<Number>, pushed: &mut usize) -> Vec<u
     taken
 }
 
-/// The owner runs the script `before`, the thieves start, and the owner runs `then`.
+/// The owner does one thing before the thieves come, and another while they steal.
 fn closing_owner_against(thieves: usize, before: &'static str, then: &'static str) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(4 - thieves);
@@ -266,17 +269,17 @@ fn loom_deque_closed_and_growing() {
 }
 
 #[test]
-fn loom_deque_is_closed_during_a_steal() {
+fn loom_deque_is_closed_while_a_thief_comes() {
     closing_owner_against(1, "+", "(-");
 }
 
 #[test]
-fn loom_deque_is_closed_during_two_steals() {
+fn loom_deque_is_closed_while_two_thieves_come() {
     closing_owner_against(2, "+", "(-");
 }
 
 #[test]
-fn loom_deque_is_closed_again_after_an_old_request() {
+fn loom_deque_is_closed_again_after_an_old_question() {
     closing_owner_against(1, "(+", ")(-");
 }
 
@@ -291,27 +294,27 @@ fn inbox_model(check: impl Fn() + Sync + Send + 'static) {
     model.check(check);
 }
 
-/// Leapfrogging: the owner changes its note after it has popped what it pushed under the old note.
-/// A thief that wants items of the old note gets no other, although it reads the note without
-/// ordering.
+/// Leapfrogging: the owner says what it is about, and changes that after it has taken back what it
+/// pushed meanwhile. A thief that wants only what was pushed before the change gets nothing else,
+/// though it reads the word without any ordering.
 #[test]
-fn loom_deque_a_thief_takes_only_an_item_that_it_wants() {
+fn loom_deque_what_is_stolen_is_what_was_wanted() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(4);
     model.check(|| {
         let (owner, thief) = chase_lev::<Number>(false);
-        let is_noted = loom::sync::Arc::new(AtomicBool::new(true));
-        let note = is_noted.clone();
+        let is_about_it = loom::sync::Arc::new(AtomicBool::new(true));
+        let about = is_about_it.clone();
         let thief = thread::spawn(move || {
-            let is_wanted = || note.load(Ordering::Relaxed);
+            let is_wanted = || about.load(Ordering::Relaxed);
             match thief.steal_oldest_if(is_wanted) {
                 Steal::Taken(item) => Some(number(item)),
-                Steal::Empty | Steal::Lost | Steal::Closed => None,
+                Steal::Empty | Steal::Lost | Steal::Kept => None,
             }
         });
         owner.push_new(item(0));
         let taken_back = owner.pop_newest().map(number);
-        is_noted.store(false, Ordering::Relaxed);
+        is_about_it.store(false, Ordering::Relaxed);
         owner.push_new(item(1));
         let stolen = thief.join().unwrap();
         assert_eq!(owner.pop_newest().map(number), Some(1));
@@ -371,7 +374,7 @@ fn loom_inbox_nodes_are_freed_while_another_takes() {
 }
 
 #[test]
-fn loom_inbox_a_linked_item_is_seen() {
+fn loom_inbox_what_was_sent_before_is_seen() {
     inbox_model(|| {
         let inbox = loom::sync::Arc::new(Inbox::new());
         inbox.send(item(0));
@@ -387,20 +390,20 @@ fn loom_inbox_a_linked_item_is_seen() {
 #[test]
 fn loom_pinned_queue_two_senders() {
     inbox_model(|| {
-        let (queue, reader) = pinned_queue();
-        let other = queue.clone();
+        let (pinned_queue, pinned_tasks) = pinned_queue();
+        let other = pinned_queue.clone();
         let other = thread::spawn(move || other.send(item(2)));
-        // On another thread, so that loom also reads after a send.
-        let reading = thread::spawn(move || {
-            let taken: Vec<_> = (0..3).filter_map(|_| reader.take()).map(number).collect();
-            (taken, reader)
+        // Not this thread: loom would have it look before there is anything.
+        let reader = thread::spawn(move || {
+            let taken: Vec<_> = (0..3).filter_map(|_| pinned_tasks.take()).map(number).collect();
+            (taken, pinned_tasks)
         });
-        queue.send(item(0));
-        queue.send(item(1));
+        pinned_queue.send(item(0));
+        pinned_queue.send(item(1));
         other.join().unwrap();
-        let (mut taken, reader) = reading.join().unwrap();
-        taken.extend(std::iter::from_fn(|| reader.take()).map(number));
-        assert!(reader.is_empty());
+        let (mut taken, pinned_tasks) = reader.join().unwrap();
+        taken.extend(std::iter::from_fn(|| pinned_tasks.take()).map(number));
+        assert!(pinned_tasks.is_empty());
         assert!(taken.iter().filter(|&&n| n < 2).is_sorted());
         assert_each_once(taken, 3);
     });

@@ -1,6 +1,7 @@
-//! The tests that every deque passes, and those of the inbox and the pinned queue.
+//! The tests that every deque passes, against a simple oracle, and those of the inbox and the
+//! pinned queue.
 //!
-//! One line at the end of this file applies all of them to a new deque.
+//! A new deque gets all of them by one line at the end of this file.
 
 use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
@@ -15,7 +16,7 @@ use super::kinds::{AbpArray, AbpBarrier, Blocking, ChaseLev, ClosedChaseLev, Spi
 use super::pinned_queue::{Reader, pinned_queue};
 use crate::primitive::stepped::{self, Gate};
 
-/// An item that stands for a number. It is never followed.
+/// An item that stands for a number. Never followed.
 fn item(number: usize) -> NonNull<u64> {
     NonNull::new(ptr::without_provenance_mut(number * 8 + 8)).unwrap()
 }
@@ -24,10 +25,10 @@ fn number(item: NonNull<u64>) -> usize {
     item.as_ptr().addr() / 8 - 1
 }
 
-/// Steals, from a deque that is opened by force if necessary.
+/// An attempt, for which the deque is opened if that takes force.
 fn steal<T: Thief<u64>>(thief: &T) -> Steal<u64> {
     match thief.steal_oldest() {
-        Steal::Closed => {
+        Steal::Kept => {
             thief.open_by_force();
             thief.steal_oldest()
         }
@@ -35,7 +36,7 @@ fn steal<T: Thief<u64>>(thief: &T) -> Steal<u64> {
     }
 }
 
-/// Steals until the deque is empty.
+/// Takes until there is nothing left.
 fn take_all<T: Thief<u64>>(thief: &T) -> Vec<usize> {
     let mut taken = Vec::new();
     let mut lost_in_a_row = 0;
@@ -43,7 +44,7 @@ fn take_all<T: Thief<u64>>(thief: &T) -> Vec<usize> {
         match steal(thief) {
             Steal::Taken(item) => taken.push(number(item)),
             Steal::Empty => return taken,
-            Steal::Lost | Steal::Closed => {
+            Steal::Lost | Steal::Kept => {
                 lost_in_a_row += 1;
                 assert!(
                     lost_in_a_row < 1_000_000,
@@ -61,7 +62,7 @@ fn assert_each_once(mut taken: Vec<usize>, count: usize) {
     assert_eq!(taken, (0..count).collect::<Vec<_>>());
 }
 
-/// A pseudorandom generator (splitmix64, Steele, Lea and Flood 2014).
+/// A small generator for choices (splitmix64, Steele, Lea and Flood 2014).
 struct Choices(u64);
 
 impl Choices {
@@ -139,7 +140,7 @@ fn each_item_is_taken_once<K: Kind>() {
             let mut choices = Choices(thieves);
             for n in 0..ITEMS {
                 owner.push_new(item(n));
-                // A nearly empty deque makes the owner compete with thieves. A burst makes it grow.
+                // Near empty the owner meets the thieves; in bursts the deque grows.
                 if choices.below(1000) > 2 * (n as u64 % 500) {
                     taken.extend(owner.pop_newest().map(number));
                 }
@@ -156,7 +157,7 @@ fn each_item_is_taken_once<K: Kind>() {
     }
 }
 
-/// The operation during which the stall harness holds a thread.
+/// What the stall harness holds a thread in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operation {
     Push,
@@ -165,7 +166,7 @@ enum Operation {
 }
 
 impl Operation {
-    /// Runs the operation, in which a push adds item `new`. Returns the item that it took.
+    /// Carries it out; a push adds the item of this number. What it took is the caller's.
     fn run<K: Kind>(
         self,
         owner: &K::Owner<u64>,
@@ -180,15 +181,15 @@ impl Operation {
             Operation::Pop => owner.pop_newest(),
             Operation::Steal => match steal(thief) {
                 Steal::Taken(item) => Some(item),
-                Steal::Empty | Steal::Lost | Steal::Closed => None,
+                Steal::Empty | Steal::Lost | Steal::Kept => None,
             },
         };
         taken.map(number)
     }
 }
 
-/// The stall harness: while the owner or a thief is held at any step of one operation, other
-/// threads reach all other items.
+/// The stall harness: holds the owner or a thief at each step of one operation; the others reach
+/// all other items.
 fn a_held_thread_hides_nothing<K: Kind>() {
     use Operation::{Pop, Push, Steal};
     let cases = [
@@ -236,9 +237,10 @@ fn a_held_thread_hides_nothing<K: Kind>() {
     }
 }
 
-/// The stall harness for a deque with a lock: each operation has a step at which a held thread
-/// blocks all other threads. So such deques are for comparisons only.
-fn a_held_thread_blocks_the_others<K: WithLock>() {
+/// The stall harness where there is a lock: each operation has a step at which the thread that is
+/// held keeps everybody else out, whatever they do. That is why such deques are only here to be
+/// compared with.
+fn a_held_thread_keeps_the_others_waiting<K: WithLock>() {
     for operation in [Operation::Push, Operation::Pop, Operation::Steal] {
         let mut kept = Vec::new();
         for steps in 0.. {
@@ -257,8 +259,8 @@ fn a_held_thread_blocks_the_others<K: WithLock>() {
                 });
                 let held = gate.wait_until_held();
                 let others = scope.spawn(|| take_all(thief));
-                // They finish, or they find the lock taken. Then only the held thread can release
-                // it.
+                // They finish, or they find the lock taken; then nothing but the held thread can
+                // let them in.
                 while !others.is_finished() && K::meter(thief).waits() == 0 {
                     thread::yield_now();
                 }
@@ -277,7 +279,10 @@ fn a_held_thread_blocks_the_others<K: WithLock>() {
                 break;
             }
         }
-        assert!(!kept.is_empty(), "no step of {operation:?} blocks the others");
+        assert!(
+            !kept.is_empty(),
+            "at no step of {operation:?} does it matter which thread is held"
+        );
     }
 }
 
@@ -357,7 +362,7 @@ fn a_held_sender_or_taker_hides_nothing_in_the_inbox() {
                     own
                 });
                 let held = gate.wait_until_held();
-                // Meanwhile this thread sends and takes.
+                // Others go on sending and taking.
                 inbox.send(item(before + 1));
                 let others = inbox_take_all(&inbox);
                 gate.open();
@@ -375,7 +380,7 @@ fn a_held_sender_or_taker_hides_nothing_in_the_inbox() {
             taken.extend(late);
             taken.extend(inbox_take_all(&inbox));
             if !sends {
-                taken.push(before); // this case does not send it
+                taken.push(before); // was not sent here
             }
             assert_each_once(taken, before + 2);
             if !held {
@@ -385,16 +390,17 @@ fn a_held_sender_or_taker_hides_nothing_in_the_inbox() {
     }
 }
 
-/// An item that is not wanted stays.
+/// What is not wanted stays, and what the owner did before it pushed the item is seen by the thread
+/// that decides.
 #[test]
-fn a_thief_takes_only_an_item_that_it_wants() {
+fn a_thief_takes_what_it_wants() {
     let (owner, thief) = chase_lev(false);
-    let never = || -> bool { unreachable!("the deque is empty") };
+    let never = || -> bool { unreachable!("there is nothing") };
     assert_eq!(thief.steal_oldest_if(never), Steal::Empty);
     (0..3).for_each(|n| owner.push_new(item(n)));
     assert_eq!(thief.steal_oldest_if(|| false), Steal::Lost);
     assert_eq!(thief.steal_oldest_if(|| true), Steal::Taken(item(0)));
-    // During the decision, the oldest item is popped, and another one takes its slot.
+    // While it decides, the oldest goes, and something else comes to lie there.
     let changes = || {
         assert_eq!(owner.pop_newest(), Some(item(2)));
         assert_eq!(owner.pop_newest(), Some(item(1)));
@@ -405,34 +411,34 @@ fn a_thief_takes_only_an_item_that_it_wants() {
     assert_eq!(thief.steal_oldest(), Steal::Taken(item(3)));
 }
 
-fn read_all(reader: &Reader<u64>) -> Vec<usize> {
-    std::iter::from_fn(|| reader.take()).map(number).collect()
+fn read_all(pinned_tasks: &Reader<u64>) -> Vec<usize> {
+    std::iter::from_fn(|| pinned_tasks.take()).map(number).collect()
 }
 
 #[test]
 fn the_pinned_queue_is_first_in_first_out() {
-    let (queue, reader) = pinned_queue();
-    assert!(reader.is_empty());
-    assert_eq!(reader.take(), None);
-    (0..100).for_each(|n| queue.send(item(n)));
-    // More items are sent when half of the fetched ones were taken.
+    let (pinned_queue, pinned_tasks) = pinned_queue();
+    assert!(pinned_tasks.is_empty());
+    assert_eq!(pinned_tasks.take(), None);
+    (0..100).for_each(|n| pinned_queue.send(item(n)));
+    // Half of what was fetched is taken, and then more is sent.
     assert_eq!(
-        (0..50).map(|_| number(reader.take().unwrap())).collect::<Vec<_>>(),
+        (0..50).map(|_| number(pinned_tasks.take().unwrap())).collect::<Vec<_>>(),
         Vec::from_iter(0..50)
     );
-    assert!(!reader.is_empty());
-    (100..150).for_each(|n| queue.send(item(n)));
-    assert_eq!(read_all(&reader), Vec::from_iter(50..150));
-    assert!(reader.is_empty());
-    // Nodes are freed with the queue, whether they were fetched or not.
-    (0..3).for_each(|n| queue.send(item(n)));
-    assert_eq!(reader.take().map(number), Some(0));
-    queue.send(item(3));
-    drop(reader);
-    queue.send(item(4));
+    assert!(!pinned_tasks.is_empty());
+    (100..150).for_each(|n| pinned_queue.send(item(n)));
+    assert_eq!(read_all(&pinned_tasks), Vec::from_iter(50..150));
+    assert!(pinned_tasks.is_empty());
+    // What is not taken is freed with it, wherever it lies.
+    (0..3).for_each(|n| pinned_queue.send(item(n)));
+    assert_eq!(pinned_tasks.take().map(number), Some(0));
+    pinned_queue.send(item(3));
+    drop(pinned_tasks);
+    pinned_queue.send(item(4));
 }
 
-/// A random sequence of operations, compared with a list.
+/// Against a list, with what is fetched and what is not in all proportions.
 #[test]
 fn the_pinned_queue_agrees_with_a_list() {
     let mut random = 1_u64;
@@ -441,18 +447,18 @@ fn the_pinned_queue_agrees_with_a_list() {
         (random >> 33) as usize % among
     };
     for _ in 0..200 {
-        let ((queue, reader), mut list) = (pinned_queue(), Vec::new());
+        let ((pinned_queue, pinned_tasks), mut list) = (pinned_queue(), Vec::new());
         for n in 0..60 {
             if choose(2) == 0 {
-                queue.send(item(n));
+                pinned_queue.send(item(n));
                 list.push(n);
             } else {
                 let first = (!list.is_empty()).then(|| list.remove(0));
-                assert_eq!(reader.take().map(number), first);
+                assert_eq!(pinned_tasks.take().map(number), first);
             }
-            assert_eq!(reader.is_empty(), list.is_empty());
+            assert_eq!(pinned_tasks.is_empty(), list.is_empty());
         }
-        assert_eq!(read_all(&reader), list);
+        assert_eq!(read_all(&pinned_tasks), list);
     }
 }
 
@@ -460,15 +466,17 @@ fn the_pinned_queue_agrees_with_a_list() {
 fn the_pinned_queue_keeps_each_senders_order_and_every_item() {
     const SENDERS: usize = 3;
     const ITEMS: usize = 3_000;
-    let (queue, reader) = pinned_queue();
+    let (pinned_queue, pinned_tasks) = pinned_queue();
     let taken = thread::scope(|scope| {
         for sender in 0..SENDERS {
-            let queue = &queue;
-            scope.spawn(move || (0..ITEMS).for_each(|n| queue.send(item(n * SENDERS + sender))));
+            let pinned_queue = &pinned_queue;
+            scope.spawn(move || {
+                (0..ITEMS).for_each(|n| pinned_queue.send(item(n * SENDERS + sender)))
+            });
         }
         let mut taken = Vec::new();
         while taken.len() < SENDERS * ITEMS {
-            taken.extend(read_all(&reader));
+            taken.extend(read_all(&pinned_tasks));
         }
         taken
     });
@@ -482,26 +490,26 @@ fn the_pinned_queue_keeps_each_senders_order_and_every_item() {
 fn a_held_sender_hides_nothing_in_the_pinned_queue() {
     for before in [0, 2] {
         for steps in 0.. {
-            let (queue, reader) = pinned_queue();
-            (0..before).for_each(|n| queue.send(item(n)));
+            let (pinned_queue, pinned_tasks) = pinned_queue();
+            (0..before).for_each(|n| pinned_queue.send(item(n)));
             let gate = Arc::new(Gate::default());
             let (held, mut taken) = thread::scope(|scope| {
                 scope.spawn(|| {
                     stepped::arm(steps, &gate);
-                    queue.send(item(before));
+                    pinned_queue.send(item(before));
                     stepped::disarm();
                 });
                 let held = gate.wait_until_held();
-                queue.send(item(before + 1));
-                let taken = read_all(&reader);
+                pinned_queue.send(item(before + 1));
+                let taken = read_all(&pinned_tasks);
                 gate.open();
                 (held, taken)
             });
             let others = |n: &usize| *n != before;
             let seen: Vec<_> = taken.iter().copied().filter(others).collect();
             let sent: Vec<_> = (0..before + 2).filter(others).collect();
-            assert_eq!(seen, sent, "step {steps} hides an item");
-            taken.extend(read_all(&reader));
+            assert_eq!(seen, sent, "step {steps} hides something");
+            taken.extend(read_all(&pinned_tasks));
             assert_each_once(taken, before + 2);
             if !held {
                 break;
@@ -540,6 +548,6 @@ deque_suite! {
     closed_chase_lev: ClosedChaseLev, a_held_thread_hides_nothing;
     abp_array: AbpArray, a_held_thread_hides_nothing;
     abp_barrier: AbpBarrier, a_held_thread_hides_nothing;
-    spinning_lock: Spinning, a_held_thread_blocks_the_others;
-    blocking_lock: Blocking, a_held_thread_blocks_the_others;
+    spinning_lock: Spinning, a_held_thread_keeps_the_others_waiting;
+    blocking_lock: Blocking, a_held_thread_keeps_the_others_waiting;
 }

@@ -1,7 +1,7 @@
-//! The deque of a worker, as two handles: the owner's and the thieves'.
+//! The deque of a worker, in two handles: its own, and that of all others.
 //!
-//! It is Chase and Lev's. With the feature `alternatives`, a pool may use another deque. Then the
-//! built-in one stays open and empty.
+//! It is the growable one of Chase and Lev. With the feature `alternatives`, a pool may keep its
+//! tasks in another one: then the built-in deque stays open and empty.
 
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use std::time::Duration;
 #[cfg(feature = "alternatives")]
 use super::alternatives::{AnyOwner, AnyThief, DequeKind, any};
 use super::{
-    ChaseLevOwner, ChaseLevThief, Closable, OpenRequest, Owner, SlowPush, Steal, TakeBack, Thief,
+    ChaseLevOwner, ChaseLevThief, Closable, Closed, Owner, Pushed, Steal, TakeBack, Thief,
     chase_lev,
 };
 
-/// The owner's handle.
+/// The worker's own handle.
 #[derive(Debug)]
-#[repr(C)] // hot fields first: shorter instructions
+#[repr(C)] // what is used most first: shorter instructions
 pub(crate) struct OwnDeque<T> {
     built_in: ChaseLevOwner<T>,
     #[cfg(feature = "alternatives")]
     other: Option<AnyOwner<T>>,
 }
 
-/// A thief's handle.
+/// The handle of thieves.
 #[derive(Debug)]
 pub(crate) struct SharedDeque<T> {
     built_in: ChaseLevThief<T>,
@@ -30,15 +30,27 @@ pub(crate) struct SharedDeque<T> {
     other: Option<AnyThief<T>>,
 }
 
-/// The deque that the workers of a pool use. The default is the built-in one.
+/// Which deque a pool has: the built-in one, if not chosen otherwise.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DequeChoice {
+pub(crate) struct Choice {
     #[cfg(feature = "alternatives")]
     pub(crate) kind: Option<DequeKind>,
 }
 
-impl DequeChoice {
-    /// Makes an empty deque. `heavy_barriers` is true if thieves may use heavy barriers.
+/// What a slow push came to.
+#[must_use]
+pub(crate) enum SlowPush<T> {
+    /// The item lies in a closed deque: a searching worker has it opened.
+    Closed,
+    /// The item lies in an open deque: the owner looks after sleeping workers.
+    Open,
+    /// A bounded deque is full, and the item is back.
+    #[cfg_attr(not(feature = "alternatives"), allow(dead_code, reason = "others are bounded"))]
+    Full(NonNull<T>),
+}
+
+impl Choice {
+    /// An empty deque. `heavy_barriers`: whether thieves may make them.
     pub(crate) fn deque<T>(self, heavy_barriers: bool) -> (OwnDeque<T>, SharedDeque<T>) {
         #[cfg(feature = "alternatives")]
         if let Some(kind) = self.kind {
@@ -66,44 +78,47 @@ impl DequeChoice {
 }
 
 impl<T> OwnDeque<T> {
-    /// Adds an item that is newer than all others. Returns its index, and true if the push is
-    /// complete. If it is not, the caller calls [`after_slow_push`](Self::after_slow_push) next.
+    /// Adds an item that is newer than all others, at the index that is returned. Also says whether
+    /// that was all: if not, the caller calls [`after_slow_push`](Self::after_slow_push) next.
     #[inline]
     pub(crate) fn push(&self, item: NonNull<T>) -> (i64, bool) {
         self.built_in.push(item)
     }
 
-    /// [`push`](Self::push), which is never redirected.
+    /// What [`push`](Self::push) does where pushes are not redirected.
     #[inline]
     pub(crate) fn push_real(&self, item: NonNull<T>) -> (i64, bool) {
         self.built_in.push_real(item)
     }
 
-    /// From now on [`push`](Self::push) adds nothing and is never complete.
+    /// From now on [`push`](Self::push) adds nothing and says that there is more to do.
     pub(crate) fn redirect(&self) {
         self.built_in.redirect();
     }
 
-    /// Completes a push to `index`.
     pub(crate) fn after_slow_push(&self, index: i64) -> SlowPush<T> {
         #[cfg(feature = "alternatives")]
         if let Some(other) = &self.other {
-            let item = self.built_in.retract().expect("just pushed, and invisible to thieves");
+            let item =
+                self.built_in.retract().expect("it was just pushed, and no thief looks there");
             return match other.try_push_new(item) {
                 Ok(()) => SlowPush::Open,
                 Err(item) => SlowPush::Full(item),
             };
         }
-        self.built_in.after_slow_push(index)
+        match self.built_in.at_the_ceiling(index) {
+            Pushed::Closed => SlowPush::Closed,
+            Pushed::Openly => SlowPush::Open,
+        }
     }
 
-    /// Takes the item at `index` back, if it is the newest.
+    /// Takes back what was pushed to `index`, if it is the newest item.
     #[inline]
     pub(crate) fn take_back(&self, index: i64) -> TakeBack {
         self.built_in.take_back(index)
     }
 
-    /// Takes the item that [`take_back`](Self::take_back) found contended, if no thief was faster.
+    /// Decides which side has the item that [`take_back`](Self::take_back) found contended.
     pub(crate) fn pop_lowered(&self, index: i64) -> Option<NonNull<T>> {
         self.built_in.pop_lowered(index)
     }
@@ -116,23 +131,23 @@ impl<T> OwnDeque<T> {
         self.built_in.pop_newest()
     }
 
-    /// The index of the next push. The largest number in a deque without indices.
+    /// The index of the next push; the largest number where indices tell nothing.
     #[inline]
-    pub(crate) fn bottom(&self) -> i64 {
+    pub(crate) fn end(&self) -> i64 {
         #[cfg(feature = "alternatives")]
         if self.other.is_some() {
             return i64::MAX;
         }
-        self.built_in.bottom()
+        self.built_in.end()
     }
 
-    /// True if the deque is known to hold at most one item.
-    pub(crate) fn has_at_most_one_item(&self) -> bool {
+    /// Whether it is known that there is one item at most.
+    pub(crate) fn holds_one_at_most(&self) -> bool {
         #[cfg(feature = "alternatives")]
         if self.other.is_some() {
             return false;
         }
-        self.built_in.has_at_most_one_item()
+        self.built_in.holds_one_at_most()
     }
 }
 
@@ -163,10 +178,10 @@ impl<T> SharedDeque<T> {
         self.built_in.steal_oldest()
     }
 
-    /// Steals from the built-in deque. `is_wanted` is called after the oldest item was read, and
-    /// before it is taken.
+    /// Steals from the built-in deque, if that is wanted when it has been seen what the oldest is.
     pub(crate) fn steal_oldest_if(&self, is_wanted: impl FnOnce() -> bool) -> Steal<T> {
-        // The owner moves what it pushes here to the other deque: no thief may take it in between.
+        // What its owner pushes to the built-in deque goes on to the other one: no thief may take it
+        // in between.
         #[cfg(feature = "alternatives")]
         if self.other.is_some() {
             return Steal::Empty;
@@ -174,18 +189,18 @@ impl<T> SharedDeque<T> {
         self.built_in.steal_oldest_if(is_wanted)
     }
 
-    /// The indices of the oldest item and of the next push; `None` in a deque without indices.
-    pub(crate) fn bounds(&self) -> Option<(i64, i64)> {
+    /// Two numbers that change together with the contents; `None` if the deque has none.
+    pub(crate) fn marks(&self) -> Option<(i64, i64)> {
         #[cfg(feature = "alternatives")]
         if self.other.is_some() {
             return None;
         }
-        Some(self.built_in.bounds())
+        Some(self.built_in.marks())
     }
 
-    /// True if the deque held several items a moment ago, or if that is not known.
-    pub(crate) fn has_several_items(&self) -> bool {
-        self.bounds().is_none() || self.built_in.approximate_len() > 1
+    /// Whether there seemed to be several items, a moment ago. True where that is not known.
+    pub(crate) fn holds_several(&self) -> bool {
+        self.marks().is_none() || self.built_in.items_seen() > 1
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -196,17 +211,17 @@ impl<T> SharedDeque<T> {
         self.built_in.is_empty()
     }
 
-    /// Requests that the owner open the deque, if it is closed.
-    pub(crate) fn request_open(&self) -> Option<OpenRequest> {
-        self.built_in.request_open()
+    /// Asks the owner of a closed deque to open it.
+    pub(crate) fn ask(&self) -> Option<Closed> {
+        self.built_in.ask()
     }
 
-    /// Opens a closed deque by force, after a heavy barrier.
-    pub(crate) fn open(&self, request: OpenRequest) {
-        self.built_in.open(request);
+    /// Opens a closed deque, after a heavy barrier.
+    pub(crate) fn open(&self, closed: Closed) {
+        self.built_in.open(closed);
     }
 
-    /// The time that callers have waited for a lock of the deque.
+    /// How long callers have waited for a lock of the deque.
     pub(crate) fn lock_wait(&self) -> Duration {
         #[cfg(feature = "alternatives")]
         if let Some(other) = &self.other {

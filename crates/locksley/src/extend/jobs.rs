@@ -1,4 +1,4 @@
-//! Jobs of libraries: tasks in memory that the library owns.
+//! Jobs of libraries: tasks that lie in the library's own memory.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ pub use crate::scheduler::job::{Head, Job, Kind};
 pub struct Home(Arc<Shared>);
 
 impl Home {
-    /// The pool of a worker.
+    /// That of a worker.
     #[must_use]
     pub fn of(worker: &Worker) -> Self {
         Self(Arc::clone(worker.shared()))
     }
 
-    /// True if the worker belongs to this pool.
+    /// Whether the worker belongs to this pool.
     #[must_use]
     #[inline]
     pub fn is_of(&self, worker: &Worker) -> bool {
@@ -35,8 +35,8 @@ impl Home {
 
     /// Whether jobs for which no place is named go to the pool's places in turn.
     #[must_use]
-    pub fn spreads_unplaced(&self) -> bool {
-        self.0.spreads_unplaced()
+    pub fn goes_round(&self) -> bool {
+        self.0.goes_round()
     }
 
     /// The place of the next such job; `None` if the worker that makes it ready keeps it.
@@ -45,15 +45,15 @@ impl Home {
         self.0.next_place()
     }
 
-    /// Sends a job to the pool, from any thread.
+    /// Hands a job to the pool from outside.
     ///
     /// # Safety
-    /// The job is alive until it has run, and is sent or pushed once for each run.
+    /// The job is alive until it has run, and is handed to a pool or pushed once for each run.
     pub unsafe fn send(&self, job: NonNull<Job>) {
         self.0.send(job);
     }
 
-    /// Sends a job to the workers of a place, from any thread.
+    /// Hands a job to the workers of a place, from outside.
     ///
     /// # Safety
     /// As for [`send`](Self::send).
@@ -62,16 +62,17 @@ impl Home {
     }
 }
 
-/// The methods of [`Worker`] for libraries. No other type implements it.
+/// What a library needs of the worker that runs it.
+///
+/// Implemented for [`Worker`] alone.
 pub trait WorkerExt: sealed::Sealed {
-    /// The worker's slot, less than [`MAX_SLOTS`](super::MAX_SLOTS). Unique to this thread in its
-    /// pool.
+    /// The number of its slot, less than [`MAX_SLOTS`](super::MAX_SLOTS). Only this thread has it.
     fn slot(&self) -> usize;
 
-    /// The present stamp of the running task; `None` if the pool is not observed.
+    /// The present stamp of its task; `None` if its pool is not observed.
     fn stamp(&self) -> Option<Stamp>;
 
-    /// Records that the running task also comes after `cause`.
+    /// Its task also comes after `cause`.
     fn follow(&self, cause: Stamp);
 
     /// Makes a job available to all workers.
@@ -80,13 +81,13 @@ pub trait WorkerExt: sealed::Sealed {
     /// As for [`Home::send`].
     unsafe fn push(&self, job: NonNull<Job>);
 
-    /// Makes a job available, with preference for the workers of a place.
+    /// Makes a job available, first of all to the workers of a place.
     ///
     /// # Safety
     /// As for [`Home::send`].
     unsafe fn push_near(&self, place: usize, job: NonNull<Job>);
 
-    /// Makes a job available that continues work of the worker with index `home`.
+    /// Makes a job available that comes after what the worker with that index has done.
     ///
     /// # Safety
     /// As for [`Home::send`].
@@ -123,27 +124,27 @@ impl WorkerExt for Worker {
     }
 }
 
-/// The end of a group of jobs, for which one worker waits.
+/// The end of a group of jobs, for which a worker waits.
 #[derive(Debug)]
 pub struct GroupEnd<'w> {
     latch: WorkerLatch<'w>,
-    /// Jobs of the group in the waiter's deque lie at or above this index.
+    /// Jobs of the group that the waiter has pushed itself lie above this in its deque.
     start: i64,
 }
 
 impl<'w> GroupEnd<'w> {
-    /// Makes the end of a group, before its first job is pushed.
+    /// That of a group whose first job is not pushed yet.
     #[must_use]
     pub fn awaited_by(waiter: &'w Worker) -> Self {
-        Self { latch: WorkerLatch::cross(waiter), start: waiter.deque_end() }
+        Self { latch: WorkerLatch::set_from_abroad(waiter), start: waiter.deque_end() }
     }
 
-    /// Records that all jobs of the group have ended, and wakes the waiter.
+    /// Says that all jobs of the group have ended.
     ///
     /// # Safety
-    /// This is alive when the call begins. The waiter may free it before the call returns.
+    /// This is alive when the call begins. The waiter may free it as soon as it learns of the end.
     pub unsafe fn set(this: NonNull<Self>) {
-        // SAFETY: a pointer to a field of a live value.
+        // SAFETY: a pointer to a field of what is alive.
         let latch = unsafe { &raw mut (*this.as_ptr()).latch };
         // SAFETY: not null, since it points to a field.
         let latch = unsafe { NonNull::new_unchecked(latch) };
@@ -151,8 +152,8 @@ impl<'w> GroupEnd<'w> {
         unsafe { WorkerLatch::set(latch) };
     }
 
-    /// Waits for the end. Meanwhile the waiter, for which this was made, runs jobs with a
-    /// [head](Head) that names the group.
+    /// The worker for which this was made waits for the end, and runs jobs whose [head](Head) names
+    /// the group meanwhile.
     pub fn wait(&self, waiter: &Worker, group: NonNull<()>) {
         waiter.wait_for_group(self.latch.flag(), group, || self.start);
     }

@@ -1,4 +1,4 @@
-//! `join`: runs two tasks, possibly at the same time, and returns both results.
+//! `join`: two tasks that may run at the same time, and their results.
 
 use crate::deque::TakeBack;
 use crate::observe::{LatestStamp, Observer, Stamp};
@@ -9,15 +9,15 @@ use crate::unwind::{self, Payload};
 
 /// Runs two tasks, possibly at the same time, and returns both results.
 ///
-/// The first runs at once, on the calling worker. The second is pushed to its deque, where idle
-/// workers can steal it. If none does, the calling worker runs it next, for about the price of a
-/// call. On a thread that is no worker, both run in the [global pool](Pool::global).
+/// The first runs at once, on the calling worker; the second is put where idle workers can take it.
+/// If none does, the calling worker runs it next, for about the price of a call. On a thread that is
+/// no worker, both run in the [global pool](Pool::global).
 ///
-/// While the second task runs on another worker, the calling worker runs only tasks that it has
-/// forked. If there are none, the thread blocks, and a replacement worker takes its slot.
+/// While the second task runs elsewhere, the calling worker runs only what that task has forked. If
+/// there is none of that, it blocks, and a replacement worker takes its place.
 ///
 /// # Panics
-/// If a task panics: with its payload, after both have ended. If both do: with that of the first.
+/// If a task panics, with its payload, after both have ended; if both do, with the first one's.
 ///
 /// # Examples
 /// ```
@@ -48,14 +48,12 @@ where
 }
 
 impl Worker {
-    /// Runs two tasks, possibly at the same time, and returns both results: [`join`] on a known
-    /// worker.
+    /// Runs two tasks, possibly at the same time, and returns both results: [`join`] on a known worker.
     ///
     /// The first task runs on this very worker and need not be `Send`.
     ///
     /// # Panics
-    /// If a task panics: with its payload, after both have ended. If both do: with that of the
-    /// first.
+    /// If a task panics, with its payload, after both have ended; if both do, with the first one's.
     ///
     /// # Examples
     /// ```
@@ -66,8 +64,8 @@ impl Worker {
     /// assert_eq!(halves, [11, 22]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    // Not inlined into its caller, so that the compiler inlines the tasks into the join: then the
-    // base case of a recursion needs no call.
+    // The compiler then puts what is joined into the join, and not the join into its caller: a
+    // recursion's test for its end needs no call. A fork of fib takes 51 instructions instead of 63.
     #[inline(never)]
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
@@ -86,15 +84,15 @@ impl Worker {
         RB: Send,
     {
         let second = ForkJob::new(b);
-        let (index, is_done) = self.push_fork(second.as_job());
+        let (index, is_done) = self.fork(second.as_job());
         if !is_done {
             return self.join_slowly(a, &second, index);
         }
         self.run_both(a, &second, index)
     }
 
-    /// A join after an incomplete push: the deque must grow or open, or the pool is observed.
-    /// Out of line, so that it takes no registers from the common case.
+    /// The deque has to grow or to open, or the pool is observed. Apart, so that it takes no
+    /// registers from the common case.
     #[cold]
     #[inline(never)]
     fn join_slowly<A, B, RA, RB>(&self, a: A, second: &ForkJob<B, RB>, index: i64) -> (RA, RB)
@@ -114,8 +112,8 @@ impl Worker {
         (returned(first), returned(other))
     }
 
-    /// A join in an observed pool: the observer sees the fork, both halves and the join. It is not
-    /// generic, to be compiled once.
+    /// A join in an observed pool: the observer sees the fork, both halves and the join. Not
+    /// generic, so that it is compiled once.
     fn join_observed(
         &self,
         observer: &dyn Observer,
@@ -135,7 +133,7 @@ impl Worker {
         joined.unwrap_or_else(|payload| unwind::resume(payload));
     }
 
-    /// Runs the first task, and then the second, if no thief has taken it.
+    /// Runs the first task, and the second, if it comes back from where it was pushed.
     #[inline(always)]
     fn run_both<A, B, RA, RB>(&self, a: A, second: &ForkJob<B, RB>, index: i64) -> (RA, RB)
     where
@@ -143,11 +141,10 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        // The second task lies in this frame, so it must end before a panic of the first unwinds
-        // it.
+        // The second task lies in this frame, so it has to end before a panic of the first goes on.
         match unwind::halt(|| a(self)) {
             Ok(first) => {
-                if !second.can_be_in_deque() {
+                if !second.may_be_there() {
                     return self.finish(first, second, index);
                 }
                 match self.take_back(index) {
@@ -180,7 +177,7 @@ impl Worker {
         self.finish(first, second, index)
     }
 
-    /// The first task has ended, and the second has been taken, or lies below other tasks.
+    /// The first task has ended, and the second cannot simply be taken back.
     #[cold]
     #[inline(never)]
     fn finish<B, RA, RB>(&self, first: RA, second: &ForkJob<B, RB>, index: i64) -> (RA, RB)
@@ -188,7 +185,7 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        match self.complete(second, index) {
+        match self.end(second, index) {
             Ok(second) => (first, second),
             Err(payload) => unwind::resume(payload),
         }
@@ -201,12 +198,11 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        // No later panic replaces the first: neither the second task's, nor that of dropping its
-        // result.
-        match self.complete(second, index) {
+        // Neither the second task's panic nor that of its result's destructor replaces the first.
+        match self.end(second, index) {
             Ok(result) => {
-                if let Err(second) = unwind::halt(|| drop(result)) {
-                    unwind::discard(second);
+                if let Err(again) = unwind::halt(|| drop(result)) {
+                    unwind::discard(again);
                 }
             }
             Err(second) => unwind::discard(second),
@@ -214,13 +210,13 @@ impl Worker {
         unwind::resume(payload)
     }
 
-    /// Runs a job that was pushed here, or waits until the worker that took it has run it.
-    fn complete<B, RB>(&self, job: &ForkJob<B, RB>, index: i64) -> Result<RB, Payload>
+    /// Runs `job`, which was pushed here, or waits until the worker that took it has.
+    fn end<B, RB>(&self, job: &ForkJob<B, RB>, index: i64) -> Result<RB, Payload>
     where
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        if self.wait_for_fork(job.as_job(), job.end(), index) {
+        if self.recover(job.as_job(), job.end(), index) {
             // SAFETY: its word has come back.
             let task = unsafe { job.take_back() };
             unwind::halt(|| task(self))
@@ -231,7 +227,7 @@ impl Worker {
     }
 }
 
-/// Wraps a task that runs once, and writes its result to `result`.
+/// A task that leaves its result in a place of its caller's.
 fn once<F, R>(task: F, result: &mut Option<R>) -> impl FnMut(&Worker)
 where
     F: FnOnce(&Worker) -> R,
@@ -247,7 +243,7 @@ fn returned<R>(result: Option<R>) -> R {
     result.expect("both halves have ended without a panic")
 }
 
-/// Tells the observer that the second half of a join runs, until this is dropped.
+/// While it lives, the second half of an observed join runs.
 struct Observed<'s> {
     worker: &'s Worker,
     suspended: Stamp,

@@ -1,17 +1,17 @@
-//! `join_near`: a join that sends its second task to a place.
+//! `join_near`: a join whose second task is for a place.
 
 #[cfg(doc)]
 use crate::Spawn;
 use crate::scheduler::Worker;
 
 impl Worker {
-    /// [`join`](Self::join) with a second task for a place, as with [`Spawn::Near`]. The first runs
-    /// on this worker.
+    /// [`join`](Self::join), the second task of which is for a place, as
+    /// [`Spawn::Near`] has it. The first runs on this worker.
     ///
-    /// Use it for large tasks: to send the second one costs more than a join does.
+    /// It costs more than a join: the second task has to be sent there. So it is for large tasks.
     ///
     /// # Panics
-    /// If the pool has no such place. Otherwise as [`join`](Self::join).
+    /// If the pool has no such place; and as [`join`](Self::join).
     ///
     /// # Examples
     /// ```
@@ -38,6 +38,6 @@ impl Worker {
             worker.push_near(place, job.expect("the scope has no token"));
             a(worker)
         });
-        (first, second.expect("the scope has waited for it"))
+        (first, second.expect("the scope waits for it, and raises its panic"))
     }
 }

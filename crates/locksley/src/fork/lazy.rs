@@ -1,12 +1,11 @@
-//! Lock-free lazy initialization.
+//! What is made when it is wanted first, by whoever wants it: nobody waits for whoever makes it.
 
 use std::marker::PhantomData;
 use std::ptr;
 
 use crate::primitive::{AtomicPtr, Ordering};
 
-/// A value that the first access makes. If several threads make one at the same time, one value is
-/// kept, and no thread waits for another.
+/// Null until then.
 pub(super) struct Lazy<T>(AtomicPtr<T>, PhantomData<T>);
 
 impl<T> Lazy<T> {
@@ -15,30 +14,30 @@ impl<T> Lazy<T> {
     }
 
     pub(super) fn get(&self) -> Option<&T> {
-        // Acquire pairs with the release in `publish`: the value is seen as it was made.
-        // SAFETY: null, or published, and freed only with this.
+        // Acquire pairs with the release below: it is seen as it was made.
+        // SAFETY: null, or made below, and freed with this only.
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
     pub(super) fn get_or_make(&self, make: impl FnOnce() -> T) -> &T {
-        self.get().unwrap_or_else(|| self.publish(make()))
+        self.get().unwrap_or_else(|| self.keep(make()))
     }
 
-    /// Publishes a value, unless another thread has published one. Returns the published one.
-    fn publish(&self, made: T) -> &T {
+    /// Of several that were made at the same time, one prevails.
+    fn keep(&self, made: T) -> &T {
         let made = Box::into_raw(Box::new(made));
-        let published =
+        let kept =
             self.0.compare_exchange(ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire);
-        let winner = match published {
+        let prevails = match kept {
             Ok(_) => made,
             Err(other) => {
-                // SAFETY: made above, and not published.
+                // SAFETY: made above, and not shown to anybody.
                 drop(unsafe { Box::from_raw(made) });
                 other
             }
         };
-        // SAFETY: published, and freed only with this.
-        unsafe { &*winner }
+        // SAFETY: made here, and freed with this only.
+        unsafe { &*prevails }
     }
 }
 
@@ -46,7 +45,7 @@ impl<T> Drop for Lazy<T> {
     fn drop(&mut self) {
         let made = self.0.load(Ordering::Acquire);
         if !made.is_null() {
-            // SAFETY: published, and `&mut self`: no other thread uses it.
+            // SAFETY: made by `keep`; `&mut self`: nobody else is here.
             drop(unsafe { Box::from_raw(made) });
         }
     }

@@ -1,5 +1,4 @@
-//! Fork and join: [`join`](crate::join()), [`scope`](crate::scope()), [`spawn`](crate::spawn()) and
-//! broadcasts.
+//! Fork and join: what programs are written with.
 
 mod broadcast;
 mod join;

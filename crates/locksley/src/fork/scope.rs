@@ -1,4 +1,4 @@
-//! `scope`: any number of tasks that borrow from the frame that waits for them.
+//! `scope`: any number of tasks that borrow from the frame which waits for them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,57 +12,53 @@ use crate::pool::Pool;
 use crate::primitive::{AtomicBool, AtomicI64, AtomicPtr, Ordering};
 use crate::scheduler::Shared;
 use crate::scheduler::Worker;
-use crate::scheduler::job::{GroupJob, Job, JobFifo};
+use crate::scheduler::job::{GroupJob, Job, Line};
 use crate::scheduler::latch::{CountLatch, Latch};
 use crate::unwind::{self, Payload};
 
-/// Spawns tasks that end before it does. See [`scope`].
+/// Tasks may be spawned in it, and all of them end before it does. See [`scope`].
 pub struct Scope<'scope> {
-    /// Alive until the scope ends. Its lifetimes are erased here, and upheld by `scope_in`.
+    /// Alive until the scope ends; the lifetimes that it borrows are erased here and kept by `scope_in`.
     state: NonNull<ScopeState<'static>>,
     home: Arc<Shared>,
-    /// Makes the lifetime invariant: it must be neither shortened nor lengthened.
+    /// Invariant: a scope must be neither shortened nor lengthened.
     lifetime: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
-/// The state that the tasks of a scope share. Its address is their group.
+/// What the tasks of a scope have in common.
 pub(crate) struct ScopeState<'w> {
     home: &'w Arc<Shared>,
     running: CountLatch<'w>,
     /// The first task to panic leaves its payload here.
     panic: AtomicPtr<Payload>,
-    /// A FIFO for each worker, made by the first `Spawn::Fifo`.
-    fifos: Lazy<Box<[JobFifo]>>,
-    /// The slot of the waiter, if it is a worker of the pool.
+    /// The lines of all workers, once a task was spawned in order.
+    lines: Lazy<Box<[Line]>>,
+    /// The slot of the waiter, if that is a worker of the pool.
     waiter: Option<usize>,
-    /// The lowest index of a task of the scope in the waiter's deque. Only the waiter writes it.
+    /// No task of the scope lies below this in the waiter's deque. Written by its thread.
     floor: AtomicI64,
-    /// No task begins once it is cancelled.
+    /// Once it is cancelled, no task begins.
     token: Option<&'w Cancellation>,
-    /// True if a task did not begin.
+    /// True if a task was left out.
     is_incomplete: AtomicBool,
 }
 
-// SAFETY: the state is shared by reference only. It consists of atomics, of FIFOs that any thread
-// may use, and of a latch that any thread may set.
+// SAFETY: the state is shared by reference only, and consists of atomics, of what is made to be used by any thread (lines, inboxes), and of
+// a latch made to be set by any thread.
 unsafe impl Send for Scope<'_> {}
-// SAFETY: as above. Any thread may spawn by `&self`.
+// SAFETY: as above; spawning takes `&self` from any thread.
 unsafe impl Sync for Scope<'_> {}
 
-/// Runs `body`, which may spawn tasks, and returns when all of them have ended. The tasks may
-/// borrow what outlives the scope.
+/// Runs `body`, which may spawn tasks that borrow what outlives the scope, and returns when all of them have ended.
 ///
-/// Use it for tasks that are found on the way. [`join`](crate::join()) is for two tasks, and
-/// [`loops::par`](crate::loops::par) for many items that are known beforehand.
-///
-/// On a thread that is no worker, the body and the tasks run in the [global pool](Pool::global).
+/// On a thread that is no worker, it all happens in the [global pool](Pool::global).
 ///
 /// A worker that waits here runs tasks of the scope. If it finds none, it blocks, and a replacement
 /// worker takes its slot.
 ///
 /// # Panics
-/// If the body or a task panics: with its payload, after all tasks have ended. If several do: with
-/// that of the body, or else with the first.
+/// If the body or a task panics, with its payload, after all tasks have ended; if several do, with the body's or else
+/// the first one's.
 ///
 /// # Examples
 /// ```
@@ -93,18 +89,19 @@ where
     })
 }
 
-/// [`scope`] with a token: no task begins once `token` is cancelled.
+/// As [`scope`], but its tasks do not begin once `token` is cancelled.
 ///
-/// Tasks that have begun run to their ends, and a long task [checks](Cancellation::check) the token
-/// at times. A worker drops tasks that have not begun, before this returns. Futures of the scope
-/// are not stopped. To cancel this scope alone, give it a [child](Cancellation::child) of a token.
+/// Tasks that have begun are waited for, as ever; a long task [checks](Cancellation::check) the token
+/// at times. Tasks that have not begun are dropped, with what they own, on a worker, and before this
+/// returns. Futures of the scope are not stopped. To cancel this scope and nothing outside of it,
+/// give it a [child](Cancellation::child) of a token.
 ///
 /// # Errors
-/// [`Cancelled`] if the body or some task did not begin. If all began, the result is returned, even
-/// if the token is cancelled.
+/// [`Cancelled`] if the body or some task did not begin. If all began, the result is returned,
+/// cancelled or not.
 ///
 /// # Panics
-/// As [`scope`]. A panic takes precedence over the error.
+/// As [`scope`]; a panic comes before the error.
 ///
 /// # Examples
 /// ```
@@ -137,14 +134,14 @@ where
     })
 }
 
-/// [`scope`] with a `body` that runs on the calling thread, which need not be a worker. The tasks
-/// run in the calling worker's pool, or else in the [global pool](Pool::global).
+/// As [`scope`], but `body` runs on the calling thread, whether that is a worker or not; its tasks run in the calling
+/// worker's pool, or else in the [global pool](Pool::global).
 ///
 /// # Panics
-/// As [`scope`].
+/// If the body or a task panics, with its payload, after all tasks have ended.
 ///
 /// # Examples
-/// The body may use values that are not `Send`, and the tasks may not:
+/// What does not go to other threads can be used in the body, though not in the tasks:
 /// ```
 /// use std::rc::Rc;
 ///
@@ -168,13 +165,12 @@ where
 }
 
 impl Pool {
-    /// [`scope`] with a `body` that runs on the calling thread, and tasks that run in this pool.
+    /// Runs `body` on the calling thread; the tasks that it spawns run in this pool, and end before this returns.
     ///
-    /// A calling worker, of this or another pool, runs tasks while it waits. Any other thread
-    /// blocks.
+    /// A worker, of this or another pool, works while it waits for them; any other thread blocks.
     ///
     /// # Panics
-    /// As [`scope`].
+    /// If the body or a task panics, with its payload, after all tasks have ended.
     ///
     /// # Examples
     /// ```
@@ -184,7 +180,7 @@ impl Pool {
     /// let (sender, receiver) = channel();
     /// pool.in_place_scope(move |scope| {
     ///     scope.spawn(move |_| sender.send(1).unwrap());
-    ///     receiver.recv().unwrap(); // the body does not occupy the only worker
+    ///     receiver.recv().unwrap(); // the body does not take up the only worker
     /// });
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
@@ -197,10 +193,11 @@ impl Pool {
 }
 
 impl Worker {
-    /// [`scope`] on a known worker, which runs the body.
+    /// Runs `body`, which may spawn tasks that borrow what outlives the scope, and returns when all of them have
+    /// ended: [`scope`] on a known worker. The body runs on this very worker.
     ///
     /// # Panics
-    /// As [`scope`].
+    /// If the body or a task panics, with its payload, after all tasks have ended.
     ///
     /// # Examples
     /// ```
@@ -223,13 +220,13 @@ impl Worker {
         scope_in(self.shared(), Some(self), None, |scope| body(self, scope)).0
     }
 
-    /// [`scope_until`] on a known worker, which runs the body.
+    /// [`scope_until`] on a known worker. The body runs on this very worker.
     ///
     /// # Errors
     /// [`Cancelled`] if the body or some task did not begin.
     ///
     /// # Panics
-    /// As [`scope_until`].
+    /// As [`Worker::scope`].
     ///
     /// # Examples
     /// ```
@@ -258,8 +255,8 @@ impl Worker {
     }
 }
 
-/// Runs `body` on the calling thread, which may be a worker of any pool, and waits for the tasks
-/// that it spawns into `home`. Also returns true if all of them have begun.
+/// Runs `body` on the calling thread, which may be a worker of any pool, and waits for the tasks that
+/// it spawns into `home`. Also returns whether all of them have begun.
 fn scope_in<'scope, R>(
     home: &Arc<Shared>,
     current: Option<&Worker>,
@@ -270,7 +267,7 @@ fn scope_in<'scope, R>(
         home,
         running: CountLatch::new(current, home),
         panic: AtomicPtr::new(ptr::null_mut()),
-        fifos: Lazy::new(),
+        lines: Lazy::new(),
         waiter: current.filter(|worker| worker.belongs_to(home)).map(Worker::slot_index),
         floor: AtomicI64::new(i64::MAX),
         token,
@@ -283,9 +280,9 @@ fn scope_in<'scope, R>(
     };
     let result = unwind::halt(|| body(&scope));
     let group = scope.state.cast();
-    // The body counts as the first task.
+    // The body counted as the first task.
     state.running.end_and_wait(|event| {
-        let worker = current.expect("only a worker waits like this");
+        let worker = current.expect("only a worker waits so");
         if worker.belongs_to(home) {
             // Relaxed: written by this thread.
             let floor = || state.floor.load(Ordering::Relaxed);
@@ -309,7 +306,7 @@ fn scope_in<'scope, R>(
 }
 
 impl<'scope> Scope<'scope> {
-    /// Spawns a task in the scope, which may spawn more.
+    /// Adds a task to the scope. It may run at once on another worker, and may spawn more.
     ///
     /// # Examples
     /// ```
@@ -334,7 +331,7 @@ impl<'scope> Scope<'scope> {
         Worker::with_current(|current| self.push_or_send(current, job));
     }
 
-    /// [`spawn`](Self::spawn) by a known worker, which need not be looked up.
+    /// Adds a task to the scope from a known worker: [`spawn`](Self::spawn) without looking up who calls.
     ///
     /// # Examples
     /// See [`Worker::scope`].
@@ -377,21 +374,21 @@ impl<'scope> Scope<'scope> {
         Worker::with_current(|current| {
             let own = current.filter(|worker| worker.belongs_to(&self.home));
             if let Some(worker) = own {
-                self.lower_floor(worker);
+                self.note_push_by(worker);
             }
             match (own, option) {
-                // SAFETY: this worker's FIFO of this scope, which waits for all tasks there.
+                // SAFETY: this worker's line of this scope, which does not end before the tasks that
+                // stand there.
                 (Some(worker), Spawn::Fifo) => unsafe {
-                    worker.push_fifo(self.fifo(worker), job);
+                    worker.push_in_line(self.line(worker), job);
                 },
                 _ => self.home.send_with(current, option, job),
             }
         });
     }
 
-    /// Spawns a task that each worker of the pool runs once.
-    ///
-    /// A worker runs it when its own deque is empty, or while it waits.
+    /// Adds a task for each worker of the pool, to be run by that worker when it has no tasks of its own, or waits for
+    /// the scope or for another broadcast.
     ///
     /// # Examples
     /// ```
@@ -410,7 +407,7 @@ impl<'scope> Scope<'scope> {
     where
         F: Fn(&Worker, &Scope<'scope>) + Send + Sync + 'scope,
     {
-        self.home.assert_open();
+        self.home.must_be_open();
         let task = Arc::new(task);
         Worker::with_current(|current| {
             for worker in 0..self.home.workers() {
@@ -423,24 +420,24 @@ impl<'scope> Scope<'scope> {
     }
 
     /// Counts one more task of this scope. Returns its group.
-    pub(crate) fn begin_task(&self) -> NonNull<()> {
+    pub(crate) fn begin(&self) -> NonNull<()> {
         self.state().running.begin();
         self.state.cast()
     }
 
-    /// Makes a job that counts as a task of this scope. `None` if the scope is cancelled.
+    /// A job that counts as one task of this scope, from now on. `None` if the scope is cancelled.
     pub(super) fn job<F>(&self, task: F) -> Option<NonNull<Job>>
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
-        if !self.state().admit_task() {
+        if !self.state().admits() {
             return None;
         }
-        let group = self.begin_task();
+        let group = self.begin();
         let home = Arc::clone(&self.home);
         let run = move |worker: &Worker, group: NonNull<()>| {
             let scope = Scope { state: group.cast(), home, lifetime: PhantomData };
-            let run = || match scope.state().admit_task() {
+            let run = || match scope.state().admits() {
                 true => task(worker, &scope),
                 false => drop(task),
             };
@@ -448,30 +445,33 @@ impl<'scope> Scope<'scope> {
                 scope.state().keep_panic(payload);
             }
             drop(scope);
-            // SAFETY: counted by `begin_task`, and ended once.
-            unsafe { ScopeState::end_task(group, worker) };
+            // SAFETY: counted by `begin`, and ended once.
+            unsafe { ScopeState::end(group, worker) };
         };
-        // SAFETY: it runs once, since the pool stays open while a scope in it waits. It runs before
-        // `'scope` ends, because the scope waits for it. Its panic is caught.
+        // SAFETY: run once, since the pool stays open while a task of it waits here; and before
+        // `'scope` ends, because the scope waits for its state. Its panic is caught.
         Some(unsafe { GroupJob::into_job(group, run) })
     }
 
-    /// Pushes to the caller's deque if the caller is a worker of the pool, and sends otherwise.
+    /// Pushes to the caller's own deque if it belongs to the pool, and sends otherwise; or to a place,
+    /// where tasks go round.
     pub(crate) fn push_or_send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
-        match caller.filter(|worker| worker.belongs_to(&self.home)) {
-            Some(worker) => {
-                self.lower_floor(worker);
-                worker.push_unplaced(job);
+        match (caller.filter(|worker| worker.belongs_to(&self.home)), self.home.next_place()) {
+            (Some(worker), None) => {
+                self.note_push_by(worker);
+                worker.push(job);
             }
-            None => self.home.send_unplaced(caller, job),
+            (Some(worker), Some(place)) => worker.push_near(place, job),
+            (None, None) => self.home.send_from(caller, job),
+            (None, Some(place)) => self.home.send_near_from(caller, place, job),
         }
     }
 
-    /// Lowers the floor for a push by this worker, if it is the waiter.
-    fn lower_floor(&self, worker: &Worker) {
+    /// That worker is about to push a task of the scope: the waiter has to know how deep to look.
+    fn note_push_by(&self, worker: &Worker) {
         let state = self.state();
         if state.waiter == Some(worker.slot_index()) {
-            // Relaxed: only the waiter's thread uses it.
+            // Relaxed: the waiter's thread alone uses it.
             let floor = state.floor.load(Ordering::Relaxed).min(worker.deque_end());
             state.floor.store(floor, Ordering::Relaxed);
         }
@@ -482,40 +482,38 @@ impl<'scope> Scope<'scope> {
         &self.home
     }
 
-    /// The FIFO of the tasks that this worker has spawned in order.
-    fn fifo(&self, worker: &Worker) -> &JobFifo {
-        let fifo = |_| JobFifo::of_a_group(self.state.cast());
-        let made = || (0..self.home.workers()).map(fifo).collect();
-        &self.state().fifos.get_or_make(made)[worker.index()]
+    /// Where the tasks stand that this worker has spawned in order.
+    fn line(&self, worker: &Worker) -> &Line {
+        let line = |_| Line::of_a_group(self.state.cast());
+        let made = || (0..self.home.workers()).map(line).collect();
+        &self.state().lines.get_or_make(made)[worker.index()]
     }
 
     fn state(&self) -> &ScopeState<'_> {
-        // SAFETY: alive until all tasks have ended, and a `&Scope` exists only in the body or in a
-        // task.
+        // SAFETY: alive until all tasks have ended; who has a `&Scope` is the body or a task that has not.
         unsafe { self.state.cast().as_ref() }
     }
 }
 
 impl ScopeState<'_> {
-    /// The state with this address.
+    /// That of a group.
     ///
     /// # Safety
-    /// It is the group of a scope. While the reference is used, the scope waits for a task that has
-    /// not ended.
+    /// It is the group of a scope that waits for a task which has not ended, for as long as the
+    /// reference is used.
     pub(crate) unsafe fn of<'t>(group: NonNull<()>) -> &'t ScopeState<'t> {
         // SAFETY: as the caller promises.
         unsafe { group.cast::<ScopeState<'t>>().as_ref() }
     }
 
-    /// Decides if a task may begin. If it returns false, the scope is incomplete.
-    #[must_use]
-    fn admit_task(&self) -> bool {
-        let is_admitted = self.token.is_none_or(|token| !token.is_cancelled());
-        if !is_admitted {
-            // Relaxed: read after the scope has waited for all tasks, including the caller.
+    /// True if a task may begin. If not, it is left out.
+    fn admits(&self) -> bool {
+        let admits = self.token.is_none_or(|token| !token.is_cancelled());
+        if !admits {
+            // Relaxed: read after all tasks were waited for, of which the caller's is one.
             self.is_incomplete.store(true, Ordering::Relaxed);
         }
-        is_admitted
+        admits
     }
 
     /// The pool of the scope.
@@ -523,25 +521,24 @@ impl ScopeState<'_> {
         self.home
     }
 
-    /// Counts the end of a task that ran on this worker.
+    /// A task of the scope ends, which ran on that worker.
     ///
     /// # Safety
-    /// The task was counted by [`Scope::begin_task`], and ends once.
-    pub(crate) unsafe fn end_task(group: NonNull<()>, worker: &Worker) {
+    /// It was counted by [`Scope::begin`], and ends once.
+    pub(crate) unsafe fn end(group: NonNull<()>, worker: &Worker) {
         let running = {
             // SAFETY: alive until all tasks have ended, of which this is one.
             let state = unsafe { ScopeState::of(group) };
-            state.running.record_stamp(worker);
+            state.running.ends_at(worker);
             NonNull::from(&state.running)
         };
         // SAFETY: as above.
         unsafe { CountLatch::set(running) };
     }
 
-    /// Keeps the payload of the first panic, and discards later ones.
     pub(crate) fn keep_panic(&self, payload: Payload) {
         let payload = Box::into_raw(Box::new(payload));
-        // Release pairs with the acquire in `take_panic`.
+        // Release pairs with the acquire in `take_panic`, though the counter would do as well.
         let first = self.panic.compare_exchange(
             ptr::null_mut(),
             payload,
@@ -549,14 +546,14 @@ impl ScopeState<'_> {
             Ordering::Relaxed,
         );
         if first.is_err() {
-            // SAFETY: made above, and not published.
+            // SAFETY: made above, and not shown to anybody.
             unwind::discard(*unsafe { Box::from_raw(payload) });
         }
     }
 
     fn take_panic(&self) -> Option<Payload> {
         let payload = self.panic.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: null, or made by `keep_panic`, and taken once.
+        // SAFETY: null, or made by `keep_panic` and taken only here.
         (!payload.is_null()).then(|| *unsafe { Box::from_raw(payload) })
     }
 }

@@ -1,4 +1,4 @@
-//! `spawn`: detached tasks, for which the caller does not wait.
+//! `spawn`: tasks that the caller does not wait for.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use crate::pool::Pool;
 use crate::scheduler::job::Job;
 use crate::scheduler::{Shared, Worker};
 
-/// Selects where and in which order a task begins: the option of [`spawn_with`] and of the methods
-/// with that name.
+/// Where and in which order a task begins: the option of [`spawn_with`] and of the methods with that
+/// name.
 ///
 /// # Examples
 /// ```
@@ -26,9 +26,9 @@ use crate::scheduler::{Shared, Worker};
 pub enum Spawn {
     /// After the tasks that the calling worker has spawned with this option before.
     ///
-    /// Without it, a worker pops its newest task first, so its tasks usually begin in the opposite
-    /// order. (A thief takes the oldest in either case.) Tasks that begin in order may end in any
-    /// order. Tasks of different workers have no order.
+    /// Without it, a worker takes its newest task back first, so that its tasks usually begin in the
+    /// opposite order. (A thief takes the oldest in either case.) Tasks that begin in order may end
+    /// in any order. Tasks of different workers have no order.
     Fifo,
     /// At this place of the pool: its workers take the task before other workers do.
     ///
@@ -38,10 +38,10 @@ pub enum Spawn {
     /// [counts it](crate::stats::WorkerStats::out_of_place). Tasks for one place begin in the order
     /// in which they were sent.
     Near(usize),
-    /// On the worker with this index only, when its own deque is empty.
+    /// On the worker with this index, and on no other, when it has no tasks of its own.
     ///
-    /// Tasks from one thread for one worker begin in the order in which they were sent. They wait
-    /// while that worker runs a task that blocks.
+    /// Tasks from one thread for one worker begin in the order in which they were sent. If the
+    /// worker is in a task that blocks, they wait.
     At(usize),
 }
 
@@ -53,7 +53,7 @@ impl Spawn {
             Self::Fifo => {}
             Self::Near(place) => shared.assert_has_place(place),
             Self::At(index) => {
-                shared.assert_open();
+                shared.must_be_open();
                 let workers = shared.workers();
                 assert!(index < workers, "there is no worker {index} in a pool of {workers}");
             }
@@ -61,12 +61,13 @@ impl Spawn {
     }
 }
 
-/// Spawns a detached task in the calling worker's pool, or in the [global pool](Pool::global) on
-/// any other thread.
+/// Accepts a detached task: into the calling worker's pool, or into the [global pool](Pool::global)
+/// on any other thread.
 ///
-/// A pool that is dropped finishes its tasks first. The global pool is never dropped: a task that
-/// has not ended when `main` returns is lost with the process. If the task panics, the payload goes
-/// to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler).
+/// The task runs, whatever the caller does next: a pool that is dropped finishes it first. The global
+/// pool is never dropped: a task that has not ended when `main` returns is lost with the process. If
+/// the task panics, the payload goes to the pool's
+/// [`panic_handler`](crate::PoolBuilder::panic_handler).
 ///
 /// # Examples
 /// ```
@@ -111,7 +112,7 @@ pub fn spawn_with<F>(option: Spawn, task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    // Outside of the closure below, so that a panic names the caller's line.
+    // Not in the closure below, whose panics would not name the caller's line.
     option.assert_valid_in(&Worker::with_current(|current| Arc::clone(shared_of(current))));
     Worker::with_current(|current| {
         spawn_into(shared_of(current), current, Some(option), |_| task());
@@ -119,11 +120,11 @@ where
 }
 
 impl Worker {
-    /// Spawns a detached task in this worker's pool: [`spawn`] on a known worker.
+    /// Accepts a detached task into this worker's pool: [`spawn`] on a known worker.
     ///
-    /// If the pool has been closed, the task is dropped. That happens on a [borrowed
-    /// thread](crate::PoolBuilder::with_current_thread), which outlives its pool, and in an
-    /// `on_start` hook that runs late.
+    /// A thread of the program that joined a pool is its worker even after the pool has been closed.
+    /// Then the task is dropped, because no worker could run it. The same holds in an `on_start` hook
+    /// that runs after the pool was closed.
     ///
     /// # Examples
     /// ```
@@ -160,13 +161,13 @@ impl Worker {
 }
 
 impl Pool {
-    /// Spawns a detached task in this pool.
+    /// Accepts a detached task: it runs, whatever the caller does next.
     ///
     /// A worker of this pool pushes it to its own deque. Tasks of other threads are taken in the
-    /// order in which they were sent. With several workers, one that was taken later may begin
-    /// sooner. With [`Unplaced::RoundRobin`](crate::Unplaced::RoundRobin) the task goes to the next
-    /// place, and the order holds within that place. If the task panics, the payload goes to the
-    /// pool's [`panic_handler`](crate::PoolBuilder::panic_handler).
+    /// order in which they were sent (with several workers, a task that was taken later may begin
+    /// sooner). If tasks [go round](crate::Unplaced::RoundRobin) the pool's places, the task goes to
+    /// the next place, and the order is that within the place. If the task panics, the payload goes
+    /// to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler).
     ///
     /// # Examples
     /// ```
@@ -230,18 +231,18 @@ where
         (Some(worker), None) => worker.push_unplaced(job),
         (None, None) => shared.send_unplaced(caller, job),
         (Some(worker), Some(Spawn::Fifo)) => {
-            let fifo = worker.slot().fifo();
-            // SAFETY: the FIFO is this worker's, and lives as long as the pool, which is not closed
-            // before the task has ended.
-            unsafe { worker.push_fifo(fifo, job) };
+            let line = worker.slot().line();
+            // SAFETY: the line is this worker's, and as alive as the pool, which is not closed before
+            // the task has ended.
+            unsafe { worker.push_in_line(line, job) };
         }
         (_, Some(option)) => shared.send_with(caller, option, job),
     }
 }
 
 impl Shared {
-    /// Makes a job available as the option says. The caller may be a worker of any pool. A worker
-    /// of this one uses its own FIFO for `Spawn::Fifo` instead.
+    /// Makes a job available as the option says. The caller may be a worker of any pool; a worker of
+    /// this one keeps its tasks that are to begin in order in a line of its own instead.
     pub(crate) fn send_with(
         self: &Arc<Self>,
         caller: Option<&Worker>,
@@ -249,7 +250,7 @@ impl Shared {
         job: NonNull<Job>,
     ) {
         match option {
-            // Jobs from other threads are ordered anyway.
+            // Jobs from outside have one order only.
             Spawn::Fifo => self.send_from(caller, job),
             Spawn::Near(place) => match caller.filter(|worker| worker.belongs_to(self)) {
                 Some(worker) => worker.push_near(place, job),
@@ -259,7 +260,7 @@ impl Shared {
         }
     }
 
-    /// Makes a job available, for a caller that is no worker of this pool and names no place.
+    /// Makes a job available for which the caller, no worker of this pool, names no place.
     pub(crate) fn send_unplaced(&self, caller: Option<&Worker>, job: NonNull<Job>) {
         match self.next_place() {
             None => self.send_from(caller, job),

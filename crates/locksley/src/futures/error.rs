@@ -1,4 +1,4 @@
-//! The error of a task that returned no value.
+//! Why a task returned nothing.
 
 use std::any::Any;
 use std::error::Error;
@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::unwind::Payload;
 
-/// The error of a task that panicked or was cancelled.
+/// Why a task returned nothing: it panicked, or it was cancelled.
 ///
 /// # Examples
 /// ```

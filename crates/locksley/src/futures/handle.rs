@@ -16,8 +16,9 @@ use crate::scheduler::latch::{AnyLatch, Latch, ThreadLatch, WorkerLatch};
 
 /// The handle of a task, made by [`task::spawn`](crate::task::spawn).
 ///
-/// It is a future. Its output is the value of the task, or a [`JoinError`]. To poll it again
-/// after that panics. A dropped handle detaches the task, as [`detach`](Self::detach) does.
+/// It is a future, whose output is what the task returned, or why it returned nothing. It panics if
+/// it is polled again after that, or where [`join`](Self::join) panics. A dropped handle detaches
+/// the task, as [`detach`](Self::detach) does.
 ///
 /// # Examples
 /// ```
@@ -42,7 +43,7 @@ unsafe impl<T: Send> Send for JoinHandle<T> {}
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
 
 impl<T> Unpin for JoinHandle<T> {}
-// As for threads: a panic of the task is an outcome, and leaves no broken state behind.
+// As those of threads: a panic of the task is an outcome, and leaves nothing half done behind.
 impl<T> UnwindSafe for JoinHandle<T> {}
 impl<T> RefUnwindSafe for JoinHandle<T> {}
 
@@ -61,12 +62,12 @@ impl<T> JoinHandle<T> {
     fn header(&self) -> Option<&Header> {
         // SAFETY: the handle has a reference.
         let header = self.task.map(|task| unsafe { &*task.as_ptr() })?;
-        header.assert_alive();
+        header.must_be_alive();
         Some(header)
     }
 
-    /// True if the task has finished: it returned, panicked or was cancelled, and its future has
-    /// been dropped.
+    /// True if the task is over: it returned, panicked or was cancelled, and its future has been
+    /// dropped.
     ///
     /// # Examples
     /// ```
@@ -83,8 +84,9 @@ impl<T> JoinHandle<T> {
 
     /// Cancels the task: it is not polled any more, and a worker drops its future.
     ///
-    /// Then the output of the handle is an error that [is a cancellation](JoinError::is_cancelled).
-    /// A task that returns a value during this call is not cancelled.
+    /// After that, the handle's output is an error that
+    /// [is a cancellation](JoinError::is_cancelled). A task that returns from a poll during this
+    /// call has returned.
     ///
     /// # Examples
     /// ```
@@ -116,9 +118,9 @@ impl<T> JoinHandle<T> {
     /// ```
     pub fn detach(self) {}
 
-    /// Waits for the task, from code that is not `async`.
+    /// Waits until the task is over, from code that is not `async`.
     ///
-    /// A worker first runs the task itself, if it is the newest in its deque. Then the thread
+    /// A worker first runs the task itself, if that is the newest that it has; then the thread
     /// blocks, and a replacement worker takes its slot. Any other thread blocks. A task that joins
     /// itself, or a task that waits for the calling one, waits for ever.
     ///
@@ -126,8 +128,8 @@ impl<T> JoinHandle<T> {
     /// [`JoinError`], if the task panicked or was cancelled.
     ///
     /// # Panics
-    /// If a poll of the handle has taken the outcome. In a child process made by `fork`, if the
-    /// task is one of the parent that had not finished.
+    /// If the outcome was taken before, by a poll of the handle. In a child process made by `fork`,
+    /// if the task is one of the parent's that had not ended.
     ///
     /// # Examples
     /// ```
@@ -143,23 +145,23 @@ impl<T> JoinHandle<T> {
     }
 
     fn wait(&self, task: NonNull<Header>, current: Option<&Worker>) {
-        self.header().expect(TAKEN).assert_same_process();
+        self.header().expect(TAKEN).must_be_of_this_process();
         let latch = match current {
-            Some(worker) => AnyLatch::Worker(WorkerLatch::cross(worker)),
+            Some(worker) => AnyLatch::Worker(WorkerLatch::set_from_abroad(worker)),
             None => AnyLatch::Thread(ThreadLatch::new()),
         };
         // SAFETY: the latch outlives the wait. The run that finishes the task wakes the waker once.
         // A waker that is not left is only dropped.
         let waker = unsafe { waker_of(&latch) };
         if self.leave_waker(|_| waker).is_ok() {
-            latch.wait_with(|event| {
+            latch.wait_by(|event| {
                 let worker = current.expect("a thread's latch waits by itself");
                 worker.wait_for_task(event, task.cast());
             });
         }
     }
 
-    /// Leaves a waker for the run that finishes the task. `waker` makes it from the previous one.
+    /// Leaves a waker for the run that finishes the task. `waker` makes it of the one before.
     fn leave_waker(&self, waker: impl FnOnce(Option<Waker>) -> Waker) -> Result<(), Finished> {
         let header = self.header().expect(TAKEN);
         let waker = waker(self.take_waker()?);
@@ -202,7 +204,7 @@ impl<T> JoinHandle<T> {
     }
 }
 
-const TAKEN: &str = "the outcome of a task can be taken once";
+const TAKEN: &str = "the outcome of a task can be had once";
 
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
@@ -212,7 +214,7 @@ impl<T> Future for JoinHandle<T> {
         if header.state.is_finished() {
             return Poll::Ready(self.take());
         }
-        header.assert_same_process();
+        header.must_be_of_this_process();
         let left = self.leave_waker(|before| match before {
             Some(before) if before.will_wake(context.waker()) => before,
             _ => context.waker().clone(),

@@ -94,7 +94,7 @@ impl State {
     }
 
     /// A task that never runs. The one reference is the handle's.
-    pub(super) fn refused() -> Self {
+    pub(super) fn stillborn() -> Self {
         Self(AtomicUsize::new(CANCELLED | FINISHED | HANDLE | REFERENCE))
     }
 

@@ -1,13 +1,13 @@
-//! What a policy can ask about the pool and the machine.
+//! What a thief knows when it decides.
 
 use std::fmt;
 
 use crate::os::Standing;
 
-/// What a thief knows when it decides. The numbers may be out of date by the time they are read.
+/// What a thief knows when it decides. Figures about other workers were true a moment ago.
 ///
 /// # Examples
-/// A thief that yields to a peer which has work and waits for this processor:
+/// A thief that gives way to a peer which has work and waits for this processor:
 /// ```
 /// use locksley::idle::{Activity, Thief, Move, IdleContext};
 /// use locksley::os::Standing;
@@ -30,9 +30,9 @@ use crate::os::Standing;
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct IdleContext<'a> {
-    /// Failed attempts in a row, since the search began or the worker last slept.
+    /// Attempts that failed in a row since the search began, or since the worker last slept.
     pub failures: u64,
-    /// True if a task on this worker waits for another task: it goes on when the search ends.
+    /// Whether a task on this worker waits for another one to end: then somebody waits for this search.
     pub waits: bool,
     /// Workers of the pool.
     pub workers: usize,
@@ -40,63 +40,61 @@ pub struct IdleContext<'a> {
     pub searching: usize,
     /// Workers that sleep.
     pub asleep: usize,
-    /// Processors that the process may use: now, or, if the number of workers was
-    /// [chosen](crate::PoolBuilder::workers), when the pool was built.
+    /// Processors that the process was allowed to use when the pool was built; or, where nobody has [chosen](crate::PoolBuilder::workers) a
+    /// number of workers, that it may use now.
     pub processors: usize,
-    /// The index of this worker.
+    /// This worker.
     pub worker: usize,
-    /// The victim of the last attempt, even if the attempt left it alone because it belongs to
-    /// another place. `None` before the first attempt, and if the victim was a replacement.
+    /// The worker whose deque the last attempt tried, or left alone because it belongs to another place; `None` if that was a replacement, or there was none.
     pub victim: Option<usize>,
-    /// The slot of this thread. A replacement shows the index of the worker that it replaces.
+    /// Where it sits: a replacement has the number of another worker.
     pub(crate) slot: usize,
     pub(crate) peers: &'a dyn Peers,
 }
 
-/// What a worker does, as it has published itself. See [`IdleContext`] for an example.
+/// What a worker does, as it says itself. There is an example at [`IdleContext`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Activity {
-    /// It runs a task, or is ready to run one and has no processor.
+    /// It runs a task, or would if it had a processor.
     #[default]
     Works,
-    /// It searches for work.
+    /// It looks for work.
     Searches,
     /// It sleeps, or is in a [blocking call](crate::Worker::blocking).
     Sleeps,
 }
 
-/// What an [`IdleContext`] asks the pool.
+/// What a pool tells of its workers.
 pub(crate) trait Peers {
-    /// See [`IdleContext::is_over_limit`].
+    /// Whether as many other workers are awake as may be.
     fn is_over_the_limit(&self) -> bool;
     fn activity(&self, worker: usize) -> Activity;
-    /// Where the thread of `worker` is, as seen from the processor of the slot `seen_from`.
+    /// Where `worker` is, as seen from the processor of another slot.
     fn standing(&self, worker: usize, seen_from: usize) -> Standing;
-    /// The number of runnable threads of all programs.
+    /// Threads of all programs that can run.
     fn runnable_threads(&self) -> Option<usize>;
 }
 
 impl IdleContext<'_> {
-    /// The number of other workers that are awake: they run tasks or search.
+    /// Workers other than this one that are awake: they run tasks or search.
     #[must_use]
     pub fn others_awake(&self) -> usize {
         self.workers.saturating_sub(self.asleep + 1)
     }
 
-    /// The number of workers that are awake and do not search.
+    /// Workers that are awake and do not search.
     #[must_use]
     pub fn working(&self) -> usize {
         self.workers.saturating_sub(self.asleep + self.searching)
     }
 
-    /// True if as many other workers are awake as the policy's [`limit`](super::IdlePolicy::limit)
-    /// allows, and no sent task justifies [one more](crate::Pool::size).
+    /// Whether as many others are awake as the idle policy's [`limit`](super::IdlePolicy::limit) allows, and nothing was sent for which one more is [welcome](crate::Pool::size).
     #[must_use]
     pub fn is_over_limit(&self) -> bool {
         self.peers.is_over_the_limit()
     }
 
-    /// What the worker with index `worker` does.
+    /// What `worker` does.
     ///
     /// # Panics
     /// If there is no such worker.
@@ -105,10 +103,8 @@ impl IdleContext<'_> {
         self.peers.activity(worker)
     }
 
-    /// Where the thread of `worker` is, as far as the system tells.
-    ///
-    /// Ask for its [`activity`](Self::activity) first: a thief or a sleeper holds no work back.
-    /// Takes some tens of nanoseconds and no system call.
+    /// Where `worker` is, as far as the system tells: the first thing to ask is its [`activity`](Self::activity), because a thief
+    /// or sleeper has nothing that anybody waits for. Costs some tens of nanoseconds, and no system call.
     ///
     /// # Panics
     /// If there is no such worker.
@@ -117,8 +113,8 @@ impl IdleContext<'_> {
         self.peers.standing(worker, self.slot)
     }
 
-    /// The number of runnable threads of other programs: how many processors they want. `None`
-    /// where the system does not tell. Takes a system call of about 2 µs.
+    /// Threads of other programs that can run: how many processors others want. `None` where the system does not tell. A
+    /// system call, of about 2 µs.
     #[must_use]
     pub fn others_on_the_machine(&self) -> Option<usize> {
         let all = self.peers.runnable_threads()?;

@@ -1,4 +1,4 @@
-//! The division of a loop: among places, and then by halves, with a fork for each, down to leaves.
+//! How a loop divides: by halves, with a fork for each, down to leaves; or among places first.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -9,16 +9,16 @@ use super::token::Token;
 use crate::pool::Pool;
 use crate::scheduler::Worker;
 
-/// The options of a loop.
+/// What the caller of a loop has chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan<T> {
     pub(super) token: T,
-    /// The most items of a leaf, if the caller has fixed it.
+    /// The most items of a leaf, if it is fixed.
     pub(super) grain: Option<usize>,
     pub(super) target: Target,
 }
 
-/// The workers to which the items are sent.
+/// For which workers the items are.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
     Anywhere,
@@ -27,7 +27,7 @@ pub(super) enum Target {
 }
 
 impl<T: Token> Plan<T> {
-    /// Runs a loop over `parts`. Without a `worker`, looks up the calling one.
+    /// Runs a loop over `parts`, called by this worker, if it is known.
     pub(super) fn run<P: Parts, R: Send>(
         self,
         worker: Option<&Worker>,
@@ -47,7 +47,7 @@ impl<T: Token> Plan<T> {
     }
 }
 
-/// The state that all parts of one loop share.
+/// What all parts of one loop have in common.
 struct Division<'f, P, R, T, L, C> {
     plan: Plan<T>,
     leaf: &'f L,
@@ -68,7 +68,7 @@ where
             Target::Place(place) => {
                 worker.join_near(place, |_| (), |worker| self.start_here(worker, parts)).1
             }
-            // A pool with one place has no list of places.
+            // Where there is one place, the pool has no list of them.
             Target::EachPlace if !worker.shared().place_states().is_empty() => {
                 let workers = worker.shared().place_states().iter().map(|it| it.workers().len());
                 let ends = shares(parts.len(), workers);
@@ -92,7 +92,7 @@ where
         let (left, right) = parts.split_at(items / 2);
         let (left, right) = worker.join(
             |worker| self.divide(worker, left, grain),
-            |worker| match grain.for_worker(worker) {
+            |worker| match grain.handed_to(worker) {
                 None => self.divide(worker, right, grain),
                 Some(own) => self.divide(worker, right, &own),
             },
@@ -100,9 +100,9 @@ where
         Ok((self.combine)(left?, right?))
     }
 
-    /// Divides the part that begins with item `start` among the places. `ends` are the ends of
-    /// their shares. The worker keeps the half that is nearer to its own place, and sends the other
-    /// one to where it belongs.
+    /// Divides the part that begins with item `start` among the places whose shares have these
+    /// `ends`. The worker keeps the half that is nearer to its own place, and sends the other one
+    /// to where it belongs.
     fn spread(
         &self,
         worker: &Worker,
@@ -118,7 +118,7 @@ where
         }
         token.check()?;
         let middle = match grain {
-            // As `divide` does, so that the leaves are the same.
+            // Where `divide` divides, so that the leaves are the same ones.
             Some(_) => start + (end - start) / 2,
             None => ends[(first + last) / 2],
         };
@@ -136,7 +136,7 @@ where
     }
 }
 
-/// The end of each place's share of the items, in proportion to its workers.
+/// Where the items of each place end: in proportion to its workers.
 fn shares(items: usize, workers: impl Iterator<Item = usize> + Clone) -> Vec<usize> {
     let all: usize = workers.clone().sum();
     let mut before = 0;
@@ -147,8 +147,8 @@ fn shares(items: usize, workers: impl Iterator<Item = usize> + Clone) -> Vec<usi
     end.collect()
 }
 
-/// The first and the last place of these items. A leaf in several shares belongs to the place of
-/// its first item.
+/// The first and the last place of these items. A leaf that lies in several shares belongs to the
+/// place that has its first item.
 fn places_of(items: Range<usize>, ends: &[usize], grain: Option<usize>) -> (usize, usize) {
     let place_of = |item| ends.partition_point(|&end| end <= item);
     let (first, count) = (place_of(items.start), items.end - items.start);
@@ -163,7 +163,7 @@ mod tests {
     use super::{places_of, shares};
     use crate::cancellation::Cancellation;
     use crate::loops::par;
-    use crate::pool::tests::divided;
+    use crate::pool::trial::divided;
 
     #[test]
     fn each_place_gets_its_share() {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_belongs_to_the_places_of_its_items_and_a_leaf_to_the_first() {
+    fn a_part_belongs_to_the_places_of_its_items_and_a_leaf_to_that_of_its_first() {
         let ends = shares(14, [3, 0, 4].into_iter());
         for (items, places) in [(0..14, (0, 2)), (0..6, (0, 0)), (5..7, (0, 2)), (6..14, (2, 2))] {
             assert_eq!(places_of(items.clone(), &ends, None), places);
@@ -213,9 +213,9 @@ mod tests {
         }
     }
 
-    /// An empty part would report a cancellation although no item is missing.
+    /// A part of no items would say that it was cancelled, though nothing is missing.
     #[test]
-    fn no_part_is_empty() {
+    fn there_is_no_part_without_items() {
         let pool = divided(&[1, 1, 2]).build().unwrap();
         for items in 1..6_usize {
             let (token, seen) = (Cancellation::new(), std::sync::Mutex::new(0));

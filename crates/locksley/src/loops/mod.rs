@@ -1,17 +1,11 @@
 //! Parallel loops: [`par`] and its options.
 //!
-//! A loop divides its items by halves, with a fork for each, down to leaves. It times leaves and
-//! chooses their size accordingly, so a body may take a nanosecond or a second. Other workers can
-//! take all items that have not begun, except for the rest of one leaf: as many items as took five
-//! microseconds before.
+//! A loop divides its items by halves and forks for each half, down to leaves. It times its leaves
+//! and chooses their size accordingly, so a body may take a nanosecond or a second. Everything that
+//! has not begun is within reach of other workers, except for the rest of one leaf: as many items
+//! as took five microseconds before.
 //!
-//! For chains of adaptors use rayon's parallel iterators.
-//!
-//! # Examples
-//! ```
-//! let lengths = locksley::loops::par(&["robin", "hood"]).map(|word| word.len());
-//! assert_eq!(lengths, [5, 4]);
-//! ```
+//! Chains of adaptors are what iterator libraries are for.
 
 mod divide;
 mod filled;
@@ -27,7 +21,7 @@ use crate::scheduler::Worker;
 use divide::{Plan, Target};
 use filled::{Filled, Output, collect};
 
-/// Makes a parallel loop over `items`. The call of `for_each`, `map` or `reduce` runs it.
+/// Makes a parallel loop over `items`. It begins with a `for_each`, `map` or `reduce`.
 ///
 /// Use it to do the same with many items that are known beforehand. [`join`](crate::join)
 /// is for two different tasks, and [`scope`](crate::scope) for tasks that are found on the way.
@@ -40,20 +34,20 @@ use filled::{Filled, Output, collect};
 /// | `a..b`, `a..=b` of integers | an integer |
 /// | `&vec`, `&array`, `&slice[..]` | `&T` |
 /// | `&mut vec`, `&mut array`, `&mut slice[..]` | `&mut T` |
-/// | a type with [`Parts`] or [`IntoParts`] | [`Parts::Item`] |
+/// | what implements [`Parts`] or [`IntoParts`] | [`Parts::Item`] |
 ///
-/// | option | effect | default |
+/// | option | what it does | without it |
 /// |---|---|---|
 /// | [`chunks(n)`](Par::chunks) | the body gets up to `n` neighbouring items at once | one item |
 /// | [`grain(n)`](Par::grain) | leaves have at most `n` items | their size is found by timing |
 /// | [`cancel(&token)`](Par::cancel) | stops when the token is cancelled | runs to its end |
 /// | [`place(p)`](Par::place) | all items are for the workers of one place | for all workers |
 /// | [`by_place()`](Par::by_place) | each place gets the same items every time | for all workers |
-/// | [`on(worker)`](Par::on) | the caller is a known worker | looks up the calling worker |
+/// | [`on(worker)`](Par::on) | a known worker calls | looks up the calling worker |
 ///
 /// # Panics
 /// If a body panics, the loop panics with its payload, after all leaves have ended. A panic ends
-/// only its own leaf, and skips the rest of that.
+/// only its own leaf, whose other items are not visited.
 ///
 /// # Examples
 /// ```
@@ -75,10 +69,10 @@ pub fn par<'w, I: IntoParts>(items: I) -> Par<'w, I::Parts> {
     Par { parts: items.into_parts(), worker: None, plan }
 }
 
-/// A parallel loop that has not begun. Made by [`par`].
+/// A parallel loop that has not begun: see [`par`].
 ///
-/// It divides a `P`. `T` is `()`, or a reference to the [token](Par::cancel) that stops it.
-#[must_use = "`for_each`, `map` or `reduce` runs the loop"]
+/// `P` is what it divides. `T` is `()`, or a reference to the [token](Par::cancel) that stops it.
+#[must_use = "a loop begins with `for_each`, `map` or `reduce`"]
 #[derive(Debug)]
 pub struct Par<'w, P, T = ()> {
     parts: P,
@@ -139,7 +133,7 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
     /// Leaves that have begun run to their ends: as many items as took five microseconds before, or
     /// one that takes longer. What they return is dropped, and the loop returns
     /// [`Cancelled`](crate::Cancelled): if some items were not visited, or if the token was
-    /// cancelled before the loop began. A panic takes precedence over the error.
+    /// cancelled before the loop began. A panic comes before the error.
     ///
     /// # Examples
     /// ```
@@ -157,8 +151,8 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
         Par { parts, worker, plan: Plan { token, grain, target } }
     }
 
-    /// Sends all items to the workers of one [place](crate::PoolBuilder::places). Idle workers of
-    /// other places help.
+    /// Sends all items to the workers of one [place](crate::PoolBuilder::places), by number. Other
+    /// workers help when they have nothing to do.
     ///
     /// # Panics
     /// The loop panics if its pool has no such place.
@@ -172,15 +166,15 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
         self
     }
 
-    /// Gives each [place](crate::PoolBuilder::places) the same share of the items every time, in
-    /// proportion to its workers.
+    /// Gives each [place](crate::PoolBuilder::places) the same items every time: as large a share
+    /// of them as it has of the workers, one after the other.
     ///
-    /// So an item is in the cache of the place where the last loop over as many items has used it.
-    /// The first loop that writes new memory makes the kernel place it near those workers. Idle
-    /// workers of other places help.
+    /// So a loop finds in the caches of a place what an earlier loop over as many items has left
+    /// there. And the first loop, if it writes memory that was never touched, brings it into the
+    /// memory next to the place. Other workers help when they have nothing to do.
     ///
-    /// With a [`grain`](Self::grain) the leaves are the same as without places. A leaf in two
-    /// shares belongs to the place of its first item.
+    /// With a [`grain`](Self::grain) the leaves are the same as without places. A leaf that lies in
+    /// two shares is for the place that has its first item.
     ///
     /// # Examples
     /// ```
@@ -197,7 +191,7 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
         self
     }
 
-    /// Runs the loop by a known worker, which need not be looked up.
+    /// Names the calling worker, which then need not be looked up.
     ///
     /// # Examples
     /// ```
@@ -237,7 +231,7 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
     /// [`Cancelled`](crate::Cancelled), only with a [token](Self::cancel).
     ///
     /// # Panics
-    /// If `body` panics: see [`par`]. The results of other items are dropped.
+    /// If `body` panics: see [`par`]. What it returned for other items is dropped.
     ///
     /// # Examples
     /// ```
@@ -272,7 +266,7 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
     /// assert_eq!(sum, 499_999_500_000);
     /// ```
     ///
-    /// The value may be state that all items of a leaf share:
+    /// The value may be state that the items of a leaf have in common:
     /// ```
     /// use std::collections::HashMap;
     ///

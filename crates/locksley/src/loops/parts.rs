@@ -1,4 +1,4 @@
-//! Sequences of known length that a loop can divide.
+//! What a loop can divide: anything of known length.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -30,21 +30,20 @@ use std::ops::{Range, RangeInclusive};
 /// ```
 #[allow(clippy::len_without_is_empty, reason = "a loop only asks for the length")]
 pub trait Parts: Sized + Send {
-    /// The type of the body's argument.
+    /// What the body of the loop is given.
     type Item;
 
-    /// The number of items.
+    /// How many items there are.
     fn len(&self) -> usize;
 
-    /// Divides into the first `middle` items and the others. `middle` is more than 0 and less than
-    /// the length.
+    /// The first `middle` items, and the others. `middle` is more than 0 and less than the length.
     fn split_at(self, middle: usize) -> (Self, Self);
 
-    /// Iterates over the items, in order.
+    /// The items one after the other.
     fn into_items(self) -> impl Iterator<Item = Self::Item>;
 }
 
-/// A type that [`par`](super::par) accepts: [`Parts`], or a type that contains them.
+/// What [`par`](super::par) takes: [`Parts`], and what has them.
 ///
 /// # Examples
 /// ```
@@ -73,10 +72,10 @@ pub trait Parts: Sized + Send {
     note = "items must be `Sync` for `par(&items)`, and `Send` for `par(&mut items)`"
 )]
 pub trait IntoParts {
-    /// The sequence that the loop divides.
+    /// What is divided.
     type Parts: Parts;
 
-    /// Returns the sequence. [`par`](super::par) calls it once.
+    /// Called once, when the loop is made.
     fn into_parts(self) -> Self::Parts;
 }
 
@@ -133,13 +132,13 @@ impl<'a, T: Send> Parts for &'a mut [T] {
     }
 }
 
-/// The integer types. Private, so that no other type implements it.
+/// An integer. Private, so that no other type can be one.
 #[diagnostic::on_unimplemented(message = "`par` cannot divide a range of `{Self}`")]
 pub trait Integer: Copy + PartialOrd + Send {
-    /// The number of steps to `end`, which is not smaller.
+    /// How many steps `end` is away. It is not smaller.
     fn distance_to(self, end: Self) -> usize;
 
-    /// The integer after this many steps. Wraps.
+    /// Wraps.
     fn plus(self, steps: usize) -> Self;
 }
 
@@ -200,7 +199,7 @@ fn items<N: Integer>(start: N, count: usize) -> impl Iterator<Item = N> {
     (0..count).map(move |steps| start.plus(steps))
 }
 
-/// A sequence of chunks of equal length. Only the last may be shorter. See
+/// Parts in chunks of equal length, the last of which may be shorter. See
 /// [`Par::chunks`](super::Par::chunks).
 #[derive(Debug)]
 pub struct Chunks<P> {
@@ -245,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_up_to_the_limits_of_their_type_are_divided() {
+    fn ranges_are_counted_and_divided_to_their_ends() {
         let reversed = Range { start: 5_u8, end: 3 };
         assert_eq!(Parts::len(&reversed), 0);
         assert_eq!(Parts::len(&(i8::MIN..i8::MAX)), 255);
@@ -264,7 +263,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "more integers")]
-    fn a_range_that_a_usize_cannot_count_panics() {
+    fn a_range_may_be_too_long() {
         Parts::len(&(0..=usize::MAX));
     }
 

@@ -1,4 +1,4 @@
-//! The configuration of a pool.
+//! How a pool is to be.
 
 use std::any::Any;
 use std::fmt;
@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 
 use super::environment::{default_assists, default_workers};
 use super::error::BuildError;
-use super::start::{self, Plan, StartOptions, spawn_worker};
+use super::start::{self, spawn_worker};
 use super::thread::WorkerThread;
 use super::{Pool, global};
-use crate::deque::DequeChoice;
+use crate::deque::Choice;
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::DequeKind;
 use crate::idle::{Balanced, IdlePolicy};
@@ -19,14 +19,14 @@ use crate::observe::Observer;
 use crate::os::{self, Assists, Processors};
 use crate::places::Places;
 #[cfg(all(test, not(loom)))]
-use crate::scheduler::allowance::AllowanceSource;
-use crate::scheduler::allowance::{GROWTH, SENTINELS};
+use crate::scheduler::allowance::Asked;
+use crate::scheduler::allowance::{ROOM, SENTINELS};
 use crate::scheduler::config::{Affinity, Configuration, Hooks, Rules, Threads};
 use crate::scheduler::division::{Unplaced, is_divided};
 use crate::scheduler::placement::Placement;
 use crate::sleep::MAX_WORKERS;
 
-/// Configures a [`Pool`]. Created by [`Pool::builder`].
+/// How a pool is to be. Made by [`Pool::builder`].
 ///
 /// # Examples
 /// ```
@@ -46,7 +46,7 @@ pub struct PoolBuilder {
     max_workers: Option<usize>,
     stack_size: Option<usize>,
     thread_name: Box<dyn Fn(usize) -> String>,
-    options: StartOptions,
+    begin: start::Begin,
     configuration: Configuration,
     assists: Option<Assists>,
     hooks: Hooks,
@@ -59,7 +59,7 @@ impl Default for PoolBuilder {
             max_workers: None,
             stack_size: None,
             thread_name: Box::new(|index| format!("locksley-{index}")),
-            options: StartOptions::default(),
+            begin: start::Begin::default(),
             configuration: Configuration {
                 idle_policy: Arc::new(Balanced::default()),
                 assists: Assists::ALL,
@@ -68,7 +68,7 @@ impl Default for PoolBuilder {
                 places: None,
                 allowance: None,
                 observer: None,
-                deque: DequeChoice::default(),
+                deque: Choice::default(),
             },
             assists: None,
             hooks: Hooks::default(),
@@ -77,31 +77,17 @@ impl Default for PoolBuilder {
 }
 
 impl PoolBuilder {
-    /// Sets the number of workers, from 1 to [`Pool::MAX_WORKERS`].
+    /// How many workers, from 1 to [`Pool::MAX_WORKERS`]. If not set: the environment variable `LOCKSLEY_WORKERS`; or else nobody has
+    /// chosen, and the pool follows what is allowed.
     ///
-    /// Default: the environment variable `LOCKSLEY_WORKERS`, unless it is unset or empty. Without
-    /// it, the pool follows what the system allows.
-    ///
-    /// # A number that is set
-    ///
-    /// It stays the same, whatever the system allows later. Under the default idle policy, at most
-    /// as many workers are awake at a time as the process could use when the pool was built
-    /// ([`Processors::count_up`]).
-    ///
-    /// # A pool that follows the system
-    ///
-    /// The pool lets [`Processors::count_up`] workers be awake ([`Pool::size`]). It has more
-    /// workers, which sleep until more are allowed: at most four times as many, and at most one for
-    /// each processor of the machine. [`max_workers`](Self::max_workers) replaces this number. A
-    /// pool of one place without a borrowed thread has one more worker, the sentinel. It runs tasks
-    /// that the awake workers leave undone.
-    ///
-    /// While the pool works, idle workers read the affinity of its threads and the quotas of the
-    /// control group ten times a second. If a quota is not a whole number of processors, one worker
-    /// rests from time to time, between tasks, so that the quota lasts for its whole period. The
-    /// kernel then does not have to stop all workers at the end of a period.
-    ///
-    /// If the threads of sleeping workers cannot be started, the pool is built without them.
+    /// It then begins with [`Processors::count_up`](crate::os::Processors::count_up) workers, and has more that sleep, in case more are allowed later: at
+    /// most four times as many, and no more than the machine has processors; and, in a pool of one place without a borrowed thread, one beyond these, which looks after what those who are awake do not come to; or as many as [`max_workers`](Self::max_workers) says. While the
+    /// pool works, workers that have nothing else to do look again, ten times a second: where its threads may run, and which quotas
+    /// the process's control group has. As many workers as that allows may be awake ([`Pool::size`]); those beyond sleep, but for one that may do what is sent while workers wait for processors that other programs have, where two or more may be awake and no quota says how many. Where the quota is
+    /// no whole number, one worker rests from time to time, between tasks, so that the quota lasts to the end of its period and the kernel need not keep all of
+    /// them from running. A number that somebody chooses, here, by that variable or by [`Pool::resize`], is kept, whatever is
+    /// allowed later; under the usual idle policy no more of them are awake at a time than were of use when the pool was built
+    /// ([`Processors::count_up`](crate::os::Processors::count_up)), and none rests. Where threads for those that sleep cannot be had, the pool is started once more without them.
     ///
     /// # Examples
     /// ```
@@ -116,10 +102,9 @@ impl PoolBuilder {
         Self { workers: Some(workers), ..self }
     }
 
-    /// Sets the largest size that [`Pool::resize`] can choose: the pool starts this many threads.
-    ///
-    /// [`workers`](Self::workers) then sets the size at the beginning. Default: the number of
-    /// [`workers`](Self::workers), or its default.
+    /// How many workers there are, for [`Pool::resize`] to choose from: so many threads are started, and
+    /// [`workers`](Self::workers) says how many of them may be at work in the beginning. If
+    /// not set: as many as may be at work in the beginning, or, if that was not chosen, as many as it says there.
     ///
     /// # Examples
     /// See [`Pool::resize`].
@@ -127,43 +112,37 @@ impl PoolBuilder {
         Self { max_workers: Some(most), ..self }
     }
 
-    /// Sets the names of the threads, by [`Worker::index`](crate::Worker::index). A name must not
-    /// contain a NUL byte. Default: `locksley-0` and so on.
+    /// The names of the threads, by [`Worker::index`](crate::Worker::index). If not set: `locksley-0` and so on.
     pub fn thread_name(self, name: impl Fn(usize) -> String + 'static) -> Self {
         Self { thread_name: Box::new(name), ..self }
     }
 
-    /// Sets the stack size of each worker in bytes. Default: that of the standard library.
+    /// The size of each worker's stack in bytes. If not set: what the standard library gives a thread.
     pub fn stack_size(self, bytes: usize) -> Self {
         Self { stack_size: Some(bytes), ..self }
     }
 
-    /// Sets which processors the workers may run on. Default: [`Affinity::Process`].
+    /// Where the workers may run. If not set: [`Affinity::Process`].
     pub fn affinity(mut self, affinity: Affinity) -> Self {
-        self.options.affinity = affinity;
+        self.begin.affinity = affinity;
         self
     }
 
-    /// Sets how the workers are divided into places: groups of processors that are near each other.
+    /// How the workers are divided into places. If not set: as [`Places::found`] divides the processors that the process may use,
+    /// by the outermost cache or memory level with parts of at least two, if each part gets two workers at least, or else there is one place; so on
+    /// most machines there is one.
     ///
-    /// Default: [`Places::found`] divides the processors of the process by the outermost cache or
-    /// memory level that has at least two parts. If a part would get fewer than two workers, there
-    /// is one place.
+    /// Each place gets as many workers as its share of the processors, and neighbours by [index](crate::Worker::index) are in the
+    /// same place; with fewer workers than places that are given, some places have none. A worker looks for work in its own place first,
+    /// then in near places, then in far ones, and leaves what there is in another place to the workers there, as long as they may be expected
+    /// to take it: for about a tenth of a millisecond, if it has nothing else to do; and not for ever, if it has. (As long as there is
+    /// nobody who looks, because so many are awake as the idle policy's limit or the pool's size allows, it stays as long as what is pushed:
+    /// see [`Limit`](crate::idle::Limit).) How many tasks are taken out of their places:
+    /// [`WorkerStats::out_of_place`](crate::stats::WorkerStats::out_of_place). What goes to a place is said by [`Spawn::Near`](crate::Spawn::Near) and its kin, and
+    /// by [`Par::by_place`](crate::loops::Par::by_place).
     ///
-    /// The number of workers of a place is in proportion to its processors. Workers with adjacent
-    /// [indices](crate::Worker::index) are in the same place. If there are fewer workers than
-    /// places, some places have none.
-    ///
-    /// A worker searches its own place first, then near places, then far ones. It leaves the tasks
-    /// of another place to the workers there for about 0.1 ms, and longer if it has other work. If
-    /// the idle policy's [limit](crate::idle::Limit) or the pool's size keeps all of these workers
-    /// asleep, the tasks wait as long as others over the limit.
-    ///
-    /// [`Spawn::Near`](crate::Spawn::Near) and [`Par::by_place`](crate::loops::Par::by_place) send
-    /// tasks to a place. [`WorkerStats::out_of_place`](crate::stats::WorkerStats::out_of_place)
-    /// counts the tasks that were taken from another place.
-    ///
-    /// A worker may run on any processor unless [`Affinity::Place`] binds it to those of its place.
+    /// Workers belong to a place, but may run anywhere, unless they are bound to its processors ([`Affinity::Place`]): by default a place is who
+    /// works together, and near in the machine as far as the kernel keeps it so.
     ///
     /// # Examples
     /// ```
@@ -180,50 +159,46 @@ impl PoolBuilder {
         self
     }
 
-    /// Sets where tasks go that name no place. Default: [`Unplaced::Stays`].
+    /// Where a task goes for which no place is named. If not set: [`Unplaced::Stays`].
     pub fn unplaced(mut self, unplaced: Unplaced) -> Self {
         self.configuration.rules.unplaced = unplaced;
         self
     }
 
-    /// Sets what workers without work do. Default: [`Balanced`].
+    /// What workers without work do. If not set: [`Balanced`].
     pub fn idle_policy(mut self, idle_policy: impl IdlePolicy) -> Self {
         self.configuration.idle_policy = Arc::new(idle_policy);
         self
     }
 
-    /// Sets which optional features of the kernel the pool uses, where they work.
-    ///
-    /// Default: those that the environment variable `LOCKSLEY_ASSISTS` names, as [`Assists`] parses
-    /// it. If it is unset or empty: all.
+    /// Which of the kernel's assists the pool makes use of, where they work. If not set: those that the environment variable
+    /// `LOCKSLEY_ASSISTS` names, as [`Assists`] reads them, or else all.
     pub fn assists(mut self, assists: Assists) -> Self {
         self.assists = Some(assists);
         self
     }
 
-    /// Sets a hook that each worker's thread calls before its first task, with the worker's index.
+    /// Called on each worker's thread before its first task, with the worker's index. Its panic is
+    /// [`BuildError::Hook`].
     ///
-    /// The thread that builds the pool waits for the hook, so the hook must not wait for that
-    /// thread. A panic in the hook makes [`build`](Self::build) fail with [`BuildError::Hook`]. If
-    /// the pool is the global one, a hook that uses the global pool panics.
+    /// The thread that builds the pool waits for this hook, so the hook must not wait for that thread; nor can it use
+    /// the global pool if that is the one being built (it panics).
     pub fn on_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.hooks.on_start = Some(Box::new(hook));
         self
     }
 
-    /// Sets a hook that each worker's thread calls after its last task, with the worker's index. A
-    /// panic in the hook goes to the [`panic_handler`](Self::panic_handler).
+    /// Called on each worker's thread after its last task, with the worker's index. Its panic goes to the
+    /// [`panic_handler`](Self::panic_handler).
     pub fn on_exit(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.hooks.on_exit = Some(Box::new(hook));
         self
     }
 
-    /// Sets a handler for panics of detached tasks: closures of [`Pool::spawn`], and
-    /// [futures](crate::task) without a handle.
+    /// Called with the payload of a detached task ([`Pool::spawn`], or a [future](crate::task) whose handle was dropped) that
+    /// panicked, on the worker that ran it, or by who drops the handle later.
     ///
-    /// The handler gets the payload. It runs on the worker that ran the task, or on the thread that
-    /// drops the handle later. Default: the process aborts, as it does if the handler panics. No
-    /// other code would notice the panic.
+    /// If not set, or if the handler panics too, the process ends, since nobody would learn of the loss otherwise.
     pub fn panic_handler(
         mut self,
         handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -232,11 +207,8 @@ impl PoolBuilder {
         self
     }
 
-    /// Sets how each worker makes data of its own, which its tasks get by
-    /// [`Worker::data`](crate::Worker::data).
-    ///
-    /// The data is made on the worker's thread before its first task and dropped there after the
-    /// last. It needs to be neither `Send` nor `Sync`.
+    /// Data of your own for each worker, made on its thread before its first task and dropped there after its last:
+    /// see [`Worker::data`](crate::Worker::data). It needs to be neither `Send` nor `Sync`.
     pub fn worker_data<T: 'static>(
         mut self,
         make: impl Fn(usize) -> T + Send + Sync + 'static,
@@ -245,10 +217,8 @@ impl PoolBuilder {
         self
     }
 
-    /// Replaces the deque of each worker, for comparisons.
-    ///
-    /// Sleep and wake-ups stay the same, so each push makes the fence of an open deque.
-    /// [`DequeKind::AbpArray`] is bounded: if it is full, the worker runs the task at once.
+    /// Which deque each worker has instead of the built-in one. Sleep, wake-ups and all else stay as they are, so pushes make
+    /// the fence of an open deque. [`DequeKind::AbpArray`] is bounded: where it is full, the worker runs the task at once.
     ///
     /// # Examples
     /// See [`DequeKind`].
@@ -258,38 +228,34 @@ impl PoolBuilder {
         self
     }
 
-    /// Makes each worker take its own tasks oldest first, as thieves do, instead of newest first.
-    ///
-    /// A join still runs its own second task first. The order holds for each worker only: stolen
-    /// tasks run when they are stolen.
+    /// Workers take their own tasks oldest first, as thieves do, instead of newest first. A join still runs its own second
+    /// task first. What was stolen runs as ever, so the order holds for each worker only.
     pub fn oldest_first(mut self) -> Self {
         self.configuration.rules.oldest_first = true;
         self
     }
 
-    /// Sets where a [task](crate::task) goes when it becomes ready again after a wait. Default:
-    /// [`Placement::Last`].
+    /// Where a [task](crate::task) goes that waited and has become ready. If not set: [`Placement::Last`].
     pub fn placement(mut self, placement: Placement) -> Self {
         self.configuration.rules.placement = placement;
         self
     }
 
-    /// Makes [`build`](Self::build) return at once, while the workers start.
+    /// [`build`](Self::build) returns at once, while the workers start.
     ///
-    /// The workers then call the hooks as code of the pool, which may use the pool. A panic in a
-    /// hook goes to the [`panic_handler`](Self::panic_handler), and its worker goes on.
+    /// Then hooks are called by workers, who can use their own pool there; a hook that panics is reported to the
+    /// [`panic_handler`](Self::panic_handler) like a detached task, and its worker goes on.
     pub fn start_in_background(mut self) -> Self {
-        self.options.in_background = true;
+        self.begin.in_background = true;
         self
     }
 
-    /// Makes the thread that builds the pool its worker 0, for as long as the thread lives.
+    /// The thread that builds the pool becomes its worker 0, for as long as it lives.
     ///
-    /// This borrowed thread runs tasks only while it waits in the pool ([`join`](crate::join),
-    /// [`scope`](crate::scope), [`Pool::install`]) and in
-    /// [`Worker::run_one`](crate::Worker::run_one). It does not call start and exit hooks. The
-    /// memory of its worker is never freed. If the thread drops the pool, it first runs the tasks
-    /// that it finds.
+    /// It runs tasks while it waits in the pool (in [`join`](crate::join), [`scope`](crate::scope),
+    /// [`Pool::install`]), and when it says so ([`Worker::run_one`](crate::Worker::run_one)), and not otherwise. Start and
+    /// exit hooks are not called for it. What the worker needs is never freed, even when the pool is dropped; dropping the pool
+    /// on this thread first runs the tasks that can be found.
     ///
     /// # Examples
     /// ```
@@ -298,19 +264,17 @@ impl PoolBuilder {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn with_current_thread(mut self) -> Self {
-        self.options.with_current_thread = true;
+        self.begin.with_current_thread = true;
         self
     }
 
-    /// Sets the largest number of replacement workers: threads that take the slots of workers which
-    /// wait or are in a [blocking call](crate::Worker::blocking).
+    /// How many replacement workers there may be, for workers that wait or are in a
+    /// [blocking call](crate::Worker::blocking). If not set: 32, or as many as workers if that is more.
+    /// A thread is started when it is needed first, and kept until the pool is dropped.
     ///
-    /// Default: 256, or the number of workers if that is larger. A replacement's thread starts at
-    /// its first use and lives as long as the pool.
-    ///
-    /// At the limit, a worker that waits parks, and no thread takes its slot. If all threads of the
-    /// pool wait, the last one runs any ready task on top of the frame that waits, unless that
-    /// frame is in [`block_on`](crate::block_on).
+    /// At the limit a worker that waits keeps its slot. If all threads of the pool wait, the last one
+    /// runs any ready task on top of the frame that waits, unless that is in
+    /// [`block_on`](crate::block_on).
     ///
     /// # Examples
     /// ```
@@ -319,21 +283,22 @@ impl PoolBuilder {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn replacements(mut self, most: usize) -> Self {
-        self.options.replacements = Some(most);
+        self.begin.replacements = Some(most);
         self
     }
 
-    /// Sets an observer of scheduling events: see [`extend`](crate::extend).
+    /// The same, on a clock for tests.
+    /// What is allowed is what somebody else says than the system, if nobody chooses a number.
+    /// Has an observer learn what the workers do: see [`observe`](crate::extend).
     ///
-    /// An observed pool calls it for each task; a fork costs some tens of nanoseconds more.
+    /// An observed pool pays for each task; a fork costs some tens of nanoseconds more.
     pub fn observer(mut self, observer: impl Observer) -> Self {
         self.configuration.observer = Some(Arc::new(observer));
         self
     }
 
-    /// Replaces the system as the source of what is allowed, for tests.
     #[cfg(all(test, not(loom)))]
-    pub(crate) fn allowance_source(mut self, source: AllowanceSource) -> Self {
+    pub(crate) fn allowed_by(mut self, source: Asked) -> Self {
         self.configuration.allowance = Some(source);
         self
     }
@@ -341,29 +306,26 @@ impl PoolBuilder {
     /// Starts the workers.
     ///
     /// # Errors
-    /// Every [`BuildError`] except [`BuildError::GlobalPoolExists`].
-    pub fn build(mut self) -> Result<Pool, BuildError> {
-        let numbers = self.numbers()?;
-        let threads = self.threads(numbers.workers)?;
-        self.options.can_rebuild = true;
-        self.start(numbers, Some(threads.clone()), |worker| {
-            spawn_worker(&threads, worker).map(Some)
-        })
+    /// Each of [`BuildError`]'s kinds but the last.
+    pub fn build(self) -> Result<Pool, BuildError> {
+        let numbers = Numbers::of(self.workers, self.max_workers, || self.room())?;
+        let names = (0..numbers.workers).map(self.thread_name).collect();
+        let threads = Threads { names, stack_size: self.stack_size };
+        let begin = start::Begin { rebuilds: true, ..self.begin };
+        let rest = Rest { begin, hooks: self.hooks, configuration: self.configuration };
+        let spawn = |worker| spawn_worker(&threads, worker).map(Some);
+        rest.start(numbers, self.assists, Some(threads.clone()), spawn)
     }
 
-    /// Starts the workers on threads of the program.
+    /// Starts the workers on threads of your own: `spawn` is called once for each, and sees to it that
+    /// [`WorkerThread::run`] is called on another thread, without waiting for this call to return (unless they
+    /// [start in the background](Self::start_in_background)).
     ///
-    /// `spawn` is called once for each worker. It has another thread call [`WorkerThread::run`],
-    /// and returns without waiting for that call, unless the workers [start in the
-    /// background](Self::start_in_background).
-    ///
-    /// The program chooses names, stack sizes and affinity, and joins the threads: dropping the
-    /// pool does not wait for them. Such a pool has no replacement workers unless
-    /// [`replacements`](Self::replacements) was called.
+    /// Names, stack sizes and affinity are then up to you, and so is waiting for the threads: dropping the pool does not.
     ///
     /// # Errors
-    /// Every [`BuildError`] except [`BuildError::GlobalPoolExists`]. [`BuildError::Thread`]
-    /// contains the error of `spawn`, or reports that a worker was dropped.
+    /// Each of [`BuildError`]'s kinds but the last; [`BuildError::Thread`] is what `spawn` returned, or says that it dropped
+    /// the worker.
     ///
     /// # Examples
     /// ```
@@ -380,29 +342,30 @@ impl PoolBuilder {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn build_with(
-        mut self,
+        self,
         mut spawn: impl FnMut(WorkerThread) -> io::Result<()>,
     ) -> Result<Pool, BuildError> {
-        let numbers = self.numbers()?;
-        self.options.affinity = Affinity::Builder;
-        // Only on request: the program may rely on properties of its own threads.
-        let wants_threads = self.options.replacements.is_some();
-        let threads = wants_threads.then(|| self.threads(numbers.workers)).transpose()?;
-        self.start(numbers, threads, |worker| spawn(worker).map(|()| None))
+        let numbers = Numbers::of(self.workers, self.max_workers, || self.room())?;
+        let begin = start::Begin { affinity: Affinity::Builder, ..self.begin };
+        let rest = Rest { begin, hooks: self.hooks, configuration: self.configuration };
+        // Only if asked for: the program may rely on what its own threads have.
+        let threads = begin.replacements.map(|_| {
+            let names = (0..numbers.workers).map(self.thread_name).collect();
+            Threads { names, stack_size: self.stack_size }
+        });
+        rest.start(numbers, self.assists, threads, |worker| spawn(worker).map(|()| None))
     }
 
-    /// Builds the pool that [`Pool::global`] returns, and that [`join`](crate::join),
-    /// [`scope`](crate::scope) and [`spawn`](crate::spawn) use outside of any pool.
+    /// Makes this the pool that [`Pool::global`] returns, and that [`join`](crate::join), [`scope`](crate::scope) and
+    /// [`spawn`](crate::spawn) use outside of any pool.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build), and [`BuildError::GlobalPoolExists`] if the global pool was
-    /// built or used before.
+    /// Those of [`build`](Self::build); and [`BuildError::GlobalPoolExists`] if it was built or used before.
     pub fn build_global(self) -> Result<(), BuildError> {
         global::set(|| self.build())
     }
 
-    /// Builds the global pool on threads of the program: [`build_global`](Self::build_global) and
-    /// [`build_with`](Self::build_with) in one.
+    /// [`build_global`](Self::build_global) on threads of your own, as [`build_with`](Self::build_with) has them.
     ///
     /// # Errors
     /// Those of both.
@@ -414,97 +377,97 @@ impl PoolBuilder {
     }
 }
 
-/// Numbers of workers.
-#[derive(Clone, Copy)]
-struct Numbers {
-    /// All workers.
-    workers: usize,
-    /// How many of them may be awake, if the program or the environment sets a number.
-    size: Option<usize>,
-    /// How many of them the pool cannot do without.
-    needed: usize,
-}
-
 impl PoolBuilder {
-    fn numbers(&self) -> Result<Numbers, BuildError> {
-        let at_most = |size: usize| self.max_workers.map_or(size, |most| size.min(most));
-        let size = match self.workers {
-            None => default_workers()?.map(at_most),
-            size => size,
-        };
-        let (workers, needed) = match self.max_workers.or(size) {
-            Some(workers) => (workers, workers),
-            None => self.default_numbers(),
-        };
-        if workers == 0 || size == Some(0) {
-            return Err(BuildError::NoWorkers);
-        }
-        let (asked, most) = match workers {
-            too_many if too_many > MAX_WORKERS => (too_many, MAX_WORKERS),
-            most => (size.unwrap_or(most), most),
-        };
-        if asked > most {
-            return Err(BuildError::TooManyWorkers { asked, most });
-        }
-        Ok(Numbers { workers, size, needed })
-    }
-
-    /// All workers of a pool that follows the system, and how many of them are needed now.
-    fn default_numbers(&self) -> (usize, usize) {
+    /// How many workers there are where nobody has chosen: more than are allowed now, as far as the machine could ever give them processors, and a sentinel; and how
+    /// many of these are needed.
+    fn room(&self) -> (usize, usize) {
         let processors = Processors::allowed();
         let (allowed, online) = (processors.count_up(), os::online());
         let needed = allowed.min(MAX_WORKERS);
-        let useful = allowed.saturating_mul(GROWTH).min(online.unwrap_or(allowed)).max(needed);
+        let useful = allowed.saturating_mul(ROOM).min(online.unwrap_or(allowed)).max(needed);
         let with_sentinel = useful.saturating_add(SENTINELS).min(MAX_WORKERS);
-        // The limit counts awake workers of the whole pool, not of each place: with a sentinel, one
-        // of several places would have more workers than processors. A borrowed thread is an extra
-        // worker whenever it does nothing for the pool.
-        let has_sentinel = !self.options.with_current_thread
+        // In one of several places it would be over the limit: how many are awake is not counted for each. A borrowed thread is one more already, as often as it does nothing for the pool.
+        let has_room = !self.begin.with_current_thread
             && !is_divided(self.configuration.places.as_deref(), with_sentinel, processors.ids());
-        (if has_sentinel { with_sentinel } else { useful.min(MAX_WORKERS) }, needed)
+        (if has_room { with_sentinel } else { useful.min(MAX_WORKERS) }, needed)
     }
+}
 
-    /// The properties of the threads that the pool creates.
-    fn threads(&self, workers: usize) -> Result<Threads, BuildError> {
-        let name = |worker| {
-            let name = (self.thread_name)(worker);
-            if name.contains('\0') {
-                return Err(BuildError::ThreadName { worker, name });
-            }
-            Ok(name)
-        };
-        let names = (0..workers).map(name).collect::<Result<_, _>>()?;
-        Ok(Threads { names, stack_size: self.stack_size })
-    }
+/// A builder without its threads.
+struct Rest {
+    begin: start::Begin,
+    hooks: Hooks,
+    configuration: Configuration,
+}
 
+impl Rest {
     fn start(
         mut self,
-        Numbers { workers, size, needed }: Numbers,
+        numbers: Numbers,
+        assists: Option<Assists>,
         threads: Option<Threads>,
         mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
-        self.configuration.assists = self.assists.map_or_else(default_assists, Ok)?;
-        if size.is_none() {
+        self.configuration.assists = assists.map_or_else(default_assists, Ok)?;
+        let Numbers { workers, chosen, needed } = numbers;
+        if chosen.is_none() {
             self.configuration.allowance.get_or_insert_default();
         }
-        let plan = Plan {
-            workers,
-            options: self.options,
-            hooks: Arc::new(self.hooks),
-            configuration: self.configuration,
-            threads,
+        let hooks = Arc::new(self.hooks);
+        let mut start = |workers, configuration, threads| {
+            start::start(
+                workers,
+                self.begin,
+                Arc::clone(&hooks),
+                configuration,
+                threads,
+                &mut spawn,
+            )
         };
-        let pool = match start::start(plan.clone(), &mut spawn) {
-            // The pool can do without the threads of workers that only sleep at first.
+        let pool = match start(workers, self.configuration.clone(), threads.clone()) {
+            // Those that are not needed now cannot be had.
             Err(BuildError::Thread { worker, .. }) if worker >= needed => {
-                start::start(Plan { workers: needed, ..plan }, spawn)?
+                start(needed, self.configuration, threads)?
             }
             pool => pool?,
         };
-        if let Some(size) = size {
+        if let Some(size) = chosen {
             pool.shared.resize(size);
         }
         Ok(pool)
+    }
+}
+
+/// How many there are, and how many may be at work, if somebody has chosen that.
+#[derive(Clone, Copy)]
+struct Numbers {
+    workers: usize,
+    chosen: Option<usize>,
+    /// Fewer would be too few.
+    needed: usize,
+}
+
+impl Numbers {
+    /// As asked for, and at the most; where neither is said, in that room.
+    fn of(
+        asked: Option<usize>,
+        most: Option<usize>,
+        room: impl FnOnce() -> (usize, usize),
+    ) -> Result<Self, BuildError> {
+        let or_fewer = |size: usize| most.map_or(size, |most| size.min(most));
+        let chosen = match asked {
+            None => default_workers()?.map(or_fewer),
+            asked => asked,
+        };
+        let (workers, needed) = most.or(chosen).map_or_else(room, |workers| (workers, workers));
+        match (workers, chosen) {
+            (0, _) | (_, Some(0)) => Err(BuildError::NoWorkers),
+            (asked @ MAX_WORKERS.., _) if asked > MAX_WORKERS => {
+                Err(BuildError::TooManyWorkers { asked, most: MAX_WORKERS })
+            }
+            (most, Some(asked)) if asked > most => Err(BuildError::TooManyWorkers { asked, most }),
+            (workers, chosen) => Ok(Self { workers, chosen, needed }),
+        }
     }
 }
 
@@ -514,7 +477,7 @@ impl fmt::Debug for PoolBuilder {
             .field("workers", &self.workers)
             .field("max_workers", &self.max_workers)
             .field("stack_size", &self.stack_size)
-            .field("affinity", &self.options.affinity)
+            .field("affinity", &self.begin.affinity)
             .field("idle policy", &self.configuration.idle_policy)
             .finish_non_exhaustive()
     }
@@ -524,9 +487,11 @@ impl fmt::Debug for PoolBuilder {
 mod tests {
     use super::*;
 
-    /// Builds a pool on a system that grants three threads.
-    fn build_on_three_threads(workers: usize, needed: usize) -> Result<Pool, BuildError> {
-        Pool::builder().start(Numbers { workers, size: None, needed }, None, |worker| {
+    /// No more than three threads can be had.
+    fn built(workers: usize, needed: usize) -> Result<Pool, BuildError> {
+        let PoolBuilder { begin, hooks, configuration, .. } = Pool::builder();
+        let rest = Rest { begin, hooks, configuration };
+        rest.start(Numbers { workers, chosen: None, needed }, None, None, |worker| {
             if worker.index() >= 3 {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
@@ -535,12 +500,11 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_starts_without_threads_that_are_not_needed() {
-        let pool = build_on_three_threads(6, 2).unwrap();
+    fn threads_that_are_not_needed_may_be_missing() {
+        let pool = built(6, 2).unwrap();
         assert_eq!(pool.workers(), 2);
         assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
-        assert_eq!(build_on_three_threads(3, 2).unwrap().workers(), 3);
-        let error = build_on_three_threads(6, 4);
-        assert!(matches!(error, Err(BuildError::Thread { worker: 3, .. })));
+        assert_eq!(built(3, 2).unwrap().workers(), 3);
+        assert!(matches!(built(6, 4), Err(BuildError::Thread { worker: 3, .. })));
     }
 }

@@ -1,4 +1,4 @@
-//! The errors of building and of resizing a pool.
+//! Why a pool could not be built.
 
 use std::error::Error;
 use std::fmt;
@@ -6,55 +6,47 @@ use std::io;
 
 use crate::os::UnknownAssist;
 
-/// The reason why a pool could not be built. Workers that had started have ended again.
+/// Why a pool could not be built. Nothing is left behind: workers that had started have ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The requested number of workers, or the largest one, is 0.
+    /// A pool of no workers was asked for.
     NoWorkers,
-    /// The requested number of workers is too large.
+    /// More workers were asked for than can be counted.
     TooManyWorkers {
-        /// The requested number.
+        /// How many were asked for.
         asked: usize,
-        /// The largest possible number: [`max_workers`](crate::PoolBuilder::max_workers) or
-        /// [`Pool::MAX_WORKERS`](crate::Pool::MAX_WORKERS).
+        /// The most that there may be.
         most: usize,
     },
-    /// The environment variable `LOCKSLEY_WORKERS` is not a positive number.
+    /// The environment variable `LOCKSLEY_WORKERS` is not a number of workers.
     Environment {
-        /// The value of the variable.
+        /// What the variable says.
         value: String,
     },
-    /// The environment variable `LOCKSLEY_ASSISTS` names an unknown assist.
+    /// The environment variable `LOCKSLEY_ASSISTS` names something that is no assist.
     Assists(UnknownAssist),
-    /// A [thread name](crate::PoolBuilder::thread_name) contains a NUL byte.
-    ThreadName {
-        /// The worker that the name is for.
-        worker: usize,
-        /// The name.
-        name: String,
-    },
-    /// A thread could not be started.
+    /// The system refused a thread.
     Thread {
-        /// The worker that the thread was for.
+        /// The worker that was to run on it.
         worker: usize,
-        /// The error of the system, or of the program's own `spawn`.
+        /// What the system said.
         source: io::Error,
     },
     /// A start hook, a worker-data hook or the idle policy panicked while a worker started.
     Hook {
         /// The worker that was starting.
         worker: usize,
-        /// The panic message, if it was text.
+        /// What the panic said, if it was text.
         message: String,
     },
-    /// The calling thread was to become a worker, and is a worker already.
+    /// The thread that was to become a worker is one already.
     AlreadyAWorker,
     /// The global pool exists already.
     GlobalPoolExists,
 }
 
-/// The error of [`Pool::resize`](crate::Pool::resize): the size is 0 or too large.
+/// A pool cannot have so many workers at work: see [`Pool::resize`](crate::Pool::resize).
 ///
 /// # Examples
 /// ```
@@ -66,9 +58,9 @@ pub enum BuildError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SizeError {
-    /// The requested size.
+    /// How many were asked for.
     pub asked: usize,
-    /// The number of the pool's workers.
+    /// How many workers the pool has.
     pub most: usize,
 }
 
@@ -91,11 +83,8 @@ impl fmt::Display for BuildError {
                 write!(f, "LOCKSLEY_WORKERS must be a whole number from 1, not {value:?}")
             }
             Self::Assists(unknown) => write!(f, "LOCKSLEY_ASSISTS: {unknown}"),
-            Self::ThreadName { worker, name } => {
-                write!(f, "the thread name of worker {worker} contains a NUL byte: {name:?}")
-            }
             Self::Thread { worker, source } => {
-                write!(f, "no thread could be started for worker {worker}: {source}")
+                write!(f, "the system refused a thread for worker {worker}: {source}")
             }
             Self::Hook { worker, message } => {
                 write!(f, "a hook panicked while worker {worker} started: {message}")

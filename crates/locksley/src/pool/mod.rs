@@ -1,4 +1,4 @@
-//! Pools: their configuration, start, use and end, and the global one.
+//! Pools: Hood's "parallel machine".
 
 mod builder;
 mod environment;
@@ -10,9 +10,9 @@ mod stall;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod stall_near;
 mod start;
-#[cfg(all(test, not(loom)))]
-pub(crate) mod tests;
 mod thread;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod trial;
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -34,35 +34,29 @@ use crate::sleep::MAX_WORKERS;
 use crate::stats::PoolStats;
 use crate::unwind;
 
-/// A thread pool: workers that run tasks and steal tasks from each other.
+/// A thread pool: workers that run tasks and steal them from each other. Hood's "parallel machine"
+/// ("Hood: A User-Level Threads Library for Multiprogrammed Multiprocessors", 1998, section 2).
 ///
-/// Most programs need no pool of their own: [`join`](crate::join), [`scope`](crate::scope) and
-/// [`spawn`](crate::spawn) use the [global pool](Self::global). Build one ([`Pool::builder`]) to
-/// choose the number of workers, their processors or their idle policy.
+/// Most programs need none of their own: [`join`](crate::join), [`scope`](crate::scope) and the rest
+/// use the [global pool](Self::global). Make one to choose the number of workers, their processors or
+/// their policy ([`Pool::builder`]).
 ///
-/// # Drop
+/// # When it is dropped
 ///
-/// Dropping a pool waits until all detached closures have ended. The workers then cancel and drop
-/// futures that are still [tasks](crate::task), and the threads end. There are three special cases:
+/// The drop waits until all detached closures have ended. Then futures that are still
+/// [tasks](crate::task) are cancelled and dropped by the workers, and the threads end. If a worker of
+/// another pool drops it, a replacement has that worker's slot meanwhile. Dropped by one of its own
+/// workers, the drop returns at once and the threads end when the tasks have. Threads of the
+/// program's own ([`PoolBuilder::build_with`]) are not waited for.
 ///
-/// - A worker of another pool drops it: a replacement worker takes that worker's slot during the
-///   wait.
-/// - One of its own workers drops it: the drop returns at once, and the threads end after the
-///   tasks.
-/// - The program created its threads ([`PoolBuilder::build_with`]): the drop does not wait for
-///   them.
+/// # In a forked child
 ///
-/// # Fork
-///
-/// A child process that `fork` creates (on Linux) has none of the pool's threads. A pool that was
-/// idle is built again, with the same configuration, at its first use in the child. The thread that
-/// forked is no worker there.
-///
-/// If a task forks, the child continues in the middle of the task. Its process aborts when the
-/// task returns, or when a wait in it needs another thread, since the other tasks belong to the
-/// parent. A task that forks should own the data that it uses in the child: frames of other
-/// threads may be overwritten there. Do not fork while another thread builds the first pool of the
-/// process.
+/// A child process that was made by `fork` (on Linux) has none of a pool's threads. A pool that was
+/// idle is built again, as it was, when it is first used there. The thread that forked is no worker in
+/// the child. If a task forks, its worker ends the child when the task ends, or when a wait in it
+/// needs another thread: what comes next is the parent's. A task that forks should own what it uses in
+/// the child: frames of other threads may be overwritten there. Do not fork while another thread
+/// builds its first pool.
 ///
 /// # Examples
 /// ```
@@ -75,17 +69,17 @@ use crate::unwind;
 /// ```
 pub struct Pool {
     shared: Arc<Shared>,
-    /// The threads that the drop waits for.
+    /// Those to wait for when the pool is dropped.
     threads: Vec<JoinHandle<()>>,
     is_detached: bool,
     rebuild: Rebuild,
 }
 
 impl Pool {
-    /// The largest number of workers of a pool.
+    /// The most workers that a pool can have.
     pub const MAX_WORKERS: usize = MAX_WORKERS;
 
-    /// Builds a pool of `workers` workers, with the defaults of [`PoolBuilder`] otherwise.
+    /// A pool of `workers` workers with everything else as [`PoolBuilder`] has it.
     ///
     /// # Errors
     /// Those of [`PoolBuilder::build`].
@@ -102,18 +96,16 @@ impl Pool {
         Self::builder().workers(workers).build()
     }
 
-    /// Starts the configuration of a pool.
+    /// To say how a pool is to be.
     pub fn builder() -> PoolBuilder {
         PoolBuilder::default()
     }
 
-    /// The global pool, which is built at its first use and never dropped.
-    ///
-    /// Free functions such as [`join`](crate::join) use it on threads that are no workers.
+    /// The pool for whoever does not make one; built when it is first asked for.
     ///
     /// # Panics
-    /// If it cannot be built, for example because `LOCKSLEY_WORKERS` is not a number.
-    /// [`PoolBuilder::build_global`] returns this as an error.
+    /// If it cannot be built; for example because `LOCKSLEY_WORKERS` is not a number. To have that as an error, call
+    /// [`PoolBuilder::build_global`] first.
     ///
     /// # Examples
     /// ```
@@ -124,26 +116,24 @@ impl Pool {
         global::get()
     }
 
-    /// The state for a use of the pool. Builds the pool again in a forked child.
+    /// For whoever wants to use it. After a fork this has new threads.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
-        if !self.shared.is_in_forked_child() {
+        if !self.shared.is_lost() {
             return &self.shared;
         }
-        self.rebuild.get_or_build(self.shared.chosen_size()).shared()
+        self.rebuild.rebuilt(self.shared.chosen_size()).shared()
     }
 
-    /// The same for a use that needs no threads: builds nothing.
+    /// The same, but that nothing is started.
     pub(crate) fn shared_now(&self) -> &Arc<Shared> {
-        if !self.shared.is_in_forked_child() {
+        if !self.shared.is_lost() {
             return &self.shared;
         }
         self.rebuild.pool().map_or(&self.shared, Self::shared_now)
     }
 
-    /// Drops the pool without waiting for its threads.
-    ///
-    /// The workers finish all detached closures, cancel and drop futures that are still
-    /// [tasks](crate::task), and end.
+    /// Lets go of the pool without waiting for it: its workers end when all detached closures have, and futures that are still
+    /// [tasks](crate::task) then have been cancelled and dropped, as when it is dropped.
     ///
     /// # Examples
     /// ```
@@ -157,46 +147,39 @@ impl Pool {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn detach(mut self) {
-        if !self.shared.is_in_forked_child() {
+        if !self.shared.is_lost() {
             self.threads.clear();
         }
         self.rebuild.detach();
         self.is_detached = true;
     }
 
-    /// The number of workers, those over the [size](Self::size) included.
+    /// How many workers it has, those that only sleep included: if nobody has [chosen](PoolBuilder::workers) a number, it may be more than [may be at work](Self::size).
     #[must_use]
     pub fn workers(&self) -> usize {
         self.shared_now().workers()
     }
 
-    /// The number of workers that may be awake.
-    ///
-    /// It is the number that [`resize`](Self::resize) or the [builder](PoolBuilder::workers) has
-    /// set. Without such a number it is what the system allowed when a worker last read it. Then
-    /// one of these workers may rest for a quota's sake. One more may be awake while workers wait
-    /// for processors that other programs have, if there is no such quota.
+    /// How many of its workers may be at work: as many as it has, or as many as [`resize`](Self::resize) has said; or, if nobody has
+    /// [chosen](PoolBuilder::workers) a number, as many as were allowed when one of its workers last looked; one of these may rest, and one more may be at work while workers wait for processors that other programs have, where two or more may be awake and no quota says how many.
     #[must_use]
     pub fn size(&self) -> usize {
         self.shared_now().size()
     }
 
-    /// Limits the workers that are awake to the first `size`, from 1 to [`workers`](Self::workers).
+    /// Has at most so many of its workers be at work from now on, and at least one. It has as many as before
+    /// ([`workers`](Self::workers)): all have their indices and data, get what is sent to each of them, and run broadcasts.
     ///
-    /// All workers keep their indices and data, run tasks that are sent to them alone, and run
-    /// broadcasts.
-    ///
-    /// Workers over the limit finish their tasks and the tasks in their deques, unless other
-    /// workers steal those. Then they sleep until a task is sent to one of them alone. If ready
-    /// tasks wait and no worker has run for half a second, since all that are awake are blocked, a
-    /// sleeping worker helps. After ten seconds it takes any waiting task
-    /// ([`Limit`](crate::idle::Limit)).
-    ///
-    /// If the size grows, workers are woken. A pool that followed affinity and quotas stops doing
-    /// so. A [borrowed thread](PoolBuilder::with_current_thread) does not count.
+    /// Workers that are over the limit finish their tasks and what lies in their deques, or others take
+    /// that. Then they sleep until something is sent to one of them alone. If there is work and no
+    /// worker does any for half a second, since those that are awake are blocked, a sleeping one helps;
+    /// after ten seconds it takes whatever waits ([`Limit`](crate::idle::Limit)). If the size grows,
+    /// workers are woken. A pool whose number of workers was not [chosen](PoolBuilder::workers) follows
+    /// affinity and quotas no longer. A thread that [joined](PoolBuilder::with_current_thread) the pool
+    /// does not count.
     ///
     /// # Errors
-    /// [`SizeError`] if the size is 0 or larger than the number of workers.
+    /// [`SizeError`] if it is 0, or more than the pool has.
     ///
     /// # Examples
     /// ```
@@ -219,7 +202,7 @@ impl Pool {
         Ok(())
     }
 
-    /// The places of the workers: see [`PoolBuilder::places`].
+    /// The places of its workers: see [`PoolBuilder::places`].
     ///
     /// # Examples
     /// ```
@@ -233,12 +216,9 @@ impl Pool {
         self.shared_now().places()
     }
 
-    /// The number of workers that are bound to the processors of their places.
-    ///
-    /// It is 0 unless the pool has [`Affinity::Place`](crate::Affinity::Place). It may be less
-    /// than the number of workers: the system may refuse, or the process may not run on the
-    /// processors of a place. A pool that [starts in the
-    /// background](PoolBuilder::start_in_background) counts the workers that have started.
+    /// How many workers the system has bound to the processors of their places: all, or fewer than [`Affinity::Place`](crate::Affinity::Place) asks
+    /// for, where the system does not do it or has none of these processors for the process; and none if nobody asked. Of a pool that
+    /// [starts in the background](PoolBuilder::start_in_background): so far.
     ///
     /// # Examples
     /// ```
@@ -256,18 +236,17 @@ impl Pool {
         self.shared_now().bound_workers()
     }
 
-    /// The counters and times of the workers so far.
+    /// What its workers have done so far.
     #[must_use]
     pub fn stats(&self) -> PoolStats {
         self.shared_now().stats()
     }
 
-    /// Runs `task` on a worker of this pool and returns its result.
+    /// Runs `task` on a worker of this pool and waits for what it returns.
     ///
-    /// On a worker of this pool, the task runs at once, on that worker. Any other thread blocks
-    /// until the task has run. If the thread is a worker of another pool, a replacement worker
-    /// takes its slot there during the wait. Tasks that come from outside start in the order of
-    /// their arrival.
+    /// Called by one of this pool's own workers, it runs at once, on that worker. Any other thread
+    /// blocks; if it is a worker of another pool, a replacement worker has its slot there meanwhile. What is sent from outside is taken in the
+    /// order in which it was sent.
     ///
     /// # Panics
     /// If the task panics, with its payload.
@@ -276,8 +255,8 @@ impl Pool {
     /// ```
     /// let pool = locksley::Pool::new(2)?;
     /// let mut text = String::from("borrowed");
-    /// pool.install(|_| text.push_str(" by a worker"));
-    /// assert_eq!(text, "borrowed by a worker");
+    /// pool.install(|worker| text.push_str(if worker.workers() == 2 { " by one of two" } else { "?" }));
+    /// assert_eq!(text, "borrowed by one of two");
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn install<F, R>(&self, task: F) -> R
@@ -288,18 +267,18 @@ impl Pool {
         let shared = self.shared();
         Worker::with_current(|current| match current {
             Some(worker) if worker.belongs_to(shared) => task(worker),
-            Some(foreign) => {
-                let latch = WorkerLatch::cross(foreign);
-                let wait = |latch: &WorkerLatch<'_>| foreign.wait_for_others(latch.flag());
-                send_and_wait((shared, current), task, latch, wait)
+            Some(stranger) => {
+                let latch = WorkerLatch::set_from_abroad(stranger);
+                let wait = |latch: &WorkerLatch<'_>| stranger.wait_for_others(latch.flag());
+                run_sent((shared, current), task, latch, wait)
             }
-            None => send_and_wait((shared, None), task, ThreadLatch::new(), ThreadLatch::wait),
+            None => run_sent((shared, None), task, ThreadLatch::new(), ThreadLatch::wait),
         })
     }
 }
 
 impl Worker {
-    /// True if this is a worker of `pool`.
+    /// Whether this is a worker of that pool.
     ///
     /// # Examples
     /// ```
@@ -318,8 +297,7 @@ impl Worker {
     }
 }
 
-/// Runs a task on a worker of the pool while the calling thread waits.
-fn send_and_wait<F, R, L>(
+fn run_sent<F, R, L>(
     (shared, caller): (&Shared, Option<&Worker>),
     task: F,
     latch: L,
@@ -334,15 +312,15 @@ where
     shared.send_from(caller, job.as_job());
     wait(job.latch());
     follow(job.latest());
-    // SAFETY: the latch is set, which is the last step of the job.
+    // SAFETY: the latch was waited for.
     unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
         let threads = std::mem::take(&mut self.threads);
-        if self.shared.is_in_forked_child() {
-            // The child has none of these threads: a handle can neither be joined nor be dropped.
+        if self.shared.is_lost() {
+            // There is nobody to tell, and nobody to wait for, not even to let go of. What was theirs stays where it is.
             std::mem::forget(threads);
             return;
         }
@@ -354,35 +332,34 @@ impl Drop for Pool {
             Some(borrowed_thread)
                 if borrowed_thread.belongs_to(&self.shared) && borrowed_thread.is_borrowed() =>
             {
-                // Accepted tasks may wait in this worker's deque, and this thread may never run
-                // them otherwise.
+                // Some of what was accepted may wait here, and this thread may never come back to it.
                 while !std::thread::panicking() && borrowed_thread.run_one() {}
             }
             Some(worker) if worker.belongs_to(&self.shared) => drop(threads),
             _ if threads.is_empty() => {}
-            Some(foreign) if !std::thread::panicking() => {
-                join_as_worker(foreign, threads, &self.shared);
+            Some(stranger) if !std::thread::panicking() => {
+                work_until_ended(stranger, threads, &self.shared);
             }
             _ => join_all(threads, &self.shared),
         });
     }
 }
 
-/// Joins the threads as a worker of another pool waits: its slot goes to a replacement, since the
-/// pool's last tasks may need a worker there.
-fn join_as_worker(foreign: &Worker, threads: Vec<JoinHandle<()>>, pool: &Shared) {
-    let latch = WorkerLatch::cross(foreign);
+/// Waits for the threads as a worker of another pool waits for anything: by working on. What they still have to do may
+/// need this very worker.
+fn work_until_ended(stranger: &Worker, threads: Vec<JoinHandle<()>>, pool: &Shared) {
+    let latch = WorkerLatch::set_from_abroad(stranger);
     let threads = Mutex::new(threads);
     let take = || std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
     std::thread::scope(|scope| {
         let wait = || {
             join_all(take(), pool);
-            // SAFETY: the latch lives until the scope ends, which joins this thread.
+            // SAFETY: alive until the scope ends, which waits for this thread.
             unsafe { WorkerLatch::set(NonNull::from(&latch)) };
         };
         match std::thread::Builder::new().spawn_scoped(scope, wait) {
-            Ok(_) => foreign.wait_for_others(latch.flag()),
-            Err(_) => join_all(take(), pool), // no thread: block like any other thread
+            Ok(_) => stranger.wait_for_others(latch.flag()),
+            Err(_) => join_all(take(), pool), // no thread to be had: wait as any other thread does
         }
     });
 }
@@ -393,7 +370,7 @@ fn join_all(threads: Vec<JoinHandle<()>>, pool: &Shared) {
         let _ = thread.join();
     };
     threads.into_iter().for_each(join);
-    // When the workers have ended, no thread calls a replacement any more.
+    // When the workers have ended, nobody calls a replacement any more.
     pool.replacements().take_threads().into_iter().for_each(join);
 }
 

@@ -1,4 +1,4 @@
-//! The start of a pool's workers.
+//! How the workers of a pool come to be.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle, Thread};
 use super::Pool;
 use super::error::BuildError;
 use super::global;
-use super::rebuild::Rebuild;
+use super::rebuild::{Rebuild, Recipe};
 use super::thread::{Starting, WorkerThread};
 use crate::futures::OwnedTasks;
 use crate::os;
@@ -19,106 +19,101 @@ use crate::scheduler::worker::{OwnEnds, Worker};
 use crate::sleep::MAX_WORKERS;
 use crate::unwind::{self, Payload};
 
-/// The default limit of replacement workers, unless there are more workers.
+/// How many replacement workers there may be at the least, if nothing else was asked for.
 const REPLACEMENTS: usize = 256;
 
-/// What a pool is built from, and, in a forked child, built from again.
-#[derive(Clone)]
-pub(super) struct Plan {
-    pub(super) workers: usize,
-    pub(super) options: StartOptions,
-    pub(super) hooks: Arc<Hooks>,
-    pub(super) configuration: Configuration,
-    /// How the pool creates threads; `None` if only the program does.
-    pub(super) threads: Option<Threads>,
-}
-
-/// How the workers start.
+/// How the workers begin.
 #[derive(Clone, Copy, Default)]
-pub(super) struct StartOptions {
+pub(super) struct Begin {
     pub(super) affinity: Affinity,
-    /// True if the pool is returned before its workers are ready.
+    /// Whether the pool is returned before they are ready.
     pub(super) in_background: bool,
-    /// True if the calling thread becomes a worker.
+    /// Whether the calling thread is one of them.
     pub(super) with_current_thread: bool,
-    /// The limit of replacement workers, if the program sets one.
+    /// How many replacement workers there may be; if not set, [`REPLACEMENTS`], or as many as workers.
     pub(super) replacements: Option<usize>,
-    /// True if the pool is built again in a forked child.
-    pub(super) can_rebuild: bool,
+    /// Whether the pool is built again in a forked child.
+    pub(super) rebuilds: bool,
 }
 
-/// Starts a pool. `spawn` gives each worker a thread. The handle that it returns is joined when the
-/// pool is dropped.
-///
-/// Returns when all workers are ready, or have ended again after an error; or at once, if they
-/// start in the background.
+/// Has `spawn` give a thread to each of `workers` workers, and returns when each of them is ready, or all have ended again;
+/// or at once, if they begin in the background. What `spawn` returns is joined when the pool is dropped. `threads` are how
+/// replacements get theirs, if at all.
 pub(super) fn start(
-    plan: Plan,
+    workers: usize,
+    begin: Begin,
+    hooks: Arc<Hooks>,
+    configuration: Configuration,
+    threads: Option<Threads>,
     mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
 ) -> Result<Pool, BuildError> {
-    let mut rebuilt = (plan.options.can_rebuild).then(|| plan.clone());
-    let Plan { workers, options, hooks, configuration, threads } = plan;
-    if options.with_current_thread {
-        ensure_no_worker()?;
+    if begin.with_current_thread {
+        must_be_no_worker()?;
     }
     os::watch_for_forks(Worker::forget_current);
+    let mut recipe = threads.clone().filter(|_| begin.rebuilds).map(|threads| Recipe {
+        workers,
+        begin: Begin { with_current_thread: false, ..begin },
+        hooks: Arc::clone(&hooks),
+        configuration: configuration.clone(),
+        threads,
+    });
     let replacements = match threads {
         Some(_) => {
-            options.replacements.unwrap_or(workers.max(REPLACEMENTS)).min(MAX_WORKERS - workers)
+            begin.replacements.unwrap_or(workers.max(REPLACEMENTS)).min(MAX_WORKERS - workers)
         }
         None => 0,
     };
     let (mut ends, slots): (Vec<_>, Vec<_>) =
-        (0..workers + replacements).map(|_| configuration.new_slot()).unzip();
-    let borrowed_threads = usize::from(options.with_current_thread);
+        (0..workers + replacements).map(|_| configuration.slot()).unzip();
+    let ends_of_replacements = ends.drain(workers..);
+    let borrowed_threads = usize::from(begin.with_current_thread);
     let replacements = Replacements::new(
-        ends.drain(workers..),
+        ends_of_replacements,
         threads,
         Arc::clone(&hooks),
-        options.affinity,
+        begin.affinity,
         workers - borrowed_threads,
     );
     let tasks = Box::new(OwnedTasks::new(slots.len()));
     let shared = Shared::new(slots, workers, borrowed_threads, replacements, tasks, configuration);
-    if let Some(rebuilt) = &mut rebuilt {
-        // The thread that uses the pool first in a child is not the one that built it here. The
-        // child keeps these places, even if it may use other processors.
-        rebuilt.options.with_current_thread = false;
-        rebuilt.configuration.places = Some(shared.shared_places());
+    if let Some(recipe) = &mut recipe {
+        // Not those that a child finds, which may be allowed other processors.
+        recipe.configuration.places = Some(shared.places_to_keep());
     }
-    // From here on an early return drops the pool, which ends the workers that have started.
+    // From here on an early return closes the pool: its handle is dropped, and with it the workers end.
     let mut pool = Pool {
         shared: Arc::clone(&shared),
         threads: Vec::with_capacity(workers),
         is_detached: false,
-        rebuild: Rebuild::new(rebuilt),
+        rebuild: Rebuild::by(recipe),
     };
     let mut ends = ends.into_iter().enumerate();
-    let borrowed_thread = if options.with_current_thread { ends.next() } else { None };
-    let barrier = (!options.in_background).then(|| Arc::new(StartBarrier::new(ends.len())));
+    let borrowed_thread = if begin.with_current_thread { ends.next() } else { None };
+    let muster = (!begin.in_background).then(|| Arc::new(Muster::of(ends.len())));
     for (index, ends) in ends {
         let worker = WorkerThread::new(Starting {
             index,
             ends,
             shared: Arc::clone(&shared),
             hooks: Arc::clone(&hooks),
-            affinity: options.affinity,
-            barrier: barrier.clone(),
+            affinity: begin.affinity,
+            muster: muster.clone(),
         });
-        let thread = global::run_hook(|| spawn(worker));
+        let thread = global::in_a_hook(|| spawn(worker));
         pool.threads.extend(thread.map_err(|source| BuildError::Thread { worker: index, source })?);
     }
-    if let Some(barrier) = barrier {
-        barrier.wait()?;
+    if let Some(muster) = muster {
+        muster.wait()?;
     }
-    // The last step, so that nothing can fail after the thread has become a worker.
+    // Last, so that nothing can fail after the thread has become a worker.
     if let Some((index, ends)) = borrowed_thread {
-        adopt_current_thread(index, ends, &shared, &hooks)?;
+        settle(index, ends, &shared, &hooks)?;
     }
     Ok(pool)
 }
 
-fn ensure_no_worker() -> Result<(), BuildError> {
+fn must_be_no_worker() -> Result<(), BuildError> {
     Worker::with_current(|current| match current {
         Some(_) => Err(BuildError::AlreadyAWorker),
         None => Ok(()),
@@ -126,20 +121,20 @@ fn ensure_no_worker() -> Result<(), BuildError> {
 }
 
 /// Makes the calling thread a worker.
-fn adopt_current_thread(
+fn settle(
     index: usize,
     ends: OwnEnds,
     shared: &Arc<Shared>,
     hooks: &Hooks,
 ) -> Result<(), BuildError> {
-    ensure_no_worker()?; // `spawn` has run here since the first check
+    must_be_no_worker()?; // `spawn` has run here meanwhile
     let make = || Worker::new(index, ends, Arc::clone(shared), hooks.make_data(index));
-    match unwind::halt(|| global::run_hook(make)) {
+    match unwind::halt(|| global::in_a_hook(make)) {
         Ok(worker) => {
-            // Other workers do not watch this thread: it does not say when it ends.
+            // It is not watched: its thread does not say when it ends.
             shared.slot(index).start_clock();
-            shared.slot(index).charge_time_to(None);
-            worker.set_current_forever();
+            shared.slot(index).spends_time_on(None);
+            worker.settle();
             Ok(())
         }
         Err(payload) => Err(hook_error(index, payload)),
@@ -147,48 +142,46 @@ fn adopt_current_thread(
 }
 
 /// Where the builder waits until all workers are ready or have failed.
-pub(super) struct StartBarrier {
+pub(super) struct Muster {
     missing: AtomicUsize,
-    error: Mutex<Option<BuildError>>,
+    failure: Mutex<Option<BuildError>>,
     builder: Thread,
 }
 
-impl StartBarrier {
-    fn new(workers: usize) -> Self {
+impl Muster {
+    fn of(workers: usize) -> Self {
         let builder = thread::current();
-        Self { missing: AtomicUsize::new(workers), error: Mutex::new(None), builder }
+        Self { missing: AtomicUsize::new(workers), failure: Mutex::new(None), builder }
     }
 
-    /// Counts a worker that is ready, or has failed.
-    pub(super) fn arrive(&self) {
+    pub(super) fn ready(&self) {
         // AcqRel: the builder sees what all workers did before.
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.builder.unpark();
         }
     }
 
-    /// Records a panic of a hook.
-    pub(super) fn fail(&self, worker: usize, payload: Payload) {
-        self.fail_with(hook_error(worker, payload));
+    pub(super) fn failed(&self, worker: usize, payload: Payload) {
+        self.note(hook_error(worker, payload));
     }
 
-    /// Records that a worker was dropped instead of run.
-    pub(super) fn fail_dropped(&self, worker: usize) {
+    /// The worker was dropped instead of run.
+    pub(super) fn dismissed(&self, worker: usize) {
         let source = io::Error::other("the worker was dropped before it had a thread");
-        self.fail_with(BuildError::Thread { worker, source });
+        self.note(BuildError::Thread { worker, source });
     }
 
-    fn fail_with(&self, error: BuildError) {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.arrive();
+    fn note(&self, error: BuildError) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.ready();
     }
 
     fn wait(&self) -> Result<(), BuildError> {
         while self.missing.load(Ordering::Acquire) > 0 {
             thread::park();
         }
-        let error = self.error.lock().unwrap_or_else(PoisonError::into_inner).take();
-        error.map_or(Ok(()), Err)
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        failure.map_or(Ok(()), Err)
     }
 }
 
@@ -200,12 +193,11 @@ fn hook_error(worker: usize, payload: Payload) -> BuildError {
     BuildError::Hook { worker, message }
 }
 
-/// Gives a worker a thread of the pool.
+/// Gives a worker a thread of its own.
 pub(super) fn spawn_worker(threads: &Threads, worker: WorkerThread) -> io::Result<JoinHandle<()>> {
     let name = threads.names[worker.index()].clone();
     threads.spawn_as(name, || {
-        // Before the hooks, which may choose another one.
-        worker.set_time_slice();
+        worker.ask_for_turns();
         worker.run();
     })
 }

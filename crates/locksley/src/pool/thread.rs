@@ -4,19 +4,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::global;
-use super::start::StartBarrier;
-use crate::os;
+use super::start::Muster;
+use crate::os::{self, Assists};
 use crate::scheduler::Shared;
-use crate::scheduler::config::{Affinity, Hooks};
+use crate::scheduler::config::{Affinity, Hook, Hooks};
 use crate::scheduler::worker::{OwnEnds, Worker};
-use crate::unwind;
+use crate::unwind::{self, AbortOnUnwind};
 
-/// A worker that has no thread yet: [`run`](Self::run) makes the calling thread its own. See
+/// A worker that has no thread yet: [`run`](Self::run) makes the calling one its own. See
 /// [`PoolBuilder::build_with`](crate::PoolBuilder::build_with).
 ///
-/// If it is dropped without having run, a `build_with` that waits for its workers fails. A pool
-/// that starts in the background keeps the worker's index, and tasks that are sent to that worker
-/// never run.
+/// Dropped without having run, it leaves the pool with a worker less than it counts: tasks that are sent to that worker are
+/// never run. A `build_with` that waits for its workers then fails.
 #[must_use = "without a thread the worker does not work"]
 pub struct WorkerThread(Option<Starting>);
 
@@ -26,9 +25,10 @@ pub(super) struct Starting {
     pub(super) ends: OwnEnds,
     pub(super) shared: Arc<Shared>,
     pub(super) hooks: Arc<Hooks>,
+    /// Whether the thread goes back to where the process may run.
     pub(super) affinity: Affinity,
-    /// Where the builder waits, unless the pool starts in the background.
-    pub(super) barrier: Option<Arc<StartBarrier>>,
+    /// Where somebody waits for it to be ready, if anybody does.
+    pub(super) muster: Option<Arc<Muster>>,
 }
 
 impl WorkerThread {
@@ -42,31 +42,36 @@ impl WorkerThread {
         self.starting().index
     }
 
-    /// Works for the pool, on the calling thread, until the pool is closed.
+    /// Works for the pool, on the calling thread, until the pool is closed: dropped, all detached closures ended, and all futures
+    /// that were still [tasks](crate::task) cancelled and dropped.
     ///
-    /// A pool is closed when it has been dropped, all detached closures have ended, and all futures
-    /// that were still [tasks](crate::task) have been cancelled and dropped. Afterwards the thread
-    /// is no worker any more.
+    /// Afterwards the thread is what it was before.
     pub fn run(mut self) {
         if let Some(starting) = self.0.take() {
             starting.run();
         }
     }
 
-    /// Requests the time slice that the idle policy wants, on a thread that the pool has created.
-    pub(super) fn set_time_slice(&self) {
-        self.starting().shared.set_time_slice();
+    /// On the thread that is the worker's own: has it take turns on the processor as the idle policy pending wake-ups. Before the hooks,
+    /// which may choose otherwise.
+    pub(super) fn ask_for_turns(&self) {
+        let shared = &self.starting().shared;
+        if let Some(turn) = shared.idle_policy().turn()
+            && shared.assists().has(Assists::SHORT_TURNS)
+        {
+            os::shorten_turns(turn);
+        }
     }
 
     fn starting(&self) -> &Starting {
-        self.0.as_ref().expect("only `run` takes it, and `run` takes `self`")
+        self.0.as_ref().expect("there until it is taken by `run`, which takes `self` too")
     }
 }
 
 impl Drop for WorkerThread {
     fn drop(&mut self) {
-        if let Some(Starting { index, barrier: Some(barrier), .. }) = &self.0 {
-            barrier.fail_dropped(*index);
+        if let Some(Starting { index, muster: Some(muster), .. }) = &self.0 {
+            muster.dismissed(*index);
         }
     }
 }
@@ -85,18 +90,18 @@ impl Starting {
             Affinity::Builder => false,
         };
         let (shared, index) = (Arc::clone(&self.shared), self.index);
-        shared.sleep().settle_wake_affinity(index);
-        match self.barrier.take() {
-            Some(barrier) => self.run_awaited(barrier),
-            None => self.run_in_background(),
+        shared.sleep().thread_comes_or_goes(index);
+        match self.muster.take() {
+            Some(muster) => self.run_awaited(muster),
+            None => self.run_at_once(),
         }
-        shared.sleep().settle_wake_affinity(index);
+        shared.sleep().thread_comes_or_goes(index);
     }
 
-    /// The builder waits until the worker is ready, and reports a panic of a start hook.
-    fn run_awaited(self, barrier: Arc<StartBarrier>) {
+    /// Somebody waits until it is ready, and learns if it cannot be.
+    fn run_awaited(self, muster: Arc<Muster>) {
         let Self { index, ends, shared, hooks, .. } = self;
-        let start = || {
+        let hook = || {
             let data = hooks.make_data(index);
             let worker = Worker::new(index, ends, Arc::clone(&shared), data);
             if let Some(on_start) = &hooks.on_start {
@@ -104,31 +109,49 @@ impl Starting {
             }
             worker
         };
-        let worker = match unwind::halt(|| global::run_hook(start)) {
+        let worker = match unwind::halt(|| global::in_a_hook(hook)) {
             Ok(worker) => worker,
-            Err(payload) => return barrier.fail(index, payload),
+            Err(payload) => return muster.failed(index, payload),
         };
-        shared.slot(index).attach_thread(shared.assists());
-        barrier.arrive();
-        drop(barrier);
+        shared.slot(index).appear(shared.assists());
+        muster.ready();
+        drop(muster);
         worker.serve();
-        shared.slot(index).detach_thread();
-        let end = unwind::halt(|| {
+        shared.slot(index).disappear();
+        let left = unwind::halt(|| {
             drop(worker);
             if let Some(on_exit) = &hooks.on_exit {
                 on_exit(index);
             }
         });
-        if let Err(payload) = end {
+        if let Err(payload) = left {
             shared.report_panic(payload);
         }
     }
 
-    /// No thread waits for the worker: its hooks run as code of the pool, and it works even if they
-    /// panic.
-    fn run_in_background(self) {
+    /// Nobody waits: hooks run as the worker's own doing, and the worker works whatever they do.
+    fn run_at_once(self) {
         let Self { index, ends, shared, hooks, .. } = self;
-        let make = |data| Worker::new(index, ends, Arc::clone(&shared), data);
-        shared.run_worker(&hooks, (index, index), make, Worker::work_until_closed);
+        let report = |payload| shared.report_panic(payload);
+        let data = unwind::halt(|| hooks.make_data(index)).unwrap_or_else(|payload| {
+            report(payload);
+            Box::new(())
+        });
+        let abort = AbortOnUnwind("a idle policy panicked");
+        let worker = Worker::new(index, ends, Arc::clone(&shared), data);
+        abort.disarm();
+        let call = |hook: &Option<Hook>| {
+            let called = unwind::halt(|| hook.iter().for_each(|hook| hook(index)));
+            called.unwrap_or_else(report);
+        };
+        worker.as_current(|| {
+            call(&hooks.on_start);
+            // After the hook, which may pin the thread: until then nobody moves it.
+            shared.slot(index).appear(shared.assists());
+            worker.work_until_closed();
+            shared.slot(index).disappear();
+            call(&hooks.on_exit);
+        });
+        unwind::halt(|| drop(worker)).unwrap_or_else(report);
     }
 }

@@ -1,16 +1,16 @@
-//! What a pool is built with.
+//! What a pool is told when it is built.
 
 use std::any::Any;
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use super::allowance::AllowanceSource;
+use super::allowance::Asked;
 use super::division::Unplaced;
 use super::placement::Placement;
 use super::slot::Slot;
 use super::worker::OwnEnds;
-use crate::deque::{DequeChoice, pinned_queue};
+use crate::deque::{Choice, pinned_queue};
 use crate::idle::IdlePolicy;
 use crate::observe::Observer;
 use crate::os::{self, Assists};
@@ -27,27 +27,23 @@ type MakeData = Box<dyn Fn(usize) -> Box<dyn Any> + Send + Sync>;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Affinity {
-    /// Those of the process, that is, of its main thread, even if the thread that builds the pool
-    /// is pinned.
+    /// Those of the process, that is, of its main thread, even if the thread that builds the pool is pinned.
     #[default]
     Process,
     /// Those of the thread that builds the pool.
     Builder,
-    /// Those of the worker's place ([`PoolBuilder::places`](crate::PoolBuilder::places)), as far as
-    /// the process may run there. If it may not, and for
-    /// [replacements](crate::PoolBuilder::replacements), those of the process. A borrowed thread
-    /// keeps its affinity.
+    /// Those of the worker's place ([`PoolBuilder::places`](crate::PoolBuilder::places)), as far as the process may run there; or else, and for
+    /// [replacements](crate::PoolBuilder::replacements), those of the process. A thread that joins the pool stays where it is.
     ///
-    /// This keeps cached data near. But if other programs use all processors of a place, its
-    /// workers wait there for their turns, and do not move to another place.
+    /// What is in the caches stays near then. But where other programs have all processors of a place, its workers wait for
+    /// their turns there, and do not go to another place.
     ///
-    /// A thread or a process that a task starts is bound as the worker is. The child of a task that
-    /// forks is not. [`Pool::bound_workers`](crate::Pool::bound_workers) tells how many workers the
-    /// system has bound.
+    /// What a task starts on such a worker, a thread or a process, is bound as the worker is; but not the child if the task forks. Whether the system has
+    /// done it is told by [`Pool::bound_workers`](crate::Pool::bound_workers).
     Place,
 }
 
-/// The functions of the program that are called on each worker's thread.
+/// What is called on each worker's thread.
 #[derive(Default)]
 pub(crate) struct Hooks {
     pub(crate) on_start: Option<Hook>,
@@ -61,16 +57,16 @@ impl Hooks {
     }
 }
 
-/// How to spawn threads for workers.
+/// How the threads are to be that the standard library makes.
 #[derive(Clone)]
 pub(crate) struct Threads {
-    /// The name of each worker's thread.
+    /// By worker.
     pub(crate) names: Arc<[String]>,
     pub(crate) stack_size: Option<usize>,
 }
 
 impl Threads {
-    /// Spawns the thread of a replacement of `worker`.
+    /// Gives a thread to who replaces the worker with that number.
     pub(crate) fn spawn_replacement(
         &self,
         worker: usize,
@@ -92,25 +88,25 @@ impl Threads {
     }
 }
 
-/// What a pool consists of, apart from its threads.
+/// What the pool is made of, apart from its threads.
 #[derive(Clone)]
 pub(crate) struct Configuration {
     pub(crate) idle_policy: Arc<dyn IdlePolicy>,
     pub(crate) assists: Assists,
     pub(crate) rules: Rules,
     pub(crate) panic_handler: Option<Arc<PanicHandler>>,
-    /// `None` for the places of the machine.
+    /// Whether all that it does is metered.
+    /// If not set: as the machine has them.
     pub(crate) places: Option<Arc<Places>>,
-    /// How to learn the number of workers that may be awake, if the number of workers was not
-    /// chosen.
-    pub(crate) allowance: Option<AllowanceSource>,
+    /// Who says how many workers may be awake, if nobody has chosen how many there are.
+    pub(crate) allowance: Option<Asked>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
-    pub(crate) deque: DequeChoice,
+    pub(crate) deque: Choice,
 }
 
 impl Configuration {
-    /// Makes a slot, and the ends of its queues that only its worker has.
-    pub(crate) fn new_slot(&self) -> (OwnEnds, Slot) {
+    /// A deque and a pinned queue as their worker and as everybody else has them.
+    pub(crate) fn slot(&self) -> (OwnEnds, Slot) {
         let (pinned_queue, pinned_tasks) = pinned_queue();
         let heavy_barriers = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
         let (deque, shared) = self.deque.deque(heavy_barriers);
@@ -118,12 +114,12 @@ impl Configuration {
     }
 }
 
-/// In which order and on which worker tasks run.
+/// How workers go about their tasks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rules {
-    /// True if workers take their own tasks oldest first.
+    /// Whether they take their own oldest first.
     pub(crate) oldest_first: bool,
-    /// Which worker a task goes to when it has waited and becomes ready.
+    /// Where one goes that has become ready.
     pub(crate) placement: Placement,
     /// Where a task goes for which no place is named.
     pub(crate) unplaced: Unplaced,

@@ -1,5 +1,4 @@
-//! Jobs: what deques and inboxes hold. A job is one word, which points to a header that tells how
-//! to run it.
+//! Jobs: what deques and inboxes hold. A job is one word that points to a header that knows how to run it.
 
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
@@ -11,17 +10,17 @@ use crate::scheduler::Worker;
 use crate::scheduler::latch::{Flag, Latch};
 use crate::unwind::{self, Payload};
 
-/// The first field of every job. It tells how to run the job. In a job without another latch, it is
-/// set when the job has run.
+/// The first field of every job: how to run what follows it, and then, for jobs that have no other
+/// latch, that it was run.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Job(Flag);
 
-/// Runs a job on a worker. The last argument is the slot that it was taken from.
+/// Runs a job, on a worker, taken from the deque of the worker with that index.
 type Execute = unsafe fn(NonNull<Job>, &Worker, usize);
 
-/// How to run one kind of jobs. A header holds the address of its kind, and not that of the
-/// function, which may be odd: the lowest bit of a `Flag`'s word has another use.
+/// How to run a kind of jobs. A header holds its address, and not that of the function, which may be
+/// odd: the lowest bit of a flag's word has another use.
 #[derive(Debug)]
 #[repr(align(4))]
 pub struct Kind {
@@ -29,31 +28,31 @@ pub struct Kind {
     role: Role,
 }
 
-/// What a job is to a worker that waits and finds it.
+/// What jobs of a kind are to the worker that finds one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The second half of a join.
     Fork,
-    /// A job that is awaited with others, such as a task of a scope. It begins with a [`Head`].
+    /// A task of a scope, or an interval of a root: it begins with a [`Head`].
     OfGroup,
     Other,
 }
 
 impl Kind {
-    /// The kind of jobs that belong to no group.
+    /// For jobs of no group.
     #[must_use]
     pub const fn new(execute: unsafe fn(NonNull<Job>, &Worker, usize)) -> Self {
         Self { execute, role: Role::Other }
     }
 
-    /// The kind of jobs that belong to a group. They begin with a [`Head`].
+    /// For jobs that begin with a [`Head`].
     #[must_use]
     pub const fn of_a_group(execute: unsafe fn(NonNull<Job>, &Worker, usize)) -> Self {
         Self { execute, role: Role::OfGroup }
     }
 
-    /// The kind of second halves of joins.
-    const fn for_forks(execute: Execute) -> Self {
+    /// For second halves of joins.
+    const fn of_forks(execute: Execute) -> Self {
         Self { execute, role: Role::Fork }
     }
 }
@@ -61,29 +60,29 @@ impl Kind {
 impl Job {
     #[inline]
     pub(crate) fn of(kind: &'static Kind) -> Self {
-        Self(Flag::with_pointer(std::ptr::from_ref(kind).cast_mut().cast()))
+        Self(Flag::holding(std::ptr::from_ref(kind).cast_mut().cast()))
     }
 }
 
 /// Runs a job.
 ///
 /// # Safety
-/// The job is alive, only the caller has taken it from its queue, and it is run once. If it was
-/// pushed, it was pushed by the worker in slot `from`.
+/// The job is alive, was taken from a deque or an inbox by the caller alone, and is run once. It was pushed by the worker
+/// with index `from`, if it was pushed.
 #[inline]
 pub(crate) unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     // SAFETY: as the caller promises.
     let kind = unsafe { kind(job) };
-    // SAFETY: `Job::of` has put it there, and the job has not run.
+    // SAFETY: `of` has put it there, and the job has not run.
     let execute = unsafe { (*kind).execute };
-    // SAFETY: as the caller promises; the type that `execute` belongs to has made the header.
+    // SAFETY: as the caller promises; and the header was put there by the type that `execute` belongs to.
     unsafe { execute(job, worker, from) }
 }
 
-/// What a job is to a worker that waits and has found it.
+/// What a job is to the worker that finds it.
 ///
 /// # Safety
-/// The job is alive, only the caller has taken it from its queue, and it has not run.
+/// The job is alive, was taken from a deque or an inbox by the caller alone, and has not run.
 pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
     // SAFETY: as the caller promises.
     let kind = unsafe { kind(job) };
@@ -91,7 +90,7 @@ pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
     unsafe { (*kind).role }
 }
 
-/// The group of a job, if it belongs to one.
+/// The group that a job belongs to, if it belongs to one.
 ///
 /// # Safety
 /// As for [`role`].
@@ -102,7 +101,7 @@ pub(crate) unsafe fn group(job: NonNull<Job>) -> Option<NonNull<()>> {
     is_of_group.then(|| unsafe { job.cast::<Head>().as_ref() }.group)
 }
 
-/// The kind of a job: the pointer in its header.
+/// What a job is: the pointer that was put into its header.
 ///
 /// # Safety
 /// As for [`role`].
@@ -110,13 +109,12 @@ pub(crate) unsafe fn group(job: NonNull<Job>) -> Option<NonNull<()>> {
 unsafe fn kind(job: NonNull<Job>) -> *const Kind {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { job.as_ref() };
-    // SAFETY: only the thread that has taken the job's word sets its header.
-    unsafe { header.0.pointer() }.cast()
+    // SAFETY: only the thread that has a job's word sets its header.
+    unsafe { header.0.held() }.cast()
 }
 
-/// The second half of a join, in the frame of its creator. Its header is its latch: the thief sets
-/// it, and wakes the worker that it stole from. So a fork that is not stolen writes nothing for
-/// that.
+/// The second half of a join, in its creator's frame. It has no latch but its header, which whoever runs it sets, and wakes
+/// the worker that it took it from: nothing is written for that before somebody does.
 #[repr(C)]
 pub(crate) struct ForkJob<F, R> {
     header: Job,
@@ -133,7 +131,7 @@ where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
-    const KIND: &'static Kind = &Kind::for_forks(Self::execute);
+    const KIND: &'static Kind = &Kind::of_forks(Self::execute);
 
     #[inline]
     pub(crate) fn new(task: F) -> Self {
@@ -141,74 +139,73 @@ where
         Self { header: Job::of(Self::KIND), body }
     }
 
-    /// The word that the creator pushes to its own deque. The creator does not leave the frame
-    /// before the job has [ended](Self::end), or before it has taken the word back.
+    /// The word to push, for the creator, on its own deque. It does not leave the job's frame before the job has
+    /// [ended](Self::end), or before the word has come back.
     #[inline]
     pub(crate) fn as_job(&self) -> NonNull<Job> {
         NonNull::from(self).cast()
     }
 
-    /// True if the word may still lie where it was pushed. If false, the creator has run the job,
-    /// or the job has ended elsewhere. A thief may have it in either case.
+    /// Whether its word may still lie where it was pushed: if not, its own worker has begun to run it, or it has ended. (A thief may
+    /// have it in either case.)
     #[inline]
-    pub(crate) fn can_be_in_deque(&self) -> bool {
-        self.header.0.is_unset_relaxed()
+    pub(crate) fn may_be_there(&self) -> bool {
+        self.header.0.is_untouched()
     }
 
-    /// The flag that is set when the job has run.
+    /// Set when it has run.
     #[inline]
     pub(crate) fn end(&self) -> &Flag {
         &self.header.0
     }
 
-    /// Takes the task, so that the creator runs it.
+    /// The task, for the creator to run itself.
     ///
     /// # Safety
-    /// The creator has taken the word back, and calls this once.
+    /// The word has come back to the creator, who calls this once.
     #[inline]
     pub(crate) unsafe fn take_back(&self) -> F {
-        // SAFETY: no other thread has the word, so none touches the body.
+        // SAFETY: nobody else has the word, so nobody else touches the body.
         let body = unsafe { &mut *self.body.get() };
-        // SAFETY: the job was not run, so this is a task; it is taken once.
+        // SAFETY: it was not run, so it is a task; it is taken once.
         unsafe { ManuallyDrop::take(&mut body.task) }
     }
 
     /// What the task returned, or its panic.
     ///
     /// # Safety
-    /// The caller has seen that the [end](Self::end) is set. This is called once.
+    /// The end has been set, and seen to be. This is called once.
     pub(crate) unsafe fn take_result(&self) -> Result<R, Payload> {
-        // SAFETY: the thread that ran the job has published the result, and does not touch it any
-        // more.
+        // SAFETY: whoever ran the job has published, and does not touch it any more.
         let body = unsafe { &mut *self.body.get() };
-        // SAFETY: the job was run, so this is a result; it is taken once.
+        // SAFETY: it was run, so it is a result; it is taken once.
         unsafe { ManuallyDrop::take(&mut body.result) }
     }
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
         {
-            // SAFETY: the header is the first field of a `Self`, which its creator keeps alive
-            // until its end is set.
+            // SAFETY: the header is the first field of a `Self`, which its creator keeps alive until
+            // its end is set.
             let this = unsafe { job.cast::<Self>().as_ref() };
             if from != worker.slot_index() {
                 worker.begin_stolen(job);
             }
-            // SAFETY: only this worker has taken the word.
+            // SAFETY: the word was taken by this worker alone.
             let task = unsafe { this.take_back() };
             let result = ManuallyDrop::new(unwind::halt(|| task(worker)));
             // SAFETY: as above; the creator reads it only after the end is set.
             unsafe { *this.body.get() = Body { result } };
-            worker.slot().set_running(std::ptr::null_mut());
+            worker.slot().now_runs(std::ptr::null_mut());
             this.end().set();
         }
-        // The frame may be gone. The pool is alive: this is one of its workers.
+        // The frame may be gone. The pool is not: this is one of its workers.
         if from != worker.slot_index() {
             worker.shared().unpark(from);
         }
     }
 }
 
-/// A job in the frame of its sender, which waits for the latch before it leaves the frame.
+/// A job in its sender's frame, who waits for its latch before leaving it.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct StackJob<F, R, L> {
@@ -216,7 +213,7 @@ pub(crate) struct StackJob<F, R, L> {
     latch: L,
     task: UnsafeCell<Option<F>>,
     result: UnsafeCell<Option<Result<R, Payload>>>,
-    /// In an observed pool, the stamp that the waiter follows.
+    /// In an observed pool, what the waiter comes after.
     latest: LatestStamp,
 }
 
@@ -238,7 +235,7 @@ where
         }
     }
 
-    /// The stamp that the waiter follows.
+    /// What the waiter comes after.
     pub(crate) fn latest(&self) -> Stamp {
         self.latest.get()
     }
@@ -247,7 +244,7 @@ where
         &self.latch
     }
 
-    /// The word to send. The sender does not leave the job's frame before the latch is set.
+    /// The word to send. Whoever sends it does not leave the job's frame before the latch is set.
     pub(crate) fn as_job(&self) -> NonNull<Job> {
         NonNull::from(self).cast()
     }
@@ -255,10 +252,9 @@ where
     /// What the task returned, or its panic.
     ///
     /// # Safety
-    /// The caller has seen that the latch is set.
+    /// The latch has been set, and seen to be.
     pub(crate) unsafe fn take_result(&self) -> Result<R, Payload> {
-        // SAFETY: the thread that ran the job has published the result, and does not touch it any
-        // more.
+        // SAFETY: whoever ran the job has published, and does not touch it any more.
         let result = unsafe { &mut *self.result.get() };
         result.take().expect("the latch is set after the result is stored")
     }
@@ -266,10 +262,9 @@ where
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, _from: usize) {
         let this: NonNull<Self> = job.cast();
         {
-            // SAFETY: the header is the first field of a `Self`, which its sender keeps alive until
-            // the latch is set.
+            // SAFETY: the header is the first field of a `Self`, which its creator keeps alive until the latch is set.
             let this = unsafe { this.as_ref() };
-            // SAFETY: only this worker has taken the word.
+            // SAFETY: the word was taken by this worker alone.
             let task = unsafe { &mut *this.task.get() }.take().expect("a job is run once");
             let result = unwind::halt(|| task(worker));
             // SAFETY: as above; the creator reads it only after the latch is set.
@@ -286,7 +281,7 @@ where
     }
 }
 
-/// A job on the heap, freed when it is run. The task catches its own panics.
+/// A job of its own, freed when it has run. What it does with panics is up to the task.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct HeapJob<F> {
@@ -303,7 +298,7 @@ where
     /// The word to push or send.
     ///
     /// # Safety
-    /// The job is run once, before anything that `F` borrows ends. `F` does not unwind.
+    /// The job is run once, before what `F` borrows ends. `F` does not unwind.
     pub(crate) unsafe fn into_job(task: F) -> NonNull<Job> {
         let header = Job::of(Self::KIND);
         NonNull::from(Box::leak(Box::new(Self { header, task }))).cast()
@@ -316,7 +311,7 @@ where
     }
 }
 
-/// A [`HeapJob`] that belongs to a group.
+/// A task of a group, freed when it has run: a [`HeapJob`] that says which group.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct GroupJob<F> {
@@ -324,7 +319,7 @@ pub(crate) struct GroupJob<F> {
     task: F,
 }
 
-/// The beginning of a job that is awaited together with others, such as the tasks of a scope.
+/// The beginning of a job that is awaited together with others: a scope's, or a root interval's.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Head {
@@ -332,13 +327,13 @@ pub struct Head {
     group: NonNull<()>,
 }
 
-// SAFETY: the address of the group is only compared here, or given back to the code that chose it.
+// SAFETY: the group's address is only compared here, or given back to the code that chose it.
 unsafe impl Send for Head {}
 // SAFETY: as above.
 unsafe impl Sync for Head {}
 
 impl Head {
-    /// For a job of `group`, an address that no other group has until the job has run.
+    /// `group` is an address that no other group has meanwhile.
     #[inline]
     #[must_use]
     pub fn new(kind: &'static Kind, group: NonNull<()>) -> Self {
@@ -359,8 +354,8 @@ where
 {
     const KIND: &'static Kind = &Kind::of_a_group(Self::execute);
 
-    /// The word to push or send. The task receives `group`, an address that no other group has
-    /// until the job has run.
+    /// The word to push or send. The task is given `group`, which is an address that no other group
+    /// has meanwhile.
     ///
     /// # Safety
     /// As for [`HeapJob::into_job`].
@@ -376,19 +371,18 @@ where
     }
 }
 
-/// A queue of jobs that run in the order in which they were pushed, as rayon's `JobFifo`.
+/// A line in which jobs stand. Its own word is pushed once for each of them; the thread that takes
+/// one of these words, whichever it is, runs the job that has stood there longest.
 ///
-/// The queue's own word is pushed to a deque once for each job. A thread that takes one of these
-/// words runs the oldest job of the queue. So the jobs begin in order, though the deque gives its
-/// owner the newest word first.
+/// So jobs that one worker pushes begin in that order, though its deque gives the newest word first.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct JobFifo {
+pub(crate) struct Line {
     head: Head,
     jobs: Inbox<Job>,
 }
 
-impl JobFifo {
+impl Line {
     const KIND: &'static Kind = &Kind::new(Self::execute);
     const OF_A_GROUP: &'static Kind = &Kind::of_a_group(Self::execute);
 
@@ -396,16 +390,17 @@ impl JobFifo {
         Self { head: Head::new(Self::KIND, NonNull::dangling()), jobs: Inbox::new() }
     }
 
-    /// A queue of jobs of one group.
+    /// A line of tasks of one group.
     pub(crate) fn of_a_group(group: NonNull<()>) -> Self {
         Self { head: Head::new(Self::OF_A_GROUP, group), jobs: Inbox::new() }
     }
 
-    /// Adds a job, and returns the word to push for it.
+    /// Puts a job at the end, and returns the word to push next.
     ///
     /// # Safety
-    /// The queue is alive until all its jobs have begun. The word is pushed or sent once.
-    pub(crate) unsafe fn push(&self, job: NonNull<Job>) -> NonNull<Job> {
+    /// The line is alive until the job, and all that stand there now, have begun. The word is pushed
+    /// or sent once.
+    pub(crate) unsafe fn enqueue(&self, job: NonNull<Job>) -> NonNull<Job> {
         self.jobs.send(job);
         NonNull::from(self).cast()
     }
@@ -415,8 +410,7 @@ impl JobFifo {
         // taken here has begun.
         let jobs = unsafe { &job.cast::<Self>().as_ref().jobs };
         let first = jobs.take().expect("there are as many jobs as words");
-        // SAFETY: the caller of `push` promised that it may be run, and only this worker has taken
-        // it.
+        // SAFETY: `enqueue` was promised that it may be run, and this worker alone has taken it.
         unsafe { execute(first, worker, from) }
     }
 }

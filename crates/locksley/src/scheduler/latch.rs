@@ -1,4 +1,4 @@
-//! Latches: how a task announces, once, that it has ended.
+//! Latches: how a task says, once, that it is done.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -17,53 +17,52 @@ pub(crate) trait Latch {
     /// Sets it.
     ///
     /// # Safety
-    /// The latch is alive when the call begins. The waiter may free it as soon as it sees the latch
-    /// set, so an implementation does not touch the latch after that.
+    /// The latch is alive when the call begins. As soon as the waiter learns of it, the waiter may
+    /// free the latch, so an implementation does not touch it after it has published.
     unsafe fn set(this: NonNull<Self>);
 }
 
-/// A flag that is set once. A latch holds one, and the thread to wake.
+/// The bare fact. Read with [`is_set`](Flag::is_set); published by a latch that knows which thread to
+/// wake.
 ///
-/// Its word is 1 when it is set. Before that, the word may hold a pointer, as in a
-/// [`Job`](crate::scheduler::job::Job).
+/// Its word is 1 when it is set. Before that it may hold a pointer: see [`Job`](crate::scheduler::job::Job).
 #[derive(Debug)]
 pub(crate) struct Flag(AtomicPtr<()>);
 
 impl Flag {
-    /// The word of a flag that is set. No pointer in a flag has this value.
+    /// The word of a flag that is set: no pointer that a flag could hold.
     pub(crate) const SET: *mut () = std::ptr::without_provenance_mut(1);
 
     pub(crate) fn new() -> Self {
-        Self::with_pointer(std::ptr::null_mut())
+        Self::holding(std::ptr::null_mut())
     }
 
-    /// A flag that is not set, and holds `pointer` until then.
+    /// A flag that is not set, in whose word a pointer is kept until then.
     #[inline]
-    pub(crate) fn with_pointer(pointer: *mut ()) -> Self {
+    pub(crate) fn holding(pointer: *mut ()) -> Self {
         Self(AtomicPtr::new(pointer))
     }
 
-    /// The pointer in a flag that is not set.
+    /// The pointer that is kept in the word of a flag that is not set.
     ///
     /// # Safety
-    /// No other thread may set the flag.
+    /// The caller alone may set the flag.
     #[inline]
-    pub(crate) unsafe fn pointer(&self) -> *mut () {
-        // Relaxed: the caller got the address of the flag by an access that orders.
+    pub(crate) unsafe fn held(&self) -> *mut () {
+        // Relaxed: the caller has got the flag's address by something that orders.
         self.0.load(Ordering::Relaxed)
     }
 
     #[inline]
     pub(crate) fn is_set(&self) -> bool {
-        // Acquire pairs with the release in `set`: the writes of the task are seen.
+        // Acquire pairs with the release in `set`: what the task wrote is seen.
         self.0.load(Ordering::Acquire) == Self::SET
     }
 
-    /// True if the flag is not set, as far as this thread has seen. Exact if only this thread sets
-    /// it.
+    /// Whether it does not seem to be set. Exact where this thread has set it.
     #[inline]
-    pub(crate) fn is_unset_relaxed(&self) -> bool {
-        // Relaxed: a thread sees its own writes; other writes are not relied on.
+    pub(crate) fn is_untouched(&self) -> bool {
+        // Relaxed: what this thread did is seen without more; the rest is decided elsewhere.
         self.0.load(Ordering::Relaxed) != Self::SET
     }
 
@@ -71,47 +70,46 @@ impl Flag {
         self.0.store(Self::SET, Ordering::Release);
     }
 
-    /// The word, for uses that give it more states than set and not set.
-    pub(crate) fn load(&self) -> *mut () {
-        // Acquire pairs with the release in `compare_exchange`.
+    /// The word, for uses in which it tells more than that something has happened.
+    pub(crate) fn seen(&self) -> *mut () {
+        // Acquire pairs with the release in `exchange`.
         self.0.load(Ordering::Acquire)
     }
 
-    /// Changes the word from `from` to `to`. Returns the word before; `Err` if it was another one.
-    pub(crate) fn compare_exchange(&self, from: *mut (), to: *mut ()) -> Result<*mut (), *mut ()> {
-        // Release pairs with the acquire in `load` and `is_set`: a thread that sees the word sees
-        // what was done before. Acquire on failure, as in `load`.
+    /// Changes the word, if it is `from`. Returns what it was.
+    pub(crate) fn exchange(&self, from: *mut (), to: *mut ()) -> Result<*mut (), *mut ()> {
+        // Release pairs with the acquire in `seen` and in `is_set`: a thread that sees the word sees
+        // what was done before. A failure may be followed by what the new word allows.
         self.0.compare_exchange(from, to, Ordering::Release, Ordering::Acquire)
     }
 
-    /// Clears the flag.
+    /// Takes back that it was set.
     pub(crate) fn clear(&self) {
-        // Acquire pairs with the release in the last `set`.
+        // Acquire pairs with the release of the thread that set it last.
         self.0.swap(std::ptr::null_mut(), Ordering::Acquire);
     }
 }
 
-/// A latch for which a worker waits.
+/// For a waiter that is a worker.
 #[derive(Debug)]
 pub(crate) struct WorkerLatch<'w> {
     flag: Flag,
-    /// The slot of the waiter.
     waiter: usize,
     home: &'w Arc<Shared>,
-    /// True if a thread of another pool may set the latch: it has to keep the waiter's pool alive.
-    is_cross: bool,
+    /// Whether the task may run in another pool than the waiter's, and so has to keep that alive.
+    from_abroad: bool,
 }
 
 impl<'w> WorkerLatch<'w> {
-    /// A latch that a worker of the waiter's own pool sets.
+    /// To be set by a worker of the waiter's own pool.
     pub(crate) fn new(waiter: &'w Worker) -> Self {
         let home = waiter.shared();
-        Self { flag: Flag::new(), waiter: waiter.slot_index(), home, is_cross: false }
+        Self { flag: Flag::new(), waiter: waiter.slot_index(), home, from_abroad: false }
     }
 
-    /// A latch that any thread may set.
-    pub(crate) fn cross(waiter: &'w Worker) -> Self {
-        Self { is_cross: true, ..Self::new(waiter) }
+    /// To be set by any thread.
+    pub(crate) fn set_from_abroad(waiter: &'w Worker) -> Self {
+        Self { from_abroad: true, ..Self::new(waiter) }
     }
 
     pub(crate) fn flag(&self) -> &Flag {
@@ -125,7 +123,7 @@ impl Latch for WorkerLatch<'_> {
         let latch = unsafe { this.as_ref() };
         let waiter = latch.waiter;
         let home: *const Shared = Arc::as_ptr(latch.home);
-        let kept_alive = latch.is_cross.then(|| Arc::clone(latch.home));
+        let kept_alive = latch.from_abroad.then(|| Arc::clone(latch.home));
         latch.flag.set();
         // SAFETY: kept alive by the clone, or by the worker that calls this, of the same pool.
         unsafe { &*home }.unpark(waiter);
@@ -133,25 +131,25 @@ impl Latch for WorkerLatch<'_> {
     }
 }
 
-/// A latch for which a thread that is not a worker blocks.
+/// For a waiter that is not a worker: it blocks.
 #[derive(Debug)]
 pub(crate) struct ThreadLatch {
     flag: Flag,
     waiter: Thread,
-    /// The generation of the process that has the thread which sets the latch.
+    /// It is set by a thread of that generation.
     generation: u32,
 }
 
 impl ThreadLatch {
-    /// A latch for which the calling thread waits.
+    /// For the calling thread to wait.
     pub(crate) fn new() -> Self {
         let (waiter, generation) = (std::thread::current(), os::generation());
         Self { flag: Flag::new(), waiter, generation }
     }
 
     /// # Panics
-    /// In a forked child, if a thread of the parent would set the latch. The frame may unwind,
-    /// since no other thread of the child refers to it.
+    /// If it was to be set by a thread that was lost in a fork. What that thread would have touched
+    /// may go: it is not there to do so.
     pub(crate) fn wait(&self) {
         while !self.flag.is_set() {
             assert_eq!(self.generation, os::generation(), "a task was lost in a fork");
@@ -170,7 +168,7 @@ impl Latch for ThreadLatch {
     }
 }
 
-/// A latch for which a worker or another thread waits.
+/// For a waiter of either kind.
 #[derive(Debug)]
 pub(crate) enum AnyLatch<'w> {
     Worker(WorkerLatch<'w>),
@@ -178,18 +176,17 @@ pub(crate) enum AnyLatch<'w> {
 }
 
 impl<'w> AnyLatch<'w> {
-    /// A latch for which the calling thread waits, which may be the worker `waiter`. Workers of
-    /// `pool` set it.
+    /// For the calling thread, which may be a worker, to be set by workers of `pool`.
     pub(crate) fn new(waiter: Option<&'w Worker>, pool: &Arc<Shared>) -> Self {
         match waiter {
             Some(worker) if worker.belongs_to(pool) => Self::Worker(WorkerLatch::new(worker)),
-            Some(worker) => Self::Worker(WorkerLatch::cross(worker)),
+            Some(stranger) => Self::Worker(WorkerLatch::set_from_abroad(stranger)),
             None => Self::Thread(ThreadLatch::new()),
         }
     }
 
-    /// Waits until the latch is set. A worker waits by calling `wait`.
-    pub(crate) fn wait_with(&self, wait: impl FnOnce(&Flag)) {
+    /// Waits: a worker by `wait`.
+    pub(crate) fn wait_by(&self, wait: impl FnOnce(&Flag)) {
         match self {
             Self::Worker(latch) => wait(latch.flag()),
             Self::Thread(latch) => latch.wait(),
@@ -209,7 +206,7 @@ impl Latch for AnyLatch<'_> {
     }
 }
 
-/// A borrowed latch.
+/// A latch that lies elsewhere, and is alive as long as this one.
 impl<L: Latch> Latch for &L {
     unsafe fn set(this: NonNull<Self>) {
         // SAFETY: alive when the call begins; it is copied, and not used again.
@@ -219,10 +216,10 @@ impl<L: Latch> Latch for &L {
     }
 }
 
-/// A join counter: sets a latch when all tasks that were begun have ended.
+/// A join counter: sets a latch when as many tasks have ended as were begun.
 #[derive(Debug)]
 pub(crate) struct CountLatch<'w> {
-    /// The number of tasks that have not ended, and 1 for the creator of the latch.
+    /// Tasks that have not ended, and 1 for the creator of the latch.
     unfinished: Countdown,
     all_done: AnyLatch<'w>,
     /// In an observed pool, what the waiter comes after.
@@ -230,42 +227,42 @@ pub(crate) struct CountLatch<'w> {
 }
 
 impl<'w> CountLatch<'w> {
-    /// A counter for which the calling thread waits, which may be the worker `waiter`. The thread
-    /// counts as the first task. All other tasks run in `pool`.
+    /// For the calling thread, which may be a worker, and counts as the first task. All others run in
+    /// `pool`.
     pub(crate) fn new(waiter: Option<&'w Worker>, pool: &Arc<Shared>) -> Self {
         let all_done = AnyLatch::new(waiter, pool);
         Self { unfinished: Countdown::new(1), all_done, latest: LatestStamp::new() }
     }
 
-    /// Counts one more task. The caller is a task that has not ended.
+    /// One more task begins. The caller is a task that has not ended.
     pub(crate) fn begin(&self) {
         self.unfinished.begin();
     }
 
-    /// Records the stamp of the task that ends on `worker`. Called before [`Latch::set`].
-    pub(crate) fn record_stamp(&self, worker: &Worker) {
+    /// The task that runs on `worker` ends. To be called before it is said by [`Latch::set`].
+    pub(crate) fn ends_at(&self, worker: &Worker) {
         if let Some(stamp) = worker.stamp() {
             self.latest.record(stamp);
         }
     }
 
-    /// Ends the caller's own task, and waits for all others. A worker waits by calling `wait`.
+    /// The caller's own task has ended, and it waits for all others; as a worker by `wait`.
     pub(crate) fn end_and_wait(&self, wait: impl FnOnce(&Flag)) {
         // SAFETY: alive, since it is borrowed.
         unsafe { Self::set(NonNull::from(self)) };
-        self.all_done.wait_with(wait);
+        self.all_done.wait_by(wait);
         follow(self.latest.get());
     }
 }
 
 impl Latch for CountLatch<'_> {
-    /// Counts the end of one task.
+    /// One task ends.
     unsafe fn set(this: NonNull<Self>) {
-        // SAFETY: alive until all tasks have ended, and the caller's has not.
+        // SAFETY: alive until all tasks have ended, of which the caller's is one.
         let latch = unsafe { this.as_ref() };
         if latch.unfinished.end() {
             let all_done = NonNull::from(&latch.all_done);
-            // SAFETY: alive until it is set, which only this call does.
+            // SAFETY: alive until it is set, which nothing but this does.
             unsafe { AnyLatch::set(all_done) };
         }
     }

@@ -2,8 +2,7 @@
 
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
 
-/// One bit for each worker. A worker sets and clears only its own bit, so a suspended waker removes
-/// no worker from the set.
+/// One bit a worker. A worker sets and clears only its own: a waker that is suspended takes nobody out of the set.
 #[derive(Debug)]
 pub(super) struct Sleepers(Box<[CachePadded<AtomicU64>]>);
 
@@ -13,11 +12,11 @@ impl Sleepers {
         Self(words.collect())
     }
 
-    pub(super) fn insert(&self, worker: usize) {
+    pub(super) fn enter(&self, worker: usize) {
         self.0[worker / 64].fetch_or(1 << (worker % 64), Ordering::AcqRel);
     }
 
-    pub(super) fn remove(&self, worker: usize) {
+    pub(super) fn leave(&self, worker: usize) {
         self.0[worker / 64].fetch_and(!(1 << (worker % 64)), Ordering::AcqRel);
     }
 
@@ -25,8 +24,7 @@ impl Sleepers {
         self.0[worker / 64].load(Ordering::Acquire) >> (worker % 64) & 1 == 1
     }
 
-    /// The members in ascending order, so that a pool which needs few workers keeps using the same
-    /// ones.
+    /// The members, lowest first: a pool that needs few workers keeps using the same ones.
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
         self.0.iter().enumerate().flat_map(|(index, word)| {
             let mut bits = word.load(Ordering::Acquire);

@@ -5,17 +5,9 @@
 //! workers: a future may fork ([`join`](crate::join)), and a closure may wait for a future. A
 //! [scope](crate::Scope::spawn_future) runs futures that borrow.
 //!
-//! Other tasks wake a task, or channels and locks of crates that need no runtime of their own, or
-//! the timers and sockets of an async runtime beside this one. This crate has no timers.
-//!
-//! # Examples
-//! ```
-//! use locksley::task;
-//!
-//! let six = task::spawn(async { 6 });
-//! let product = task::spawn(async { 7 * six.await.unwrap() });
-//! assert_eq!(product.join().unwrap(), 42);
-//! ```
+//! A task waits for whatever wakes it: other tasks, channels and locks of crates that need no
+//! runtime of their own, or the timers and sockets of an async runtime beside this one. This crate
+//! has no timers.
 
 mod scoped;
 
@@ -31,8 +23,8 @@ use crate::scheduler::{Shared, Worker};
 /// Runs a future as a task: in the calling worker's pool, or in the [global pool](Pool::global) on
 /// any other thread.
 ///
-/// The task begins even if the handle is never polled. A waiting task does not keep its pool alive:
-/// when the pool is dropped, the task is cancelled.
+/// The task begins by itself, whether the handle is polled or not. A task that waits does not keep
+/// its pool: when the pool is dropped, the task is cancelled.
 /// [`Pool::spawn_future_with`] has options.
 ///
 /// # Examples
@@ -85,7 +77,7 @@ use crate::scheduler::{Shared, Worker};
 /// }
 /// locksley::task::spawn(Here(std::ptr::null()));
 /// ```
-/// nor one with an output that is not `Send`,
+/// nor one whose output is not `Send`,
 /// ```compile_fail,E0277
 /// struct Here;
 /// impl Future for Here {
@@ -131,7 +123,7 @@ where
     Worker::with_current(|current| spawn_in(shared_of(current), current, None, future))
 }
 
-/// Runs a future as a task of `pool`. The option is valid in it.
+/// Runs a future as a task of `pool`, in which the option is valid.
 fn spawn_in<F>(
     pool: &Arc<Shared>,
     current: Option<&Worker>,
@@ -191,11 +183,9 @@ impl Pool {
         Worker::with_current(|current| spawn_in(self.shared(), current, None, future))
     }
 
-    /// [`spawn_future`](Self::spawn_future) with an option: where and in which order the task
-    /// begins.
+    /// [`spawn_future`](Self::spawn_future) with an option: where and in which order the task begins.
     ///
-    /// The pool's [placement](crate::PoolBuilder::placement) selects where it continues after a
-    /// wait.
+    /// Where it goes on after a wait is the pool's [placement](crate::PoolBuilder::placement).
     ///
     /// # Panics
     /// If the pool does not have the place or the worker that the option names.

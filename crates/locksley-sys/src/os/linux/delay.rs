@@ -57,7 +57,7 @@ impl ThreadDelay {
 }
 
 fn told_by(file: &File) -> Option<Duration> {
-    // All that there is at once, so another reader does not come between two parts of it.
+    // All that there is at once, so another one who reads does not come between two parts of it.
     let mut text = [0; 80];
     let length = file.read_at(&mut text, 0).ok()?;
     waited(std::str::from_utf8(&text[..length]).ok()?)
@@ -104,7 +104,7 @@ mod tests {
         })
         .join()
         .unwrap();
-        // The kernel lets go of a thread a little after it was joined.
+        // The kernel lets go of a thread a little after whoever joins it has learnt that it ends.
         let thread = unsaid.thread;
         while fs::exists(format!("/proc/self/task/{thread}")).unwrap() {
             std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! On which processors a sleeping thread may run, for the thread that wakes it.
+//! On which processors a thread may run that sleeps, for whoever wakes it.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -9,7 +9,7 @@ use super::fork::generation;
 /// On which processors a thread may run, as the thread itself has noted it before it sleeps; so
 /// that one other can leave one of them out until the thread is up.
 ///
-/// The core's `sleep` has the protocol: which thread notes, leaves out and restores in turn.
+/// The core's `sleep/bed.rs` has the protocol: who notes, leaves out and restores in turn.
 #[derive(Debug)]
 pub struct SleepersMask {
     thread: AtomicI32,
@@ -31,11 +31,11 @@ impl SleepersMask {
     }
 
     /// Notes where the calling thread may run. Says whether one can be left out: only if there are
-    /// several, and so many at least; and not of the process's main thread, since its affinity
-    /// stands for the process's.
+    /// several, and so many at least; and not of the process's main thread, whose affinity stands
+    /// for the process's.
     ///
     /// # Safety
-    /// No other thread is about to do anything with this.
+    /// Nobody else is about to do anything with this.
     pub unsafe fn note(&self, at_least: usize) -> bool {
         // SAFETY: no memory is involved.
         let thread = unsafe { libc::gettid() };
@@ -45,9 +45,9 @@ impl SleepersMask {
         let mask =
             affinity::of_this_thread().filter(|mask| affinity::count(mask) >= at_least.max(2));
         let Some(mask) = mask else { return false };
-        // SAFETY: no other thread looks at it, says the caller.
+        // SAFETY: nobody else looks at it, says the caller.
         unsafe { *self.mask.get() = mask };
-        // Relaxed, as the next: published by the thread that lets others do something with this.
+        // Relaxed, as the next: published by who lets others do something with this.
         self.thread.store(thread, Ordering::Relaxed);
         self.generation.store(generation(), Ordering::Relaxed);
         true
@@ -56,15 +56,15 @@ impl SleepersMask {
     /// From now on the thread, which sleeps, may run on all of these but that one.
     ///
     /// # Safety
-    /// It has noted them, and does not end before this returns. No other thread is about to do
-    /// anything with this.
+    /// It has noted them, and does not end before this returns. Nobody else is about to do anything
+    /// with this.
     pub unsafe fn leave_out(&self, processor: usize) {
         // In a child of the process the thread is not there, and the number may be that of any
         // other.
         if self.generation.load(Ordering::Relaxed) != generation() {
             return;
         }
-        // SAFETY: no thread changes it meanwhile, says the caller.
+        // SAFETY: nobody changes it meanwhile, says the caller.
         let mask = unsafe { *self.mask.get() };
         affinity::set_without(self.thread.load(Ordering::Relaxed), mask, processor);
     }
@@ -72,9 +72,9 @@ impl SleepersMask {
     /// The calling thread may run where it could when it noted that.
     ///
     /// # Safety
-    /// It has noted it. No other thread is about to do anything with this.
+    /// It has noted it. Nobody else is about to do anything with this.
     pub unsafe fn restore(&self) {
-        // SAFETY: no thread changes it meanwhile, says the caller.
+        // SAFETY: nobody changes it meanwhile, says the caller.
         affinity::give(affinity::THIS_THREAD, unsafe { &*self.mask.get() });
     }
 
@@ -85,7 +85,7 @@ impl SleepersMask {
     pub unsafe fn give_back(&self) {
         if self.generation.load(Ordering::Relaxed) == generation() {
             let thread = self.thread.load(Ordering::Relaxed);
-            // SAFETY: no thread changes it meanwhile, says the caller.
+            // SAFETY: nobody changes it meanwhile, says the caller.
             affinity::give(thread, unsafe { &*self.mask.get() });
         }
     }
@@ -143,7 +143,7 @@ mod tests {
         let one = || {
             let here = current_processor().unwrap();
             assert!(affinity::bind_this_thread(&[here]));
-            // SAFETY: no other thread knows of it.
+            // SAFETY: nobody else knows of it.
             assert!(!unsafe { SleepersMask::new().note(1) });
         };
         std::thread::spawn(one).join().unwrap();

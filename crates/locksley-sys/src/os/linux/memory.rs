@@ -14,8 +14,8 @@ pub(crate) fn page() -> usize {
     usize::try_from(bytes).unwrap_or(4096)
 }
 
-/// What the kernel says of huge pages: the size of one in bytes; `None` if there are none on
-/// request.
+/// What the kernel says of huge pages: the size of one in bytes; `None` if there are none for those
+/// who ask.
 pub(crate) fn huge_page() -> Option<usize> {
     let of = |file: &str| {
         std::fs::read_to_string(format!("/sys/kernel/mm/transparent_hugepage/{file}")).ok()
@@ -48,7 +48,7 @@ pub(crate) unsafe fn ask_for_huge_pages(range: Range<usize>) -> io::Result<()> {
 ///
 /// # Safety
 /// As [`ask_for_huge_pages`].
-pub(crate) unsafe fn place_memory(
+pub(crate) unsafe fn place(
     range: Range<usize>,
     in_turn: bool,
     memories: &[usize],

@@ -1,5 +1,4 @@
-//! One type for all alternative deques, so that a pool chooses at run time. The choice costs a
-//! branch.
+//! One type for all of them, so that a pool can be given any: a choice made at run time, which costs a branch.
 
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -31,7 +30,7 @@ pub(crate) enum AnyThief<T> {
     BlockingLock(LockedThief<T, Blocking<T>>),
 }
 
-/// Makes an empty deque of a kind. `heavy_barriers` is true if thieves may use heavy barriers.
+/// An empty deque of the kind that was chosen. `heavy_barriers`: whether thieves may make them.
 pub(crate) fn any<T>(kind: DequeKind, heavy_barriers: bool) -> (AnyOwner<T>, AnyThief<T>) {
     match kind {
         DequeKind::AbpArray | DequeKind::AbpBarrier => {
@@ -50,7 +49,8 @@ pub(crate) fn any<T>(kind: DequeKind, heavy_barriers: bool) -> (AnyOwner<T>, Any
 }
 
 impl<T> AnyOwner<T> {
-    /// Adds an item that is newer than all others. A full bounded deque returns the item.
+    /// Adds an item that is newer than all others. If the deque is bounded and full, nothing happens and the item comes
+    /// back.
     pub(crate) fn try_push_new(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
         match self {
             Self::AbpArray(owner) => return owner.try_push_new(item),
@@ -60,7 +60,7 @@ impl<T> AnyOwner<T> {
         Ok(())
     }
 
-    /// Takes the newest item.
+    /// Takes the newest item back.
     pub(crate) fn pop_newest(&self) -> Option<NonNull<T>> {
         match self {
             Self::AbpArray(owner) => owner.pop_newest(),
@@ -71,7 +71,7 @@ impl<T> AnyOwner<T> {
 }
 
 impl<T> AnyThief<T> {
-    /// The time that callers, including the owner, have waited for the deque's lock.
+    /// How long callers, the owner included, waited for this deque's lock; without one: not at all.
     pub(crate) fn lock_wait(&self) -> Duration {
         match self {
             Self::AbpArray(_) => Duration::ZERO,
@@ -130,7 +130,7 @@ mod tests {
             assert_eq!(owner.pop_newest(), Some(item), "{kind:?}");
             assert_eq!(owner.pop_newest(), None, "{kind:?}");
             assert!(thief.is_empty());
-            assert_eq!(thief.lock_wait(), Duration::ZERO, "the lock was never contended");
+            assert_eq!(thief.lock_wait(), Duration::ZERO, "nobody was in the way");
         }
     }
 }

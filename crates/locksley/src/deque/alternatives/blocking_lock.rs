@@ -1,7 +1,7 @@
-//! A lock with callers that block: the system's mutex, as in Hood's study (1998, section 4).
+//! A lock whose callers block: the system's mutex, as in Hood's study (1998, section 4).
 //!
-//! The mutex of the standard library makes no system call if it is free. If it is taken, a caller
-//! tries about a hundred times before it blocks.
+//! The standard library's takes no system call where it is free, unlike Solaris's then; where it is taken, a caller
+//! tries some hundred times before it blocks.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -36,7 +36,7 @@ impl<V: Send> Lock<V> for BlockingLock<V> {
     }
 }
 
-/// Lets the stall harness hold a thread here: it does not see the atomics of std's mutex.
+/// The standard library's mutex is not made of the stall harness's atomics: here it can hold a thread all the same.
 fn step() {
     #[cfg(all(test, debug_assertions, not(loom)))]
     crate::primitive::stepped::step();

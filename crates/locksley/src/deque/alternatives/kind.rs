@@ -1,9 +1,7 @@
-//! The deques that a pool can be built with.
+//! Which deque the workers of a pool have.
 
-/// A deque for comparisons, in place of the growable one of Chase and Lev.
-///
-/// All but [`AbpBarrier`](Self::AbpBarrier) are from Hood's study ("The Performance of Work
-/// Stealing in Multiprogrammed Environments", 1998, section 4).
+/// One of the deques that Hood's study compares ("The Performance of Work Stealing in Multiprogrammed Environments",
+/// 1998, section 4), or one that was rejected. A pool has the growable one of Chase and Lev unless it is given one of these.
 ///
 /// # Examples
 /// ```
@@ -20,14 +18,13 @@
     allow(unreachable_pub, reason = "unit tests without the feature")
 )]
 pub enum DequeKind {
-    /// The bounded non-blocking array of Arora, Blumofe and Plaxton (SPAA 1998), which Hood used.
+    /// The bounded non-blocking array of Arora, Blumofe and Plaxton (SPAA 1998), which Hood itself used.
     AbpArray,
-    /// The same array without the owner's fence. If its victim is not empty, a thief makes a
-    /// barrier in all running threads (`membarrier`). Where that is not available, it is
-    /// [`AbpArray`](Self::AbpArray).
+    /// The same, but that its owner makes no fence: a thief whose victim has something makes a barrier in all running threads
+    /// (`membarrier`). Where that does not work, it is [`AbpArray`](Self::AbpArray).
     AbpBarrier,
-    /// A ring in a lock. A caller that finds the lock taken spins.
+    /// A ring and a lock around it; a caller that finds it taken spins.
     SpinningLock,
-    /// A ring in a lock. A caller that finds the lock taken blocks.
+    /// A ring and a lock around it; a caller that finds it taken blocks.
     BlockingLock,
 }

@@ -1,7 +1,7 @@
-//! A deque that is a ring in a lock. Each operation takes the lock, including those of the owner.
+//! A deque that is a plain ring with a lock around it: each operation, of the owner too, takes the lock.
 //!
-//! Hood's study has two: a caller that finds the lock taken spins in one, and blocks in the other.
-//! Both break law 2: a thread that is suspended while it holds the lock stops all callers.
+//! Hood's study has two, which differ in what a caller does that finds the lock taken: spin or block. Both break law 2: a
+//! thread that is suspended while it holds the lock keeps all items, and all callers, until it runs again.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -17,14 +17,13 @@ use crate::deque::contract::{Owner, Steal, Thief};
 pub(crate) trait Lock<V>: Send + Sync {
     fn around(value: V) -> Self;
 
-    /// Runs `operation` with the lock. If the lock was taken, records the caller's wait in `meter`.
+    /// Runs `operation` while nobody else does. Where the lock was taken, `meter` learns how long the caller waited.
     fn with<R>(&self, meter: &LockMeter, operation: impl FnOnce(&mut V) -> R) -> R;
 }
 
-/// The number and the total length of waits for a lock. A caller that finds the lock free does not
-/// write it.
+/// How often and for how long callers waited for a lock. Nobody who finds it free pays for this.
 ///
-/// It is part of no protocol, so it has std's atomics under the model checker, too.
+/// It is not part of any protocol, so it is the standard library's atomics under the model checker too.
 #[derive(Debug, Default)]
 pub(crate) struct LockMeter {
     waits: AtomicU64,
@@ -32,7 +31,7 @@ pub(crate) struct LockMeter {
 }
 
 impl LockMeter {
-    /// Runs and records `wait`, which returns when the caller has the lock.
+    /// Counts `wait`, which returns when the lock is the caller's.
     pub(super) fn time<R>(&self, wait: impl FnOnce() -> R) -> R {
         self.waits.fetch_add(1, Ordering::Relaxed);
         let begun = Instant::now();
@@ -42,13 +41,13 @@ impl LockMeter {
         result
     }
 
-    /// The number of callers that found the lock taken, including those that still wait.
-    #[cfg_attr(not(test), allow(dead_code, reason = "for the stall harness"))]
+    /// How many callers found the lock taken, those that still wait among them.
+    #[cfg_attr(not(test), allow(dead_code, reason = "the stall harness looks at it"))]
     pub(crate) fn waits(&self) -> u64 {
         self.waits.load(Ordering::Relaxed)
     }
 
-    /// The total time of the waits that have ended.
+    /// How long they waited, together; those that still wait are not in it.
     pub(crate) fn waited(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed))
     }
@@ -58,8 +57,8 @@ impl LockMeter {
 #[derive(Debug)]
 pub(crate) struct Item<T>(NonNull<T>);
 
-// SAFETY: an opaque word here. The code that makes a deque answers for items that may change
-// threads (jobs may: see `job.rs`).
+// SAFETY: an opaque word here. Whoever makes a deque answers for its items being fit to change threads (jobs are: see
+// `job.rs`).
 unsafe impl<T> Send for Item<T> {}
 
 pub(crate) type Ring<T> = VecDeque<Item<T>>;
@@ -70,7 +69,7 @@ struct Shared<L> {
     meter: LockMeter,
 }
 
-/// The owner's handle. It may be sent to another thread, and not shared.
+/// The owner's handle. It may be sent to the thread that is to own the deque, but not shared.
 #[derive(Debug)]
 pub(crate) struct LockedOwner<T, L> {
     shared: Arc<Shared<L>>,
@@ -90,7 +89,7 @@ impl<T, L> Clone for LockedThief<T, L> {
     }
 }
 
-/// Makes an empty deque.
+/// An empty deque.
 pub(crate) fn locked<T, L: Lock<Ring<T>>>() -> (LockedOwner<T, L>, LockedThief<T, L>) {
     let shared = Arc::new(Shared { ring: L::around(Ring::new()), meter: LockMeter::default() });
     let thief = LockedThief { shared: Arc::clone(&shared), items: PhantomData };
@@ -110,7 +109,7 @@ impl<T, L: Lock<Ring<T>>> Owner<T> for LockedOwner<T, L> {
 }
 
 impl<T, L> LockedThief<T, L> {
-    /// The waits of all callers, including the owner, for the deque's lock.
+    /// What callers, the owner included, waited for this deque's lock.
     pub(crate) fn meter(&self) -> &LockMeter {
         &self.shared.meter
     }

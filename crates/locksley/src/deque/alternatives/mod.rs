@@ -1,9 +1,8 @@
-//! The deques of Hood's study ("The Performance of Work Stealing in Multiprogrammed Environments",
-//! 1998, section 4), for measurements only: two with a lock, and Hood's own bounded one.
+//! The deques that Hood's study compares ("The Performance of Work Stealing in Multiprogrammed Environments", 1998,
+//! section 4), to be measured and not to be used: two that have a lock, and the bounded one that Hood itself had.
 //!
-//! They pass the tests of all deques, except for the stall harness, which those with a lock must
-//! fail. The laboratory enables them by the feature `alternatives`. The README beside this file has
-//! the protocol of the bounded one.
+//! They have the contract of all deques and pass the same tests, but for the stall harness, which those with a lock
+//! must fail. Only the laboratory turns them on (feature `alternatives`).
 
 mod abp_array;
 mod any;

@@ -1,23 +1,23 @@
-//! A lock with callers that spin: the test-and-test-and-set lock of Hood's study (1998, section 4).
+//! A lock whose callers spin: the "test-and-test-and-set" lock of Hood's study (1998, section 4).
 
 use std::cell::UnsafeCell;
 
 use super::locked::{Lock, LockMeter};
 use crate::primitive::{AtomicBool, Ordering, spin_loop};
 
-/// A value, and a word that is true while a thread uses it.
+/// A value behind a word that says whether somebody has it.
 #[derive(Debug)]
 pub(crate) struct SpinningLock<V> {
     held: AtomicBool,
     value: UnsafeCell<V>,
 }
 
-// SAFETY: one thread at a time reaches the value: the one that set `held`, until it resets it.
+// SAFETY: the value is reached by one thread at a time: by whoever set `held`, until it resets it.
 unsafe impl<V: Send> Sync for SpinningLock<V> {}
 
 impl<V> SpinningLock<V> {
     fn try_acquire(&self) -> bool {
-        // Acquire pairs with the release in `Held`: this thread sees what the holder before it did.
+        // Acquire pairs with the release in `Held`: we see what the holder before us did with the value.
         !self.held.swap(true, Ordering::Acquire)
     }
 
@@ -25,7 +25,7 @@ impl<V> SpinningLock<V> {
         if !self.try_acquire() {
             meter.time(|| {
                 while !self.try_acquire() {
-                    // Relaxed: only a hint. A read keeps the cache line shared, a swap would not.
+                    // Relaxed: only a hint. A read leaves the cache line where it is; the swap would not.
                     while self.held.load(Ordering::Relaxed) {
                         spin_loop();
                     }
@@ -36,7 +36,7 @@ impl<V> SpinningLock<V> {
     }
 }
 
-/// Evidence that the caller holds the lock. Releases the lock when it is dropped.
+/// Evidence that the caller holds the lock, which ends with it.
 struct Held<'a>(&'a AtomicBool);
 
 impl Drop for Held<'_> {
@@ -53,8 +53,7 @@ impl<V: Send> Lock<V> for SpinningLock<V> {
 
     fn with<R>(&self, meter: &LockMeter, operation: impl FnOnce(&mut V) -> R) -> R {
         let held = self.acquire(meter);
-        // SAFETY: the lock is held, so no other reference exists, and this one ends before `held`
-        // does.
+        // SAFETY: the lock is held, so no other reference exists, and this one ends before `held` does.
         let result = operation(unsafe { &mut *self.value.get() });
         drop(held);
         result

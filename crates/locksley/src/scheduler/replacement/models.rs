@@ -1,55 +1,51 @@
-//! Loom models: a replacement serves the worker that it is assigned to, and ends with the pool.
+//! What the model checker runs: replacements come when they are called, and end with the pool.
 
 use loom::sync::Arc;
 use loom::thread;
 
-use super::assignment::{Assigned, Assignment};
+use super::post::{Called, Post};
 use crate::primitive::{AtomicUsize, Ordering};
 use crate::scheduler::latch::Flag;
 
-struct Model {
-    assignment: Assignment,
+struct Place {
+    post: Post,
     closed: Flag,
-    /// A bit for each worker that has been served, and for each that has requested it.
+    /// A bit for each worker: which it has served, and which want it.
     served: AtomicUsize,
-    requested: AtomicUsize,
+    wanted: AtomicUsize,
 }
 
-impl Model {
+impl Place {
     fn new() -> Arc<Self> {
-        Arc::new(Self {
-            assignment: Assignment::new(),
-            closed: Flag::new(),
-            served: AtomicUsize::new(0),
-            requested: AtomicUsize::new(0),
-        })
+        let zero = || AtomicUsize::new(0);
+        Arc::new(Self { post: Post::new(), closed: Flag::new(), served: zero(), wanted: zero() })
     }
 
-    /// The loop of a replacement's thread. Instead of running tasks, it records its worker.
+    /// What a replacement's thread does, but that it waits instead of working.
     fn serve(&self) {
-        while self.assignment.wait(|| (), || self.closed.is_set()) {
+        while self.post.attend(|| (), || self.closed.is_set()) {
             self.work();
         }
     }
 
-    /// The replacement may be released and assigned again between two looks.
+    /// It may be let go and called again before it looks.
     fn work(&self) {
-        while let Some(index) = self.assignment.worker() {
-            // Relaxed: the assignment publishes what the worker did before.
-            assert!(self.requested.load(Ordering::Relaxed) & 1 << index != 0);
-            self.served.fetch_or(1 << index, Ordering::Relaxed);
+        while let Some(number) = self.post.caller() {
+            // Relaxed: what the caller did before it called is seen because it called.
+            assert!(self.wanted.load(Ordering::Relaxed) & 1 << number != 0);
+            self.served.fetch_or(1 << number, Ordering::Relaxed);
             thread::yield_now();
         }
     }
 
-    fn request(&self, index: usize) {
-        // Relaxed: the assignment publishes it.
-        self.requested.fetch_add(1 << index, Ordering::Relaxed);
+    fn want(&self, number: usize) {
+        // Relaxed: calling publishes it.
+        self.wanted.fetch_add(1 << number, Ordering::Relaxed);
     }
 
     fn close(&self) {
         self.closed.set();
-        self.assignment.close();
+        self.post.close();
     }
 }
 
@@ -59,91 +55,90 @@ fn check(bound: usize, model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// A replacement serves each time it is assigned, parks in between, and ends with the pool.
+/// It comes whenever it is called, rests in between, and ends when the pool is closed.
 #[test]
-fn loom_assignment_a_replacement_serves_and_parks_repeatedly() {
+fn loom_post_a_replacement_comes_and_goes() {
     check(3, || {
-        let model = Model::new();
-        model.request(0);
-        assert_eq!(model.assignment.try_assign(0), Some(Assigned::NeedsThread));
-        let server = model.clone();
+        let place = Place::new();
+        place.want(0);
+        assert_eq!(place.post.call(0), Some(Called::NeedsThread));
+        let server = place.clone();
         let server = thread::spawn(move || server.serve());
-        assert_eq!(model.assignment.try_assign(1), None, "it is assigned already");
-        assert!(model.assignment.release(0));
-        model.request(1);
-        let assigned = model.assignment.try_assign(1);
-        assert!(matches!(assigned, Some(Assigned::Woken | Assigned::StillAwake)));
-        // No other thread can serve, and it serves under this index.
-        while model.served.load(Ordering::Relaxed) & 1 << 1 == 0 {
+        assert_eq!(place.post.call(1), None, "it is called already");
+        assert!(place.post.release(0));
+        place.want(1);
+        assert!(matches!(place.post.call(1), Some(Called::Comes | Called::Stays)));
+        // No other thread could do what has to be done now; and it is done under that number.
+        while place.served.load(Ordering::Relaxed) & 1 << 1 == 0 {
             thread::yield_now();
         }
-        assert!(model.assignment.release(1));
-        model.close();
+        assert!(place.post.release(1));
+        place.close();
         server.join().unwrap();
     });
 }
 
-/// Two workers assign the same replacement at the same time: one of them gets it.
+/// Two workers call at the same time: it comes for one of them.
 #[test]
-fn loom_assignment_only_one_worker_gets_the_replacement() {
+fn loom_post_only_one_worker_gets_the_replacement() {
     check(2, || {
-        let model = Model::new();
-        model.request(0);
-        assert_eq!(model.assignment.try_assign(0), Some(Assigned::NeedsThread));
-        // It is released before its thread starts. A release while it looks is the subject of the
-        // other models.
-        assert!(model.assignment.release(0));
-        let server = model.clone();
+        let place = Place::new();
+        place.want(0);
+        assert_eq!(place.post.call(0), Some(Called::NeedsThread));
+        // No worker wants it when it comes: how it is let go of while it looks is the subject of
+        // the models around this one.
+        assert!(place.post.release(0));
+        let server = place.clone();
         let server = thread::spawn(move || server.serve());
-        let other = model.clone();
-        let assign = |model: &Model, index| {
-            model.request(index);
-            let is_assigned = model.assignment.try_assign(index).is_some();
-            if is_assigned {
-                assert_eq!(model.assignment.try_assign(3), None);
-                assert!(model.assignment.release(index));
+        let other = place.clone();
+        let call = |place: &Place, number| {
+            place.want(number);
+            let called = place.post.call(number).is_some();
+            if called {
+                assert_eq!(place.post.call(3), None);
+                assert!(place.post.release(number));
             }
         };
-        let other = thread::spawn(move || assign(&other, 1));
-        assign(&model, 2);
+        let other = thread::spawn(move || call(&other, 1));
+        call(&place, 2);
         other.join().unwrap();
-        model.close();
+        place.close();
         server.join().unwrap();
     });
 }
 
-/// The pool is closed while the replacement is about to park, or while it is assigned.
+/// The pool is closed while the replacement is about to rest, or called by a thread that is no task of
+/// the pool.
 #[test]
-fn loom_assignment_closing_the_pool_ends_a_replacement() {
+fn loom_post_closing_ends_it() {
     check(3, || {
-        let model = Model::new();
-        model.request(0);
-        assert_eq!(model.assignment.try_assign(0), Some(Assigned::NeedsThread));
-        let server = model.clone();
+        let place = Place::new();
+        place.want(0);
+        assert_eq!(place.post.call(0), Some(Called::NeedsThread));
+        let server = place.clone();
         let server = thread::spawn(move || server.serve());
-        let closer = model.clone();
+        let closer = place.clone();
         let closer = thread::spawn(move || closer.close());
-        assert!(model.assignment.release(0) || model.closed.is_set(), "only closing releases it");
+        assert!(place.post.release(0) || place.closed.is_set(), "else it was called by 0");
         closer.join().unwrap();
         server.join().unwrap();
     });
 }
 
-/// The replacement ends even if its worker never releases it. A late release does not release the
-/// next worker's replacement.
+/// It ends though the worker that has called it never comes back; and if that one does, late, it
+/// lets go of its own replacement alone.
 #[test]
-fn loom_assignment_closing_the_pool_ends_a_replacement_that_is_not_released() {
+fn loom_post_closing_ends_it_though_it_is_not_let_go_of() {
     check(3, || {
-        let model = Model::new();
-        model.request(0);
-        assert_eq!(model.assignment.try_assign(0), Some(Assigned::NeedsThread));
-        let server = model.clone();
+        let place = Place::new();
+        place.want(0);
+        assert_eq!(place.post.call(0), Some(Called::NeedsThread));
+        let server = place.clone();
         let server = thread::spawn(move || server.serve());
-        model.close();
+        place.close();
         server.join().unwrap();
-        let assigned = model.assignment.try_assign(1);
-        assert!(matches!(assigned, Some(Assigned::Woken | Assigned::StillAwake)));
-        assert!(!model.assignment.release(0));
-        assert_eq!(model.assignment.worker(), Some(1));
+        assert!(matches!(place.post.call(1), Some(Called::Comes | Called::Stays)));
+        assert!(!place.post.release(0));
+        assert_eq!(place.post.caller(), Some(1));
     });
 }

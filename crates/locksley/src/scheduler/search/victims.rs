@@ -1,10 +1,8 @@
-//! Random victims.
+//! Which worker to try to steal from.
 
-/// Chooses victims uniformly at random, as the analysis of work stealing assumes (Blumofe and
-/// Leiserson, JACM 1999).
+/// Uniform random victims, as the analysis of work stealing assumes (Blumofe and Leiserson, JACM 1999).
 ///
-/// The generator is xorshift64* (Marsaglia, "Xorshift RNGs", 2003; Vigna 2016). It takes a few
-/// cycles and shares nothing.
+/// The generator is Marsaglia's xorshift64* ("Xorshift RNGs", 2003; Vigna 2016): a few cycles, and not shared.
 #[derive(Debug)]
 pub(crate) struct Victims {
     state: u64,
@@ -18,7 +16,7 @@ impl Victims {
         Self { state, thief }
     }
 
-    /// One of `workers` workers other than the thief; `None` if there is no other.
+    /// A worker other than the thief, of so many; none where it is alone.
     pub(crate) fn choose(&mut self, workers: usize) -> Option<usize> {
         let others = workers - 1;
         if others == 0 {
@@ -28,8 +26,7 @@ impl Victims {
         Some(if chosen < self.thief { chosen } else { chosen + 1 })
     }
 
-    /// A number below `bound`, which is not 0: 0 in half of all cases, 1 in a quarter, and so on;
-    /// the last number as often as the one before it.
+    /// A number below `bound`, which is not 0: the first in half of all cases, the next in a place, ...; the last as often as the one before.
     pub(super) fn halving(&mut self, bound: usize) -> usize {
         const MANY: usize = 1 << 30;
         (self.below(MANY) | MANY).trailing_zeros().min(bound as u32 - 1) as usize
@@ -51,7 +48,7 @@ mod tests {
     use super::Victims;
 
     #[test]
-    fn all_workers_but_the_thief_are_chosen_equally_often() {
+    fn everybody_but_the_thief_is_chosen_about_equally_often() {
         for (thief, workers) in [(0, 2), (1, 2), (0, 7), (3, 7), (6, 7)] {
             let mut victims = Victims::new(thief);
             let mut times = vec![0_u32; workers];
@@ -64,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn each_number_is_chosen_half_as_often_as_the_one_before() {
+    fn each_number_comes_half_as_often_as_the_one_before() {
         let mut victims = Victims::new(0);
         let mut times = [0_u32; 4];
         for _ in 0..80_000 {

@@ -1,4 +1,4 @@
-//! Detached tasks, and how a pool closes after the last of them.
+//! Tasks that nobody waits for, and what comes after the last of them.
 
 use std::ptr::NonNull;
 
@@ -10,15 +10,14 @@ use crate::scheduler::pending::Left;
 use crate::unwind::{self, AbortOnUnwind, Payload};
 
 impl Shared {
-    /// Counts a detached task that is about to be accepted. Returns false if the pool is closed.
-    /// The caller need not keep the pool open itself.
+    /// A detached task is about to be accepted. `false` if the pool is closed: the caller need not be counted itself.
     #[must_use]
     pub(crate) fn begin_detached(&self) -> bool {
-        self.pending.begin_closure()
+        self.pending.begin_owed()
     }
 
-    /// Makes a job that keeps the pool open until it has run. The caller pushes or sends it, once,
-    /// to this pool. Drops the task and returns `None` if the pool is closed.
+    /// A job that keeps the pool open until it has run. It is pushed or sent, once, to this pool. `None` if the pool is closed: then
+    /// nobody would run the task, and it is dropped.
     pub(crate) fn detached<F>(&self, task: F) -> Option<NonNull<Job>>
     where
         F: FnOnce(&Worker) + Send + 'static,
@@ -27,12 +26,11 @@ impl Shared {
             return None;
         }
         let run = |worker: &Worker| worker.shared().run_detached(|| task(worker));
-        // SAFETY: it is run once, because the pool is not closed before; it borrows nothing; its
-        // panic is caught.
+        // SAFETY: it will be run once, because the pool is not closed before; it borrows nothing; its panic is caught.
         Some(unsafe { HeapJob::into_job(run) })
     }
 
-    /// Runs a detached task. Its panic goes to the handler only.
+    /// Runs a detached task: its panic goes to the handler, and to nobody else.
     fn run_detached(&self, task: impl FnOnce()) {
         if let Err(payload) = unwind::halt(task) {
             self.report_panic(payload);
@@ -40,8 +38,8 @@ impl Shared {
         self.end_detached();
     }
 
-    /// Passes the panic of a detached task to the pool's handler. Aborts the process if there is
-    /// none, or if the handler panics: no other code would learn of the panic.
+    /// Nobody waits for a detached task, so its panic must not pass in silence: without a handler, or when that panics
+    /// too, the process ends.
     pub(crate) fn report_panic(&self, payload: Payload) {
         let abort =
             AbortOnUnwind("a detached task panicked and the pool has no handler that takes it");
@@ -51,10 +49,10 @@ impl Shared {
         }
     }
 
-    /// Counts the end of a detached task, or of the pool's handle. After the last one, all futures
-    /// that are still tasks are cancelled; after the last of these, the pool is closed.
+    /// A detached task, or the pool's handle, has ended. After the last one, and after what processes waited for by then that is no channel, futures
+    /// are cancelled that are still tasks, and after the last of these the pool is closed.
     pub(crate) fn end_detached(&self) {
-        self.proceed_to_close(self.pending.end_closure());
+        self.see_to_the_rest(self.pending.end_owed());
     }
 
     /// As [`begin_detached`](Self::begin_detached), for a future.
@@ -63,12 +61,12 @@ impl Shared {
         self.pending.begin_task()
     }
 
-    /// Counts the end of a future as a task.
+    /// A future has finished as a task.
     pub(crate) fn end_task(&self) {
-        self.proceed_to_close(self.pending.end_task());
+        self.see_to_the_rest(self.pending.end_task());
     }
 
-    fn proceed_to_close(&self, left: Left) {
+    fn see_to_the_rest(&self, left: Left) {
         match left {
             Left::Some => {}
             Left::Tasks => self.cancel_tasks(),
@@ -80,28 +78,27 @@ impl Shared {
         }
     }
 
-    /// True if futures are dropped instead of polled.
+    /// Whether tasks are dropped instead of polled.
     pub(crate) fn is_closing(&self) -> bool {
         // Acquire pairs with the release in `cancel_tasks`.
         self.closing.load(Ordering::Acquire)
     }
 
-    /// Has a worker cancel all futures, once.
+    /// Has all tasks cancelled by a worker; once.
     #[cold]
     fn cancel_tasks(&self) {
         if self.is_closing() || !self.pending.begin_task() {
-            return; // they are being cancelled, or all have ended
+            return; // that is under way, or meanwhile there are none
         }
         // Release pairs with the acquire in `is_closing`.
         if self.closing.swap(true, Ordering::AcqRel) {
-            return self.end_task(); // another thread was faster
+            return self.end_task(); // somebody was faster
         }
         let cancel = |worker: &Worker| {
             worker.shared().owned_tasks.cancel_all();
             worker.shared().end_task();
         };
-        // SAFETY: it is run once, because it counts as a task; it borrows nothing, and does not
-        // unwind.
+        // SAFETY: it will be run once, because it counts as a task; it borrows nothing, and does not unwind.
         let job = unsafe { HeapJob::into_job(cancel) };
         self.send(job);
     }

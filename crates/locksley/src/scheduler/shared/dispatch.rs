@@ -1,4 +1,4 @@
-//! Sends jobs to the workers of a pool, and unparks workers that wait.
+//! Jobs are sent, and waiting workers are woken.
 
 use std::ptr::NonNull;
 
@@ -8,55 +8,54 @@ use crate::scheduler::job::Job;
 use crate::sleep::WakeToken;
 
 impl Shared {
-    /// Sends a job to the pool from a thread that is not a worker.
+    /// Hands a job to the pool from outside.
     pub(crate) fn send(&self, job: NonNull<Job>) {
         self.send_from(None, job);
     }
 
-    /// Sends a job to the pool. `caller` may be a worker of any pool.
+    /// The same, by that worker, of whatever pool.
     pub(crate) fn send_from(&self, caller: Option<&Worker>, job: NonNull<Job>) {
         // SAFETY: whichever thread takes a word out of an inbox runs it, once; this one is about to
         // be sent.
-        self.send_back(unsafe { self.wrap(caller, job) });
+        self.send_back(unsafe { self.wrapped(caller, job) });
     }
 
-    /// Sends a job that was taken from a queue and not run. It keeps its stamp.
+    /// Hands on a job that was taken and not run.
     pub(crate) fn send_back(&self, job: NonNull<Job>) {
-        self.injector.send(job);
+        self.inbox.send(job);
         self.sleep.notify_sent();
     }
 
-    /// Panics if the pool is closed: then the calling thread is the only worker that is left of it.
-    pub(crate) fn assert_open(&self) {
+    /// Panics on a thread that has outlived the pool whose worker it is: no other worker is there any
+    /// more.
+    pub(crate) fn must_be_open(&self) {
         assert!(!self.closed.is_set(), "the pool that this thread belongs to has been closed");
     }
 
-    /// Sends a job to one worker, which alone may run it.
+    /// Hands a job to one worker, which alone runs it.
     pub(crate) fn send_to(&self, caller: Option<&Worker>, worker: usize, job: NonNull<Job>) {
-        // SAFETY: the worker runs each word of its pinned queue once; this one is about to be sent.
-        let job = unsafe { self.wrap(caller, job) };
+        // SAFETY: the worker runs what is in its pinned queue, once; and this is about to be sent.
+        let job = unsafe { self.wrapped(caller, job) };
         self.slots[worker].pinned_queue.send(job);
         self.sleep.wake(worker);
         self.unpark(worker);
     }
 
-    /// Sends a ready task to one worker from a thread that is not a worker. Other workers may take
-    /// it.
+    /// Hands a ready task to one worker, from outside; others may take it too.
     pub(crate) fn send_ready(&self, worker: usize, job: NonNull<Job>) {
         // SAFETY: as in `send_from`.
-        let job = unsafe { self.wrap(None, job) };
+        let job = unsafe { self.wrapped(None, job) };
         self.slots[worker].inbox().send(job);
-        self.sleep.notify_addressed(worker..worker + 1, None);
+        self.sleep.notify_addressed(worker, None);
     }
 
-    /// The same from a worker of this pool, with its wake token. The job keeps its stamp.
-    pub(crate) fn send_ready_from(&self, worker: usize, job: NonNull<Job>, wake_token: &WakeToken) {
+    /// The same, by a worker of this pool. The job keeps its stamp.
+    pub(crate) fn pass_on(&self, worker: usize, job: NonNull<Job>, wake_token: &WakeToken) {
         self.slots[worker].inbox().send(job);
-        self.sleep.notify_addressed(worker..worker + 1, Some(wake_token));
+        self.sleep.notify_addressed(worker, Some(wake_token));
     }
 
-    /// Unparks the thread of a slot: an event that it may wait for has happened. The caller has
-    /// published the event before.
+    /// What the thread of a slot may wait for has happened, and that was published before.
     pub(crate) fn unpark(&self, slot: usize) {
         self.slots[slot].parker().unpark();
     }

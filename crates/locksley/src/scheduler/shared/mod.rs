@@ -1,12 +1,12 @@
-//! The part of a pool that all its workers, and the threads that send it work, share.
+//! What all workers of a pool, and those who send it work, have in common.
 //!
 //! | file | what |
 //! |---|---|
-//! | `slots.rs` | the slots, and what lies in their queues |
+//! | `slots.rs` | who sits where, and what lies there |
 //! | `size.rs` | how many workers may be awake |
-//! | `dispatch.rs` | sends jobs, and unparks workers that wait |
-//! | `detached.rs` | detached tasks, and how the pool closes after the last of them |
-//! | `stats.rs` | the counters and times of the workers |
+//! | `dispatch.rs` | jobs are sent, and who waits is woken |
+//! | `detached.rs` | tasks that nobody waits for; what comes after the last of them |
+//! | `stats.rs` | what the workers have done |
 
 mod detached;
 mod dispatch;
@@ -34,7 +34,7 @@ use crate::scheduler::job::Job;
 use crate::scheduler::latch::Flag;
 use crate::sleep::Sleep;
 use crate::unwind::AbortOnUnwind;
-use size::{allowed_limit, policy_limit};
+use size::{limit_by, limit_where_allowed};
 
 /// The futures of a pool that wait, so that they can be cancelled.
 pub(crate) trait OwnedTasks: Any + Send + Sync {
@@ -42,50 +42,49 @@ pub(crate) trait OwnedTasks: Any + Send + Sync {
     fn cancel_all(&self);
 }
 
-/// The shared part of a pool. It lives as long as the last worker, the last handle of the pool, and
-/// the last waker of a [`block_on`](crate::block_on) on one of its workers.
+/// The heart of a pool. It lives as long as the last worker, handle of the pool, and waker of who [blocks](crate::block_on) here.
 pub(crate) struct Shared {
-    /// The slots of the workers, followed by those of replacements.
+    /// Those of the workers, and behind them those of replacements.
     slots: Box<[CachePadded<Slot>]>,
     workers: usize,
-    /// The number of borrowed threads. They are the first workers.
+    /// So many of the workers, the first ones, are borrowed threads.
     borrowed_threads: usize,
-    /// The number of slots up to the last one that a worker ever had.
+    /// So many slots have been taken; behind them nobody has ever sat.
     slots_taken: AtomicUsize,
     replacements: Replacements,
-    /// The generation of the process that built the pool.
+    /// That of the process which has built the pool.
     generation: u32,
-    injector: Inbox<Job>,
+    inbox: Inbox<Job>,
     division: Division,
     /// Where a task goes for which no place is named.
     unplaced: Unplaced,
     sleep: Sleep,
     idle_policy: Arc<dyn IdlePolicy>,
-    /// The processors that the process was allowed to use when the pool was built.
+    /// Processors allowed when the pool was built.
     processors: Processors,
-    /// The number of workers that may be awake, if the number of workers was not chosen.
+    /// If nobody has chosen how many workers there are: how many may be awake.
     allowance: Option<Allowance>,
     assists: Assists,
-    /// True if thieves can lower their priority and restore it. Probed once, before there are
-    /// workers: a probe takes a lock, and a search takes none.
+    /// Whether thieves can lower their priority and get it back. Asked once, before there are workers: searching takes
+    /// no lock, not even that of a probe.
     can_lower_priority: bool,
-    /// True if workers take their own tasks oldest first.
+    /// Whether workers take their own tasks oldest first.
     oldest_first: bool,
     panic_handler: Option<Arc<PanicHandler>>,
-    /// Which worker a task goes to when it has waited and becomes ready.
+    /// Where a task goes that has become ready.
     placement: Placement,
+    /// The futures that wait.
     owned_tasks: Box<dyn OwnedTasks>,
-    /// Counts what keeps the pool open.
+    /// What has not ended. At nothing the pool is closed.
     pending: Pending,
-    /// True if futures are dropped instead of polled, because only they keep the pool open.
+    /// Whether tasks are dropped instead of polled: only they are left.
     closing: AtomicBool,
     closed: Flag,
     observer: Option<Arc<dyn Observer>>,
 }
 
 impl Shared {
-    /// `slots` has one slot for each of the `workers`, the first of which are `borrowed_threads`,
-    /// and one for each replacement.
+    /// `slots` are those of so many `workers`, some of whom are `borrowed_threads`, and those of replacements.
     pub(crate) fn new(
         slots: Vec<Slot>,
         workers: usize,
@@ -97,22 +96,24 @@ impl Shared {
         let Configuration { idle_policy, assists, .. } = configuration;
         let slots: Box<[_]> = slots.into_iter().map(CachePadded::new).collect();
         let processors = Processors::allowed();
-        // Opens the files that this needs, so that no thief waits for another one that opens them.
+        // Opens what has to be opened, so that no thief waits for another one that does.
         let _ = assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads);
         let allowance =
             configuration.allowance.map(|source| Allowance::new(&processors, source.open()));
         let limit = match &allowance {
-            Some(allowance) => allowed_limit(&*idle_policy, allowance.awake(), borrowed_threads),
-            None => policy_limit(&*idle_policy, processors.count_up(), borrowed_threads),
+            Some(allowance) => {
+                limit_where_allowed(&*idle_policy, allowance.awake(), borrowed_threads)
+            }
+            None => limit_by(&*idle_policy, processors.count_up(), borrowed_threads),
         };
-        let allowed = allowance.as_ref().map_or(usize::MAX, Allowance::allowed);
-        let sleep = Sleep::with_slots(workers, slots.len(), borrowed_threads, limit, allowed)
-            .with_wakes_at_every_push(idle_policy.wakes_with_every_push());
+        let sleep = Sleep::with_slots(workers, slots.len(), limit).with_borrowed(borrowed_threads);
         let sleep = if spreads(&*idle_policy, assists) {
-            sleep.with_wake_affinities(processors.ids().len())
+            sleep.spreading(processors.ids().len())
         } else {
             sleep
         };
+        let sleep = sleep.allowing(allowance.as_ref().map_or(usize::MAX, Allowance::allowed));
+        let sleep = sleep.waking_with_every_push(idle_policy.wakes_with_every_push());
         Arc::new(Self {
             placement: configuration.rules.placement,
             owned_tasks,
@@ -122,7 +123,7 @@ impl Shared {
             slots_taken: AtomicUsize::new(workers),
             replacements,
             generation: os::generation(),
-            injector: Inbox::new(),
+            inbox: Inbox::new(),
             division: Division::new(configuration.places, workers, processors.ids()),
             unplaced: configuration.rules.unplaced,
             sleep,
@@ -145,17 +146,16 @@ impl Shared {
         self.workers
     }
 
-    /// True if the pool was built before a fork and this is the child, which has none of its
-    /// threads.
-    pub(crate) fn is_in_forked_child(&self) -> bool {
+    /// Whether its threads are lost: it was built before a fork, and this is the child.
+    pub(crate) fn is_lost(&self) -> bool {
         self.generation != os::generation()
     }
 
-    /// Aborts a forked child in which a worker's task waits or has ended. All other work of the
-    /// pool belongs to the parent.
+    /// Ends the process: in a forked child, a worker's task waits or has ended. What the worker could go
+    /// on with belongs to the parent.
     #[cold]
-    pub(crate) fn abort_in_forked_child(&self) -> ! {
-        debug_assert!(self.is_in_forked_child());
+    pub(crate) fn end_of_the_lost(&self) -> ! {
+        debug_assert!(self.is_lost());
         drop(AbortOnUnwind(
             "a task of a pool waits in a forked child for threads that only the parent has",
         ));
@@ -166,8 +166,8 @@ impl Shared {
         &self.replacements
     }
 
-    pub(crate) fn injector(&self) -> &Inbox<Job> {
-        &self.injector
+    pub(crate) fn inbox(&self) -> &Inbox<Job> {
+        &self.inbox
     }
 
     pub(crate) fn division(&self) -> &Division {
@@ -200,7 +200,7 @@ impl Shared {
         self.assists.has(Assists::MOVES)
     }
 
-    /// The number of runnable threads of all programs.
+    /// Threads of all programs that can run.
     pub(crate) fn runnable_threads(&self) -> Option<usize> {
         self.assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads).flatten()
     }
@@ -221,22 +221,21 @@ impl Shared {
         self.placement
     }
 
-    /// The observer of the pool.
+    /// What observes the workers.
     #[inline]
     pub(crate) fn observer(&self) -> Option<&dyn Observer> {
         self.observer.as_deref()
     }
 
-    /// The futures of the pool that wait. `T` is the type with which the pool was built.
+    /// The futures that wait, as the module of tasks keeps them.
     pub(crate) fn owned_tasks<T: 'static>(&self) -> &T {
         let tasks: &dyn Any = &*self.owned_tasks;
         tasks.downcast_ref().expect("a pool is built with them")
     }
 }
 
-/// True if a waker keeps the woken worker off its own processor: if the policy wants that, workers
-/// may be moved, and the system tells the number of runnable threads. Only on small machines: the
-/// kernel adds that number up over all processors, while a worker with work waits for it.
+/// Whether workers that are woken go where no other one is: if the idle policy says so, they may be moved, and it can be seen whether a processor is free; and only on machines
+/// where that is seen quickly, since a worker with work looks: the kernel adds up what it counts for each processor.
 fn spreads(idle_policy: &dyn IdlePolicy, assists: Assists) -> bool {
     const MOST_PROCESSORS: usize = 64;
     idle_policy.spreads()

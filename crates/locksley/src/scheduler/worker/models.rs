@@ -1,4 +1,4 @@
-//! Loom model: a parked worker loses no event.
+//! What the model checker runs: a parked worker loses no event.
 
 use loom::sync::Arc;
 use loom::thread;
@@ -6,7 +6,7 @@ use loom::thread;
 use super::parker::Parker;
 use crate::primitive::{AtomicUsize, Ordering};
 
-/// The waiter sees both of two events.
+/// Two events, one after the other: the waiter learns of both.
 #[test]
 fn loom_parker_loses_no_event() {
     let mut model = loom::model::Builder::new();

@@ -1,4 +1,4 @@
-//! A worker's loop: run own work, else search.
+//! A worker's loop.
 
 use std::ptr;
 
@@ -22,9 +22,9 @@ impl Worker {
         self.work_until(self.shared.closed(), || ());
     }
 
-    /// Runs own tasks, else what a search finds, until `done`. Calls `between` before each of them.
+    /// Runs own tasks, or else what a search brings, until `done`. Calls `between` before each.
     pub(crate) fn work_until(&self, done: &Flag, between: impl Fn()) {
-        // Tasks catch their own panics.
+        // Tasks do not unwind: their panics are caught.
         let abort = AbortOnUnwind("a panic came out of a task");
         while !done.is_set() {
             between();
@@ -38,8 +38,9 @@ impl Worker {
     }
 
     fn next(&self, done: &Flag) -> Option<Found> {
-        let pinned = if self.runs_pinned_next.take() { self.take_pinned() } else { None };
-        let found = pinned.or_else(|| self.take_own()).or_else(|| self.take_addressed_in_turn());
+        let pinned_tasks = if self.owes_pinned.take() { self.take_pinned() } else { None };
+        let found =
+            pinned_tasks.or_else(|| self.take_own()).or_else(|| self.take_addressed_in_turn());
         found.or_else(|| {
             self.deque.open();
             self.search.borrow_mut().run(self, done)
@@ -49,21 +50,21 @@ impl Worker {
     /// Runs a task.
     pub(crate) fn execute(&self, found: Found) {
         self.counters().tasks.increment();
-        self.slot().set_running(ptr::null_mut());
+        self.slot().now_runs(ptr::null_mut());
         let generation = os::generation();
-        // SAFETY: jobs in deques and inboxes are alive until they have run; only this worker has
-        // taken this one, from where `found` says.
+        // SAFETY: jobs in deques and inboxes are alive until they have run, and this one was taken
+        // by this worker alone, from where `found` says.
         unsafe { job::execute(found.job, self, found.from) };
         if generation != os::generation() {
-            self.shared.abort_in_forked_child();
+            self.shared.end_of_the_lost();
         }
     }
 
-    /// Records that a stolen job begins. If this worker has no other tasks, the worker that waits
-    /// for the job may steal back from it, until this worker begins another job.
+    /// A stolen job begins. If this worker has nothing else to give, the worker that waits for the
+    /// job may steal back here until this one goes on to something else.
     pub(crate) fn begin_stolen(&self, job: ptr::NonNull<job::Job>) {
         if !self.has_own_tasks() {
-            self.slot().set_running(job.as_ptr());
+            self.slot().now_runs(job.as_ptr());
         }
     }
 
@@ -76,12 +77,11 @@ impl Worker {
             .add(u64::from(place.is_some_and(|place| place != self.place())));
     }
 
-    /// Ends the time in the pool of a borrowed thread. It goes on with its own work, and may never
-    /// come back.
-    pub(crate) fn leave_if_borrowed(&self) {
+    /// A borrowed thread goes on with its own work, and may never come back to the pool's.
+    pub(crate) fn settle_borrowed(&self) {
         if self.is_borrowed {
             hooks::idle();
-            self.slot().charge_time_to(None);
+            self.slot().spends_time_on(None);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Runs one task, for code that waits in its own way.
+//! One task at a time, for code that waits for something in its own way.
 
 use super::Worker;
 use crate::hooks;
@@ -6,11 +6,11 @@ use crate::scheduler::search::Found;
 use crate::unwind::AbortOnUnwind;
 
 impl Worker {
-    /// Runs one task, if one can be found: from this worker's queues, from other workers, or from
-    /// the injector. Returns true if it has run one.
+    /// Runs one task, if one can be found: an own one, one that was sent to this worker, or one of another worker or of the
+    /// pool's inbox. Says whether there was one.
     ///
-    /// For code that waits in its own way, so that the worker is useful meanwhile. False does not
-    /// mean that the pool has no work: a task may become ready at any time.
+    /// For code that waits for something in its own way, so that it does not hold up a worker meanwhile. Not finding one
+    /// means little: the next moment there may be some.
     ///
     /// # Examples
     /// ```
@@ -26,16 +26,16 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_one(&self) -> bool {
-        if self.shared.is_in_forked_child() {
-            self.shared.abort_in_forked_child();
+        if self.shared.is_lost() {
+            self.shared.end_of_the_lost();
         }
         hooks::pause();
-        let found = self.take_local().or_else(|| self.search.borrow_mut().search_once(self));
+        let found = self.take_local().or_else(|| self.search.borrow_mut().look_once(self));
         self.execute_if_any(found)
     }
 
-    /// Runs one task from this worker's queues, if there is one: its deque, and what was sent to
-    /// it. Returns true if it has run one.
+    /// Runs one task that waits at this worker, if there is one: an own one, or one that was sent to this worker. Says
+    /// whether there was.
     ///
     /// # Examples
     /// ```
@@ -47,11 +47,11 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_local(&self) -> bool {
-        if self.shared.is_in_forked_child() {
-            self.shared.abort_in_forked_child();
+        if self.shared.is_lost() {
+            self.shared.end_of_the_lost();
         }
         hooks::pause();
-        // Hooks run here, too: code that repeats this call may never come to a search.
+        // Code that calls this again and again may never come to search.
         let made_ready = || hooks::idle().then(|| self.take_own()).flatten();
         self.execute_if_any(self.take_local().or_else(made_ready))
     }
@@ -63,7 +63,7 @@ impl Worker {
             self.execute(found);
             hooks::executed();
         }
-        self.leave_if_borrowed();
+        self.settle_borrowed();
         abort.disarm();
         is_any
     }

@@ -1,4 +1,4 @@
-//! Helpers for unit tests that need a pool.
+//! What unit tests of pools have in common.
 
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
@@ -7,11 +7,11 @@ use super::{Pool, PoolBuilder};
 use crate::Spawn;
 use crate::places::Places;
 
-/// The time after which a wait has failed.
+/// A test that waits for longer has waited in vain.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 
-/// A pool with one worker for each processor, in places of these sizes. The processors need not
-/// exist, since the workers are not bound to them.
+/// Places of so many processors each, and as many workers. That this machine has other processors
+/// is nothing to a pool whose workers are not bound.
 pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
     let mut first = 0;
     let sets = sizes.iter().map(|size| {
@@ -23,12 +23,12 @@ pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
     Pool::builder().workers(first).places(places)
 }
 
-/// Makes a worker wait for a message from the returned sender, or for the sender's drop.
+/// Has a worker wait until it is told to go on, or the sender is gone.
 pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
-    let ((here, is_here), (go_on, released)) = (channel(), channel());
+    let ((here, is_here), (go_on, reported)) = (channel(), channel());
     pool.spawn_with(Spawn::At(index), move |_| {
         here.send(()).unwrap();
-        let _ = released.recv();
+        let _ = reported.recv();
     });
     is_here.recv_timeout(LONGEST).unwrap();
     go_on

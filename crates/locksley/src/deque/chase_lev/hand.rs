@@ -1,47 +1,46 @@
-//! A handle with all that a push needs, and a null ring as another target for pushes.
+//! What the owner's push needs, at hand; and a place that it can be led to instead of the deque.
 
 use std::cell::Cell;
 use std::ptr;
 use std::ptr::NonNull;
 
-use super::{OPEN_CEILING, OPEN_FLOOR, OwnerWords};
+use super::{OPEN_CEILING, OPEN_FLOOR, Owners};
 use crate::os::light_barrier;
 use crate::primitive::{AtomicI64, AtomicPtr, Ordering};
 
-/// Pointers to a ring and to its [`OwnerWords`].
+/// The way to a ring, and to the words that go with it.
 #[derive(Debug)]
-#[repr(C)] // hot fields first: shorter instructions
-pub(super) struct RingHandle<T> {
-    words: Cell<NonNull<OwnerWords>>,
-    /// The first slot.
+#[repr(C)] // what is used most first: shorter instructions
+pub(super) struct Hand<T> {
+    owners: Cell<NonNull<Owners>>,
+    /// The first of the slots, and their number less 1.
     slots: Cell<NonNull<AtomicPtr<T>>>,
-    /// The number of slots, less 1.
     mask: Cell<usize>,
 }
 
-impl<T> RingHandle<T> {
+impl<T> Hand<T> {
     /// # Safety
-    /// Both outlive the handle's use. The number of slots is a power of two.
-    pub(super) unsafe fn new(words: &OwnerWords, slots: &[AtomicPtr<T>]) -> Self {
+    /// Both outlive the hand's use. The number of slots is a power of two.
+    pub(super) unsafe fn to(owners: &Owners, slots: &[AtomicPtr<T>]) -> Self {
         Self {
-            words: Cell::new(NonNull::from(words)),
+            owners: Cell::new(NonNull::from(owners)),
             slots: Cell::new(NonNull::from(slots).cast()),
             mask: Cell::new(slots.len() - 1),
         }
     }
 
     #[inline]
-    pub(super) fn words(&self) -> &OwnerWords {
-        // SAFETY: alive, as the maker of the handle promises, and only shared references exist.
-        unsafe { self.words.get().as_ref() }
+    pub(super) fn owners(&self) -> &Owners {
+        // SAFETY: alive, as whoever made the hand has promised, and only shared references are made of it.
+        unsafe { self.owners.get().as_ref() }
     }
 
-    /// The slot of an index.
+    /// The slot for an index.
     #[inline]
     pub(super) fn slot(&self, index: i64) -> &AtomicPtr<T> {
         // SAFETY: the number of slots is a power of two, so the mask keeps the index below it.
         let slot = unsafe { self.slots.get().add(index as usize & self.mask.get()) };
-        // SAFETY: alive, as the maker of the handle promises.
+        // SAFETY: alive, as whoever led the hand there has promised.
         unsafe { slot.as_ref() }
     }
 
@@ -52,66 +51,63 @@ impl<T> RingHandle<T> {
     /// See [`ChaseLevOwner::push`](super::ChaseLevOwner::push).
     #[inline]
     pub(super) fn push(&self, item: NonNull<T>) -> (i64, bool) {
-        let words = self.words();
-        let bottom = words.bottom.load(Ordering::Relaxed);
-        // The slot is free: each push makes room for the next one.
+        let owners = self.owners();
+        let bottom = owners.bottom.load(Ordering::Relaxed);
+        // There is room for one: each push sees to it that there is for the next.
         // Relaxed: the release of `bottom` publishes it.
         self.slot(bottom).store(item.as_ptr(), Ordering::Relaxed);
-        // Release pairs with the acquire of `bottom` in `steal_oldest_if`: a thief that sees the
-        // index sees the slot, and what the item points to.
-        words.bottom.store(bottom + 1, Ordering::Release);
-        // Pairs with the heavy barrier between `request_open` and `open`: either this thread sees
-        // the request, or the thread that opens the deque sees the item.
+        // Release pairs with the acquire of `bottom` in `steal_oldest`: who sees the index sees the slot, and what the
+        // item points to.
+        owners.bottom.store(bottom + 1, Ordering::Release);
+        // Pairs with the heavy barrier between `ask` and `open`: either we see that we are asked, or whoever opens
+        // the deque sees the item.
         light_barrier();
-        (bottom, bottom + 1 < words.ceiling.load(Ordering::Relaxed))
+        (bottom, bottom + 1 < owners.ceiling.load(Ordering::Relaxed))
     }
 
-    /// Points to what `other` points to. The promise of its maker holds for both.
-    pub(super) fn copy_from(&self, other: &Self) {
-        self.words.set(other.words.get());
+    /// Leads where that one leads. Who made it has promised the same for both.
+    pub(super) fn take_after(&self, other: &Self) {
+        self.owners.set(other.owners.get());
         self.slots.set(other.slots.get());
         self.mask.set(other.mask.get());
     }
 
-    /// True if both have the same [`OwnerWords`].
-    pub(super) fn has_same_words(&self, other: &Self) -> bool {
-        ptr::eq(self.words(), other.words())
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        ptr::eq(self.owners(), other.owners())
     }
 
-    /// Points to a new ring with the same words.
-    ///
     /// # Safety
-    /// The ring outlives the handle's use. The number of slots is a power of two.
-    pub(super) unsafe fn set_slots(&self, slots: &[AtomicPtr<T>]) {
+    /// The ring outlives the hand's use. The number of slots is a power of two.
+    pub(super) unsafe fn go_to_ring(&self, slots: &[AtomicPtr<T>]) {
         self.slots.set(NonNull::from(slots).cast());
         self.mask.set(slots.len() - 1);
     }
 }
 
-/// A ring of one slot that is never read. Every push to it takes the slow path.
+/// A ring of one slot that nobody reads, whose ceiling every push reaches.
 #[derive(Debug)]
 pub(super) struct NullRing<T> {
-    words: OwnerWords,
+    owners: Owners,
     slots: [AtomicPtr<T>; 1],
 }
 
 impl<T> NullRing<T> {
     pub(super) fn new() -> Box<Self> {
-        let words = OwnerWords {
+        let owners = Owners {
             bottom: AtomicI64::new(0),
             floor: AtomicI64::new(OPEN_FLOOR),
             ceiling: AtomicI64::new(OPEN_CEILING),
         };
-        Box::new(Self { words, slots: [AtomicPtr::new(ptr::null_mut())] })
+        Box::new(Self { owners, slots: [AtomicPtr::new(ptr::null_mut())] })
     }
 
-    /// A handle of this ring.
+    /// The way there.
     ///
     /// # Safety
-    /// This is not moved, and outlives the handle's use.
-    pub(super) unsafe fn handle(&self) -> RingHandle<T> {
-        // SAFETY: as the caller promises, and 1 is a power of two.
-        unsafe { RingHandle::new(&self.words, &self.slots) }
+    /// This is not moved, and outlives the hand's use.
+    pub(super) unsafe fn hand(&self) -> Hand<T> {
+        // SAFETY: as the caller promises; and 1 is a power of two.
+        unsafe { Hand::to(&self.owners, &self.slots) }
     }
 }
 
@@ -132,16 +128,16 @@ mod tests {
         owner.redirect();
         for number in 1..100 {
             let (_, is_done) = owner.push(item(number));
-            assert!(!is_done, "no push is complete");
+            assert!(!is_done, "each push says that there is more to do");
         }
         assert_eq!(thief.steal_oldest(), Steal::Taken(item(0)));
         assert_eq!(thief.steal_oldest(), Steal::Empty);
         assert_eq!(owner.pop_newest(), None);
     }
 
-    /// The real ring grows in this test.
+    /// The real ring grows meanwhile.
     #[test]
-    fn the_deque_works_while_pushes_are_redirected() {
+    fn the_deque_is_used_while_pushes_are_redirected() {
         let (owner, thief) = chase_lev(false);
         owner.redirect();
         let mut indices = Vec::new();
@@ -149,7 +145,7 @@ mod tests {
             let _ = owner.push(item(1000));
             let (index, is_done) = owner.push_real(item(number));
             if !is_done {
-                let _ = owner.after_slow_push(index);
+                let _ = owner.at_the_ceiling(index);
             }
             indices.push(index);
         }
