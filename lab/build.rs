@@ -1,5 +1,5 @@
-//! Tells the program which compiler built it and with which versions of other runtimes it is compared, so that records can
-//! say so.
+//! Tells the program which compiler built it and with which versions of other runtimes it is
+//! compared, so that records can say so.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

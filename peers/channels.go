@@ -4,7 +4,7 @@
 //	PROGRAM KIND SIZE P SEED     {"runtime":..,"seconds":..,"answer":..}
 //	PROGRAM idle N P SEED        {"runtime":..,"bytes":..,"future":0,"answer":..}
 //
-// It mirrors the versions in lab/src/experiments/channels/once, where the words are explained.
+// It mirrors lab/src/experiments/channels/networks.rs, where the words are explained.
 package main
 
 import (

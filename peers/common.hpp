@@ -5,7 +5,7 @@
 //     PROGRAM tree LEVELS P SEED     the same
 //     PROGRAM stuck SHAPE P SEED     {"runtime":..,"first_ms":..,"all_ms":..}
 //
-// They mirror the versions in lab/src/experiments/forkjoin/once, where the words are explained.
+// They mirror the versions in lab/src/experiments/forkjoin/local.rs, where the words are explained.
 #pragma once
 
 #include <atomic>

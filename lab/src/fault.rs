@@ -1,4 +1,4 @@
-//! What can go wrong, by whose fault it is: that decides the exit code.
+//! What can go wrong: in the request, or in the run. That decides the exit code.
 
 use std::fmt;
 use std::process::ExitCode;

@@ -3,15 +3,15 @@
 //! The binary `locksley` is a thin shell around this library:
 //!
 //! - [`apps`]: the applications, one folder each, and the registry that lists them;
-//! - [`runtimes`]: what executes them (Locksley, rayon, statically partitioned threads, the serial program);
-//! - [`policies`]: governors that Locksley's own are compared with;
+//! - [`runtimes`]: what executes them (Locksley, rayon, statically partitioned threads, the serial
+//!   program);
+//! - [`policies`]: idle policies that Locksley's own are compared with;
 //! - [`rounds`]: the co-run unit, a program that repeats small parallel rounds for a given time;
 //! - [`corunner`]: what a program does that is measured beside others;
 //! - [`simulation`]: whether the machine is simulated, so that its figures are none;
 //! - [`cycler`]: the co-runner of the Hood papers, which takes processors away at random;
-//! - [`experiments`]: one folder an experiment;
-//! - [`record`]: what an experiment writes down, and the machine that it was measured on;
-//! - [`report`]: the page made from a record;
+//! - [`experiment`]: what all experiments have in common: plan, record, report;
+//! - [`experiments`]: the experiments themselves;
 //! - [`picture`]: what an application has drawn, as a PNG file;
 //! - [`cli`] and [`commands`]: the command line.
 
@@ -22,25 +22,27 @@ pub mod cli;
 pub mod commands;
 pub mod corunner;
 pub mod cycler;
+pub mod experiment;
 pub mod experiments;
 pub mod fault;
+pub mod files;
 pub mod machine;
 pub mod output;
 pub mod picture;
 pub mod policies;
 pub mod progress;
 pub mod random;
-pub mod record;
-pub mod report;
 pub mod rounds;
 pub mod runtimes;
 pub mod simulation;
 pub mod switches;
+pub mod time;
 pub mod topology;
 
 use std::process::ExitCode;
 
-/// Runs the command line of this process and says how it went: 0 well, 1 a wrong answer or a failed run, 2 wrong input.
+/// Runs the command line of this process and says how it went: 0 well, 1 a wrong answer or a failed
+/// run, 2 wrong input.
 pub fn main() -> ExitCode {
     let outcome = cli::parse(std::env::args_os()).and_then(commands::execute);
     match outcome {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use locksley::os::{self, AssistState, Processors};
+use locksley::os::{self, Processors};
 use serde::{Deserialize, Serialize};
 
 /// A machine, as records keep it.
@@ -43,7 +43,7 @@ impl Machine {
         let allowed = Processors::allowed();
         Machine {
             processors: allowed.ids().len(),
-            quota: allowed.quota(),
+            quota: allowed.quota().map(|quota| quota.processors),
             processor: processor_name(),
             memory: memory_field("MemTotal:"),
             kernel: kernel(),
@@ -65,23 +65,19 @@ impl Machine {
 
 impl From<&os::Assist> for Assist {
     fn from(assist: &os::Assist) -> Assist {
-        let reason = match &assist.state {
-            AssistState::Works => None,
-            AssistState::Missing(reason) => Some(reason.clone()),
-        };
         Assist {
             name: assist.name.to_owned(),
             purpose: assist.purpose.to_owned(),
             fallback: assist.fallback.to_owned(),
-            works: reason.is_none(),
-            reason,
+            works: assist.state.is_ok(),
+            reason: assist.state.clone().err(),
         }
     }
 }
 
 /// The number of workers where none is asked for: one for each processor allowed.
 pub fn default_workers() -> usize {
-    Processors::allowed().count().clamp(1, crate::runtimes::MOST_WORKERS)
+    (Processors::allowed().capacity() as usize).clamp(1, crate::runtimes::MOST_WORKERS)
 }
 
 /// The memory that can be had without swapping, in bytes; where the system does not tell, no limit.

@@ -4,8 +4,9 @@ use std::io::{ErrorKind, Write};
 
 use crate::fault::{Fault, Outcome};
 
-/// Writes `text` and a line end to stdout. A reader that has closed the pipe (`| head -1`) has what it wanted: the
-/// text is dropped, and the program goes on to its exit code. Any other failure is one of the run.
+/// Writes `text` and a line end to stdout. A reader that has closed the pipe (`| head -1`) has what
+/// it wanted: the text is dropped, and the program goes on to its exit code. Any other failure is
+/// one of the run.
 pub fn say(text: &str) -> Outcome<()> {
     let mut stdout = std::io::stdout().lock();
     match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
@@ -16,19 +17,25 @@ pub fn say(text: &str) -> Outcome<()> {
     }
 }
 
+/// Writes a value to stdout as one line of JSON.
+pub fn say_line(line: &impl serde::Serialize) -> Outcome<()> {
+    say(&serde_json::to_string(line).map_err(|error| Fault::run(error.to_string()))?)
+}
+
 /// Writes one line to stderr, whatever `message` contains.
 pub fn complain(message: &str) {
     note(&format!("locksley: {message}"));
 }
 
-/// Writes one line of news to stderr; nobody has to be there to read it.
+/// Writes one line of news to stderr; it is no failure if none reads it.
 pub fn note(message: &str) {
     let line = one_line(message);
     // Where stderr is gone there is nowhere left to say so.
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// `text` on one line: arguments may contain line ends and control characters, and are quoted in messages.
+/// `text` on one line: arguments may contain line ends and control characters, and are quoted in
+/// messages.
 pub fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

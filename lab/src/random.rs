@@ -30,6 +30,13 @@ impl Random {
         mix(self.state)
     }
 
+    /// Puts items into a random order (Fisher and Yates; Durstenfeld, "Algorithm 235", 1964).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, (self.next_u64() % (last as u64 + 1)) as usize);
+        }
+    }
+
     /// A number in `-1.0..1.0`.
     pub fn next_signed(&mut self) -> f64 {
         let unit = (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64;

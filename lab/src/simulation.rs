@@ -1,7 +1,7 @@
 //! Whether the machine is simulated: then what is measured on it says nothing about any machine.
 
-/// What simulates this machine's processors, instruction by instruction, if that is known. A virtual machine whose programs run on the
-/// processors themselves is not simulated.
+/// What simulates this machine's processors, instruction by instruction, if that is known. A
+/// virtual machine with programs that run on the processors themselves is not simulated.
 #[must_use]
 pub fn here() -> Option<&'static str> {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -14,7 +14,8 @@ pub fn here() -> Option<&'static str> {
 mod x86 {
     use raw_cpuid::{CpuId, CpuIdReader, Hypervisor};
 
-    /// By the name that the processor gives to what it is run by. QEMU has one for where it has no help from the machine's own processor (TCG).
+    /// By the name that the processor gives to what it is run by. QEMU has one for where it has no
+    /// help from the machine's own processor (TCG).
     pub(super) fn simulator<R: CpuIdReader>(processor: &CpuId<R>) -> Option<&'static str> {
         match processor.get_hypervisor_info()?.identify() {
             Hypervisor::QEMU => Some("QEMU"),
@@ -27,7 +28,7 @@ mod x86 {
         use super::*;
         use raw_cpuid::CpuIdResult;
 
-        /// A processor that says so of itself: whether it is virtual, and by whom.
+        /// A processor that says so of itself: whether it is virtual, and by which hypervisor.
         fn processor(is_virtual: bool, name: [u8; 12]) -> CpuId<impl CpuIdReader> {
             let word = move |at: usize| u32::from_le_bytes(name[at..at + 4].try_into().unwrap());
             let none = CpuIdResult { eax: 0, ebx: 0, ecx: 0, edx: 0 };

@@ -1,4 +1,5 @@
-//! How often the kernel took the processor from this process's threads, and how often they gave it up.
+//! How often the kernel took the processor from this process's threads, and how often they gave it
+//! up.
 
 use std::ops::Sub;
 
@@ -14,7 +15,8 @@ pub struct Switches {
 }
 
 impl Switches {
-    /// Those of all threads since the process began, of ended ones too; `None` where the system does not tell.
+    /// Those of all threads since the process began, of ended ones too; `None` where the system
+    /// does not tell.
     pub fn of_this_process() -> Option<Switches> {
         #[cfg(unix)]
         {

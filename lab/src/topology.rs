@@ -1,17 +1,17 @@
 //! What this machine's processors have in common, as `locksley machine --json` says it.
 
 use locksley::os::Processors;
-use locksley::places::{Kind, Places, ProcessorSet, Region, Topology, Tree};
+use locksley::places::{Kind, Places, ProcessorSet, Region, Topology};
 use serde::Serialize;
 
-/// The machine's topology, and the places that a program has on it. Sets of processors are in the kernel's list format:
-/// `0-3,8`.
+/// The machine's topology, and the places that a program has on it. Sets of processors are in the
+/// kernel's list format: `0-3,8`.
 #[derive(Debug, Serialize)]
 pub struct Shape {
-    /// The processors that are online, with what they share.
-    pub topology: Part,
-    /// The memories without processors.
-    pub far_memories: Vec<Shared>,
+    /// The processors that are online.
+    pub online: String,
+    /// What they share, the outer things first; then the memories without processors.
+    pub shared: Vec<Shared>,
     /// What the system said that makes no sense.
     pub doubts: Vec<String>,
     /// The processors that this process may use.
@@ -22,22 +22,13 @@ pub struct Shape {
     pub divided: String,
 }
 
-/// Some processors of the machine.
-#[derive(Debug, Serialize)]
-pub struct Part {
-    /// Which.
-    pub processors: String,
-    /// What they all share, the outer things first.
-    pub shared: Vec<Shared>,
-    /// The parts that share more.
-    pub parts: Vec<Part>,
-}
-
 /// A package, a memory, a cache, a core.
 #[derive(Debug, Serialize)]
 pub struct Shared {
     /// What it is.
     pub kind: String,
+    /// The processors that share it.
+    pub processors: String,
     /// The system's number of it, if it has one.
     pub number: Option<usize>,
     /// Its size in bytes, if the system tells.
@@ -49,7 +40,8 @@ pub fn allowed() -> ProcessorSet {
     Processors::allowed().ids().iter().copied().collect()
 }
 
-/// The places that a pool finds; or where that is one place, those of private caches, the largest first. `None` if there are none either.
+/// The places that a pool finds; or where that is one place, those of private caches, the largest
+/// first. `None` if there are none either.
 pub fn several_places(machine: &Topology, allowed: &ProcessorSet) -> Option<Places> {
     let by_level = |kind| Places::by_level(machine, allowed, kind).ok();
     let private = [Kind::L3, Kind::L2, Kind::L1].into_iter().filter_map(by_level);
@@ -61,10 +53,11 @@ impl Shape {
     /// The shape of `machine` for a program that may use the `allowed` processors.
     pub fn of(machine: &Topology, allowed: &ProcessorSet) -> Self {
         let places = Places::found(machine, allowed);
-        let far = machine.memories().iter().filter(|memory| memory.processors().is_empty());
+        let near = machine.levels().iter().flat_map(|level| &level.regions);
+        let far = machine.memories().iter().filter(|memory| memory.processors.is_empty());
         Self {
-            topology: Part::from(&machine.tree()),
-            far_memories: far.map(Shared::from).collect(),
+            online: machine.processors().to_string(),
+            shared: near.chain(far).map(Shared::from).collect(),
             doubts: machine.doubts().to_vec(),
             allowed: allowed.to_string(),
             places: places.sets().iter().map(ToString::to_string).collect(),
@@ -73,19 +66,10 @@ impl Shape {
     }
 }
 
-impl From<&Tree> for Part {
-    fn from(tree: &Tree) -> Self {
-        Self {
-            processors: tree.processors.to_string(),
-            shared: tree.shared.iter().map(Shared::from).collect(),
-            parts: tree.parts.iter().map(Part::from).collect(),
-        }
-    }
-}
-
 impl From<&Region> for Shared {
     fn from(region: &Region) -> Self {
-        Self { kind: region.kind().to_string(), number: region.number(), bytes: region.bytes() }
+        let Region { kind, number, bytes, ref processors, .. } = *region;
+        Self { kind: kind.to_string(), processors: processors.to_string(), number, bytes }
     }
 }
 
@@ -105,20 +89,14 @@ mod tests {
             region(Kind::Memory, "").with_number(4),
         ];
         let shape = Shape::of(&Topology::of(set("0-3"), regions), &set("0-3"));
-        let cache = |processors: &str| {
-            json!({
-                "processors": processors,
-                "shared": [{"kind": "L3", "number": null, "bytes": 1 << 20}],
-                "parts": [],
-            })
-        };
         let expected = json!({
-            "topology": {
-                "processors": "0-3",
-                "shared": [{"kind": "package", "number": 0, "bytes": null}],
-                "parts": [cache("0-1"), cache("2-3")],
-            },
-            "far_memories": [{"kind": "memory", "number": 4, "bytes": null}],
+            "online": "0-3",
+            "shared": [
+                {"kind": "package", "processors": "0-3", "number": 0, "bytes": null},
+                {"kind": "L3", "processors": "0-1", "number": null, "bytes": 1 << 20},
+                {"kind": "L3", "processors": "2-3", "number": null, "bytes": 1 << 20},
+                {"kind": "memory", "processors": "", "number": 4, "bytes": null},
+            ],
             "doubts": [],
             "allowed": "0-3",
             "places": ["0-1", "2-3"],

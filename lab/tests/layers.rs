@@ -14,7 +14,7 @@ type Graph = BTreeMap<String, BTreeSet<String>>;
 const KNOWN: &[&[&str]] = &[
     &["apps", "machine", "rounds", "runtimes"],
     &["corunner", "cycler"],
-    &["experiments", "record", "report"],
+    &["experiment", "experiments", "record", "report"],
 ];
 
 fn root() -> PathBuf {

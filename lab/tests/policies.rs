@@ -4,12 +4,11 @@
 #[path = "../../crates/locksley/tests/policy_suite/mod.rs"]
 mod policy_suite;
 
-use locksley_lab::policies::{BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield};
+use locksley_lab::policies::{DelayedYield, GlobalInformation, NoYield, SelectiveYield};
 
 policy_suite! {
     no_yield: NoYield;
     delayed_yield: DelayedYield;
     selective_yield: SelectiveYield;
     global_information: GlobalInformation::default();
-    busy_wakes: BusyWakes::default();
 }

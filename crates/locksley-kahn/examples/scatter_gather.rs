@@ -1,6 +1,6 @@
 //! Scatter and gather, the network of Nornir's study (Vrba, Halvorsen and Griwodz, "A simple
 //! improvement of the work-stealing scheduling algorithm", 2010, figure 2):
-//! `cargo run --release -p locksley --example scatter_gather [WORKERS [MICROSECONDS [ROUNDS]]]`.
+//! `cargo run --release -p locksley-kahn --example scatter_gather [WORKERS [MICROS [ROUNDS]]]`.
 //!
 //! A central process sends each of n processes a message. Each of them computes for a while and
 //! answers. When all have answered, the next round begins. The example prints which share of the

@@ -1,5 +1,5 @@
 //! Counts words in files, as a process network:
-//! `cargo run --release -p locksley --example word_count FILE...`
+//! `cargo run --release -p locksley-kahn --example word_count FILE...`
 //!
 //! One process reads the files in pieces, several count the words of a piece, and one adds up. The
 //! counts come back in the order in which the pieces were dealt out, so the result does not depend

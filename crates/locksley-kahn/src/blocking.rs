@@ -47,7 +47,7 @@ pub(super) fn wait<F: Future>(graph: &Graph, owner: u32, operation: F) -> Result
         panic!(
             "an end of a channel blocks only in the process that it belongs to, which is '{}', \
              and only in a blocking one",
-            process.name()
+            process.name
         )
     });
     let waker = Waker::from(signal.clone());

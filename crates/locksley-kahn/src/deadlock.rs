@@ -170,7 +170,7 @@ impl Graph {
 
     fn named(&self, stuck: &Stuck) -> Waiting {
         Waiting {
-            process: self.process(stuck.process).name().to_owned(),
+            process: self.process(stuck.process).name.to_string(),
             channel: self.core(stuck.channel).name.to_string(),
             is_full: stuck.need == Need::Room,
         }

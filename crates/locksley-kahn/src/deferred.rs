@@ -2,7 +2,8 @@
 //!
 //! A process that has taken a message does not look at once whether its producer waits: a barrier
 //! with each message would cost more than the message. It looks at the latest when its poll ends or
-//! when its thread pauses in the middle of the poll, which the [hooks](locksley::extend::Hooks) tell.
+//! when its thread pauses in the middle of the poll, of which the
+//! [hooks](locksley::extend::Hooks) tell.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};

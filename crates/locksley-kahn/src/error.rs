@@ -139,7 +139,7 @@ pub enum NetworkError {
 impl NetworkError {
     pub(super) fn panicked(graph: &Graph, error: JoinError) -> Self {
         let process = graph.panicked.get().filter(|&&process| process != NO_PROCESS);
-        let process = process.map(|&process| graph.process(process).name().to_owned());
+        let process = process.map(|&process| graph.process(process).name.to_string());
         Self::Panicked { process, error }
     }
 }

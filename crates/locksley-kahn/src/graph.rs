@@ -58,7 +58,7 @@ pub(super) struct Graph {
     /// True when the processes are not polled any more.
     is_over: AtomicBool,
     failure: Mutex<Option<Failure>>,
-    /// The process whose panic has ended the network.
+    /// The process that has ended the network by a panic.
     pub(super) panicked: OnceLock<u32>,
     /// How often a channel has grown.
     pub(super) grown: AtomicU64,
@@ -220,7 +220,7 @@ impl Graph {
             let keeps_sender = link.producer == number && !core.is_closed();
             if keeps_sender || link.consumer == number && !core.is_abandoned() {
                 self.fail(Failure::Error(NetworkError::Kept {
-                    process: self.process(number).name().to_owned(),
+                    process: self.process(number).name.to_string(),
                     channel: core.name.to_string(),
                 }));
             }

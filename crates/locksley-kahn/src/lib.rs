@@ -1,10 +1,48 @@
 //! Kahn process networks: sequential processes that are connected by bounded channels.
 //!
-//! The result of such a [`Network`] does not depend on the schedule. A process is an asynchronous
-//! closure, or an ordinary one that blocks; a channel leads from one process to one other. The
-//! processes run as tasks on a [`Pool`](locksley::Pool).
+//! Use them for pipelines and graphs of stages through which streams of messages flow. The result
+//! of a [`Network`] does not depend on the schedule: it is the same in every run, for any number of
+//! workers.
 //!
-//! The README beside this file's source has the protocols and their argument.
+//! - **Processes.** A process is an asynchronous closure, or an ordinary one that blocks its thread
+//!   ([`Network::process_blocking`]). Processes run as tasks on a [`Pool`](locksley::Pool).
+//! - **Channels.** A channel leads from one process to one other. It holds as many messages as its
+//!   capacity. A full channel makes its sender wait.
+//! - **Bounds.** If processes wait for each other, and some of them for room, the smallest of the
+//!   full channels grows, by default without limit. [`Network::limit`] sets the largest capacity.
+//! - **Deadlocks.** Other cycles of waits, and cycles at the limit, are errors: [`NetworkError`]
+//!   says which process waits for which channel.
+//!
+//! # Examples
+//! ```
+//! use locksley::Pool;
+//! use locksley_kahn::Network;
+//!
+//! let mut network = Network::new();
+//! let (to_square, numbers) = network.channel("numbers", 8);
+//! let (to_sum, squares) = network.channel("squares", 8);
+//! network.process("count", to_square, async |mut output| {
+//!     for n in 0..100_u64 {
+//!         output.send(n).await;
+//!     }
+//! });
+//! network.process("square", (numbers, to_sum), async |(mut input, mut output)| {
+//!     while let Some(n) = input.recv().await {
+//!         output.send(n * n).await;
+//!     }
+//! });
+//! let sum = network.process("sum", squares, async |mut input| {
+//!     let mut sum = 0;
+//!     while let Some(n) = input.recv().await {
+//!         sum += n;
+//!     }
+//!     sum
+//! });
+//! let report = network.run(&Pool::new(2)?)?;
+//! assert_eq!(sum.take(), Some(328_350));
+//! assert_eq!(report.channels[1].received, 100);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod blocking;
 mod channel;

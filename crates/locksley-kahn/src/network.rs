@@ -172,7 +172,7 @@ impl Network {
         let channel = Arc::new(Channel::new(number as u32, name, capacity as u64));
         self.channels.push(Arc::<Channel<T>>::clone(&channel));
         self.links.push(Link { producer: NO_PROCESS, consumer: NO_PROCESS });
-        (Outlet::new(Arc::clone(&channel)), Inlet::new(channel))
+        (Outlet(Some(Arc::clone(&channel))), Inlet(Some(channel)))
     }
 
     /// Adds a process, and gives it ends of channels.
@@ -262,14 +262,14 @@ impl Network {
     /// that are not `async`. It may fail, as with [`try_process`](Self::try_process).
     ///
     /// While it waits, a replacement worker runs other tasks in the place of its worker. A pool has
-    /// only [so many](locksley::PoolBuilder::replacements) of them. When there is none left, a process
-    /// blocks all the same; a network in which more processes block than the pool has workers and
-    /// replacements may stand still, and this is not found to be a deadlock.
+    /// only [so many](locksley::PoolBuilder::replacements) of them. When there is none left, a
+    /// process blocks all the same; a network in which more processes block than the pool has
+    /// workers and replacements may stand still, and this is not found to be a deadlock.
     ///
     /// Its waits for channels count in [deadlocks](Self#deadlocks), and end with [`Over`] when the
     /// network fails or its pool is dropped. A wait for anything else, such as
-    /// [`block_on`](locksley::block_on), does not end with the network; a pool that is dropped cancels
-    /// its tasks, and then waits for the process to return.
+    /// [`block_on`](locksley::block_on), does not end with the network; a pool that is dropped
+    /// cancels its tasks, and then waits for the process to return.
     ///
     /// [`Over`]: super::Over
     ///

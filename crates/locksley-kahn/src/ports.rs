@@ -9,12 +9,12 @@ use super::graph::{Graph, Link};
 /// The sending end of a channel, before it is given to a process, which has it as a [`Sender`].
 ///
 /// If it is dropped instead, the channel is closed.
-pub struct Outlet<T>(Option<Arc<Channel<T>>>);
+pub struct Outlet<T>(pub(super) Option<Arc<Channel<T>>>);
 
 /// The receiving end of a channel, before it is given to a process, which has it as a [`Receiver`].
 ///
 /// If it is dropped instead, what is sent is discarded.
-pub struct Inlet<T>(Option<Arc<Channel<T>>>);
+pub struct Inlet<T>(pub(super) Option<Arc<Channel<T>>>);
 
 /// Ends of channels that a process may be given: [`Outlet`] and [`Inlet`], and tuples and vectors
 /// of these. It cannot be implemented elsewhere.
@@ -57,20 +57,6 @@ impl Declared<'_> {
 }
 
 const ONCE: &str = "given away once";
-
-impl<T> Outlet<T> {
-    /// The only one of its channel.
-    pub(super) fn new(channel: Arc<Channel<T>>) -> Self {
-        Self(Some(channel))
-    }
-}
-
-impl<T> Inlet<T> {
-    /// The only one of its channel.
-    pub(super) fn new(channel: Arc<Channel<T>>) -> Self {
-        Self(Some(channel))
-    }
-}
 
 impl<T: Send + 'static> Ports for Outlet<T> {
     type Owned = Sender<T>;

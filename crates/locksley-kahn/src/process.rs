@@ -26,7 +26,7 @@ pub(super) struct Process {
     /// The channel from which the process has taken messages without looking whether the producer
     /// waits: its number plus 1, or 0. Written by the process.
     deferred: AtomicU32,
-    name: Box<str>,
+    pub(super) name: Box<str>,
     /// How long it was polled, in nanoseconds, if that is measured. Written by the process.
     busy: AtomicU64,
 }
@@ -35,10 +35,6 @@ impl Process {
     pub(super) fn new(name: Box<str>) -> Self {
         let (deferred, busy) = (AtomicU32::new(0), AtomicU64::new(0));
         Self { wait: WaitWord::new(), waker: OnceLock::new(), deferred, name, busy }
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 
     pub(super) fn busy(&self) -> Duration {
@@ -193,7 +189,7 @@ impl<F: Future, T> ProcessTask<F, T> {
         match finished {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                let process = self.graph.process(self.number).name().to_owned();
+                let process = self.graph.process(self.number).name.to_string();
                 self.graph.fail(Failure::Error(NetworkError::Process { process, error }));
             }
             Err(payload) => self.fail(payload),

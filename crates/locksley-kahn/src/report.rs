@@ -128,7 +128,7 @@ impl NetworkReport {
     /// All processes of the network have ended.
     pub(super) fn of(graph: &Graph) -> Self {
         let processes = graph.processes.iter().map(|process| ProcessReport {
-            name: process.name().to_owned(),
+            name: process.name.to_string(),
             busy: graph.is_measured.then(|| process.busy()),
         });
         let time = Duration::from_nanos;

@@ -217,7 +217,7 @@ async fn carry_out(
     state
 }
 
-/// Those of the processes block whose bits are set.
+/// A process blocks if its bit is set.
 fn run(
     scripts: &Scripts,
     capacities: &[usize],
@@ -274,7 +274,7 @@ fn the_result_does_not_depend_on_the_schedule() {
                 pool.replacements(PROCESSES).build().unwrap()
             })
         })
-        // Whose networks are shared from the start.
+        // Networks on this pool are shared from the start.
         .chain([1, 3].map(|workers| {
             let pool = Pool::builder().workers(workers).assists(Assists::NONE);
             pool.replacements(PROCESSES).build().unwrap()

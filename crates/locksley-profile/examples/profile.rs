@@ -1,5 +1,5 @@
-//! The parallelism of two programs: Fibonacci numbers, which do little but fork, and a merge sort
-//! with a serial part.
+//! The parallelism of two programs: Fibonacci numbers, which mostly fork, and a merge sort with a
+//! serial part.
 //!
 //! `cargo run --release -p locksley-profile --example profile`
 
@@ -14,7 +14,7 @@ fn fib(worker: &Worker, n: u64) -> u64 {
     a + b
 }
 
-/// A merge sort whose merges are serial.
+/// A merge sort with serial merges.
 fn sort(worker: &Worker, items: &mut [u32]) {
     if items.len() <= 1000 {
         return items.sort_unstable();

@@ -1,4 +1,4 @@
-//! What a report means, in words.
+//! The meaning of a report, in sentences.
 
 use std::time::Duration;
 
@@ -6,9 +6,8 @@ use crate::grant::GrantBasis;
 use crate::report::{Report, ratio};
 
 impl Report {
-    /// What the figures mean, a sentence for each thing that stands out: too little parallelism,
-    /// waits for processors, a quota, or time lost that none of these explains, which is the
-    /// runtime's.
+    /// The meaning of the figures: a sentence about parallelism, and one for each large loss, by
+    /// waits for processors, by a quota, or by the runtime.
     ///
     /// # Examples
     /// ```
@@ -35,9 +34,7 @@ impl Report {
             );
         }
         if self.is_span_longer() {
-            advice.push(
-                "T∞ is longer than it took: its path comes from what began before.".to_owned(),
-            );
+            advice.push("T∞ is longer than the elapsed time: its path began before.".to_owned());
         }
         advice.extend(self.advice_on_a_quota(losses));
         advice.extend(losses.and_then(|losses| self.advice_on_processors(losses)));
@@ -81,9 +78,8 @@ impl Report {
         }
     }
 
-    /// The workers' time that is explained: all of it, P·T, or in a pool's report the time in which
-    /// they had tasks. They may have slept or searched for the rest because the program asked the
-    /// pool for nothing.
+    /// The workers' time that is explained: P·T, or in a pool's report the time in which they had
+    /// tasks. In the rest of it the program may have had no tasks for the pool.
     fn explained(&self) -> Duration {
         if self.is_of_pool {
             return self.stats.total().working;
@@ -91,18 +87,18 @@ impl Report {
         self.wall * u32::try_from(self.workers).unwrap_or(u32::MAX)
     }
 
-    /// What the percentages are parts of.
+    /// The time of which percentages are parts.
     fn their_time(&self) -> &'static str {
         if self.is_of_pool { "of the time in which they had tasks" } else { "of their time" }
     }
 
-    /// Whether that part of the workers' time is worth a sentence.
+    /// True if this part of the workers' time is worth a sentence.
     fn is_much(&self, part: f64) -> bool {
         part >= MUCH && self.explained().mul_f64(part) >= SHORT
     }
 
-    /// Where the workers' time went that was not work. `None` if there was no time or no work, or
-    /// if the span is not of this time.
+    /// Divides the workers' time without work by causes. `None` if there was no time or no work, or
+    /// if the path of the span began earlier.
     fn losses(&self) -> Option<Losses> {
         let all = self.explained().as_secs_f64();
         if self.work.is_zero() || all <= 0.0 || self.is_span_longer() {
@@ -111,10 +107,10 @@ impl Report {
         let (total, workers) = (self.stats.total(), self.workers as f64);
         let part = |time: Duration| time.as_secs_f64() / all;
         let throttled = self.throttled.map_or(0.0, part);
-        // Where the system does not tell how long workers waited, it tells what they had.
+        // If the waits are unknown, they follow from the granted processors.
         let had = || (1.0 - self.grant.processors / workers).max(0.0);
         let off = total.off_processor.map_or_else(had, part);
-        // A pool's workers may sleep because they have no tasks, not for lack of processors.
+        // A pool's workers may also sleep because they have no tasks.
         let beyond = |most: f64| {
             if self.is_of_pool { 0.0 } else { (1.0 - most / workers).clamp(0.0, 1.0) }
         };
@@ -122,13 +118,14 @@ impl Report {
             (beyond(self.grant.allowed), beyond(self.grant.affinity as f64));
         let shares = Shares {
             work: part(self.work),
-            // A worker that idled beside the span had no task, so that is in no pool's report.
+            // Workers that idled beside the span had no tasks, so a pool's report excludes that
+            // time.
             span: if self.is_of_pool { 0.0 } else { part(self.span) },
             off,
             throttled,
             beyond,
             beyond_quota: (beyond - without_quota).max(0.0),
-            // Not the sum of all that searched or slept: more than P workers may sleep.
+            // Not the sum of searching and sleeping times: more than P workers may sleep.
             idle: (1.0 - part(total.working)).max(0.0),
         };
         Some(Losses::new(&shares, self.workers))
@@ -154,21 +151,21 @@ impl Report {
                 _ => "",
             };
             format!(
-                "Want of processors: for {part:.0}% {their_time} the workers waited for a \
-                 processor or slept for lack of one. Other programs have the machine, or there are more \
-                 workers than processors. PA was {most}{had:.2} processors of {workers}."
+                "Lack of processors: for {part:.0}% {their_time} the workers waited for a \
+                 processor or slept for lack of one. Other programs use the machine, or there are \
+                 more workers than processors. PA was {most}{had:.2} processors of {workers}."
             )
         })
     }
 
-    /// Only where there was parallelism, and where it took more than the model allows.
+    /// Only if there was parallelism, and if it took longer than the model allows.
     fn advice_on_the_runtime(&self, losses: &Losses) -> Option<String> {
         let workers = self.workers as f64;
         let is_parallel = self.parallelism() >= workers;
-        // What workers lost to a processor that another one waited for looks like what they lost to
-        // the runtime: so the larger of the two is named.
+        // Time lost because another worker waited for a processor looks like time lost to the
+        // runtime. So only the larger of the two is named.
         let is_larger = losses.runtime > losses.processors.max(losses.quota);
-        // A pool's bound is that of a program which asks it for something all the time.
+        // The bound of a pool holds only if the pool always had tasks.
         let is_slow = self.is_of_pool || self.of_bound() > NEAR;
         if !(is_parallel && self.is_much(losses.runtime) && is_larger && is_slow) {
             return None;
@@ -194,8 +191,8 @@ impl Report {
         Some(format!("The runtime: {what}{why}."))
     }
 
-    /// How much of the allowed processors' time passed without tasks. A pool cannot tell whether
-    /// the program could have given it more.
+    /// The part of the allowed processors' time without tasks. A pool cannot tell if the program
+    /// had more tasks for it.
     fn advice_on_what_was_asked(&self) -> Option<String> {
         let most = self.wall.mul_f64(self.grant.allowed);
         let without = most.saturating_sub(self.stats.total().working);
@@ -210,7 +207,7 @@ impl Report {
         })
     }
 
-    /// Than the time that it took.
+    /// True if the span is longer than the elapsed time.
     fn is_span_longer(&self) -> bool {
         ratio(self.span, self.wall) > 1.01
     }
@@ -220,34 +217,33 @@ impl Report {
 struct Shares {
     work: f64,
     span: f64,
-    /// In which they could have run and did not.
+    /// Runnable without a processor.
     off: f64,
     throttled: f64,
-    /// That exceeds what all processors allowed have: in it workers waited, or the pool kept them
-    /// asleep.
+    /// Beyond the time of all processors allowed: the workers waited, or the pool kept them asleep.
     beyond: f64,
-    /// What of that a quota did not allow.
+    /// The part of that which a quota did not allow.
     beyond_quota: f64,
-    /// In which they had no tasks.
+    /// Without tasks.
     idle: f64,
 }
 
-/// What explains the part of the workers' time that was not work: parallelism, processors, quota
-/// and runtime add up to it.
+/// The workers' time without work, by causes. It is the sum of parallelism, processors, quota and
+/// runtime.
 #[derive(Debug)]
 struct Losses {
-    /// Workers had nothing to do while the span was under way.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the part `beside` is told"))]
+    /// Workers idled beside the span.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only `beside` is reported"))]
     parallelism: f64,
-    /// What of that they certainly searched or slept, and did not wait.
+    /// The part of that in which they certainly searched or slept, and did not wait.
     beside: f64,
-    /// They could have run, and others had the processor, or there was none for so many.
+    /// Other programs had the processors, or there were more workers than processors.
     processors: f64,
-    /// They could have run, and a quota was used up, or allowed fewer.
+    /// A quota was used up, or allowed fewer processors.
     quota: f64,
     /// The rest.
     runtime: f64,
-    /// What of the rest they searched or slept.
+    /// The part of the rest in which they searched or slept.
     idle: f64,
 }
 
@@ -255,10 +251,10 @@ impl Losses {
     /// A scheduler that never leaves a processor idle while there is work lets the other P − 1
     /// workers idle for T∞ at most (Brent; Graham). Workers on the span wait for processors as
     /// often as others, on average, and the others idle for that long, too. The remainder is lost
-    /// to processors as far as workers waited, or are too many, and to the runtime otherwise.
+    /// to processors as far as workers waited or are too many, and otherwise to the runtime.
     fn new(shares: &Shares, workers: usize) -> Self {
         let rest = (1.0 - shares.work).max(0.0);
-        // Whether the waits include those of a quota depends on the kernel.
+        // Some kernels include the waits of a quota in the others.
         let off = shares.off.max(shares.throttled);
         let stretched = shares.span * (1.0 + off / shares.work.max(1e-12));
         let parallelism = ((workers as f64 - 1.0) * stretched).min(rest);
@@ -277,17 +273,16 @@ impl Losses {
     }
 }
 
-/// A tenth of the workers' time: less is not worth a search, and the two ends of a stretch are not
-/// read in one moment.
+/// A tenth of the workers' time. Less is not worth a sentence, and not exact.
 const MUCH: f64 = 0.1;
 
-/// To wake all workers and to put them to sleep takes the kernel some 50 µs each.
+/// Losses in less time may be those of waking and parking all workers, some 50 µs each.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// So much longer than the bound may be noise: Hood measured constants of 1 and a few hundredths.
+/// Up to this factor of the bound is noise: Hood measured constants slightly above 1.
 const NEAR: f64 = 1.1;
 
-/// From so many times the workers on, the work outweighs the span by far (Cilkview's rule: 10).
+/// From this many times the workers on, parallelism is ample (Cilkview's rule: 10).
 const SLACK: f64 = 10.0;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What tasks are timed by: the processor's own counter where it ticks evenly, or else the system's
+//! The clock for tasks: the processor's time-stamp counter if it is reliable, or else the system's
 //! monotonic clock.
 
 use std::sync::OnceLock;
@@ -9,18 +9,18 @@ use locksley_sys::os::ThreadDelay;
 /// A clock. Its ticks are compared only with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clock {
-    /// The time-stamp counter of x86-64: 9 ns a reading on a virtual EPYC.
+    /// The time-stamp counter of x86-64.
     #[cfg(target_arch = "x86_64")]
     Counter,
     /// The system's monotonic clock, in nanoseconds.
     Monotonic,
-    /// Each thread's own. It shows what the test says.
+    /// A clock per thread, which a test sets.
     #[cfg(test)]
     Set,
 }
 
 impl Clock {
-    /// The cheapest that is right here.
+    /// The cheapest clock that is reliable here.
     pub(crate) fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
         if counter::is_fit() {
@@ -43,8 +43,8 @@ impl Clock {
         }
     }
 
-    /// For how long the calling thread could have run so far, and had no processor. `None` where
-    /// the system does not tell.
+    /// The time in which the calling thread was runnable and had no processor. `None` if the system
+    /// does not tell.
     pub(crate) fn delay(self) -> Option<Duration> {
         #[cfg(test)]
         if self == Self::Set {
@@ -56,7 +56,7 @@ impl Clock {
         DELAY.try_with(ThreadDelay::read).ok().flatten()
     }
 
-    /// Ticks in a nanosecond. It takes a millisecond at first, to find that out.
+    /// Ticks per nanosecond. The first call takes a millisecond.
     pub(crate) fn rate(self) -> f64 {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -76,18 +76,18 @@ mod counter {
 
     use crate::proc;
 
-    /// After so long a time the rate is known to a thousandth: a reading of both clocks takes some
-    /// ten nanoseconds.
+    /// The time after which the rate is exact to a thousandth: reading both clocks takes some ten
+    /// nanoseconds.
     const LONG_ENOUGH: Duration = Duration::from_millis(1);
 
-    /// Whether the counter ticks at one rate, whatever the processor's frequency, and while the
-    /// processor is idle; and agrees with those of the other processors.
+    /// True if the counter is invariant (one rate, at every frequency and while idle), and agrees
+    /// with those of other processors.
     pub(super) fn is_fit() -> bool {
         const HIGHEST: u32 = 0x8000_0000;
         const POWER_MANAGEMENT: u32 = 0x8000_0007;
         const INVARIANT: u32 = 1 << 8;
-        static IS_IT: OnceLock<bool> = OnceLock::new();
-        *IS_IT.get_or_init(|| {
+        static IS_FIT: OnceLock<bool> = OnceLock::new();
+        *IS_FIT.get_or_init(|| {
             proc::trusts_counter()
                 && cpuid(HIGHEST).eax >= POWER_MANAGEMENT
                 && cpuid(POWER_MANAGEMENT).edx & INVARIANT != 0
@@ -107,7 +107,7 @@ mod counter {
         unsafe { _rdtsc() as i64 }
     }
 
-    /// Ticks in a nanosecond, by the monotonic clock. The error shrinks with the time since the
+    /// Ticks per nanosecond, by the monotonic clock. The error shrinks with the time since the
     /// first call.
     pub(super) fn rate() -> f64 {
         static FIRST: OnceLock<(Instant, i64)> = OnceLock::new();
@@ -119,7 +119,7 @@ mod counter {
         (ticks - ticks_then) as f64 / (now - then).as_nanos() as f64
     }
 
-    /// One moment on both clocks: of a few readings the one that was interrupted least.
+    /// One moment on both clocks: the shortest of a few readings.
     fn both() -> (Instant, i64) {
         const READINGS: usize = 5;
         let reading = || {
@@ -144,7 +144,7 @@ pub(crate) mod set {
         static SHOWN: Cell<(i64, Option<Duration>)> = const { Cell::new((0, None)) };
     }
 
-    /// What the calling thread's clock shows from now on.
+    /// Sets the calling thread's clock.
     pub(crate) fn show(now: i64, delay: Option<Duration>) {
         SHOWN.set((now, delay));
     }
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_as_long_as_the_rate_says() {
+    fn the_rate_agrees_with_the_system_clock() {
         for clock in [Clock::best(), Clock::Monotonic] {
             clock.rate();
             let (begin, ticks) = (Instant::now(), clock.now());

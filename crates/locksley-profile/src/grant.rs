@@ -1,4 +1,4 @@
-//! PA: how many processors the system granted, on average over a stretch of time.
+//! PA: the average number of processors that the system granted during an interval.
 
 use std::time::{Duration, Instant};
 
@@ -6,12 +6,12 @@ use locksley_sys::os::{self, Processors};
 
 use crate::proc;
 
-/// Measures PA, the average number of processors that were there for this process.
+/// Measures PA, the average number of processors that the system granted to this process.
 ///
-/// Without other programs, a program with P workers has PA = min(P, processors allowed). Other
-/// programs take their part: PA = min(P, processors allowed − what other programs and the
-/// hypervisor took), as Hood computed it ("Hood: A User-Level Threads Library for Multiprogrammed
-/// Multiprocessors", 1998, section 5.2). What this process leaves unused counts as granted.
+/// Without other programs, a program with P workers has PA = min(P, processors allowed). With other
+/// programs, PA = min(P, processors allowed − processors used by other programs and the
+/// hypervisor), as in Hood ("Hood: A User-Level Threads Library for Multiprogrammed
+/// Multiprocessors", 1998, section 5.2). Time that this process leaves unused counts as granted.
 ///
 /// The system counts in clock ticks (10 ms): measure half a second or more.
 ///
@@ -31,43 +31,43 @@ pub struct GrantMeter {
     at_start: Option<Usage>,
 }
 
-/// What was granted over a stretch of time.
+/// The processors that were granted during an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Grant {
-    /// The length of the stretch.
+    /// The length of the interval.
     pub wall: Duration,
     /// Processor time that this process used.
     pub own: Option<Duration>,
-    /// Processor time that others used on the processors allowed, the hypervisor included; `None`
-    /// where the system does not tell.
+    /// Processor time that other programs and the hypervisor used on the processors allowed. `None`
+    /// if the system does not tell.
     pub others: Option<Duration>,
-    /// PA where others take nothing: the processors allowed, or the workers, if those are fewer.
+    /// PA without other programs: the number of processors allowed, or of workers, if that is less.
     pub allowed: f64,
-    /// The number of processors that the process may run on. A quota may allow a part of them only.
+    /// The number of processors in the affinity of the process. A quota may allow less.
     pub affinity: usize,
-    /// PA. Where the system does not tell what others took: as if they took nothing.
+    /// PA. If the use of other programs is unknown, it is taken as zero.
     pub processors: f64,
 }
 
-/// How PA was found.
+/// How PA was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GrantBasis {
-    /// By the system's clock ticks.
+    /// From the system's clock ticks.
     Ticks,
-    /// The time was too short for ticks: by how long the workers, no more than the processors,
-    /// waited for a processor. What a hypervisor took is not seen. Two workers that share one
-    /// processor while another one is idle look as if others had that.
+    /// From the time in which the workers waited for a processor, because the interval was too
+    /// short for ticks. The time of a hypervisor is not included. Two workers that share one
+    /// processor while another is idle look as if another program used that one.
     Waits,
-    /// The same with more workers than processors, which may have waited for each other: only what
-    /// exceeds that was taken by others for certain, and PA is at most this.
+    /// The same with more workers than processors, which may have waited for each other. Only the
+    /// part above that is certain, so PA is at most this.
     WaitsOfTooMany,
-    /// The system does not tell what others had: PA is what was allowed.
+    /// The use of other programs is unknown: PA is the number of processors allowed.
     Allowance,
 }
 
-/// What the workers of a pool used and waited for: times through the time of the stretch.
+/// The processor time and the waits of a pool's workers, divided by the length of the interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
     pub(crate) used: f64,
@@ -89,7 +89,7 @@ impl Usage {
 }
 
 impl GrantMeter {
-    /// Begins to measure.
+    /// Begins a measurement.
     #[must_use]
     pub fn start() -> Self {
         let processors = Processors::allowed();
@@ -97,7 +97,8 @@ impl GrantMeter {
         Self { processors, began: Instant::now(), at_start }
     }
 
-    /// What was granted since [`start`](Self::start) to a program with `workers` workers.
+    /// Returns the processors granted since [`start`](Self::start) to a program with `workers`
+    /// workers.
     #[must_use]
     pub fn finish(self, workers: usize) -> Grant {
         self.so_far(workers)
@@ -119,7 +120,7 @@ impl GrantMeter {
         Grant { wall, own, others, allowed, affinity, processors }
     }
 
-    /// PA by what the workers tell, for stretches that are too short for ticks.
+    /// PA from the workers' waits, for intervals that are too short for ticks.
     pub(crate) fn granted_by(&self, workers: usize, told: Told) -> (f64, GrantBasis) {
         self.machine().granted_by(workers, told)
     }
@@ -130,10 +131,10 @@ impl GrantMeter {
     }
 }
 
-/// The kernel runs every thread a little, however many there are.
+/// The least PA: the kernel runs every thread at times.
 const LEAST: f64 = 0.01;
 
-/// The processors of the affinity, and the processors' worth of time that a quota leaves of them.
+/// The processors of the affinity, and the number of them that a quota allows.
 #[derive(Clone, Copy, Debug)]
 struct Machine {
     number: usize,
@@ -141,7 +142,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// `taken`: processors that others had, out of all those of the affinity.
+    /// `taken` is the number of processors that other programs used.
     fn granted(self, workers: usize, taken: f64) -> f64 {
         let left = (self.number as f64 - taken).max(LEAST);
         left.min(self.capacity).min(workers as f64)
@@ -169,20 +170,20 @@ mod tests {
     }
 
     #[test]
-    fn alone_it_is_the_smaller_of_workers_and_processors() {
+    fn without_other_programs_pa_is_the_smaller_of_workers_and_processors() {
         assert_eq!(machine(2, None).granted(4, 0.0), 2.0);
         assert_eq!(machine(2, None).granted(1, 0.0), 1.0);
     }
 
     #[test]
-    fn others_take_their_part() {
+    fn the_use_of_other_programs_is_subtracted() {
         assert_eq!(machine(2, None).granted(4, 0.5), 1.5);
         assert_eq!(machine(2, None).granted(1, 0.5), 1.0);
         assert!(machine(2, None).granted(4, 10.0) > 0.0);
     }
 
     #[test]
-    fn a_quota_is_a_part_of_what_others_leave() {
+    fn a_quota_limits_the_remainder() {
         assert_eq!(machine(64, Some(1.5)).granted(8, 40.0), 1.5);
         assert_eq!(machine(4, Some(3.0)).granted(8, 2.0), 2.0);
     }
@@ -192,29 +193,29 @@ mod tests {
     }
 
     #[test]
-    fn what_workers_wait_for_is_taken_by_others() {
+    fn waits_of_workers_are_the_use_of_other_programs() {
         let two = machine(2, None);
         assert_eq!(by(2, two, 1.9, 0.0), (2.0, GrantBasis::Waits));
         assert_eq!(by(2, two, 1.5, 0.5), (1.5, GrantBasis::Waits));
-        // What they do not want they could have had.
+        // Processors that they did not use count as granted.
         assert_eq!(by(2, two, 0.3, 0.5), (1.5, GrantBasis::Waits));
         assert_eq!(by(1, two, 0.25, 0.75), (0.25, GrantBasis::Waits));
         assert_eq!(by(3, machine(8, None), 0.5, 1.0), (2.0, GrantBasis::Waits));
     }
 
     #[test]
-    fn it_is_no_less_than_was_used_and_no_more_than_is_allowed() {
+    fn pa_is_at_least_the_use_and_at_most_the_allowance() {
         let two = machine(2, None);
-        // Two workers wait for each other though a processor is idle.
+        // Two workers wait for each other while a processor is idle.
         assert_eq!(by(2, two, 1.2, 1.4).0, 1.2);
         assert_eq!(by(2, two, 2.5, 0.0).0, 2.0);
         assert_eq!(by(1, two, 1.5, 0.0).0, 1.0);
         assert_eq!(by(2, two, 0.0, 7.0).0, LEAST);
     }
 
-    /// Of 4 workers on 2 processors two wait for the others, if all are awake.
+    /// If 4 workers are awake on 2 processors, two of them wait for the others.
     #[test]
-    fn waits_for_each_other_are_not_taken_by_others() {
+    fn waits_of_workers_for_each_other_are_not_subtracted() {
         let two = machine(2, None);
         assert_eq!(by(4, two, 2.0, 2.0), (2.0, GrantBasis::WaitsOfTooMany));
         assert_eq!(by(4, two, 1.0, 1.5), (2.0, GrantBasis::WaitsOfTooMany));
@@ -223,7 +224,7 @@ mod tests {
 
     /// Two workers that have 1.5 processors wait for half of one.
     #[test]
-    fn what_a_quota_keeps_workers_from_is_taken_once() {
+    fn throttled_time_is_subtracted_once() {
         assert_eq!(by(2, machine(2, Some(1.5)), 1.5, 0.5).0, 1.5);
         assert_eq!(by(2, machine(2, Some(1.5)), 0.2, 0.0).0, 1.5);
         assert_eq!(by(2, machine(2, Some(1.5)), 0.2, 1.0).0, 1.0);

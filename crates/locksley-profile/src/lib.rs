@@ -1,10 +1,13 @@
 //! A profiler for [Locksley](locksley)'s pools: work, span, and the processors that were granted.
 //!
+//! Use it if a program gets slower, or no faster, with more workers. It is for measurements: an
+//! observed pool costs more for each fork.
+//!
 //! A [`Profiler`] is an [observer](locksley::extend::Observer) of one pool. It adds up the time of
 //! all tasks (the work T1), finds the longest path of tasks that come after each other (the span
 //! T∞), and compares both with the processors that the system granted. Its [`Report`] says why a
-//! program runs slower than the number of workers promises: for want of parallelism, for want of
-//! processors, because of a quota, or because of the runtime.
+//! program is slower than its number of workers suggests: too little parallelism, too few
+//! processors, a quota, or the runtime.
 //!
 //! # Examples
 //! ```
@@ -30,7 +33,7 @@
 //! # Ok::<(), locksley::BuildError>(())
 //! ```
 //!
-//! The README beside the sources defines each figure, and says what is counted and what is not.
+//! [`Report`] defines each figure.
 
 mod advice;
 mod clock;
@@ -50,7 +53,7 @@ pub use report::Report;
 use region::{Figures, Start};
 use slots::Slots;
 
-/// Profiles one pool. Clones share what was measured.
+/// Profiles one pool. A clone is the same profiler.
 ///
 /// Each fork of a profiled pool costs some tens of nanoseconds more. The figures include that.
 ///
@@ -66,8 +69,10 @@ struct Inner {
 }
 
 impl Profiler {
-    /// A profiler to be given to [`PoolBuilder::observer`](locksley::PoolBuilder::observer). Each
-    /// pool needs one of its own: a worker is known by its number in the pool.
+    /// Makes a profiler for [`PoolBuilder::observer`](locksley::PoolBuilder::observer).
+    ///
+    /// Use one profiler for one pool. A profiler knows workers by their numbers, which are the same
+    /// in every pool, so it would mix the figures of two pools.
     #[must_use]
     pub fn new() -> Self {
         Self::with_slots(Slots::new(clock::Clock::best()))
@@ -77,10 +82,12 @@ impl Profiler {
         Self(Arc::new(Inner { slots, start: Start::of_pool() }))
     }
 
-    /// [Runs](Pool::install) `task` in the pool, and reports its span and what the pool did meanwhile.
+    /// [Runs](Pool::install) `task` in the pool, and reports its span and the work of the pool
+    /// meanwhile.
     ///
-    /// The span is that of `task` and of all that it waits for. Work, tasks and times are those of
-    /// the whole pool while `task` runs: measure one region at a time.
+    /// The span is that of `task` and of all tasks for which it waits. Work, tasks and times are
+    /// those of the whole pool while `task` runs: measure one region at a time. If this profiler is
+    /// not the observer of `pool`, work, span and tasks are 0.
     ///
     /// # Panics
     /// If the task panics, with its payload.
@@ -93,8 +100,8 @@ impl Profiler {
     /// let profiler = locksley_profile::Profiler::new();
     /// let pool = locksley::Pool::builder().workers(2).observer(profiler.clone()).build()?;
     /// let ((), report) = profiler.measure(&pool, |worker| {
-    ///     let nap = |_: &locksley::Worker| sleep(Duration::from_millis(5));
-    ///     worker.join(nap, nap);
+    ///     let sleepy = |_: &locksley::Worker| sleep(Duration::from_millis(5));
+    ///     worker.join(sleepy, sleepy);
     /// });
     /// assert!(report.work >= Duration::from_millis(9));
     /// assert!(report.span < report.work);
@@ -114,10 +121,11 @@ impl Profiler {
         (result, start.report(pool, self.0.slots.clock(), after.since(before)))
     }
 
-    /// What the pool has done since the profiler was made.
+    /// Reports the work of the pool since the profiler was made.
     ///
-    /// The span is the longest path of any task. Calls of [`Pool::install`] from threads that are not
-    /// workers begin a path each, also where one comes after the other.
+    /// The span is the longest path of any task. Each call of [`Pool::install`] from a thread that
+    /// is no worker begins a new path, even if one call follows another. If this profiler is not
+    /// the observer of `pool`, work, span and tasks are 0.
     ///
     /// # Examples
     /// ```
@@ -134,7 +142,7 @@ impl Profiler {
         start.report(pool, slots.clock(), figures)
     }
 
-    /// The path to the calling task's present moment, and what the pool has done until now.
+    /// The path to this moment of the calling task, and the totals of the pool.
     fn figures(&self) -> Figures {
         let path = extend::stamp().unwrap_or_default();
         Figures { path, totals: self.0.slots.totals() }

@@ -1,4 +1,4 @@
-//! What Linux tells in files. Elsewhere the files do not exist, and everything is `None`.
+//! Readings of Linux's files. On other systems they do not exist, and everything is `None`.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,8 @@ use std::time::Duration;
 /// The unit of `/proc/stat` in all ABIs but Alpha's: `USER_HZ` is 100.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Processor time spent on `processors` since the machine started, by all programs, interrupts, and
-/// what the hypervisor gave to other machines (`man 5 proc_stat`).
+/// Processor time spent on `processors` since the machine started: by all programs, by interrupts,
+/// and stolen by the hypervisor (`man 5 proc_stat`).
 pub(crate) fn busy_time(processors: &[usize]) -> Option<Duration> {
     let ticks = busy_ticks(&fs::read_to_string("/proc/stat").ok()?, processors)?;
     Some(TICK * u32::try_from(ticks).ok()?)
@@ -18,7 +18,7 @@ fn busy_ticks(stat: &str, processors: &[usize]) -> Option<u64> {
     let mut busy = 0;
     for line in stat.lines() {
         let mut words = line.split_ascii_whitespace();
-        // The processors come first, and what follows is long.
+        // The lines of processors come first.
         let Some(cpu) = words.next().and_then(|w| w.strip_prefix("cpu")) else { break };
         // The first line is the sum of all.
         let Ok(cpu) = cpu.parse() else { continue };
@@ -35,8 +35,8 @@ fn busy_ticks(stat: &str, processors: &[usize]) -> Option<u64> {
     Some(busy)
 }
 
-/// For how long quotas of this process's control group (version 2), and of those that it lies in,
-/// kept it from running. `None` where none of them has a quota.
+/// The time in which quotas of this process's control group (version 2), and of its ancestors,
+/// stopped it. `None` if none of them has a quota.
 pub(crate) fn throttled() -> Option<Duration> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
@@ -52,8 +52,8 @@ fn throttled_time(stat: &str) -> Option<Duration> {
     micros.trim().parse().ok().map(Duration::from_micros)
 }
 
-/// Whether the kernel trusts the time-stamp counter: it stops to name it where the processors'
-/// counters are seen not to agree.
+/// True if the kernel trusts the time-stamp counter. It does not list the counter if those of
+/// different processors disagree.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn trusts_counter() -> bool {
     const FILE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn throttled_time_is_one_of_a_groups_numbers() {
+    fn throttled_time_is_read_from_cpu_stat() {
         let stat = "usage_usec 9\nnr_throttled 4\nthrottled_usec 2500\n";
         assert_eq!(throttled_time(stat), Some(Duration::from_micros(2500)));
         for without in ["usage_usec 9\n", "throttled_usec many\n", ""] {

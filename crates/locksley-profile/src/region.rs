@@ -1,4 +1,4 @@
-//! What is measured together: from a start to a report.
+//! A measurement, from its start to its report.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::proc;
 use crate::report::Report;
 use crate::slots::Totals;
 
-/// Where a path has come to, and what the pool has done until then.
+/// The length of a path to some moment, and the totals of the pool at that moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figures {
     pub(crate) path: Stamp,
@@ -23,7 +23,7 @@ impl Figures {
     pub(crate) fn since(self, earlier: Self) -> Self {
         let (now, then) = (self.totals, earlier.totals);
         let path = [0, 1].map(|it: usize| self.path.0[it].saturating_sub(earlier.path.0[it]));
-        // Time that turns out to have been taken by others may make the work less.
+        // Work can decrease when taken time is subtracted later.
         let totals = Totals {
             work: (now.work - then.work).max(0),
             tasks: now.tasks - then.tasks,
@@ -33,18 +33,17 @@ impl Figures {
     }
 }
 
-/// What there was when a region began.
+/// The state when a measurement began.
 #[derive(Debug)]
 pub(crate) struct Start {
-    /// `None` for all that a pool does: the profiler is older than the pool.
+    /// `None` for a whole pool: the profiler is older than the pool.
     pool: Option<(PoolStats, usize)>,
     throttled: Option<Duration>,
     grant: GrantMeter,
     began: Instant,
 }
 
-/// The system counts in ticks of some milliseconds: below this time, they say nothing about what
-/// others took.
+/// The system counts in ticks of some milliseconds. In less time than this they are useless.
 const LONG_ENOUGH: Duration = Duration::from_millis(500);
 
 impl Start {
@@ -58,11 +57,11 @@ impl Start {
 
     fn of(pool: impl FnOnce() -> Option<(PoolStats, usize)>) -> Self {
         let (throttled, grant) = (proc::throttled(), GrantMeter::start());
-        // Last, so that what the rest takes is not among the workers' times.
+        // Last, so that the workers' times exclude the calls above.
         Self { pool: pool(), throttled, grant, began: Instant::now() }
     }
 
-    /// What has become of it.
+    /// Ends the measurement.
     pub(crate) fn report(&self, pool: &Pool, clock: Clock, figures: Figures) -> Report {
         let (wall, mut stats, mut workers) = (self.began.elapsed(), pool.stats(), pool.size());
         if let Some((before, workers_before)) = &self.pool {
@@ -82,13 +81,13 @@ impl Start {
         let Figures { path: Stamp([span, burdened]), totals } = figures;
         let rate = clock.rate();
         let time = |ticks: u64| Duration::from_nanos((ticks as f64 / rate) as u64);
-        // Without work the pool has another observer, and the path is that one's.
+        // Without work, the pool has another observer, and the path is from that one.
         let is_observed = totals.work > 0;
         let path = |ticks: u64| if is_observed { time(ticks) } else { Duration::ZERO };
         Report {
             wall,
             workers,
-            // What a path has come to was done.
+            // The work includes the path.
             work: time(totals.work as u64).max(path(span)),
             span: path(span),
             burdened_span: path(burdened),
@@ -103,7 +102,7 @@ impl Start {
     }
 }
 
-/// What the workers have used and waited for, if the system says both of all of them.
+/// The processor time and the waits of the workers, if the system tells both.
 fn told(stats: &PoolStats, wall: Duration) -> Option<Told> {
     let total = stats.total();
     let (used, waited) = total.processor_time.zip(total.off_processor)?;

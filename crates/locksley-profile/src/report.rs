@@ -1,4 +1,4 @@
-//! What was measured, in figures.
+//! The figures of a measurement.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use locksley::stats::{PoolStats, WorkerStats};
 use crate::grant::{Grant, GrantBasis};
 use crate::slots::BURDEN;
 
-/// What a region, or a pool, did. Made by [`Profiler::measure`](crate::Profiler::measure) and
+/// The figures of a region or a pool. Made by [`Profiler::measure`](crate::Profiler::measure) and
 /// [`Profiler::report`](crate::Profiler::report). Its `Display` is a table, and the
 /// [advice](Self::advice).
 ///
-/// Work and span are as Hood has them ("Hood: A User-Level Threads Library for Multiprogrammed
-/// Multiprocessors", 1998, sections 3 and 5): wall-clock time, less the time in which the kernel
-/// ran others in the middle of a task ([`taken`](Self::taken)).
+/// Work and span are as in Hood ("Hood: A User-Level Threads Library for Multiprogrammed
+/// Multiprocessors", 1998, sections 3 and 5): elapsed time, less the time during tasks in which
+/// other threads had the processor ([`taken`](Self::taken)).
 ///
 /// # Examples
 /// ```
@@ -30,52 +30,52 @@ use crate::slots::BURDEN;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// How long it took, by the clock on the wall: T.
+    /// The elapsed time: T.
     pub wall: Duration,
-    /// How many of the pool's workers may work ([`Pool::size`](locksley::Pool::size)) at the end,
-    /// or at the beginning of a region, if those were more: P.
+    /// The [size](locksley::Pool::size) of the pool at the end, or at the beginning of a region if
+    /// it was larger then: P.
     pub workers: usize,
     /// The time of all tasks together: T1.
     pub work: Duration,
     /// The time of the longest path of tasks that come after each other: T∞.
     pub span: Duration,
-    /// The same, where each task that could go to another worker costs [`BURDEN`](Self::BURDEN)
-    /// more, and each that went there twice as much.
+    /// The same, if each task that could be stolen costs [`BURDEN`](Self::BURDEN) more, and each
+    /// that was stolen twice that.
     pub burdened_span: Duration,
-    /// For how long other threads had the processor in the middle of a task. This is neither in the
-    /// work nor in the span. It is known of tasks that run for a fifth of a millisecond without
-    /// another event; what was shorter, and what a hypervisor took, is in both. `None` where the
-    /// system does not tell: then all of it is.
+    /// The time during tasks in which other threads had the processor. Work and span do not include
+    /// it. It is measured for tasks that run for 0.2 ms without another event. Work and span
+    /// include shorter waits, and the time of a hypervisor. `None` if the system does not tell:
+    /// then they include all of it.
     pub taken: Option<Duration>,
-    /// Tasks that began, second halves of joins included. A future counts at each poll.
+    /// The number of tasks that began, including second halves of joins. A future counts at each
+    /// poll.
     pub tasks: u64,
-    /// Whether it is of all that a pool has done. Then the time includes that in which the program
-    /// asked the pool for nothing.
+    /// True for the report of a whole pool. Then the time includes that in which the program had no
+    /// tasks for the pool.
     pub(crate) is_of_pool: bool,
     /// The processors that were granted on average (PA).
     pub grant: Grant,
-    /// How PA was found: by clock ticks if it took long enough; otherwise by what the workers
-    /// waited for; or, where the system does not tell, not at all.
+    /// How PA was computed.
     pub grant_basis: GrantBasis,
-    /// What the pool's workers did meanwhile, and where their time went.
+    /// The counters and times of the pool's workers.
     pub stats: PoolStats,
-    /// For how long a quota kept the process from running; `None` where the system does not tell.
+    /// The time in which a quota stopped the process. `None` if the system does not tell.
     pub throttled: Option<Duration>,
 }
 
 impl Report {
-    /// What a task that could go to another worker costs in the burdened span: 5 µs, the 15,000
+    /// The cost of a task that could be stolen in the burdened span: 5 µs, the 15,000
     /// instructions of Cilkview (He, Leiserson and Leiserson, "The Cilkview scalability analyzer",
     /// SPAA 2010) at three a nanosecond.
     pub const BURDEN: Duration = Duration::from_nanos(BURDEN as u64);
 
-    /// T1/T∞: the number of processors that it can use at most.
+    /// T1/T∞: the most processors that it can use.
     #[must_use]
     pub fn parallelism(&self) -> f64 {
         ratio(self.work, self.span)
     }
 
-    /// The same with the burdened span. Where that is much less, tasks are small.
+    /// T1 over the burdened span. If it is much less than the parallelism, tasks are too small.
     #[must_use]
     pub fn burdened_parallelism(&self) -> f64 {
         ratio(self.work, self.burdened_span)
@@ -94,7 +94,7 @@ impl Report {
         Duration::from_secs_f64((work + span * self.workers as f64) / self.grant.processors)
     }
 
-    /// The time as a part of the [bound](Self::bound): below 1 it was faster.
+    /// The elapsed time divided by the [bound](Self::bound).
     #[must_use]
     pub fn of_bound(&self) -> f64 {
         self.wall.as_secs_f64() / self.bound().as_secs_f64().max(1e-12)
@@ -156,7 +156,7 @@ fn write_times(f: &mut fmt::Formatter<'_>, name: &str, stats: &WorkerStats) -> f
     writeln!(f, "  {name:>6} {working:>13} {searching:>12} {sleeping:>12}  {off:>13}")
 }
 
-/// So many workers are shown one by one.
+/// At most this many workers are listed.
 const SHOWN: usize = 16;
 
 #[cfg(test)]
@@ -190,7 +190,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn figures_are_those_of_the_papers() {
+    fn figures_follow_the_definitions_of_the_papers() {
         let report = report(480, 60, 120);
         assert!((report.parallelism() - 8.0).abs() < 1e-9);
         assert!((report.burdened_parallelism() - 4.0).abs() < 1e-9);

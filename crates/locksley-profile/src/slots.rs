@@ -1,9 +1,8 @@
-//! What each worker runs, and the path to where it has come.
+//! The slots of workers: the work of each, and the path to the present moment of its task.
 //!
 //! A path grows with the clock while its task runs. So a slot keeps the moment at which its path
-//! would have begun if nothing had interrupted it, and nothing is written while a task runs: the
-//! path to any moment is the time since then. A suspended task is the length of its path, which the
-//! core keeps as a [`Stamp`] and gives back.
+//! would have begun without interruptions, and a running task writes nothing: the length of the
+//! path is the time since then. The core keeps the path of a suspended task as a [`Stamp`].
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -14,24 +13,23 @@ use locksley_sys::primitive::CachePadded;
 use crate::Profiler;
 use crate::clock::Clock;
 
-/// What it costs, in nanoseconds, that a task goes to another worker, or its end comes back from
-/// there.
+/// The cost, in nanoseconds, of moving a task to another worker, or its result back.
 ///
 /// Cilkview takes 15,000 instructions (He, Leiserson and Leiserson, "The Cilkview scalability
 /// analyzer", SPAA 2010, section 3): some 5 µs, at three instructions a nanosecond.
 pub(crate) const BURDEN: i64 = 5_000;
 
-/// After so many nanoseconds without a reading of the clock, the worker asks whether other threads
-/// had its processor. The kernel seldom gives it away for less, and to ask takes a microsecond.
+/// After this many nanoseconds without a reading of the clock, the worker asks the kernel if other
+/// threads had its processor. Preemptions are seldom shorter, and to ask takes a microsecond.
 pub(crate) const LONG: i64 = 200_000;
 
 /// The same for a worker that had no task.
 pub(crate) const LONG_IDLE: i64 = LONG / 10;
 
-/// What is suspended where no task ran.
+/// The suspended stamp of a worker without a task.
 const NO_TASK: Stamp = Stamp([u64::MAX; 2]);
 
-/// A number that one worker writes, and others may read.
+/// A number that one worker writes, and all may read.
 #[derive(Debug, Default)]
 struct Number(AtomicI64);
 
@@ -49,14 +47,14 @@ impl Number {
     }
 }
 
-/// Of one worker. Times are in ticks.
+/// The slot of one worker. Times are in ticks.
 #[derive(Debug, Default)]
 struct Slot {
-    /// When the running task's path would have begun, uninterrupted.
+    /// The moment at which the path of the running task would have begun without interruptions.
     span_began: Number,
     burdened_began: Number,
-    /// The time of all tasks, in one word so that readers see no half of a change: if no task
-    /// runs, twice that time; if one runs, twice the time less the moment since when, and 1.
+    /// The time of all tasks, in one word so that other threads can read it: twice that time if no
+    /// task runs. If one runs, twice the difference of the time and the task's start, plus 1.
     work: Number,
     /// After this moment the worker asks for its delay.
     limit: Number,
@@ -65,7 +63,7 @@ struct Slot {
     longest: [Number; 2],
     /// The thread's delay when the worker last asked for it, in nanoseconds.
     delay: Number,
-    /// For how long other threads had the processor while a task ran.
+    /// The time in which other threads had the processor while a task ran.
     taken: Number,
 }
 
@@ -80,7 +78,8 @@ impl Slot {
         if word & 1 != 0 { (word >> 1) + now } else { word >> 1 }
     }
 
-    /// The path to a moment. Counters of two processors may differ by a few ticks: not below 0.
+    /// The path to a moment. Not negative, though counters of two processors may differ by a few
+    /// ticks.
     #[inline]
     fn path(&self, now: i64) -> Stamp {
         let since = |began: &Number| (now - began.get()).max(0) as u64;
@@ -88,13 +87,13 @@ impl Slot {
     }
 
     #[inline]
-    fn go_on_at(&self, path: Stamp, now: i64) {
+    fn resume_at(&self, path: Stamp, now: i64) {
         self.span_began.set(now - path.0[0] as i64);
         self.burdened_began.set(now - path.0[1] as i64);
     }
 
     #[inline]
-    fn note_end(&self, path: Stamp) {
+    fn record_end(&self, path: Stamp) {
         for (longest, path) in self.longest.iter().zip(path.0) {
             if path as i64 > longest.get() {
                 longest.set(path as i64);
@@ -103,13 +102,13 @@ impl Slot {
     }
 }
 
-/// What all workers have done.
+/// The sums over all workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     /// In ticks.
     pub(crate) work: i64,
     pub(crate) tasks: i64,
-    /// In ticks; `None` if the system did not always tell.
+    /// In ticks. `None` if a reading failed.
     pub(crate) taken: Option<i64>,
 }
 
@@ -117,15 +116,15 @@ pub(crate) struct Totals {
 #[derive(Debug)]
 pub(crate) struct Slots {
     clock: Clock,
-    /// Ticks in a nanosecond, as known when the profiler was made.
+    /// Ticks per nanosecond, measured when the profiler was made.
     rate: f64,
     /// [`BURDEN`], [`LONG`] and [`LONG_IDLE`] in ticks.
     burden: i64,
     long: i64,
     long_idle: i64,
     groups: Box<[OnceLock<Box<Group>>]>,
-    /// Whether the system did not tell a worker's delay.
-    is_untold: AtomicBool,
+    /// True if a reading of a worker's delay failed.
+    has_failed: AtomicBool,
 }
 
 const GROUP: usize = 64;
@@ -142,7 +141,7 @@ impl Slots {
             long: ticks(LONG),
             long_idle: ticks(LONG_IDLE),
             groups: (0..MAX_SLOTS.div_ceil(GROUP)).map(|_| OnceLock::new()).collect(),
-            is_untold: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
         }
     }
 
@@ -155,14 +154,14 @@ impl Slots {
         groups.flat_map(|group| group.iter().map(|slot| &**slot))
     }
 
-    /// What all workers have done until now. Of running tasks, too.
+    /// The sums over all workers until now, with running tasks.
     pub(crate) fn totals(&self) -> Totals {
         let now = self.clock.now();
-        let is_told = !self.is_untold.load(Ordering::Relaxed);
+        let is_known = !self.has_failed.load(Ordering::Relaxed);
         Totals {
             work: self.all().map(|slot| slot.work_until(now)).sum(),
             tasks: self.all().map(|slot| slot.tasks.get()).sum(),
-            taken: is_told.then(|| self.all().map(|slot| slot.taken.get()).sum()),
+            taken: is_known.then(|| self.all().map(|slot| slot.taken.get()).sum()),
         }
     }
 
@@ -187,7 +186,7 @@ impl Slots {
         Box::new(std::array::from_fn(|_| CachePadded::default()))
     }
 
-    /// This moment. The slot's worker calls it, and runs a task from then on.
+    /// Reads the clock. The worker of the slot calls it, and runs a task from then on.
     #[inline]
     fn now(&self, slot: &Slot) -> i64 {
         let now = self.clock.now();
@@ -196,25 +195,25 @@ impl Slots {
         now
     }
 
-    /// Learns for how long other threads have had the processor since this was last asked, and
-    /// takes that out of the running task. Returns the moment after.
+    /// Asks for the time in which other threads have had the processor since the last call, and
+    /// subtracts it from the running task. Returns the moment after.
     #[cold]
     #[inline(never)]
     fn ask_for_delay(&self, slot: &Slot) -> i64 {
         let delay = self.clock.delay();
-        // After the delay was asked: a wait between the two readings is the next stretch's.
+        // After the delay was read: a wait between the two readings counts in the next interval.
         let now = self.clock.now();
         let Some(delay) = delay else {
-            self.is_untold.store(true, Ordering::Relaxed);
+            self.has_failed.store(true, Ordering::Relaxed);
             return now;
         };
         let delay = delay.as_nanos() as i64;
         let waited = (delay - slot.delay.get()).max(0);
         slot.delay.set(delay);
         if slot.is_running() {
-            let stretch = now - (slot.limit.get() - self.long);
-            // Waits in stretches that were not long have not been taken out until now.
-            let waited = ((waited as f64 * self.rate) as i64).min(stretch);
+            let interval = now - (slot.limit.get() - self.long);
+            // This includes waits in short intervals, which were not subtracted before.
+            let waited = ((waited as f64 * self.rate) as i64).min(interval);
             slot.span_began.set(slot.span_began.get() + waited);
             slot.burdened_began.set(slot.burdened_began.get() + waited);
             slot.work.set(slot.work.get() - 2 * waited);
@@ -223,11 +222,11 @@ impl Slots {
         now
     }
 
-    /// The running task stops; another one runs from now on, if `goes_on`.
+    /// Stops the running task. `runs_another` is true if another one runs from now on.
     #[inline]
-    fn suspend(&self, slot: &Slot, now: i64, goes_on: bool) -> Stamp {
+    fn suspend(&self, slot: &Slot, now: i64, runs_another: bool) -> Stamp {
         let path = if slot.is_running() { slot.path(now) } else { NO_TASK };
-        match (path == NO_TASK, goes_on) {
+        match (path == NO_TASK, runs_another) {
             (true, true) => slot.work.set(slot.work.get() - 2 * now + 1),
             (false, false) => {
                 slot.work.set(slot.work.get() + 2 * now - 1);
@@ -245,9 +244,9 @@ impl Observer for Profiler {
         let (slots, slot) = (&self.0.slots, self.0.slots.slot(slot));
         let now = slots.now(slot);
         let suspended = slots.suspend(slot, now, true);
-        // What was moved pays for the way back, too.
+        // A moved task pays for the way back, too.
         let burden = slots.burden << u32::from(is_moved);
-        slot.go_on_at(Stamp([span, burdened + burden as u64]), now);
+        slot.resume_at(Stamp([span, burdened + burden as u64]), now);
         slot.tasks.set(slot.tasks.get() + 1);
         suspended
     }
@@ -256,11 +255,11 @@ impl Observer for Profiler {
     fn end(&self, slot: usize, suspended: Stamp) -> Stamp {
         let (slots, slot) = (&self.0.slots, self.0.slots.slot(slot));
         let now = slots.now(slot);
-        let goes_on = suspended != NO_TASK;
-        let path = slots.suspend(slot, now, goes_on);
-        slot.note_end(path);
-        if goes_on {
-            slot.go_on_at(suspended, now);
+        let has_suspended = suspended != NO_TASK;
+        let path = slots.suspend(slot, now, has_suspended);
+        slot.record_end(path);
+        if has_suspended {
+            slot.resume_at(suspended, now);
         }
         path
     }
@@ -274,16 +273,16 @@ impl Observer for Profiler {
     #[inline]
     fn follow(&self, slot: usize, cause: Stamp) {
         let (slots, slot) = (&self.0.slots, self.0.slots.slot(slot));
-        // The path is no shorter than it was when the clock was last read.
+        // The path is not shorter than at the last reading of the clock.
         let read = slot.limit.get() - slots.long;
         let is_ahead = |began: &Number, path: u64| path as i64 > read - began.get();
         let [span, burdened] = cause.0;
         let is_late = is_ahead(&slot.span_began, span) || is_ahead(&slot.burdened_began, burdened);
         if is_late && slot.is_running() {
             let now = slots.now(slot);
-            let go_on = |began: &Number, path: u64| began.set(began.get().min(now - path as i64));
-            go_on(&slot.span_began, span);
-            go_on(&slot.burdened_began, burdened);
+            let extend = |began: &Number, path: u64| began.set(began.get().min(now - path as i64));
+            extend(&slot.span_began, span);
+            extend(&slot.burdened_began, burdened);
         }
     }
 
@@ -294,7 +293,7 @@ impl Observer for Profiler {
             return NO_TASK;
         }
         let path = slots.suspend(slot, slots.now(slot), false);
-        slot.note_end(path);
+        slot.record_end(path);
         path
     }
 
@@ -304,7 +303,7 @@ impl Observer for Profiler {
         if paused != NO_TASK {
             let now = slots.now(slot);
             slots.suspend(slot, now, true);
-            slot.go_on_at(paused, now);
+            slot.resume_at(paused, now);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What reports say of programs whose shape is known.
+//! Reports of programs with a known shape.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::sleep;
@@ -13,8 +13,8 @@ fn busy(time: Duration) {
     while begin.elapsed() < time {}
 }
 
-/// A task that is busy for so long takes at least that, if what other threads had the processor for
-/// is added. The system's clock and the profiler's are compared to a thousandth.
+/// The time, plus the time taken by other threads: at least the time for which the tasks were busy.
+/// Allows for a difference of a thousandth between the clocks.
 fn with_taken(time: Duration, report: &Report) -> Duration {
     (time + report.taken.unwrap_or_default()).mul_f64(1.01)
 }
@@ -27,7 +27,7 @@ fn profiled(workers: usize) -> (Profiler, Pool) {
     (profiler, pool)
 }
 
-/// At least so many bits of work and of span.
+/// Asserts at least this many bits of work and of span.
 #[track_caller]
 fn assert_bits(report: &Report, work: u32, span: u32) {
     assert!(with_taken(report.work, report) >= work * BIT, "{report}");
@@ -36,13 +36,14 @@ fn assert_bits(report: &Report, work: u32, span: u32) {
     assert!(report.burdened_span >= report.span, "{report}");
 }
 
-/// Other programs may make one task as long as all of them, but not each time.
+/// Asserts the parallelism for one of several runs: other programs may prolong one task in some
+/// runs.
 #[track_caller]
-fn is_parallel_once(least: f64, mut measure: impl FnMut() -> Report) {
+fn assert_parallel_once(least: f64, mut measure: impl FnMut() -> Report) {
     assert!((0..400).any(|_| measure().parallelism() >= least), "{}", measure());
 }
 
-/// A full tree whose leaves each take a bit.
+/// A full tree. Each leaf takes a bit of time.
 fn tree(worker: &Worker, depth: u32) {
     if depth == 0 {
         return busy(BIT);
@@ -58,11 +59,11 @@ fn a_tree_has_the_work_of_its_leaves_and_the_span_of_one() {
         assert_bits(&report, 16, 1);
         assert_eq!((report.tasks, report.workers), (15, workers), "{report}");
         assert!(report.wall.mul_f64(1.01) >= report.span, "{report}");
-        is_parallel_once(8.0, || profiler.measure(&pool, |worker| tree(worker, 4)).1);
+        assert_parallel_once(8.0, || profiler.measure(&pool, |worker| tree(worker, 4)).1);
     }
 }
 
-/// With one worker there is no time but that of tasks.
+/// One worker cannot work longer than the elapsed time.
 #[test]
 fn the_work_of_one_worker_is_at_most_the_time_that_it_took() {
     let (profiler, pool) = profiled(1);
@@ -71,7 +72,7 @@ fn the_work_of_one_worker_is_at_most_the_time_that_it_took() {
     assert!(report.stats.total().working.mul_f64(1.01) >= report.work, "{report}");
 }
 
-/// What comes after a scope comes after the longest of its tasks, and not after all.
+/// The path after a scope follows the longest of its tasks, and not their sum.
 #[test]
 fn a_scope_ends_with_its_longest_task() {
     let (profiler, pool) = profiled(2);
@@ -89,7 +90,7 @@ fn a_scope_ends_with_its_longest_task() {
     let ((), report) = scoped();
     assert_bits(&report, 11, 5);
     assert_eq!(report.tasks, 5, "{report}");
-    is_parallel_once(1.8, || scoped().1);
+    assert_parallel_once(1.8, || scoped().1);
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn iterations_of_a_loop_are_parallel() {
     let looped = || profiler.measure(&pool, |_| loops::par(0..32_u32).for_each(|_| busy(BIT)));
     let ((), report) = looped();
     assert_bits(&report, 32, 1);
-    is_parallel_once(1.5, || looped().1);
+    assert_parallel_once(1.5, || looped().1);
 }
 
 #[test]
@@ -141,7 +142,7 @@ fn a_wait_is_neither_work_nor_span() {
 }
 
 #[test]
-fn a_panic_leaves_the_profiler_in_order() {
+fn the_profiler_works_after_a_panic() {
     for workers in [1, 3] {
         let (profiler, pool) = profiled(workers);
         let panics = |measured: &(dyn Fn(&Worker) + Sync)| {
@@ -184,7 +185,7 @@ fn a_region_may_lie_in_another_one() {
     }
 }
 
-/// A path goes from one pool to the other and back; work is told by each pool for itself.
+/// A path goes from one pool to the other and back. Each pool reports its own work.
 #[test]
 fn two_pools_have_a_profiler_each() {
     let ((here, pool), (there, other)) = (profiled(2), profiled(1));
@@ -195,14 +196,14 @@ fn two_pools_have_a_profiler_each() {
     });
     let report_there = there.report(&other);
     assert!(with_taken(report_there.work, &report_there) >= 2 * BIT, "{report_there}");
-    // The path began here, where the kernel may have run other threads.
+    // The path began on this thread, which the kernel may have preempted.
     let taken_here = report.taken.unwrap_or_default();
     let span = with_taken(report_there.span + taken_here, &report_there);
     assert!(span >= 2 * BIT, "from here: {report_there}");
     assert!(with_taken(report.work, &report) >= 2 * BIT, "{report}");
     let taken = report_there.taken.unwrap_or_default();
     assert!(with_taken(report.span + taken, &report) >= 3 * BIT, "{report}");
-    // One of them is no observer of the other one's pool.
+    // A profiler does not observe the other pool.
     let ((), nothing) = here.measure(&other, |worker| tree(worker, 1));
     assert!(nothing.work.is_zero() && nothing.span.is_zero(), "{nothing}");
     assert!(nothing.advice()[0].starts_with("Nothing was measured"), "{nothing}");

@@ -38,9 +38,7 @@ pub struct Barrier {
 
 /// Result of [`Barrier::wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BarrierWaitResult {
-    is_leader: bool,
-}
+pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
     /// True for one task of each generation: the last one to arrive.
@@ -49,7 +47,7 @@ impl BarrierWaitResult {
     /// See [`Barrier`].
     #[must_use]
     pub fn is_leader(&self) -> bool {
-        self.is_leader
+        self.0
     }
 }
 
@@ -97,11 +95,11 @@ impl Barrier {
     /// See [`Barrier`].
     pub async fn wait(&self) -> BarrierWaitResult {
         let Some(generation) = self.arrive() else {
-            return BarrierWaitResult { is_leader: true };
+            return BarrierWaitResult(true);
         };
         let mut wait = Wait { barrier: self, generation, ticket: None };
         poll_fn(|context| wait.poll(context)).await;
-        BarrierWaitResult { is_leader: false }
+        BarrierWaitResult(false)
     }
 
     fn arrivals(&self) -> Arrivals {

@@ -69,7 +69,7 @@ impl Condvar {
     /// # Examples
     /// See [`Condvar`], and [`notify_all`](Self::notify_all).
     pub async fn wait<'m, T: ?Sized>(&self, guard: MutexGuard<'m, T>) -> MutexGuard<'m, T> {
-        let mutex = guard.mutex();
+        let mutex = guard.mutex;
         let mut wait = Wait { condvar: self, generation: self.generation(), ticket: None };
         let mut guard = Some(guard);
         poll_fn(|context| {

@@ -6,13 +6,16 @@
 //! runtime: they run in tasks of `locksley`, of tokio or of any other executor, and in `block_on`.
 //! A task that waits occupies no thread.
 //!
-//! - **Fair.** Waits are served in the order of their first polls.
-//! - **Lock-free.** A thread that the kernel suspends in an operation delays no other, except by
-//!   what it holds.
-//! - **Cancellable.** A wait may be dropped at any time. What it was granted goes to the next.
+//! - **Fair.** Tasks are served first in, first out, in the order in which they first polled.
+//! - **Lock-free.** If the kernel suspends a thread inside an operation, the operations of other
+//!   threads still complete. Tasks that wait for a lock or permit do wait for
+//!   its holder.
+//! - **Cancel-safe.** A waiting future may be dropped at any time. If it was already given a lock
+//!   or a permit, the next waiting task gets it.
 //!
-//! Fairness has a cost: a lock goes to the task that waited longest, and not to one that runs.
-//! Where no task waits while it holds the lock, std's mutex costs less.
+//! Fairness has a cost: a released lock goes to the task that has waited longest, even if another
+//! task is running and could take it at once. If no task awaits anything while it holds the lock,
+//! use std's mutex: it costs less.
 //!
 //! | type | waits for | comparable to |
 //! |---|---|---|
@@ -21,7 +24,7 @@
 //! | [`Condvar`] | a notification | std's |
 //! | [`Barrier`] | other tasks | std's, tokio's |
 //! | [`OnceCell`] | a value that one of the tasks makes | tokio's |
-//! | [`JoinCounter`] | a fixed number of signals | Hood's join counter |
+//! | [`JoinCounter`] | a fixed number of signals | a countdown latch (Hood) |
 //!
 //! There are no channels here: crates such as `async-channel` and `flume`, and `tokio::sync`, have
 //! channels for any executor.
@@ -50,8 +53,6 @@
 //! });
 //! assert_eq!(DOWNLOADS.available_permits(), 2);
 //! ```
-//!
-//! `src/README.md` describes the protocols.
 
 mod barrier;
 mod condvar;

@@ -161,7 +161,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
 /// ```
 #[must_use = "the mutex is unlocked when this is dropped"]
 pub struct MutexGuard<'m, T: ?Sized> {
-    mutex: &'m Mutex<T>,
+    pub(super) mutex: &'m Mutex<T>,
     /// Unlocks when it is dropped.
     _permit: Permit<'m>,
     /// It is `Send` and `Sync` as a mutable reference is.
@@ -171,10 +171,6 @@ pub struct MutexGuard<'m, T: ?Sized> {
 impl<'m, T: ?Sized> MutexGuard<'m, T> {
     fn new(mutex: &'m Mutex<T>, permit: Permit<'m>) -> Self {
         Self { mutex, _permit: permit, access: PhantomData }
-    }
-
-    pub(super) fn mutex(&self) -> &'m Mutex<T> {
-        self.mutex
     }
 }
 

@@ -1,28 +1,31 @@
-//! Counting down to the last of several: what joins them, whoever waits and however.
+//! A counter of parts that have not ended: it tells the last one that it is the last.
+
+#[cfg(all(test, loom))]
+mod models;
 
 use crate::primitive::{AtomicUsize, Ordering, const_unless_loom};
 
-/// How many have not ended. It tells the last one that it was the last; what is done then is that
-/// one's matter: a scope sets a latch, a join counter lets tasks go.
+/// The number of parts that have not ended. The last one to end learns that it was the last, and
+/// acts on it: a scope sets a latch, a join counter wakes its waiters.
 #[derive(Debug)]
 pub struct Countdown(AtomicUsize);
 
 impl Countdown {
     const_unless_loom! {
-        /// So many that have not ended.
+        /// A counter of `left` parts.
         pub fn new(left: usize) -> Self {
             Self(AtomicUsize::new(left))
         }
     }
 
-    /// How many have not ended. When none has not, what all did before is seen.
+    /// The number of parts that have not ended. If it is 0, what all did before is visible.
     #[inline]
     pub fn left(&self) -> usize {
-        // Acquire pairs with the release of the last to end, which had seen what all others did.
+        // Acquire pairs with the release of the last to end, which has seen what all others did.
         self.0.load(Ordering::Acquire)
     }
 
-    /// One more begins. The caller is one that has not ended.
+    /// Counts one more part. The caller is a part that has not ended.
     #[inline]
     pub fn begin(&self) {
         // Relaxed: its end comes after it is sent, which comes after this.
@@ -30,75 +33,24 @@ impl Countdown {
         debug_assert!(before > 0, "one began after all had ended");
     }
 
-    /// One ends, that has not ended before. Whether it was the last.
+    /// Ends a part that has not ended before. True if it was the last.
     #[inline]
-    #[must_use = "somebody may wait for the last"]
+    #[must_use = "a thread may wait for the last"]
     pub fn end(&self) -> bool {
-        // AcqRel: the last one has seen what all others did, and hands it to who waits.
+        // AcqRel: the last one has seen what all others did, and hands it to the thread that waits.
         self.0.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// One ends; `None` if all have. Whether it was the last.
+    /// Ends a part; `None` if all have ended. True if it was the last.
     pub fn try_end(&self) -> Option<bool> {
-        // AcqRel, as above.
-        self.change(Ordering::AcqRel, |left| left.checked_sub(1)).map(|before| before == 1)
-    }
-
-    /// So many more begin; `false` if all have ended, or they are too many.
-    pub fn try_add(&self, more: usize) -> bool {
-        // Relaxed, as in `begin`.
-        let add = |left: usize| if left == 0 { None } else { left.checked_add(more) };
-        self.change(Ordering::Relaxed, add).is_some()
-    }
-
-    fn change(&self, order: Ordering, new: impl Fn(usize) -> Option<usize>) -> Option<usize> {
         let mut left = self.0.load(Ordering::Relaxed);
         loop {
-            match self.0.compare_exchange(left, new(left)?, order, Ordering::Relaxed) {
-                Ok(before) => return Some(before),
+            let less = left.checked_sub(1)?;
+            // AcqRel, as above.
+            match self.0.compare_exchange(left, less, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return Some(less == 0),
                 Err(now) => left = now,
             }
         }
-    }
-}
-
-#[cfg(all(test, loom))]
-mod models {
-    use loom::cell::UnsafeCell;
-    use loom::sync::Arc;
-    use loom::thread;
-
-    use super::Countdown;
-
-    /// Two write, and end; the last one reads what both have written.
-    fn the_last_sees_what_all_did(is_last: fn(&Countdown) -> bool) {
-        loom::model(move || {
-            let shared = Arc::new((Countdown::new(2), [UnsafeCell::new(0), UnsafeCell::new(0)]));
-            let end = move |(left, notes): &(Countdown, [UnsafeCell<u32>; 2]), own: usize| {
-                // SAFETY: loom checks that nobody else uses it.
-                notes[own].with_mut(|note| unsafe { *note = 1 });
-                let last = is_last(left);
-                if last {
-                    // SAFETY: loom checks that nobody writes at the same time.
-                    let read = |note: &UnsafeCell<u32>| note.with(|note| unsafe { *note });
-                    assert_eq!(notes.each_ref().map(read), [1, 1]);
-                }
-                usize::from(last)
-            };
-            let there = shared.clone();
-            let other = thread::spawn(move || end(&there, 1));
-            assert_eq!(end(&shared, 0) + other.join().unwrap(), 1);
-            assert_eq!(shared.0.left(), 0);
-        });
-    }
-
-    #[test]
-    fn loom_countdown_the_last_sees_what_all_did() {
-        the_last_sees_what_all_did(Countdown::end);
-    }
-
-    #[test]
-    fn loom_countdown_the_last_of_those_who_try_sees_what_all_did() {
-        the_last_sees_what_all_did(|left| left.try_end() == Some(true));
     }
 }

@@ -23,5 +23,4 @@ pub mod countdown;
 pub mod os;
 pub mod places;
 pub mod primitive;
-mod processor_set;
 pub mod unwind;

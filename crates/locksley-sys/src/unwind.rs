@@ -1,4 +1,4 @@
-//! Panics as values: caught where a task ends, raised again where somebody waits for it.
+//! Panics as values: caught where a task ends, raised again where it is waited for.
 
 use std::any::Any;
 use std::io::Write;
@@ -12,7 +12,7 @@ pub type Payload = Box<dyn Any + Send>;
 /// Runs `task`, and gives back its panic instead of unwinding.
 ///
 /// Asserting unwind safety is right here because the payload is always raised again where the
-/// task's results would have arrived: nobody goes on with what a panic left half done, unless the
+/// task's results would have arrived: no code goes on with what a panic left half done, unless the
 /// task's own caller decides to.
 pub fn halt<R>(task: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(task))
@@ -23,7 +23,7 @@ pub fn resume(payload: Payload) -> ! {
     resume_unwind(payload)
 }
 
-/// Drops a payload that nobody will see. Its destructor may panic in turn; that one is leaked.
+/// Drops a payload that will not be seen. Its destructor may panic in turn; that one is leaked.
 pub fn discard(payload: Payload) {
     if let Err(again) = halt(|| drop(payload)) {
         std::mem::forget(again);

@@ -1,8 +1,8 @@
-//! What a fork costs, beside rayon and chili; how soon the tasks of a stuck worker begin elsewhere; and what a pool's other
-//! operations cost, beside rayon.
+//! The cost of a fork, compared with rayon and chili; the time until a task of a stuck worker
+//! begins on another; and the cost of a pool's other operations, compared with rayon.
 //!
-//! `cargo bench -p locksley --bench fork`. `fib` and `tree` are given per fork; what one costs is that less what the serial program
-//! takes for the same calls, see `serial`. With one worker nothing is stolen.
+//! `cargo bench -p locksley --bench fork`. `fib` and `tree` report the time per fork. The cost of a
+//! fork is that time less the time of `serial`. With one worker there are no steals.
 
 use std::hint::{black_box, spin_loop};
 use std::num::NonZero;
@@ -41,7 +41,7 @@ fn on_rayon(n: u32) -> u32 {
     a + b
 }
 
-/// The caller of chili's join runs the second closure first: in reverse, so that all go the same way.
+/// Chili's join runs the second closure first. Reversed, so that all runtimes use the same order.
 fn on_chili(scope: &mut chili::Scope<'_>, n: u32) -> u32 {
     if n < 2 {
         return n;
@@ -69,7 +69,7 @@ fn chili_pool(workers: usize) -> chili::ThreadPool {
     chili::ThreadPool::with_config(chili::Config { thread_count, ..Default::default() })
 }
 
-/// A group of benchmarks, each of which makes so many forks.
+/// Runs a group of benchmarks, each with this number of forks.
 fn forks(
     c: &mut Criterion,
     name: String,
@@ -84,9 +84,9 @@ fn forks(
 }
 
 fn fib(c: &mut Criterion) {
-    // With two workers long enough for their beginning not to matter.
+    // With two workers it takes longer, so that their start does not matter.
     for (workers, n) in [(1, 22), (2, 27)] {
-        // The calls with n of 2 or more.
+        // The number of calls with `n >= 2`.
         let number = u64::from(serial(n + 1) - 1);
         let ((pool, rayon), chili) = (pools(workers), chili_pool(workers));
         forks(c, format!("fib({n})/P={workers}"), number, |group| {
@@ -147,7 +147,7 @@ fn sum_on_chili(scope: &mut chili::Scope<'_>, node: &Node) -> u64 {
     node.value + a + b
 }
 
-/// The sum over a tree that fits into the cache: a fork at each inner node.
+/// The sum over a tree that fits into the cache, with a fork at each inner node.
 fn tree_sum(c: &mut Criterion) {
     for (workers, levels) in [(1, 14), (2, 17)] {
         let root = tree(levels);
@@ -179,8 +179,8 @@ fn tree_sum(c: &mut Criterion) {
     }
 }
 
-/// The second task of a join whose first one does not end before the second has begun: the owner is stuck, and keeps its
-/// processor.
+/// A join with a first task that spins until the second has begun: the owner is stuck, and keeps
+/// its processor.
 #[derive(Default)]
 struct Stuck(OnceLock<Instant>);
 
@@ -192,19 +192,20 @@ impl Stuck {
         }
     }
 
-    /// The second.
+    /// The second task.
     fn begin(&self) {
         self.0.set(Instant::now()).expect("a task runs once");
     }
 
-    /// How long after `forked` the second began.
+    /// The time from `forked` until the second task began.
     fn since(&self, forked: Instant) -> Duration {
         self.0.get().map_or(Duration::ZERO, |begun| *begun - forked)
     }
 }
 
-/// From a fork until its task begins on the other one of two workers, while the owner is stuck: at once, or after some
-/// thousand forks that nobody had to take. Chili would not finish: it shares tasks at forks of their owner.
+/// The time from a fork until its task begins on the other one of two workers, while the owner is
+/// stuck: at once, or after thousands of forks without a steal. Chili would not finish, since it
+/// shares tasks only at forks of their owner.
 fn stuck_owner(c: &mut Criterion) {
     let (pool, rayon) = pools(2);
     let mut group = c.benchmark_group("stuck owner");
@@ -263,7 +264,7 @@ fn scope(c: &mut Criterion) {
     group.finish();
 }
 
-/// There and back, from a thread that is no worker.
+/// The round trip of an `install` from a thread that is no worker.
 fn run(c: &mut Criterion) {
     let mut group = c.benchmark_group("run");
     for workers in [1, 2, 4] {

@@ -1,8 +1,8 @@
-//! Loops that find their own leaves beside loops whose leaves were tuned by hand.
+//! Loops that find the size of their leaves, compared with sizes tuned by hand.
 //!
-//! `cargo bench -p locksley --bench loops`. A body is so many steps of a generator of random
-//! numbers. `tuned/N` divides down to leaves of N items; compare `found` with the best of these.
-//! They are measured one after the other: on a shared host, differences of a tenth mean nothing.
+//! `cargo bench -p locksley --bench loops`. A body is a number of steps of xorshift64. `tuned/N`
+//! has leaves of N items. Compare `found` with the best of these. On a shared host, differences
+//! below a tenth mean nothing.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use locksley::loops::par;
 use locksley::{Pool, Worker};
 
-/// Items, and the steps of a body: from a nanosecond to a millisecond.
+/// The number of items and of the steps of a body: from a nanosecond to a millisecond.
 const BODIES: [(u64, u64); 4] = [(1_000_000, 1), (100_000, 50), (2_000, 5_000), (50, 500_000)];
 
 const LEAVES: [usize; 6] = [1, 4, 16, 64, 1024, 16_384];

@@ -1,8 +1,7 @@
-//! The cost of a future as a task, beside tokio and async-executor:
-//! `cargo bench -p locksley --bench tasks`
+//! The cost of a future as a task, compared with tokio and async-executor.
 //!
-//! Each of them runs everything on one worker (async-executor on the thread that waits). One item is
-//! one spawn and await, or one round trip between two tasks.
+//! `cargo bench -p locksley --bench tasks`. Each runtime has one worker; async-executor uses the
+//! thread that waits. One item is a spawn and an await, or a round trip between two tasks.
 
 #[cfg(loom)]
 fn main() {}
@@ -26,7 +25,7 @@ mod measured {
 
     const ITEMS: u64 = 10_000;
 
-    /// Two tasks take turns by the parity of a number. Only wakers are measured.
+    /// Two tasks alternate by the parity of a number. The benchmark measures only wakers.
     #[derive(Default)]
     struct Court {
         turn: AtomicUsize,
@@ -34,7 +33,7 @@ mod measured {
     }
 
     impl Court {
-        /// Plays `ITEMS` times.
+        /// Increments the number `ITEMS` times.
         fn play(self: Arc<Self>, own: usize) -> impl Future<Output = ()> + Send {
             let mut left = ITEMS;
             poll_fn(move |context| {

@@ -1,4 +1,5 @@
-//! The README's example, and what the pool did meanwhile: `cargo run --release -p locksley --example sum`.
+//! The README's example, and what the pool did meanwhile: `cargo run --release -p locksley
+//! --example sum`.
 
 use locksley::{BuildError, Pool, Worker};
 

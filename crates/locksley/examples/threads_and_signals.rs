@@ -1,13 +1,13 @@
-//! Hood's threads, built of tasks and semaphores:
-//! `cargo run --release -p locksley --example threads_and_signals -- 20`
+//! Hood's threads, built of tasks and semaphores: `cargo run --release -p locksley --example
+//! threads_and_signals -- 20`
 //!
 //! A thread begins when a number of signals has been sent to it, and may wait for more of them in
-//! the middle of its code. Anything that has its [`Signaller`] sends it signals. A thread that waits
-//! occupies no worker. Programs of Hood are written like this (Blumofe and Papadopoulos 1998,
+//! the middle of its code. Anything that has its [`Signaller`] sends it signals. A thread that
+//! waits occupies no worker. Programs of Hood are written like this (Blumofe and Papadopoulos 1998,
 //! section 2).
 //!
-//! This one computes a Fibonacci number. A thread for `n` creates two threads, for `n - 1` and
-//! `n - 2`, and waits for a signal of each.
+//! This one computes a Fibonacci number. A thread for `n` creates two threads, for `n - 1` and `n -
+//! 2`, and waits for a signal of each.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! `block_on`: to wait for a future in code that is not `async`.
+//! Waiting for a future in code that is not `async`.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,23 +12,22 @@ use crate::scheduler::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::latch::Flag;
 
-/// Waits for a future, from code that is not `async`, and returns what it returns.
+/// Waits for a future in code that is not `async`, and returns its output.
 ///
-/// The calling thread blocks. If it is a worker, of whatever pool, a replacement worker takes its
-/// slot meanwhile, so that as many as the pool has workers stay at work. What is in
-/// [`task`](crate::task), what `locksley-sync` has, and futures of other crates can all be waited for.
+/// The calling thread blocks. If it is a worker of any pool, a replacement worker takes its slot
+/// during the wait, so that all workers of the pool stay at work. The future may be a
+/// [`task`](crate::task), come from `locksley-sync`, or be one of any other crate.
 ///
-/// To start or wake a replacement takes some tens of microseconds: code that waits often is better
-/// written as a future. There are at most as many replacements as
-/// [`PoolBuilder::replacements`](crate::PoolBuilder::replacements) says; at that limit the thread blocks all
-/// the same, and nothing has its slot. A [pool](crate::Pool) that is dropped waits for closures that
-/// wait here, however long that takes.
+/// To wake a replacement takes some tens of microseconds: code that waits often should be a
+/// future. At the limit of replacements
+/// ([`PoolBuilder::replacements`](crate::PoolBuilder::replacements)) the thread blocks without
+/// one. Dropping a [pool](crate::Pool) waits for closures that wait here, for as long as they do.
 ///
-/// In a child process that was made by `fork`, a wait for what another thread of the parent was to do
-/// never ends, unless the future sees to that: the handles of tasks do, by a panic.
+/// In a forked child, a wait for an event that another thread of the parent was to cause never
+/// ends. The handles of tasks panic instead.
 ///
 /// # Panics
-/// If the future does.
+/// If the future panics.
 ///
 /// # Examples
 /// ```
@@ -42,64 +41,75 @@ use crate::scheduler::latch::Flag;
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    Worker::with_current(|current| match current {
-        Some(worker) => wait(future, Signal::of(worker), |signal| signal.wait(worker)),
-        None => wait(future, ThreadSignal::of_this_thread(), ThreadSignal::wait),
+    Worker::with_current(|current| {
+        let signal = Arc::new(Signal::awaited_by(current));
+        let waker = Waker::from(Arc::clone(&signal));
+        let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
+        loop {
+            match (future.as_mut().poll(&mut context), current) {
+                (Poll::Ready(output), _) => return output,
+                (Poll::Pending, Some(worker)) => signal.wait(worker),
+                (Poll::Pending, None) => {
+                    while !signal.is_given() {
+                        thread::park();
+                    }
+                    signal.flag.clear();
+                }
+            }
+        }
     })
 }
 
-/// Polls until there is an answer; between two polls it waits for the signal.
-fn wait<F, S>(future: F, signal: S, mut wait: impl FnMut(&S)) -> F::Output
-where
-    F: Future,
-    S: Wake + Send + Sync + 'static,
-{
-    let signal = Arc::new(signal);
-    let waker = Waker::from(Arc::clone(&signal));
-    let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => wait(&signal),
-        }
-    }
-}
-
-/// Given again and again, by any thread, and also when its worker does not wait any more.
+/// Unblocks a worker, as a waker unblocks a future.
+///
+/// Any thread may give it, any number of times, even after its worker's wait.
 pub struct Signal {
     flag: Flag,
-    waiter: usize,
-    home: Arc<Shared>,
+    waiter: Waiter,
+}
+
+/// The thread that waits for a signal.
+enum Waiter {
+    /// A worker: its slot and its pool.
+    Worker(usize, Arc<Shared>),
+    Thread(Thread),
 }
 
 impl Signal {
-    /// One for which that worker waits.
+    /// A signal that `waiter` can wait for.
     #[must_use]
     pub fn of(waiter: &Worker) -> Self {
-        Self { flag: Flag::new(), waiter: waiter.slot_index(), home: Arc::clone(waiter.shared()) }
+        Self::awaited_by(Some(waiter))
     }
 
-    /// Whether a wait would end at once.
+    /// A signal that the calling thread can wait for, which may be the worker `current`.
+    fn awaited_by(current: Option<&Worker>) -> Self {
+        let worker = |it: &Worker| Waiter::Worker(it.slot_index(), Arc::clone(it.shared()));
+        let waiter = current.map_or_else(|| Waiter::Thread(thread::current()), worker);
+        Self { flag: Flag::new(), waiter }
+    }
+
+    /// True if a wait would end at once.
     #[must_use]
     pub fn is_given(&self) -> bool {
         self.flag.is_set()
     }
 
-    /// Waits until it is given, and takes it back. The caller is the worker for which it was made.
+    /// Waits until the signal is given, and resets it. `waiter` is the worker that it was made for.
     pub fn wait(&self, waiter: &Worker) {
         if self.is_given() {
-            self.give_way(waiter);
+            self.yield_to_tasks(waiter);
         }
         waiter.wait_until(&self.flag);
         self.flag.clear();
     }
 
-    /// The future wakes itself to give way, maybe again and again, to what only a replacement can run
-    /// now.
-    fn give_way(&self, waiter: &Worker) {
+    /// Yields after the future has woken itself. Every so many times, a replacement gets time to
+    /// run tasks: the future may wait for one of them without ever blocking.
+    fn yield_to_tasks(&self, waiter: &Worker) {
         hooks::pause();
         os::yield_now();
-        if waiter.counts_a_poll() {
+        if waiter.count_poll() {
             let _replaced = waiter.replace();
             thread::sleep(Duration::from_micros(100));
         }
@@ -113,36 +123,9 @@ impl Wake for Signal {
 
     fn wake_by_ref(self: &Arc<Self>) {
         self.flag.set();
-        self.home.unpark(self.waiter);
-    }
-}
-
-/// The same for a thread that is no worker.
-struct ThreadSignal {
-    flag: Flag,
-    waiter: Thread,
-}
-
-impl ThreadSignal {
-    fn of_this_thread() -> Self {
-        Self { flag: Flag::new(), waiter: thread::current() }
-    }
-
-    fn wait(&self) {
-        while !self.flag.is_set() {
-            thread::park();
+        match &self.waiter {
+            Waiter::Worker(slot, home) => home.unpark(*slot),
+            Waiter::Thread(thread) => thread.unpark(),
         }
-        self.flag.clear();
-    }
-}
-
-impl Wake for ThreadSignal {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.flag.set();
-        self.waiter.unpark();
     }
 }

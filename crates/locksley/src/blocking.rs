@@ -1,14 +1,15 @@
-//! Code that blocks its thread: while it does, somebody replaces the worker.
+//! Calls that block their thread.
 
 use crate::scheduler::Worker;
 use crate::unwind;
 
-/// Calls `call`, which may block: while it runs, another thread works in the place of the calling worker, so that as many as the
-/// pool has workers stay at work. On a thread that is no worker it is just called.
+/// Calls `call`, which may block. A replacement worker takes the slot of the calling worker until
+/// `call` returns. On a thread that is no worker, it is an ordinary call.
 ///
-/// It is meant for system calls and the like that take more than about a tenth of a millisecond: for less, to call a
-/// replacement costs more than the time that is lost. `call` should not fork or wait for tasks: then the worker would be at work
-/// beside its replacement. See [`Worker::blocking`] for the details.
+/// Use it for system calls and the like that take more than about 0.1 ms. For shorter ones, waking
+/// the replacement costs more than the time that the worker would lose. `call` should neither fork
+/// nor wait for tasks: the worker would run them beside its replacement. [`Worker::blocking`] has
+/// the details.
 ///
 /// # Panics
 /// If `call` panics, with its payload.
@@ -30,27 +31,31 @@ pub fn blocking<R>(call: impl FnOnce() -> R) -> R {
 }
 
 impl Worker {
-    /// Calls `call`, which may block: while it runs, a replacement works in the place of this worker, so that as many as the
-    /// pool has workers stay at work. [`blocking`] on a known worker.
+    /// Calls `call`, which may block. A replacement worker takes the slot of this worker until
+    /// `call` returns. This is [`blocking`] for a worker that is known.
     ///
-    /// - The replacement steps down when `call` has returned and it has ended what it is about, joins and scopes included; until then one
-    ///   more is at work. This worker does not wait for that.
-    /// - Tasks that wait at this worker are within the others' reach, as ever. Those that only this worker may run
-    ///   ([`Spawn::At`](crate::Spawn::At), broadcasts) wait until `call` has returned.
-    /// - Tasks that the replacement runs see this worker's number as their [`index`](Worker::index). So an index is
-    ///   always less than [`workers`](Worker::workers), but for the time of a blocking call, and until the replacement steps down, two
-    ///   threads have it. [`Worker::data`] is the replacement's own: made with the number that it had first, and kept, as its
-    ///   thread is, until the pool is dropped. Start and exit hooks are called on its thread, too; their panics go to the panic handler.
-    /// - There are at most so many replacements as [`PoolBuilder::replacements`](crate::PoolBuilder::replacements) says. If all are busy, or
-    ///   the system has no thread, or the pool does not make its threads itself
-    ///   ([`build_with`](crate::PoolBuilder::build_with)), `call` is called all the same, and nobody stands in.
-    /// - Of calls inside one another the outermost counts.
+    /// - After `call` has returned, the replacement finishes its current task, including joins and
+    ///   scopes in it. Until then the pool has one more thread at work. This worker does not wait
+    ///   for it.
+    /// - Other workers can take the tasks in this worker's deque. Tasks that only this worker may
+    ///   run ([`Spawn::At`](crate::Spawn::At), broadcasts) wait until `call` has returned.
+    /// - Tasks on the replacement see the [`index`](Worker::index) of this worker, so an index is
+    ///   always less than [`workers`](Worker::workers). During the call, and until the replacement
+    ///   has finished, two threads have this index.
+    /// - A replacement has its own [`Worker::data`], made with the index of the worker that it
+    ///   replaces first, and kept until the pool is dropped. Its thread calls start and exit hooks,
+    ///   and their panics go to the panic handler.
+    /// - [`PoolBuilder::replacements`](crate::PoolBuilder::replacements) limits the number of
+    ///   replacements. At the limit, or if no thread can be started, `call` runs without one. The
+    ///   same holds for pools on threads of the program
+    ///   ([`build_with`](crate::PoolBuilder::build_with)) that do not ask for replacements.
+    /// - A blocking call in another one is an ordinary call.
     ///
     /// # Panics
     /// If `call` panics, with its payload.
     ///
     /// # Examples
-    /// The only worker waits for something that another task does:
+    /// The only worker blocks until another task has run:
     /// ```
     /// use std::sync::mpsc::channel;
     ///

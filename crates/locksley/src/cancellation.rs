@@ -1,8 +1,8 @@
-//! Cancellation: a token that stops what has not begun.
+//! Cancellation: a token that keeps tasks from beginning.
 //!
-//! [`scope_until`](crate::scope_until), and loops with a token
-//! ([`Par::cancel`](crate::loops::Par::cancel)), begin nothing more once the token is cancelled.
-//! What has begun runs to its end; a long task calls [`check`](Cancellation::check) at times.
+//! [`scope_until`](crate::scope_until) and loops with a token
+//! ([`Par::cancel`](crate::loops::Par::cancel)) begin no task once the token is cancelled. A task
+//! that has begun runs to its end. A long one calls [`check`](Cancellation::check) regularly.
 
 use std::error::Error;
 use std::fmt;
@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use crate::primitive::{AtomicBool, Ordering};
 
-/// A token that stops what has not begun. Clones are the same token.
+/// A token that keeps tasks from beginning. A clone is the same token.
 ///
-/// Cancelling is one store. A check is one load for each token from this one up to the outermost.
-/// There are no locks, and nothing is woken. A scope or loop without a token pays nothing.
+/// Use it with [`scope_until`](crate::scope_until) and [`Par::cancel`](crate::loops::Par::cancel).
+/// Cancelling is one store. A check is one load for this token and for each of its ancestors. There
+/// are no locks, and no thread is woken. A scope or loop without a token pays nothing.
 ///
 /// # Examples
 /// The first to find something stops the others:
@@ -33,16 +34,16 @@ use crate::primitive::{AtomicBool, Ordering};
 /// assert_eq!(n * n % 1_000_003, 4);
 /// assert!(searched.is_err(), "most numbers were left out");
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Cancellation(Arc<Node>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Node {
     is_cancelled: AtomicBool,
     parent: Option<Cancellation>,
 }
 
-/// The error of what a token stopped: some of it has not begun.
+/// The error of a scope or loop that was cancelled: some of its tasks or items did not begin.
 ///
 /// # Examples
 /// ```
@@ -66,13 +67,13 @@ struct Node {
 pub struct Cancelled;
 
 impl Cancellation {
-    /// A token that is not cancelled.
+    /// Makes a token.
     #[must_use]
     pub fn new() -> Self {
-        Self::below(None)
+        Self::default()
     }
 
-    /// A token that is cancelled when this one is, and can be cancelled by itself.
+    /// Makes a child: a token that can be cancelled alone, and that is cancelled with this one.
     ///
     /// # Examples
     /// ```
@@ -87,22 +88,21 @@ impl Cancellation {
     /// ```
     #[must_use]
     pub fn child(&self) -> Self {
-        Self::below(Some(self.clone()))
+        let (is_cancelled, parent) = (AtomicBool::new(false), Some(self.clone()));
+        Self(Arc::new(Node { is_cancelled, parent }))
     }
 
-    fn below(parent: Option<Self>) -> Self {
-        Self(Arc::new(Node { is_cancelled: AtomicBool::new(false), parent }))
-    }
-
-    /// Cancels the token, for ever.
+    /// Cancels the token and its descendants: its children, their children, and so on. That cannot
+    /// be undone.
     ///
-    /// A thread that finds it cancelled sees what the caller did before.
+    /// The cancellation happens-before a check that finds the token or a descendant of it
+    /// cancelled: the checking thread sees all writes that the caller made before.
     pub fn cancel(&self) {
         // Release pairs with the acquire in `is_cancelled`.
         self.0.is_cancelled.store(true, Ordering::Release);
     }
 
-    /// Whether the token has been cancelled, or one that it is a child of.
+    /// True if this token or one of its ancestors was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         let mut node = &self.0;
@@ -117,18 +117,18 @@ impl Cancellation {
             }
         }
         if !Arc::ptr_eq(node, &self.0) {
-            // The next check stops here. Release: a thread that reads it here sees what came
-            // before the cancelling, too.
+            // The next check stops here. Release: a thread that reads it here also sees what came
+            // before the cancellation.
             self.0.is_cancelled.store(true, Ordering::Release);
         }
         true
     }
 
-    /// Returns an error once the token [is cancelled](Self::is_cancelled). A long task calls it at
-    /// times.
+    /// Returns an error once the token [is cancelled](Self::is_cancelled). A long task calls it
+    /// regularly.
     ///
     /// # Errors
-    /// [`Cancelled`] if it is.
+    /// [`Cancelled`] if the token is cancelled.
     ///
     /// # Examples
     /// See [`Cancelled`].
@@ -137,15 +137,9 @@ impl Cancellation {
     }
 }
 
-impl Default for Cancellation {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Drop for Node {
     fn drop(&mut self) {
-        // In a loop: recursion would need a frame for each token of a long line of children.
+        // In a loop: recursion would need a frame for each token of a long chain.
         let mut parent = self.parent.take();
         while let Some(token) = parent {
             parent = Arc::into_inner(token.0).and_then(|mut node| node.parent.take());
@@ -155,7 +149,7 @@ impl Drop for Node {
 
 impl fmt::Display for Cancelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("cancelled before all of it had begun")
+        f.write_str("the work was cancelled")
     }
 }
 
@@ -169,8 +163,9 @@ mod models {
 
     use super::Cancellation;
 
-    /// What was written before the outermost token was cancelled is seen by the thread that finds a
-    /// child cancelled, and by those that find only what that thread has noted in the child.
+    /// A thread that finds a child cancelled sees what was written before the outermost token was
+    /// cancelled. So does a thread that reads the flag which the first thread has copied to the
+    /// child.
     #[test]
     fn loom_cancellation_publishes_what_was_done_before() {
         loom::model(|| {

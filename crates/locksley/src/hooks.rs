@@ -1,20 +1,21 @@
-//! Hooks of satellites: what runs on a worker's thread at certain moments of its loop.
+//! Hooks: functions that run on a worker's thread at certain points of its loop.
 //!
-//! A satellite that keeps something per worker keeps it in a thread-local of its own, and registers
-//! [`Hooks`] that look after it. Without hooks, each of these moments costs one load.
+//! A library that defers work per worker keeps it in a thread-local, and registers [`Hooks`] that
+//! flush it. Without hooks, each point costs one load.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// What a satellite does at certain moments of each worker, in all pools of the process.
+/// Functions that each worker of each pool of the process calls at certain points.
 ///
 /// The functions must not block, and must not panic: a panic ends the process.
 #[derive(Debug)]
 pub struct Hooks {
-    /// The worker is about to wait, to block, or to leave a task's frame for other work.
+    /// Called before the worker waits, blocks, or leaves a task's frame for other work.
     pub pause: fn(),
-    /// The worker has run a task that it took from a queue.
+    /// Called after the worker has run a task that it took from a queue.
     pub executed: fn(),
-    /// The worker has found nothing and is about to park. Returns true if a task may be ready now.
+    /// Called when the worker has found no task, before it parks. Returns true if a task may be
+    /// ready now.
     pub idle: fn() -> bool,
     is_registered: AtomicBool,
     /// Written once, before the hooks can be found. Null for those that were registered first.
@@ -22,7 +23,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Hooks that were not registered yet.
+    /// Hooks that are not registered yet.
     #[must_use]
     pub const fn new(pause: fn(), executed: fn(), idle: fn() -> bool) -> Self {
         let (is_registered, next) = (AtomicBool::new(false), AtomicPtr::new(std::ptr::null_mut()));
@@ -34,7 +35,7 @@ static FIRST: AtomicPtr<Hooks> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Registers hooks for the rest of the process. Does nothing if they are registered already.
 pub fn register(hooks: &'static Hooks) {
-    // Relaxed: nothing is read because of it, and only one caller goes on.
+    // Relaxed: it orders nothing. Only the first caller continues.
     if hooks.is_registered.swap(true, Ordering::Relaxed) {
         return;
     }
@@ -42,7 +43,7 @@ pub fn register(hooks: &'static Hooks) {
     loop {
         hooks.next.store(first, Ordering::Relaxed);
         let new = std::ptr::from_ref(hooks).cast_mut();
-        // Release pairs with the acquire in `all`: whatever finds the hooks sees `next`.
+        // Release pairs with the acquire in `registered`: whatever finds the hooks sees `next`.
         match FIRST.compare_exchange(first, new, Ordering::Release, Ordering::Acquire) {
             Ok(_) => return,
             Err(now) => first = now,
@@ -51,19 +52,12 @@ pub fn register(hooks: &'static Hooks) {
 }
 
 #[inline]
-fn all() -> Option<&'static Hooks> {
-    // SAFETY: null, or a `&'static Hooks` that was registered.
-    unsafe { FIRST.load(Ordering::Acquire).as_ref() }
-}
-
-fn following(hooks: &'static Hooks) -> Option<&'static Hooks> {
-    // Acquire as in `all`.
-    // SAFETY: as in `all`.
-    unsafe { hooks.next.load(Ordering::Acquire).as_ref() }
-}
-
 fn registered() -> impl Iterator<Item = &'static Hooks> {
-    std::iter::successors(all(), |hooks| following(hooks))
+    let load = |pointer: &AtomicPtr<Hooks>| {
+        // SAFETY: null, or a `&'static Hooks` that was registered.
+        unsafe { pointer.load(Ordering::Acquire).as_ref() }
+    };
+    std::iter::successors(load(&FIRST), move |hooks| load(&hooks.next))
 }
 
 #[inline]
@@ -79,7 +73,7 @@ pub(crate) fn executed() {
 /// True if a task may be ready now.
 #[inline]
 pub(crate) fn idle() -> bool {
-    // All of them, whatever the first says.
+    // Calls all of them, even if the first returns true.
     registered().filter(|hooks| (hooks.idle)()).count() > 0
 }
 
@@ -88,7 +82,7 @@ mod tests {
     use super::{Hooks, register, registered};
 
     #[test]
-    fn hooks_that_are_registered_twice_are_called_once() {
+    fn hooks_that_are_registered_twice_are_in_the_list_once() {
         static ONE: Hooks = Hooks::new(|| {}, || {}, || false);
         static OTHER: Hooks = Hooks::new(|| {}, || {}, || false);
         for hooks in [&ONE, &OTHER, &ONE] {

@@ -1,18 +1,21 @@
-//! Locksley: work stealing for machines that are shared.
+//! Locksley is a work-stealing fork-join runtime for machines that are shared.
 //!
-//! A parallel program seldom has the machine to itself. Locksley runs fork-join programs on a pool of workers that steal
-//! tasks from each other, and keeps its efficiency when there are more workers than processors, when other programs
-//! come and go, and when the kernel suspends a worker at the worst moment.
+//! A pool of worker threads runs tasks: closures and futures. A worker without tasks steals tasks
+//! from the others. The pool keeps its efficiency when there are more workers than processors, when
+//! other programs run beside it, and when the kernel preempts a worker at any instruction.
 //!
-//! Use it like this:
+//! Use it for computations that divide into many small tasks: divide and conquer, loops, and graphs
+//! of futures. It has no timers and no I/O; an async runtime beside it provides these.
+//!
+//! # Examples
+//! Both halves of an array are sorted in parallel:
 //! ```
 //! fn sort<T: Ord + Send>(items: &mut [T]) {
 //!     if items.len() <= 1000 {
 //!         return items.sort();
 //!     }
 //!     let middle = items.len() / 2;
-//!     let (left, pivot, right) = items.select_nth_unstable(middle);
-//!     let _ = pivot;
+//!     let (left, _median, right) = items.select_nth_unstable(middle);
 //!     locksley::join(|| sort(left), || sort(right));
 //! }
 //!
@@ -21,13 +24,32 @@
 //! assert!(items.is_sorted());
 //! ```
 //!
-//! [`join`], [`scope`] and [`spawn`] use the calling worker's pool or a global one; a [`Pool`] of your own is made with
-//! [`Pool::builder`]; a task that is given its [`Worker`] may call the same operations on it. [`loops`] divide themselves.
-//! [`Pool::broadcast`] has every worker run a task. A [`task`] may also be a future, which
-//! waits without taking up a worker. Code that is not `async` waits by [`block_on`]: a replacement
-//! worker takes its slot meanwhile. A [`Cancellation`] stops what has not begun.
-//! [`places`] says which processors are near to each other; workers belong to places, and tasks may
-//! name one ([`Spawn::Near`]). [`extend`] is for crates that build on the scheduler.
+//! # Map
+//!
+//! | to | use |
+//! |---|---|
+//! | run two closures in parallel | [`join`] |
+//! | run any number of closures that may borrow, and wait for them | [`scope`] |
+//! | start a closure without waiting for it | [`spawn`], [`Spawn`] for its options |
+//! | run a loop in parallel | [`loops`] |
+//! | run a future as a task; no worker is occupied while it waits | [`task`] |
+//! | wait for a future in code that is not `async` | [`block_on`] |
+//! | call code that blocks its thread | [`blocking`] |
+//! | keep tasks of a scope or items of a loop from starting | [`Cancellation`], [`scope_until`] |
+//! | cancel a future | [`task::JoinHandle::cancel`] |
+//! | choose the number of workers, their processors or their policy | [`Pool`], [`PoolBuilder`] |
+//! | run a task on every worker, or on one of them | [`Pool::broadcast`], [`Spawn::At`] |
+//! | send tasks to workers that share a cache or a memory | [`places`], [`Spawn::Near`] |
+//! | choose what workers without tasks do | [`idle`] |
+//! | read counters and times | [`stats`] |
+//! | query processors and quotas, switch kernel features off | [`os`] |
+//! | write a crate with a task type of its own, as `locksley-kahn` does | [`extend`] |
+//!
+//! Free functions use the pool of the calling worker, or else the [global pool](Pool::global). They
+//! panic if they need the global pool and it cannot be built, for example because the environment
+//! variable `LOCKSLEY_WORKERS` is not a number. This variable fixes the number of workers of every
+//! pool that sets none. A task that gets its [`Worker`] as an argument can call the same operations
+//! on it.
 
 /// The README's examples are tests.
 #[cfg(doctest)]
@@ -40,12 +62,16 @@ mod guide;
 #[cfg(target_pointer_width = "16")]
 compile_error!("Locksley needs words of at least 32 bits");
 
-/// The deques that Locksley's own is compared with: those that Hood's study replaced one at a time.
-/// They are here to be measured, not to be used.
+/// Other deques, to measure what the properties of Locksley's own deque are worth.
+///
+/// Use them for experiments only: [`PoolBuilder::deque`] sets one. They are those of the study of
+/// Hood (Blumofe and Papadopoulos, 1998), which replaced one property at a time. The feature
+/// `alternatives` turns this module on. It is not part of the stable interface.
 #[cfg(feature = "alternatives")]
 pub mod alternatives {
     pub use crate::deque::alternatives::DequeKind;
 }
+
 mod block_on;
 mod blocking;
 mod cancellation;

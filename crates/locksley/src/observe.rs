@@ -1,19 +1,20 @@
-//! The one seam through which a pool is observed: causes and effects, task by task.
+//! The interface by which a profiler observes a pool: causes and effects of tasks.
 //!
 //! An [`Observer`] is given to a pool when it is built. The workers of such a pool push through a
 //! slow path, which calls the observer; the workers of any other pool run no instruction for it.
 //!
-//! Whatever makes a task run carries a [`Stamp`] from its cause to its effect: a fork to both
-//! halves, a spawn to the task, a finished task to the code that waits for it, a message to its
-//! receiver. What a stamp means is the observer's matter. A profiler keeps the length of the
-//! longest path in it, a timeline the identity of the cause.
+//! A [`Stamp`] goes from each cause to its effect: from a fork to both halves, from a spawn to the
+//! task, from a finished task to the code that waits for it, from a message to its receiver. The
+//! observer gives stamps their meaning: for a profiler, the length of the longest path; for a
+//! timeline, the identity of the cause.
 
 use crate::primitive::{AtomicU64, Ordering};
 
-/// Carried from a cause to its effect. Only the observer that made it knows what it means.
+/// Two numbers that go from a cause to its effect. The observer that made them gives them a
+/// meaning.
 ///
-/// Stamps are ordered in each of their two numbers: code that comes after several causes comes
-/// after the maximum of each number. The default, zero, comes before everything.
+/// Code with several causes has the maximum of each number. The default, zero, comes before all
+/// others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp(pub [u64; 2]);
 
@@ -25,20 +26,21 @@ impl Stamp {
     }
 }
 
-/// Learns what the workers of a pool do. Given to [`PoolBuilder::observer`].
+/// Is told what the workers of a pool do. Set by [`PoolBuilder::observer`].
 ///
-/// Each method is called by the worker with the number `slot`, on its own thread. Slots are less
+/// The worker in `slot` calls each method on its own thread. Slots are less
 /// than [`MAX_SLOTS`](crate::extend::MAX_SLOTS); a replacement worker has a slot of its own. A
 /// method that panics ends the process.
 ///
 /// [`PoolBuilder::observer`]: crate::PoolBuilder::observer
 pub trait Observer: Send + Sync + 'static {
-    /// A task begins that comes after `cause`. What the worker ran before is suspended until
-    /// [`end`](Self::end), to which the returned stamp is given back. `is_moved`: another worker
-    /// made the task ready.
+    /// A task begins after `cause`. The task that the worker ran before is suspended until
+    /// [`end`](Self::end), which gets the returned stamp. `is_moved` is true if another worker made
+    /// the task ready.
     fn begin(&self, slot: usize, cause: Stamp, is_moved: bool) -> Stamp;
 
-    /// The task that began last ends: returns its last stamp. What was `suspended` goes on.
+    /// The task that began last ends, and the `suspended` one resumes. Returns the last stamp of
+    /// the task that ended.
     fn end(&self, slot: usize, suspended: Stamp) -> Stamp;
 
     /// The present stamp of the running task.
@@ -55,20 +57,20 @@ pub trait Observer: Send + Sync + 'static {
 }
 
 /// The maximum of the stamps of several causes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LatestStamp([AtomicU64; 2]);
 
 impl LatestStamp {
-    /// That of no causes.
+    /// The maximum of no stamps: zero.
     #[must_use]
     pub fn new() -> Self {
-        Self([AtomicU64::new(0), AtomicU64::new(0)])
+        Self::default()
     }
 
-    /// Adds a cause. The effect learns of it by something that orders memory.
+    /// Adds a cause. The code that makes the effect run orders memory.
     pub fn record(&self, cause: Stamp) {
         for (latest, new) in self.0.iter().zip(cause.0) {
-            // Relaxed: published by whatever makes the effect happen, a latch or a point.
+            // Relaxed: the latch or queue that makes the effect run publishes it.
             latest.fetch_max(new, Ordering::Relaxed);
         }
     }
@@ -78,11 +80,5 @@ impl LatestStamp {
     pub fn get(&self) -> Stamp {
         // Relaxed: as in `record`.
         Stamp([self.0[0].load(Ordering::Relaxed), self.0[1].load(Ordering::Relaxed)])
-    }
-}
-
-impl Default for LatestStamp {
-    fn default() -> Self {
-        Self::new()
     }
 }

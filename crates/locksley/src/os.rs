@@ -1,17 +1,25 @@
-//! What Locksley asks of the operating system: Linux, and a portable fallback.
+//! The services of the operating system that pools use, and which of them this machine has.
 //!
-//! Every assist is optional (law 7): it is probed once, has a fallback that keeps all laws, and is
-//! listed by [`assists`]. Compile with `--cfg locksley_portable` to get the fallback on Linux as
-//! well.
+//! Each *assist* of the kernel is optional: it is probed once, has a portable fallback, and is
+//! listed by [`assists`]. Use this module to see what a machine offers, or to build a pool without
+//! some assists ([`PoolBuilder::assists`](crate::PoolBuilder::assists)). Compile with `--cfg
+//! locksley_portable` to use the fallbacks on Linux, too.
+//!
+//! # Examples
+//! ```
+//! for assist in locksley::os::assists() {
+//!     println!("{}: {:?}", assist.name, assist.state);
+//! }
+//! ```
 
 pub use locksley_sys::os::{
-    Assist, AssistState, Assists, LimitFault, Processors, Standing, UnknownAssist, assists,
+    Assist, Assists, LimitFault, Processors, Quota, Standing, UnknownAssist, assists,
 };
 
 pub(crate) use locksley_sys::os::{
-    Affinities, Futex, LoweredPriority, Quota, QuotaWatch, SleepersMask, ThreadAffinity,
-    ThreadClock, ThreadDelay, ThreadWatch, bind_this_thread, current_processor, generation,
-    heavy_barrier, heavy_barrier_works, light_barrier, lowered_priority_works, move_this_thread,
+    Futex, LoweredPriority, QuotaWatch, SleepersMask, ThreadAffinity, ThreadClock, ThreadDelay,
+    ThreadWatch, bind_this_thread, current_processor, generation, heavy_barrier,
+    heavy_barrier_works, light_barrier, lowered_priority_works, move_this_thread,
     move_to_process_affinity, moves_threads, online, process_time, runnable_threads, shorten_turns,
     unbind_this_thread, watch_for_forks, yield_now,
 };

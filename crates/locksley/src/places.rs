@@ -1,8 +1,9 @@
-//! Places: which processors are near to each other, as the machine says it.
+//! Places: groups of processors that share a cache or a memory.
 //!
-//! A [`Topology`] is a machine's processors and what they have in common: packages, memories,
-//! caches, cores. [`Places`] divide the processors that a program may use into parts that share a
-//! cache or a memory.
+//! A [`Topology`] describes the processors of a machine and what they share: packages, memories,
+//! caches, cores. [`Places`] divide the processors that a program may use into groups. Give them to
+//! [`PoolBuilder::places`](crate::PoolBuilder::places) if tasks profit from data that other tasks
+//! have left in a cache or memory.
 //!
 //! # Examples
 //! ```
@@ -16,6 +17,5 @@
 //! ```
 
 pub use locksley_sys::places::{
-    Kind, Level, MemoryPolicy, NoProcessorSet, Places, PlacesError, ProcessorSet, Reason, Region,
-    Topology, Tree, ask_for_huge_pages, place_memory,
+    Kind, Level, Places, PlacesError, ProcessorSet, Reason, Region, Topology,
 };

@@ -1,5 +1,5 @@
-//! Workers run where the process may, even if a pinned thread builds the pool. Linux only: nothing
-//! else is asked there.
+//! Workers run on the processors of the process, even if a pinned thread builds the pool. Linux
+//! only.
 
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
 
@@ -11,14 +11,14 @@ use locksley::os::{Assists, Processors};
 use locksley::places::{Places, ProcessorSet};
 use locksley::{Affinity, Pool};
 
-/// What the kernel says of the calling thread.
+/// The processors of the calling thread, as the kernel reports them.
 fn allowed() -> String {
     let status = fs::read_to_string("/proc/thread-self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("Cpus_allowed_list:")).unwrap();
     line.to_owned()
 }
 
-/// Whether a thread may be bound here, and that it is can be seen.
+/// True if this system can bind a thread and report it.
 fn can_be_bound() -> bool {
     let ids = Processors::allowed().ids().to_vec();
     let is_bound = || std::thread::spawn(move || bind_to(ids[0])).join().unwrap();
@@ -54,18 +54,17 @@ fn a_pinned_builder_does_not_pin_its_workers_by_accident() {
     std::thread::spawn(move || {
         pin_to_the_first_allowed();
         let pinned = allowed();
-        // Otherwise a preempted worker may be on the way to another processor, for an instant:
-        // there and back.
+        // Otherwise a preempted worker's mask may change for an instant.
         let stays = Assists::ALL.without(Assists::MOVES);
         let free = Pool::builder().workers(2).assists(stays).build().unwrap();
         assert_eq!(free.install(|_| allowed()), before);
         assert_eq!(
             Pool::builder().build().unwrap().size(),
-            locksley::os::Processors::allowed().count_up()
+            locksley::os::Processors::allowed().count()
         );
         let bound = Pool::builder().workers(2).affinity(Affinity::Builder).build().unwrap();
         assert_eq!(bound.install(|_| allowed()), pinned);
-        assert_eq!(allowed(), pinned, "the builder stays where it was");
+        assert_eq!(allowed(), pinned, "the builder's mask is unchanged");
     })
     .join()
     .unwrap();
@@ -78,7 +77,7 @@ fn workers_are_bound_to_their_places_on_request_only() {
     }
     let before = allowed();
     let ids = Processors::allowed().ids().to_vec();
-    // The last place has a processor that there is not.
+    // The last place has a processor that does not exist.
     let sets = ids.iter().map(|&id| ProcessorSet::from_iter([id]));
     let sets: Vec<_> = sets.chain([ProcessorSet::from_iter([ids[ids.len() - 1] + 1])]).collect();
     let places = Places::given(&(0..=ids[ids.len() - 1] + 1).collect(), sets).unwrap();
@@ -87,7 +86,7 @@ fn workers_are_bound_to_their_places_on_request_only() {
     assert!(free.broadcast(|_| allowed()).iter().all(|allowed| *allowed == before));
     assert_eq!(free.bound_workers(), 0);
     let bound = builder().affinity(Affinity::Place).build().unwrap();
-    // While they move each other about, as on a machine that is shared.
+    // While workers move each other, as on a shared machine.
     for _ in 0..100 {
         bound.install(|w| locksley::loops::par(0..1000_u64).on(w).for_each(|n| assert!(n < 1000)));
     }
@@ -96,20 +95,20 @@ fn workers_are_bound_to_their_places_on_request_only() {
     let mut wanted: Vec<_> = ids.iter().map(|id| at(&id.to_string())).collect();
     wanted.push(before.clone());
     assert_eq!(bound.bound_workers(), ids.len(), "all but the last");
-    // A worker may be on the way to another processor, for an instant: there and back.
+    // While a worker is moved, its mask differs for an instant.
     let is_so = || bound.broadcast(|_| allowed()) == wanted;
     assert!((0..100).any(|_| is_so()), "{wanted:?}");
-    assert_eq!(allowed(), before, "the builder stays where it was");
+    assert_eq!(allowed(), before, "the builder's mask is unchanged");
 }
 
-/// A worker may be woken on another processor, and may move afterwards; both for a moment.
+/// A wake-up or a move changes the mask of a worker, but only for a moment.
 #[test]
-fn who_was_woken_elsewhere_may_run_where_it_could() {
+fn a_worker_has_its_own_mask_again_after_a_wakeup() {
     let pool = Pool::builder().workers(2).build().unwrap();
     let before = vec![allowed(); 2];
     let end = Instant::now() + Duration::from_secs(60);
     for _ in 0..100 {
-        // So that the second worker sleeps, as a rule.
+        // Usually the second worker sleeps then.
         std::thread::sleep(Duration::from_millis(1));
         let other_has_come = AtomicBool::new(false);
         let wait = || {
@@ -121,9 +120,8 @@ fn who_was_woken_elsewhere_may_run_where_it_could() {
         pool.install(|w| w.join(|_| wait(), |_| other_has_come.store(true, Ordering::Relaxed)));
     }
     while pool.broadcast(|_| allowed()) != before {
-        assert!(Instant::now() < end, "a worker was not let go");
-        // A worker that got up while its mask was changed has its own mask again when the changer
-        // sees that.
+        assert!(Instant::now() < end, "a worker did not get its mask back");
+        // If a worker wakes up while its mask is changed, the changer restores it.
         std::thread::sleep(Duration::from_millis(1));
     }
 }

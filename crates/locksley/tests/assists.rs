@@ -1,4 +1,4 @@
-//! Pools without some of the kernel's help, or without any; and what the help leaves behind.
+//! Pools without some or all assists of the kernel, and what the assists leave unchanged.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use locksley::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Move, Thief};
 use locksley::os::Assists;
 use locksley::{Pool, PoolBuilder, Worker};
 
-fn sets() -> Vec<Assists> {
+fn sets_of_assists() -> Vec<Assists> {
     let each = [
         Assists::MEMBARRIER,
         Assists::LOWERED_PRIORITY,
@@ -21,7 +21,7 @@ fn sets() -> Vec<Assists> {
     without_one.chain(each).chain([Assists::ALL, Assists::NONE]).collect()
 }
 
-fn governed() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
+fn with_policies() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
     [
         |pool| pool.idle_policy(Balanced::default()),
         |pool| pool.idle_policy(Balanced::with_threshold(20).with_turn(Duration::from_micros(200))),
@@ -40,11 +40,11 @@ fn sum(w: &Worker, from: u64, to: u64) -> u64 {
 }
 
 #[test]
-fn every_assist_can_be_missing() {
-    for assists in sets() {
-        for governed in governed() {
+fn each_assist_may_be_missing() {
+    for assists in sets_of_assists() {
+        for with_policy in with_policies() {
             for workers in [1, 2, 7] {
-                let pool = governed(Pool::builder().workers(workers).assists(assists));
+                let pool = with_policy(Pool::builder().workers(workers).assists(assists));
                 let pool = pool.build().unwrap();
                 for _ in 0..20 {
                     assert_eq!(pool.install(|w| sum(w, 0, 2000)), 1999 * 1000, "{assists:?}");
@@ -54,7 +54,7 @@ fn every_assist_can_be_missing() {
     }
 }
 
-/// Does everything to its peers that a thief may do, all the time.
+/// A policy with thieves that make all moves which affect their peers.
 #[derive(Debug, Default)]
 struct Meddler;
 
@@ -84,23 +84,23 @@ impl Thief for Meddler {
     }
 }
 
-/// A test that waits for longer has waited in vain.
+/// A test that waits for longer fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[cfg(all(target_os = "linux", not(locksley_portable)))]
-fn works(name: &str) -> bool {
+fn is_working(name: &str) -> bool {
     let all = locksley::os::assists();
-    all.iter().any(|assist| assist.name == name && assist.state == locksley::os::AssistState::Works)
+    all.iter().any(|assist| assist.name == name && assist.state.is_ok())
 }
 
-/// Whether peers can be brought to other processors.
+/// True if a thread can be moved to the processor of another one.
 #[cfg(all(target_os = "linux", not(locksley_portable)))]
 fn can_pull() -> bool {
-    ["moves", "switch records", "run state"].into_iter().all(works)
+    ["moves", "switch records", "run state"].into_iter().all(is_working)
 }
 
-/// More workers than processors, so that some are always preempted. Goes on until there were so
-/// many pulls, or for three seconds; where one is needed, for longer until there was one.
+/// Runs tasks until thieves have made `pulls_wanted` pulls, or for three seconds; if one is needed,
+/// until there was one.
 fn meddle(pool: &Pool, pulls_wanted: u64, one_is_needed: bool) {
     let count = AtomicU64::new(0);
     let begun = Instant::now();
@@ -139,14 +139,14 @@ mod linux {
 
     use super::*;
 
-    /// What the kernel says that the calling thread may run on.
+    /// The affinity of the calling thread, as the kernel reports it.
     fn allowed() -> String {
         let status = fs::read_to_string("/proc/thread-self/status").unwrap();
         let line = status.lines().find(|line| line.starts_with("Cpus_allowed_list:")).unwrap();
         line.to_owned()
     }
 
-    /// Policy, nice value and turn.
+    /// The scheduling policy, nice value and time slice of the calling thread.
     fn schedule() -> (u32, i32, u64) {
         let mut attributes = [0_u64; 7];
         // SAFETY: the kernel writes at most the given number of bytes, for which there is room; 0
@@ -162,19 +162,19 @@ mod linux {
     #[test]
     fn affinity_is_as_before_when_workers_were_moved() {
         let before = allowed();
-        // So many that some are always preempted.
+        // More workers than processors, so that some are always preempted.
         let workers = 3 * locksley::os::Processors::allowed().count();
         let pool = Pool::builder().workers(workers).idle_policy(Meddler).build().unwrap();
         meddle(&pool, 50, can_pull());
         let stats = pool.stats().total();
-        assert!(stats.pulls > 0 || !can_pull(), "the test has tested nothing: {stats:?}");
-        // A worker may be on its way at that moment, and for as long as the one that moves it does
-        // not get to run. But none stays there: a worker that is bound to one processor is moved no
-        // more, so what was not undone is seen each time.
+        assert!(stats.pulls > 0 || !can_pull(), "no pull was tested: {stats:?}");
+        // A worker may be bound to another processor for a moment, while it is moved; longer if the
+        // thief that moves it is preempted. No worker stays bound: it would not be moved again, and
+        // so be seen there each time.
         let mut elsewhere: BTreeSet<usize> = (0..workers).collect();
         let until = Instant::now() + PATIENCE;
         while !elsewhere.is_empty() {
-            assert!(Instant::now() < until, "{elsewhere:?} are not seen where they were: {before}");
+            assert!(Instant::now() < until, "workers {elsewhere:?} stay bound: {before}");
             for (worker, now) in pool.broadcast(|_| allowed()).into_iter().enumerate() {
                 if now == before {
                     elsewhere.remove(&worker);
@@ -186,7 +186,7 @@ mod linux {
     }
 
     #[test]
-    fn workers_that_were_pinned_stay_where_they_are() {
+    fn pinned_workers_are_not_moved() {
         let ids = locksley::os::Processors::allowed().ids().to_owned();
         let builder = Pool::builder().workers(4).idle_policy(Meddler).on_start(move |index| {
             // SAFETY: a `cpu_set_t` of zeros is the empty set.
@@ -208,23 +208,23 @@ mod linux {
     }
 
     #[test]
-    fn turns_and_priority_of_others_stay_as_they_are() {
+    fn time_slices_and_priorities_of_other_threads_do_not_change() {
         let before = schedule();
         let pool = Pool::builder().workers(4).idle_policy(Meddler).build().unwrap();
         meddle(&pool, 20, false);
         let (inside, child) =
             pool.install(|_| (schedule(), std::thread::spawn(schedule).join().unwrap()));
         drop(pool);
-        assert_eq!(schedule(), before, "the builder's own");
-        assert_eq!(child, before, "what a task starts takes turns as everybody");
+        assert_eq!(schedule(), before, "the thread that builds the pool");
+        assert_eq!(child, before, "a thread that a task starts");
         assert_eq!((inside.0, inside.1), (before.0, before.1), "policy and nice value");
-        if works("short turns") && before.1 == 0 {
-            assert_eq!(inside.2, 100_000, "a worker's turn is what the idle policy wants");
+        if is_working("short turns") && before.1 == 0 {
+            assert_eq!(inside.2, 100_000, "a worker has the time slice that the policy asks for");
         }
     }
 
     #[test]
-    fn a_turn_that_a_hook_has_chosen_is_kept() {
+    fn a_time_slice_that_a_hook_has_set_is_kept() {
         let chosen = 5_000_000_u64;
         let builder = Pool::builder().workers(2).idle_policy(Meddler).on_start(move |_| {
             let attributes = [48_u64, 0, 0, chosen, 0, 0];
@@ -234,7 +234,7 @@ mod linux {
             assert_eq!(answer, 0);
         });
         let pool = builder.build().unwrap();
-        if works("short turns") {
+        if is_working("short turns") {
             assert_eq!(pool.install(|_| schedule()).2, chosen);
         }
     }
@@ -252,7 +252,7 @@ fn a_pool_may_end_while_its_workers_meddle() {
 }
 
 #[test]
-fn tasks_are_done_while_workers_meddle() {
+fn tasks_run_while_workers_meddle() {
     let pool = Pool::builder().workers(5).idle_policy(Meddler).build().unwrap();
     meddle(&pool, 10, false);
 }

@@ -1,4 +1,4 @@
-//! Blocking calls: while a worker is in one, a replacement has its slot.
+//! Blocking calls: a replacement takes the slot of the worker.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn wait_until(flag: &AtomicBool) {
     }
 }
 
-/// Pools of so many workers, under idle policies that sleep early, never, and with a limit.
+/// Pools with idle policies that sleep early, never, and with a limit.
 fn pools(workers: usize) -> [Pool; 4] {
     let builder = || Pool::builder().workers(workers).replacements(20);
     let builders: [PoolBuilder; 4] = [
@@ -35,7 +35,7 @@ fn pools(workers: usize) -> [Pool; 4] {
 }
 
 #[test]
-fn outside_of_a_pool_it_is_a_call() {
+fn outside_of_a_pool_blocking_is_a_call() {
     assert_eq!(blocking(|| 6 * 7), 42);
 }
 
@@ -54,7 +54,7 @@ fn the_tasks_of_the_only_worker_run_while_it_blocks() {
 }
 
 #[test]
-fn as_many_are_at_work_as_the_pool_has_workers() {
+fn as_many_threads_work_as_the_pool_has_workers() {
     for pool in pools(3) {
         let (at_work, done) = (AtomicUsize::new(0), AtomicBool::new(false));
         pool.install(|w| {
@@ -62,8 +62,8 @@ fn as_many_are_at_work_as_the_pool_has_workers() {
                 for _ in 0..3 {
                     scope.spawn_on(w, |w, _| w.blocking(|| wait_until(&done)));
                 }
-                // These need three at the same time, and three workers are blocked, or two and one
-                // is here.
+                // These tasks need three threads at the same time, while two or three of the
+                // workers block.
                 for _ in 0..3 {
                     scope.spawn_on(w, |_, _| {
                         at_work.fetch_add(1, Ordering::AcqRel);
@@ -80,7 +80,7 @@ fn as_many_are_at_work_as_the_pool_has_workers() {
 }
 
 #[test]
-fn what_arrives_while_all_workers_block_is_done() {
+fn tasks_that_arrive_while_all_workers_block_are_run() {
     for pool in pools(2) {
         let (pool, released) = (Arc::new(pool), Arc::new(AtomicBool::new(false)));
         let blocked = Arc::new(AtomicUsize::new(0));
@@ -106,7 +106,7 @@ fn what_arrives_while_all_workers_block_is_done() {
 }
 
 #[test]
-fn a_replacement_has_the_number_of_the_worker_and_a_thread_and_data_of_its_own() {
+fn a_replacement_has_the_index_of_the_worker_and_a_thread_and_data_of_its_own() {
     let pool = Pool::builder()
         .workers(2)
         .thread_name(|index| format!("w{index}"))
@@ -135,16 +135,16 @@ fn a_replacement_has_the_number_of_the_worker_and_a_thread_and_data_of_its_own()
     assert!(seen.iter().all(|(index, _)| *index < 2));
     let names: HashSet<_> = seen.iter().map(|(_, name)| name.as_str()).collect();
     let blocked = format!("w{here}");
-    assert!(!names.contains(&*blocked), "that one is blocked: {names:?}");
+    assert!(!names.contains(&*blocked), "that worker blocks: {names:?}");
     let replacement = format!("w{here}'");
     assert!(names.contains(&*replacement), "{names:?}");
     assert!(seen.iter().filter(|(_, name)| *name == replacement).all(|(index, _)| *index == here));
     assert_eq!(pool.workers(), 2);
-    assert_eq!(pool.stats().workers.len(), 3, "and one replacement");
+    assert_eq!(pool.stats().workers.len(), 3, "two workers and one replacement");
 }
 
 #[test]
-fn what_only_the_blocked_worker_may_run_waits_for_it() {
+fn pinned_tasks_wait_for_the_blocked_worker() {
     let pool = Pool::new(2).unwrap();
     let (released, sent) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
     thread::scope(|scope| {
@@ -174,14 +174,14 @@ fn what_only_the_blocked_worker_may_run_waits_for_it() {
 }
 
 #[test]
-fn panics_pass_through_and_nothing_stays_behind() {
+fn after_a_panic_in_the_call_the_replacement_is_free_again() {
     let pool = Pool::builder().workers(1).replacements(1).build().unwrap();
     for _ in 0..20 {
         let caught = catch_unwind(AssertUnwindSafe(|| {
             pool.install(|w| w.blocking(|| panic!("in the call")))
         }));
         assert_eq!(message(&*caught.unwrap_err()), "in the call");
-        // The replacement can be had again.
+        // The replacement is free again.
         let (sender, receiver) = channel();
         let received = pool.install(move |w| {
             w.spawn(move |_| sender.send(2).unwrap());
@@ -192,7 +192,7 @@ fn panics_pass_through_and_nothing_stays_behind() {
 }
 
 #[test]
-fn of_calls_inside_one_another_the_outermost_counts() {
+fn a_nested_blocking_call_takes_no_second_replacement() {
     let pool = Pool::builder().workers(1).replacements(4).build().unwrap();
     pool.install(|w| {
         w.blocking(|| w.blocking(|| blocking(|| ())));
@@ -202,7 +202,7 @@ fn of_calls_inside_one_another_the_outermost_counts() {
 }
 
 #[test]
-fn there_are_no_more_replacements_than_allowed() {
+fn there_are_no_more_replacements_than_the_limit() {
     for most in [0, 1, 2, 5] {
         let pool = Pool::builder().workers(1).replacements(most).build().unwrap();
         let (released, blocked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
@@ -230,7 +230,7 @@ fn there_are_no_more_replacements_than_allowed() {
 }
 
 #[test]
-fn a_pool_on_threads_of_ones_own_has_none() {
+fn a_pool_on_threads_of_the_program_has_no_replacements() {
     thread::scope(|scope| {
         let pool = Pool::builder().workers(1).build_with(|worker| {
             thread::Builder::new().spawn_scoped(scope, || worker.run())?;
@@ -267,7 +267,7 @@ fn hooks_are_called_on_the_threads_of_replacements_and_the_pool_waits_for_them()
 }
 
 #[test]
-fn what_a_replacement_has_left_behind_is_done_by_others() {
+fn tasks_that_a_replacement_leaves_are_run_by_others() {
     for pool in pools(2) {
         let count = Arc::new(AtomicUsize::new(0));
         for _ in 0..20 {
@@ -294,7 +294,7 @@ fn what_a_replacement_has_left_behind_is_done_by_others() {
     }
 }
 
-/// Forks, blocks and scopes at random, many times over; the answer is known.
+/// Forks, blocks and opens scopes at random. A pool of one worker gives the expected count.
 #[test]
 fn a_tree_whose_leaves_block_is_counted_right() {
     fn grow(w: &Worker, seed: u64, size: u64, count: &AtomicUsize) {
@@ -327,7 +327,7 @@ fn a_tree_whose_leaves_block_is_counted_right() {
 }
 
 #[test]
-fn a_thread_that_joined_a_pool_may_block_too() {
+fn a_borrowed_thread_may_block_too() {
     thread::spawn(|| {
         let pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
         let (sender, receiver) = channel();
@@ -340,10 +340,8 @@ fn a_thread_that_joined_a_pool_may_block_too() {
     .unwrap();
 }
 
-/// What waits on the thread of a replacement goes on, although the worker that had called that one
-/// is back.
 #[test]
-fn what_waits_at_a_replacement_that_is_released_goes_on() {
+fn a_task_that_waits_on_a_released_replacement_goes_on() {
     let (begin, end) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
     let pool = Pool::builder().workers(1).replacements(1).build().unwrap();
     let (sender, receiver) = channel();
@@ -354,7 +352,7 @@ fn what_waits_at_a_replacement_that_is_released_goes_on() {
             block_on(its_end.acquire()).unwrap().forget();
             sender.send(thread::current().id()).unwrap();
         });
-        // Until the replacement has taken the task, which waits.
+        // Until the replacement has taken the task.
         worker.blocking(|| {
             begin.add_permits(1);
             while begin.available_permits() > 0 {
@@ -362,17 +360,17 @@ fn what_waits_at_a_replacement_that_is_released_goes_on() {
             }
         });
     });
-    // By then it is released.
+    // Then the replacement is released.
     thread::sleep(Duration::from_millis(20));
     assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
     end.add_permits(1);
-    let _ = receiver.recv_timeout(SOON).expect("it goes on");
+    let _ = receiver.recv_timeout(SOON).expect("the task goes on");
 }
 
-/// A replacement blocks, is released, and is called by another worker meanwhile. It releases its
-/// own replacement all the same when its call ends.
+/// While a replacement blocks, it is released and assigned to another worker. When its call ends,
+/// it still releases its own replacement.
 #[test]
-fn a_replacement_that_got_another_number_releases_its_own() {
+fn a_replacement_with_a_new_index_releases_its_own_replacement() {
     let pool = Pool::builder().workers(2).replacements(2).thread_name(|n| format!("w{n}")).build();
     let pool = pool.unwrap();
     let flags: Arc<[AtomicBool; 6]> = Arc::default();
@@ -422,7 +420,7 @@ fn a_replacement_that_got_another_number_releases_its_own() {
     wait(OTHER_BLOCKS)();
     at(END)();
     ended.recv_timeout(SOON).unwrap();
-    // In the end all is done by workers.
+    // In the end workers run all tasks.
     let patience = Instant::now() + SOON;
     loop {
         let names = Mutex::new(HashSet::new());
@@ -438,6 +436,6 @@ fn a_replacement_that_got_another_number_releases_its_own() {
         if names.iter().all(|name| !name.ends_with('\'')) {
             break;
         }
-        assert!(Instant::now() < patience, "a replacement works on: {names:?}");
+        assert!(Instant::now() < patience, "a replacement still works: {names:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Pools of which the thread that builds them is a worker.
+//! Pools with a borrowed thread: the thread that builds the pool is one of its workers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -7,7 +7,7 @@ use std::thread;
 
 use locksley::{BuildError, Pool, Worker};
 
-/// On a thread that is no worker yet, and is one afterwards for the rest of its life.
+/// Runs a test on a new thread, since a borrowed thread stays a worker until it ends.
 fn on_a_thread<R: Send>(test: impl FnOnce() -> R + Send) -> R {
     thread::scope(|scope| scope.spawn(test).join().unwrap())
 }
@@ -38,12 +38,12 @@ fn the_builder_is_worker_0() {
 }
 
 #[test]
-fn a_worker_cannot_become_one_again() {
+fn a_worker_cannot_become_a_worker_of_another_pool() {
     on_a_thread(|| {
         let _pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
         let again = Pool::builder().workers(2).with_current_thread().build();
         assert!(matches!(again, Err(BuildError::AlreadyAWorker)));
-        // But it can build a pool like anybody else.
+        // It can build a pool without becoming a worker.
         assert_eq!(Pool::new(2).unwrap().install(|w| w.workers()), 2);
     });
     let pool = Pool::new(1).unwrap();
@@ -71,7 +71,7 @@ fn a_failed_build_leaves_the_thread_as_it_was() {
 }
 
 #[test]
-fn hooks_are_for_the_other_workers_and_data_for_all() {
+fn a_borrowed_thread_calls_no_hooks_and_has_data() {
     on_a_thread(|| {
         let hooked = Arc::new(Mutex::new(Vec::new()));
         let at_start = Arc::clone(&hooked);
@@ -89,7 +89,7 @@ fn hooks_are_for_the_other_workers_and_data_for_all() {
 }
 
 #[test]
-fn its_tasks_are_within_reach_of_the_others() {
+fn other_workers_run_the_tasks_of_a_borrowed_thread() {
     on_a_thread(|| {
         let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();
         let (sender, receiver) = channel();
@@ -100,7 +100,7 @@ fn its_tasks_are_within_reach_of_the_others() {
 }
 
 #[test]
-fn it_works_when_it_says_so() {
+fn a_borrowed_thread_runs_one_task_for_each_call_of_run_one() {
     on_a_thread(|| {
         let pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
         let (sender, receiver) = channel();
@@ -115,7 +115,7 @@ fn it_works_when_it_says_so() {
             assert!(!worker.run_one() && !worker.run_local());
         });
         assert_eq!(receiver.try_recv(), Ok("spawned"));
-        // What comes from elsewhere is not the worker's own.
+        // A task from outside is not one of the worker's own.
         thread::scope(|scope| {
             scope.spawn(|| pool.spawn(move |_| also.send("sent").unwrap()));
         });
@@ -129,7 +129,7 @@ fn it_works_when_it_says_so() {
 }
 
 #[test]
-fn dropping_the_pool_runs_what_it_has_accepted() {
+fn dropping_the_pool_runs_its_accepted_tasks() {
     for workers in [1, 3] {
         on_a_thread(|| {
             let count = Arc::new(AtomicUsize::new(0));
@@ -156,7 +156,7 @@ fn dropping_the_pool_runs_what_it_has_accepted() {
 }
 
 #[test]
-fn the_thread_can_go_on_when_the_pool_has_gone() {
+fn a_borrowed_thread_can_go_on_after_the_pool_is_closed() {
     on_a_thread(|| {
         let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();
         drop(pool);
@@ -168,14 +168,14 @@ fn the_thread_can_go_on_when_the_pool_has_gone() {
             });
         });
         assert_eq!(squares[9], 81);
-        // No thread would run what is spawned: it is dropped, and not kept for ever.
+        // No thread would run a spawned task, so it is dropped.
         let kept = Arc::new(());
         let here = Arc::clone(&kept);
         Worker::with_current(|current| current.unwrap().spawn(move |_| drop(here)));
         let here = Arc::clone(&kept);
         locksley::spawn_with(locksley::Spawn::Fifo, move || drop(here));
         assert_eq!(Arc::strong_count(&kept), 1);
-        // But there is no worker left to send to.
+        // No worker is left to send to.
         let sent = std::panic::catch_unwind(|| {
             Worker::with_current(|current| current.unwrap().broadcast(|_| ()))
         });

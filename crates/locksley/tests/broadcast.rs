@@ -1,4 +1,4 @@
-//! Tasks for particular workers, and for all of them.
+//! Tasks for one worker, and for all of them.
 
 mod common;
 
@@ -13,12 +13,12 @@ use common::{AlwaysAsleep, message, pools};
 use locksley::{Pool, Spawn};
 
 #[test]
-fn every_worker_runs_it_once_and_its_result_is_in_its_place() {
+fn every_worker_runs_a_broadcast_once_and_results_are_in_order() {
     for pool in pools() {
         let indices: Vec<_> = (0..pool.workers()).collect();
         assert_eq!(pool.broadcast(|w| w.index()), indices, "from outside");
         assert_eq!(pool.install(|w| w.broadcast(|w| w.index())), indices, "from inside");
-        // They run at the same time, whatever there are of processors.
+        // They run at the same time, on any number of processors.
         let all = Barrier::new(pool.workers());
         pool.broadcast(|_| {
             all.wait();
@@ -27,7 +27,7 @@ fn every_worker_runs_it_once_and_its_result_is_in_its_place() {
 }
 
 #[test]
-fn it_reaches_workers_whose_idle_policy_knows_nothing_but_sleep() {
+fn a_broadcast_reaches_workers_that_always_park() {
     let pool = Pool::builder().workers(3).idle_policy(AlwaysAsleep).build().unwrap();
     for _ in 0..100 {
         assert_eq!(pool.broadcast(|w| w.index()), [0, 1, 2]);
@@ -35,7 +35,7 @@ fn it_reaches_workers_whose_idle_policy_knows_nothing_but_sleep() {
 }
 
 #[test]
-fn it_reaches_workers_that_have_fallen_asleep() {
+fn a_broadcast_reaches_parked_workers() {
     let pool = Pool::new(4).unwrap();
     let asleep = |pool: &Pool| {
         let total = pool.stats().total();
@@ -63,9 +63,9 @@ fn pools_broadcast_into_each_other() {
 
 #[test]
 fn the_first_workers_panic_arrives_after_all_have_ended() {
-    /// Its destructor panics too, which must not replace the first panic or end the process.
-    struct Grumpy;
-    impl Drop for Grumpy {
+    /// Its destructor panics. That must not replace the first panic or end the process.
+    struct PanicsOnDrop;
+    impl Drop for PanicsOnDrop {
         fn drop(&mut self) {
             panic!("a result that is dropped");
         }
@@ -76,7 +76,7 @@ fn the_first_workers_panic_arrives_after_all_have_ended() {
         pool.broadcast(|w| {
             ended.fetch_add(1, Ordering::Relaxed);
             assert!(w.index() % 2 == 0, "worker {}", w.index());
-            Grumpy
+            PanicsOnDrop
         })
     }));
     assert_eq!(message(&*caught.err().unwrap()), "worker 1");
@@ -84,7 +84,7 @@ fn the_first_workers_panic_arrives_after_all_have_ended() {
 }
 
 #[test]
-fn a_detached_one_is_finished_before_the_pool_is_dropped() {
+fn a_detached_broadcast_ends_before_the_pool_is_dropped() {
     for pool in pools() {
         let (sender, receiver) = channel();
         let workers = pool.workers();
@@ -97,7 +97,7 @@ fn a_detached_one_is_finished_before_the_pool_is_dropped() {
 }
 
 #[test]
-fn each_panic_of_a_detached_one_goes_to_the_handler() {
+fn each_panic_of_a_detached_broadcast_goes_to_the_handler() {
     let (sender, receiver) = channel();
     let handler = move |payload: Box<dyn std::any::Any + Send>| {
         sender.send(message(&*payload).to_owned()).unwrap();
@@ -111,7 +111,7 @@ fn each_panic_of_a_detached_one_goes_to_the_handler() {
 }
 
 #[test]
-fn in_a_scope_it_may_borrow_and_spawn_more() {
+fn a_broadcast_in_a_scope_may_borrow_and_spawn() {
     for pool in pools() {
         let (sum, count) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let workers = pool.workers();
@@ -131,7 +131,7 @@ fn in_a_scope_it_may_borrow_and_spawn_more() {
 }
 
 #[test]
-fn what_is_sent_to_a_worker_runs_there_in_the_order_of_sending() {
+fn tasks_for_a_worker_run_there_in_the_order_of_sending() {
     for pool in pools() {
         let (sender, receiver) = channel();
         for n in 0..200 {
@@ -155,7 +155,7 @@ fn what_is_sent_to_a_worker_runs_there_in_the_order_of_sending() {
 }
 
 #[test]
-fn a_worker_runs_its_own_tasks_before_what_is_sent_to_it() {
+fn a_worker_runs_its_own_tasks_before_pinned_ones() {
     let pool = Pool::new(1).unwrap();
     let order = Mutex::new(Vec::new());
     pool.install(|w| {
@@ -168,7 +168,7 @@ fn a_worker_runs_its_own_tasks_before_what_is_sent_to_it() {
 }
 
 #[test]
-fn there_must_be_such_a_worker() {
+fn a_worker_that_does_not_exist_is_refused() {
     let pool = Pool::new(2).unwrap();
     let caught = catch_unwind(AssertUnwindSafe(|| pool.spawn_with(Spawn::At(2), |_| ())));
     assert_eq!(message(&*caught.unwrap_err()), "there is no worker 2 in a pool of 2");

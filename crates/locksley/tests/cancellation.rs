@@ -1,4 +1,4 @@
-//! Cancellation: what has not begun does not begin, what has begun is waited for, and nothing is
+//! Cancellation: no task begins after it, tasks that have begun are waited for, and no result is
 //! lost.
 
 mod common;
@@ -17,7 +17,7 @@ fn wait_until(flag: &AtomicBool) {
     }
 }
 
-/// Counts those that are alive.
+/// Counts the values that are alive.
 struct Counted<'c>(&'c AtomicUsize);
 
 impl<'c> Counted<'c> {
@@ -34,7 +34,7 @@ impl Drop for Counted<'_> {
 }
 
 #[test]
-fn a_child_follows_its_parent_and_not_the_other_way_round() {
+fn a_child_is_cancelled_with_its_parent_and_not_vice_versa() {
     let root = Cancellation::new();
     let (left, right) = (root.child(), root.child());
     let below = left.child();
@@ -48,7 +48,7 @@ fn a_child_follows_its_parent_and_not_the_other_way_round() {
 }
 
 #[test]
-fn a_long_line_of_children_is_dropped_in_bounded_stack() {
+fn a_long_chain_of_children_is_dropped_in_bounded_stack() {
     let root = Cancellation::new();
     let mut last = root.clone();
     for _ in 0..1_000_000 {
@@ -62,7 +62,7 @@ fn a_long_line_of_children_is_dropped_in_bounded_stack() {
 }
 
 #[test]
-fn without_being_cancelled_all_is_as_ever() {
+fn a_token_that_is_not_cancelled_changes_nothing() {
     for pool in pools() {
         let (token, count) = (Cancellation::new(), AtomicUsize::new(0));
         let result = pool.install(|w| {
@@ -86,7 +86,7 @@ fn without_being_cancelled_all_is_as_ever() {
 }
 
 #[test]
-fn what_has_not_begun_is_dropped_before_the_scope_ends() {
+fn tasks_that_have_not_begun_are_dropped_before_the_scope_ends() {
     let (token, alive, begun) = (Cancellation::new(), AtomicUsize::new(0), AtomicUsize::new(0));
     let own = token.child();
     let result = Pool::new(1).unwrap().install(|w| {
@@ -108,11 +108,11 @@ fn what_has_not_begun_is_dropped_before_the_scope_ends() {
     });
     assert_eq!(result, Err(Cancelled));
     assert_eq!((begun.into_inner(), alive.into_inner()), (3, 0));
-    assert!(!token.is_cancelled(), "it was the scope that was cancelled");
+    assert!(!token.is_cancelled(), "only the child was cancelled");
 }
 
 #[test]
-fn a_token_that_was_cancelled_before_lets_nothing_begin() {
+fn a_token_that_was_cancelled_before_keeps_all_from_beginning() {
     let token = Cancellation::new();
     token.cancel();
     let began = AtomicBool::new(false);
@@ -124,17 +124,17 @@ fn a_token_that_was_cancelled_before_lets_nothing_begin() {
 }
 
 #[test]
-fn a_result_that_is_complete_is_not_lost_because_it_was_cancelled_late() {
+fn a_complete_result_is_returned_after_a_late_cancellation() {
     let token = Cancellation::new();
     let result = scope_until(&token, |_| {
         token.cancel();
         5
     });
-    assert_eq!(result, Ok(5), "nothing was left out");
+    assert_eq!(result, Ok(5), "all of it began");
 }
 
 #[test]
-fn what_has_begun_is_waited_for() {
+fn a_scope_waits_for_tasks_that_have_begun() {
     let pool = Pool::new(2).unwrap();
     let (token, begun, may_end, ended) = (
         Cancellation::new(),
@@ -160,7 +160,7 @@ fn what_has_begun_is_waited_for() {
 }
 
 #[test]
-fn scopes_inside_are_cancelled_with_those_outside_and_not_the_other_way_round() {
+fn inner_scopes_are_cancelled_with_outer_ones_and_not_vice_versa() {
     for pool in pools() {
         pool.install(|w| {
             let outer = Cancellation::new();
@@ -185,7 +185,7 @@ fn scopes_inside_are_cancelled_with_those_outside_and_not_the_other_way_round() 
 }
 
 #[test]
-fn a_panic_comes_before_the_error() {
+fn a_panic_takes_precedence_over_the_error() {
     for pool in pools() {
         let (token, alive) = (Cancellation::new(), AtomicUsize::new(0));
         let own = token.child();
@@ -223,7 +223,7 @@ fn a_panic_comes_before_the_error() {
 }
 
 #[test]
-fn a_panic_of_what_is_dropped_arrives_too() {
+fn a_panic_of_a_dropped_closure_arrives() {
     struct Loud;
     impl Drop for Loud {
         fn drop(&mut self) {
@@ -246,7 +246,7 @@ fn a_panic_of_what_is_dropped_arrives_too() {
 }
 
 #[test]
-fn loops_that_are_not_cancelled_agree_with_the_others() {
+fn loops_that_are_not_cancelled_have_the_usual_results() {
     let token = Cancellation::new();
     for pool in pools() {
         let squares = pool.install(|w| par(0..10_001_u64).on(w).cancel(&token).map(|n| n * n));
@@ -267,7 +267,7 @@ fn loops_that_are_not_cancelled_agree_with_the_others() {
 
 #[test]
 fn a_loop_stops_between_its_leaves() {
-    const ITEMS: usize = 1 << 30; // would take some seconds
+    const ITEMS: usize = 1 << 30; // takes seconds if it is not stopped
     for pool in pools() {
         let (token, visited) = (Cancellation::new(), AtomicUsize::new(0));
         let result = pool.install(|w| {
@@ -292,7 +292,7 @@ fn results_of_a_loop_that_was_stopped_are_dropped() {
                 if n == 10 {
                     token.cancel();
                 }
-                // So slow that it has to be divided.
+                // Slow enough that the loop divides.
                 (0..500).for_each(|_| std::hint::spin_loop());
                 Counted::new(&alive)
             })
@@ -303,24 +303,24 @@ fn results_of_a_loop_that_was_stopped_are_dropped() {
     }
 }
 
-/// A tree that is cancelled in the middle: each of its closures is run or dropped, once.
+/// A tree of tasks that is cancelled in the middle. Each closure runs or is dropped, once.
 #[test]
-fn each_task_is_run_or_dropped() {
-    struct Tale {
+fn each_task_runs_or_is_dropped() {
+    struct Counts {
         made: AtomicUsize,
         run: AtomicUsize,
         alive: AtomicUsize,
     }
-    fn grow<'s>(w: &Worker, scope: &Scope<'s>, tale: &'s Tale, depth: u32) {
-        tale.run.fetch_add(1, Ordering::Relaxed);
+    fn grow<'s>(w: &Worker, scope: &Scope<'s>, counts: &'s Counts, depth: u32) {
+        counts.run.fetch_add(1, Ordering::Relaxed);
         if depth == 0 {
             return;
         }
         for _ in 0..2 {
-            tale.made.fetch_add(1, Ordering::Relaxed);
-            let counted = Counted::new(&tale.alive);
+            counts.made.fetch_add(1, Ordering::Relaxed);
+            let counted = Counted::new(&counts.alive);
             scope.spawn_on(w, move |w, scope| {
-                grow(w, scope, tale, depth - 1);
+                grow(w, scope, counts, depth - 1);
                 drop(counted);
             });
         }
@@ -330,20 +330,21 @@ fn each_task_is_run_or_dropped() {
         for after in [0, 1, 10, 100, 1000, 10_000] {
             let token = Cancellation::new();
             let [made, run, alive] = Default::default();
-            let tale = Tale { made, run, alive };
+            let counts = Counts { made, run, alive };
             let result = std::thread::scope(|threads| {
                 threads.spawn(|| {
-                    while tale.run.load(Ordering::Relaxed) < after.min(1500) {
+                    while counts.run.load(Ordering::Relaxed) < after.min(1500) {
                         std::thread::yield_now();
                     }
                     token.cancel();
                 });
-                pool.install(|w| w.scope_until(&token, |w, scope| grow(w, scope, &tale, 10)))
+                pool.install(|w| w.scope_until(&token, |w, scope| grow(w, scope, &counts, 10)))
             });
-            let [made, run, alive] = [tale.made, tale.run, tale.alive].map(AtomicUsize::into_inner);
+            let [made, run, alive] =
+                [counts.made, counts.run, counts.alive].map(AtomicUsize::into_inner);
             assert_eq!(alive, 0);
             match result {
-                // The body's own run is not among those that were made.
+                // The body runs, too, and was not made by `spawn`.
                 Ok(()) => assert_eq!((made, run), (2046, 2047)),
                 Err(Cancelled) => {
                     assert!(run <= made, "{made} made, {run} run, and the body");
@@ -356,7 +357,7 @@ fn each_task_is_run_or_dropped() {
 }
 
 #[test]
-fn a_token_may_be_cancelled_from_anywhere() {
+fn any_thread_may_cancel_a_token() {
     let pool = Pool::new(2).unwrap();
     let token = Arc::new(Cancellation::new());
     let begun = Arc::new(AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! `LOCKSLEY_WORKERS`, `LOCKSLEY_ASSISTS`, and the global pool. Each case is a process of its own,
+//! `LOCKSLEY_WORKERS`, `LOCKSLEY_ASSISTS`, and the global pool. Each case runs in a child process,
 //! since all three belong to the whole process.
 
 use std::process::{Command, Output};
@@ -7,7 +7,7 @@ use locksley::{BuildError, Pool};
 
 const CASE: &str = "LOCKSLEY_TEST_CASE";
 
-/// Runs this file's `child` in a process of its own.
+/// Runs this file's `child` in another process.
 fn run_child(case: &str, workers: Option<&str>) -> Output {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["child", "--exact", "--nocapture"]).env(CASE, case).env_remove("LOCKSLEY_WORKERS");
@@ -21,7 +21,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
 }
 
-/// Not a test of its own: what the other tests run in another process.
+/// The code that the other tests run in another process. Does nothing as a test.
 #[test]
 fn child() {
     match std::env::var(CASE).as_deref() {
@@ -55,7 +55,7 @@ fn child() {
         }
         Ok("detached panic") => {
             let pool = Pool::new(1).unwrap();
-            pool.spawn(|_| panic!("nobody waits for me"));
+            pool.spawn(|_| panic!("a detached panic"));
             drop(pool);
             println!("still there");
         }
@@ -91,17 +91,17 @@ fn the_variable_sets_the_number_of_workers() {
 }
 
 #[test]
-fn without_it_as_many_as_processors_are_allowed() {
+fn without_the_variable_the_size_is_the_number_of_allowed_processors() {
     let says = text(&run_child("size", None));
     let numbers = says.lines().find_map(|line| line.strip_prefix("size=")?.split_once(" of "));
     let (size, workers) = numbers.unwrap_or_else(|| panic!("{says}"));
-    assert_eq!(size, locksley::os::Processors::allowed().count_up().to_string());
+    assert_eq!(size, locksley::os::Processors::allowed().count().to_string());
     assert!(workers.parse::<usize>().unwrap() >= size.parse().unwrap());
 }
 
 #[test]
 fn a_wrong_value_is_an_error_or_a_clear_panic() {
-    for wrong in ["0", "many", "-3", "1.5", ""] {
+    for wrong in ["0", "many", "-3", "1.5"] {
         let built = text(&run_child("build", Some(wrong)));
         assert!(built.contains(&format!("error=Environment {{ value: {wrong:?} }}")), "{built}");
         let joined = run_child("join", Some(wrong));
@@ -124,10 +124,10 @@ fn assists_are_those_that_the_variable_names() {
             .env("LOCKSLEY_WORKERS", "2");
         text(&child.env("LOCKSLEY_ASSISTS", assists).output().unwrap())
     };
-    for right in ["all", "none", "moves,run-state"] {
+    for right in ["all", "none", "moves,run-state", ""] {
         assert!(build(right).contains("workers=2"), "{}", build(right));
     }
-    for wrong in ["", "telepathy", "moves;run-state"] {
+    for wrong in ["telepathy", "moves;run-state"] {
         let built = build(wrong);
         assert!(built.contains(&format!("error=Assists(UnknownAssist({wrong:?}))")), "{built}");
     }
@@ -144,14 +144,14 @@ fn the_global_pool_is_built_once() {
 fn a_hook_of_the_global_pool_that_uses_it_is_an_error() {
     let output = run_child("global in its own hook", None);
     assert!(output.status.success(), "{}", text(&output));
-    assert!(text(&output).contains("while that is being built; workers=2"), "{}", text(&output));
+    assert!(text(&output).contains("while it is being built; workers=2"), "{}", text(&output));
 }
 
-/// Where standard error cannot be written to, a message must not turn into a panic that is taken
-/// for the task's.
+/// If standard error cannot be written to, the message must not become a panic in place of the
+/// task's.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_process_ends_even_if_it_cannot_say_why() {
+fn the_process_ends_even_if_it_cannot_print_a_message() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["child", "--exact", "--nocapture"]).env(CASE, "detached panic").stderr(full);
@@ -164,13 +164,13 @@ fn the_process_ends_even_if_it_cannot_say_why() {
 fn a_detached_panic_without_a_handler_ends_the_process() {
     let output = run_child("detached panic", None);
     assert!(!output.status.success());
-    assert!(text(&output).contains("nobody waits for me"));
+    assert!(text(&output).contains("a detached panic"));
     assert!(!text(&output).contains("still there"));
 }
 
 #[test]
-fn a_idle_policy_that_panics_while_searching_ends_the_process() {
+fn an_idle_policy_that_panics_while_searching_ends_the_process() {
     let output = run_child("idle policy panic", None);
     assert!(!output.status.success());
-    assert!(text(&output).contains("a idle policy panicked"), "{}", text(&output));
+    assert!(text(&output).contains("an idle policy panicked"), "{}", text(&output));
 }

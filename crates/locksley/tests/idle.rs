@@ -1,4 +1,4 @@
-//! A pool with nothing to do uses no processor time.
+//! A pool without work uses no processor time.
 
 mod common;
 
@@ -9,14 +9,14 @@ use locksley::Pool;
 use locksley::stats::WorkerStats;
 
 #[test]
-fn an_idle_pool_sleeps() {
-    // More workers than processors, so that there is a sentinel while it works.
+fn all_workers_of_an_idle_pool_sleep() {
+    // 24 workers are more than processors, so there is a sentinel while the pool works.
     for workers in [1, 4, 24] {
-        falls_silent(workers);
+        assert_all_sleep(workers);
     }
 }
 
-fn falls_silent(workers: usize) {
+fn assert_all_sleep(workers: usize) {
     let pool = Pool::new(workers).unwrap();
     pool.install(|w| w.join(|_| (), |_| ()));
     let silent = fall_silent(Duration::from_secs(30), || pool.stats().workers);
@@ -24,6 +24,6 @@ fn falls_silent(workers: usize) {
     assert_eq!(
         count(|worker| worker.sleeps),
         count(|worker| worker.wakeups) + workers as u64,
-        "all of them sleep"
+        "every worker sleeps"
     );
 }

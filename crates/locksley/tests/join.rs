@@ -1,4 +1,4 @@
-//! `join` against serial oracles, on every idle policy and many worker counts; and its panics.
+//! `join`: its results, compared with serial programs, and its panics.
 
 mod common;
 
@@ -58,7 +58,7 @@ fn borrowed_data_is_divided() {
 }
 
 #[test]
-fn outside_of_any_pool_the_global_one_is_used() {
+fn a_join_outside_of_any_pool_uses_the_global_one() {
     assert_eq!(fib_joined(15), fib(15));
 }
 
@@ -101,7 +101,7 @@ fn a_panic_arrives_after_both_have_ended() {
 }
 
 #[test]
-fn a_panic_deep_down_passes_through_all_joins() {
+fn a_panic_passes_through_all_enclosing_joins() {
     fn dig(w: &Worker, depth: u32) {
         assert!(depth > 0, "the bottom");
         w.join(|_| (), |w| dig(w, depth - 1));
@@ -113,7 +113,7 @@ fn a_panic_deep_down_passes_through_all_joins() {
 }
 
 #[test]
-fn a_payload_whose_destructor_panics_does_no_harm() {
+fn a_payload_with_a_panicking_destructor_is_discarded() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {
@@ -141,7 +141,7 @@ fn results_and_captures_are_dropped_once() {
 }
 
 #[test]
-fn zero_sized_tasks_have_places_of_their_own() {
+fn joins_of_zero_sized_tasks_nest() {
     let pool = Pool::new(2).unwrap();
     pool.install(|w| {
         for _ in 0..1000 {
@@ -150,8 +150,8 @@ fn zero_sized_tasks_have_places_of_their_own() {
     });
 }
 
-/// The only worker waits inside the first task, by helping another pool's caller, for what only the
-/// second one does: so it runs that one itself, in the wait, and its join finds it done.
+/// The only worker waits inside of the first task for an event that the second one causes. The wait
+/// helps, so it runs the second task, and the join finds it done.
 fn second_is_run_in_a_wait_inside_the_first(
     first: impl FnOnce() -> u32 + Send,
     second: impl FnOnce() -> u32 + Send,
@@ -184,7 +184,7 @@ fn a_second_task_that_ran_in_a_wait_inside_the_first_is_not_run_again() {
 }
 
 #[test]
-fn panics_of_tasks_that_ran_in_a_wait_come_out_once() {
+fn panics_of_tasks_that_ran_in_a_wait_arrive_once() {
     let boom = |text: &'static str| move || -> u32 { panic!("{text}") };
     for (first, second, expected) in
         [(None, Some("two"), "two"), (Some("one"), None, "one"), (Some("one"), Some("two"), "one")]
@@ -196,7 +196,7 @@ fn panics_of_tasks_that_ran_in_a_wait_come_out_once() {
 }
 
 #[test]
-fn what_a_panicking_first_task_left_behind_is_not_lost() {
+fn tasks_that_a_panicking_first_task_has_spawned_run() {
     let pool = Pool::new(1).unwrap();
     let count = Arc::new(AtomicU32::new(0));
     let (left, second) = (Arc::clone(&count), Arc::clone(&count));
@@ -217,7 +217,7 @@ fn what_a_panicking_first_task_left_behind_is_not_lost() {
 }
 
 #[test]
-fn a_result_whose_destructor_panics_does_not_hide_the_first_panic() {
+fn a_result_with_a_panicking_destructor_does_not_hide_the_first_panic() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {

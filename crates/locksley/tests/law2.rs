@@ -1,4 +1,4 @@
-//! Law 2: whatever a worker is doing, its ready tasks are within reach of the others.
+//! Law 2: whatever a worker does, other workers can take its ready tasks.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn pools_of_two() -> [Pool; 4] {
         .map(|builder| builder.build().unwrap())
 }
 
-/// As long as no worker steals, this makes a worker close its deque.
+/// Forks until the worker closes its deque. A steal in between opens it again.
 fn fork_much(w: &Worker) {
     for _ in 0..1000 {
         w.join(|_| (), |_| ());
@@ -42,7 +42,7 @@ fn the_second_half_of_a_join_runs_while_the_first_waits_for_it() {
 }
 
 #[test]
-fn the_second_half_of_a_join_runs_though_its_worker_had_forked_undisturbed() {
+fn the_second_half_of_a_join_runs_though_its_worker_had_closed_its_deque() {
     for pool in pools_of_two() {
         for _ in 0..50 {
             let flag = AtomicBool::new(false);
@@ -55,7 +55,7 @@ fn the_second_half_of_a_join_runs_though_its_worker_had_forked_undisturbed() {
 }
 
 #[test]
-fn a_task_runs_though_its_worker_goes_on_forking_until_it_has_run() {
+fn a_task_runs_though_its_worker_forks_until_it_has_run() {
     for pool in pools_of_two() {
         for _ in 0..3 {
             let flag = AtomicBool::new(false);
@@ -72,7 +72,7 @@ fn a_task_runs_though_its_worker_goes_on_forking_until_it_has_run() {
 }
 
 #[test]
-fn everything_below_a_stuck_task_runs_though_its_worker_had_forked_undisturbed() {
+fn all_tasks_below_a_stuck_task_run_though_its_worker_had_closed_its_deque() {
     for pool in pools_of_two() {
         let flags: Vec<_> = (0..50).map(|_| AtomicBool::new(false)).collect();
         pool.install(|w| {
@@ -92,7 +92,7 @@ fn everything_below_a_stuck_task_runs_though_its_worker_had_forked_undisturbed()
 fn a_task_below_many_others_runs_while_its_worker_is_stuck() {
     for pool in pools_of_two() {
         let flags: Vec<_> = (0..50).map(|_| AtomicBool::new(false)).collect();
-        // Each level pushes the task that sets its flag; the innermost one waits for all of them.
+        // Each level pushes the task that sets its flag. The innermost level waits for all flags.
         fn nest(w: &locksley::Worker, flags: &[AtomicBool], level: usize) {
             match flags.get(level) {
                 None => flags.iter().for_each(wait_until),
@@ -119,11 +119,11 @@ fn spawned_tasks_run_while_the_body_of_their_scope_waits_for_them() {
 }
 
 #[test]
-fn every_worker_can_be_waiting_but_one() {
+fn all_workers_but_one_may_wait() {
     const WORKERS: usize = 8;
     let pool = Pool::new(WORKERS).unwrap();
     let flags: Vec<_> = (0..WORKERS).map(|_| AtomicBool::new(false)).collect();
-    // Task n waits for task n + 1: all must run at the same time, however few the processors are.
+    // Task n waits for task n + 1. So all tasks run at the same time, on any number of processors.
     pool.install(|w| {
         w.scope(|w, scope| {
             for n in 0..WORKERS {

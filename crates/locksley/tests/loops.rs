@@ -1,4 +1,4 @@
-//! Parallel loops, against the serial ones.
+//! Parallel loops, compared with serial ones.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn a_reduction_with_a_grain_does_not_depend_on_the_workers() {
 }
 
 #[test]
-fn a_panic_comes_out_and_results_are_dropped() {
+fn a_panic_arrives_and_results_are_dropped() {
     let alive = Arc::new(());
     let result = catch_unwind(|| {
         par(0..10_000).map(|n| {
@@ -94,18 +94,18 @@ fn a_panic_comes_out_and_results_are_dropped() {
 
 #[test]
 #[should_panic(expected = "leaves of no items")]
-fn leaves_of_no_items_are_an_error() {
+fn a_grain_of_zero_panics() {
     let _ = par(0..3).grain(0);
 }
 
 #[test]
 #[should_panic(expected = "chunks of no items")]
-fn chunks_of_no_items_are_an_error() {
+fn chunks_of_zero_items_panic() {
     let _ = par(&mut [1, 2]).chunks(0);
 }
 
 #[test]
-fn whatever_has_items_can_be_divided() {
+fn ranges_arrays_vectors_and_slices_can_be_divided() {
     let (mut array, mut vec) = ([1; 100], vec![1; 100]);
     par(&mut array).for_each(|item| *item += 1);
     par(&mut vec).for_each(|item| *item += 1);
@@ -121,8 +121,8 @@ fn whatever_has_items_can_be_divided() {
 }
 
 #[test]
-fn with_a_grain_a_leaf_has_at_most_so_many_items() {
-    for (items, grain, wanted) in [(8, 2, 4), (9, 3, 4), (1, 1, 1), (0, 5, 1), (100, 100, 1)] {
+fn a_grain_limits_the_items_of_a_leaf() {
+    for (items, grain, expected) in [(8, 2, 4), (9, 3, 4), (1, 1, 1), (0, 5, 1), (100, 100, 1)] {
         let (leaves, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let identity = || {
             leaves.fetch_add(1, Ordering::Relaxed);
@@ -133,7 +133,7 @@ fn with_a_grain_a_leaf_has_at_most_so_many_items() {
             before + 1
         };
         let sum = par(0..items).grain(grain).reduce(identity, count, |a, b| a + b);
-        assert_eq!((sum, leaves.into_inner()), (items, wanted));
+        assert_eq!((sum, leaves.into_inner()), (items, expected));
         assert!(most.into_inner() <= grain);
     }
 }
@@ -144,17 +144,17 @@ fn a_loop_may_be_sent_to_a_place() {
     let last = pool.places().count() - 1;
     assert_eq!(pool.install(|w| par(0..4).on(w).place(last).map(|n| n + 1)), [1, 2, 3, 4]);
     assert_eq!(par(0..4).place(0).map(|n| n + 1), [1, 2, 3, 4]);
-    let nowhere = AssertUnwindSafe(|| pool.install(|w| par(0..4).on(w).place(99).map(|n| n)));
-    assert!(catch_unwind(nowhere).is_err());
+    let no_such_place = AssertUnwindSafe(|| pool.install(|w| par(0..4).on(w).place(99).map(|n| n)));
+    assert!(catch_unwind(no_such_place).is_err());
 }
 
-/// Says that it is longer, or shorter, than it is.
-struct Liar {
+/// A sequence that reports a wrong length.
+struct WrongLength {
     says: usize,
     is: usize,
 }
 
-impl Parts for Liar {
+impl Parts for WrongLength {
     type Item = usize;
     fn len(&self) -> usize {
         self.says
@@ -169,18 +169,18 @@ impl Parts for Liar {
 }
 
 #[test]
-fn parts_of_a_wrong_length_are_a_panic_or_cut_off_but_never_unsound() {
+fn parts_of_a_wrong_length_panic_or_are_cut_off() {
     let too_few = catch_unwind(|| {
-        let few = Liar { says: 1000, is: 10 };
+        let few = WrongLength { says: 1000, is: 10 };
         par(few).map(|n| n.to_string())
     });
     assert!(too_few.is_err());
-    assert_eq!(par(Liar { says: 10, is: 1000 }).map(|n| n.to_string()).len(), 10);
+    assert_eq!(par(WrongLength { says: 10, is: 1000 }).map(|n| n.to_string()).len(), 10);
 }
 
-/// Law 2: what a stuck body has not begun is done by others, but for a leaf.
+/// Law 2: other workers run all items that have not begun, except for the rest of one leaf.
 #[test]
-fn a_stuck_body_leaves_the_others_to_the_others() {
+fn other_workers_run_the_items_after_a_stuck_body() {
     let pool = Pool::new(2).unwrap();
     let (done, free) = (AtomicUsize::new(0), AtomicBool::new(false));
     const ITEMS: usize = 2_000;

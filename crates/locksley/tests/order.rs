@@ -1,4 +1,5 @@
-//! In which order a worker runs what it has spawned: newest first, or as spawned, or oldest first.
+//! The order in which a worker runs the tasks that it has spawned: newest first, FIFO, or oldest
+//! first.
 
 mod common;
 
@@ -9,63 +10,65 @@ use std::thread;
 use common::pools;
 use locksley::{Pool, Scope, Spawn, Worker};
 
-/// Where a task notes when it began: the how-manieth of all. Each has a place of its own, and no
-/// lock: std's mutex, where it has to be waited for, is taken in code that ThreadSanitizer does not
-/// see, and what it guards is then reported as a race. Like this, all that it sees is what the pool
-/// itself orders.
-struct Turn<'s> {
+/// Records the number of tasks that have begun before this one. Each task writes its own variable:
+/// with a contended mutex of std, ThreadSanitizer would report a race. So only the pool orders the
+/// accesses.
+struct Start<'s> {
     begun: &'s AtomicUsize,
-    turn: &'s mut usize,
+    start: &'s mut usize,
 }
 
-impl Turn<'_> {
-    fn take(self) {
-        *self.turn = self.begun.fetch_add(1, Ordering::Relaxed);
+impl Start<'_> {
+    fn record(self) {
+        *self.start = self.begun.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// The turns of so many tasks, each of which is spawned by `spawn_all`.
-fn turns_of(number: usize, spawn_all: impl FnOnce(&AtomicUsize, &mut [usize])) -> Vec<usize> {
-    let (begun, mut turns) = (AtomicUsize::new(0), vec![usize::MAX; number]);
-    spawn_all(&begun, &mut turns);
-    let mut all = turns.clone();
+/// The starts of `number` tasks, which `spawn_all` spawns.
+fn starts_of(number: usize, spawn_all: impl FnOnce(&AtomicUsize, &mut [usize])) -> Vec<usize> {
+    let (begun, mut starts) = (AtomicUsize::new(0), vec![usize::MAX; number]);
+    spawn_all(&begun, &mut starts);
+    let mut all = starts.clone();
     all.sort_unstable();
-    assert_eq!(all, Vec::from_iter(0..number), "each task has had one turn");
-    turns
+    assert_eq!(all, Vec::from_iter(0..number), "each task began once");
+    starts
 }
 
-/// What a single worker makes of `spawn`, called with each of 0 to 9.
-fn order_of(pool: &Pool, spawn: impl for<'s> Fn(&Scope<'s>, usize, Turn<'s>) + Sync) -> Vec<usize> {
-    let turns = turns_of(10, |begun, turns| {
+/// The order in which a single worker runs ten tasks that `spawn` spawns.
+fn order_of(
+    pool: &Pool,
+    spawn: impl for<'s> Fn(&Scope<'s>, usize, Start<'s>) + Sync,
+) -> Vec<usize> {
+    let starts = starts_of(10, |begun, starts| {
         pool.install(|w| {
             w.scope(|_, scope| {
-                for (n, turn) in turns.iter_mut().enumerate() {
-                    spawn(scope, n, Turn { begun, turn });
+                for (n, start) in starts.iter_mut().enumerate() {
+                    spawn(scope, n, Start { begun, start });
                 }
             });
         });
     });
     let mut order = Vec::from_iter(0..10);
-    order.sort_by_key(|&n| turns[n]);
+    order.sort_by_key(|&n| starts[n]);
     order
 }
 
 #[test]
-fn a_single_worker_keeps_the_order_that_was_asked_for() {
+fn a_single_worker_keeps_the_chosen_order() {
     let pool = Pool::new(1).unwrap();
-    let newest_first = order_of(&pool, |scope, _, turn| scope.spawn(|_| turn.take()));
+    let newest_first = order_of(&pool, |scope, _, start| scope.spawn(|_| start.record()));
     assert_eq!(newest_first, Vec::from_iter((0..10).rev()));
-    let as_spawned =
-        order_of(&pool, |scope, _, turn| scope.spawn_with(Spawn::Fifo, |_, _| turn.take()));
-    assert_eq!(as_spawned, Vec::from_iter(0..10));
+    let fifo =
+        order_of(&pool, |scope, _, start| scope.spawn_with(Spawn::Fifo, |_, _| start.record()));
+    assert_eq!(fifo, Vec::from_iter(0..10));
 
     let pool = Pool::builder().workers(1).oldest_first().build().unwrap();
-    let oldest_first = order_of(&pool, |scope, _, turn| scope.spawn(|_| turn.take()));
+    let oldest_first = order_of(&pool, |scope, _, start| scope.spawn(|_| start.record()));
     assert_eq!(oldest_first, Vec::from_iter(0..10));
 }
 
 #[test]
-fn detached_tasks_do_as_well() {
+fn a_single_worker_keeps_the_order_of_detached_tasks() {
     let pool = Pool::new(1).unwrap();
     let (sender, receiver) = channel();
     pool.install(|w| {
@@ -84,51 +87,52 @@ fn detached_tasks_do_as_well() {
 }
 
 #[test]
-fn both_orders_in_one_scope_do_not_disturb_each_other() {
+fn both_orders_hold_in_one_scope() {
     let pool = Pool::new(1).unwrap();
-    let order = order_of(&pool, |scope, n, turn| match n % 2 {
-        0 => scope.spawn_with(Spawn::Fifo, |_, _| turn.take()),
-        _ => scope.spawn(|_| turn.take()),
+    let order = order_of(&pool, |scope, n, start| match n % 2 {
+        0 => scope.spawn_with(Spawn::Fifo, |_, _| start.record()),
+        _ => scope.spawn(|_| start.record()),
     });
     assert!(order.iter().filter(|&&n| n % 2 == 0).is_sorted());
     assert!(order.iter().rev().filter(|&&n| n % 2 == 1).is_sorted());
     assert_eq!(order.len(), 10);
 }
 
-/// Thieves take the words from the line in any order; the tasks begin in order all the same.
+/// Thieves take the words of the FIFO in any order, and the tasks begin in order nevertheless.
 #[test]
-fn tasks_begin_in_order_on_whatever_worker() {
+fn fifo_tasks_begin_in_order_on_all_workers() {
     for pool in pools() {
-        // Between taking its task and its turn a worker can be overtaken by each of the others'
-        // tasks in hand, and, if it is suspended there, by any number. But each task has one turn.
-        let turns = turns_of(300, |begun, turns| {
+        // A worker that has taken a task can be suspended before the task records its start, so the
+        // starts have no exact order. But each task starts once.
+        let starts = starts_of(300, |begun, starts| {
             pool.install(|w| {
                 w.scope(|_, scope| {
-                    for turn in turns {
-                        scope.spawn_with(Spawn::Fifo, move |_, _| Turn { begun, turn }.take());
+                    for start in starts {
+                        scope.spawn_with(Spawn::Fifo, move |_, _| Start { begun, start }.record());
                     }
                 });
             });
         });
         if pool.workers() == 1 {
-            assert_eq!(turns, Vec::from_iter(0..300));
+            assert_eq!(starts, Vec::from_iter(0..300));
         }
     }
 }
 
 #[test]
-fn tasks_in_order_may_be_spawned_from_elsewhere() {
+fn fifo_tasks_may_be_spawned_from_other_pools_and_threads() {
     let (pool, other) = (Pool::new(1).unwrap(), Pool::new(2).unwrap());
-    let turns = turns_of(10, |begun, turns| {
+    let starts = starts_of(10, |begun, starts| {
         pool.in_place_scope(|scope| {
-            for (n, turn) in turns.iter_mut().enumerate() {
-                let spawn =
-                    move || scope.spawn_with(Spawn::Fifo, move |_, _| Turn { begun, turn }.take());
+            for (n, start) in starts.iter_mut().enumerate() {
+                let spawn = move || {
+                    scope.spawn_with(Spawn::Fifo, move |_, _| Start { begun, start }.record())
+                };
                 if n % 2 == 0 { spawn() } else { other.install(|_| spawn()) }
             }
         });
     });
-    assert_eq!(turns, Vec::from_iter(0..10));
+    assert_eq!(starts, Vec::from_iter(0..10));
     let (sender, receiver) = channel();
     (0..10).for_each(|n| {
         let sender = sender.clone();
@@ -139,7 +143,7 @@ fn tasks_in_order_may_be_spawned_from_elsewhere() {
 }
 
 #[test]
-fn what_stands_in_a_line_runs_while_its_worker_is_stuck() {
+fn fifo_tasks_run_while_their_worker_is_stuck() {
     let pool = Pool::new(2).unwrap();
     for _ in 0..100 {
         let flags: Vec<_> = (0..20).map(|_| AtomicBool::new(false)).collect();
@@ -157,7 +161,7 @@ fn what_stands_in_a_line_runs_while_its_worker_is_stuck() {
 }
 
 #[test]
-fn oldest_first_loses_nothing() {
+fn oldest_first_runs_all_tasks() {
     fn fib(w: &Worker, n: u64) -> u64 {
         if n < 2 {
             return n;

@@ -1,5 +1,5 @@
-//! Pools with several places, given by hand: where tasks go, which workers take them, and that none
-//! is lost.
+//! Pools with several places, which the tests define: the queues to which tasks go, and the workers
+//! that take them.
 
 mod common;
 
@@ -36,10 +36,10 @@ fn idle_policies() -> [fn(PoolBuilder) -> PoolBuilder; 7] {
 }
 
 fn options() -> impl Iterator<Item = PoolBuilder> {
-    let governed = SHAPES
+    let builders = SHAPES
         .into_iter()
         .flat_map(|shape| idle_policies().map(|idle_policy| idle_policy(divided(shape))));
-    governed.enumerate().map(|(n, pool)| {
+    builders.enumerate().map(|(n, pool)| {
         let unplaced = [Unplaced::Stays, Unplaced::RoundRobin][n % 2];
         let affinity = [Affinity::Process, Affinity::Place, Affinity::Builder][n % 3];
         pool.unplaced(unplaced).affinity(affinity)
@@ -73,7 +73,7 @@ fn fib_near(worker: &Worker, places: usize, n: u64) -> u64 {
 }
 
 #[test]
-fn all_is_done_once_under_every_option() {
+fn each_task_and_item_runs_once_under_every_option() {
     let other = Pool::new(1).unwrap();
     for builder in options() {
         let pool = builder.build().unwrap();
@@ -119,7 +119,7 @@ fn all_is_done_once_under_every_option() {
         let names = pool.install(|w| par(0..3000_u32).on(w).by_place().map(|n| n.to_string()));
         assert!(names.iter().enumerate().all(|(n, name)| *name == n.to_string()));
         assert_eq!(names.len(), 3000);
-        // Not commutative: all items, in their order.
+        // Not commutative: all items, in order.
         let append = |mut all: Vec<u32>, n: u32| {
             all.push(n);
             all
@@ -130,7 +130,7 @@ fn all_is_done_once_under_every_option() {
         };
         assert_eq!(pool.install(in_order), (0..3000).collect::<Vec<_>>());
         for items in [0_u16, 1, 2, 5, 1000] {
-            // Of floats each order of additions has another sum.
+            // The sum of floats depends on the order of additions.
             let root = |sum: f32, n: u16| sum + f32::from(n).sqrt();
             let bits = |sum: f32| sum.to_bits();
             for leaf in [1, 3, 64, 10_000] {
@@ -192,8 +192,8 @@ fn all_is_done_once_under_every_option() {
         let add = &|| {
             count.fetch_add(1, Ordering::Relaxed);
         };
-        // By a thread that is no worker, a worker of another pool, and one that does not say which
-        // it is.
+        // By a thread that is no worker, by a worker of another pool, and by a worker that is
+        // looked up.
         pool.in_place_scope(|scope| {
             (0..places).for_each(|place| scope.spawn_with(Spawn::Near(place), move |_, _| add()));
         });
@@ -228,9 +228,9 @@ fn all_is_done_once_under_every_option() {
     }
 }
 
-/// A scope, and a loop, of which some is cancelled; and what panics at a place.
+/// Cancelled scopes and loops, and panics, at a place.
 #[test]
-fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
+fn cancelled_tasks_of_a_place_do_not_begin_and_panics_of_a_place_arrive() {
     let pool = divided(&[1, 1]).build().unwrap();
     let _held = hold(&pool, 1);
     let token = Cancellation::new();
@@ -256,7 +256,7 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
         assert_eq!(pool.install(|w| all().on(w).reduce(|| 0, add, add)), Err(Cancelled));
         assert_eq!(pool.install(|w| all().on(w).grain(3).reduce(|| 0, add, add)), Err(Cancelled));
     }
-    // Of results that others have made none is lost, and none is dropped twice.
+    // No result of another worker is lost, and none is dropped twice.
     let made = Arc::new(());
     let broken = |n: usize| {
         assert!(n != 7, "the seventh");
@@ -266,9 +266,9 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
     let payload = catch_unwind(AssertUnwindSafe(|| pool.install(|w| all().on(w).map(broken))));
     assert_eq!(message(&*payload.unwrap_err()), "the seventh");
     assert_eq!(Arc::strong_count(&made), 1);
-    // Nor where it is cancelled by one of the last items. The free worker does those of its own
-    // place first, in order, and then those of the other one: so in one case half is missing, and
-    // in the other one the token comes too late for anything to be.
+    // The same if one of the last items cancels the loop. The free worker runs the items of its own
+    // place first, in order, and then those of the other. So in one case half of them are missing,
+    // and in the other case all were visited before.
     for (place, expected) in [Err(Cancelled), Ok(1000)].into_iter().enumerate() {
         let token = Cancellation::new();
         let some = |n: usize| {
@@ -281,7 +281,7 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
         assert_eq!(result.map(|all| all.len()), expected);
         assert_eq!(Arc::strong_count(&made), 1);
     }
-    // A task that comes too late is dropped at once, and one that was sent before, in the end.
+    // A task that is spawned after the cancellation is dropped at once, an earlier one later.
     let token = Cancellation::new();
     let result = pool.install(|_| {
         scope_until(&token, |scope| {
@@ -301,8 +301,7 @@ fn what_is_cancelled_at_a_place_does_not_begin_and_what_panics_there_arrives() {
 fn a_future_begins_at_its_place() {
     let pool = divided(&[1, 1]).build().unwrap();
     for place in [0, 1] {
-        // The other one is held, and would not take it anyway. A thread spawns it that is no
-        // worker.
+        // A thread that is no worker spawns it. The worker of the other place is held.
         let _held = hold(&pool, 1 - place);
         let here = || Worker::with_current(|current| current.unwrap().place());
         let task = pool.spawn_future_with(Spawn::Near(place), async move { here() });
@@ -310,11 +309,11 @@ fn a_future_begins_at_its_place() {
     }
 }
 
-/// The files whose lines are blamed for a place that is not there. No other test names one.
+/// The files of the panics about places that do not exist. No other test causes one.
 static BLAMED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 #[test]
-fn a_place_that_is_not_there_is_refused() {
+fn a_place_that_does_not_exist_is_refused() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         if message(info.payload()).starts_with("there is no place") {
@@ -332,7 +331,7 @@ fn a_place_that_is_not_there_is_refused() {
             let payload = catch_unwind(AssertUnwindSafe(what)).unwrap_err();
             assert_eq!(message(&*payload), said);
             let blamed = mem::take(&mut *BLAMED.lock().unwrap());
-            assert_eq!(blamed, [file!()], "it is the caller's mistake");
+            assert_eq!(blamed, [file!()], "the panic names the caller");
         };
         refused(&|| pool.spawn_with(Spawn::Near(count), |_| ()));
         refused(&|| pool.install(|w| w.spawn_with(Spawn::Near(count), |_| ())));
@@ -341,7 +340,7 @@ fn a_place_that_is_not_there_is_refused() {
             pool.install(|w| w.scope(|_, scope| scope.spawn_with(Spawn::Near(count), |_, _| ())))
         });
         refused(&|| {
-            pool.install(|w| w.scope(|_, scope| scope.spawn_with(Spawn::Near(count), |_, _| ())))
+            pool.install(|_| scope(|scope| scope.spawn_with(Spawn::Near(count), |_, _| ())))
         });
         refused(&|| pool.in_place_scope(|scope| scope.spawn_with(Spawn::Near(count), |_, _| ())));
         refused(&|| pool.install(|_| spawn_with(Spawn::Near(count), || ())));
@@ -363,14 +362,13 @@ fn a_place_that_is_not_there_is_refused() {
     }
 }
 
-/// A worker's pool is the one that is meant, though there is a global one that has fewer places; on
-/// any other thread it is that.
+/// `spawn_with` on a worker uses its pool, and on any other thread the global pool.
 #[test]
-fn without_a_pool_the_places_are_those_of_the_calling_worker() {
+fn places_are_those_of_the_calling_workers_pool_or_of_the_global_one() {
     let global = Pool::global().places().count();
     let pool = divided(&vec![1; global + 1]).build().unwrap();
-    let is_its = |w: &Worker| std::ptr::eq(w.places(), pool.places());
-    assert_eq!(pool.broadcast(is_its), vec![true; global + 1]);
+    let has_its_places = |w: &Worker| std::ptr::eq(w.places(), pool.places());
+    assert_eq!(pool.broadcast(has_its_places), vec![true; global + 1]);
     let (sender, receiver) = channel();
     let send = || {
         let sender = sender.clone();
@@ -389,7 +387,7 @@ fn workers_that_are_neighbours_share_a_place() {
     assert_eq!(pool.broadcast(Worker::place), [0, 1, 1, 1, 2, 2]);
     let fewer = divided(&[1, 3, 2]).workers(2).build().unwrap();
     assert_eq!(fewer.broadcast(Worker::place), [0, 1]);
-    assert_eq!(fewer.install(|w| w.join_near(2, |_| 1, |_| 2)), (1, 2), "it has no worker");
+    assert_eq!(fewer.install(|w| w.join_near(2, |_| 1, |_| 2)), (1, 2), "place 2 has no worker");
     let (sender, receiver) = channel();
     fewer.spawn_with(Spawn::Near(2), move |w| sender.send(w.place()).unwrap());
     assert!(receiver.recv_timeout(PATIENCE).unwrap() < 2);
@@ -426,9 +424,9 @@ fn panics_of_both_halves_arrive() {
     }
 }
 
-/// Law 2: the only worker of a place is stuck, and what was sent there is done by others.
+/// Law 2: the only worker of a place is stuck, and other workers run the tasks for that place.
 #[test]
-fn what_was_sent_to_a_stuck_place_is_done_elsewhere() {
+fn a_task_for_a_stuck_place_runs_at_another() {
     for idle_policy in idle_policies() {
         for shape in [&[1, 1][..], &[2, 1], &[1, 1, 1]] {
             let pool = idle_policy(divided(shape)).build().unwrap();
@@ -438,7 +436,7 @@ fn what_was_sent_to_a_stuck_place_is_done_elsewhere() {
                 pool.in_place_scope(|scope| {
                     let flags = &flags;
                     let (here, is_here) = channel();
-                    // Sent there by the worker itself, whose own deque it is; and from outside.
+                    // Sent by the place's own worker, and by another thread.
                     scope.spawn_broadcast(move |w, scope| {
                         if w.index() == stuck {
                             scope.spawn_with(Spawn::Near(last), |_, _| {
@@ -460,10 +458,10 @@ fn what_was_sent_to_a_stuck_place_is_done_elsewhere() {
     }
 }
 
-/// A worker that waits in its own code, without helping, for what it has sent to another place,
-/// whose worker sleeps or searches.
+/// A worker spins until a task has run that it has sent to another place. The worker of that place
+/// sleeps or searches.
 #[test]
-fn what_was_sent_to_another_place_is_done_though_its_sender_is_stuck() {
+fn a_task_for_another_place_runs_although_its_sender_is_stuck() {
     for idle_policy in idle_policies() {
         let pool = idle_policy(divided(&[1, 1])).build().unwrap();
         for place in 0..2 {
@@ -482,9 +480,9 @@ fn what_was_sent_to_another_place_is_done_though_its_sender_is_stuck() {
     }
 }
 
-/// All workers wait for scopes of their own, and have sent tasks of these to each other.
+/// Each worker waits for its own scope, and has sent tasks of it to the others.
 #[test]
-fn workers_that_wait_get_what_they_have_sent_to_places() {
+fn workers_that_wait_run_what_they_have_sent_to_places() {
     let pool = divided(&[1, 1]).unplaced(Unplaced::RoundRobin).build().unwrap();
     for _ in 0..100 {
         let barrier = Barrier::new(2);
@@ -507,7 +505,7 @@ fn workers_that_wait_get_what_they_have_sent_to_places() {
 }
 
 #[test]
-fn a_worker_takes_first_what_was_sent_to_its_place() {
+fn a_worker_prefers_tasks_for_its_place() {
     for idle_policy in idle_policies() {
         for unplaced in [Unplaced::Stays, Unplaced::RoundRobin] {
             let pool = idle_policy(divided(&[1, 1])).unplaced(unplaced).build().unwrap();
@@ -529,10 +527,10 @@ fn a_worker_takes_first_what_was_sent_to_its_place() {
     }
 }
 
-/// A worker comes to what was sent to all, and to itself alone, though there is always something
-/// that was sent to its place.
+/// A worker also runs tasks for all workers, and pinned ones, although tasks for its place are
+/// always ready.
 #[test]
-fn what_is_sent_to_a_place_keeps_no_worker_from_the_rest() {
+fn tasks_for_a_place_do_not_starve_other_tasks() {
     for idle_policy in idle_policies() {
         let pool = idle_policy(divided(&[1, 1])).build().unwrap();
         let [first, _second] = [0, 1].map(|worker| hold(&pool, worker));
@@ -554,7 +552,7 @@ fn what_is_sent_to_a_place_keeps_no_worker_from_the_rest() {
 }
 
 #[test]
-fn with_one_place_nothing_is_out_of_it() {
+fn a_pool_with_one_place_counts_no_task_out_of_place() {
     for pool in [divided(&[3]), Pool::builder().workers(2)] {
         let pool = pool.unplaced(Unplaced::RoundRobin).build().unwrap();
         if pool.places().count() > 1 {
@@ -568,9 +566,9 @@ fn with_one_place_nothing_is_out_of_it() {
     }
 }
 
-/// A borrowed thread may never come back to the pool that it has dropped.
+/// The borrowed thread drops the pool and runs no more tasks of it.
 #[test]
-fn a_borrowed_thread_that_drops_its_pool_leaves_nothing_at_another_place() {
+fn a_task_for_another_place_runs_although_a_borrowed_thread_drops_the_pool() {
     let (done, is_done) = channel();
     thread::spawn(move || {
         let pool = divided(&[1, 1]).with_current_thread().build().unwrap();
@@ -588,10 +586,9 @@ fn a_borrowed_thread_that_drops_its_pool_leaves_nothing_at_another_place() {
     assert_eq!(is_done.recv_timeout(PATIENCE), Ok(()));
 }
 
-/// A worker that looks once finds what was sent to another place, though it has never looked there
-/// before.
+/// One call finds the task, although this worker has never searched that place.
 #[test]
-fn who_looks_once_finds_what_was_sent_elsewhere() {
+fn run_one_finds_a_task_that_was_sent_to_another_place() {
     let pool = divided(&[1, 1]).build().unwrap();
     let _held = hold(&pool, 1);
     let (sender, receiver) = channel();
@@ -609,10 +606,9 @@ fn who_looks_once_finds_what_was_sent_elsewhere() {
 fn a_loop_gives_each_place_the_same_items() {
     let pool = divided(&[1, 1]).build().unwrap();
     for turn in 0..40 {
-        // Both workers are at a first item at the same time, so each is at that of its own part:
-        // the caller begins with that, and the rest lies where the other one has not been. Each is
-        // the caller in turn: a loop that knew nothing of places would give the caller the first
-        // item.
+        // The barrier makes both workers visit the first item of a part at the same time. Each part
+        // must be visited by the worker of its place. The workers alternate as the caller, because
+        // a loop that ignored places would always give the first item to the caller.
         let (caller, has_grain) = (turn % 2, turn % 4 > 1);
         let barrier = Barrier::new(2);
         let at = [AtomicUsize::new(9), AtomicUsize::new(9)];
@@ -633,7 +629,7 @@ fn a_loop_gives_each_place_the_same_items() {
         });
         assert_eq!(at.map(AtomicUsize::into_inner), [0, 1]);
     }
-    // On the global pool, whatever places that has.
+    // On the global pool, with any number of places.
     let count = AtomicUsize::new(0);
     par(0..1000).by_place().for_each(|_| {
         count.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What thieves do where there are several places, as their idle policies see it.
+//! What thieves do in pools with several places, as an idle policy sees it.
 
 mod common;
 
@@ -12,8 +12,8 @@ use common::places::{PATIENCE, divided, hold};
 use locksley::idle::{IdleContext, IdlePolicy, Limit, Move, Thief};
 use locksley::{Pool, Spawn};
 
-/// A idle policy one of whose thieves is watched: how often it is asked, and what happens when it is
-/// asked for the first time after so many failures.
+/// An idle policy that watches one thief. It counts how often the thief asks, and acts when the
+/// thief asks after so many failures for the first time.
 #[derive(Clone)]
 struct Watched(Arc<Watch>);
 
@@ -22,11 +22,11 @@ type Act = Box<dyn FnOnce() + Send>;
 struct Watch {
     worker: usize,
     failures: u64,
-    /// What all are told.
+    /// The move of all thieves.
     answer: Move,
-    /// What happens, once, while the thief is asked.
+    /// Called once, while the thief asks.
     act: Mutex<Option<Act>>,
-    /// How often it was asked since.
+    /// How often the thief has asked since.
     asked: AtomicUsize,
 }
 
@@ -36,10 +36,9 @@ impl Watched {
         Self(Arc::new(Watch { worker, failures, answer, act, asked }))
     }
 
-    /// Something is to be sent when it is asked. A test that fails before lets go of the worker
-    /// that would send it: else its pool, which has this idle policy, would wait for that one for
-    /// ever.
-    fn then(&self, sending: &Arc<Mutex<Sending>>) {
+    /// Has a task sent when the thief asks. Refers weakly to the sender: if a test fails before,
+    /// the pool, which has this policy, does not wait for the sending worker for ever.
+    fn send_when_asked(&self, sending: &Arc<Mutex<Sending>>) {
         let sending = Arc::downgrade(sending);
         let act = move || {
             if let Some(sending) = sending.upgrade() {
@@ -67,7 +66,7 @@ impl IdlePolicy for Watched {
     fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(self.clone())
     }
-    /// A sentinel never gets up by itself in the time of a test.
+    /// The timed park of a sentinel does not end in the time of a test.
     fn limit(&self, _processors: usize) -> Limit {
         Limit { awake: 2, timed_park: Duration::from_secs(24 * 3600) }
     }
@@ -88,14 +87,14 @@ impl Thief for Watched {
     }
 }
 
-/// Worker 0, which is held, and sends something to a place whenever it is asked to.
+/// Worker 0, which sends a task to a place whenever it is asked to.
 struct Sending {
     ask: Sender<()>,
     is_sent: Receiver<()>,
 }
 
-/// What it sends reports which worker does it.
-fn sends_to(
+/// Has worker 0 send tasks to `place`. Each task reports the worker that runs it.
+fn send_to(
     pool: &Pool,
     place: usize,
     report: impl Fn(usize) + Clone + Send + 'static,
@@ -123,14 +122,13 @@ impl Sending {
 fn wait_until(what: impl Fn() -> bool) {
     let until = Instant::now() + PATIENCE;
     while !what() {
-        assert!(Instant::now() < until, "in vain");
+        assert!(Instant::now() < until, "timeout");
         thread::yield_now();
     }
 }
 
-/// Has a worker that has nothing to do get up and sleep again: as the sentinel, if no other
-/// worker sleeps.
-fn lie_down(pool: &Pool, worker: usize) {
+/// Has an idle worker wake up and sleep again: as the sentinel, if no other worker sleeps.
+fn sleep_again(pool: &Pool, worker: usize) {
     let slept = || {
         let stats = &pool.stats().workers[worker];
         (stats.sleeps, stats.sleeps > stats.wakeups)
@@ -141,39 +139,39 @@ fn lie_down(pool: &Pool, worker: usize) {
     wait_until(|| slept().0 > before);
 }
 
-/// What is sent to a place while its worker is awake, but has looked for the last time, wakes no
-/// worker; so that one looks again when it has said that it sleeps: if it leaves what is pushed to
-/// a sentinel, and if it is the sentinel itself.
+/// A task that is sent to a place after its awake worker has looked there wakes no worker. So that
+/// worker looks again after it has announced its sleep, also if it leaves pushes to a sentinel, or
+/// is the sentinel itself.
 #[test]
-fn a_worker_that_is_about_to_sleep_sees_what_was_sent_to_its_place() {
+fn a_worker_that_is_about_to_sleep_sees_a_task_for_its_place() {
     for (shape, worker) in [(&[2, 2][..], 3), (&[1, 2], 2)] {
         let watched = Watched::new(worker, 0, Move::Sleep);
         let pool = divided(shape).idle_policy(watched.clone()).build().unwrap();
         let (report, reported) = channel();
-        let sending = sends_to(&pool, 1, move |by| _ = report.send(by));
+        let sending = send_to(&pool, 1, move |by| _ = report.send(by));
         let _stuck = hold(&pool, worker - 1);
         let is_about_to_sleep = hold(&pool, worker);
         if worker == 3 {
-            lie_down(&pool, 1);
+            sleep_again(&pool, 1);
         }
-        watched.then(&sending);
+        watched.send_when_asked(&sending);
         drop(is_about_to_sleep);
         assert_eq!(reported.recv_timeout(PATIENCE), Ok(worker));
     }
 }
 
 #[test]
-fn a_thief_sees_what_was_sent_to_its_place_in_each_attempt() {
+fn a_thief_looks_for_tasks_for_its_place_in_each_attempt() {
     let (worker, failures) = (3, 1);
     let watched = Watched::new(worker, failures, Move::Search);
     let pool = divided(&[2, 2]).idle_policy(watched.clone()).build().unwrap();
     let ((report, reported), seen) = (channel(), watched.clone());
-    let sending = sends_to(&pool, 1, move |by| _ = report.send((by, seen.asked())));
+    let sending = send_to(&pool, 1, move |by| _ = report.send((by, seen.asked())));
     let _stuck = [1, 2].map(|other| hold(&pool, other));
     let searches = hold(&pool, worker);
-    watched.then(&sending);
+    watched.send_when_asked(&sending);
     drop(searches);
-    // It is not asked again before it has found it.
+    // It has not asked again before it has found the task.
     assert_eq!(reported.recv_timeout(PATIENCE), Ok((worker, 0)));
 }
 
@@ -194,8 +192,8 @@ fn a_worker_goes_from_one_task_of_its_place_to_the_next_without_a_search() {
     }
 }
 
-/// A idle policy that always has its thieves sleep, and counts how often it is asked by one that
-/// begins, or has tried to sleep.
+/// An idle policy that always has its thieves sleep. It counts how often a thief asks that has
+/// begun a search or has just tried to sleep.
 #[derive(Debug)]
 struct Tired(Arc<AtomicUsize>);
 
@@ -215,17 +213,17 @@ impl Thief for Tired {
     }
 }
 
-/// While it leaves something to another place it does not go to sleep and get up again, all the
-/// time: each time it has all deques opened.
+/// While it leaves a task to another place, a thief does not try to sleep again and again: each
+/// time it would open all deques.
 #[test]
-fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
+fn a_thief_that_leaves_a_task_to_another_place_waits_and_does_not_try_to_sleep() {
     const TASKS: usize = 30;
     let asked = Arc::new(AtomicUsize::new(0));
     let pool = divided(&[1, 1]).idle_policy(Tired(Arc::clone(&asked))).build().unwrap();
     let _held = hold(&pool, 1);
     let (sender, receiver) = channel();
     let sleeps = || pool.stats().workers[0].sleeps;
-    let sleeps_again = |before| {
+    let wait_for_sleep = |before| {
         let until = Instant::now() + PATIENCE;
         while sleeps() == before {
             assert!(Instant::now() < until, "it does not sleep");
@@ -236,24 +234,24 @@ fn who_leaves_something_to_another_place_for_a_moment_just_waits() {
         let (before, sender) = (sleeps(), sender.clone());
         pool.spawn_with(Spawn::Near(1), move |w| sender.send(w.index()).unwrap());
         assert_eq!(receiver.recv_timeout(PATIENCE), Ok(0));
-        sleeps_again(before);
-        // It is woken for nothing, and sees that there is nothing any more.
+        wait_for_sleep(before);
+        // It is woken, and sees that the inbox is empty.
         let before = sleeps();
         pool.resize(2).unwrap();
-        sleeps_again(before);
+        wait_for_sleep(before);
     }
     let asked = asked.load(Ordering::Relaxed);
     assert!(asked < 10 * TASKS, "{asked}");
 }
 
-/// What waits for the processor may be the worker that it has left something to.
+/// The worker for which it has left the task may wait for this processor.
 #[test]
-fn a_worker_that_leaves_something_to_another_place_gives_way_meanwhile() {
+fn a_thief_that_leaves_a_task_to_another_place_yields_meanwhile() {
     let pool = divided(&[1, 1]).idle_policy(Tired(Arc::default())).build().unwrap();
     let _held = hold(&pool, 1);
     let (sender, receiver) = channel();
     let until = Instant::now() + PATIENCE;
-    // Once is enough, but for a worker that is held up for the whole moment.
+    // The first task may not do: the thief may be suspended for all of the time that it waits.
     while pool.stats().workers[0].yields == 0 {
         assert!(Instant::now() < until, "it never yields");
         let sender = sender.clone();
@@ -262,8 +260,8 @@ fn a_worker_that_leaves_something_to_another_place_gives_way_meanwhile() {
     }
 }
 
-/// A idle policy whose thieves only search, and count how often they are shown the other worker, and
-/// how often none.
+/// An idle policy with thieves that only search. It counts how often they see the other worker as
+/// the victim, and how often none.
 #[derive(Debug)]
 struct Witness(Arc<[AtomicUsize; 2]>);
 
@@ -279,25 +277,25 @@ impl IdlePolicy for Witness {
 impl Thief for Witness {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
         if context.failures > 0 {
-            let is_shown = context.victim == Some(1 - context.worker);
-            self.0[usize::from(is_shown)].fetch_add(1, Ordering::Relaxed);
+            let is_seen = context.victim == Some(1 - context.worker);
+            self.0[usize::from(is_seen)].fetch_add(1, Ordering::Relaxed);
         }
         Move::Search
     }
 }
 
-/// It has nothing to be taken, but may have work and no processor.
+/// A far worker that the thief leaves alone may have work and no processor.
 #[test]
-fn a_idle_policy_is_shown_who_is_left_alone_elsewhere() {
-    let shown = Arc::new([0, 0].map(AtomicUsize::new));
-    let pool = divided(&[1, 1]).idle_policy(Witness(Arc::clone(&shown))).build().unwrap();
+fn an_idle_policy_sees_far_victims_that_the_thief_leaves_alone() {
+    let seen = Arc::new([0, 0].map(AtomicUsize::new));
+    let pool = divided(&[1, 1]).idle_policy(Witness(Arc::clone(&seen))).build().unwrap();
     let held = hold(&pool, 1);
     let until = Instant::now() + PATIENCE;
-    while shown[1].load(Ordering::Relaxed) < 1000 {
-        assert!(Instant::now() < until, "it is not shown");
+    while seen[1].load(Ordering::Relaxed) < 1000 {
+        assert!(Instant::now() < until, "the policy does not see it");
         thread::yield_now();
     }
     drop(held);
     drop(pool);
-    assert_eq!(shown[0].load(Ordering::Relaxed), 0);
+    assert_eq!(seen[0].load(Ordering::Relaxed), 0);
 }

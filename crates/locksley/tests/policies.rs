@@ -1,4 +1,4 @@
-//! What every policy must leave intact. A new one gets all of this by one line at the end.
+//! The tests that every idle policy passes. A new policy gets them by one line at the end.
 
 mod common;
 #[macro_use]

@@ -1,4 +1,4 @@
-//! Pools: how they are built, used from everywhere, and dropped.
+//! Pools: how they are built, used from inside and outside, and dropped.
 
 mod common;
 
@@ -18,11 +18,11 @@ use locksley::{BuildError, Pool};
 const LONG: Duration = Duration::from_secs(30);
 
 #[test]
-fn run_works_from_outside_and_inside() {
+fn install_works_from_outside_and_inside() {
     for pool in pools() {
         let workers = pool.workers();
         assert!(pool.install(|w| w.index()) < workers);
-        // Inside, it stays on the same worker.
+        // Inside the pool, it stays on the same worker.
         assert!(pool.install(|w| {
             let index = w.index();
             pool.install(|again| again.index() == index)
@@ -50,25 +50,26 @@ fn many_threads_use_a_pool_at_once() {
 #[test]
 fn pools_call_into_each_other() {
     let (one, other) = (Pool::new(1).unwrap(), Pool::new(1).unwrap());
-    // Back and forth: each single worker serves its own pool while it waits for the other.
+    // A replacement serves each pool while its only worker waits for the other pool.
     let depth = one.install(|_| other.install(|_| one.install(|_| other.install(|_| 4))));
     assert_eq!(depth, 4);
 }
 
 #[test]
-fn a_panic_in_run_reaches_the_caller() {
+fn a_panic_in_install_reaches_the_caller() {
     for pool in pools() {
-        let caught = catch_unwind(AssertUnwindSafe(|| pool.install(|_| panic!("in run"))));
-        assert_eq!(message(&*caught.unwrap_err()), "in run");
+        let caught = catch_unwind(AssertUnwindSafe(|| pool.install(|_| panic!("in install"))));
+        assert_eq!(message(&*caught.unwrap_err()), "in install");
     }
     let (one, other) = (Pool::new(1).unwrap(), Pool::new(1).unwrap());
-    let caught =
-        catch_unwind(AssertUnwindSafe(|| one.install(|_| other.install(|_| panic!("abroad")))));
-    assert_eq!(message(&*caught.unwrap_err()), "abroad");
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        one.install(|_| other.install(|_| panic!("in another pool")))
+    }));
+    assert_eq!(message(&*caught.unwrap_err()), "in another pool");
 }
 
 #[test]
-fn dropping_a_pool_finishes_what_it_accepted() {
+fn dropping_a_pool_finishes_its_accepted_tasks() {
     for pool in pools() {
         let done = Arc::new(AtomicUsize::new(0));
         for _ in 0..100 {
@@ -125,7 +126,7 @@ fn a_pool_dropped_by_another_pools_worker_may_need_that_worker() {
 }
 
 #[test]
-fn what_one_thread_sends_begins_in_order_on_one_worker() {
+fn tasks_of_one_sender_start_in_order_on_one_worker() {
     let pool = Pool::new(1).unwrap();
     let order = Arc::new(Mutex::new(Vec::new()));
     for n in 0..100 {
@@ -147,27 +148,27 @@ fn a_detached_panic_reaches_the_handler() {
         })
         .build()
         .unwrap();
-    pool.spawn(|_| panic!("nobody waits for me"));
-    assert_eq!(panics.recv_timeout(LONG).unwrap(), "nobody waits for me");
+    pool.spawn(|_| panic!("a detached panic"));
+    assert_eq!(panics.recv_timeout(LONG).unwrap(), "a detached panic");
     assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 }
 
 #[test]
-fn names_stacks_and_hooks_are_as_asked() {
+fn names_stacks_and_hooks_are_as_configured() {
     let events = Arc::new(Mutex::new(Vec::new()));
     let (at_start, at_exit) = (Arc::clone(&events), Arc::clone(&events));
     let pool = Pool::builder()
         .workers(2)
-        .thread_name(|index| format!("merry man {index}"))
+        .thread_name(|index| format!("painter {index}"))
         .stack_size(16 << 20)
         .on_start(move |index| at_start.lock().unwrap().push(("start", index)))
         .on_exit(move |index| at_exit.lock().unwrap().push(("exit", index)))
         .build()
         .unwrap();
-    assert_eq!(events.lock().unwrap().len(), 2, "all have started when the pool is there");
+    assert_eq!(events.lock().unwrap().len(), 2, "all workers have started when the pool is built");
     let name = pool.install(|w| (w.index(), thread::current().name().unwrap().to_owned()));
-    assert_eq!(name.1, format!("merry man {}", name.0));
-    // More than the usual 2 MiB, and several copies of it.
+    assert_eq!(name.1, format!("painter {}", name.0));
+    // More than the default of 2 MiB, and several copies of it.
     pool.install(|_| assert_eq!(std::hint::black_box([1_u8; 3 << 20])[3 << 19], 1));
     drop(pool);
     let mut events = events.lock().unwrap().clone();
@@ -227,14 +228,35 @@ fn wrong_numbers_of_workers_are_errors() {
 }
 
 #[test]
-fn a_stack_that_cannot_be_is_an_error_and_leaves_nothing_behind() {
+fn an_impossible_stack_size_is_an_error_and_leaves_no_thread_behind() {
     let error = Pool::builder().workers(2).stack_size(usize::MAX / 4).build().unwrap_err();
     assert!(matches!(error, BuildError::Thread { worker: 0, .. }), "{error:?}");
     assert!(error.source().is_some());
 }
 
 #[test]
-fn a_hook_that_panics_is_an_error_and_leaves_nothing_behind() {
+fn a_thread_name_with_a_nul_byte_is_an_error() {
+    let name = |index| if index == 1 { String::from("a\0b") } else { String::from("a") };
+    let error = Pool::builder().workers(3).thread_name(name).build().unwrap_err();
+    assert!(
+        matches!(&error, BuildError::ThreadName { worker: 1, name } if name == "a\0b"),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("NUL"), "{error}");
+    // The threads of replacements have names, too.
+    let builder = Pool::builder().workers(2).thread_name(name).replacements(1);
+    let error = builder.build_with(|_| unreachable!("no worker starts")).unwrap_err();
+    assert!(matches!(error, BuildError::ThreadName { worker: 1, .. }), "{error:?}");
+    // Without replacements, the program names all threads.
+    let pool = Pool::builder().workers(2).thread_name(name).build_with(|worker| {
+        thread::spawn(|| worker.run());
+        Ok(())
+    });
+    assert_eq!(pool.unwrap().install(|w| w.join(|_| 1, |_| 2)), (1, 2));
+}
+
+#[test]
+fn a_hook_that_panics_is_an_error_and_leaves_no_thread_behind() {
     let exits = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&exits);
     let error = Pool::builder()
@@ -248,14 +270,14 @@ fn a_hook_that_panics_is_an_error_and_leaves_nothing_behind() {
     assert!(
         matches!(&error, BuildError::Hook { worker: 1, message } if message == "no second worker")
     );
-    assert_eq!(exits.load(Ordering::Relaxed), 2, "the other two came and went");
+    assert_eq!(exits.load(Ordering::Relaxed), 2, "the other two have started and ended");
 
     let error = Pool::builder().workers(2).worker_data(|_| -> u8 { panic!("no data") }).build();
     assert!(matches!(error, Err(BuildError::Hook { .. })));
 }
 
 #[test]
-fn a_idle_policy_that_panics_at_the_start_is_an_error() {
+fn an_idle_policy_that_panics_at_the_start_is_an_error() {
     #[derive(Debug)]
     struct Broken;
     impl IdlePolicy for Broken {
@@ -271,7 +293,7 @@ fn a_idle_policy_that_panics_at_the_start_is_an_error() {
 }
 
 #[test]
-fn statistics_count_what_happened() {
+fn statistics_count_tasks_and_times() {
     let pool = Pool::new(2).unwrap();
     pool.install(|w| {
         for _ in 0..1000 {
@@ -283,9 +305,9 @@ fn statistics_count_what_happened() {
     assert_eq!(stats.idle_policy, "balanced");
     let total = stats.total();
     assert_eq!(total.received, 1);
-    assert!(total.tasks > total.steals, "what was stolen, and what was sent: {total:?}");
+    assert!(total.tasks > total.steals, "the task from outside was not stolen: {total:?}");
     assert!(total.wakeups <= total.sleeps);
-    assert!(total.searching > std::time::Duration::ZERO, "workers begin by looking for work");
+    assert!(total.searching > std::time::Duration::ZERO, "workers begin with a search");
 }
 
 #[test]

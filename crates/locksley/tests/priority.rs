@@ -1,5 +1,5 @@
-//! Priority is lowered while searching and never while working. Linux only: elsewhere it is not
-//! touched.
+//! A thread's priority is lowered while it searches, and never while it runs a task. Linux only:
+//! elsewhere it is never changed.
 
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
 
@@ -11,7 +11,7 @@ fn policy() -> i32 {
 }
 
 #[test]
-fn tasks_run_at_the_priority_that_the_thread_had() {
+fn tasks_run_at_the_original_priority_of_the_thread() {
     let at_once = Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(1000) };
     let before = policy();
     let pool = Pool::builder().workers(3).idle_policy(at_once).build().unwrap();

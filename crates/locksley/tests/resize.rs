@@ -1,4 +1,4 @@
-//! Pools that are made smaller and larger while they work.
+//! Pools that are resized while they work.
 
 mod common;
 
@@ -12,10 +12,10 @@ use locksley::idle::{Abp, Balanced, Bws};
 use locksley::{BuildError, Pool, PoolBuilder, Spawn, Worker};
 
 const SOON: Duration = Duration::from_secs(20);
-/// For what waits for a sentinel's great patience, of ten seconds, while others want the processors.
+/// For waits that depend on a sentinel, which may help after ten seconds only, on a busy machine.
 const LONG: Duration = Duration::from_secs(120);
 
-/// Pools of four workers, on each idle policy.
+/// Pools of four workers, one for each idle policy.
 fn pools() -> [Pool; 6] {
     let builder = || Pool::builder().workers(4);
     let builders: [PoolBuilder; 6] = [
@@ -29,8 +29,8 @@ fn pools() -> [Pool; 6] {
     builders.map(|builder| builder.build().unwrap())
 }
 
-/// All of them at the same time, for what waits long: a sentinel's patience is ten seconds where the
-/// system does not tell what threads do.
+/// Runs a long test on all pools at the same time. If the system does not report the usage of
+/// threads, a sentinel helps after ten seconds.
 fn with_each_at_once(test: impl Fn(Pool) + Sync) {
     thread::scope(|scope| {
         for pool in pools() {
@@ -54,7 +54,7 @@ fn fib(w: &Worker, n: u64) -> u64 {
     a + b
 }
 
-/// How many can be seen to be in a task at the same time; each of them ends soon.
+/// The largest number of tasks that run at the same time, of many short ones.
 fn most_at_work(pool: &Pool) -> usize {
     let (at_work, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
     pool.install(|w| {
@@ -72,7 +72,7 @@ fn most_at_work(pool: &Pool) -> usize {
 }
 
 #[test]
-fn sizes_are_from_one_to_as_many_as_there_are() {
+fn sizes_are_from_one_to_the_number_of_workers() {
     let pool = Pool::builder().workers(2).max_workers(5).build().unwrap();
     assert_eq!((pool.size(), pool.workers()), (2, 5));
     for size in [1, 5, 3] {
@@ -83,7 +83,7 @@ fn sizes_are_from_one_to_as_many_as_there_are() {
         let error = pool.resize(wrong).unwrap_err();
         assert_eq!((error.asked, error.most), (wrong, 5));
     }
-    assert_eq!(pool.size(), 3, "and nothing has changed");
+    assert_eq!(pool.size(), 3, "an error changes nothing");
     let wrong = Pool::builder().workers(3).max_workers(2).build();
     assert!(matches!(wrong, Err(BuildError::TooManyWorkers { asked: 3, most: 2 })));
     let wrong = Pool::builder().workers(3).max_workers(0).build();
@@ -94,12 +94,11 @@ fn sizes_are_from_one_to_as_many_as_there_are() {
 }
 
 #[test]
-fn fewer_are_at_work() {
+fn a_smaller_size_keeps_workers_asleep() {
     for pool in pools() {
         pool.resize(1).unwrap();
-        // On a busy machine the only one that is awake may not run for so long that it seems to be
-        // blocked. So not each time has to be right, but the more often it is wrong, the more there
-        // have to be.
+        // On a busy machine the only awake worker may be preempted for so long that it seems to be
+        // blocked. So some measurements may show more workers, if ten show one.
         let mut seen = Vec::new();
         while seen.iter().filter(|&&most| most == 1).count() < 10 {
             assert!(seen.len() < 200, "{pool:?}: {seen:?}");
@@ -109,14 +108,14 @@ fn fewer_are_at_work() {
 }
 
 #[test]
-fn more_are_at_work_again() {
+fn a_larger_size_wakes_workers_again() {
     for pool in pools() {
         for size in [1, 2, 4, 1, 3] {
             pool.resize(size).unwrap();
             assert_eq!(pool.install(|w| fib(w, 12)), 144);
         }
         pool.resize(4).unwrap();
-        // All four have to be there at the same time.
+        // All four tasks have to run at the same time.
         let here = AtomicUsize::new(0);
         pool.install(|w| {
             w.scope(|w, scope| {
@@ -134,7 +133,7 @@ fn more_are_at_work_again() {
 }
 
 #[test]
-fn what_is_sent_to_a_smaller_pool_is_done() {
+fn a_smaller_pool_runs_all_tasks_that_are_sent() {
     for pool in pools() {
         for size in [1, 2, 4, 3, 1] {
             pool.resize(size).unwrap();
@@ -153,7 +152,7 @@ fn what_is_sent_to_a_smaller_pool_is_done() {
 }
 
 #[test]
-fn those_who_rest_get_what_is_sent_to_them() {
+fn workers_over_the_size_run_tasks_that_are_pinned_to_them() {
     for pool in pools() {
         pool.resize(1).unwrap();
         for _ in 0..20 {
@@ -171,7 +170,7 @@ fn those_who_rest_get_what_is_sent_to_them() {
 fn a_blocked_worker_is_helped_in_a_smaller_pool() {
     with_each_at_once(|pool| {
         pool.resize(1).unwrap();
-        // Its own task, and then one that is sent.
+        // It waits first for its own task, and then for one from outside.
         let (sender, receiver) = channel();
         let received = pool.install(move |w| {
             w.join(|_| receiver.recv_timeout(LONG), |_| sender.send(1).unwrap()).0
@@ -194,14 +193,14 @@ fn a_blocked_worker_is_helped_in_a_smaller_pool() {
     });
 }
 
-/// It takes ten seconds.
+/// This test takes ten seconds.
 #[test]
-fn a_worker_that_waits_busily_is_helped_in_a_smaller_pool() {
+fn a_worker_that_spins_is_helped_in_a_smaller_pool() {
     let pool = Pool::new(2).unwrap();
     pool.resize(1).unwrap();
     let flag = AtomicBool::new(false);
     pool.install(|w| w.join(|_| wait_until(&flag), |_| flag.store(true, Ordering::Release)));
-    // As a pool of one worker would not.
+    // A pool of one worker would hang.
     assert!(flag.into_inner());
 }
 
@@ -265,15 +264,15 @@ fn a_pool_is_resized_all_the_time_while_it_works() {
 
 #[test]
 fn an_idle_pool_that_was_made_smaller_sleeps() {
-    // Not `Abp`, whose thieves wait at the lowest priority beside others that want the processors,
-    // and are awake meanwhile.
-    let governed: [fn(PoolBuilder) -> PoolBuilder; 3] = [
+    // Not `Abp`: its thieves stay awake at the lowest priority while other threads want the
+    // processors.
+    let with_policies: [fn(PoolBuilder) -> PoolBuilder; 3] = [
         |pool| pool.idle_policy(Balanced::default()),
         |pool| pool.idle_policy(Bws::default()),
         |pool| pool.idle_policy(Sleepy),
     ];
-    for governed in governed {
-        let pool = governed(Pool::builder().workers(4)).build().unwrap();
+    for with_policy in with_policies {
+        let pool = with_policy(Pool::builder().workers(4)).build().unwrap();
         pool.resize(2).unwrap();
         pool.install(|w| fib(w, 12));
         fall_silent(SOON, || pool.stats().workers);
@@ -281,18 +280,18 @@ fn an_idle_pool_that_was_made_smaller_sleeps() {
     }
 }
 
-/// The thread that built the pool is one of its workers, and is about something else.
+/// The borrowed thread runs code outside of the pool.
 #[test]
 fn an_idle_pool_sleeps_whatever_a_borrowed_thread_does() {
-    let governed: [fn(PoolBuilder) -> PoolBuilder; 3] = [
+    let with_policies: [fn(PoolBuilder) -> PoolBuilder; 3] = [
         |pool| pool.idle_policy(Balanced::default()),
         |pool| pool.idle_policy(Bws::default()),
         |pool| pool.idle_policy(Sleepy),
     ];
-    for governed in governed {
+    for with_policy in with_policies {
         for (workers, size) in [(2, 1), (4, 1), (4, 2)] {
             in_time(move || {
-                let builder = governed(Pool::builder().workers(workers).with_current_thread());
+                let builder = with_policy(Pool::builder().workers(workers).with_current_thread());
                 let pool = builder.build().unwrap();
                 pool.resize(size).unwrap();
                 assert_eq!(pool.size(), size);
@@ -304,11 +303,11 @@ fn an_idle_pool_sleeps_whatever_a_borrowed_thread_does() {
     }
 }
 
-/// The clock of a thread that is gone tells nothing. The others' do. (Where threads have no clocks,
-/// the help comes later.)
+/// The clock of a thread that has ended cannot be read. The sentinel goes by the others. (If
+/// threads have no clocks, the help comes later.)
 #[cfg(all(target_os = "linux", not(locksley_portable)))]
 #[test]
-fn a_blocked_worker_is_helped_where_a_borrowed_thread_is_gone() {
+fn a_blocked_worker_is_helped_after_a_borrowed_thread_has_ended() {
     let build = || {
         let builder = Pool::builder().workers(3).with_current_thread();
         let pool = builder.build().unwrap();
@@ -322,9 +321,10 @@ fn a_blocked_worker_is_helped_where_a_borrowed_thread_is_gone() {
     let received =
         pool.install(move |w| w.join(|_| receiver.recv_timeout(LONG), |_| sender.send(1)).0);
     assert_eq!(received, Ok(1));
-    // The sentinel timed parks for ten milliseconds, or for longer where other threads want the processors.
-    // It helps after half a second in which no worker has worked, which is fifty timed parks at the most;
-    // or after ten seconds in which a task has stayed the oldest, which is a thousand.
+    // A timed park of the sentinel lasts ten milliseconds, or longer if other threads want the
+    // processors. It helps after half a second without any working worker, which is at most fifty
+    // timed parks; or after ten seconds in which one task has stayed the oldest, which is a
+    // thousand.
     let timed_parks = timed_parks() - before;
     let has_clocks = pool.stats().workers[1].processor_time.is_some();
     assert!(timed_parks < 500 || !has_clocks, "{timed_parks} timed parks");

@@ -1,4 +1,4 @@
-//! Tasks beside other runtimes, and with crates that are made for all runtimes.
+//! Tasks together with other runtimes, and with crates that need no runtime.
 
 #![cfg(not(loom))]
 
@@ -35,7 +35,7 @@ fn a_tokio_program_offloads_and_awaits() {
 }
 
 #[test]
-fn a_tokio_task_that_is_given_up_lets_the_task_go_on() {
+fn a_task_continues_when_the_tokio_task_that_awaits_it_is_cancelled() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_time()
@@ -175,7 +175,7 @@ fn flume_works_between_tasks() {
     }
 }
 
-/// A receiver that is cancelled loses nothing that it did not receive.
+/// A cancelled receiver loses no message.
 #[test]
 fn a_cancelled_receiver_leaves_the_channel_to_others() {
     let pool = Pool::new(2).unwrap();

@@ -42,22 +42,22 @@ fn tasks_may_spawn_tasks() {
 }
 
 #[test]
-fn it_returns_what_the_body_returns() {
+fn a_scope_returns_the_result_of_its_body() {
     assert_eq!(scope(|_| 7), 7);
 }
 
 #[test]
 fn a_task_may_be_spawned_from_another_pool() {
     let (one, other) = (Pool::new(2).unwrap(), Pool::new(3).unwrap());
-    let places = std::sync::Mutex::new(Vec::new());
+    let sizes = std::sync::Mutex::new(Vec::new());
     one.install(|w| {
         w.scope(|_, scope| {
-            other.install(|stranger| {
-                scope.spawn_on(stranger, |w, _| places.lock().unwrap().push(w.workers()));
+            other.install(|worker| {
+                scope.spawn_on(worker, |w, _| sizes.lock().unwrap().push(w.workers()));
             });
         })
     });
-    assert_eq!(*places.lock().unwrap(), [2], "it runs in the scope's pool");
+    assert_eq!(*sizes.lock().unwrap(), [2], "it runs in the scope's pool");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn panics_arrive_after_all_have_ended() {
 }
 
 #[test]
-fn many_panics_are_one_panic() {
+fn one_of_many_panics_arrives() {
     let pool = Pool::new(4).unwrap();
     let caught = catch_unwind(AssertUnwindSafe(|| {
         pool.install(|_| {

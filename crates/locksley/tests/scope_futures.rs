@@ -24,7 +24,7 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// An event that a thread outside of the pool brings about.
+/// An event that a thread outside of the pool causes.
 #[derive(Default)]
 struct Event(Mutex<(bool, Vec<Waker>)>);
 
@@ -78,7 +78,7 @@ fn futures_borrow_and_end_before_the_scope() {
 }
 
 #[test]
-fn scopes_of_workers_and_of_strangers_have_futures() {
+fn futures_run_in_scopes_of_workers_and_of_other_threads() {
     fn fill(scope: &Scope<'_>, sum: &'static AtomicUsize) {
         for n in 0..10 {
             scope.spawn_future(async move {
@@ -88,10 +88,10 @@ fn scopes_of_workers_and_of_strangers_have_futures() {
         }
     }
     static SUM: AtomicUsize = AtomicUsize::new(0);
-    let stranger = Pool::new(1).unwrap();
+    let other = Pool::new(1).unwrap();
     for (round, pool) in pools().enumerate() {
         pool.install(|worker| worker.scope(|_, scope| fill(scope, &SUM)));
-        stranger.install(|_| pool.in_place_scope(|scope| fill(scope, &SUM)));
+        other.install(|_| pool.in_place_scope(|scope| fill(scope, &SUM)));
         locksley::scope(|scope| fill(scope, &SUM));
         assert_eq!(SUM.load(Ordering::Relaxed), (round + 1) * 3 * 45);
     }
@@ -119,7 +119,7 @@ fn closures_and_futures_share_a_scope() {
 }
 
 #[test]
-fn a_permit_goes_round() {
+fn futures_pass_a_permit_in_a_ring() {
     for pool in pools() {
         let slots = [(); 3].map(|()| Semaphore::new(0));
         pool.in_place_scope(|scope| {
@@ -157,7 +157,7 @@ fn a_future_waits_for_a_thread_outside() {
     }
 }
 
-/// Wakers that are used and dropped when the scope has ended and what the future borrowed is gone.
+/// Wakers are used and dropped after the scope has ended, when the borrowed values are gone.
 #[test]
 fn wakers_outlive_the_scope() {
     for pool in pools() {
@@ -189,11 +189,11 @@ fn wakers_outlive_the_scope() {
     }
 }
 
-/// A future that passes on a waker of its own.
+/// A future that polls an inner one with its own waker.
 #[test]
-fn a_waker_in_between_wakes_the_future() {
-    struct Passes(Waker);
-    impl Wake for Passes {
+fn a_waker_that_forwards_wakes_the_future() {
+    struct Forwards(Waker);
+    impl Wake for Forwards {
         fn wake(self: Arc<Self>) {
             self.0.wake_by_ref();
         }
@@ -206,7 +206,7 @@ fn a_waker_in_between_wakes_the_future() {
                 scope.spawn_future(async {
                     let mut wait = pin!(event.happened());
                     poll_fn(|context| {
-                        let inner = Waker::from(Arc::new(Passes(context.waker().clone())));
+                        let inner = Waker::from(Arc::new(Forwards(context.waker().clone())));
                         wait.as_mut().poll(&mut Context::from_waker(&inner))
                     })
                     .await;
@@ -216,8 +216,12 @@ fn a_waker_in_between_wakes_the_future() {
     }
 }
 
-#[test]
-fn a_panic_of_a_future_is_the_panic_of_the_scope_when_all_have_ended() {
+/// A scope has a future that waits for a permit. `panics` gives the permit and panics, with the
+/// payload `expected`, which must arrive after the future was dropped.
+fn assert_panic_after_all_have_ended(
+    expected: &str,
+    panics: impl for<'s> Fn(&Scope<'s>, &'s Semaphore),
+) {
     for pool in pools() {
         let (dropped, signal) = (AtomicUsize::new(0), Semaphore::new(0));
         let panicked = catch_unwind(AssertUnwindSafe(|| {
@@ -227,36 +231,31 @@ fn a_panic_of_a_future_is_the_panic_of_the_scope_when_all_have_ended() {
                     let _counted = counted;
                     take(signal).await;
                 });
-                scope.spawn_future(async move {
-                    task::yield_now().await;
-                    signal.add_permits(1);
-                    resume_unwind(Box::new("robin"));
-                });
+                panics(scope, signal);
             });
         }));
-        assert_eq!(*panicked.unwrap_err().downcast::<&str>().unwrap(), "robin");
+        assert_eq!(*panicked.unwrap_err().downcast::<&str>().unwrap(), expected);
         assert_eq!(dropped.into_inner(), 1);
     }
 }
 
 #[test]
-fn a_panic_of_the_body_arrives_when_all_have_ended() {
-    for pool in pools() {
-        let (dropped, signal) = (AtomicUsize::new(0), Semaphore::new(0));
-        let panicked = catch_unwind(AssertUnwindSafe(|| {
-            pool.in_place_scope(|scope| {
-                let (signal, counted) = (&signal, Counted(&dropped));
-                scope.spawn_future(async move {
-                    let _counted = counted;
-                    take(signal).await;
-                });
-                scope.spawn(move |_| signal.add_permits(1));
-                resume_unwind(Box::new("marian"));
-            });
-        }));
-        assert_eq!(*panicked.unwrap_err().downcast::<&str>().unwrap(), "marian");
-        assert_eq!(dropped.into_inner(), 1);
-    }
+fn a_panic_of_a_future_arrives_after_all_have_ended() {
+    assert_panic_after_all_have_ended("robin", |scope, signal| {
+        scope.spawn_future(async move {
+            task::yield_now().await;
+            signal.add_permits(1);
+            resume_unwind(Box::new("robin"));
+        });
+    });
+}
+
+#[test]
+fn a_panic_of_the_body_arrives_after_all_have_ended() {
+    assert_panic_after_all_have_ended("marian", |scope, signal| {
+        scope.spawn(move |_| signal.add_permits(1));
+        resume_unwind(Box::new("marian"));
+    });
 }
 
 #[test]
@@ -267,7 +266,7 @@ fn a_panic_of_a_drop_is_the_panic_of_the_scope() {
             resume_unwind(Box::new("tuck"));
         }
     }
-    /// Returns at once, and is dropped with what it holds.
+    /// Returns at its first poll. Its field is dropped with it.
     struct Holds(Panics);
     impl Future for Holds {
         type Output = ();
@@ -282,9 +281,9 @@ fn a_panic_of_a_drop_is_the_panic_of_the_scope() {
     assert_eq!(*panicked.unwrap_err().downcast::<&str>().unwrap(), "tuck");
 }
 
-/// The inner futures wait for a permit that an outer future gives.
+/// The inner futures wait for a permit from an outer future.
 #[test]
-fn scopes_in_polls_have_futures_too() {
+fn a_poll_may_run_a_scope_of_futures() {
     for pool in pools() {
         let (signal, inner_ended) = (Semaphore::new(0), AtomicBool::new(false));
         pool.in_place_scope(|outer| {
@@ -324,7 +323,7 @@ fn futures_fork_block_and_await_tasks() {
 }
 
 #[test]
-fn futures_meet_at_barriers_and_counters() {
+fn futures_wait_at_barriers_and_counters() {
     for pool in pools() {
         let (barrier, counter) = (Barrier::new(8), JoinCounter::new(8));
         let after = AtomicUsize::new(0);
@@ -344,7 +343,7 @@ fn futures_meet_at_barriers_and_counters() {
     }
 }
 
-/// The pool is dropped while a detached closure waits in a scope: it is owed the end of that.
+/// The pool is dropped while a detached closure waits in a scope. The pool waits for it.
 #[test]
 fn a_dropped_pool_waits_for_the_futures_of_scopes() {
     in_time(|| {
@@ -384,7 +383,7 @@ fn below(state: &mut u64, limit: usize) -> usize {
     ((z ^ z >> 31) % limit as u64) as usize
 }
 
-/// Gives to a future, or takes what that future has given.
+/// Gives a permit to a future, or takes one from it.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Give(usize),
@@ -392,7 +391,7 @@ enum Step {
     Yield,
 }
 
-/// A program that comes to its end: each step before which others must come is added after them.
+/// A program that ends: each `Take` is added after its `Give`.
 fn program(seed: u64) -> Vec<Vec<Step>> {
     let state = &mut seed.clone();
     let futures = 1 + below(state, 6);
@@ -430,7 +429,7 @@ fn run(pool: &Pool, program: &[Vec<Step>]) {
 }
 
 #[test]
-fn random_programs_come_to_their_end() {
+fn random_programs_end() {
     let pools: Vec<Pool> = pools().collect();
     for seed in 0..100 {
         let program = program(seed);

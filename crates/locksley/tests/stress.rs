@@ -1,7 +1,6 @@
-//! More threads than processors, all operations at once: what ThreadSanitizer watches.
+//! All operations at once, with more threads than processors. Also run by ThreadSanitizer.
 //!
-//! The threads here are joined one by one: that much of the standard library the sanitizer
-//! understands.
+//! The threads here are joined one by one, which the sanitizer understands.
 
 mod common;
 
@@ -12,7 +11,7 @@ use std::thread;
 use common::pools;
 use locksley::{Pool, Worker};
 
-/// A tree of joins, scopes and detached tasks, whose shape depends on `seed`; counts its nodes.
+/// Runs a tree of joins, scopes and detached tasks, and counts its nodes. `seed` selects its shape.
 fn grow(w: &Worker, seed: u64, size: u64, count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
     if size < 2 {
@@ -35,7 +34,7 @@ fn grow(w: &Worker, seed: u64, size: u64, count: &AtomicU64) {
 }
 
 #[test]
-fn random_trees_are_counted_right() {
+fn random_trees_have_the_right_number_of_nodes() {
     let alone = Pool::new(1).unwrap();
     for pool in pools() {
         for seed in 0..20 {
@@ -48,7 +47,7 @@ fn random_trees_are_counted_right() {
 }
 
 #[test]
-fn senders_and_workers_and_sleepers_at_once() {
+fn threads_send_while_workers_park_and_wake() {
     for pool in pools() {
         let (pool, count) = (Arc::new(pool), Arc::new(AtomicU64::new(0)));
         let senders = (0..4).map(|seed| {
@@ -76,8 +75,7 @@ fn work(w: &Worker, leaves: u64, count: &AtomicU64) {
     w.join(|w| work(w, leaves / 2, count), |w| work(w, leaves / 2, count));
 }
 
-/// Data without any synchronization of its own, handed from task to task: a race here is a race in
-/// the runtime.
+/// Plain data that passes from task to task: a race here is a race in the runtime.
 #[test]
 fn plain_data_passes_through_joins_and_scopes() {
     fn add_one(w: &Worker, numbers: &mut [u64], depth: u32) {
@@ -105,7 +103,7 @@ fn plain_data_passes_through_joins_and_scopes() {
 }
 
 #[test]
-fn pools_come_and_go() {
+fn pools_are_built_and_dropped() {
     for round in 0..100 {
         let pool = Pool::new(1 + round % 5).unwrap();
         let count = Arc::new(AtomicU64::new(0));

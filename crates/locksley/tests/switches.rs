@@ -1,4 +1,5 @@
-//! What a pool says about its workers' context switches.
+//! The context switches of workers in a pool's statistics: all, and those to a thief.
+
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,38 +8,38 @@ use std::time::{Duration, Instant};
 
 use locksley::Pool;
 use locksley::idle::Abp;
-use locksley::os::{AssistState, Assists, Processors};
+use locksley::os::{Assists, Processors};
 use locksley::stats::WorkerStats;
 
-fn works(name: &str) -> bool {
+fn is_available(name: &str) -> bool {
     let all = locksley::os::assists();
-    all.iter().any(|assist| assist.name == name && assist.state == AssistState::Works)
+    all.iter().any(|assist| assist.name == name && assist.state.is_ok())
 }
 
-/// Does `something` until `is_seen` in the statistics of the pool.
-fn until(pool: &Pool, is_seen: impl Fn(WorkerStats) -> bool, something: impl Fn()) {
+/// Calls `step` until the statistics of the pool fulfil `is_reached`.
+fn repeat_until(pool: &Pool, is_reached: impl Fn(WorkerStats) -> bool, step: impl Fn()) {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
         let stats = pool.stats().total();
-        if is_seen(stats) {
+        if is_reached(stats) {
             return;
         }
         assert!(Instant::now() < end, "{stats:?}");
-        something();
+        step();
     }
 }
 
-/// Says that it is over, whatever happens: others wait for that.
-struct Over<'a>(&'a AtomicBool);
+/// Sets the flag when dropped, also by a panic: other threads spin until it is set.
+struct SetOnDrop<'a>(&'a AtomicBool);
 
-impl Drop for Over<'_> {
+impl Drop for SetOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Does `something` while each processor has several threads of others to run.
-fn beside_others(something: impl FnOnce()) {
+/// Calls `body` while every processor has several other threads to run.
+fn beside_other_threads(body: impl FnOnce()) {
     let is_over = AtomicBool::new(false);
     let others = 3 * Processors::allowed().count();
     thread::scope(|scope| {
@@ -49,29 +50,29 @@ fn beside_others(something: impl FnOnce()) {
                 }
             });
         }
-        let _over = Over(&is_over);
-        something();
+        let _set = SetOnDrop(&is_over);
+        body();
     });
 }
 
-fn not_to_thieves(stats: WorkerStats) -> u64 {
+fn switches_while_working(stats: WorkerStats) -> u64 {
     stats.switches.unwrap() - stats.to_thief
 }
 
 #[test]
-fn a_worker_that_sleeps_and_gets_up_is_a_thief_that_comes_back() {
-    if !works("switch records") {
-        return eprintln!("not tried: there are no switch records");
+fn a_wake_up_is_a_switch_to_a_thief() {
+    if !is_available("switch records") {
+        return eprintln!("skipped: there are no switch records");
     }
     let pool = Pool::new(2).unwrap();
     let sleeps = || pool.stats().total().sleeps;
-    until(
+    repeat_until(
         &pool,
         |stats| stats.to_thief >= 20,
         || {
             let before = sleeps();
             pool.install(|_| ());
-            until(&pool, |stats| stats.sleeps > before, thread::yield_now);
+            repeat_until(&pool, |stats| stats.sleeps > before, thread::yield_now);
         },
     );
     let stats = pool.stats().total();
@@ -79,55 +80,55 @@ fn a_worker_that_sleeps_and_gets_up_is_a_thief_that_comes_back() {
 }
 
 #[test]
-fn what_others_take_from_a_worker_with_work_is_no_switch_to_a_thief() {
-    if !works("switch records") {
-        return eprintln!("not tried: there are no switch records");
+fn a_preemption_of_a_worker_with_work_is_no_switch_to_a_thief() {
+    if !is_available("switch records") {
+        return eprintln!("skipped: there are no switch records");
     }
     let pool = Pool::new(1).unwrap();
-    beside_others(|| {
-        let (begun, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+    beside_other_threads(|| {
+        let (has_begun, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
         thread::scope(|scope| {
-            let _over = Over(&is_over);
+            let _set = SetOnDrop(&is_over);
             scope.spawn(|| {
                 pool.install(|_| {
-                    begun.store(true, Ordering::Relaxed);
+                    has_begun.store(true, Ordering::Relaxed);
                     while !is_over.load(Ordering::Relaxed) {
                         std::hint::spin_loop();
                     }
                 });
             });
-            until(&pool, |_| begun.load(Ordering::Relaxed), thread::yield_now);
+            repeat_until(&pool, |_| has_begun.load(Ordering::Relaxed), thread::yield_now);
             let before = pool.stats().total();
-            until(
+            repeat_until(
                 &pool,
-                |stats| not_to_thieves(stats) >= not_to_thieves(before) + 5,
+                |stats| switches_while_working(stats) >= switches_while_working(before) + 5,
                 thread::yield_now,
             );
             let after = pool.stats().total();
-            assert_eq!(after.to_thief, before.to_thief, "it had work all the time");
+            assert_eq!(after.to_thief, before.to_thief, "the worker has work all the time");
         });
     });
 }
 
 #[test]
-fn nor_is_the_processor_that_a_lone_thief_yields_to_others() {
-    if !works("switch records") || !works("run state") {
-        return eprintln!("not tried: there are no switch records");
+fn a_yield_of_a_lone_thief_to_other_threads_is_no_switch_to_a_thief() {
+    if !is_available("switch records") || !is_available("run state") {
+        return eprintln!("skipped: there are no switch records");
     }
     let yields = Abp { attempts: 1, lower_after: None, sleep_after: None };
     let pool = Pool::builder().workers(1).idle_policy(yields).build().unwrap();
-    beside_others(|| {
-        let before = not_to_thieves(pool.stats().total());
-        until(&pool, |stats| not_to_thieves(stats) >= before + 5, thread::yield_now);
+    beside_other_threads(|| {
+        let before = switches_while_working(pool.stats().total());
+        repeat_until(&pool, |stats| switches_while_working(stats) >= before + 5, thread::yield_now);
     });
 }
 
 #[test]
-fn without_records_nothing_is_said() {
+fn without_switch_records_no_switches_are_reported() {
     let assists = Assists::ALL.without(Assists::SWITCH_RECORDS);
     let pool = Pool::builder().workers(2).assists(assists).build().unwrap();
     pool.install(|w| w.join(|_| (), |_| ()));
-    until(&pool, |stats| stats.sleeps >= 2, thread::yield_now);
+    repeat_until(&pool, |stats| stats.sleeps >= 2, thread::yield_now);
     let stats = pool.stats();
     assert!(stats.workers.iter().all(|worker| worker.switches.is_none()), "{stats:?}");
     assert_eq!((stats.total().switches, stats.total().to_thief), (None, 0));

@@ -1,4 +1,4 @@
-//! Futures as tasks: their outcomes, and where each of them arrives.
+//! Futures as tasks: their outcomes, panics and cancellation.
 
 mod common;
 
@@ -30,7 +30,7 @@ fn dropped() -> (Dropped, Receiver<Option<usize>>) {
     (Dropped(sender), receiver)
 }
 
-/// A pool that keeps the messages of panics that no handle took.
+/// A pool, and the messages of panics that go to its handler.
 fn pool_with_handler(workers: usize) -> (Pool, Receiver<String>) {
     let (sender, receiver) = channel();
     let handler = move |payload: Box<dyn std::any::Any + Send>| {
@@ -45,7 +45,7 @@ fn wait_until(condition: impl Fn() -> bool) {
     }
 }
 
-/// Leaves its waker, until it is opened.
+/// A future that waits until the door is opened.
 #[derive(Default)]
 struct Door {
     wakers: Mutex<Vec<Waker>>,
@@ -72,7 +72,7 @@ impl Door {
 }
 
 #[test]
-fn what_a_task_returns_arrives_wherever_it_is_waited_for() {
+fn the_output_of_a_task_arrives_at_every_kind_of_waiter() {
     for pool in pools() {
         assert_eq!(pool.spawn_future(async { 1 }).join().unwrap(), 1);
         assert_eq!(block_on(pool.spawn_future(async { 2 })).unwrap(), 2);
@@ -86,7 +86,7 @@ fn what_a_task_returns_arrives_wherever_it_is_waited_for() {
 }
 
 #[test]
-fn tasks_that_wait_take_up_no_worker() {
+fn waiting_tasks_occupy_no_worker() {
     for pool in pools() {
         let door = Arc::new(Door::default());
         let tasks: Vec<_> = (0..1000)
@@ -165,15 +165,15 @@ fn a_panic_arrives_at_the_handle() {
 }
 
 /// Panics when it is dropped.
-struct Grenade(&'static str);
+struct PanicsOnDrop(&'static str);
 
-impl Drop for Grenade {
+impl Drop for PanicsOnDrop {
     fn drop(&mut self) {
         panic!("{}", self.0);
     }
 }
 
-/// Returns at once. What it holds is dropped with it.
+/// Returns at its first poll. Its field is dropped with it.
 struct Holds<T>(T);
 
 impl<T: Unpin> Future for Holds<T> {
@@ -186,27 +186,27 @@ impl<T: Unpin> Future for Holds<T> {
 #[test]
 fn a_future_that_panics_when_it_is_dropped_has_panicked() {
     let (pool, handled) = pool_with_handler(1);
-    let error = pool.spawn_future(Holds(Grenade("dropped"))).join().unwrap_err();
+    let error = pool.spawn_future(Holds(PanicsOnDrop("dropped"))).join().unwrap_err();
     assert_eq!(message(&*error.try_into_panic().unwrap()), "dropped");
     // Cancelled:
-    let grenade = Grenade("given up");
+    let guard_that_panics = PanicsOnDrop("given up");
     let task = pool.spawn_future(async move {
         pending::<()>().await;
-        drop(grenade);
+        drop(guard_that_panics);
     });
     task.cancel();
     let error = task.join().unwrap_err();
     assert_eq!(message(&*error.try_into_panic().unwrap()), "given up");
-    // The first of two is seen:
-    let grenade = Grenade("second");
-    struct Both(#[expect(dead_code, reason = "dropped")] Grenade);
+    // The first of two panics is the outcome:
+    let guard_that_panics = PanicsOnDrop("second");
+    struct Both(#[expect(dead_code, reason = "dropped")] PanicsOnDrop);
     impl Future for Both {
         type Output = ();
         fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
             panic!("first")
         }
     }
-    let error = pool.spawn_future(Both(grenade)).join().unwrap_err();
+    let error = pool.spawn_future(Both(guard_that_panics)).join().unwrap_err();
     assert_eq!(message(&*error.try_into_panic().unwrap()), "first");
     drop(pool);
     assert_eq!(handled.iter().count(), 0);
@@ -222,7 +222,7 @@ fn a_panic_that_is_not_awaited_goes_to_the_handler() {
     wait_until(|| task.is_finished());
     drop(task);
     assert_eq!(handled.recv().unwrap(), "not looked at");
-    // The same, when there is no pool any more:
+    // The same, after the pool was dropped:
     let task: JoinHandle<()> = pool.spawn_future(async { panic!("the last one") });
     wait_until(|| task.is_finished());
     drop(pool);
@@ -233,12 +233,12 @@ fn a_panic_that_is_not_awaited_goes_to_the_handler() {
 #[test]
 fn an_output_without_a_handle_is_dropped_and_its_panic_handled() {
     let (pool, handled) = pool_with_handler(1);
-    // They return when the handle is gone: otherwise the handle would drop the output.
+    // The tasks return after the handle was dropped, or the handle would drop the output.
     let door = Arc::new(Door::default());
     let passed = Arc::clone(&door).passed();
     let returning = async {
         passed.await;
-        Grenade("returned")
+        PanicsOnDrop("returned")
     };
     pool.spawn_future(returning).detach();
     wait_until(|| door.has_waiters());
@@ -267,7 +267,7 @@ impl Wake for PanickingWaker {
 }
 
 #[test]
-fn a_waker_that_panics_harms_nothing_else() {
+fn a_panic_of_a_waker_goes_to_the_handler() {
     let (pool, handled) = pool_with_handler(1);
     let door = Arc::new(Door::default());
     let mut task = pool.spawn_future(Arc::clone(&door).passed());
@@ -281,7 +281,7 @@ fn a_waker_that_panics_harms_nothing_else() {
 }
 
 #[test]
-fn the_future_is_dropped_by_a_worker_as_soon_as_it_has_ended() {
+fn a_worker_drops_the_future_as_soon_as_it_has_ended() {
     let pool = Pool::new(1).unwrap();
     let (guard, was_dropped) = dropped();
     let door = Arc::new(Door::default());
@@ -301,7 +301,7 @@ fn the_future_is_dropped_by_a_worker_as_soon_as_it_has_ended() {
 }
 
 #[test]
-fn a_task_is_cancelled_wherever_it_is() {
+fn a_task_is_cancelled_in_every_state() {
     for pool in pools() {
         // Waiting:
         let (guard, was_dropped) = dropped();
@@ -327,7 +327,7 @@ fn a_task_is_cancelled_wherever_it_is() {
         assert!(!task.is_finished());
         go_on.store(true, Ordering::Release);
         assert!(task.join().unwrap_err().is_cancelled());
-        // Over:
+        // Finished:
         let task = pool.spawn_future(async { 1 });
         wait_until(|| task.is_finished());
         task.cancel();
@@ -350,7 +350,7 @@ fn a_task_that_has_not_begun_is_cancelled_without_being_polled() {
 }
 
 #[test]
-fn a_task_that_is_woken_often_is_polled_once_more() {
+fn many_wakes_cause_one_poll() {
     let pool = Pool::new(1).unwrap();
     let polls = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&polls);
@@ -405,7 +405,7 @@ fn a_handle_is_polled_with_one_waker_after_the_other() {
     wait_until(|| counts[1].0.load(Ordering::Relaxed) == 1);
     task.join().unwrap();
     assert_eq!(counts.map(|count| count.0.load(Ordering::Relaxed)), [0, 1]);
-    // A handle that is dropped takes its waker along.
+    // A dropped handle drops its waker.
     let count = Arc::new(Count(AtomicUsize::new(0)));
     let mut task = pool.spawn_future(pending::<()>());
     let waker = Waker::from(Arc::clone(&count));
@@ -415,8 +415,8 @@ fn a_handle_is_polled_with_one_waker_after_the_other() {
 }
 
 #[test]
-#[should_panic(expected = "can be had once")]
-fn an_outcome_is_not_given_twice() {
+#[should_panic(expected = "can be taken once")]
+fn an_outcome_can_be_taken_once() {
     let mut task = Pool::new(1).unwrap().spawn_future(async {});
     let _ = block_on(&mut task);
     let _ = block_on(&mut task);

@@ -1,4 +1,4 @@
-//! Tasks whose pool is dropped.
+//! Tasks of a pool that is dropped.
 
 mod common;
 
@@ -13,7 +13,7 @@ use common::pools;
 use locksley::task::{self, yield_now};
 use locksley::{Pool, Worker};
 
-/// Counts how many of its kind are alive, and how many threads that are no workers have dropped.
+/// Counts the values that are alive, and those that threads other than workers have dropped.
 struct Counted {
     alive: Arc<AtomicUsize>,
     elsewhere: Arc<AtomicUsize>,
@@ -62,7 +62,7 @@ fn waiting_tasks_are_cancelled_and_dropped_by_workers() {
         for task in tasks {
             assert!(task.join().unwrap_err().is_cancelled());
         }
-        // Late, and some of them the last references:
+        // Late wakes, some by the last reference:
         for (n, waker) in std::mem::take(&mut *wakers.lock().unwrap()).into_iter().enumerate() {
             if n % 2 == 0 { waker.wake() } else { waker.wake_by_ref() }
         }
@@ -89,9 +89,9 @@ fn endless_tasks_are_cancelled() {
     }
 }
 
-/// Others wake tasks while the pool is dropped.
+/// Another thread wakes the tasks.
 #[test]
-fn wakes_come_while_the_pool_is_dropped() {
+fn tasks_are_woken_while_the_pool_is_dropped() {
     for round in 0..200 {
         let pool = Pool::new(1 + round % 3).unwrap();
         let (alive, elsewhere) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
@@ -144,7 +144,7 @@ fn detached_closures_end_first_and_may_use_tasks() {
 }
 
 #[test]
-fn what_a_dying_task_begins_ends_too() {
+fn tasks_that_a_dropped_future_spawns_end() {
     struct SpawnsWhenDropped(Arc<AtomicUsize>);
     impl Drop for SpawnsWhenDropped {
         fn drop(&mut self) {
@@ -175,7 +175,7 @@ fn what_a_dying_task_begins_ends_too() {
 }
 
 #[test]
-fn a_pool_that_is_let_go_of_ends_its_tasks() {
+fn a_detached_pool_cancels_its_tasks() {
     let pool = Pool::new(2).unwrap();
     let task = pool.spawn_future(pending::<()>());
     pool.detach();

@@ -1,4 +1,4 @@
-//! Which worker a ready task goes to, and that every worker can reach it there.
+//! The worker to which a ready task goes. Every worker can take it from there.
 
 mod common;
 
@@ -14,16 +14,16 @@ use locksley::idle::Abp;
 use locksley::task::{self, JoinHandle, Placement, yield_now};
 use locksley::{Pool, Spawn, Worker};
 
-/// A task that waits until it is called, and records each time which worker runs it.
+/// A task that waits until it is woken, and records the worker of each run.
 #[derive(Default)]
-struct Called {
+struct Recorder {
     waker: Mutex<Option<Waker>>,
     /// 1 more than the worker that last ran it.
     ran_at: AtomicUsize,
     runs: AtomicUsize,
 }
 
-impl Called {
+impl Recorder {
     fn task(self: &Arc<Self>, pool: &Pool) -> JoinHandle<()> {
         let this = Arc::clone(self);
         pool.spawn_future(poll_fn(move |context| {
@@ -35,7 +35,7 @@ impl Called {
         }))
     }
 
-    fn call(&self) {
+    fn wake(&self) {
         let waker = self.waker.lock().unwrap().clone();
         waker.unwrap().wake();
     }
@@ -54,46 +54,46 @@ fn wait_until(condition: impl Fn() -> bool) {
 
 type Order = Box<dyn FnOnce(&Worker) + Send>;
 
-/// Holds a worker, which runs nothing but orders.
+/// Holds a worker, which runs only the closures that it gets.
 struct Held {
-    say: std::sync::mpsc::Sender<Order>,
+    orders: std::sync::mpsc::Sender<Order>,
 }
 
 impl Held {
     fn at(pool: &Pool, worker: usize) -> Self {
-        let (say, said) = std::sync::mpsc::channel::<Order>();
+        let (orders, received) = std::sync::mpsc::channel::<Order>();
         let (here, is_here) = std::sync::mpsc::channel();
         pool.spawn_with(Spawn::At(worker), move |w| {
             here.send(()).unwrap();
-            said.iter().for_each(|what| what(w));
+            received.iter().for_each(|what| what(w));
         });
         is_here.recv().unwrap();
-        Self { say }
+        Self { orders }
     }
 
-    fn does<R: Send + 'static>(&self, what: impl FnOnce(&Worker) -> R + Send + 'static) -> R {
+    fn run<R: Send + 'static>(&self, what: impl FnOnce(&Worker) -> R + Send + 'static) -> R {
         let (result, results) = std::sync::mpsc::channel();
-        self.say.send(Box::new(move |w| result.send(what(w)).unwrap())).unwrap();
+        self.orders.send(Box::new(move |w| result.send(what(w)).unwrap())).unwrap();
         results.recv().unwrap()
     }
 }
 
-/// Worker 1 wakes a task that worker 0 ran last. Returns whether worker 0 and worker 1 then find it
-/// at their own places.
+/// Worker 1 wakes a task that worker 0 ran last. Returns true for worker 0, or for worker 1, if it
+/// finds the task in its own queues.
 fn woken_by_the_other(placement: Placement) -> (bool, bool) {
     let pool = Pool::builder().workers(2).placement(placement).build().unwrap();
     let held = [Held::at(&pool, 0), Held::at(&pool, 1)];
-    let called = Arc::new(Called::default());
-    let task = called.task(&pool);
-    assert!(held[0].does(Worker::run_one), "it was sent to the pool");
-    assert_eq!(called.wait_for_run(1), 0);
-    let caller = Arc::clone(&called);
-    let at_the_caller = held[1].does(move |w| {
-        caller.call();
+    let recorder = Arc::new(Recorder::default());
+    let task = recorder.task(&pool);
+    assert!(held[0].run(Worker::run_one), "it was sent to the pool");
+    assert_eq!(recorder.wait_for_run(1), 0);
+    let waking = Arc::clone(&recorder);
+    let at_the_caller = held[1].run(move |w| {
+        waking.wake();
         w.run_local()
     });
-    let at_the_last = held[0].does(Worker::run_local);
-    assert_eq!(called.runs.load(Ordering::Acquire), 2, "it has run once more in any case");
+    let at_the_last = held[0].run(Worker::run_local);
+    assert_eq!(recorder.runs.load(Ordering::Acquire), 2, "it has run once more in any case");
     drop((held, task));
     (at_the_last, at_the_caller)
 }
@@ -108,20 +108,20 @@ fn ws_cur_keeps_a_task_at_the_worker_that_woke_it() {
     assert_eq!(woken_by_the_other(Placement::Current), (false, true));
 }
 
-/// From outside, `Last` is the same, and `Current` means no worker in particular.
+/// For wakes by other threads, `Last` is the same, and `Current` means the pool's injector.
 #[test]
-fn a_thread_that_is_no_worker_wakes_tasks_too() {
+fn a_thread_that_is_no_worker_wakes_tasks() {
     for (placement, at_the_last) in [(Placement::Last, true), (Placement::Current, false)] {
         let pool = Pool::builder().workers(2).placement(placement).build().unwrap();
         let held = [Held::at(&pool, 0), Held::at(&pool, 1)];
-        let called = Arc::new(Called::default());
-        let task = called.task(&pool);
-        assert!(held[0].does(Worker::run_one));
-        called.call();
-        assert!(!held[1].does(Worker::run_local));
-        assert_eq!(held[0].does(Worker::run_local), at_the_last);
-        assert_eq!(held[1].does(Worker::run_one), !at_the_last);
-        assert_eq!(called.runs.load(Ordering::Acquire), 2);
+        let recorder = Arc::new(Recorder::default());
+        let task = recorder.task(&pool);
+        assert!(held[0].run(Worker::run_one));
+        recorder.wake();
+        assert!(!held[1].run(Worker::run_local));
+        assert_eq!(held[0].run(Worker::run_local), at_the_last);
+        assert_eq!(held[1].run(Worker::run_one), !at_the_last);
+        assert_eq!(recorder.runs.load(Ordering::Acquire), 2);
         drop((held, task));
     }
 }
@@ -134,71 +134,72 @@ fn pools_of(workers: usize) -> impl Iterator<Item = Pool> {
     pools.into_iter().map(|builder| builder.build().unwrap())
 }
 
-/// The worker that a task is sent to is stuck until that very task has run.
+/// The worker to which a task is sent is stuck until that task has run.
 #[test]
 fn a_task_in_the_inbox_of_a_stuck_worker_runs() {
     for pool in pools_of(2) {
         for by_a_worker in [false, true] {
-            let called = Arc::new(Called::default());
-            let task = called.task(&pool);
+            let recorder = Arc::new(Recorder::default());
+            let task = recorder.task(&pool);
             for run in 1..30 {
-                let last = called.wait_for_run(run);
+                let last = recorder.wait_for_run(run);
                 let (here, is_here) = std::sync::mpsc::channel();
-                let stuck = Arc::clone(&called);
+                let stuck = Arc::clone(&recorder);
                 pool.spawn_with(Spawn::At(last), move |_| {
                     here.send(()).unwrap();
                     wait_until(|| stuck.runs.load(Ordering::Acquire) > run);
                 });
                 is_here.recv().unwrap();
                 if by_a_worker {
-                    let caller = Arc::clone(&called);
-                    pool.spawn_with(Spawn::At(1 - last), move |_| caller.call());
+                    let waking = Arc::clone(&recorder);
+                    pool.spawn_with(Spawn::At(1 - last), move |_| waking.wake());
                 } else {
-                    called.call();
+                    recorder.wake();
                 }
             }
-            called.wait_for_run(30);
+            recorder.wait_for_run(30);
             task.cancel();
             assert!(task.join().unwrap_err().is_cancelled());
         }
     }
 }
 
-/// The same, and the worker that woke the task is stuck too: a third one has to find it.
+/// The worker that woke the task is stuck, too. A third one finds it.
 #[test]
-fn a_task_in_the_inbox_of_a_stuck_worker_runs_though_its_waker_is_stuck_too() {
+fn a_task_in_the_inbox_of_a_stuck_worker_runs_although_its_waker_is_stuck() {
     for pool in pools_of(3) {
-        let called = Arc::new(Called::default());
-        let task = called.task(&pool);
+        let recorder = Arc::new(Recorder::default());
+        let task = recorder.task(&pool);
         for run in 1..20 {
-            let last = called.wait_for_run(run);
+            let last = recorder.wait_for_run(run);
             let (here, is_here) = std::sync::mpsc::channel();
-            let stuck = Arc::clone(&called);
+            let stuck = Arc::clone(&recorder);
             pool.spawn_with(Spawn::At(last), move |_| {
                 here.send(()).unwrap();
                 wait_until(|| stuck.runs.load(Ordering::Acquire) > run);
             });
             is_here.recv().unwrap();
-            let caller = Arc::clone(&called);
+            let waking = Arc::clone(&recorder);
             pool.spawn_with(Spawn::At((last + 1) % 3), move |_| {
-                caller.call();
-                wait_until(|| caller.runs.load(Ordering::Acquire) > run);
+                waking.wake();
+                wait_until(|| waking.runs.load(Ordering::Acquire) > run);
             });
         }
-        called.wait_for_run(20);
+        recorder.wait_for_run(20);
         drop(task);
     }
 }
 
-/// A task that thieves leave for a moment, because it probably comes next, runs though it does not.
+/// Thieves leave the newest task for a moment, since its worker may run it next. It runs even if
+/// that worker does not.
 #[test]
-fn what_was_spawned_last_runs_though_its_parent_does_not_wait_for_it() {
+fn the_newest_task_runs_although_its_parent_spins() {
     for pool in pools_of(2) {
         for _ in 0..100 {
             let parent = pool.spawn_future(async {
                 let has_run = Arc::new(AtomicBool::new(false));
-                let says = Arc::clone(&has_run);
-                let child = task::spawn(async move { says.store(true, Ordering::Release) });
+                let flag = Arc::clone(&has_run);
+                let child = task::spawn(async move { flag.store(true, Ordering::Release) });
                 wait_until(|| has_run.load(Ordering::Acquire));
                 child.await.unwrap();
             });
@@ -207,22 +208,22 @@ fn what_was_spawned_last_runs_though_its_parent_does_not_wait_for_it() {
     }
 }
 
-/// The same for a task that was woken, by a task that forks all the time until then.
+/// The same for a task that was woken, by a task that forks until then.
 #[test]
-fn what_was_woken_runs_though_its_waker_goes_on() {
+fn a_woken_task_runs_although_its_waker_continues() {
     for pool in pools_of(2) {
-        let called = Arc::new(Called::default());
-        let task = called.task(&pool);
+        let recorder = Arc::new(Recorder::default());
+        let task = recorder.task(&pool);
         for run in 1..200 {
-            called.wait_for_run(run);
-            let caller = Arc::clone(&called);
+            recorder.wait_for_run(run);
+            let waking = Arc::clone(&recorder);
             let waker = pool.spawn_future(async move {
-                caller.call();
+                waking.wake();
                 wait_until(|| {
                     if run % 2 == 0 {
                         Worker::with_current(|w| w.unwrap().join(|_| (), |_| ()));
                     }
-                    caller.runs.load(Ordering::Acquire) > run
+                    waking.runs.load(Ordering::Acquire) > run
                 });
             });
             waker.join().unwrap();
@@ -257,7 +258,7 @@ fn yielder(pool: &Pool) -> Vec<JoinHandle<()>> {
 }
 
 #[test]
-fn endless_tasks_keep_nothing_else_from_running() {
+fn endless_tasks_do_not_starve_others() {
     for endless in [ping_pong, yielder] {
         for pool in [1, 2].map(|workers| Pool::new(workers).unwrap()) {
             let endless = endless(&pool);
@@ -280,7 +281,7 @@ fn endless_tasks_keep_nothing_else_from_running() {
 }
 
 #[test]
-fn two_endless_tasks_that_yield_take_turns() {
+fn two_endless_tasks_that_yield_alternate() {
     let pool = Pool::new(1).unwrap();
     let (log, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
     let tasks = [0, 1].map(|name| {
@@ -289,7 +290,7 @@ fn two_endless_tasks_that_yield_take_turns() {
             while !stop.load(Ordering::Relaxed) {
                 {
                     let mut log = log.lock().unwrap();
-                    // The first one may be alone for long.
+                    // Until the second one begins, the first one runs alone.
                     if log.last() != Some(&name) || log.contains(&(1 - name)) {
                         log.push(name);
                     }
@@ -305,20 +306,20 @@ fn two_endless_tasks_that_yield_take_turns() {
     assert!(log.windows(3).all(|three| three != [0; 3] && three != [1; 3]), "{log:?}");
 }
 
-/// Nothing is lost when a task is sent to a worker that parks, or to one that wakes.
+/// The task is sent to a worker that is about to park, or to wake up.
 #[test]
-fn a_call_from_outside_is_always_answered() {
+fn no_wake_from_another_thread_is_lost() {
     for pool in pools() {
-        let called = Arc::new(Called::default());
-        let task = called.task(&pool);
+        let recorder = Arc::new(Recorder::default());
+        let task = recorder.task(&pool);
         for run in 1..300 {
-            called.wait_for_run(run);
+            recorder.wait_for_run(run);
             if run % 50 == 0 {
-                thread::sleep(Duration::from_millis(2)); // all sleep
+                thread::sleep(Duration::from_millis(2)); // all workers park
             }
-            called.call();
+            recorder.wake();
         }
-        called.wait_for_run(300);
+        recorder.wait_for_run(300);
         drop(task);
     }
 }
@@ -344,9 +345,9 @@ fn a_future_begins_at_its_worker_or_in_order() {
     assert_eq!(*order.lock().unwrap(), (0..10).collect::<Vec<_>>());
 }
 
-/// Whatever the option, a pool that is dropped runs or drops the future.
+/// With each option, a pool that is dropped runs or drops the future.
 #[test]
-fn futures_for_a_busy_worker_are_not_lost_with_the_pool() {
+fn futures_for_a_busy_worker_are_dropped_with_the_pool() {
     for option in [Spawn::At(0), Spawn::Fifo, Spawn::Near(0)] {
         for _ in 0..20 {
             let pool = Pool::new(1).unwrap();

@@ -1,4 +1,4 @@
-//! Wakes, cancellations, ends and drops of tasks, all at once. Also run by ThreadSanitizer.
+//! Simultaneous wakes, cancellations, ends and drops of tasks. Also run by ThreadSanitizer.
 
 mod common;
 
@@ -12,7 +12,7 @@ use common::seen::Lock;
 use common::{block_on, pools};
 use locksley::task::{self, JoinHandle, yield_now};
 
-/// A small generator: xorshift64.
+/// A pseudorandom generator: xorshift64.
 struct Dice(u64);
 
 impl Dice {
@@ -24,41 +24,42 @@ impl Dice {
     }
 }
 
-/// Counts its births and deaths.
-struct Mortal(Arc<[AtomicUsize; 2]>);
+/// Counts how often it is made, and dropped.
+struct Counted(Arc<[AtomicUsize; 2]>);
 
-impl Mortal {
+impl Counted {
     fn new(counts: &Arc<[AtomicUsize; 2]>) -> Self {
         counts[0].fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(counts))
     }
 }
 
-impl Drop for Mortal {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.0[1].fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn all_have_died(counts: &[AtomicUsize; 2]) -> bool {
+fn all_are_dropped(counts: &[AtomicUsize; 2]) -> bool {
     counts[0].load(Ordering::Relaxed) == counts[1].load(Ordering::Relaxed)
 }
 
 type Wakers = Arc<Lock<Vec<Waker>>>;
 
-/// Needs `rounds` wakes, and leaves its waker each time. Plain data goes from poll to poll.
+/// A future that needs `rounds` wakes, and leaves its waker each time. It keeps plain data from
+/// poll to poll.
 fn waits(
     wakers: &Wakers,
     rounds: u64,
-    mortal: Mortal,
-) -> impl Future<Output = Mortal> + Send + use<> {
+    counted: Counted,
+) -> impl Future<Output = Counted> + Send + use<> {
     let (wakers, mut left, mut plain) = (Arc::clone(wakers), rounds, vec![0; 8]);
-    let mut mortal = Some(mortal);
+    let mut counted = Some(counted);
     poll_fn(move |context| {
         plain.iter_mut().for_each(|number| *number += 1);
         assert!(plain.iter().all(|number| *number == plain[0]));
         if left == 0 {
-            return Poll::Ready(mortal.take().unwrap());
+            return Poll::Ready(counted.take().unwrap());
         }
         left -= 1;
         wakers.lock().push(context.waker().clone());
@@ -66,8 +67,8 @@ fn waits(
     })
 }
 
-/// Everything that can be done with a handle.
-fn deal_with(task: JoinHandle<Mortal>, dice: &mut Dice) {
+/// Drops, detaches, cancels, joins or awaits a task.
+fn use_up(task: JoinHandle<Counted>, dice: &mut Dice) {
     match dice.roll(6) {
         0 => drop(task),
         1 => task.detach(),
@@ -97,8 +98,8 @@ fn wakes_cancellations_and_ends_at_once() {
                     let mut dice = Dice(1 + seed + 10 * round as u64);
                     for _ in 0..200 {
                         let rounds = dice.roll(4);
-                        let future = waits(wakers, rounds, Mortal::new(counts));
-                        deal_with(pool.spawn_future(future), &mut dice);
+                        let future = waits(wakers, rounds, Counted::new(counts));
+                        use_up(pool.spawn_future(future), &mut dice);
                     }
                     over.fetch_add(1, Ordering::Release);
                 });
@@ -127,8 +128,8 @@ fn wakes_cancellations_and_ends_at_once() {
             }
         });
         drop(pool);
-        // Wakers keep no future alive, and those that are left wake nothing.
-        assert!(all_have_died(&counts), "round {round}: {counts:?}");
+        // Wakers keep no future alive, and late wakes do nothing.
+        assert!(all_are_dropped(&counts), "round {round}: {counts:?}");
         std::mem::take(&mut *wakers.lock()).into_iter().for_each(Waker::wake);
     }
 }
@@ -143,10 +144,10 @@ fn pools_are_dropped_while_tasks_do_everything() {
             let mut tasks = Vec::new();
             for n in 0..100 {
                 let (counts, inner) = (Arc::clone(&counts), Arc::clone(&wakers));
-                let (rounds, mortal) = (dice.roll(3), Mortal::new(&counts));
+                let (rounds, counted) = (dice.roll(3), Counted::new(&counts));
                 let task = pool.spawn_future(async move {
-                    let _mortal = mortal;
-                    let below = task::spawn(waits(&inner, rounds, Mortal::new(&counts)));
+                    let _counted = counted;
+                    let below = task::spawn(waits(&inner, rounds, Counted::new(&counts)));
                     if n % 2 == 0 {
                         yield_now().await;
                     }
@@ -168,7 +169,7 @@ fn pools_are_dropped_while_tasks_do_everything() {
                 }
             });
             drop(pool);
-            assert!(all_have_died(&counts), "{counts:?}");
+            assert!(all_are_dropped(&counts), "{counts:?}");
             waker.join().unwrap();
             for task in tasks {
                 assert!(task.is_finished());

@@ -1,5 +1,5 @@
-//! How workers wait: only descendants of what is awaited run on top of a waiting frame; otherwise
-//! the thread parks, and a replacement worker has its slot.
+//! How workers wait: only descendants run on top of a waiting frame. Otherwise the thread parks,
+//! and a replacement takes its slot.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use locksley::{Pool, Worker, block_on};
 
 thread_local! {
-    /// What a crate for scoped thread-locals keeps: a pointer into the frame of `set`.
+    /// Stands for what a crate for scoped thread-locals keeps: a pointer into the frame of `set`.
     static SCOPED: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -30,8 +30,8 @@ fn set<R>(value: usize, body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// Frames of several tasks on one thread must end in the reverse of the order in which they began.
-/// A join that switches stacks leaves pointers of ended frames behind.
+/// Frames of several tasks on one thread end in the reverse of the order in which they began. A
+/// join that switched stacks would leave pointers to frames that have ended.
 #[test]
 fn scoped_thread_locals_nest_across_joins() {
     let pool = Pool::new(6).unwrap();
@@ -88,10 +88,10 @@ impl Future for Passed<'_> {
     }
 }
 
-/// Waits do not pile up on a thread's stack: at the limit of replacements the rest stays in the
-/// queue.
+/// Waits do not pile up on the stack of a thread: at the limit of replacements, further tasks stay
+/// in the queue.
 #[test]
-fn many_closures_that_block_do_not_nest() {
+fn many_tasks_that_block_do_not_nest() {
     const CLOSURES: usize = 20_000;
     let pool = Pool::builder().workers(2).replacements(6).build().unwrap();
     let gate = Arc::new(Gate::default());
@@ -111,8 +111,8 @@ fn many_closures_that_block_do_not_nest() {
     assert_eq!(passed.load(Ordering::Relaxed), CLOSURES);
 }
 
-/// The shape of rayon's issues 592 and 1174: a lock is held across a wait, and a task of the same
-/// scope that wants the lock is ready on the waiting worker.
+/// As in rayon's issues 592 and 1174: a task holds a lock while it waits, and another task of the
+/// same scope that wants the lock is ready on the waiting worker.
 fn lock_held_across_a_wait(lock: impl Fn(&mut dyn FnMut()) + Sync) {
     let pool = Pool::new(2).unwrap();
     let started = AtomicBool::new(false);
@@ -163,7 +163,7 @@ fn a_cell_may_be_initialized_by_a_join() {
     });
 }
 
-/// Many tasks hold the same lock across joins, on every worker.
+/// Many tasks on all workers take the same lock and hold it across a join.
 #[test]
 fn all_workers_may_hold_locks_across_joins() {
     let pool = Pool::new(3).unwrap();
@@ -186,15 +186,14 @@ fn all_workers_may_hold_locks_across_joins() {
     assert_eq!(total.into_inner().unwrap(), 600);
 }
 
-/// While the only worker waits for a thief that does not come back, its replacement runs what is
-/// ready.
+/// While a worker blocks, its replacement runs ready tasks.
 #[test]
-fn a_replacement_runs_what_is_ready_while_a_join_waits() {
+fn a_replacement_runs_ready_tasks_while_a_worker_blocks() {
     let pool = Pool::new(1).unwrap();
     let (sender, receiver) = channel();
     let answer = pool.install(move |worker| {
         worker.spawn(move |_| sender.send(42).unwrap());
-        // No task of its own is awaited here.
+        // It waits for a message, and not for a task.
         worker.blocking(|| receiver.recv().unwrap())
     });
     assert_eq!(answer, 42);
@@ -202,7 +201,7 @@ fn a_replacement_runs_what_is_ready_while_a_join_waits() {
     let (mutex, condvar) = (Mutex::new(0), Condvar::new());
     pool.install(|worker| {
         worker.scope(|worker, scope| {
-            // Two tasks that wait for each other, and a third one for which no worker is left.
+            // Two tasks block until a third one has run, for which no worker is left.
             for _ in 0..2 {
                 scope.spawn_on(worker, |worker, _| {
                     worker.blocking(|| {
@@ -223,7 +222,7 @@ fn a_replacement_runs_what_is_ready_while_a_join_waits() {
     });
 }
 
-/// Waits inside of waits, each of which needs a replacement.
+/// Each wait is inside of another one, and needs a replacement of its own.
 #[test]
 fn waits_nest_as_deep_as_there_are_replacements() {
     fn nested(worker: &Worker, depth: usize) -> usize {
@@ -231,7 +230,9 @@ fn waits_nest_as_deep_as_there_are_replacements() {
             return 0;
         }
         let task = worker.spawn_future(async move {
-            Worker::with_current(|worker| nested(worker.expect("it is polled by one"), depth - 1))
+            Worker::with_current(|worker| {
+                nested(worker.expect("a worker polls the task"), depth - 1)
+            })
         });
         1 + block_on(task).unwrap()
     }
@@ -239,7 +240,7 @@ fn waits_nest_as_deep_as_there_are_replacements() {
     assert_eq!(pool.install(|worker| nested(worker, 20)), 20);
 }
 
-/// Two pools whose workers wait for each other's broadcasts.
+/// The workers of two pools wait for each other's broadcasts.
 #[test]
 fn broadcasts_of_two_pools_may_wait_for_each_other() {
     let (one, other) = (Pool::new(2).unwrap(), Pool::new(3).unwrap());
@@ -254,9 +255,9 @@ fn broadcasts_of_two_pools_may_wait_for_each_other() {
     assert_eq!(count.load(Ordering::Relaxed), 2 * 3 * 2);
 }
 
-/// What a join or a scope waits for may need a task that only the waiting worker can run.
+/// A task that a join or a scope waits for may need a task that only the waiting worker may run.
 #[test]
-fn what_is_awaited_may_broadcast() {
+fn a_task_that_a_worker_waits_for_may_broadcast() {
     for workers in 1..4 {
         let pool = Pool::new(workers).unwrap();
         let count = AtomicUsize::new(0);

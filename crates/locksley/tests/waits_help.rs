@@ -1,5 +1,5 @@
-//! What a waiting worker runs: what a thief has forked, tasks of the scope that it waits for, parts
-//! of broadcasts; and nothing else, unless its pool would stand still.
+//! What a waiting worker runs: forks of the thief that it waits for, tasks of the scope that it
+//! waits for, and parts of broadcasts. It runs other tasks only if its pool would deadlock.
 
 mod common;
 
@@ -43,7 +43,7 @@ fn add_one(count: &AtomicUsize) {
 }
 
 #[test]
-fn results_are_right_whatever_is_run_meanwhile() {
+fn results_are_right_whatever_a_waiting_worker_runs() {
     for workers in [1, 2, 5] {
         for builder in builders() {
             let pool = builder.workers(workers).build().unwrap();
@@ -67,9 +67,9 @@ fn results_are_right_whatever_is_run_meanwhile() {
     }
 }
 
-/// Rayon's issue 592: a lock that is held across a join, and other tasks that want it.
+/// As in rayon's issue 592: a task holds a lock across a join, and other tasks want the lock.
 #[test]
-fn no_stranger_wants_a_lock_that_a_waiter_holds() {
+fn a_waiting_worker_runs_no_other_task_that_wants_its_lock() {
     for workers in [1, 2, 4] {
         let pool = Pool::builder().workers(workers).build().unwrap();
         for _ in 0..20 {
@@ -80,7 +80,7 @@ fn no_stranger_wants_a_lock_that_a_waiter_holds() {
                         let total = &total;
                         scope.spawn_on(w, move |w, _| {
                             let mut total = total.lock().unwrap();
-                            // Much for others to take, and to be waited for.
+                            // Many forks for other workers to steal, and for this one to wait for.
                             *total += fib(w, 12);
                         });
                     }
@@ -91,9 +91,9 @@ fn no_stranger_wants_a_lock_that_a_waiter_holds() {
     }
 }
 
-/// The second half of a join that a thief has forked. The thief is stuck until another thread, mostly
-/// the waiting one, has run it. Says whether that one did.
-fn fork_is_stolen_back(pool: &Pool, before: &(dyn Fn(&Worker) + Sync)) -> bool {
+/// A thief forks, and does not go on until another thread has run the fork: mostly the waiting one.
+/// Returns true if it was the waiting one.
+fn steal_fork_back(pool: &Pool, before: &(dyn Fn(&Worker) + Sync)) -> bool {
     let (stolen, stolen_back) = (AtomicBool::new(false), AtomicBool::new(false));
     pool.install(|w| {
         let waiter = thread::current().id();
@@ -111,34 +111,34 @@ fn fork_is_stolen_back(pool: &Pool, before: &(dyn Fn(&Worker) + Sync)) -> bool {
 }
 
 #[test]
-fn what_a_thief_forks_is_stolen_back() {
+fn a_waiting_worker_steals_back_what_its_thief_has_forked() {
     in_time(|| {
         let pool = Pool::new(2).unwrap();
-        let helped = (0..200).filter(|_| fork_is_stolen_back(&pool, &|_| ())).count();
-        assert!(helped > 0, "replacements have run all");
+        let helped = (0..200).filter(|_| steal_fork_back(&pool, &|_| ())).count();
+        assert!(helped > 0, "replacements have run all forks");
     });
 }
 
-/// The same, though the thief has spawned a future before, and called the waker of one that waits.
+/// Before it forks, the thief spawns a future, or wakes one.
 #[test]
-fn what_a_thief_forks_is_stolen_back_though_it_has_made_futures_ready() {
+fn a_fork_is_stolen_back_from_a_thief_that_has_made_futures_ready() {
     in_time(|| {
         let pool = Pool::new(2).unwrap();
         for _ in 0..100 {
-            fork_is_stolen_back(&pool, &|w| w.spawn_future(async {}).detach());
+            steal_fork_back(&pool, &|w| w.spawn_future(async {}).detach());
             let semaphore = Arc::new(Semaphore::new(0));
             let its = Arc::clone(&semaphore);
             let waits = pool.spawn_future(async move { its.acquire().await.unwrap().forget() });
-            fork_is_stolen_back(&pool, &|_| semaphore.add_permits(1));
+            steal_fork_back(&pool, &|_| semaphore.add_permits(1));
             waits.join().unwrap();
         }
     });
 }
 
-/// A task that is no descendant lies ready, in the waiter's own deque too. Its thread does not
-/// touch it before the wait is over.
+/// Tasks that are no descendants are ready, also in the deque of the waiting worker. Its thread
+/// does not run them before the wait is over.
 #[test]
-fn strangers_are_left_alone() {
+fn a_waiting_thread_leaves_other_tasks_alone() {
     for workers in [1, 2] {
         let pool = Pool::new(workers).unwrap();
         for _ in 0..50 {
@@ -146,16 +146,16 @@ fn strangers_are_left_alone() {
             let stolen = AtomicBool::new(workers == 1);
             pool.install(|w| {
                 let here = thread::current().id();
-                let stranger = || {
+                let unrelated = || {
                     let is_early = waits.load(Ordering::Acquire) && thread::current().id() == here;
                     too_early.fetch_add(usize::from(is_early), Ordering::Relaxed);
                 };
-                let stranger = &stranger;
-                w.scope(|w, strangers| {
-                    strangers.spawn_on(w, move |_, _| stranger());
+                let unrelated = &unrelated;
+                w.scope(|w, unrelated_scope| {
+                    unrelated_scope.spawn_on(w, move |_, _| unrelated());
                     w.join(
                         |w| {
-                            strangers.spawn_on(w, move |_, _| stranger());
+                            unrelated_scope.spawn_on(w, move |_, _| unrelated());
                             wait_until(&stolen);
                         },
                         |_| {
@@ -173,19 +173,19 @@ fn strangers_are_left_alone() {
 }
 
 #[test]
-fn a_scope_gets_its_own_copy_of_its_broadcasts() {
+fn a_scope_runs_its_own_parts_of_broadcasts() {
     for workers in [1, 2, 3] {
         in_time(move || {
             let pool = Pool::new(workers).unwrap();
             let (mine, others) = (AtomicUsize::new(0), AtomicUsize::new(0));
             pool.install(|w| {
-                w.scope(|w, strangers| {
-                    // In front of the own ones, between them, and behind.
-                    strangers.spawn_broadcast(|_, _| add_one(&others));
+                w.scope(|w, unrelated_scope| {
+                    // Other parts come before, between and after those of the inner scope.
+                    unrelated_scope.spawn_broadcast(|_, _| add_one(&others));
                     w.scope(|_, scope| {
                         for _ in 0..3 {
                             scope.spawn_broadcast(|_, _| add_one(&mine));
-                            strangers.spawn_broadcast(|_, _| add_one(&others));
+                            unrelated_scope.spawn_broadcast(|_, _| add_one(&others));
                         }
                     });
                     assert_eq!(mine.load(Ordering::Acquire), 3 * workers);
@@ -196,25 +196,25 @@ fn a_scope_gets_its_own_copy_of_its_broadcasts() {
     }
 }
 
-/// A scope in which none was spawned leaves the part of another one's alone.
+/// A scope without broadcasts leaves the parts of other broadcasts alone.
 #[test]
-fn parts_of_other_broadcasts_wait() {
+fn a_waiting_thread_leaves_parts_of_other_broadcasts_alone() {
     for workers in [1, 2] {
         in_time(move || {
             let pool = Pool::new(workers).unwrap();
             let (waits, too_early) = (AtomicBool::new(true), AtomicUsize::new(0));
             pool.install(|w| {
                 let here = thread::current().id();
-                let stranger = || {
+                let unrelated = || {
                     let is_early = waits.load(Ordering::Acquire) && thread::current().id() == here;
                     too_early.fetch_add(usize::from(is_early), Ordering::Relaxed);
                 };
-                let stranger = &stranger;
-                w.scope(|w, strangers| {
-                    strangers.spawn_broadcast(move |_, _| stranger());
+                let unrelated = &unrelated;
+                w.scope(|w, unrelated_scope| {
+                    unrelated_scope.spawn_broadcast(move |_, _| unrelated());
                     w.scope(|w, scope| {
                         scope.spawn_on(w, move |_, _| {
-                            strangers.spawn_broadcast(move |_, _| stranger());
+                            unrelated_scope.spawn_broadcast(move |_, _| unrelated());
                         });
                     });
                     waits.store(false, Ordering::Release);
@@ -226,7 +226,7 @@ fn parts_of_other_broadcasts_wait() {
 }
 
 #[test]
-fn a_scope_gets_what_it_has_spawned_in_order() {
+fn a_scope_runs_its_tasks_in_order() {
     for workers in [1, 2] {
         in_time(move || {
             let pool = Pool::new(workers).unwrap();
@@ -244,7 +244,7 @@ fn a_scope_gets_what_it_has_spawned_in_order() {
                 });
                 let mut order = order.into_inner().unwrap();
                 if workers > 1 {
-                    order.sort_unstable(); // they begin in order
+                    order.sort_unstable(); // they begin in order, and may end in another one
                 }
                 assert!(order.into_iter().eq(0..20));
             }
@@ -252,9 +252,9 @@ fn a_scope_gets_what_it_has_spawned_in_order() {
     }
 }
 
-/// A join inside of the scope finds them in its way.
+/// A join in the scope pops tasks of the scope before it reaches its second half.
 #[test]
-fn a_scope_gets_its_tasks_that_were_in_the_way_of_a_join() {
+fn a_scope_runs_tasks_that_a_join_has_popped_and_put_back() {
     for workers in [1, 2, 3] {
         for fifo in [false, true] {
             in_time(move || {
@@ -290,9 +290,9 @@ fn a_scope_gets_its_tasks_that_were_in_the_way_of_a_join() {
     }
 }
 
-/// Law 2: what the waiter may take, others may, too; it need not be waiting yet.
+/// Law 2: other workers may take such tasks, too, even before the worker waits for them.
 #[test]
-fn others_get_what_was_in_the_way_of_a_join() {
+fn other_workers_may_take_tasks_that_a_join_has_popped_and_put_back() {
     in_time(|| {
         let pool = Pool::new(2).unwrap();
         for _ in 0..100 {
@@ -310,10 +310,10 @@ fn others_get_what_was_in_the_way_of_a_join() {
     });
 }
 
-/// While the body waits, the deque is emptied, and what is spawned then lies deeper than what was
-/// there when the scope began.
+/// The deque is emptied while the body waits. Then the tasks of the scope have a lower index than
+/// the tasks that were there when the scope began.
 #[test]
-fn a_scope_gets_what_it_has_spawned_after_others_had_gone() {
+fn a_scope_runs_tasks_that_were_spawned_after_the_deque_was_emptied() {
     for workers in [1, 2] {
         in_time(move || {
             let pool = Pool::new(workers).unwrap();
@@ -335,7 +335,7 @@ fn a_scope_gets_what_it_has_spawned_after_others_had_gone() {
 }
 
 #[test]
-fn a_scope_gets_what_was_spawned_outside_of_its_pool() {
+fn a_scope_runs_tasks_that_were_spawned_outside_of_its_pool() {
     for workers in [1, 2] {
         in_time(move || {
             let pool = Pool::new(workers).unwrap();
@@ -351,7 +351,7 @@ fn a_scope_gets_what_was_spawned_outside_of_its_pool() {
                 });
             });
             assert_eq!(count.into_inner(), 3);
-            // And a scope of that pool, whose tasks its waiter cannot run.
+            // And a scope for tasks that the waiting worker, which is of another pool, cannot run.
             let done = AtomicUsize::new(0);
             other.install(|_| {
                 pool.in_place_scope(|scope| {
@@ -365,7 +365,7 @@ fn a_scope_gets_what_was_spawned_outside_of_its_pool() {
     }
 }
 
-/// They are no descendants of what the inner scope waits for, and in its way.
+/// Tasks of the outer scope lie among those that the inner scope waits for.
 #[test]
 fn tasks_of_an_outer_scope_do_not_run_on_top_of_the_inner_one() {
     for replacements in [1, 20] {
@@ -375,22 +375,22 @@ fn tasks_of_an_outer_scope_do_not_run_on_top_of_the_inner_one() {
             let (mine, others) = (AtomicUsize::new(0), AtomicUsize::new(0));
             pool.install(|w| {
                 let here = thread::current().id();
-                let stranger = || {
+                let unrelated = || {
                     let is_early = inside.load(Ordering::Acquire) && thread::current().id() == here;
                     too_early.fetch_add(usize::from(is_early), Ordering::Relaxed);
                     add_one(&others);
                 };
-                let stranger = &stranger;
+                let unrelated = &unrelated;
                 w.scope(|w, outer| {
-                    outer.spawn_on(w, move |_, _| stranger());
+                    outer.spawn_on(w, move |_, _| unrelated());
                     inside.store(true, Ordering::Release);
                     w.scope(|w, inner| {
                         for _ in 0..3 {
                             inner.spawn_on(w, |w, _| {
-                                outer.spawn_on(w, move |_, _| stranger());
+                                outer.spawn_on(w, move |_, _| unrelated());
                                 add_one(&mine);
                             });
-                            outer.spawn_with(Spawn::Fifo, move |_, _| stranger());
+                            outer.spawn_with(Spawn::Fifo, move |_, _| unrelated());
                         }
                     });
                     assert_eq!(mine.load(Ordering::Acquire), 3);
@@ -402,9 +402,9 @@ fn tasks_of_an_outer_scope_do_not_run_on_top_of_the_inner_one() {
     }
 }
 
-/// The thief is a replacement: it has the slot of a worker that blocks.
+/// The thief is a replacement of a worker that blocks.
 #[test]
-fn what_a_replacement_forks_is_stolen_back() {
+fn a_waiting_worker_steals_back_what_a_replacement_has_forked() {
     in_time(|| {
         let pool = Pool::builder().workers(2).replacements(1).build().unwrap();
         let (blocks, ends) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -435,7 +435,7 @@ fn what_a_replacement_forks_is_stolen_back() {
     });
 }
 
-/// Each of the scopes needs the other one's worker for a part of its broadcast.
+/// Each of two scopes needs the worker of the other one for a part of its broadcast.
 #[test]
 fn scopes_that_broadcast_do_not_wait_for_each_other() {
     const WORKERS: usize = 2;
@@ -445,13 +445,13 @@ fn scopes_that_broadcast_do_not_wait_for_each_other() {
             for _ in 0..20 {
                 let (both_wait, parts) = (Barrier::new(WORKERS), AtomicUsize::new(0));
                 let broadcasts = |w: &Worker| {
-                    // Each worker is in its part before one takes a task of the other's.
+                    // Each worker has begun its part before any of them takes a task of the other.
                     both_wait.wait();
                     w.scope(|w, scope| {
                         if early {
                             scope.spawn_broadcast(|_, _| add_one(&parts));
                         } else {
-                            // The waiter has begun to wait.
+                            // The worker has begun to wait.
                             scope.spawn_on(w, |_, scope| {
                                 both_wait.wait();
                                 scope.spawn_broadcast(|_, _| add_one(&parts));
@@ -466,9 +466,9 @@ fn scopes_that_broadcast_do_not_wait_for_each_other() {
     }
 }
 
-/// What the first half has left is not run before the second; nor does it need another thread.
+/// Tasks that the first half has left run after the second half, and need no other thread.
 #[test]
-fn what_a_first_half_leaves_stays_with_its_worker() {
+fn tasks_that_a_first_half_leaves_stay_with_its_worker() {
     let pool = Pool::builder().workers(1).replacements(0).build().unwrap();
     let order = Mutex::new(Vec::new());
     let note = |what| order.lock().unwrap().push(what);
@@ -496,10 +496,10 @@ fn grow(w: &Worker, depth: usize, count: &AtomicUsize) {
     });
 }
 
-/// Scopes whose tasks lie in the deques of workers that wait, too. At the limit of replacements the
-/// last thread runs whatever is ready.
+/// The tasks of the scopes also lie in the deques of workers that wait. At the limit of
+/// replacements, the last thread runs any ready task.
 #[test]
-fn no_pool_stands_still_because_all_its_threads_wait() {
+fn a_pool_does_not_deadlock_because_all_its_threads_wait() {
     let built: [fn(usize) -> Pool; 4] = [
         |workers| Pool::builder().workers(workers).build().unwrap(),
         |workers| Pool::builder().workers(workers).replacements(0).build().unwrap(),
@@ -525,10 +525,10 @@ fn no_pool_stands_still_because_all_its_threads_wait() {
     }
 }
 
-/// The same of a thread that the program has made a worker, and that may never come back to the
-/// pool.
+/// A borrowed thread does not count as one that looks for tasks, since it may never come back to
+/// the pool.
 #[test]
-fn a_borrowed_thread_that_waits_alone_runs_what_is_ready() {
+fn a_borrowed_thread_that_waits_alone_runs_any_ready_task() {
     for workers in [1, 2] {
         in_time(move || {
             let builder = Pool::builder().workers(workers).replacements(0).with_current_thread();
@@ -542,9 +542,9 @@ fn a_borrowed_thread_that_waits_alone_runs_what_is_ready() {
     }
 }
 
-/// Two pools without replacements, each of whose workers waits for the other one.
+/// Two pools without replacements: the workers of each wait for the other one.
 #[test]
-fn pools_that_wait_for_each_other_do_not_stand_still() {
+fn pools_that_wait_for_each_other_do_not_deadlock() {
     fn nested(pools: [&Pool; 2], depth: usize) -> usize {
         let [next, other] = pools;
         if depth == 0 { 0 } else { 1 + next.install(|_| nested([other, next], depth - 1)) }

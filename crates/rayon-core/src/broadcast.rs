@@ -1,4 +1,4 @@
-//! Tasks that every thread of a pool runs.
+//! Tasks that each thread of a pool runs.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,17 +9,19 @@ use locksley::{Pool, Scope, Worker};
 /// Held while a broadcast is sent.
 static ORDER: Mutex<()> = Mutex::new(());
 
-/// Sends a broadcast before or after any other, so that all threads get them in the same order: as with rayon, a program may
-/// wait at a barrier in two of them at once. Locksley's own broadcasts have no lock, and no such order.
+/// Sends a broadcast before or after any other, so that all threads get them in the same order: as
+/// with rayon, a program may wait at a barrier in two of them at once. Locksley's own broadcasts
+/// have no lock, and no such order.
 pub(crate) fn in_order<R>(send: impl FnOnce() -> R) -> R {
     let _order = ORDER.lock().unwrap_or_else(PoisonError::into_inner);
     send()
 }
 
-/// Has each thread of the calling worker's pool, or else of the global one, run `op`, and returns what they returned, in the
-/// order of the threads.
+/// Has each thread of the calling worker's pool, or else of the global one, run `op`, and returns
+/// what they returned, in the order of the threads.
 ///
-/// A thread runs it when it has nothing else of its own to do, before it looks for the tasks of others.
+/// A thread runs it when it has nothing else of its own to do, before it looks for the tasks of
+/// others.
 ///
 /// # Panics
 /// If `op` panics on some thread, with one such payload, after it has ended on all.
@@ -27,7 +29,7 @@ pub(crate) fn in_order<R>(send: impl FnOnce() -> R) -> R {
 /// # Examples
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build()?;
-/// let squares = pool.install(|| rayon_core::broadcast(|context| context.index() * context.index()));
+/// let squares = pool.install(|| rayon_core::broadcast(|context| context.index().pow(2)));
 /// assert_eq!(squares, [0, 1, 4]);
 /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
 /// ```
@@ -41,10 +43,11 @@ where
     results.into_vec()
 }
 
-/// Accepts a task that each thread of the calling worker's pool, or else of the global one, runs once.
+/// Accepts a task that each thread of the calling worker's pool, or else of the global one, runs
+/// once.
 ///
-/// Its panics go to the pool's [`panic_handler`](crate::ThreadPoolBuilder::panic_handler); where there is none, the process
-/// ends.
+/// Its panics go to the pool's [`panic_handler`](crate::ThreadPoolBuilder::panic_handler); where
+/// there is none, the process ends.
 ///
 /// # Examples
 /// ```
@@ -76,7 +79,8 @@ where
     in_order(|| pool.spawn_broadcast(task));
 }
 
-/// The task, and something that keeps its captures from being dropped: where they broadcast in turn, that must not be under the lock.
+/// The task, and something that keeps its captures from being dropped: where they broadcast in
+/// turn, that must not be under the lock.
 fn shared<F>(task: F) -> (impl Fn(&Worker) + Send + Sync + 'static, Arc<F>)
 where
     F: Fn(&Worker) + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! How a pool is to be.
+//! The builder of pools.
 
 use std::any::Any;
 use std::fmt;
@@ -9,14 +9,14 @@ use locksley::{Pool, PoolBuilder, WorkerThread};
 use crate::thread::{CustomSpawn, DefaultSpawn, ThreadSpawn};
 use crate::{ThreadBuilder, ThreadPool, ThreadPoolBuildError, max_num_threads};
 
-/// How many threads may take the places of those that wait.
+/// The limit of threads that replace waiting ones.
 const REPLACEMENTS: usize = 256;
 
 type ThreadName = Box<dyn FnMut(usize) -> String>;
 type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 type ThreadHandler = Box<dyn Fn(usize) + Send + Sync>;
 
-/// How a [`ThreadPool`], or the global pool, is to be.
+/// Configures a [`ThreadPool`], or the global pool.
 ///
 /// # Examples
 /// ```
@@ -71,8 +71,9 @@ impl ThreadPoolBuilder {
         Self::default()
     }
 
-    /// Builds a pool whose threads may borrow: each of them calls `wrapper`, which calls [`ThreadBuilder::run`], and all
-    /// have ended when this returns. Meanwhile `with_pool` uses the pool.
+    /// Builds a pool with threads that may borrow: each of them calls `wrapper`, which calls
+    /// [`ThreadBuilder::run`], and all have ended when this returns. Meanwhile `with_pool` uses the
+    /// pool.
     ///
     /// # Errors
     /// Those of [`build`](Self::build).
@@ -114,9 +115,10 @@ where
     /// Builds the pool. Its threads may still be starting when this returns.
     ///
     /// # Errors
-    /// If a thread is refused, with what the system or the [`spawn_handler`](Self::spawn_handler) said; if the calling
-    /// thread is to be [used](Self::use_current_thread) and belongs to a pool already; or if `LOCKSLEY_WORKERS`, where it
-    /// is to say how many threads there are, is no number.
+    /// If a thread is refused, with what the system or the [`spawn_handler`](Self::spawn_handler)
+    /// said; if the calling thread is to be [used](Self::use_current_thread) and belongs to a pool
+    /// already; or if `LOCKSLEY_WORKERS`, where it is to say how many threads there are, is no
+    /// number.
     ///
     /// # Examples
     /// ```
@@ -128,14 +130,15 @@ where
     /// ```
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let (pool, spawn) = self.into_parts();
-        Ok(ThreadPool::from_pool(pool.build_with(spawn)?))
+        Ok(ThreadPool { pool: Some(pool.build_with(spawn)?) })
     }
 
-    /// Makes this the global pool, for Locksley as for rayon. Without it, that is built when it is first used.
+    /// Makes this the global pool, for Locksley as for rayon. Without it, that is built when it is
+    /// first used.
     ///
     /// # Errors
-    /// If the global pool exists already, because it was built or used, under whichever name; and those of
-    /// [`build`](Self::build).
+    /// If the global pool exists already, because it was built or used, under whichever name; and
+    /// those of [`build`](Self::build).
     ///
     /// # Examples
     /// ```
@@ -186,9 +189,10 @@ where
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// How many threads. If not set, or 0: what the environment variable `LOCKSLEY_WORKERS` says, or else
-    /// `RAYON_NUM_THREADS`, or else the older `RAYON_RS_NUM_CPUS`; or as many as the processors that affinity and
-    /// control-group quota allow. More than [`max_num_threads`] is as many as that.
+    /// How many threads. If not set, or 0: what the environment variable `LOCKSLEY_WORKERS` says,
+    /// or else `RAYON_NUM_THREADS`, or else the older `RAYON_RS_NUM_CPUS`; or as many as the
+    /// processors that affinity and control-group quota allow. More than [`max_num_threads`] is as
+    /// many as that.
     ///
     /// # Examples
     /// ```
@@ -200,13 +204,15 @@ impl<S> ThreadPoolBuilder<S> {
         Self { num_threads, ..self }
     }
 
-    /// The calling thread becomes thread 0 of the pool, for as long as it lives. It runs tasks only while it waits for some,
-    /// and in [`yield_now`](crate::yield_now) and [`yield_local`](crate::yield_local). No handler is called for it. What
-    /// belongs to it is never freed.
+    /// The calling thread becomes thread 0 of the pool, for as long as it lives. It runs tasks only
+    /// while it waits for some, and in [`yield_now`](crate::yield_now) and
+    /// [`yield_local`](crate::yield_local). No handler is called for it. What belongs to it is
+    /// never freed.
     ///
     /// # Examples
     /// ```
-    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build()?;
+    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(1);
+    /// let pool = builder.use_current_thread().build()?;
     /// assert_eq!(rayon_core::current_thread_index(), Some(0));
     /// let caller = std::thread::current().id();
     /// assert_eq!(pool.install(|| std::thread::current().id()), caller);
@@ -239,7 +245,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(1);
     /// let pool = builder.stack_size(16 << 20).build()?;
-    /// let large = || std::hint::black_box([1_u8; 2 << 20]).iter().map(|&byte| byte as u32).sum::<u32>();
+    /// let large = || std::hint::black_box([1_u8; 2 << 20]).len();
     /// assert_eq!(pool.install(large), 2 << 20);
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
@@ -247,8 +253,8 @@ impl<S> ThreadPoolBuilder<S> {
         Self { stack_size: Some(stack_size), ..self }
     }
 
-    /// Called with the payload of a panic that nobody waits for: of a spawned task, or of a handler. If not set, or if the
-    /// handler panics, the process ends.
+    /// Called with the payload of a panic that no task waits for: of a spawned task, or of a
+    /// handler. If not set, or if the handler panics, the process ends.
     ///
     /// # Examples
     /// ```
@@ -304,9 +310,11 @@ impl<S> ThreadPoolBuilder<S> {
         Self { exit_handler: Some(Box::new(exit_handler)), ..self }
     }
 
-    /// Called for each thread, to start it: [`ThreadBuilder::run`] is to be called on another thread.
+    /// Called for each thread, to start it: [`ThreadBuilder::run`] is to be called on another
+    /// thread.
     ///
-    /// To wait for the threads to end is up to the caller; they do when the pool has been dropped and its tasks have ended.
+    /// To wait for the threads to end is up to the caller; they do when the pool has been dropped
+    /// and its tasks have ended.
     ///
     /// # Examples
     /// ```
@@ -364,23 +372,17 @@ impl<S> ThreadPoolBuilder<S> {
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        struct Closure;
-        impl fmt::Debug for Closure {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("<closure>")
-            }
-        }
-        fn set_or_not<T>(closure: &Option<T>) -> Option<Closure> {
-            closure.as_ref().map(|_| Closure)
+        fn shown<T>(closure: &Option<T>) -> Option<fmt::Arguments<'static>> {
+            closure.as_ref().map(|_| format_args!("<closure>"))
         }
         f.debug_struct("ThreadPoolBuilder")
             .field("num_threads", &self.num_threads)
             .field("use_current_thread", &self.use_current_thread)
-            .field("get_thread_name", &set_or_not(&self.thread_name))
-            .field("panic_handler", &set_or_not(&self.panic_handler))
+            .field("get_thread_name", &shown(&self.thread_name))
+            .field("panic_handler", &shown(&self.panic_handler))
             .field("stack_size", &self.stack_size)
-            .field("start_handler", &set_or_not(&self.start_handler))
-            .field("exit_handler", &set_or_not(&self.exit_handler))
+            .field("start_handler", &shown(&self.start_handler))
+            .field("exit_handler", &shown(&self.exit_handler))
             .field("breadth_first", &self.breadth_first)
             .finish()
     }

@@ -1,8 +1,9 @@
-//! What the calling thread is.
+//! Queries about the calling thread.
 
 use locksley::{Pool, Worker};
 
-/// The number of threads of the calling worker's pool, or else of the global one, which is then built.
+/// The number of threads of the calling worker's pool, or else of the global one, which is then
+/// built.
 ///
 /// # Examples
 /// ```
@@ -53,7 +54,7 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
     Worker::with_current(|current| current.map(Worker::has_own_tasks))
 }
 
-/// The most threads that a pool can have. Who asks for more gets as many.
+/// The largest number of threads of a pool. A request for more gets this many.
 ///
 /// # Examples
 /// ```

@@ -19,29 +19,19 @@ pub struct ThreadPoolBuildError(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    GlobalPoolExists,
-    AlreadyInAPool,
+    Misuse(&'static str),
     System(io::Error),
 }
 
-impl Kind {
-    /// Rayon's own words, which programs may look for.
-    fn text(&self) -> Option<&'static str> {
-        match self {
-            Self::GlobalPoolExists => Some("The global thread pool has already been initialized."),
-            Self::AlreadyInAPool => {
-                Some("The current thread is already part of another thread pool.")
-            }
-            Self::System(_) => None,
-        }
-    }
-}
+// Rayon's own words, which programs may look for.
+const GLOBAL_POOL_EXISTS: &str = "The global thread pool has already been initialized.";
+const ALREADY_IN_A_POOL: &str = "The current thread is already part of another thread pool.";
 
 impl From<BuildError> for ThreadPoolBuildError {
     fn from(error: BuildError) -> Self {
         Self(match error {
-            BuildError::GlobalPoolExists => Kind::GlobalPoolExists,
-            BuildError::AlreadyAWorker => Kind::AlreadyInAPool,
+            BuildError::GlobalPoolExists => Kind::Misuse(GLOBAL_POOL_EXISTS),
+            BuildError::AlreadyAWorker => Kind::Misuse(ALREADY_IN_A_POOL),
             BuildError::Thread { source, .. } => Kind::System(source),
             // Such as a LOCKSLEY_WORKERS that is no number: rayon has no kind for that.
             other => Kind::System(io::Error::new(io::ErrorKind::InvalidInput, other)),
@@ -51,9 +41,9 @@ impl From<BuildError> for ThreadPoolBuildError {
 
 impl fmt::Display for ThreadPoolBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.0, self.0.text()) {
-            (Kind::System(error), _) => error.fmt(f),
-            (_, text) => f.pad(text.unwrap_or_default()),
+        match &self.0 {
+            Kind::System(error) => error.fmt(f),
+            Kind::Misuse(text) => f.pad(text),
         }
     }
 }
@@ -63,14 +53,14 @@ impl Error for ThreadPoolBuildError {
     fn description(&self) -> &str {
         match &self.0 {
             Kind::System(error) => error.description(),
-            other => other.text().unwrap_or_default(),
+            Kind::Misuse(text) => text,
         }
     }
 
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0 {
             Kind::System(error) => Some(error),
-            Kind::GlobalPoolExists | Kind::AlreadyInAPool => None,
+            Kind::Misuse(_) => None,
         }
     }
 }

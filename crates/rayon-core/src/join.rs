@@ -26,7 +26,7 @@ where
     locksley::join(oper_a, oper_b)
 }
 
-/// [`join`], whose tasks learn whether they run on another thread than the one which called it.
+/// As [`join`], but each task learns whether it runs on another thread than the caller.
 ///
 /// # Panics
 /// As [`join`].

@@ -1,14 +1,16 @@
 //! Locksley in the place of `rayon-core`: the same interface, run by Locksley's workers.
 //!
-//! Programs do not name this package. They use rayon, and say in their `Cargo.toml` where its core comes from:
+//! Programs do not name this package. They use rayon, and say in their `Cargo.toml` where its core
+//! comes from:
 //!
 //! ```toml
 //! [patch.crates-io]
-//! rayon-core = { path = "../locksley/rayon-core" }
+//! rayon-core = { path = "../locksley/crates/rayon-core" }
 //! ```
 //!
-//! The README beside `Cargo.toml` says what that changes. Each item here does what rayon documents for the item of the
-//! same name; what is said here is in short, and says where Locksley goes its own way.
+//! The README beside `Cargo.toml` says what that changes. Each item here does what rayon documents
+//! for the item of the same name; what is said here is in short, and says where Locksley goes its
+//! own way.
 
 mod broadcast;
 mod builder;

@@ -25,14 +25,10 @@ use crate::{BroadcastContext, Scope, ScopeFifo, Yield};
 /// ```
 pub struct ThreadPool {
     /// There until it is dropped.
-    pool: Option<Pool>,
+    pub(crate) pool: Option<Pool>,
 }
 
 impl ThreadPool {
-    pub(crate) fn from_pool(pool: Pool) -> Self {
-        Self { pool: Some(pool) }
-    }
-
     fn pool(&self) -> &Pool {
         self.pool.as_ref().expect("there until it is dropped")
     }
@@ -62,7 +58,8 @@ impl ThreadPool {
         configuration.build()
     }
 
-    /// Runs `op` in the pool and waits for what it returns. What `op` calls then happens in this pool as well.
+    /// Runs `op` in the pool and waits for what it returns. What `op` calls then happens in this
+    /// pool as well.
     ///
     /// # Panics
     /// If `op` panics, with its payload.
@@ -127,7 +124,8 @@ impl ThreadPool {
         self.with_own(Worker::index)
     }
 
-    /// Whether tasks wait in the calling thread's own deque; none where it does not belong to this pool.
+    /// Whether tasks wait in the calling thread's own deque; none where it does not belong to this
+    /// pool.
     ///
     /// # Examples
     /// ```

@@ -22,7 +22,8 @@ macro_rules! scope_type {
             /// The same scope under rayon's name.
             pub(crate) fn of<'a>(scope: &'a locksley::Scope<'scope>) -> &'a Self {
                 let scope: *const locksley::Scope<'scope> = scope;
-                // SAFETY: the type is transparent, so a reference to the one is a reference to the other.
+                // SAFETY: the type is transparent, so a reference to the one is a reference to the
+                // other.
                 unsafe { &*scope.cast() }
             }
 
@@ -35,7 +36,8 @@ macro_rules! scope_type {
                 scope_type!(@ self.0, task $(, $option)?);
             }
 
-            /// Adds a task for each thread of the pool, to be run by that thread when it has nothing else of its own to do.
+            /// Adds a task for each thread of the pool, to be run by that thread when it has
+            /// nothing else of its own to do.
             ///
             /// # Examples
             /// See [`broadcast`](crate::broadcast), which waits for it.
@@ -69,7 +71,7 @@ scope_type! {
 }
 
 scope_type! {
-    /// A [`Scope`] whose tasks begin in order. See [`scope_fifo`].
+    /// A [`Scope`] in which tasks begin in order. See [`scope_fifo`].
     ScopeFifo,
     spawn_fifo with Spawn::Fifo,
     /// Adds a task that begins after those which the calling thread has added before.
@@ -78,7 +80,8 @@ scope_type! {
     /// See [`scope_fifo`].
 }
 
-/// Runs `op`, which may spawn tasks that borrow what outlives the scope, and returns when all of them have ended.
+/// Runs `op`, which may spawn tasks that borrow what outlives the scope, and returns when all of
+/// them have ended.
 ///
 /// # Panics
 /// If `op` or a task panics, with its payload, after all have ended.

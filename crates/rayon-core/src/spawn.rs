@@ -1,9 +1,9 @@
-//! Tasks that nobody waits for.
+//! Tasks that no other task waits for.
 
 /// Accepts a task that will run in the calling worker's pool, or else in the global one.
 ///
-/// Its panic goes to the pool's [`panic_handler`](crate::ThreadPoolBuilder::panic_handler); where there is none, the process
-/// ends.
+/// Its panic goes to the pool's [`panic_handler`](crate::ThreadPoolBuilder::panic_handler); where
+/// there is none, the process ends.
 ///
 /// # Examples
 /// ```

@@ -46,7 +46,8 @@ impl ThreadBuilder {
         self.stack_size
     }
 
-    /// Works for the pool, on the calling thread, until the pool has been dropped and its tasks have ended.
+    /// Works for the pool, on the calling thread, until the pool has been dropped and its tasks
+    /// have ended.
     pub fn run(self) {
         self.worker.run();
     }
@@ -74,13 +75,9 @@ impl fmt::Debug for ThreadBuilder {
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-}
-
 /// Either way of making threads. Not to be named outside: it is a bound of
 /// [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
-pub trait ThreadSpawn: sealed::Sealed {
+pub trait ThreadSpawn {
     #[doc(hidden)]
     const IS_DEFAULT: bool;
 
@@ -91,8 +88,6 @@ pub trait ThreadSpawn: sealed::Sealed {
 /// The standard library makes them.
 #[derive(Debug, Default)]
 pub struct DefaultSpawn;
-
-impl sealed::Sealed for DefaultSpawn {}
 
 impl ThreadSpawn for DefaultSpawn {
     const IS_DEFAULT: bool = true;
@@ -105,8 +100,6 @@ impl ThreadSpawn for DefaultSpawn {
 /// A handler makes them.
 #[derive(Debug)]
 pub struct CustomSpawn<F>(pub(crate) F);
-
-impl<F> sealed::Sealed for CustomSpawn<F> {}
 
 impl<F> ThreadSpawn for CustomSpawn<F>
 where

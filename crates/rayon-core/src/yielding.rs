@@ -14,7 +14,8 @@ pub enum Yield {
     Idle,
 }
 
-/// Runs one task of the calling worker's pool, if one can be found; none where the thread belongs to no pool.
+/// Runs one task of the calling worker's pool, if one can be found; none where the thread belongs
+/// to no pool.
 ///
 /// # Examples
 /// ```
@@ -33,7 +34,8 @@ pub fn yield_now() -> Option<Yield> {
     Worker::with_current(|current| current.map(run_one))
 }
 
-/// Runs one task that waits at the calling worker, if there is one; none where the thread belongs to no pool.
+/// Runs one task that waits at the calling worker, if there is one; none where the thread belongs
+/// to no pool.
 ///
 /// # Examples
 /// See [`yield_now`]; tasks of other workers are left to them.

@@ -1,5 +1,6 @@
-//! Programs that use Locksley by its own name, and rayon beside it: one pool, and one answer to how many workers it has.
-//! Each case is a process of its own, since the environment and the global pool are of the whole process.
+//! Programs that use Locksley by its own name, and rayon beside it: one pool, and one answer to how
+//! many workers it has. Each case is a process of its own, since the environment and the global
+//! pool are of the whole process.
 
 use std::process::Command;
 
@@ -95,7 +96,7 @@ fn locksleys_variable_wins_and_then_the_newer_of_rayons() {
 
 #[test]
 fn a_wrong_value_of_rayons_is_passed_over_as_rayon_does() {
-    let processors = locksley::os::Processors::allowed().count_up();
+    let processors = locksley::os::Processors::allowed().count();
     for wrong in ["many", "-1", ""] {
         assert_workers(&[("RAYON_NUM_THREADS", wrong)], processors);
         assert_workers(&[("RAYON_NUM_THREADS", wrong), ("RAYON_RS_NUM_CPUS", "4")], 4);
@@ -112,7 +113,7 @@ fn a_wrong_value_of_locksleys_is_an_error() {
     assert!(child_says("rayon first", &variables).contains("LOCKSLEY_WORKERS must be"));
     assert!(
         child_says("asked for", &variables).contains("workers=7\n"),
-        "nobody asks the variable"
+        "the variable is not read"
     );
 }
 

@@ -48,7 +48,7 @@ fn a_dropped_pool_is_not_waited_for() {
     let (go, gone) = channel::<()>();
     pool.spawn(move || gone.recv().unwrap());
     drop(pool);
-    go.send(()).unwrap(); // if the drop waited for the task, nobody would come here
+    go.send(()).unwrap(); // if the drop waited for the task, this line would not be reached
     all_leave(&ends, 2);
 }
 
@@ -207,10 +207,8 @@ fn what_is_shown_names_what_is_set() {
     let shown = format!("{builder:?}");
     assert!(shown.contains("num_threads: 3") && shown.contains("panic_handler: Some(<closure>)"));
     assert!(shown.contains("start_handler: None"), "{shown}");
-    assert_eq!(
-        shown,
-        format!("{:?}", rayon_core::Configuration::new().num_threads(3).panic_handler(|_| ()))
-    );
+    let old = rayon_core::Configuration::new().num_threads(3).panic_handler(|_| ());
+    assert_eq!(shown, format!("{old:?}"));
     let pool = builder.build().unwrap();
     assert!(format!("{pool:?}").contains("num_threads: 3"));
     let shown = pool.broadcast(|context| format!("{context:?}"));

@@ -1,15 +1,18 @@
 //! The applications. One folder each; [`ALL`] lists them.
 //!
-//! An [`App`] reads a size and gives a [`Problem`]; a problem prepared with a seed is an [`Instance`], which holds its
-//! input and its answer and computes one from the other on any runtime, as often as asked.
+//! An [`App`] reads a size and gives a [`Problem`]; a problem prepared with a seed is an
+//! [`Instance`], which holds its input and its answer and computes one from the other on any
+//! runtime, as often as asked.
 
 pub mod barnes;
 pub mod bfs;
 mod blocks;
 pub mod busy_loop;
 pub mod cg;
+mod check;
 pub mod clip;
 pub mod ep;
+mod fork;
 pub mod heat;
 pub mod knary;
 pub mod lu;
@@ -28,63 +31,92 @@ use crate::fault::{Fault, Outcome};
 use crate::picture::Picture;
 use crate::runtimes::Team;
 
-/// Every application, Hood's first. A new one is a folder and a line here; no experiment runs it until its own list names it.
-pub static ALL: &[&dyn App] = &[
-    &knary::Knary,
-    &heat::Heat,
-    &msort::Msort,
-    &mm::Mm,
-    &lu::Lu,
-    &barnes::Barnes,
-    &ray::Ray,
-    &bfs::Bfs,
-    &ep::Ep,
-    &cg::Cg,
-    &raytracer::Raytracer,
-    &clip::Clip,
-    &mi::Mi,
-    &busy_loop::BusyLoop,
-    &sorters::Sorters,
-];
-
-/// The eight programs of the BWS paper, in the order of its table 1: five that scale well, and three that do so fairly.
-pub static BWS: [&dyn App; 8] = [
-    &bfs::Bfs,
-    &ep::Ep,
-    &mm::Mm,
-    &raytracer::Raytracer,
-    &busy_loop::BusyLoop,
-    &cg::Cg,
-    &clip::Clip,
-    &mi::Mi,
+/// Every application, Hood's first. A new one is a folder and a line here; no experiment runs it
+/// until its own list names it.
+pub static ALL: &[&App] = &[
+    &knary::APP,
+    &heat::APP,
+    &msort::APP,
+    &mm::APP,
+    &lu::APP,
+    &barnes::APP,
+    &ray::APP,
+    &bfs::APP,
+    &ep::APP,
+    &cg::APP,
+    &raytracer::APP,
+    &clip::APP,
+    &mi::APP,
+    &busy_loop::APP,
+    &sorters::APP,
 ];
 
 /// An application of the laboratory.
-pub trait App: Sync {
+pub struct App {
+    name: &'static str,
+    about: &'static str,
+    syntax: &'static str,
+    paper_size: &'static str,
+    quick_size: &'static str,
+    has_static: bool,
+    has_intervals: bool,
+    has_picture: bool,
+    problem: fn(&str) -> Result<Box<dyn Problem>, String>,
+}
+
+impl App {
+    /// What an application has that says nothing else.
+    const BLANK: App = App {
+        name: "",
+        about: "",
+        syntax: "",
+        paper_size: "",
+        quick_size: "",
+        has_static: false,
+        has_intervals: false,
+        has_picture: false,
+        problem: |_| Err(String::new()),
+    };
+
     /// Its name on the command line.
-    fn name(&self) -> &'static str;
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// What it computes, in a line.
-    fn about(&self) -> &'static str;
+    pub fn about(&self) -> &'static str {
+        self.about
+    }
+
     /// How its parameters are written, for example `ROWSxCOLUMNSxSTEPS`.
-    fn syntax(&self) -> &'static str;
+    pub fn syntax(&self) -> &'static str {
+        self.syntax
+    }
+
     /// The parameters that `--size paper` stands for.
-    fn paper_size(&self) -> &'static str;
+    pub fn paper_size(&self) -> &'static str {
+        self.paper_size
+    }
+
     /// The parameters that `--size quick` stands for.
-    fn quick_size(&self) -> &'static str;
+    pub fn quick_size(&self) -> &'static str {
+        self.quick_size
+    }
+
     /// Whether a statically partitioned version exists.
-    fn has_static(&self) -> bool {
-        false
+    pub fn has_static(&self) -> bool {
+        self.has_static
     }
+
     /// Whether a version exists that is a graph of intervals.
-    fn has_intervals(&self) -> bool {
-        false
+    pub fn has_intervals(&self) -> bool {
+        self.has_intervals
     }
+
     /// Whether its answer is a picture ([`Instance::picture`]).
-    fn has_picture(&self) -> bool {
-        false
+    pub fn has_picture(&self) -> bool {
+        self.has_picture
     }
-    /// The problem that `parameters` describe, or one line that says why there is none.
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String>;
 }
 
 /// An application with a size.
@@ -97,7 +129,8 @@ pub trait Problem: Send + Sync {
     fn prepare(&self, seed: u64) -> Box<dyn Instance>;
 }
 
-/// An input and its answer. Each computation is preceded by [`reset`](Instance::reset), which is not part of it.
+/// An input and its answer. Each computation is preceded by [`reset`](Instance::reset), which is
+/// not part of it.
 pub trait Instance: Send {
     /// Restores the input and forgets the answer.
     fn reset(&mut self);
@@ -107,14 +140,14 @@ pub trait Instance: Send {
     fn locksley(&mut self, pool: &locksley::Pool);
     /// Computes the answer on the threads of a rayon pool.
     fn rayon(&mut self, pool: &rayon::ThreadPool);
-    /// Computes the answer on a team of threads, each of which does its share of the work; says how long it took.
-    /// `None` where the application has no such version ([`App::has_static`]).
+    /// Computes the answer on a team of threads, each of which does its share of the work; says how
+    /// long it took. `None` where the application has no such version ([`App::has_static`]).
     fn static_partition(&mut self, team: &Team) -> Option<Duration> {
         let _ = team;
         None
     }
-    /// Computes the answer as a graph of intervals on the workers of a Locksley pool. `None` where the application has no such
-    /// version ([`App::has_intervals`]).
+    /// Computes the answer as a graph of intervals on the workers of a Locksley pool. `None` where
+    /// the application has no such version ([`App::has_intervals`]).
     fn intervals(&mut self, pool: &locksley::Pool) -> Option<()> {
         let _ = pool;
         None
@@ -130,21 +163,22 @@ pub trait Instance: Send {
 }
 
 /// The application called `name`.
-pub fn find(name: &str) -> Outcome<&'static dyn App> {
+pub fn find(name: &str) -> Outcome<&'static App> {
     ALL.iter().copied().find(|app| app.name() == name).ok_or_else(|| {
         let known: Vec<_> = ALL.iter().map(|app| app.name()).collect();
         Fault::input(format!("unknown application '{name}'; there are {}", known.join(", ")))
     })
 }
 
-/// The problem that `--size SIZE` means to `app`: `paper`, `quick`, or the application's own parameters.
-pub fn problem(app: &dyn App, size: &str) -> Outcome<Box<dyn Problem>> {
+/// The problem that `--size SIZE` means to `app`: `paper`, `quick`, or the application's own
+/// parameters.
+pub fn problem(app: &App, size: &str) -> Outcome<Box<dyn Problem>> {
     let parameters = match size {
         "paper" => app.paper_size(),
         "quick" => app.quick_size(),
         other => other,
     };
-    let problem = app.problem(parameters).map_err(|reason| {
+    let problem = (app.problem)(parameters).map_err(|reason| {
         Fault::input(format!(
             "{} cannot have the size '{size}': {reason}; write paper, quick or {}",
             app.name(),

@@ -1,5 +1,5 @@
-//! The pseudorandom numbers of the NAS Parallel Benchmarks (Bailey et al., RNR-94-007, section 2.3): x becomes a·x modulo
-//! 2^46 with a = 5^13, and the number is x / 2^46.
+//! The pseudorandom numbers of the NAS Parallel Benchmarks (Bailey et al., RNR-94-007, section
+//! 2.3): x becomes a·x modulo 2^46 with a = 5^13, and the number is x / 2^46.
 
 const MULTIPLIER: u64 = 1_220_703_125;
 const MODULUS_BITS: u32 = 46;
@@ -40,8 +40,8 @@ impl Sequence {
     }
 }
 
-/// The next number after `state` as the report computes it, in doubles that hold 46 bits each: an oracle for
-/// [`Sequence`].
+/// The next number after `state` as the report computes it, in doubles that hold 46 bits each: an
+/// oracle for [`Sequence`].
 pub(super) fn next_in_doubles(state: &mut f64) -> f64 {
     const HALF: f64 = (1u64 << 23) as f64;
     let split = |number: f64| {

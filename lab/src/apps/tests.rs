@@ -3,8 +3,8 @@
 use super::*;
 use crate::runtimes;
 
-/// A test for each application, and the sizes that it is computed with: small ones, among them some that do not divide evenly and some
-/// with less work than workers.
+/// A test for each application, and the sizes that it is computed with: small ones, among them some
+/// that do not divide evenly and some with less work than workers.
 macro_rules! right_on_every_runtime {
     ($($test:ident: $app:literal, $sizes:expr;)*) => {
         mod right_on_every_runtime {
@@ -38,8 +38,8 @@ right_on_every_runtime! {
     sorters: "sorters", ["1x1", "7x3", "1000x16-worst", "5000x64-none", "40961x37"];
 }
 
-/// Applications whose smallest problem takes a while: they are computed on one runtime of each model, and on those with something of their [`OWN`], with one number
-/// of workers.
+/// Applications with a smallest problem that takes a while: they are computed on one runtime of each
+/// model, and on those with something of their [`OWN`], with one number of workers.
 const LONG: &[&str] = &["cg"];
 
 /// With few workers, with as many as processors or about, and with many.
@@ -47,16 +47,13 @@ const WORKERS: [usize; 4] = [1, 2, 3, 7];
 
 /// With a deque or an order of their own: what is wrong with these may show in one version only,
 /// and with one number of workers.
-const OWN: [&str; 5] = [
-    "locksley-abp-deque",
-    "locksley-abp-barrier",
-    "locksley-spinlock",
-    "locksley-blocking",
-    "locksley-intervals-oldest",
-];
+const OWN: [&str; 4] =
+    ["locksley-abp-deque", "locksley-spinlock", "locksley-blocking", "locksley-intervals-oldest"];
 
-/// The first runtime of each model computes every size with every number of workers, and so do those with something of their [`OWN`]. The others differ in who
-/// hunts and who sleeps, and do each size with one number of workers, another one for the next size: never alone, or nothing is stolen.
+/// The first runtime of each model computes every size with every number of workers, and so do
+/// those with something of their [`OWN`]. The others differ in which workers search and which sleep, and do
+/// each size with one number of workers, another one for the next size: never alone, or nothing is
+/// stolen.
 fn is_right_on_every_runtime(name: &str, sizes: &[&str]) {
     let app = find(name).unwrap();
     for (nth_size, size) in sizes.iter().enumerate() {
@@ -199,16 +196,6 @@ fn memory_that_no_machine_has_is_refused() {
             panic!("{name} accepted {size}")
         };
         assert!(fault.to_string().contains("memory"), "{fault}");
-    }
-}
-
-#[test]
-fn the_programs_of_bws_are_among_all_and_run_on_both_runtimes() {
-    for app in BWS {
-        assert!(std::ptr::eq(find(app.name()).unwrap(), app), "{}", app.name());
-        for runtime in ["serial", "locksley", "rayon"] {
-            assert!(runtimes::find(runtime).unwrap().can_run(app));
-        }
     }
 }
 

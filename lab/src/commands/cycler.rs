@@ -8,12 +8,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use super::results::say_line;
 use crate::cli::{self, workers_or_default};
 use crate::corunner::{CyclerLine, Watch, clock, stop_when_told, wait_for_start};
 use crate::cycler::{self, Cycler, Done, End, LOOP, Stamp};
 use crate::fault::{Fault, Outcome};
-use crate::record::files;
+use crate::files;
+use crate::output::say_line;
 
 /// For how long it is calibrated where nothing is said.
 const CALIBRATION: Duration = Duration::from_secs(1);

@@ -25,7 +25,7 @@ struct Answer {
     allowance: Allowance,
 }
 
-/// How many workers a pool has to which nobody says it.
+/// How many workers a pool has by default.
 #[derive(Serialize)]
 struct Allowance {
     /// The file that sets the quota.
@@ -49,15 +49,15 @@ impl Allowance {
     fn of(allowed: &Processors, workers: usize, most_workers: usize) -> Allowance {
         let variable = "LOCKSLEY_WORKERS";
         let by_quota = allowed.capacity() < allowed.ids().len() as f64;
-        let because = if std::env::var_os(variable).is_some() {
-            format!("{variable} says so")
+        let because = if std::env::var_os(variable).is_some_and(|value| !value.is_empty()) {
+            format!("by {variable}")
         } else if by_quota {
             "the quota, rounded up".to_owned()
         } else {
             "one for each processor allowed".to_owned()
         };
         Allowance {
-            quota_set_in: allowed.quota_set_in().map(|file| file.display().to_string()),
+            quota_set_in: allowed.quota().map(|quota| quota.file.display().to_string()),
             quota_faults: allowed.faults().iter().map(ToString::to_string).collect(),
             workers,
             most_workers,
@@ -73,7 +73,7 @@ impl Allowance {
                 format!("; {beyond} more sleep, for when more are allowed or these are stuck")
             }
         };
-        format!("{workers} in a pool to which nobody says it ({workers_because}){beyond}")
+        format!("{workers} by default ({workers_because}){beyond}")
     }
 }
 
@@ -115,9 +115,9 @@ fn text(
     );
     line("kernel", &machine.kernel);
     line("", "");
-    line("topology", "what processors have in common; in parentheses, those that are not allowed");
-    for drawn in topology.drawing(allowed).lines() {
-        line("", drawn);
+    line("topology", &format!("what processors have in common; allowed are {allowed}"));
+    for level in topology.to_string().lines() {
+        line("", level);
     }
     line("", "");
     let places = Places::found(topology, allowed);
@@ -152,7 +152,7 @@ mod tests {
             workers_because: because.to_owned(),
         };
         let line = allowance(2, 2, "why").line();
-        assert_eq!(line, "2 in a pool to which nobody says it (why)");
+        assert_eq!(line, "2 by default (why)");
         let line = allowance(2, 8, "why").line();
         assert!(
             line.ends_with("(why); 6 more sleep, for when more are allowed or these are stuck"),
@@ -174,6 +174,6 @@ mod tests {
         let text = text(&machine, &topology, &allowed, &allowance);
         assert!(text.contains("quota       1.50 processors (set in /sys/fs/cgroup/job/cpu.max)"));
         assert!(text.contains("not known: /proc/self/cgroup: odd"), "{text}");
-        assert!(text.contains("workers     2 in a pool"), "{text}");
+        assert!(text.contains("workers     2 by default"), "{text}");
     }
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::results::say_line;
 use crate::cli::{self, workers_or_default};
 use crate::corunner::{RoundsLine, Watch, wait_for_start};
 use crate::fault::Outcome;
 use crate::output::say;
+use crate::output::say_line;
 use crate::rounds::busy::{Busy, LOOP};
 use crate::rounds::{Rate, Round};
 use crate::runtimes::{self, Crew};

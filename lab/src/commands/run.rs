@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::cli::{self, workers_or_default};
 use crate::fault::{Fault, Outcome};
+use crate::files;
 use crate::output::say;
-use crate::record::files;
 use crate::{apps, runtimes};
 
 /// The line that `--json` prints.

@@ -5,6 +5,12 @@ pub fn now() -> u64 {
     system::now()
 }
 
+/// Sleeps until `moment`; not at all if it has passed. What passes between reading the clock and
+/// falling asleep does not add up.
+pub fn sleep_until(moment: u64) {
+    system::sleep_until(moment);
+}
+
 /// From `earlier` to `later`, in seconds; 0 if that is not the order.
 pub fn seconds(earlier: u64, later: u64) -> f64 {
     later.saturating_sub(earlier) as f64 / 1e9
@@ -12,7 +18,11 @@ pub fn seconds(earlier: u64, later: u64) -> f64 {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use rustix::time::{ClockId, clock_gettime};
+    use std::time::Duration;
+
+    use rustix::io::Errno;
+    use rustix::thread::clock_nanosleep_absolute;
+    use rustix::time::{ClockId, Timespec, clock_gettime};
 
     /// The monotonic clock: nobody sets it.
     pub(super) fn now() -> u64 {
@@ -20,15 +30,24 @@ mod system {
         // It is not negative, and its nanoseconds are less than a second.
         now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
     }
+
+    pub(super) fn sleep_until(moment: u64) {
+        let Ok(moment) = Timespec::try_from(Duration::from_nanos(moment)) else { return };
+        while clock_nanosleep_absolute(ClockId::Monotonic, &moment) == Err(Errno::INTR) {}
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use std::time::{SystemTime, UNIX_EPOCH};
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
     pub(super) fn now() -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         now.as_nanos() as u64
+    }
+
+    pub(super) fn sleep_until(moment: u64) {
+        std::thread::sleep(Duration::from_nanos(moment.saturating_sub(now())));
     }
 }
 
@@ -43,5 +62,13 @@ mod tests {
         let passed = seconds(before, now());
         assert!((0.002..60.0).contains(&passed), "{passed}");
         assert_eq!(seconds(5, 3), 0.0);
+    }
+
+    #[test]
+    fn no_sleep_ends_early() {
+        let moment = now() + 3_000_000;
+        sleep_until(moment);
+        assert!(now() >= moment);
+        sleep_until(moment); // has passed
     }
 }

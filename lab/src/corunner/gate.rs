@@ -17,7 +17,8 @@ pub fn wait_for_start() -> Outcome<()> {
     wait_for_line(std::io::stdin().lock())
 }
 
-/// From now on, another line on stdin sets `stop`, and so does its end: whoever has started this program is gone then.
+/// From now on, another line on stdin sets `stop`, and so does its end: whoever has started this
+/// program is gone then.
 pub fn stop_when_told(stop: &Arc<AtomicBool>) -> Outcome<()> {
     let stop = Arc::clone(stop);
     listen(move || {

@@ -1,5 +1,5 @@
-//! What a program does that is measured beside others: it gets ready, waits until all are, and says when it ran and what
-//! it used of the machine.
+//! What a program does that is measured beside others: it gets ready, waits until all are, and says
+//! when it ran and what it used of the machine.
 
 pub mod clock;
 mod gate;
@@ -42,7 +42,8 @@ pub struct CyclerLine {
     pub most: u64,
     /// The sum of increments.
     pub increments: u64,
-    /// The processors that it had on average, if it was told how many increments one processor makes.
+    /// The processors that it had on average, if it was told how many increments one processor
+    /// makes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<f64>,
     /// The counter's values, again and again, in their order.

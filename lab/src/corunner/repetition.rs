@@ -37,9 +37,10 @@ impl Repetition {
     }
 }
 
-/// Computes `instance` on `crew` once, says that it is ready, and begins when a line comes in on stdin. Prints a [`Line`]
-/// after each computation, at least one. After another line, or the end of stdin, it finishes the computation that it is
-/// at, prints the last [`Line`], and checks the answer once stdin has ended: others may still be measured.
+/// Computes `instance` on `crew` once, says that it is ready, and begins when a line comes in on
+/// stdin. Prints a [`Line`] after each computation, at least one. After another line, or the end of
+/// stdin, it finishes the computation that it is at, prints the last [`Line`], and checks the
+/// answer once stdin has ended: others may still be measured.
 pub fn repeat(instance: &mut dyn Instance, crew: &Crew) -> Outcome<()> {
     // All memory has been touched before anything counts.
     crew.compute(instance);

@@ -6,7 +6,8 @@ use super::clock;
 use crate::runtimes::{Crew, Split};
 use crate::switches::Switches;
 
-/// From when to when, and what all threads of the process used. What the system does not tell is missing.
+/// From when to when, and what all threads of the process used. What the system does not tell is
+/// missing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stretch {
     /// Its beginning, by the machine's clock, in nanoseconds.
@@ -19,10 +20,12 @@ pub struct Stretch {
     pub voluntary: Option<u64>,
     /// Context switches because the kernel preferred another thread, or one yielded.
     pub involuntary: Option<u64>,
-    /// Of all of them, those that brought back a worker that looked for work, if the runtime has records.
+    /// Of all of them, those that brought back a worker that looked for work, if the runtime has
+    /// records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_hunter: Option<u64>,
-    /// Those that gave the processor to others although a worker had work, or because a hunter yielded.
+    /// Those that gave the processor to others although a worker had work, or because a hunter
+    /// yielded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<u64>,
 }

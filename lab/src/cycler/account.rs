@@ -10,11 +10,11 @@ pub struct Account {
 }
 
 impl Account {
-    /// Of a cycler that ran from `begun` to `ended`, by the machine's clock, counted up to `count`, and left these stamps,
-    /// in the order of their counts.
+    /// Of a cycler that ran from `begun` to `ended`, by the machine's clock, counted up to `count`,
+    /// and left these stamps, in the order of their counts.
     ///
-    /// Who is suspended between counting and looking at the clock leaves a stamp that is too late: it is left out if a
-    /// later count has an earlier time.
+    /// A worker that is suspended between counting and reading the clock leaves a stamp that is too late:
+    /// it is left out if a later count has an earlier time.
     pub fn of(stamps: &[Stamp], begun: u64, ended: u64, count: u64) -> Account {
         let mut kept = vec![Stamp { at: ended, count }];
         for &stamp in stamps.iter().rev() {
@@ -30,8 +30,8 @@ impl Account {
         Account { stamps: kept }
     }
 
-    /// How much it counted from one moment to another. From one stamp to the next it counts evenly; outside of its life
-    /// it counts nothing.
+    /// How much it counted from one moment to another. From one stamp to the next it counts evenly;
+    /// outside of its life it counts nothing.
     pub fn between(&self, from: u64, to: u64) -> f64 {
         (self.until(to) - self.until(from)).max(0.0)
     }

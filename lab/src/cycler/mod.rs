@@ -1,14 +1,17 @@
-//! The co-runner `cycler(p, w, W)` of Hood (Blumofe and Papadopoulos, "Hood: A user-level threads library for
-//! multiprogrammed multiprocessors", 1998, section 5.2): a program that takes processors away, at random, and little else.
+//! The co-runner `cycler(p, w, W)` of Hood (Blumofe and Papadopoulos, "Hood: A user-level threads
+//! library for multiprogrammed multiprocessors", 1998, section 5.2): a program that takes
+//! processors away, at random, and little else.
 //!
-//! Its p workers park. Again and again the main thread releases a random number of them, from 1 to p, and waits until they
-//! have parked again. Each that is released adds one to a shared counter, a random number of times from 1 to w, and before
-//! each addition it counts through an empty loop of fixed length. All ends when the counter is found to be at least W after
-//! such an iteration. Here it can also end after some time, or when it is told to.
+//! Its p workers park. Again and again the main thread releases a random number of them, from 1 to
+//! p, and waits until they have parked again. Each that is released adds one to a shared counter, a
+//! random number of times from 1 to w, and before each addition it counts through an empty loop of
+//! fixed length. All ends when the counter is found to be at least W after such an iteration. Here
+//! it can also end after some time, or when it is told to.
 //!
-//! Every so many additions a timestamp is taken. With the rate of additions of a worker that has a processor to itself,
-//! which [`calibrated`] finds, the timestamps tell how many processors the cycler had between any two of them, and an
-//! [`Account`] between any two moments: what was left for its neighbour follows.
+//! Every so many additions a timestamp is taken. With the rate of additions of a worker that has a
+//! processor to itself, which [`calibrated`] finds, the timestamps tell how many processors the
+//! cycler had between any two of them, and an [`Account`] between any two moments: what was left
+//! for its neighbour follows.
 
 mod account;
 mod yard;
@@ -29,7 +32,8 @@ use yard::Yard;
 /// Iterations of the empty loop before each addition (n₁): a few hundred microseconds.
 pub const LOOP: u64 = 400_000;
 
-/// A timestamp is taken whenever the counter is a multiple of this (n₂): each few milliseconds, of a lone worker.
+/// A timestamp is taken whenever the counter is a multiple of this (n₂): each few milliseconds, of
+/// a lone worker.
 pub const STAMP_EVERY: u64 = 16;
 
 /// What a cycler is to do.
@@ -64,7 +68,8 @@ pub enum End {
 /// The counter's value at a point of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// When, by the machine's clock ([`clock`]) in nanoseconds, so that other programs can tell what they did meanwhile.
+    /// When, by the machine's clock ([`clock`]) in nanoseconds, so that other programs can tell
+    /// what they did meanwhile.
     pub at: u64,
     /// The counter.
     pub count: u64,
@@ -91,22 +96,22 @@ impl Done {
         self.count as f64 / self.time.as_secs_f64()
     }
 
-    /// The best rate of additions between two neighbouring timestamps, if there are any: that of a moment without
-    /// disturbance, where one worker was alone.
+    /// The best rate of additions between two neighbouring timestamps, if there are any: that of a
+    /// moment without disturbance, where one worker was alone.
     pub fn best_rate(&self) -> Option<f64> {
         let rates = self.stamps.windows(2).map(|pair| processors(pair[0], pair[1], 1.0));
         rates.filter(|rate| rate.is_finite()).max_by(f64::total_cmp)
     }
 }
 
-/// The processors that a cycler had on average between two timestamps, if one worker alone makes `rate` additions in a
-/// second.
+/// The processors that a cycler had on average between two timestamps, if one worker alone makes
+/// `rate` additions in a second.
 pub fn processors(from: Stamp, to: Stamp, rate: f64) -> f64 {
     (to.count - from.count) as f64 / clock::seconds(from.at, to.at) / rate
 }
 
-/// The papers' calibration: one worker and one release that would never end, for some time. On an idle machine, the rate
-/// of that is what one processor does.
+/// The papers' calibration: one worker and one release that would never end, for some time. On an
+/// idle machine, the rate of that is what one processor does.
 pub fn calibrated(time: Duration, stop: &AtomicBool) -> Result<Done, String> {
     let cycler = Cycler {
         workers: 1,
@@ -157,7 +162,8 @@ impl Cycler {
             let end = loop {
                 shared.yard.release(one_to(self.workers as u64, &mut random) as usize);
                 iterations += 1;
-                // What the workers did before they parked is seen here: the yard's lock lies between.
+                // What the workers did before they parked is seen here: the yard's lock lies
+                // between.
                 let count = shared.counter.load(Ordering::Relaxed);
                 if let Some(end) = shared.end(count) {
                     break end;

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Default)]
 pub(super) struct Yard {
     state: Mutex<State>,
-    /// Somebody is released, or the yard is closed.
+    /// A worker is released, or the yard is closed.
     changed: Condvar,
     /// The last one that was released has parked again.
     all_parked: Condvar,
@@ -38,18 +38,19 @@ impl Yard {
         }
     }
 
-    /// Sends everybody home.
+    /// Ends all workers.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_all();
     }
 
-    /// Parks for the first time. Returns the number of the release, or `None` when the yard is closed.
+    /// Parks for the first time. Returns the number of the release, or `None` when the yard is
+    /// closed.
     pub(super) fn park_first(&self) -> Option<u64> {
         self.wait(self.lock(), 0)
     }
 
-    /// Parks again, after the release with that number: nobody leaves twice in one release.
+    /// Parks again, after the release with that number: no worker leaves twice in one release.
     pub(super) fn park(&self, release: u64) -> Option<u64> {
         let mut state = self.lock();
         state.away -= 1;

@@ -1,12 +1,10 @@
 //! Idle policies for comparison: those that Hood's study and BWS's measured their own against.
 
-mod busy_wakes;
 mod delayed_yield;
 mod global_information;
 mod no_yield;
 mod selective_yield;
 
-pub use busy_wakes::BusyWakes;
 pub use delayed_yield::DelayedYield;
 pub use global_information::GlobalInformation;
 pub use no_yield::NoYield;

@@ -1,5 +1,5 @@
-//! `loop`: threads that compute leaf after leaf and have nothing to do with each other. Whoever runs beside them meets
-//! a program that never waits and never gives way. To it, a round is one leaf.
+//! `loop`: threads that compute leaf after leaf and have nothing to do with each other. A
+//! program beside them meets one that never waits and never gives way. A round is one leaf.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
@@ -14,7 +14,8 @@ pub const LOOP: &str = "loop";
 /// Leaves between two looks at the clock.
 const BETWEEN: u64 = 16;
 
-/// Threads that wait to be busy. They end when this is dropped, and not before: what they used can be read until then.
+/// Threads that wait to be busy. They end when this is dropped, and not before: what they used can
+/// be read until then.
 pub struct Busy {
     threads: Vec<Thread>,
 }
@@ -50,7 +51,8 @@ impl Busy {
         Ok(busy)
     }
 
-    /// All threads compute leaves of so many steps until `time` is over: how many leaves they completed together.
+    /// All threads compute leaves of so many steps until `time` is over: how many leaves they
+    /// completed together.
     pub fn repeat(&self, leaf: u64, time: Duration) -> Outcome<Rate> {
         let ended = || Fault::run(format!("a thread of {LOOP} has ended"));
         for thread in &self.threads {
@@ -89,7 +91,7 @@ impl Drop for Thread {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(handle) = self.handle.take() {
-            // A panic of the thread has been noticed by whoever waited for its result.
+            // A panic of the thread was noticed where its result was awaited.
             let _ = handle.join();
         }
     }

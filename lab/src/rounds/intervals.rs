@@ -8,7 +8,8 @@ use locksley_intervals::Root;
 
 use super::{Clock, Rate, Round, leaf};
 
-/// The most chunks of one root: their memory comes back when all of them have ended. A round that has more is several intervals.
+/// The most chunks of one root: their memory comes back when all of them have ended. A round that
+/// has more is several intervals.
 const MOST: u64 = 1 << 16;
 
 pub(super) fn repeat(round: Round, pool: &Pool, time: Duration) -> (u64, Rate) {
@@ -24,7 +25,7 @@ pub(super) fn repeat(round: Round, pool: &Pool, time: Duration) -> (u64, Rate) {
                         root.interval("chunk").spawn(|_| add(leaf::in_a_row(round, 1)));
                     }
                 });
-                ended.expect("nobody cancels");
+                ended.expect("it is not cancelled");
                 left -= chunks;
             }
             sum.into_inner()

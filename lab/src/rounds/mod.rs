@@ -1,7 +1,8 @@
 //! The co-run unit: small parallel rounds, one after the other, for a given time.
 //!
-//! A round is `serial` leaves in a row and then `chunks` leaves in parallel; a leaf is a number of steps of xorshift64.
-//! The same unit is measured on every runtime, so its rate says what a runtime makes of the processors it is given.
+//! A round is `serial` leaves in a row and then `chunks` leaves in parallel; a leaf is a number of
+//! steps of xorshift64. The same unit is measured on every runtime, so its rate says what a runtime
+//! makes of the processors it is given.
 
 pub mod busy;
 mod intervals;
@@ -64,12 +65,14 @@ impl Round {
         Ok(self)
     }
 
-    /// Repeats the round on `runtime` with `workers` until `time` is over; a round that was begun is completed.
+    /// Repeats the round on `runtime` with `workers` until `time` is over; a round that was begun
+    /// is completed.
     pub fn repeat(self, runtime: &Runtime, workers: usize, time: Duration) -> Outcome<Rate> {
         self.repeat_on(&runtime.start(workers)?, time)
     }
 
-    /// The same on the workers of a Locksley pool, or of a rayon pool, that have been started; and how long each round took.
+    /// The same on the workers of a Locksley pool, or of a rayon pool, that have been started; and
+    /// how long each round took.
     pub fn time_on(self, crew: &Crew, time: Duration) -> Outcome<(Rate, Vec<Duration>)> {
         let mut times = Vec::new();
         let tell = |time| times.push(time);

@@ -26,9 +26,9 @@ pub(super) fn repeat(round: Round, team: &Team, time: Duration) -> (u64, Rate) {
     (total.into_inner(), rate)
 }
 
-/// How the threads agree on the last round: thread 0 names its number, before the barrier that ends it. The others
-/// read it after that barrier, and may do so late, when thread 0 is a round ahead: a number, unlike a flag, tells them
-/// then that it is not their turn yet.
+/// How the threads agree on the last round: thread 0 names its number, before the barrier that ends
+/// it. The others read it after that barrier, and may do so late, when thread 0 is a round ahead: a
+/// number, unlike a flag, tells them then that it is not their turn yet.
 struct Rounds {
     last: AtomicU64,
     time: Duration,

@@ -21,8 +21,8 @@ pub struct Effort {
     pub times: Option<Times>,
 }
 
-/// Times of all workers together, in seconds, by the clock on the wall: a worker that is off its processor hunts or waits
-/// as long as it takes.
+/// Times of all workers together, in seconds, by the clock on the wall: a worker that is off its
+/// processor hunts or waits as long as it takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Times {
     /// Looking for work, awake.
@@ -31,12 +31,13 @@ pub struct Times {
     pub locks: f64,
 }
 
-/// The context switches of a pool's workers, by whom they gave a processor.
+/// The context switches of a pool's workers, by the thread that got the processor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Split {
     /// They brought back a worker that looked for work.
     pub to_hunter: u64,
-    /// They took the processor from a worker with work, or a hunter that shared it with no other worker yielded it.
+    /// They took the processor from a worker with work, or a hunter that shared it with no other
+    /// worker yielded it.
     pub external: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Counts arrivals and, when somebody decides, lets everybody go or sends them home.
+/// Counts arrivals, and on a decision lets all go on or ends them.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     state: Mutex<State>,
@@ -42,7 +42,7 @@ impl Gate {
         }
     }
 
-    /// Gives the verdict to all who wait and will wait.
+    /// Gives the verdict to all that wait and will wait.
     pub(super) fn decide(&self, go: bool) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).verdict = Some(go);
         self.changed.notify_all();

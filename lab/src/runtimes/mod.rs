@@ -22,7 +22,7 @@ use ::locksley::os::Assists;
 
 use crate::apps::{App, Instance};
 use crate::fault::{Fault, Outcome};
-use crate::policies::{BusyWakes, DelayedYield, GlobalInformation, NoYield, SelectiveYield};
+use crate::policies::{DelayedYield, GlobalInformation, NoYield, SelectiveYield};
 
 /// The most workers that may be asked for; each is an OS thread.
 pub const MOST_WORKERS: usize = 1024;
@@ -49,7 +49,8 @@ enum Start {
 /// Options of a Locksley pool.
 type Options = fn(PoolBuilder) -> PoolBuilder;
 
-/// The versions of an application. Every application has all but, for some, the static one, and for most that of intervals.
+/// The versions of an application. Every application has all but, for some, the static one, and for
+/// most that of intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
     /// The serial program.
@@ -102,11 +103,6 @@ pub static ALL: &[Runtime] = &[
         "work stealing, Locksley with half as many hunters as workers that work",
         |b| b.idle_policy(GlobalInformation::default()),
     ),
-    fork_join(
-        "locksley-bws-busy",
-        "work stealing, Locksley with the policy of BWS but that workers with work wake the others",
-        |b| b.idle_policy(BusyWakes::default()),
-    ),
     fork_join("locksley-no-membarrier", WITHOUT, |b| lacking(b, Assists::MEMBARRIER)),
     fork_join("locksley-no-lowered-priority", WITHOUT, |b| lacking(b, Assists::LOWERED_PRIORITY)),
     fork_join("locksley-no-run-state", WITHOUT, |b| lacking(b, Assists::RUN_STATE)),
@@ -134,11 +130,6 @@ pub static ALL: &[Runtime] = &[
         "locksley-abp-deque",
         "work stealing, Locksley with the bounded deque of Arora, Blumofe and Plaxton",
         |b| b.idle_policy(SLEEPLESS).deque(DequeKind::AbpArray),
-    ),
-    fork_join(
-        "locksley-abp-barrier",
-        "work stealing, Locksley with that deque, its owner's fences moved to thieves",
-        |b| b.idle_policy(SLEEPLESS).deque(DequeKind::AbpBarrier),
     ),
     fork_join(
         "locksley-spinlock",
@@ -210,7 +201,8 @@ fn lacking(builder: PoolBuilder, missing: Assists) -> PoolBuilder {
     builder.assists(Assists::ALL.without(missing))
 }
 
-/// Hood's policy as the papers have it: hunters yield, at lowered priority where that can be undone, and never sleep.
+/// Hood's policy as the papers have it: hunters yield, at lowered priority where that can be
+/// undone, and never sleep.
 const SLEEPLESS: Abp = Abp { attempts: 64, lower_after: Some(8), sleep_after: None };
 
 /// The runtime called `name`.
@@ -223,7 +215,7 @@ pub fn find(name: &str) -> Outcome<&'static Runtime> {
 
 impl Runtime {
     /// Whether `app` has a version for this runtime.
-    pub fn can_run(&self, app: &dyn App) -> bool {
+    pub fn can_run(&self, app: &App) -> bool {
         match self.model {
             Model::Static => app.has_static(),
             Model::Intervals => app.has_intervals(),
@@ -311,7 +303,8 @@ impl Crew {
         start.elapsed()
     }
 
-    /// Where the workers' context switches went since they were started; `None` where nobody records them.
+    /// Where the workers' context switches went since they were started; `None` where they
+    /// are not recorded.
     pub fn switches(&self) -> Option<Split> {
         match self {
             Crew::Locksley(pool) | Crew::Intervals(pool) => Split::of(pool),

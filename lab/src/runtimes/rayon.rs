@@ -8,10 +8,10 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::Crew;
 use super::gate::Gate;
 
-/// A rayon pool whose threads have ended when it has been dropped.
+/// A rayon pool; when it has been dropped, its threads have ended.
 ///
-/// Rayon's own pool tells its threads to end and does not wait. Those of a large pool would be on the processors for
-/// the first milliseconds of whatever is measured next.
+/// Rayon's own pool tells its threads to end and does not wait. Those of a large pool would be on
+/// the processors for the first milliseconds of whatever is measured next.
 pub struct RayonPool {
     /// `None` only while it is being dropped.
     pool: Option<ThreadPool>,

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::gate::Gate;
 
-/// Threads that work on equal shares. They are created for each computation, outside of its measured time.
+/// Threads that work on equal shares. They are created for each computation, outside of its
+/// measured time.
 #[derive(Debug)]
 pub struct Team {
     workers: usize,
@@ -31,12 +32,13 @@ impl Team {
         cut(rank)..cut(rank + 1)
     }
 
-    /// Runs `body(rank, shares[rank], barrier)` on a thread for each share, and returns the time from when the first of
-    /// them began until the last one ended. The barrier is for all of them, as often as they like.
+    /// Runs `body(rank, shares[rank], barrier)` on a thread for each share, and returns the time
+    /// from when the first of them began until the last one ended. The barrier is for all of them,
+    /// as often as they like.
     ///
     /// # Panics
-    /// If there is not one share for each thread, if a body panics, or if the system does not give the threads that it
-    /// gave when the team was started.
+    /// If there is not one share for each thread, if a body panics, or if the system does not give
+    /// the threads that it gave when the team was started.
     pub fn run<T: Send>(
         &self,
         shares: Vec<T>,

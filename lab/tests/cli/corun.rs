@@ -5,12 +5,6 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
-use locksley_lab::experiments::corun::plan::{Choice, Plan, plan};
-use locksley_lab::experiments::corun::program::Programs;
-use locksley_lab::experiments::corun::record::Record;
-use locksley_lab::experiments::corun::unit::Job;
-use locksley_lab::experiments::corun::{Options, run};
-use locksley_lab::fault::{Fault, Outcome};
 use serde_json::Value;
 
 use crate::support::{command, stdout_of};
@@ -128,19 +122,21 @@ fn corun_measures_and_reports_and_does_not_measure_again() {
     let (text, news) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{news}");
-    for word in ["par+loop", "half+half", "par+odd+loop", "locksley", "rayon", "wanted: 8/20"] {
+    for word in
+        ["par+loop", "half+half", "par+odd+loop", "locksley", "rayon", "wanted: 8, worst 20"]
+    {
         assert!(text.contains(word), "{text}");
     }
     let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
-    assert_eq!(record["format"], "locksley-corun/1");
-    let co_runs = record["samples"].as_array().unwrap().iter().filter(|sample| {
-        let runs = sample["runs"].as_array().unwrap();
-        assert!(runs.iter().all(|run| run["rate"].as_f64().unwrap() > 0.0));
-        runs.len() > 1
+    let rates = record["samples"].as_array().unwrap().iter().filter(|sample| {
+        let is_rate = sample["metric"] == "rate of 2";
+        assert!(!is_rate || sample["value"].as_f64().unwrap() > 0.0);
+        is_rate
     });
-    assert_eq!(co_runs.count(), 3 * 2);
+    assert_eq!(rates.count(), 3 * 2);
 
-    assert!(stdout_of(&arguments).starts_with("measured already"));
+    let again_said = String::from_utf8(command(&arguments).output().unwrap().stderr).unwrap();
+    assert!(again_said.contains("measured already"), "{again_said}");
     stdout_of(&["report", "--json", &json, "--out", &again]);
     let page =
         |folder: &str| std::fs::read_to_string(Path::new(folder).join("index.html")).unwrap();
@@ -168,90 +164,61 @@ fn a_run_that_is_killed_goes_on_where_it_was() {
         "--json",
         &json,
     ];
-    let journal = format!("{json}.part");
-    let measured = || {
-        let text = std::fs::read_to_string(&journal).unwrap_or_default();
-        text.split_inclusive('\n').filter(|line| line.ends_with('\n')).skip(1).count()
+    let measured = || -> Vec<Value> {
+        let text = std::fs::read_to_string(&json).unwrap_or_default();
+        let record: Value = serde_json::from_str(&text).unwrap_or_default();
+        record["samples"].as_array().cloned().unwrap_or_default()
     };
     let mut child =
         command(&arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-    while measured() < 3 {
+    while measured().len() < 3 {
         assert_eq!(child.try_wait().unwrap(), None, "it has ended before it could be killed");
         std::thread::sleep(Duration::from_millis(1));
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let left = std::fs::read_to_string(&journal).unwrap();
-    let left: Vec<Value> =
-        left.lines().skip(1).map_while(|line| serde_json::from_str(line).ok()).collect();
-    assert!(left.len() >= 3);
+    let left = measured();
 
     let output = command(&arguments).output().unwrap();
     let news = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{news}");
-    assert!(
-        news.contains("rotation 1 of 2 done") && news.contains("all will take about"),
-        "{news}"
-    );
-    let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
-    let samples = record["samples"].as_array().unwrap();
-    assert_eq!(samples[..left.len()], left, "what was measured is kept");
-    let (before, all) = (left.len(), samples.len());
-    assert!(news.contains(&format!("{before} of {all} are measured already; going on")), "{news}");
-}
-
-/// A plan with two applications side by side on Locksley and on rayon.
-fn plan_of(apps: [(&str, &str); 2]) -> (Plan, Choice) {
-    let (pairs, runtimes) = (["clip+mm"], ["locksley", "rayon"]);
-    let choice = Choice {
-        pairs: pairs.map(str::to_owned).to_vec(),
-        runtimes: runtimes.map(str::to_owned).to_vec(),
-        seconds: Some(0.02),
-        ..Choice::default()
-    };
-    let mut plan = plan(&choice, 2).unwrap();
-    for (program, (app, size)) in plan.pairs[0].programs.iter_mut().zip(apps) {
-        (program.name, program.job) = (app.to_owned(), Job::app(app, size));
-    }
-    (plan, choice)
-}
-
-fn measured(apps: [(&str, &str); 2], folder: &Path) -> Outcome<Record> {
-    let (plan, choice) = plan_of(apps);
-    let this = Path::new(env!("CARGO_BIN_EXE_locksley"));
-    let options = Options {
-        plan,
-        choice,
-        programs: Programs::find(this, &folder.join("no peers")),
-        json: folder.join("corun.json"),
-        out: folder.join("page"),
-        fresh: false,
-    };
-    run(&options).map(|finished| finished.record)
+    assert!(news.contains("rotation 2 of 2 done") && news.contains("going on"), "{news}");
+    assert_eq!(measured()[..left.len()], left, "what was measured is kept");
+    assert!(measured().len() > left.len());
 }
 
 #[test]
 fn applications_are_measured_side_by_side() {
     let folder = tempfile::tempdir().unwrap();
-    let record = measured([("msort", "3K"), ("knary", "5,3,1")], folder.path()).unwrap();
-    // Each alone and both together, on each of two runtimes.
-    assert_eq!(record.samples.len(), 2 * (2 + 1));
-    for sample in &record.samples {
-        for (unit, run) in sample.units.iter().zip(&sample.runs) {
-            assert!(run.seconds.len() >= 2 && run.completed as usize >= run.seconds.len());
-            let mean = run.seconds.iter().sum::<f64>() / run.seconds.len() as f64;
-            assert!((run.rate * mean - 1.0).abs() < 1e-9, "{unit}: {run:?}");
-            assert!(run.stretch.seconds() >= run.seconds.iter().sum::<f64>());
-        }
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (out, json) = (path("out"), path("corun.json"));
+    let arguments = [
+        "corun",
+        "--quick",
+        "--pairs",
+        "mi+mm",
+        "--runtimes",
+        "locksley",
+        "--repeats",
+        "1",
+        "--secs",
+        "0.02",
+        "--out",
+        &out,
+        "--json",
+        &json,
+    ];
+    let output = command(&arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let value = |subject: &str, metric: &str| {
+        let samples = record["samples"].as_array().unwrap().iter();
+        let mut of_it = samples.filter(|it| it["subject"] == subject && it["metric"] == metric);
+        of_it.next().and_then(|it| it["value"].as_f64()).unwrap()
+    };
+    for place in 1..=2 {
+        assert!(value("mi+mm", &format!("computations of {place}")) >= 2.0);
+        assert!(value("mi+mm", &format!("rate of {place}")) > 0.0);
     }
-}
-
-#[test]
-fn an_application_that_is_not_there_is_an_input_fault() {
-    let folder = tempfile::tempdir().unwrap();
-    let fault = measured([("msort", "3K"), ("nbody", "3")], folder.path()).unwrap_err();
-    assert!(matches!(&fault, Fault::Input(why) if why.contains("nbody")), "{fault}");
-    let fault = measured([("msort", "3K"), ("knary", "64,64,1")], folder.path()).unwrap_err();
-    assert!(matches!(&fault, Fault::Input(why) if why.contains("knary")), "{fault}");
-    assert!(!folder.path().join("corun.json").exists());
+    assert!(value("mi", "rate of 1") > 0.0 && value("mm", "rate of 1") > 0.0);
 }

@@ -8,7 +8,7 @@ use crate::support::{command, locksley, stdout_of};
 
 /// Whether this machine has several caches of some kind, so that there is something to compare; if not, that is said.
 fn has_places() -> bool {
-    let output = locksley(&["locality-once", "--placement", "best", "sort", "1", "1"]);
+    let output = locksley(&["once", "locality", "sort 1", "best", "1", "7"]);
     let complaint = String::from_utf8(output.stderr).unwrap();
     match output.status.code() {
         Some(0) => true,
@@ -41,17 +41,16 @@ fn locality_once_prints_its_one_line() {
             if kind == "sort" && is_of_independent_tasks {
                 continue; // its tasks wait for others
             }
-            let once = ["locality-once", "--placement", placement, kind, "2", size, "--seed", "7"];
-            let text = stdout_of(&once);
+            let subject = format!("{kind} {size}");
+            let text = stdout_of(&["once", "locality", &subject, placement, "2", "7"]);
             assert_eq!(text.lines().count(), 1, "{text}");
             let line: Value = serde_json::from_str(&text).unwrap();
-            assert!(line["seconds"].as_f64().unwrap() > 0.0, "{text}");
-            assert!(line["tasks"].as_u64().unwrap() > 3, "{text}");
-            assert!(placement != "undivided" || line["out_of_place"] == 0, "{text}");
-            // Not everywhere: the system may count nothing, and bind nobody.
-            let is_counted = line["counts"]["hits"].is_u64();
-            assert!(is_counted || line["counts"].is_null(), "{text}");
-            assert!(line["unbound"].as_u64().unwrap() <= 2, "{text}");
+            let number = |name: &str| line[name].as_f64().unwrap();
+            assert!(number("ms") > 0.0 && number("tasks") > 3.0, "{text}");
+            assert!(placement != "undivided" || number("tasks out of place") == 0.0, "{text}");
+            // The system may count nothing, and bind no worker.
+            assert_eq!(line["cache hits"].is_number(), line["cache misses"].is_number(), "{text}");
+            assert!(number("unbound workers") <= 2.0, "{text}");
         }
     }
 }
@@ -83,14 +82,16 @@ fn locality_makes_a_record_and_a_page_that_can_be_made_again() {
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{news}");
     assert!(!news.contains('\u{1b}'), "progress is for terminals: {news}");
-    for word in ["merge sort, 1048576 integers", "of ignorant", "out of place"] {
+    for word in ["sort 1048576, P = ", "milliseconds", "out of place"] {
         assert!(said.contains(word), "{said}");
     }
     let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
-    assert_eq!(record["format"], "locksley-locality/1");
-    assert_eq!(record["measurements"].as_array().unwrap().len(), 2 * 2);
+    assert_eq!(record["format"], "locksley-record/1");
+    let is_time = |sample: &&Value| sample["metric"] == "ms";
+    assert_eq!(record["samples"].as_array().unwrap().iter().filter(is_time).count(), 2 * 2);
 
-    assert!(stdout_of(&arguments).starts_with("measured already"));
+    let output = command(&arguments).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("measured already"));
     stdout_of(&["report", "--json", &json, "--out", &again]);
     let page =
         |folder: &str| std::fs::read_to_string(Path::new(folder).join("index.html")).unwrap();

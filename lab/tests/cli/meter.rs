@@ -8,20 +8,17 @@ use crate::support::{command, stdout_of};
 
 #[test]
 fn meter_once_prints_its_one_line() {
-    for (kind, size) in [("fork", "9"), ("leaves", "8x100"), ("regions", "2"), ("knary", "4,3,1")] {
+    for subject in ["fork 9 0.01", "leaves 8x100 0.01", "regions 2 0.01", "knary 4,3,1 0.01"] {
         for workers in ["1", "2"] {
-            // A process that is kept from running must not end for want of time.
-            let limits = ["--pairs", "3", "--secs", "600"];
-            let text = stdout_of(&[&["meter-once", kind, size, workers][..], &limits].concat());
+            let text = stdout_of(&["once", "meter", subject, "locksley", workers, "7"]);
             assert_eq!(text.lines().count(), 1, "{text}");
             let line: Value = serde_json::from_str(&text).unwrap();
+            let figure = |name: &str| line[name].as_f64().unwrap();
             // As many that begin with the profiler as without it.
-            let pairs = line["read"]["nanos"].as_array().unwrap();
-            assert_eq!(pairs.len(), 4, "{text}");
-            for pair in pairs {
-                let [off, on] = [&pair[0], &pair[1]].map(|time| time.as_u64().unwrap());
-                assert!(off > 0 && on > 0, "{text}");
-            }
+            let pairs = figure("pairs");
+            assert!(pairs >= 2.0 && pairs % 2.0 == 0.0, "{text}");
+            assert!(figure("ns off") > 0.0 && figure("ns on") > 0.0, "{text}");
+            assert!(figure("ratio") > 0.0 && figure("ns more").is_finite(), "{text}");
         }
     }
 }
@@ -38,14 +35,15 @@ fn meter_makes_a_record_and_a_page_that_can_be_made_again() {
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{news}");
     assert!(!news.contains('\u{1b}'), "progress is for terminals: {news}");
-    for word in ["fib 25, P = 1", "an empty region", "at most"] {
+    for word in ["fork 25, P = 1", "regions 8, P = 1", "at most"] {
         assert!(said.contains(word), "{said}");
     }
     let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
-    assert_eq!(record["format"], "locksley-meter/1");
-    assert_eq!(record["measurements"].as_array().unwrap().len(), 2 * 2);
+    assert_eq!(record["format"], "locksley-record/1");
+    assert_eq!(record["samples"].as_array().unwrap().len(), 2 * 2 * 5);
 
-    assert!(stdout_of(&arguments).starts_with("measured already"));
+    let again_output = command(&arguments).output().unwrap();
+    assert!(String::from_utf8_lossy(&again_output.stderr).contains("measured already"));
     stdout_of(&["report", "--json", &json, "--out", &again]);
     let page =
         |folder: &str| std::fs::read_to_string(Path::new(folder).join("index.html")).unwrap();

@@ -1,4 +1,4 @@
-//! Process networks: what messages cost, and scatter and gather.
+//! Process networks and waiting tasks: what messages cost, and scatter and gather.
 
 use std::path::Path;
 
@@ -6,50 +6,64 @@ use serde_json::Value;
 
 use crate::support::{command, stdout_of};
 
+/// All runtimes of this program that have channels, or semaphores only.
+const RUNTIMES: [&str; 5] = ["locksley", "locksley-cur", "tokio-current", "tokio", "smol"];
+
+fn once(subject: &str, runtime: &str, workers: &str) -> Value {
+    let text = stdout_of(&["once", "channels", subject, runtime, workers, "7"]);
+    assert_eq!(text.lines().count(), 1, "{text}");
+    serde_json::from_str(&text).unwrap()
+}
+
 #[test]
 fn channels_once_prints_its_one_line() {
-    for (runtime, workers) in
-        [("locksley", "2"), ("locksley-cur", "1"), ("tokio-current", "1"), ("tokio", "2")]
-    {
-        // Sums of 7, 8, ... times their places; the token, after two turns and one before them.
-        for (kind, size, answer) in
-            [("stream", "3", 50), ("ring", "3x2", 16), ("pipeline", "4x3", 62)]
-        {
-            let text =
-                stdout_of(&["channels-once", "--runtime", runtime, kind, size, workers, "7"]);
-            assert_eq!(text.lines().count(), 1, "{text}");
-            let line: Value = serde_json::from_str(&text).unwrap();
-            assert_eq!((&line["runtime"], &line["answer"]), (&runtime.into(), &answer.into()));
-            assert!(line["seconds"].as_f64().unwrap() > 0.0, "{text}");
-            assert_eq!(line["apart"].is_number(), kind == "stream", "{text}");
+    for runtime in RUNTIMES {
+        let workers = if runtime == "tokio-current" { "1" } else { "2" };
+        let networks = ["stream 3", "ring 3x2", "pipeline 4x3"];
+        let tasks = ["spawn 20", "ping-pong 30", "fork 10x3"];
+        let networks = networks.into_iter().filter(|_| runtime != "smol");
+        for subject in networks.chain(tasks) {
+            let line = once(subject, runtime, workers);
+            assert!(line["ns"].as_f64().unwrap() > 0.0, "{line}");
+            let is_of_two = subject.starts_with("stream") || subject.starts_with("ping-pong");
+            assert_eq!(line["apart"].is_number(), is_of_two, "{line}");
         }
     }
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn idle_processes_tell_their_memory() {
-    for runtime in ["locksley", "tokio"] {
-        let text = stdout_of(&["channels-once", "--runtime", runtime, "idle", "20000", "1"]);
-        let line: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!((&line["runtime"], &line["answer"]), (&runtime.into(), &20_000.into()));
-        let number = |field: &str| line[field].as_u64().unwrap();
-        // Each future lies in memory; half of it is beyond what counting by pages could miss.
-        assert!(number("future") > 0 && number("bytes") > 10_000 * number("future"), "{text}");
+fn idle_processes_and_waiting_tasks_tell_their_memory() {
+    for runtime in RUNTIMES {
+        let networks = (runtime != "smol").then_some("idle 20000");
+        for subject in networks.into_iter().chain(["waiting 50000"]) {
+            let line = once(subject, runtime, "1");
+            let number = |metric: &str| line[metric].as_f64().unwrap();
+            let future = number("future bytes");
+            // Each future lies in memory; half of it is beyond what counting by pages could miss.
+            assert!(future > 0.0 && number("bytes") > future / 2.0, "{subject} {runtime}: {line}");
+        }
     }
 }
 
 #[test]
 fn channels_makes_a_record_and_a_page_that_can_be_made_again() {
-    let runtimes = ["--runtimes", "locksley,tokio", "--messages", "200", "--repeats", "1"];
-    let (said, record) = measured("channels", &runtimes);
-    for word in ["a token in a ring of 1000 processes", "fan", "of tokio", "wanted: at most 40.0"] {
-        assert!(said.contains(word), "{said}");
+    let sizes = ["--messages", "200", "--tasks", "100", "--repeats", "1"];
+    let chosen = [&["--runtimes", "locksley,tokio"][..], &sizes].concat();
+    // It is also called wait.
+    for name in ["channels", "wait"] {
+        let (said, record) = measured(name, &chosen);
+        for word in ["ring 1000x1, P = 1", "fan-in 2", "fork 100x1", "targets", "ns a hop"] {
+            assert!(said.contains(word), "{said}");
+        }
+        assert_eq!(record["experiment"], "channels");
+        // Five kinds of networks, spawn, ping-pong and two numbers of threads, each with one worker
+        // and with two; apart of streams and ping-pong.
+        let times = 2 * (9 + 2);
+        // The memory of processes and tasks, and of their futures.
+        let memory = if cfg!(target_os = "linux") { 4 } else { 0 };
+        assert_eq!(record["samples"].as_array().unwrap().len(), 2 * (times + memory));
     }
-    assert_eq!(record["format"], "locksley-channels/1");
-    let measurements = record["measurements"].as_array().unwrap();
-    // Five kinds with one worker and with two; idle ones with one, where memory can be told.
-    assert_eq!(measurements.len(), 2 * (10 + usize::from(cfg!(target_os = "linux"))));
 }
 
 #[test]
@@ -57,13 +71,12 @@ fn scatter_once_prints_its_one_line() {
     for (runtime, workers) in
         [("locksley", "2"), ("locksley-cur", "2"), ("serial", "1"), ("static", "2")]
     {
-        let text = stdout_of(&["scatter-once", "--runtime", runtime, "5x2x2000", workers, "7"]);
+        let text = stdout_of(&["once", "scatter", "5x2x2000", runtime, workers, "7"]);
         assert_eq!(text.lines().count(), 1, "{text}");
         let line: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(line["runtime"], runtime);
         assert!(line["seconds"].as_f64().unwrap() > 0.0, "{text}");
-        assert!(line["divisions"].as_u64().unwrap() > 0, "{text}");
-        assert!(line["failed_steals"].is_number(), "{text}");
+        assert!(line["divisions"].as_f64().unwrap() > 0.0, "{text}");
+        assert!(line["failed steals"].is_number(), "{text}");
     }
 }
 
@@ -73,12 +86,12 @@ fn scatter_makes_a_record_and_a_page_that_can_be_made_again() {
         "scatter",
         &["--experiments", "2,utilization", "--divisor", "100000", "--repeats", "1"],
     );
-    for word in ["experiment 2", "utilization of", "LAST/CUR", "wanted: at least 0.97"] {
+    for word in ["experiment 2: speedup of", "utilization of", "LAST/CUR", "at least 0.97"] {
         assert!(said.contains(word), "{said}");
     }
-    assert_eq!(record["format"], "locksley-scatter/1");
-    // Three networks in three ways, two in four.
-    assert_eq!(record["measurements"].as_array().unwrap().len(), 3 * 3 + 2 * 4);
+    assert_eq!(record["format"], "locksley-record/1");
+    // Three networks in three ways, two in four; five metrics.
+    assert_eq!(record["samples"].as_array().unwrap().len(), 5 * (3 * 3 + 2 * 4));
 }
 
 /// Measures quickly; then neither measures again, nor makes another page of the record. What it says, and the record.
@@ -94,7 +107,9 @@ fn measured(experiment: &str, others: &[&str]) -> (String, Value) {
     assert!(!news.contains('\u{1b}'), "progress is for terminals: {news}");
     let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
 
-    assert!(stdout_of(&arguments).starts_with("measured already"));
+    let output = command(&arguments).output().unwrap();
+    let all = [output.stdout, output.stderr].concat();
+    assert!(String::from_utf8_lossy(&all).contains("measured already"));
     stdout_of(&["report", "--json", &json, "--out", &again]);
     let page =
         |folder: &str| std::fs::read_to_string(Path::new(folder).join("index.html")).unwrap();

@@ -1,60 +1,60 @@
-//! The number of workers that nobody chose.
+//! Pools that choose their number of workers.
 
 use serde_json::Value;
 
 use crate::support::{locksley, stdout_of};
 
-fn reading(arguments: &[&str]) -> Value {
-    let text = stdout_of(&[&["turnkey-once"], arguments].concat());
+fn readings(subject: &str, contestants: &str) -> Value {
+    let subject = format!("{subject} for 0.02 s");
+    let text = stdout_of(&["once", "turnkey", &subject, contestants, "1", "7"]);
     assert_eq!(text.lines().count(), 1, "{text}");
-    let line: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(line["runtime"], "locksley");
-    line["reading"].clone()
+    serde_json::from_str(&text).unwrap()
 }
 
 #[test]
 fn turnkey_once_prints_its_one_line() {
     for workers in ["0", "1", "3"] {
         let of = format!("locksley:{workers}");
-        let common = ["--of", &of, "--secs", "0.02"];
-        for size in ["5K", "5K beside cycler"] {
-            let against = ["--against", "locksley:1,rayon:3"];
-            let found = reading(&[&["msort", size], &against[..], &common[..]].concat());
-            let turns = found["turns"]["turns"].as_array().unwrap();
-            let name =
-                |turn: &Value| format!("{}:{}", turn["runtime"].as_str().unwrap(), turn["workers"]);
-            let names: Vec<String> = turns.iter().map(name).collect();
-            assert_eq!(names, [&of, "locksley:1", "rayon:3"]);
-            assert!(turns.iter().all(|turn| turn["seconds"].as_f64().unwrap() > 0.0), "{found}");
+        for subject in ["msort 5K", "msort 5K beside cycler"] {
+            let all = [&of, "locksley:2", "rayon:3"];
+            let found = readings(subject, &all.join(","));
+            for one in all {
+                let figure = |name: &str| found[format!("{one} {name}")].as_f64().unwrap();
+                assert!(figure("seconds") > 0.0 && figure("computations") >= 1.0, "{found}");
+            }
         }
-        let found = reading(&[&["phases", "1, 4, 64"], &common[..]].concat());
-        let phases = found["phases"]["phases"].as_array().unwrap();
-        let parallelisms: Vec<_> = phases.iter().map(|phase| &phase["parallelism"]).collect();
-        assert_eq!(parallelisms, [1, 4, 64]);
-        let all = found["phases"]["workers"].as_u64().unwrap();
-        assert!(all >= 1 && (workers == "0" || all.to_string() == workers), "{found}");
-        for phase in phases {
-            // Who works is awake, and no more than all are.
-            let figure = |name: &str| phase[name].as_f64().unwrap();
-            let (working, awake) = (figure("working"), figure("awake"));
-            assert!(working <= awake && awake <= all as f64 * 1.05, "{found}");
-            assert!(awake > 0.0 && figure("rounds_per_s") > 0.0, "{found}");
+        let found = readings("phases", &of);
+        let figure = |name: &str| found[format!("{of} {name}")].as_f64().unwrap();
+        let all = figure("workers");
+        assert!(all >= 1.0 && (workers == "0" || all.to_string() == workers), "{found}");
+        for parallelism in [1, 4, 64] {
+            let of_phase = |name: &str| figure(&format!("{name} at {parallelism}"));
+            // A worker that works is awake, and no more than all are.
+            let (working, awake) = (of_phase("working"), of_phase("awake"));
+            assert!(working <= awake && awake <= all * 1.05, "{found}");
+            assert!(awake > 0.0 && of_phase("rounds per s") > 0.0, "{found}");
         }
     }
 }
 
 #[test]
 fn turnkey_once_refuses_turns_where_there_are_none() {
-    let arguments = ["turnkey-once", "phases", "1, 4, 64", "--of", "locksley:0", "--secs", "0.02"];
-    let output = locksley(&[&arguments[..], &["--against", "locksley:2"]].concat());
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("in turn"));
+    let refused = |subject: &str, contestants: &str, why: &str| {
+        let output = locksley(&["once", "turnkey", subject, contestants, "1", "7"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(why) && said.trim().lines().count() == 1, "{said}");
+    };
+    refused("phases for 0.02 s", "locksley:0,locksley:2", "in turn");
+    refused("phases for 0.02 s", "rayon:2", "only Locksley's");
+    refused("phases", "locksley:0", "SECONDS");
+    refused("msort 5K for 0.02 s", "other:2", "RUNTIME:P");
 }
 
 #[test]
-fn machine_says_how_many_workers_nobody_chose() {
+fn machine_says_how_many_workers_are_the_default() {
     let text = stdout_of(&["machine"]);
-    assert!(text.contains("in a pool to which nobody says it"), "{text}");
+    assert!(text.contains("by default"), "{text}");
     let machine: Value = serde_json::from_str(&stdout_of(&["machine", "--json"])).unwrap();
     let number = |name: &str| machine[name].as_u64().unwrap();
     assert!((1..=number("most_workers")).contains(&number("workers")), "{machine}");

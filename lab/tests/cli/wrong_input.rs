@@ -48,6 +48,8 @@ fn applications_and_runtimes() {
     assert!(refused(&["cliff", "--quick", "--runtimes", "tbb"]).contains("rayon"));
     assert!(refused(&["cliff", "--quick", "--runtimes", "serial"]).contains("serial"));
     refused(&["cliff", "--quick", "--workers", "2,0"]);
+    refused(&["cliff", "--quick", "--repeats", "0"]);
+    refused(&["cliff", "--quick", "--alternatives", "--apps", "mm"]);
     refused(&["run", "two\nlines"]);
 }
 
@@ -148,10 +150,13 @@ fn forkjoin() {
         refused(&["forkjoin", "--quick", option, value]);
     }
     refused(&["forkjoin", "--fib", "many"]);
-    refused(&["forkjoin-once", "--runtime", "static", "fib", "5", "1", "0"]);
-    refused(&["forkjoin-once", "--runtime", "rayon", "fib", "5", "0", "0"]);
-    refused(&["forkjoin-once", "--runtime", "rayon", "stuck", "pigs", "2", "0"]);
-    refused(&["forkjoin-once", "--runtime", "rayon", "fib", "5", "1"]);
+    let once = |arguments: &[&str]| refused(&[&["once", "forkjoin"][..], arguments].concat());
+    assert!(once(&["fib 5", "static", "1", "0"]).contains("chili"));
+    assert!(once(&["stuck pigs", "rayon", "2", "0"]).contains("spine-after-forks"));
+    assert!(once(&["stuck wait", "serial", "2", "0"]).contains("no forks"));
+    once(&["fib 5", "rayon", "0", "0"]);
+    once(&["fib", "rayon", "1", "0"]);
+    once(&["fib 5", "rayon", "1"]);
 }
 
 #[test]
@@ -187,7 +192,8 @@ fn files_and_folders() {
     refused(&["report", "--json", &text, "--out", &out]);
     refused(&["report", "--json", here, "--out", &out]);
     refused(&["report", "--out", &out]);
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/example.json");
+    let example =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("record/epyc-2/2026-11-23-cliff-quick.json");
     refused(&["report", "--json", example.to_str().unwrap(), "--out", &below_text]);
 }
 
@@ -195,7 +201,8 @@ fn files_and_folders() {
 fn records_that_cannot_be() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/example.json");
+    let example =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("record/epyc-2/2026-11-23-cliff-quick.json");
     let example: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(example).unwrap()).unwrap();
     let file = folder.path().join("record.json");
@@ -206,9 +213,8 @@ fn records_that_cannot_be() {
         let (file, out) = (file.to_str().unwrap(), out.to_str().unwrap());
         refused(&["report", "--json", file, "--out", out])
     };
-    assert!(spoilt("/plan/workers", serde_json::json!([])).contains("no workers"));
     assert!(spoilt("/machine/processors", serde_json::json!(0)).contains("no processors"));
-    assert!(spoilt("/samples/0/seconds", serde_json::json!(0.0)).contains("a time"));
+    assert!(spoilt("/samples/0/experiment", "corun".into()).contains("not a measurement"));
 }
 
 #[test]
@@ -257,17 +263,10 @@ fn models() {
         ("--secs", "soon"),
         ("--seed", "-1"),
     ] {
-        refused(&["multiprogram", "--quick", option, value]);
+        refused(&["model", "--quick", option, value]);
     }
-    assert!(refused(&["multiprogram", "--quick", "--apps", "bfs"]).contains("knary, heat"));
-    let once = |arguments: &[&str]| refused(&[&["multiprogram-once"][..], arguments].concat());
-    assert!(once(&["nbody", "1", "1"]).contains("knary"));
-    assert!(once(&["knary", "1", "1"]).contains("H,D,S"));
-    once(&["knary", "3,2,1", "0"]);
-    once(&["knary", "3,2,1"]);
-    once(&["knary", "3,2,1", "1", "--secs", "0"]);
-    once(&["knary", "3,2,1", "1", "--cycler", "0"]);
-    once(&["knary", "3,2,1", "1", "--cycler", "1", "--increments", "0"]);
+    assert!(refused(&["model", "--quick", "--apps", "bfs"]).contains("knary, heat"));
+    assert!(refused(&["model", "--quick", "--kinds", "none"]).contains("alone, beside"));
 }
 
 #[test]
@@ -281,40 +280,16 @@ fn programs_for_rayon() {
 }
 
 #[test]
-fn waiting() {
-    assert!(refused(&["wait", "--runtimes", "locksley,rayon"]).contains("smol"));
-    for (option, value) in [
-        ("--tasks", "0"),
-        ("--tasks", "many"),
-        ("--tasks", "99999999999"),
-        ("--repeats", "0"),
-        ("--runtimes", ""),
-        ("--seed", "-1"),
-    ] {
-        refused(&["wait", "--quick", option, value]);
-    }
-    let once = |arguments: &[&str]| refused(&[&["wait-once"][..], arguments].concat());
-    assert!(once(&["--runtime", "rayon", "spawn", "1", "5"]).contains("tokio-current"));
-    assert!(once(&["--runtime", "tokio-current", "spawn", "2", "5"]).contains("one worker"));
-    assert!(once(&["--runtime", "tokio", "sleep", "1", "5"]).contains("ping-pong"));
-    once(&["--runtime", "tokio", "spawn", "0", "5"]);
-    once(&["--runtime", "tokio", "spawn", "1", "0"]);
-    once(&["--runtime", "tokio", "spawn", "1", "5x2"]);
-    once(&["--runtime", "tokio", "fork", "1", "5x"]);
-    once(&["--runtime", "tokio", "spawn", "1"]);
-    once(&["spawn", "1", "5"]);
-}
-
-#[test]
 fn intervals() {
     refused(&["intervals", "--quick", "--repeats", "0"]);
     refused(&["intervals", "--quick", "--seed", "-1"]);
     refused(&["intervals", "heat"]);
-    assert!(refused(&["intervals-once", "heat", "5"]).contains("chain, graph"));
-    refused(&["intervals-once", "chain", "0"]);
-    refused(&["intervals-once", "graph", "some"]);
-    refused(&["intervals-once", "graph"]);
-    assert!(refused(&["intervals-once", "graph", "999999999999999999"]).contains("of memory"));
+    let once = |subject| refused(&["once", "intervals", subject, "locksley-intervals", "1", "0"]);
+    for wrong in ["heat 5", "chain 0", "graph some", "graph"] {
+        assert!(once(wrong).contains("is not a graph"));
+    }
+    assert!(once("graph 999999999999999999").contains("of memory"));
+    assert!(refused(&["once", "none", "a", "b", "1", "0"]).contains("no experiment 'none'"));
     let heat =
         ["run", "heat", "--runtime", "locksley-intervals", "--size", "9999999999x9999999999x9"];
     assert!(refused(&heat).contains("of memory"));
@@ -325,29 +300,36 @@ fn intervals() {
 
 #[test]
 fn channels() {
-    assert!(refused(&["channels", "--runtimes", "locksley,rayon"]).contains("tokio"));
+    let unknown = refused(&["channels", "--runtimes", "locksley,rayon"]);
+    assert!(unknown.contains("tokio") && unknown.contains("smol"));
+    assert!(refused(&["channels", "--kinds", "sleep"]).contains("fan-out"));
     let missing = ["channels", "--quick", "--runtimes", "go", "--peers", "no such folder"];
     assert!(refused(&missing).contains("peers/build"));
     for (option, value) in [
         ("--messages", "0"),
         ("--messages", "many"),
         ("--messages", "99999999999"),
+        ("--tasks", "0"),
+        ("--tasks", "many"),
+        ("--tasks", "99999999999"),
         ("--repeats", "0"),
         ("--runtimes", ""),
         ("--seed", "-1"),
     ] {
         refused(&["channels", "--quick", option, value]);
     }
-    let once = |arguments: &[&str]| refused(&[&["channels-once"][..], arguments].concat());
-    assert!(once(&["--runtime", "go", "stream", "5", "1"]).contains("tokio-current"));
-    assert!(once(&["--runtime", "tokio-current", "stream", "5", "2"]).contains("one worker"));
-    assert!(once(&["--runtime", "tokio", "sleep", "5", "1"]).contains("fan-out"));
-    assert!(once(&["--runtime", "tokio", "ring", "5", "1"]).contains("PROCESSESxN"));
-    once(&["--runtime", "tokio", "stream", "5", "0"]);
-    once(&["--runtime", "tokio", "stream", "0", "1"]);
-    once(&["--runtime", "tokio", "stream", "5x2", "1"]);
-    once(&["--runtime", "tokio", "stream", "5"]);
-    once(&["stream", "5", "1"]);
+    let once =
+        |subject, runtime, workers| refused(&["once", "channels", subject, runtime, workers, "7"]);
+    assert!(once("stream 5", "go", "1").contains("tokio-current"));
+    assert!(once("stream 5", "tokio-current", "2").contains("one worker"));
+    assert!(once("stream 5", "smol", "1").contains("no channels"));
+    assert!(once("sleep 5", "tokio", "1").contains("fan-out"));
+    assert!(once("ring 5", "tokio", "1").contains("PROCESSESxN"));
+    for subject in ["stream 0", "stream 5x2", "stream", "spawn 0", "spawn 5x2", "fork 5x"] {
+        once(subject, "tokio", "1");
+    }
+    once("stream 5", "tokio", "0");
+    refused(&["once", "channels", "stream 5", "tokio"]);
 }
 
 #[test]
@@ -362,13 +344,13 @@ fn scatter() {
     ] {
         refused(&["scatter", "--quick", option, value]);
     }
-    let once = |arguments: &[&str]| refused(&[&["scatter-once"][..], arguments].concat());
-    assert!(once(&["--runtime", "rayon", "5x2x1000", "1"]).contains("locksley-cur"));
-    assert!(once(&["--runtime", "locksley", "5x2", "1"]).contains("PROCESSES"));
-    once(&["--runtime", "locksley", "0x2x1000", "1"]);
-    once(&["--runtime", "locksley", "5x2x1000", "0"]);
-    once(&["--runtime", "locksley", "5x2x1000"]);
-    once(&["5x2x1000", "1"]);
+    let once = |arguments: &[&str]| refused(&[&["once", "scatter"][..], arguments].concat());
+    assert!(once(&["5x2x1000", "rayon", "1", "0"]).contains("locksley-cur"));
+    assert!(once(&["5x2", "locksley", "1", "0"]).contains("PROCESSES"));
+    once(&["0x2x1000", "locksley", "1", "0"]);
+    once(&["5x2x1000", "locksley", "0", "0"]);
+    once(&["5x2x1000", "locksley"]);
+    once(&["5x2x1000", "serial", "2", "0"]);
 }
 
 #[test]
@@ -379,28 +361,27 @@ fn meters() {
     {
         refused(&["meter", "--quick", option, value]);
     }
-    let once = |arguments: &[&str]| refused(&[&["meter-once"][..], arguments].concat());
-    assert!(once(&["nothing", "1", "1"]).contains("knary"));
-    once(&["fork", "1", "1"]);
-    once(&["fork", "9", "0"]);
-    once(&["fork", "9"]);
-    once(&["leaves", "8", "1"]);
-    once(&["regions", "0", "1"]);
-    once(&["msort", "many", "1"]);
-    once(&["fork", "9", "1", "--secs", "0"]);
+    let once = |subject: &str, workers: &str| {
+        refused(&["once", "meter", subject, "locksley", workers, "0"])
+    };
+    assert!(once("nothing 1 1", "1").contains("knary"));
+    once("fork 9 1", "0");
+    for wrong in ["fork 1 1", "fork 9", "fork 9 0", "leaves 8 1", "regions 0 1", "msort many 1"] {
+        once(wrong, "1");
+    }
 }
 
 #[test]
 fn places() {
-    let once = |arguments: &[&str]| refused(&[&["locality-once"][..], arguments].concat());
-    assert!(once(&["--placement", "good", "sort", "1", "1"]).contains("ignorant"));
-    assert!(once(&["--placement", "best", "wait", "1", "1"]).contains("stress"));
-    once(&["--placement", "best", "sort", "0", "1"]);
-    once(&["--placement", "best", "sort", "1", "0"]);
-    once(&["sort", "1", "1"]);
+    let once = |arguments: &[&str]| refused(&[&["once", "locality"][..], arguments].concat());
+    assert!(once(&["sort 1", "good", "1", "0"]).contains("ignorant"));
+    assert!(once(&["wait 1", "best", "1", "0"]).contains("stress"));
+    once(&["sort 0", "best", "1", "0"]);
+    once(&["sort 1", "best", "0", "0"]);
+    once(&["sort 1"]);
     refused(&["locality", "--quick", "--kinds", "wait"]);
     refused(&["locality", "--quick", "--placements", "good"]);
     assert!(refused(&["locality", "--quick", "--level", "l7"]).contains("l2"));
-    once(&["--placement", "best", "sort", "1", "1", "--level", "l7"]);
+    once(&["sort 1 l7", "best", "1", "0"]);
     refused(&["locality", "--quick", "--repeats", "0"]);
 }

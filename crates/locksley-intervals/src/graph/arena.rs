@@ -10,9 +10,7 @@ use locksley_sys::primitive::{AtomicPtr, AtomicUsize, Ordering, UnsafeCell};
 
 /// The unit of allocation. All pieces are aligned to it.
 #[repr(align(16))]
-struct Unit {
-    _bytes: [u8; UNIT],
-}
+struct Unit(#[expect(dead_code, reason = "only its size matters")] [u8; UNIT]);
 
 const UNIT: usize = 16;
 

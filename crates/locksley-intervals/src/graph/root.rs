@@ -283,7 +283,7 @@ impl<'r> Root<'r> {
         let stamp = worker.stamp();
         let has_logs = self.is_checked || self.recording.is_some();
         let state = RootState {
-            goes_round: home.goes_round(),
+            goes_round: home.spreads_unplaced(),
             home,
             // Any thread that a context was lent to may end the root.
             ended: GroupEnd::awaited_by(worker),

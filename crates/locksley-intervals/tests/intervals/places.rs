@@ -58,7 +58,7 @@ fn a_body_for_another_place_goes_there_and_one_for_this_place_stays() {
             .spawn(move |_| ran.lock().unwrap().push(("there", here())));
         assert!(
             !has_own_tasks(),
-            "it is in the inbox of that place; and the last that was named counts"
+            "it is in the injector of that place; and the last that was named counts"
         );
         root.interval("here").near(0).spawn(move |_| ran.lock().unwrap().push(("here", here())));
         assert!(has_own_tasks(), "at its own place, it is pushed");

@@ -1,4 +1,4 @@
-//! What both ends of a channel have in common: whose they are, and how they wait.
+//! What both ends of a channel have in common: their process, and how they wait.
 
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -72,7 +72,8 @@ impl<T> End<T> {
     /// Continues in a ring.
     ///
     /// # Safety
-    /// For the producer, the newest ring of the channel; for the consumer, that of its next message.
+    /// For the producer, the newest ring of the channel; for the consumer, the ring of its next
+    /// message.
     pub(super) unsafe fn enter(&mut self, ring: NonNull<Ring<T>>) {
         self.ring = Some(ring);
         // SAFETY: the ring is alive, as in `ring`.

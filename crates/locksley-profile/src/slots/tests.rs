@@ -6,24 +6,24 @@ use std::time::Duration;
 use super::*;
 use crate::clock::set;
 
-/// A strand: what a task runs between two events that are on paths.
+/// A strand: the part of a task between two events on paths.
 #[derive(Default)]
 struct Node {
     time: u64,
-    /// What it comes after, and what that costs in a burdened path.
+    /// Its causes, and the burden of each.
     causes: Vec<(usize, u64)>,
 }
 
-/// One worker of the pool, whose clock shows what the test says.
+/// One worker of the pool, with a clock that the test sets.
 #[derive(Clone, Copy, Default)]
 struct Worker {
     now: i64,
     delay: Duration,
-    /// It runs a task that does not wait.
+    /// True if it runs a task that does not wait.
     is_busy: bool,
 }
 
-/// A task that may begin: its cause as the profiler has it, and as the graph has it.
+/// A task that may begin: its cause, by the profiler and by the graph.
 #[derive(Clone, Copy)]
 struct Cause {
     stamp: Stamp,
@@ -35,7 +35,7 @@ struct Pool {
     random: u64,
     workers: Vec<Worker>,
     nodes: Vec<Node>,
-    /// What the profiler said of the end of a node.
+    /// The profiler's stamps at the ends of nodes.
     told: Vec<Cause>,
     messages: Vec<Cause>,
     tasks: i64,
@@ -63,14 +63,15 @@ impl Pool {
         self.random % n
     }
 
-    /// Calls the profiler as that worker.
+    /// Calls the profiler as a worker.
     fn observe<R>(&self, worker: usize, call: impl FnOnce(&Profiler) -> R) -> R {
         let Worker { now, delay, .. } = self.workers[worker];
         set::show(now, Some(delay));
         call(&self.profiler)
     }
 
-    /// Time passes in a task; in long stretches, others have the processor for a part of it.
+    /// Lets time pass in a task. In a long interval, other threads have the processor for a part of
+    /// it.
     fn spend(&mut self, worker: usize, node: usize) {
         let time = self.below(1000);
         let taken = if self.below(8) == 0 { LONG + 1 + self.below(5000) as i64 } else { 0 };
@@ -80,7 +81,7 @@ impl Pool {
         self.taken += taken;
     }
 
-    /// Time passes in which the worker has no task, and may wait for a processor.
+    /// Lets time pass without a task, in which the worker may wait for a processor.
     fn idle(&mut self, worker: usize) {
         let (time, waits) = (1 + LONG_IDLE + self.below(10 * LONG as u64) as i64, self.below(3));
         self.workers[worker].now += time;
@@ -92,7 +93,7 @@ impl Pool {
         self.nodes.len() - 1
     }
 
-    /// The task that runs there has come to an event. Returns it as a cause of others.
+    /// The running task causes another one. Returns the cause.
     fn cause(&mut self, worker: usize, node: usize) -> Cause {
         let stamp = self.observe(worker, |profiler| profiler.stamp(worker));
         let cause = Cause { stamp, node };
@@ -100,20 +101,20 @@ impl Pool {
         cause
     }
 
-    /// The running task comes after that, too. Returns the node that goes on.
+    /// The running task follows another cause. Returns its next node.
     fn follow(&mut self, worker: usize, node: usize, cause: Cause) -> usize {
         self.observe(worker, |profiler| profiler.follow(worker, cause.stamp));
         self.node(&[(node, 0), (cause.node, 0)])
     }
 
-    /// A worker that may begin a task: one without a task, or whose task waits.
+    /// A worker that may begin a task: it has no task, or its task waits.
     fn thief(&mut self) -> Option<usize> {
         let first = self.below(self.workers.len() as u64) as usize;
         let mut all = (0..self.workers.len()).map(|it| (first + it) % self.workers.len());
         all.find(|&it| !self.workers[it].is_busy)
     }
 
-    /// A worker begins and ends a task that another one made ready, or itself. Returns its end.
+    /// A worker begins and ends a task. Returns its end.
     fn task(&mut self, worker: usize, cause: Cause, is_moved: bool, depth: u64) -> Cause {
         let begin = |profiler: &Profiler| profiler.begin(worker, cause.stamp, is_moved);
         if is_moved {
@@ -132,7 +133,7 @@ impl Pool {
         end
     }
 
-    /// Random events of a task; returns its last node.
+    /// Runs random events of a task. Returns its last node.
     fn body(&mut self, worker: usize, mut node: usize, depth: u64) -> usize {
         for _ in 0..1 + self.below(3) {
             self.spend(worker, node);
@@ -193,7 +194,7 @@ impl Pool {
         self.follow(worker, node, end)
     }
 
-    /// The worker's task waits, and tasks begin and end meanwhile.
+    /// The worker's task waits, while tasks begin and end.
     fn wait<R>(&mut self, worker: usize, meanwhile: impl FnOnce(&mut Self) -> R) -> R {
         let paused = self.observe(worker, |profiler| profiler.pause(worker));
         self.workers[worker].is_busy = false;
@@ -258,7 +259,7 @@ impl Alone {
         Self { profiler, now: 0, delay: Some(Duration::ZERO) }
     }
 
-    /// Runs for so long, waits for a processor for so long, and then calls the profiler.
+    /// Runs for some time, waits for a processor for some time, and then calls the profiler.
     fn after<R>(&mut self, runs: i64, waits: i64, call: impl FnOnce(&Profiler) -> R) -> R {
         self.now += runs + waits;
         self.delay = self.delay.map(|delay| delay + Duration::from_nanos(waits as u64));
@@ -300,9 +301,9 @@ fn a_worker_without_a_task_has_no_path() {
     assert_eq!(alone.totals(), Totals { work: 0, tasks: 0, taken: Some(0) });
 }
 
-/// A cause that came earlier changes nothing; each number is the maximum.
+/// An earlier cause changes nothing. Each number is the maximum.
 #[test]
-fn a_path_goes_on_at_the_longest_of_its_causes() {
+fn a_path_continues_from_the_longest_of_its_causes() {
     let mut alone = Alone::new();
     alone.after(0, 0, |it| it.begin(0, Stamp([100, 100]), true));
     let burdened = 100 + 2 * BURDEN as u64;
@@ -315,12 +316,12 @@ fn a_path_goes_on_at_the_longest_of_its_causes() {
 }
 
 #[test]
-fn what_others_had_in_a_long_stretch_is_taken_out() {
+fn preemption_in_a_long_interval_is_subtracted() {
     let mut alone = Alone::new();
     alone.after(0, 0, |it| it.begin(0, Stamp::default(), false));
-    // Too short to be asked.
+    // Too short for the worker to ask.
     alone.after(100, LONG - 100, |it| assert_eq!(it.stamp(0).0[0], LONG as u64));
-    // The whole stretch at most: what came before is not known apart.
+    // At most the whole interval.
     let path = alone.after(10, LONG, |it| it.stamp(0));
     assert_eq!(path, Stamp([LONG as u64, (LONG + BURDEN) as u64]));
     assert_eq!(alone.totals(), Totals { work: LONG, tasks: 1, taken: Some(LONG + 10) });
@@ -328,9 +329,9 @@ fn what_others_had_in_a_long_stretch_is_taken_out() {
     assert_eq!(alone.totals(), Totals { work: 3 * LONG, tasks: 1, taken: Some(LONG + 510) });
 }
 
-/// Before a task begins, and while it waits, it does not matter what others have.
+/// Before a task begins, and while it waits, preemption does not count.
 #[test]
-fn waits_without_a_task_are_not_taken_out() {
+fn waits_without_a_task_are_not_subtracted() {
     let mut alone = Alone::new();
     alone.after(0, 9000, |it| it.begin(0, Stamp::default(), false));
     let paused = alone.after(3 * LONG, 0, |it| it.pause(0));
@@ -342,14 +343,14 @@ fn waits_without_a_task_are_not_taken_out() {
 }
 
 #[test]
-fn a_system_that_does_not_tell_is_said_not_to() {
+fn an_unknown_delay_is_reported_as_unknown() {
     let mut alone = Alone { delay: None, ..Alone::new() };
     alone.after(1, 0, |it| it.begin(0, Stamp::default(), false));
     alone.after(2 * LONG, 0, |it| it.end(0, NO_TASK));
     assert_eq!(alone.totals(), Totals { work: 2 * LONG, tasks: 1, taken: None });
 }
 
-/// Slots are allocated a group at a time, the last ones, too.
+/// Slots are allocated in groups.
 #[test]
 fn any_slot_can_be_used() {
     let mut alone = Alone::new();

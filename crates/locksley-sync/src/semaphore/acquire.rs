@@ -19,7 +19,6 @@ pub struct Acquire<'s> {
     stage: Stage,
 }
 
-#[derive(Debug)]
 enum Stage {
     New,
     /// In the semaphore's word, or in its queue.
@@ -73,7 +72,7 @@ impl<'s> Acquire<'s> {
     /// The result of a completed wait.
     fn result(&self, outcome: Outcome) -> Result<Permit<'s>, Closed> {
         match outcome {
-            Outcome::Granted => Ok(Permit::new(self.semaphore, self.permits)),
+            Outcome::Granted => Ok(Permit { semaphore: self.semaphore, permits: self.permits }),
             Outcome::Dismissed => Err(Closed),
         }
     }
@@ -138,9 +137,6 @@ impl Drop for Acquire<'_> {
 
 impl fmt::Debug for Acquire<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Acquire")
-            .field("permits", &self.permits)
-            .field("stage", &self.stage)
-            .finish_non_exhaustive()
+        f.debug_struct("Acquire").field("permits", &self.permits).finish_non_exhaustive()
     }
 }

@@ -174,7 +174,7 @@ impl Semaphore {
         if let Break(result) = changed {
             result?;
         }
-        Ok(Permit::new(self, permits))
+        Ok(Permit { semaphore: self, permits })
     }
 
     /// Adds permits, which need not have been acquired before.
@@ -361,14 +361,9 @@ impl Drop for Semaphore {
 
 impl fmt::Debug for Semaphore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Semaphore");
-        match self.word() {
-            Word::Free { permits, is_closed } => {
-                shown.field("permits", &permits).field("is_closed", &is_closed)
-            }
-            Word::Single(_) => shown.field("permits", &0).field("is_closed", &false),
-            Word::Queue(queue) => shown.field("queue", self.get(queue)),
-        };
-        shown.finish()
+        f.debug_struct("Semaphore")
+            .field("available_permits", &self.available_permits())
+            .field("is_closed", &self.is_closed())
+            .finish()
     }
 }

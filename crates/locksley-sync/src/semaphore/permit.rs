@@ -8,15 +8,11 @@ use super::Semaphore;
 #[derive(Debug)]
 #[must_use = "the permits are released when this is dropped"]
 pub struct Permit<'s> {
-    semaphore: &'s Semaphore,
-    permits: usize,
+    pub(super) semaphore: &'s Semaphore,
+    pub(super) permits: usize,
 }
 
-impl<'s> Permit<'s> {
-    pub(super) fn new(semaphore: &'s Semaphore, permits: usize) -> Self {
-        Self { semaphore, permits }
-    }
-
+impl Permit<'_> {
     /// The number of permits.
     ///
     /// # Examples

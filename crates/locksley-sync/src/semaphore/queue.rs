@@ -9,7 +9,6 @@ use locksley_sys::primitive::{AtomicUsize, Ordering, fence};
 use locksley_sys::unwind;
 
 /// Permits, and the queue of the tasks that wait for them. `../README.md` has the protocol.
-#[derive(Debug)]
 pub(crate) struct PermitQueue {
     /// All permits that were ever supplied, times two; plus 1 when closed. It wraps.
     supply: AtomicUsize,
@@ -105,7 +104,7 @@ impl PermitQueue {
     }
 
     fn outcome(&self, oldest: &Oldest<'_>) -> Option<Outcome> {
-        match self.allows(oldest.taken(), oldest.amount()) {
+        match self.allows(oldest.taken, oldest.amount()) {
             Err(Closed) => Some(Outcome::Dismissed),
             Ok(is_enough) => is_enough.then_some(Outcome::Granted),
         }

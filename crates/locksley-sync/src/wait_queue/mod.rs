@@ -50,18 +50,14 @@ pub(crate) struct Oldest<'h> {
     /// The same as `waiter`, with the right to free it.
     node: *mut Waiter,
     head: *mut Waiter,
-    taken: usize,
+    /// What was taken in front of this waiter.
+    pub(crate) taken: usize,
 }
 
 impl Oldest<'_> {
     /// Number of permits, or the generation in which the wait began.
     pub(crate) fn amount(&self) -> usize {
-        self.waiter.amount()
-    }
-
-    /// What was taken in front of this waiter.
-    pub(crate) fn taken(&self) -> usize {
-        self.taken
+        self.waiter.amount
     }
 
     /// Completes the wait, and wakes it. Returns `false` if it was completed or cancelled before.
@@ -76,14 +72,14 @@ impl Oldest<'_> {
     /// Wakes a completed wait, unless another thread has; and moves the head onto this node.
     fn advance_head(self) {
         self.hazards.call(|| self.waiter.wake());
-        self.waiter.set_taken_before(self.taken);
+        self.waiter.taken_before.store(self.taken, Ordering::Relaxed);
         let (queue, from, to) = (self.queue, self.head, self.node);
         // SAFETY: protected since it was the head.
         let head = unsafe { queue.node(from) };
         // Release, as when `to` was linked. A plain store: nothing else is written here any more,
         // since `to` is not swept. The mark tells a sweep that nodes behind may have left, too.
         let marked = Next::Waiter { waiter: to, marked: true }.to_word();
-        head.next_word().store(marked, Ordering::Release);
+        head.next.store(marked, Ordering::Release);
         // Acquire: the thread that linked `to` had seen the tail at `from`.
         if queue.tail.load(Ordering::Acquire) == from {
             // Otherwise the tail would point to a node that has left the queue.
@@ -135,7 +131,7 @@ impl WaitQueue {
     pub(crate) unsafe fn with_first(waiter: NonNull<Waiter>) -> Self {
         let queue = Self::new();
         // Relaxed: the queue itself is published by release.
-        queue.sentinel.next_word().store(waiter.as_ptr(), Ordering::Relaxed);
+        queue.sentinel.next.store(waiter.as_ptr(), Ordering::Relaxed);
         queue.tail.store(waiter.as_ptr(), Ordering::Relaxed);
         queue
     }
@@ -143,7 +139,7 @@ impl WaitQueue {
     /// Drops a queue that no other thread knows. The reference to its first waiter is the caller's
     /// again.
     pub(crate) fn forget_first(self) {
-        self.sentinel.next_word().store(Next::End { taken: 0 }.to_word(), Ordering::Relaxed);
+        self.sentinel.next.store(Next::End { taken: 0 }.to_word(), Ordering::Relaxed);
         self.tail.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
@@ -254,7 +250,7 @@ impl WaitQueue {
                 return TryTake::CounterFull;
             }
             // Acquire pairs with the release that gave. Release pairs with the acquire above.
-            let changed = head.next_word().compare_exchange(
+            let changed = head.next.compare_exchange(
                 Next::End { taken }.to_word(),
                 Next::End { taken: taken + amount }.to_word(),
                 Ordering::AcqRel,
@@ -275,10 +271,10 @@ impl WaitQueue {
             match last.next() {
                 Next::Waiter { waiter, .. } => self.help_tail(tail, waiter),
                 Next::End { taken } => {
-                    waiter.set_taken_at_previous(taken);
+                    waiter.taken_at_previous.store(taken, Ordering::Relaxed);
                     // Release pairs with the acquires of `next` and of `tail`, and publishes the
                     // node. Acquire: what was taken at `last` is seen.
-                    let linked = last.next_word().compare_exchange(
+                    let linked = last.next.compare_exchange(
                         Next::End { taken }.to_word(),
                         waiter.as_ptr().as_ptr(),
                         Ordering::AcqRel,
@@ -330,7 +326,7 @@ impl WaitQueue {
     pub(crate) fn taken(&self, hazards: &mut Hazards<'_>) -> usize {
         loop {
             if let Some(oldest) = self.oldest(hazards) {
-                return oldest.taken();
+                return oldest.taken;
             }
             let head = hazards.protect(0, &self.head);
             // SAFETY: protected while it was the head, which is in the queue.

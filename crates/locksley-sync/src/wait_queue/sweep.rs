@@ -53,7 +53,7 @@ impl WaitQueue {
                 // A first node that alone knows what was taken at the head is left to `oldest`.
                 if waiter.status() == Status::Cancelled
                     && matches!(waiter.next(), Next::Waiter { .. })
-                    && waiter.taken_at_previous() == 0
+                    && waiter.taken_at_previous.load(Ordering::Relaxed) == 0
                 {
                     waiter.claim(Claim::Sweep);
                 }
@@ -88,7 +88,7 @@ impl WaitQueue {
         // Release pairs with the acquires of `next`. If it fails, another thread has unlinked the
         // node, or `previous` is marked, and then a later walk finds the node behind another.
         let unlinked =
-            previous.next_word().compare_exchange(node, next, Ordering::AcqRel, Ordering::Relaxed);
+            previous.next.compare_exchange(node, next, Ordering::AcqRel, Ordering::Relaxed);
         if unlinked.is_ok() {
             self.assert_not_tail(node);
             // SAFETY: this thread unlinked the node, and so owns the queue's reference. Neither
@@ -108,9 +108,8 @@ impl Waiter {
             };
             let new = Next::Waiter { waiter, marked: true }.to_word();
             // AcqRel: as when the next node was linked.
-            let change = || {
-                self.next_word().compare_exchange(waiter, new, Ordering::AcqRel, Ordering::Acquire)
-            };
+            let change =
+                || self.next.compare_exchange(waiter, new, Ordering::AcqRel, Ordering::Acquire);
             if marked || change().is_ok() {
                 return waiter;
             }

@@ -8,7 +8,6 @@ use super::waiter::{Outcome, Status, WaiterRef};
 /// A future's reference to its node. It can also poll and cancel the wait.
 ///
 /// A wait that is in a queue, or in a semaphore's word, is cancelled before this is dropped.
-#[derive(Debug)]
 pub(crate) struct Ticket(WaiterRef);
 
 impl Ticket {

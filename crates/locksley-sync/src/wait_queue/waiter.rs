@@ -1,6 +1,5 @@
 //! A node of the wait queue: what its future waits for, the outcome, and the waker.
 
-use std::fmt;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
@@ -15,7 +14,7 @@ use locksley_sys::primitive::{
 /// Up to two references keep it: the future's, and that of the queue or of a semaphore's word.
 pub(crate) struct Waiter {
     /// See [`Next`].
-    next: AtomicPtr<Waiter>,
+    pub(super) next: AtomicPtr<Waiter>,
     /// A [`Status`], and the flag `WAKER`.
     state: AtomicUsize,
     /// The flag `WAKER` of `state` protects it. The thread that clears the flag may access it.
@@ -23,11 +22,14 @@ pub(crate) struct Waiter {
     waker: UnsafeCell<Option<Waker>>,
     references: AtomicUsize,
     /// Number of permits, or the generation in which the wait began.
-    amount: usize,
+    pub(super) amount: usize,
     /// What was taken without waiting at the node in front. Constant once linked.
-    taken_at_previous: AtomicUsize,
+    ///
+    /// Relaxed is enough for this and the next: the link and the head, which lead to the node, are
+    /// published by release.
+    pub(super) taken_at_previous: AtomicUsize,
     /// What was taken in front of this node. Constant, and known once the head is here.
-    taken_before: AtomicUsize,
+    pub(super) taken_before: AtomicUsize,
     /// Loom does not detect reads of freed memory. So under loom a node is marked, and not freed.
     #[cfg(loom)]
     is_freed: std::sync::atomic::AtomicBool,
@@ -115,14 +117,6 @@ impl Waiter {
         assert!(!self.is_freed.load(Ordering::Relaxed), "read after it was freed");
     }
 
-    pub(super) fn amount(&self) -> usize {
-        self.amount
-    }
-
-    pub(super) fn next_word(&self) -> &AtomicPtr<Waiter> {
-        &self.next
-    }
-
     pub(super) fn next(&self) -> Next {
         // Acquire pairs with the release that linked the next node, and with that of `try_take`.
         Next::from_word(self.next.load(Ordering::Acquire))
@@ -131,20 +125,6 @@ impl Waiter {
     pub(super) fn status(&self) -> Status {
         // Acquire pairs with the release in `complete`.
         status(self.state.load(Ordering::Acquire))
-    }
-
-    /// Relaxed is enough for the two numbers: the link and the head, which lead to the node, are
-    /// published by release.
-    pub(super) fn set_taken_at_previous(&self, taken: usize) {
-        self.taken_at_previous.store(taken, Ordering::Relaxed);
-    }
-
-    pub(super) fn taken_at_previous(&self) -> usize {
-        self.taken_at_previous.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn set_taken_before(&self, taken: usize) {
-        self.taken_before.store(taken, Ordering::Relaxed);
     }
 
     /// Returns the outcome, and leaves the waker as it is.
@@ -157,7 +137,7 @@ impl Waiter {
 
     /// What was taken in front of this node. `head` is the previous node.
     pub(super) fn taken_after(&self, head: &Waiter) -> usize {
-        head.taken_including().wrapping_add(self.taken_at_previous())
+        head.taken_including().wrapping_add(self.taken_at_previous.load(Ordering::Relaxed))
     }
 
     /// What was taken in front of this node and by it. The node is, or was, the queue's head.
@@ -395,20 +375,5 @@ impl hazard::Node for Waiter {
             // SAFETY: the caller hands over the queue's reference.
             drop(unsafe { WaiterRef::from_raw(this) });
         }
-    }
-}
-
-impl fmt::Debug for WaiterRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
-    }
-}
-
-impl fmt::Debug for Waiter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiter")
-            .field("status", &self.status())
-            .field("amount", &self.amount)
-            .finish_non_exhaustive()
     }
 }

@@ -34,7 +34,7 @@ const NAMES: [(&str, Assists); 7] = [
 ];
 
 impl Assists {
-    /// All of them: what a pool does if nobody says otherwise.
+    /// All of them: what a pool uses unless it is told otherwise.
     pub const ALL: Self = Self(0x7F);
     /// None of them.
     pub const NONE: Self = Self(0);
@@ -50,7 +50,7 @@ impl Assists {
     /// Workers moved to other processors, by an affinity that is narrowed for some microseconds and
     /// then restored. If a worker is moved while its task changes the affinity of its thread, or
     /// starts a thread or a process, the change may be lost, or the new one inherit the narrow
-    /// affinity: programs whose tasks do such things had better do without.
+    /// affinity: programs with such tasks had better do without.
     pub const MOVES: Self = Self(1 << 4);
     /// Shorter turns on the processor than the usual ones.
     pub const SHORT_TURNS: Self = Self(1 << 5);
@@ -73,12 +73,6 @@ impl Assists {
     #[must_use]
     pub const fn has(self, others: Self) -> bool {
         self.0 & others.0 == others.0
-    }
-}
-
-impl Default for Assists {
-    fn default() -> Self {
-        Self::ALL
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub struct Quota {
     /// Processors' worth of time: more than 0, and not always whole.
     pub processors: f64,
-    /// For so long it is measured out at a time.
+    /// The time in which this much is granted at once.
     pub period: Duration,
     /// The file that sets it.
     pub file: Arc<Path>,
@@ -24,51 +24,30 @@ pub struct Quota {
 /// # Examples
 /// ```
 /// # use locksley_sys as locksley;
-/// use locksley::os::{LimitFault, Processors};
-///
-/// for fault in Processors::allowed().faults() {
-///     match fault {
-///         LimitFault::File { path, problem } => eprintln!("{}: {problem}", path.display()),
-///         other => eprintln!("{other}"),
-///     }
+/// for fault in locksley::os::Processors::allowed().faults() {
+///     eprintln!("{}: {}", fault.path.display(), fault.problem);
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum LimitFault {
-    /// A file could not be read, or makes no sense.
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// The process is in a control group that this process cannot see, since no file system that is
-    /// mounted here shows it.
-    Hidden {
-        /// Its path.
-        group: String,
-    },
+pub struct LimitFault {
+    /// The file that could not be read, or makes no sense.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: String,
 }
 
 impl LimitFault {
-    #[cfg_attr(
-        not(all(target_os = "linux", not(locksley_portable))),
-        allow(dead_code, reason = "there are no such files")
-    )]
     /// What is wrong with a file.
     #[doc(hidden)]
-    pub fn file(path: impl AsRef<Path>, problem: String) -> Self {
-        Self::File { path: path.as_ref().to_owned(), problem }
+    pub fn of(path: impl Into<PathBuf>, problem: String) -> Self {
+        Self { path: path.into(), problem }
     }
 }
 
 impl fmt::Display for LimitFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File { path, problem } => write!(f, "{}: {problem}", path.display()),
-            Self::Hidden { group } => write!(f, "control group {group} is not mounted here"),
-        }
+        write!(f, "{}: {}", self.path.display(), self.problem)
     }
 }
 

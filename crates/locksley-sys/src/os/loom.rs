@@ -6,7 +6,7 @@ use crate::primitive::{AtomicU32, Ordering, fence};
 
 #[derive(Debug)]
 pub struct Futex {
-    word: AtomicU32,
+    pub word: AtomicU32,
     /// The kernel's own lock on the word's wait queue: it makes the check of the word and the
     /// blocking one step.
     queue: Mutex<()>,
@@ -18,20 +18,15 @@ impl Futex {
         Self { word: AtomicU32::new(value), queue: Mutex::new(()), woken: Condvar::new() }
     }
 
-    pub fn word(&self) -> &AtomicU32 {
-        &self.word
-    }
-
-    pub fn wait(&self, expected: u32) {
+    /// A timeout is over at once, which is the most difficult case.
+    pub fn wait(&self, expected: u32, timeout: Option<std::time::Duration>) {
+        if timeout.is_some() {
+            return ::loom::thread::yield_now();
+        }
         let queue = self.queue.lock().unwrap();
         if self.word.load(Ordering::Relaxed) == expected {
             drop(self.woken.wait(queue).unwrap());
         }
-    }
-
-    /// The time is over at once, which is the most difficult case.
-    pub fn wait_at_most(&self, _expected: u32, _most: std::time::Duration) {
-        ::loom::thread::yield_now();
     }
 
     pub fn wake(&self) {
@@ -45,8 +40,8 @@ impl Futex {
     /// other one sees what was done before it. A thread that makes no barrier learns nothing by it,
     /// as it should be. That two light sides are ordered as well is more than there is in truth: a
     /// model in which two threads that have something in common both make light barriers could not
-    /// fail where it should. So no two owners of deques may share anything, and who comes to a
-    /// network of one worker makes none.
+    /// fail where it should. So no two owners of deques may share anything, and a thread that comes
+    /// to a network of one worker makes none.
     static ref BARRIER: AtomicU32 = AtomicU32::new(0);
 }
 
@@ -85,7 +80,7 @@ impl SleepersMask {
     /// As in truth. Loom checks it.
     pub unsafe fn note(&self, _at_least: usize) -> bool {
         let now = self.now.load(Ordering::Relaxed);
-        // SAFETY: loom checks that nobody else does anything with it.
+        // SAFETY: loom checks that no other thread does anything with it.
         self.noted.with_mut(|noted| unsafe { *noted = now });
         true
     }
@@ -104,13 +99,6 @@ impl SleepersMask {
         // SAFETY: as above.
         let noted = self.noted.with(|noted| unsafe { *noted });
         self.now.store(noted, Ordering::Relaxed);
-    }
-
-    /// # Safety
-    /// As above.
-    pub unsafe fn give_back(&self) {
-        // SAFETY: as above.
-        unsafe { self.restore() };
     }
 
     /// Whether the thread may run on all that it could at first.

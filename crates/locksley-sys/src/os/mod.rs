@@ -6,8 +6,6 @@
 
 mod assist;
 mod assists;
-#[cfg(all(target_os = "linux", not(locksley_portable)))]
-mod door;
 mod limits;
 #[cfg(loom)]
 #[allow(missing_docs, reason = "documented in `linux`")]
@@ -26,7 +24,7 @@ mod portable;
 #[cfg(not(all(target_os = "linux", not(locksley_portable))))]
 use portable as system;
 
-pub use assist::{Assist, AssistState, assists};
+pub use assist::{Assist, assists};
 pub use assists::{Assists, UnknownAssist};
 pub use limits::{LimitFault, Quota};
 pub use processors::Processors;
@@ -36,15 +34,14 @@ pub use self::loom::{
     Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works, light_barrier,
 };
 pub use standing::Standing;
+#[cfg(not(loom))]
+pub use system::{Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works};
 pub use system::{
-    Affinities, LoweredPriority, QuotaWatch, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
+    LoweredPriority, QuotaWatch, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
     bind_this_thread, generation, lowered_priority_works, move_this_thread,
     move_to_process_affinity, moves_threads, online, process_time, runnable_threads, shorten_turns,
     unbind_this_thread, watch_for_forks,
 };
-#[cfg(not(loom))]
-pub use system::{Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works};
-pub(crate) use system::{ask_for_huge_pages, huge_page, page, place_memory};
 
 /// Lets other threads run on this processor, if any are ready.
 #[inline]
@@ -57,7 +54,7 @@ pub fn yield_now() {
 
 /// The light side of an asymmetric barrier: what comes before it is ordered with what comes after
 /// it, as seen by a thread that makes a [`heavy_barrier`], which pays for both. It orders nothing
-/// with anybody else.
+/// with any other thread.
 #[cfg(not(loom))]
 #[inline(always)]
 pub fn light_barrier() {

@@ -8,7 +8,7 @@
 pub enum Standing {
     /// It runs on another processor.
     Runs,
-    /// It could run, and waits for the processor of whoever asks.
+    /// It could run, and waits for the processor of the thread that asks.
     WaitsHere,
     /// It could run, and waits for another processor.
     WaitsElsewhere,

@@ -77,11 +77,17 @@ impl fmt::Display for Kind {
 /// assert_eq!(region.to_string(), "L3 (32 MiB): 0-3");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Region {
-    kind: Kind,
-    number: Option<usize>,
-    bytes: Option<u64>,
-    processors: ProcessorSet,
+    /// What the processors have in common.
+    pub kind: Kind,
+    /// The number that the system gives it, if it has one. Numbers need not be dense, nor
+    /// different: cores of different packages may have the same.
+    pub number: Option<usize>,
+    /// The size of the cache or memory in bytes, if the system tells. A memory may have 0 bytes.
+    pub bytes: Option<u64>,
+    /// The processors, those that are online.
+    pub processors: ProcessorSet,
 }
 
 impl Region {
@@ -101,31 +107,6 @@ impl Region {
     #[must_use]
     pub fn with_bytes(self, bytes: u64) -> Self {
         Self { bytes: Some(bytes), ..self }
-    }
-
-    /// What the processors have in common.
-    #[must_use]
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// The number that the system gives it, if it has one. Numbers need not be dense, nor
-    /// different: cores of different packages may have the same.
-    #[must_use]
-    pub fn number(&self) -> Option<usize> {
-        self.number
-    }
-
-    /// The size of the cache or memory in bytes, if the system tells. A memory may have 0 bytes.
-    #[must_use]
-    pub fn bytes(&self) -> Option<u64> {
-        self.bytes
-    }
-
-    /// The processors, those that are online.
-    #[must_use]
-    pub fn processors(&self) -> &ProcessorSet {
-        &self.processors
     }
 
     /// The same region on a machine that has no other `processors`.
@@ -172,34 +153,24 @@ fn size(bytes: u64) -> String {
 /// use locksley::places::Topology;
 ///
 /// for level in Topology::of_this_machine().levels() {
-///     println!("{} times {}", level.regions().len(), level.kind());
-///     assert!(level.regions().iter().all(|region| region.kind() == level.kind()));
+///     println!("{} times {}", level.regions.len(), level.kind);
+///     assert!(level.regions.iter().all(|region| region.kind == level.kind));
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Level {
-    kind: Kind,
-    /// In the order of their first processors. None is empty.
-    regions: Vec<Region>,
+    /// What the processors of each region have in common.
+    pub kind: Kind,
+    /// The regions, in the order of their first processors. Each has at least one processor; there
+    /// may be processors that are in none.
+    pub regions: Vec<Region>,
 }
 
 impl Level {
     pub(super) fn new(kind: Kind, mut regions: Vec<Region>) -> Self {
         regions.sort_by_key(|region| region.processors.first());
         Self { kind, regions }
-    }
-
-    /// What the processors of each region have in common.
-    #[must_use]
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// The regions, in the order of their first processors. Each has at least one processor; there
-    /// may be processors that are in none.
-    #[must_use]
-    pub fn regions(&self) -> &[Region] {
-        &self.regions
     }
 
     /// The region that `processor` is in.

@@ -19,16 +19,13 @@
 //! The folder's README says which files are read, and by which rule processors are divided.
 
 mod level;
-mod memory;
 mod nesting;
 mod partition;
+mod processor_set;
 mod sysfs;
 mod topology;
-mod tree;
 
-pub use crate::processor_set::{NoProcessorSet, ProcessorSet};
 pub use level::{Kind, Level, Region};
-pub use memory::{MemoryPolicy, ask_for_huge_pages, place_memory};
 pub use partition::{Places, PlacesError, Reason};
+pub use processor_set::ProcessorSet;
 pub use topology::Topology;
-pub use tree::Tree;

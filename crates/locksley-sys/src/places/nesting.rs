@@ -10,7 +10,7 @@ pub(super) fn levels(mut regions: Vec<Region>) -> (Vec<Level>, Vec<String>) {
     // Where two kinds contradict each other, packages and cores count more, since they come from
     // the processor itself, and memories less, since firmware gets their tables wrong more often.
     // The order among those of a kind is kept: the first one counts.
-    regions.sort_by_key(|region| (region.kind() != Kind::Package, Reverse(region.kind().rank())));
+    regions.sort_by_key(|region| (region.kind != Kind::Package, Reverse(region.kind.rank())));
     let mut taken: Vec<Region> = Vec::new();
     let mut doubts = Vec::new();
     for region in regions {
@@ -25,31 +25,31 @@ pub(super) fn levels(mut regions: Vec<Region>) -> (Vec<Level>, Vec<String>) {
     // Each processor names the regions that it is in.
     doubts.sort();
     doubts.dedup();
-    let of_a_kind = taken.chunk_by(|a, b| a.kind() == b.kind());
+    let of_a_kind = taken.chunk_by(|a, b| a.kind == b.kind);
     let mut levels: Vec<Level> =
-        of_a_kind.map(|regions| Level::new(regions[0].kind(), regions.to_vec())).collect();
+        of_a_kind.map(|regions| Level::new(regions[0].kind, regions.to_vec())).collect();
     let size = |level: &Level| -> usize {
-        level.regions().iter().map(|region| region.processors().len()).sum()
+        level.regions.iter().map(|region| region.processors.len()).sum()
     };
     levels.sort_by(|a, b| {
-        let (average_a, average_b) = (size(a) * b.regions().len(), size(b) * a.regions().len());
-        average_b.cmp(&average_a).then(a.kind().rank().cmp(&b.kind().rank()))
+        let (average_a, average_b) = (size(a) * b.regions.len(), size(b) * a.regions.len());
+        average_b.cmp(&average_a).then(a.kind.rank().cmp(&b.kind.rank()))
     });
     (levels, doubts)
 }
 
 /// Whether both are the same, by what is known of them.
 fn is_named_again(old: &Region, new: &Region) -> bool {
-    let numbers = old.number().zip(new.number());
-    old.kind() == new.kind()
-        && old.processors() == new.processors()
+    let numbers = old.number.zip(new.number);
+    old.kind == new.kind
+        && old.processors == new.processors
         && numbers.is_none_or(|(old, new)| old == new)
 }
 
 /// Whether both have a processor, and are of one kind, or neither is in the other.
 fn contradict(old: &Region, new: &Region) -> bool {
-    let (a, b) = (old.processors(), new.processors());
-    let is_nested = || old.kind() != new.kind() && (a.is_subset(b) || b.is_subset(a));
+    let (a, b) = (&old.processors, &new.processors);
+    let is_nested = || old.kind != new.kind && (a.is_subset(b) || b.is_subset(a));
     !b.is_disjoint(a) && !is_nested()
 }
 
@@ -66,8 +66,8 @@ mod tests {
         let (levels, doubts) =
             levels(regions.iter().map(|(kind, list)| region(*kind, list)).collect());
         let text = |level: &Level| {
-            let sets = level.regions().iter().map(|region| region.processors().to_string());
-            format!("{} {}", level.kind(), sets.collect::<Vec<_>>().join(" "))
+            let sets = level.regions.iter().map(|region| region.processors.to_string());
+            format!("{} {}", level.kind, sets.collect::<Vec<_>>().join(" "))
         };
         (levels.iter().map(text).collect(), doubts)
     }
@@ -126,7 +126,7 @@ mod tests {
         let memory = region(Kind::Memory, "0-1");
         let numbered = |number| memory.clone().with_number(number);
         let (levels, doubts) = levels(vec![numbered(4), memory.clone(), numbered(4), numbered(5)]);
-        assert_eq!(levels[0].regions(), [numbered(4)]);
+        assert_eq!(levels[0].regions, [numbered(4)]);
         assert_eq!(doubts, ["left out: memory 5: 0-1, which contradicts memory 4: 0-1"]);
     }
 }

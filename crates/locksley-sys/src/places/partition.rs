@@ -23,7 +23,6 @@ use super::{Kind, Level, ProcessorSet, Region, Topology};
 /// let places = Places::found(&machine, &allowed);
 /// assert_eq!(places.sets(), ["0-3".parse()?, "4-6".parse()?]);
 /// assert_eq!(places.reason(), Reason::Level(Kind::L3));
-/// assert_eq!((places.place_of(5), places.place_of(7)), (Some(1), None));
 ///
 /// let places = Places::given(&allowed, ["0-1".parse()?, "5".parse()?])?;
 /// assert_eq!(places.count(), 2);
@@ -49,9 +48,10 @@ pub enum Reason {
     Undivided,
 }
 
-/// Why processors cannot be divided in this way. There is an example at [`Places`].
+/// Why processors cannot be divided in this way, or why a text is no
+/// [list of processors](ProcessorSet). There is an example at [`Places`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlacesError(String);
+pub struct PlacesError(pub(super) String);
 
 impl fmt::Display for PlacesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,23 +66,23 @@ impl Places {
     /// that divides the `allowed` processors into parts of at least two.
     ///
     /// A level does not count if half of its caches or more belong to a single core each: they have
-    /// no other core to share with. A processor that is in no cache or memory of the level goes by the
-    /// next cache inwards. Then parts are small that have one allowed processor, or the cache of
-    /// one core: if there are two others at least, the level divides, and each small part joins the
-    /// nearest of these: the one with which it has something in common that the fewest processors
-    /// have; among those, the one with the nearest memory; then, the first.
+    /// no other core to share with. A processor that is in no cache or memory of the level goes by
+    /// the next cache inwards. Then parts are small that have one allowed processor, or the cache
+    /// of one core: if there are two others at least, the level divides, and each small part joins
+    /// the nearest of these: the one with which it has something in common that the fewest
+    /// processors have; among those, the one with the nearest memory; then, the first.
     ///
     /// Every allowed processor is in one place, also where the machine does not know it. The same
     /// arguments have the same answer. If none is allowed, there is one place without processors.
     #[must_use]
     pub fn found(machine: &Topology, allowed: &ProcessorSet) -> Self {
-        let candidates = machine.levels().iter().filter(|level| level.kind().keeps_data());
+        let candidates = machine.levels().iter().filter(|level| level.kind.keeps_data());
         for level in candidates.filter(|level| is_shared(machine, level, allowed)) {
-            let sets = divide(machine, level.kind(), allowed, |region, part| {
+            let sets = divide(machine, level.kind, allowed, |region, part| {
                 part.len() >= 2 && !is_private(machine, region)
             });
             if sets.len() > 1 {
-                return Self { sets, reason: Reason::Level(level.kind()) };
+                return Self { sets, reason: Reason::Level(level.kind) };
             }
         }
         Self::undivided(allowed)
@@ -113,7 +113,7 @@ impl Places {
         kind: Kind,
     ) -> Result<Self, PlacesError> {
         let is_known = machine.level(kind).is_some_and(|level| {
-            level.regions().iter().any(|region| !region.processors().is_disjoint(allowed))
+            level.regions.iter().any(|region| !region.processors.is_disjoint(allowed))
         });
         if !is_known {
             return Err(PlacesError(format!("this machine has no {kind} that is known of")));
@@ -166,7 +166,7 @@ impl Places {
     ///
     /// let places = Places::undivided(&"0-3".parse()?);
     /// assert_eq!((places.count(), places.reason()), (1, Reason::Undivided));
-    /// # Ok::<(), locksley::places::NoProcessorSet>(())
+    /// # Ok::<(), locksley::places::PlacesError>(())
     /// ```
     #[must_use]
     pub fn undivided(allowed: &ProcessorSet) -> Self {
@@ -190,12 +190,6 @@ impl Places {
     #[must_use]
     pub fn reason(&self) -> Reason {
         self.reason
-    }
-
-    /// The place of a processor, from 0; `None` if it is in none.
-    #[must_use]
-    pub fn place_of(&self, processor: usize) -> Option<usize> {
-        self.sets.iter().position(|set| set.contains(processor))
     }
 
     /// The other places, the nearest to `place` first, by the rule of [`found`](Self::found). Those
@@ -257,7 +251,7 @@ impl fmt::Display for Reason {
 /// Whether most caches of the level, as far as they are of use, have several cores. Memories are
 /// always shared.
 fn is_shared(machine: &Topology, level: &Level, allowed: &ProcessorSet) -> bool {
-    let of_use = level.regions().iter().filter(|region| !region.processors().is_disjoint(allowed));
+    let of_use = level.regions.iter().filter(|region| !region.processors.is_disjoint(allowed));
     let (private, shared): (Vec<_>, Vec<_>) =
         of_use.partition(|region| is_private(machine, region));
     private.len() < shared.len()
@@ -265,14 +259,14 @@ fn is_shared(machine: &Topology, level: &Level, allowed: &ProcessorSet) -> bool 
 
 /// Whether the region is a cache within a single core, whatever of it is allowed.
 fn is_private(machine: &Topology, region: &Region) -> bool {
-    if region.kind() == Kind::Memory {
+    if region.kind == Kind::Memory {
         return false;
     }
-    let Some(first) = region.processors().first() else { return true };
+    let Some(first) = region.processors.first() else { return true };
     let core = machine.level(Kind::Core).and_then(|cores| cores.region_of(first));
     match core {
-        Some(core) => region.processors().is_subset(core.processors()),
-        None => region.processors().len() == 1,
+        Some(core) => region.processors.is_subset(&core.processors),
+        None => region.processors.len() == 1,
     }
 }
 
@@ -285,12 +279,12 @@ fn divide(
     allowed: &ProcessorSet,
     is_part: impl Fn(&Region, &ProcessorSet) -> bool,
 ) -> Vec<ProcessorSet> {
-    let inwards = machine.levels().iter().skip_while(|level| level.kind() != kind);
-    let levels = inwards.filter(|level| level.kind() == kind || level.kind().keeps_data());
+    let inwards = machine.levels().iter().skip_while(|level| level.kind != kind);
+    let levels = inwards.filter(|level| level.kind == kind || level.kind.keeps_data());
     let mut left = allowed.clone();
     let mut parts: Vec<ProcessorSet> = Vec::new();
-    for region in levels.flat_map(Level::regions) {
-        let part = region.processors().intersection(&left);
+    for region in levels.flat_map(|level| &level.regions) {
+        let part = region.processors.intersection(&left);
         if is_part(region, &part) {
             left = left.difference(&part);
             parts.push(part);

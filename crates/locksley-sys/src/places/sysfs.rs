@@ -56,11 +56,11 @@ impl Files<'_> {
         let folder = format!("{PROCESSORS}/cpu{processor}/topology");
         let region = |(kind, number, names): (_, _, [&str; 2])| {
             let mut set = |name| self.mask_with(processor, &format!("{folder}/{name}"));
-            let region = Region::new(kind, names.into_iter().find_map(&mut set)?);
+            let processors = names.into_iter().find_map(&mut set)?;
             let number = self.parsed(&format!("{folder}/{number}"), |text| text.parse().ok());
             // Kernels write -1 where there is no number.
             let number = number.and_then(|number: i64| usize::try_from(number).ok());
-            Some(number.map_or(region.clone(), |number| region.with_number(number)))
+            Some(Region { kind, number, bytes: None, processors })
         };
         kinds.into_iter().filter_map(region).collect()
     }
@@ -76,9 +76,8 @@ impl Files<'_> {
             }
             let level = self.parsed(&format!("{folder}/level"), level)?;
             let processors = self.mask_with(processor, &format!("{folder}/shared_cpu_map"))?;
-            let cache = Region::new(Kind::Cache { level }, processors);
             let bytes = self.parsed(&format!("{folder}/size"), size);
-            Some(bytes.map_or(cache.clone(), |bytes| cache.with_bytes(bytes)))
+            Some(Region { bytes, ..Region::new(Kind::Cache { level }, processors) })
         };
         indices.into_iter().filter_map(cache).collect()
     }
@@ -91,13 +90,12 @@ impl Files<'_> {
         for &number in &numbers {
             let folder = format!("{MEMORIES}/node{number}");
             let near = self.mask(&format!("{folder}/cpumap")).unwrap_or_default();
-            let near = near.intersection(online);
+            let processors = near.intersection(online);
             let bytes = self.parsed(&format!("{folder}/meminfo"), total);
-            if near.is_empty() && bytes == Some(0) {
+            if processors.is_empty() && bytes == Some(0) {
                 continue; // It is none.
             }
-            let memory = Region::new(Kind::Memory, near).with_number(number);
-            memories.push(bytes.map_or(memory.clone(), |bytes| memory.with_bytes(bytes)));
+            memories.push(Region { kind: Kind::Memory, number: Some(number), bytes, processors });
             // A row has one number for each memory that is online, as there is one folder for each.
             let row = |text: &str| row(text, numbers.len());
             let row = self.parsed(&format!("{folder}/distance"), row).unwrap_or_default();

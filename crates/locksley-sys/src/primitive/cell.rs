@@ -1,4 +1,4 @@
-//! A cell whose accesses loom can watch.
+//! A cell with accesses that loom can watch.
 
 /// std's cell with loom's interface.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ const SCAN_AT: usize =
 
 /// A node that can be unlinked while others read it.
 pub trait Node {
-    /// Does away with an unlinked node that nobody holds any more.
+    /// Does away with an unlinked node that no record names any more.
     ///
     /// # Safety
     /// The caller hands over the structure's own right to the node.
@@ -67,7 +67,7 @@ impl<N: Node> Domain<N> {
         }
     }
 
-    /// A record for this thread to use: one that nobody uses, or a new one.
+    /// A record for this thread to use: a free one, or a new one.
     pub fn hold(&self) -> Holder<'_, N> {
         let record = self.records().find(|r| r.try_hold()).unwrap_or_else(|| self.add_record());
         Holder { record, domain: self }
@@ -99,7 +99,7 @@ impl<N: Node> Domain<N> {
                 // SAFETY: just made; freed with the domain only.
                 Ok(_) => return unsafe { &*record },
                 Err(newer) => {
-                    // SAFETY: made above by `Box::into_raw`, and never shown to anybody.
+                    // SAFETY: made above by `Box::into_raw`, and never shown to another thread.
                     drop(unsafe { Box::from_raw(record) });
                     head = newer;
                 }
@@ -127,7 +127,7 @@ impl<N: Node> Holder<'_, N> {
         let mut node = source.load(Ordering::Acquire);
         loop {
             self.announce(slot, node);
-            // Acquire pairs with the release of whoever linked the node: its contents are seen.
+            // Acquire pairs with the release that linked the node: its contents are seen.
             let now = source.load(Ordering::Acquire);
             if now == node {
                 return node;
@@ -141,7 +141,7 @@ impl<N: Node> Holder<'_, N> {
     pub fn announce(&self, slot: usize, node: *mut N) {
         // Release: our reads of what the slot named before are over.
         self.record.slots[slot].store(node, Ordering::Release);
-        // Pairs with the fence in `free_what_nobody_holds`: either that sees our slot, or we see
+        // Pairs with the fence in `free_what_no_record_names`: either that sees our slot, or we see
         // that the node was unlinked before.
         fence(Ordering::SeqCst);
     }
@@ -157,18 +157,18 @@ impl<N: Node> Holder<'_, N> {
     /// Frees `node` when no thread holds it any more.
     ///
     /// # Safety
-    /// The caller hands over the structure's right to the node, has unlinked it, and nobody who
-    /// comes now can reach it.
+    /// The caller hands over the structure's right to the node, has unlinked it, and no thread
+    /// that comes now can reach it.
     pub unsafe fn unlinked(&self, node: *mut N) {
         // SAFETY: this record is in use by us alone.
         let unlinked = unsafe { &mut *self.record.unlinked.get() };
         unlinked.push(node);
         if unlinked.len() >= SCAN_AT {
-            self.free_what_nobody_holds(unlinked);
+            self.free_what_no_record_names(unlinked);
         }
     }
 
-    fn free_what_nobody_holds(&self, unlinked: &mut Vec<*mut N>) {
+    fn free_what_no_record_names(&self, unlinked: &mut Vec<*mut N>) {
         // Pairs with the fence in `protect`.
         fence(Ordering::SeqCst);
         let held: Vec<*mut N> = self
@@ -179,9 +179,9 @@ impl<N: Node> Holder<'_, N> {
         unlinked.retain(|&node| {
             let free = !held.contains(&node);
             if free {
-                // SAFETY: unlinked (so nobody new finds it) and in no slot (so nobody is reading
-                // it). The acquire of the slots pairs with the release with which a reader moved
-                // on: its reads are over.
+                // SAFETY: unlinked (so no new thread finds it) and in no slot (so no thread is
+                // reading it). The acquire of the slots pairs with the release with which a reader
+                // moved on: its reads are over.
                 unsafe { N::free(node) };
             }
             !free
@@ -201,7 +201,7 @@ impl<N: Node> Drop for Domain<N> {
     fn drop(&mut self) {
         let mut next = self.records.load(Ordering::Acquire);
         while !next.is_null() {
-            // SAFETY: made by `Box::into_raw`; `&mut self`: nobody holds it.
+            // SAFETY: made by `Box::into_raw`; `&mut self`: no thread holds it.
             let record = unsafe { Box::from_raw(next) };
             next = record.next;
             // SAFETY: as above; no holder is left.

@@ -5,7 +5,7 @@
 //! code which the model checker runs (`--cfg loom`), and which the stall harness stops at each of
 //! its steps (feature `stepped` with debug assertions: unit tests).
 
-/// A `const fn`, but for loom, whose atomics are not made before a program runs.
+/// A `const fn`, but for loom: its atomics are not made before a program runs.
 #[macro_export]
 macro_rules! const_unless_loom {
     (

@@ -108,10 +108,16 @@ pub fn fence(order: Ordering) {
     std::sync::atomic::fence(order);
 }
 
-macro_rules! stepped_cell {
-    ($name:ident $(<$t:ident>)?, $value:ty) => {
+macro_rules! stepped {
+    ($name:ident $(<$t:ident>)?, $value:ty: $($change:ident)*) => {
         #[derive(Debug)]
         pub struct $name $(<$t>)?(std::sync::atomic::$name $(<$t>)?);
+
+        impl $(<$t>)? Default for $name $(<$t>)? {
+            fn default() -> Self {
+                Self(Default::default())
+            }
+        }
 
         impl $(<$t>)? $name $(<$t>)? {
             pub const fn new(value: $value) -> Self {
@@ -125,10 +131,10 @@ macro_rules! stepped_cell {
                 step();
                 self.0.store(value, order);
             }
-            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+            $(pub fn $change(&self, value: $value, order: Ordering) -> $value {
                 step();
-                self.0.swap(value, order)
-            }
+                self.0.$change(value, order)
+            })*
             pub fn compare_exchange(
                 &self,
                 current: $value,
@@ -139,29 +145,6 @@ macro_rules! stepped_cell {
                 step();
                 self.0.compare_exchange(current, new, success, failure)
             }
-        }
-    };
-}
-
-macro_rules! stepped_arithmetic {
-    ($name:ident, $value:ty) => {
-        impl $name {
-            pub fn fetch_add(&self, value: $value, order: Ordering) -> $value {
-                step();
-                self.0.fetch_add(value, order)
-            }
-            pub fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
-                step();
-                self.0.fetch_sub(value, order)
-            }
-            pub fn fetch_or(&self, value: $value, order: Ordering) -> $value {
-                step();
-                self.0.fetch_or(value, order)
-            }
-            pub fn fetch_and(&self, value: $value, order: Ordering) -> $value {
-                step();
-                self.0.fetch_and(value, order)
-            }
             #[cfg(all(target_os = "linux", not(locksley_portable)))]
             pub fn as_ptr(&self) -> *mut $value {
                 self.0.as_ptr()
@@ -170,26 +153,9 @@ macro_rules! stepped_arithmetic {
     };
 }
 
-stepped_cell!(AtomicBool, bool);
-stepped_cell!(AtomicI64, i64);
-stepped_cell!(AtomicPtr<T>, *mut T);
-stepped_cell!(AtomicU32, u32);
-stepped_cell!(AtomicU64, u64);
-stepped_cell!(AtomicUsize, usize);
-stepped_arithmetic!(AtomicU32, u32);
-stepped_arithmetic!(AtomicU64, u64);
-stepped_arithmetic!(AtomicUsize, usize);
-
-macro_rules! stepped_maximum {
-    ($name:ident, $value:ty) => {
-        impl $name {
-            pub fn fetch_max(&self, value: $value, order: Ordering) -> $value {
-                step();
-                self.0.fetch_max(value, order)
-            }
-        }
-    };
-}
-
-stepped_maximum!(AtomicI64, i64);
-stepped_maximum!(AtomicU64, u64);
+stepped!(AtomicBool, bool: swap);
+stepped!(AtomicI64, i64: swap fetch_max);
+stepped!(AtomicPtr<T>, *mut T: swap);
+stepped!(AtomicU32, u32: swap fetch_add fetch_sub fetch_or fetch_and);
+stepped!(AtomicU64, u64: swap fetch_add fetch_sub fetch_or fetch_and fetch_max);
+stepped!(AtomicUsize, usize: swap fetch_add fetch_sub fetch_or fetch_and fetch_max);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use locksley_sys::places::{Kind, Places, Region, Topology};
 
 use crate::folder::{Folder, Style};
-use crate::machines::{check_tree, set};
+use crate::machines::{check_nesting, set};
 
 /// Two packages with a memory, a cache and a core of two threads each, numbered in turn.
 fn small_server() -> Topology {
@@ -58,7 +58,7 @@ fn any_file_may_be_missing_or_say_anything() {
         let name = file.strip_prefix(folder.path()).unwrap().to_str().unwrap();
         let check = |what: &str| match Topology::read(folder.path()) {
             Ok(machine) => {
-                check_tree(&machine);
+                check_nesting(&machine);
                 if !name.ends_with("online") {
                     assert_eq!(machine.processors(), whole.processors(), "{name}: {what}");
                 }

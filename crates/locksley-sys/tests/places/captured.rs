@@ -7,10 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use locksley_sys::places::{Kind, Level, Places, ProcessorSet, Topology};
+use locksley_sys::places::{Kind, Places, ProcessorSet, Topology};
 
 use crate::hwloc::{Answer, Object};
-use crate::machines::check_tree;
+use crate::machines::check_nesting;
 
 /// The folder with a folder for each answer: `machine/` is the captured one, `answer` what hwloc
 /// says of it, and `options` what lstopo was told.
@@ -50,7 +50,7 @@ fn compare(capture: &Path) -> (String, Vec<String>) {
     let begun = Instant::now();
     let whole = Topology::read(&root).unwrap();
     let time = begun.elapsed();
-    check_tree(&whole);
+    check_nesting(&whole);
     let group = ControlGroup::of(&root);
     // What is forbidden is still there for lstopo, if it is told so.
     let all = options.contains("--disallowed");
@@ -84,8 +84,8 @@ fn compare(capture: &Path) -> (String, Vec<String>) {
 
 /// What a process sees of the machine that may use no more than these processors.
 fn restricted(machine: &Topology, processors: &ProcessorSet) -> Topology {
-    let others = machine.levels().iter().filter(|level| level.kind() != Kind::Memory);
-    let regions = others.flat_map(Level::regions).chain(machine.memories()).cloned();
+    let others = machine.levels().iter().filter(|level| level.kind != Kind::Memory);
+    let regions = others.flat_map(|level| &level.regions).chain(machine.memories()).cloned();
     Topology::of(machine.processors().intersection(processors), regions)
 }
 
@@ -134,19 +134,19 @@ fn compare_level(machine: &Topology, answer: &Answer, kind: Kind) -> Vec<String>
     let expected = expected.filter(|object| !object.processors.is_empty());
     let mut expected: BTreeMap<Vec<usize>, &Object> =
         expected.map(|object| (object.processors.as_slice().to_vec(), object)).collect();
-    let regions = machine.level(kind).map(|level| level.regions()).unwrap_or_default();
+    let regions = machine.level(kind).map(|level| &level.regions[..]).unwrap_or_default();
     let mut differences = Vec::new();
     for region in regions {
-        let Some(object) = expected.remove(region.processors().as_slice()) else {
+        let Some(object) = expected.remove(region.processors.as_slice()) else {
             differences.push(format!("{region} is not there"));
             continue;
         };
         let is_numbered = matches!(kind, Kind::Package | Kind::Core);
-        let numbers = region.number().zip(object.number);
+        let numbers = region.number.zip(object.number);
         if is_numbered && numbers.is_some_and(|(ours, theirs)| ours != theirs) {
             differences.push(format!("{region} has number {:?}", object.number));
         }
-        if !object.may_have(region.bytes()) {
+        if !object.may_have(region.bytes) {
             differences.push(format!("{region} has {:?} bytes", object.bytes));
         }
     }
@@ -172,17 +172,17 @@ fn compare_memories(
         }
     }
     for memory in machine.memories() {
-        let number = memory.number().unwrap();
-        if memory.bytes() == Some(0) || allowed.is_some_and(|allowed| !allowed.contains(number)) {
+        let number = memory.number.unwrap();
+        if memory.bytes == Some(0) || allowed.is_some_and(|allowed| !allowed.contains(number)) {
             continue;
         }
         match expected.remove(&number) {
             None => differences.push(format!("{memory} is not there")),
             Some(object) => {
-                if !memory.processors().is_empty() && *memory.processors() != object.processors {
+                if !memory.processors.is_empty() && memory.processors != object.processors {
                     differences.push(format!("{memory} is near {}", object.processors));
                 }
-                if !object.may_have(memory.bytes()) {
+                if !object.may_have(memory.bytes) {
                     differences.push(format!("{memory} has {:?} bytes", object.bytes));
                 }
             }

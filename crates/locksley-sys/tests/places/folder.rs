@@ -63,7 +63,7 @@ impl Folder {
         let folder = format!("{PROCESSORS}/cpu{processor}");
         let mut caches = 0;
         for region in machine.levels().iter().filter_map(|level| level.region_of(processor)) {
-            let (number, old, new) = match region.kind() {
+            let (number, old, new) = match region.kind {
                 Kind::Package => ("physical_package_id", "core_siblings", "package_cpus"),
                 Kind::Core => ("core_id", "thread_siblings", "core_cpus"),
                 Kind::Cache { level } => {
@@ -75,8 +75,8 @@ impl Folder {
                 _ => continue,
             };
             let name = if matches!(style, Style::Old) { old } else { new };
-            self.write(&format!("{folder}/topology/{name}"), &mask_of(region.processors()));
-            if let Some(value) = region.number() {
+            self.write(&format!("{folder}/topology/{name}"), &mask_of(&region.processors));
+            if let Some(value) = region.number {
                 self.write(&format!("{folder}/topology/{number}"), &value.to_string());
             }
         }
@@ -85,22 +85,22 @@ impl Folder {
     fn write_cache(&self, folder: &str, region: &Region, level: u8) {
         self.write(&format!("{folder}/level"), &level.to_string());
         self.write(&format!("{folder}/type"), if level == 1 { "Data" } else { "Unified" });
-        if let Some(bytes) = region.bytes() {
+        if let Some(bytes) = region.bytes {
             self.write(&format!("{folder}/size"), &format!("{}K", bytes / 1024));
         }
-        self.write(&format!("{folder}/shared_cpu_map"), &mask_of(region.processors()));
+        self.write(&format!("{folder}/shared_cpu_map"), &mask_of(&region.processors));
     }
 
     fn write_memory(&self, machine: &Topology, memory: &Region) {
-        let number = memory.number().unwrap();
+        let number = memory.number.unwrap();
         let folder = format!("{MEMORIES}/node{number}");
-        self.write(&format!("{folder}/cpumap"), &mask_of(memory.processors()));
-        if let Some(bytes) = memory.bytes() {
+        self.write(&format!("{folder}/cpumap"), &mask_of(&memory.processors));
+        if let Some(bytes) = memory.bytes {
             let text =
                 format!("Node {number} MemTotal:    {} kB\nNode 0 MemFree: 1 kB", bytes / 1024);
             self.write(&format!("{folder}/meminfo"), &text);
         }
-        let others = machine.memories().iter().filter_map(Region::number);
+        let others = machine.memories().iter().filter_map(|memory| memory.number);
         let row: Vec<String> = others
             .filter_map(|other| machine.distance(number, other))
             .map(|distance| distance.to_string())

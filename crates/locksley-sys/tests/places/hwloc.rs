@@ -56,7 +56,7 @@ pub(crate) fn mask(text: &str) -> ProcessorSet {
 fn console(text: &str) -> Answer {
     let mut objects: Vec<Object> = Vec::new();
     let mut around: Vec<(usize, usize)> = Vec::new();
-    // Whom a memory belongs to, by its own index.
+    // The owner of each memory, by the index of the memory.
     let mut homes = Vec::new();
     for line in text.lines().take_while(|line| !line.starts_with("depth ")) {
         let indentation = line.len() - line.trim_start().len();

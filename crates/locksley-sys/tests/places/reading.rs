@@ -7,12 +7,12 @@ use locksley_sys::os::Processors;
 use locksley_sys::places::{Kind, Places, Topology};
 
 use crate::folder::{Folder, MEMORIES, PROCESSORS, Style, mask_of};
-use crate::machines::{Even, Random, check_tree, set};
+use crate::machines::{Even, Random, check_nesting, set};
 
 /// The processors of each region.
 fn lists(machine: &Topology, kind: Kind) -> Vec<String> {
-    let regions = machine.level(kind).map(|level| level.regions()).unwrap_or_default();
-    regions.iter().map(|region| region.processors().to_string()).collect()
+    let regions = machine.level(kind).map(|level| &level.regions[..]).unwrap_or_default();
+    regions.iter().map(|region| region.processors.to_string()).collect()
 }
 
 /// A test for each style, since they take a while.
@@ -22,7 +22,7 @@ fn are_read_again(style: Style, seed: u64) {
         let machine = Even::new(&mut random).topology();
         let read = Folder::with(&machine, style).read();
         assert_eq!(read, machine, "{style:?}\n{machine}\n{read}");
-        check_tree(&read);
+        check_nesting(&read);
     }
 }
 
@@ -78,7 +78,7 @@ fn memories_may_lack_processors_or_bytes_but_not_both() {
     }
     let machine = folder.read();
     assert_eq!(lists(&machine, Kind::Memory), ["0-1", "2-3"]);
-    let bytes: Vec<_> = machine.memories().iter().map(|m| (m.number(), m.bytes())).collect();
+    let bytes: Vec<_> = machine.memories().iter().map(|m| (m.number, m.bytes)).collect();
     assert_eq!(bytes, [(Some(0), Some(1 << 20)), (Some(2), Some(0)), (Some(3), Some(1 << 16))]);
     assert_eq!((machine.distance(0, 3), machine.distance(0, 4)), (Some(17), None));
     assert!(machine.to_string().contains("without processors: memory 3 (64 KiB)\n"), "{machine}");
@@ -125,7 +125,7 @@ fn near_memories_are_asked_first() {
 #[test]
 fn this_machine_has_processors() {
     let machine = Topology::of_this_machine();
-    check_tree(&machine);
+    check_nesting(&machine);
     let allowed = Processors::allowed().ids().iter().copied().collect();
     let places = Places::found(&machine, &allowed);
     assert_eq!(places.sets().iter().map(|set| set.len()).sum::<usize>(), allowed.len());

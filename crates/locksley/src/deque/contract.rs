@@ -1,59 +1,53 @@
-//! What every deque of this crate offers, whatever it is made of.
+//! What the deques of this crate have in common.
 //!
-//! A deque has one owner and any number of thieves, as two handle types. An item is one non-null word; the deque never
-//! looks at what it points to.
+//! A deque has one owner and any number of thieves. An item is one non-null word; the deque never
+//! follows it.
 
 use std::ptr::NonNull;
+use std::time::Duration;
 
-/// What a thief brought home.
+/// The result of an attempt to steal.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Steal<T> {
-    /// The oldest item, now the thief's alone.
+    /// The oldest item, which now belongs to the thief.
     Taken(NonNull<T>),
-    /// There was nothing to take.
+    /// The deque was empty.
     Empty,
-    /// Another thief, or the owner, was faster: somebody made progress.
+    /// Another thief or the owner took an item first.
     Lost,
-    /// The owner has the deque to itself, and has been asked to open it.
-    Kept,
+    /// The deque is closed, and its owner has a request to open it.
+    Closed,
 }
 
-/// The owner's end: the newest items. Not to be shared: whoever has it is the only one who pushes and pops.
-pub(crate) trait Owner<T> {
-    /// Adds an item that is newer than all others.
-    #[cfg_attr(not(test), allow(dead_code, reason = "for kinds of deques that are not built in"))]
-    fn push_new(&self, item: NonNull<T>);
-    /// Takes the newest item back.
+/// The result of a push that the fast path could not complete.
+#[must_use]
+pub(crate) enum SlowPush<T> {
+    /// The item is in a closed deque. A thief has the deque opened.
+    Closed,
+    /// The item is in an open deque. The caller wakes a sleeping worker if one is needed.
+    Open,
+    /// A bounded deque is full: the item was not pushed.
+    Full(NonNull<T>),
+}
+
+/// A deque that takes the place of the built-in one, for comparisons.
+pub(crate) trait Alternative<T>: Send + Sync {
+    /// Adds an item that is newer than all others. A full bounded deque returns the item. For the
+    /// owner only.
+    fn try_push_new(&self, item: NonNull<T>) -> Result<(), NonNull<T>>;
+
+    /// Takes the newest item. For the owner only.
     fn pop_newest(&self) -> Option<NonNull<T>>;
-}
 
-/// The thieves' end: the oldest items.
-pub(crate) trait Thief<T>: Send + Sync {
     /// Tries once to take the oldest item.
     fn steal_oldest(&self) -> Steal<T>;
-    /// Whether there was nothing to take at the moment of asking.
+
+    /// True if the deque was empty at some moment during the call.
     fn is_empty(&self) -> bool;
-    /// Makes the next attempt independent of an owner that keeps the deque to itself and does not answer.
-    #[cfg_attr(not(test), allow(dead_code, reason = "thieves open all deques by one barrier"))]
-    fn open_by_force(&self) {}
-}
 
-/// A deque that its owner may close, so that it pushes without fences.
-pub(crate) trait Closable {
-    /// Whether the owner was left alone for so long that it should close the deque.
-    fn should_close(&self) -> bool;
-
-    /// Closes the deque. Says whether that worked.
-    fn close(&self) -> bool;
-
-    fn open(&self);
-}
-
-/// A kind of deque: makes the two handles. Only the test suite and the models need to name a kind by a type.
-#[cfg(test)]
-pub(crate) trait Kind {
-    type Owner<T: 'static>: Owner<T> + Send + 'static;
-    type Thief<T: 'static>: Thief<T> + Clone + 'static;
-    fn pair<T: 'static>() -> (Self::Owner<T>, Self::Thief<T>);
+    /// The time that callers, including the owner, have waited for the deque's lock.
+    fn lock_wait(&self) -> Duration {
+        Duration::ZERO
+    }
 }

@@ -1,9 +1,16 @@
-//! The inbox: a queue to which anybody may send and from which any worker may take, first in, first out.
+//! The inbox: a first-in, first-out queue with any number of senders and takers.
 //!
-//! The algorithm is Michael and Scott's ("Simple, fast, and practical non-blocking and blocking concurrent queue
-//! algorithms", PODC 1996, figure 1) with hazard pointers. It was chosen because of law 2: wherever a sender or a taker
-//! is suspended, the others go on and see all items whose sending was linked. The README beside this file says why the
-//! usual faster queues were not.
+//! The algorithm is Michael and Scott's ("Simple, fast, and practical non-blocking and blocking
+//! concurrent queue algorithms", PODC 1996, figure 1) with hazard pointers. It satisfies law 2: a
+//! suspended sender or taker hides no item that was linked.
+//!
+//! Faster queues do not. In Vyukov's and crossbeam's, a sender reserves a place before it fills it.
+//! If it is suspended in between, it hides all later items. A stack that is taken as a whole leaves
+//! all items with one thread.
+//!
+//! Reclamation: a taker writes the pointer to a hazard slot, makes a fence, and reads `head` again.
+//! A thread that frees a node unlinks it, makes a fence, and reads all slots. One of the two sees
+//! the other. A suspended thread keeps two nodes, and up to 63 in its list, from being freed.
 
 use std::ptr::NonNull;
 
@@ -12,17 +19,18 @@ use crate::primitive::{AtomicPtr, CachePadded, Ordering};
 
 #[derive(Debug)]
 struct Node<T> {
-    /// Constant once linked; null in the first dummy. Belongs to whoever moves `head` onto this node.
+    /// Constant once linked, and null in the first dummy. The taker that moves `head` to this node
+    /// has the item.
     item: *mut T,
     next: AtomicPtr<Node<T>>,
 }
 
-// SAFETY: the item is an opaque word here; jobs are fit to change threads (`job.rs`).
+// SAFETY: the item is an opaque word here, and jobs may change threads (`job.rs`).
 unsafe impl<T> Send for Node<T> {}
 
 impl<T> hazard::Node for Node<T> {
     unsafe fn free(this: *mut Self) {
-        // SAFETY: made by `boxed`; the queue's right to it is the only one.
+        // SAFETY: made by `boxed`, and owned by the queue alone.
         drop(unsafe { Box::from_raw(this) });
     }
 }
@@ -37,9 +45,9 @@ impl<T> Node<T> {
 /// A first-in, first-out queue of non-null words for any number of senders and takers.
 #[derive(Debug)]
 pub(crate) struct Inbox<T> {
-    /// The dummy: its successor holds the oldest item.
+    /// The dummy. Its successor holds the oldest item.
     head: CachePadded<AtomicPtr<Node<T>>>,
-    /// The newest node, or the one before it while its sender is between linking it and saying so here.
+    /// The newest node, or the one before it while a sender is between its two steps.
     tail: CachePadded<AtomicPtr<Node<T>>>,
     hazards: Domain<Node<T>>,
 }
@@ -54,31 +62,32 @@ impl<T> Inbox<T> {
         }
     }
 
-    /// Adds an item behind all others.
+    /// Adds an item at the end.
     pub(crate) fn send(&self, item: NonNull<T>) {
         let node = Node::boxed(item.as_ptr());
         let hazards = self.hazards.hold();
         loop {
             let tail = hazards.protect(0, &self.tail);
-            // SAFETY: protected, and `tail` never points to an unlinked node: takers move it on before they unlink.
+            // SAFETY: protected, and `tail` never points to an unlinked node: takers advance it
+            // before they unlink.
             let last = unsafe { &*tail };
             let next = last.next.load(Ordering::Acquire);
             if !next.is_null() {
-                self.help_tail(tail, next);
+                self.advance_tail(tail, next);
                 continue;
             }
-            // Release pairs with the acquires of `next` in `take` and of `tail` in `protect`: who finds the node sees
-            // its contents, and what the item points to.
+            // Release pairs with the acquires of `next` in `take` and of `tail` in `protect`: a
+            // thread that finds the node sees its contents, and what the item points to.
             let linked =
                 last.next.compare_exchange(next, node, Ordering::AcqRel, Ordering::Relaxed);
             if linked.is_ok() {
-                self.help_tail(tail, node);
+                self.advance_tail(tail, node);
                 return;
             }
         }
     }
 
-    /// Takes the oldest item. `None` only if there was none at some moment during the call.
+    /// Takes the oldest item. `None` only if the inbox was empty at some moment during the call.
     pub(crate) fn take(&self) -> Option<NonNull<T>> {
         let hazards = self.hazards.hold();
         loop {
@@ -87,27 +96,29 @@ impl<T> Inbox<T> {
             let dummy = unsafe { &*head };
             let next = hazards.protect(1, &dummy.next);
             if self.head.load(Ordering::Acquire) != head {
-                continue; // `next` may have been unlinked before we protected it
+                continue; // `next` may have been unlinked before it was protected
             }
-            // SAFETY: null, or protected before `head` moved on, so not freed before we let go.
+            // SAFETY: null, or protected before `head` moved on, so not freed during this call.
             let first = unsafe { next.as_ref() }?;
             let tail = self.tail.load(Ordering::Acquire);
             if tail == head {
-                // Its sender was suspended before it could: do it, or `tail` would point to an unlinked node.
-                self.help_tail(head, next);
+                // A sender has not advanced `tail` yet. Without this it would point to an unlinked
+                // node.
+                self.advance_tail(head, next);
             }
             let item = first.item;
-            // AcqRel: the winner hands the node on as the new dummy.
+            // AcqRel: the winner publishes the node as the new dummy.
             let moved = self.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed);
             if moved.is_ok() {
-                // SAFETY: made by `Node::boxed`; `head` and `tail` have both moved past it, and we moved `head`.
+                // SAFETY: made by `Node::boxed`. `head` and `tail` have both moved past it, and
+                // this thread moved `head`.
                 unsafe { hazards.unlinked(head) };
                 return NonNull::new(item);
             }
         }
     }
 
-    /// Whether there was no item at some moment during the call.
+    /// True if the inbox was empty at some moment during the call.
     pub(crate) fn is_empty(&self) -> bool {
         let hazards = self.hazards.hold();
         let head = hazards.protect(0, &self.head);
@@ -115,19 +126,21 @@ impl<T> Inbox<T> {
         unsafe { &*head }.next.load(Ordering::Acquire).is_null()
     }
 
-    /// Whether there seems to be no item, at a glance: one whose sender is held before it could say so is overlooked.
-    pub(crate) fn looks_empty(&self) -> bool {
-        // Relaxed: whoever takes acquires, and nobody relies on this.
+    /// True if the inbox seems to be empty. Cheaper than [`is_empty`](Self::is_empty). Overlooks an
+    /// item if its sender has not advanced `tail` yet.
+    pub(crate) fn is_probably_empty(&self) -> bool {
+        // Relaxed: `take` acquires, and no protocol relies on this.
         self.head.load(Ordering::Relaxed) == self.tail.load(Ordering::Relaxed)
     }
 
-    /// A mark that changes with each item that is taken. It may come again much later.
+    /// A number that changes with each item that is taken. It may recur much later.
     pub(crate) fn mark(&self) -> usize {
         self.head.load(Ordering::Relaxed).addr()
     }
 
-    fn help_tail(&self, from: *mut Node<T>, to: *mut Node<T>) {
-        // Release pairs with the acquire in `protect`. Failure: somebody else helped.
+    /// Advances `tail`, on behalf of any sender.
+    fn advance_tail(&self, from: *mut Node<T>, to: *mut Node<T>) {
+        // Release pairs with the acquire in `protect`. On failure another thread has advanced it.
         let _ = self.tail.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
     }
 }
@@ -136,7 +149,8 @@ impl<T> Drop for Inbox<T> {
     fn drop(&mut self) {
         let mut next = self.head.load(Ordering::Acquire);
         while !next.is_null() {
-            // SAFETY: made by `Node::boxed`; `&mut self`: nobody else is here. Items are the pool's to finish before.
+            // SAFETY: made by `Node::boxed`. `&mut self`: no other thread uses it. The pool has
+            // finished the items before.
             let node = unsafe { Box::from_raw(next) };
             next = node.next.load(Ordering::Acquire);
         }

@@ -1,232 +1,159 @@
-//! The deque of a worker, in two handles: its own, and that of all others.
+//! The deque of a worker, as two handles: the owner's and the thieves'.
 //!
-//! It is the growable one of Chase and Lev. With the feature `alternatives`, a pool may keep its
-//! tasks in another one: then the built-in deque stays open and empty.
+//! It is Chase and Lev's. With the feature `alternatives`, a pool may use another deque. Then the
+//! built-in one stays open, and holds an item only during a push.
 
+use std::ops::Deref;
 use std::ptr::NonNull;
+#[cfg(feature = "alternatives")]
+use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(feature = "alternatives")]
-use super::alternatives::{AnyOwner, AnyThief, DequeKind, any};
-use super::{
-    ChaseLevOwner, ChaseLevThief, Closable, Closed, Owner, Pushed, Steal, TakeBack, Thief,
-    chase_lev,
-};
+use super::alternatives::DequeKind;
+use super::contract::{Alternative, SlowPush, Steal};
+use super::{ChaseLevOwner, ChaseLevThief, chase_lev};
 
-/// The worker's own handle.
-#[derive(Debug)]
-#[repr(C)] // what is used most first: shorter instructions
+/// The owner's handle. Dereferences to the built-in deque: what is not defined here is the same
+/// whichever deque the pool uses.
+#[repr(C)] // hot fields first: shorter instructions
 pub(crate) struct OwnDeque<T> {
     built_in: ChaseLevOwner<T>,
     #[cfg(feature = "alternatives")]
-    other: Option<AnyOwner<T>>,
+    other: Option<Arc<dyn Alternative<T>>>,
 }
 
-/// The handle of thieves.
-#[derive(Debug)]
+/// A thief's handle. Dereferences as [`OwnDeque`] does.
 pub(crate) struct SharedDeque<T> {
     built_in: ChaseLevThief<T>,
     #[cfg(feature = "alternatives")]
-    other: Option<AnyThief<T>>,
+    other: Option<Arc<dyn Alternative<T>>>,
 }
 
-/// Which deque a pool has: the built-in one, if not chosen otherwise.
+/// The deque that the workers of a pool use. The default is the built-in one.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Choice {
+pub(crate) struct DequeChoice {
     #[cfg(feature = "alternatives")]
     pub(crate) kind: Option<DequeKind>,
 }
 
-/// What a slow push came to.
-#[must_use]
-pub(crate) enum SlowPush<T> {
-    /// The item lies in a closed deque: a searching worker has it opened.
-    Closed,
-    /// The item lies in an open deque: the owner looks after sleeping workers.
-    Open,
-    /// A bounded deque is full, and the item is back.
-    #[cfg_attr(not(feature = "alternatives"), allow(dead_code, reason = "others are bounded"))]
-    Full(NonNull<T>),
-}
-
-impl Choice {
-    /// An empty deque. `heavy_barriers`: whether thieves may make them.
-    pub(crate) fn deque<T>(self, heavy_barriers: bool) -> (OwnDeque<T>, SharedDeque<T>) {
+impl DequeChoice {
+    /// Makes an empty deque. `heavy_barriers` is true if thieves may use heavy barriers.
+    pub(crate) fn deque<T: 'static>(self, heavy_barriers: bool) -> (OwnDeque<T>, SharedDeque<T>) {
         #[cfg(feature = "alternatives")]
-        if let Some(kind) = self.kind {
-            let (own, shared) = chase_lev(false);
-            let (other, other_thief) = any(kind, heavy_barriers);
-            return (
-                OwnDeque { built_in: own, other: Some(other) },
-                SharedDeque { built_in: shared, other: Some(other_thief) },
-            );
-        }
+        let other = self.kind.map(DequeKind::deque);
+        #[cfg(feature = "alternatives")]
+        let heavy_barriers = heavy_barriers && other.is_none();
         let (own, shared) = chase_lev(heavy_barriers);
-        (
-            OwnDeque {
-                built_in: own,
-                #[cfg(feature = "alternatives")]
-                other: None,
-            },
-            SharedDeque {
-                built_in: shared,
-                #[cfg(feature = "alternatives")]
-                other: None,
-            },
-        )
+        let own = OwnDeque {
+            built_in: own,
+            #[cfg(feature = "alternatives")]
+            other: other.clone(),
+        };
+        let shared = SharedDeque {
+            built_in: shared,
+            #[cfg(feature = "alternatives")]
+            other,
+        };
+        (own, shared)
     }
 }
 
 impl<T> OwnDeque<T> {
-    /// Adds an item that is newer than all others, at the index that is returned. Also says whether
-    /// that was all: if not, the caller calls [`after_slow_push`](Self::after_slow_push) next.
+    /// The deque that takes the place of the built-in one. Always `None` without the feature.
     #[inline]
-    pub(crate) fn push(&self, item: NonNull<T>) -> (i64, bool) {
-        self.built_in.push(item)
+    fn other(&self) -> Option<&dyn Alternative<T>> {
+        #[cfg(feature = "alternatives")]
+        return self.other.as_deref();
+        #[cfg(not(feature = "alternatives"))]
+        None
     }
 
-    /// What [`push`](Self::push) does where pushes are not redirected.
-    #[inline]
-    pub(crate) fn push_real(&self, item: NonNull<T>) -> (i64, bool) {
-        self.built_in.push_real(item)
-    }
-
-    /// From now on [`push`](Self::push) adds nothing and says that there is more to do.
-    pub(crate) fn redirect(&self) {
-        self.built_in.redirect();
-    }
-
+    /// Completes a push to `index`.
     pub(crate) fn after_slow_push(&self, index: i64) -> SlowPush<T> {
-        #[cfg(feature = "alternatives")]
-        if let Some(other) = &self.other {
-            let item =
-                self.built_in.retract().expect("it was just pushed, and no thief looks there");
-            return match other.try_push_new(item) {
-                Ok(()) => SlowPush::Open,
-                Err(item) => SlowPush::Full(item),
-            };
-        }
-        match self.built_in.at_the_ceiling(index) {
-            Pushed::Closed => SlowPush::Closed,
-            Pushed::Openly => SlowPush::Open,
-        }
+        let Some(other) = self.other() else { return self.built_in.after_slow_push(index) };
+        let item = self.built_in.retract().expect("just pushed, and invisible to thieves");
+        other.try_push_new(item).map_or_else(SlowPush::Full, |()| SlowPush::Open)
     }
 
-    /// Takes back what was pushed to `index`, if it is the newest item.
-    #[inline]
-    pub(crate) fn take_back(&self, index: i64) -> TakeBack {
-        self.built_in.take_back(index)
-    }
-
-    /// Decides which side has the item that [`take_back`](Self::take_back) found contended.
-    pub(crate) fn pop_lowered(&self, index: i64) -> Option<NonNull<T>> {
-        self.built_in.pop_lowered(index)
-    }
-
+    /// Takes the newest item.
     pub(crate) fn pop_newest(&self) -> Option<NonNull<T>> {
-        #[cfg(feature = "alternatives")]
-        if let Some(other) = &self.other {
-            return other.pop_newest();
+        match self.other() {
+            Some(other) => other.pop_newest(),
+            None => self.built_in.pop_newest(),
         }
-        self.built_in.pop_newest()
     }
 
-    /// The index of the next push; the largest number where indices tell nothing.
+    /// The index of the next push. The largest number in a deque without indices.
     #[inline]
-    pub(crate) fn end(&self) -> i64 {
-        #[cfg(feature = "alternatives")]
-        if self.other.is_some() {
-            return i64::MAX;
-        }
-        self.built_in.end()
+    pub(crate) fn bottom(&self) -> i64 {
+        if self.other().is_some() { i64::MAX } else { self.built_in.bottom() }
     }
 
-    /// Whether it is known that there is one item at most.
-    pub(crate) fn holds_one_at_most(&self) -> bool {
-        #[cfg(feature = "alternatives")]
-        if self.other.is_some() {
-            return false;
-        }
-        self.built_in.holds_one_at_most()
+    /// True if the deque is known to hold at most one item.
+    pub(crate) fn has_at_most_one_item(&self) -> bool {
+        self.other().is_none() && self.built_in.has_at_most_one_item()
     }
 }
 
-impl<T> Closable for OwnDeque<T> {
-    fn should_close(&self) -> bool {
-        #[cfg(feature = "alternatives")]
-        if self.other.is_some() {
-            return false;
-        }
-        self.built_in.should_close()
-    }
+impl<T> Deref for OwnDeque<T> {
+    type Target = ChaseLevOwner<T>;
 
-    fn close(&self) -> bool {
-        self.built_in.close()
-    }
-
-    fn open(&self) {
-        self.built_in.open();
+    #[inline]
+    fn deref(&self) -> &ChaseLevOwner<T> {
+        &self.built_in
     }
 }
 
 impl<T> SharedDeque<T> {
+    #[inline]
+    fn other(&self) -> Option<&dyn Alternative<T>> {
+        #[cfg(feature = "alternatives")]
+        return self.other.as_deref();
+        #[cfg(not(feature = "alternatives"))]
+        None
+    }
+
+    /// Tries once to take the oldest item.
     pub(crate) fn steal_oldest(&self) -> Steal<T> {
-        #[cfg(feature = "alternatives")]
-        if let Some(other) = &self.other {
-            return other.steal_oldest();
+        match self.other() {
+            Some(other) => other.steal_oldest(),
+            None => self.built_in.steal_oldest(),
         }
-        self.built_in.steal_oldest()
     }
 
-    /// Steals from the built-in deque, if that is wanted when it has been seen what the oldest is.
+    /// Steals from the built-in deque. `is_wanted` is called after the oldest item was read, and
+    /// before it is taken.
     pub(crate) fn steal_oldest_if(&self, is_wanted: impl FnOnce() -> bool) -> Steal<T> {
-        // What its owner pushes to the built-in deque goes on to the other one: no thief may take it
-        // in between.
-        #[cfg(feature = "alternatives")]
-        if self.other.is_some() {
-            return Steal::Empty;
-        }
-        self.built_in.steal_oldest_if(is_wanted)
+        // The owner moves what it pushes here to the other deque: no thief may take it in between.
+        if self.other().is_some() { Steal::Empty } else { self.built_in.steal_oldest_if(is_wanted) }
     }
 
-    /// Two numbers that change together with the contents; `None` if the deque has none.
-    pub(crate) fn marks(&self) -> Option<(i64, i64)> {
-        #[cfg(feature = "alternatives")]
-        if self.other.is_some() {
-            return None;
-        }
-        Some(self.built_in.marks())
+    /// The indices of the oldest item and of the next push; `None` in a deque without indices.
+    pub(crate) fn bounds(&self) -> Option<(i64, i64)> {
+        self.other().is_none().then(|| self.built_in.bounds())
     }
 
-    /// Whether there seemed to be several items, a moment ago. True where that is not known.
-    pub(crate) fn holds_several(&self) -> bool {
-        self.marks().is_none() || self.built_in.items_seen() > 1
+    /// True if the deque held several items a moment ago, or if that is not known.
+    pub(crate) fn has_several_items(&self) -> bool {
+        self.bounds().is_none_or(|(oldest, end)| end - oldest > 1)
     }
 
+    /// True if the deque was empty at some moment during the call.
     pub(crate) fn is_empty(&self) -> bool {
-        #[cfg(feature = "alternatives")]
-        if let Some(other) = &self.other {
-            return other.is_empty();
-        }
-        self.built_in.is_empty()
+        self.other().map_or_else(|| self.built_in.is_empty(), |other| other.is_empty())
     }
 
-    /// Asks the owner of a closed deque to open it.
-    pub(crate) fn ask(&self) -> Option<Closed> {
-        self.built_in.ask()
-    }
-
-    /// Opens a closed deque, after a heavy barrier.
-    pub(crate) fn open(&self, closed: Closed) {
-        self.built_in.open(closed);
-    }
-
-    /// How long callers have waited for a lock of the deque.
+    /// The time that callers have waited for a lock of the deque.
     pub(crate) fn lock_wait(&self) -> Duration {
-        #[cfg(feature = "alternatives")]
-        if let Some(other) = &self.other {
-            return other.lock_wait();
-        }
-        Duration::ZERO
+        self.other().map_or(Duration::ZERO, |other| other.lock_wait())
+    }
+}
+
+impl<T> Deref for SharedDeque<T> {
+    type Target = ChaseLevThief<T>;
+
+    fn deref(&self) -> &ChaseLevThief<T> {
+        &self.built_in
     }
 }

@@ -1,10 +1,10 @@
-//! Jobs of libraries: tasks that lie in the library's own memory.
+//! Jobs of libraries: tasks in memory that the library owns.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::observe::Stamp;
-use crate::scheduler::latch::{Latch, WorkerLatch};
+use crate::scheduler::latch::Latch;
 use crate::scheduler::{Shared, Worker};
 
 pub use crate::scheduler::job::{Head, Job, Kind};
@@ -14,13 +14,13 @@ pub use crate::scheduler::job::{Head, Job, Kind};
 pub struct Home(Arc<Shared>);
 
 impl Home {
-    /// That of a worker.
+    /// The pool of a worker.
     #[must_use]
     pub fn of(worker: &Worker) -> Self {
         Self(Arc::clone(worker.shared()))
     }
 
-    /// Whether the worker belongs to this pool.
+    /// True if the worker belongs to this pool.
     #[must_use]
     #[inline]
     pub fn is_of(&self, worker: &Worker) -> bool {
@@ -35,8 +35,8 @@ impl Home {
 
     /// Whether jobs for which no place is named go to the pool's places in turn.
     #[must_use]
-    pub fn goes_round(&self) -> bool {
-        self.0.goes_round()
+    pub fn spreads_unplaced(&self) -> bool {
+        self.0.spreads_unplaced()
     }
 
     /// The place of the next such job; `None` if the worker that makes it ready keeps it.
@@ -45,34 +45,33 @@ impl Home {
         self.0.next_place()
     }
 
-    /// Hands a job to the pool from outside.
+    /// Sends a job to the pool, from any thread.
     ///
     /// # Safety
-    /// The job is alive until it has run, and is handed to a pool or pushed once for each run.
+    /// The job is alive until it has run, and is sent or pushed once for each run.
     pub unsafe fn send(&self, job: NonNull<Job>) {
-        self.0.send(job);
+        self.0.send(None, job);
     }
 
-    /// Hands a job to the workers of a place, from outside.
+    /// Sends a job to the workers of a place, from any thread.
     ///
     /// # Safety
     /// As for [`send`](Self::send).
     pub unsafe fn send_near(&self, place: usize, job: NonNull<Job>) {
-        self.0.send_near(place, job);
+        self.0.send_near(None, place, job);
     }
 }
 
-/// What a library needs of the worker that runs it.
-///
-/// Implemented for [`Worker`] alone.
+/// The methods of [`Worker`] for libraries. No other type implements it.
 pub trait WorkerExt: sealed::Sealed {
-    /// The number of its slot, less than [`MAX_SLOTS`](super::MAX_SLOTS). Only this thread has it.
+    /// The worker's slot, less than [`MAX_SLOTS`](super::MAX_SLOTS). Unique to this thread in its
+    /// pool.
     fn slot(&self) -> usize;
 
-    /// The present stamp of its task; `None` if its pool is not observed.
+    /// The present stamp of the running task; `None` if the pool is not observed.
     fn stamp(&self) -> Option<Stamp>;
 
-    /// Its task also comes after `cause`.
+    /// Records that the running task also comes after `cause`.
     fn follow(&self, cause: Stamp);
 
     /// Makes a job available to all workers.
@@ -81,13 +80,13 @@ pub trait WorkerExt: sealed::Sealed {
     /// As for [`Home::send`].
     unsafe fn push(&self, job: NonNull<Job>);
 
-    /// Makes a job available, first of all to the workers of a place.
+    /// Makes a job available, with preference for the workers of a place.
     ///
     /// # Safety
     /// As for [`Home::send`].
     unsafe fn push_near(&self, place: usize, job: NonNull<Job>);
 
-    /// Makes a job available that comes after what the worker with that index has done.
+    /// Makes a job available that continues work of the worker with index `home`.
     ///
     /// # Safety
     /// As for [`Home::send`].
@@ -116,7 +115,7 @@ impl WorkerExt for Worker {
     }
 
     unsafe fn push_near(&self, place: usize, job: NonNull<Job>) {
-        Worker::push_near(self, place, job);
+        self.shared().send_near(Some(self), place, job);
     }
 
     unsafe fn push_at_home(&self, home: usize, job: NonNull<Job>) {
@@ -124,38 +123,36 @@ impl WorkerExt for Worker {
     }
 }
 
-/// The end of a group of jobs, for which a worker waits.
+/// The end of a group of jobs, for which one worker waits.
 #[derive(Debug)]
 pub struct GroupEnd<'w> {
-    latch: WorkerLatch<'w>,
-    /// Jobs of the group that the waiter has pushed itself lie above this in its deque.
+    latch: Latch<'w>,
+    /// Jobs of the group in the waiter's deque lie at or above this index.
     start: i64,
 }
 
 impl<'w> GroupEnd<'w> {
-    /// That of a group whose first job is not pushed yet.
+    /// Makes the end of a group, before its first job is pushed.
     #[must_use]
     pub fn awaited_by(waiter: &'w Worker) -> Self {
-        Self { latch: WorkerLatch::set_from_abroad(waiter), start: waiter.deque_end() }
+        Self { latch: Latch::new(Some(waiter), None), start: waiter.deque.bottom() }
     }
 
-    /// Says that all jobs of the group have ended.
+    /// Records that all jobs of the group have ended, and wakes the waiter.
     ///
     /// # Safety
-    /// This is alive when the call begins. The waiter may free it as soon as it learns of the end.
+    /// This is alive when the call begins. The waiter may free it before the call returns.
     pub unsafe fn set(this: NonNull<Self>) {
-        // SAFETY: a pointer to a field of what is alive.
-        let latch = unsafe { &raw mut (*this.as_ptr()).latch };
-        // SAFETY: not null, since it points to a field.
-        let latch = unsafe { NonNull::new_unchecked(latch) };
+        // SAFETY: alive, as the caller promises.
+        let latch = NonNull::from(&unsafe { this.as_ref() }.latch);
         // SAFETY: alive until it is set.
-        unsafe { WorkerLatch::set(latch) };
+        unsafe { Latch::set(latch) };
     }
 
-    /// The worker for which this was made waits for the end, and runs jobs whose [head](Head) names
-    /// the group meanwhile.
+    /// Waits for the end. Meanwhile the waiter, for which this was made, runs jobs with a
+    /// [head](Head) that names the group.
     pub fn wait(&self, waiter: &Worker, group: NonNull<()>) {
-        waiter.wait_for_group(self.latch.flag(), group, || self.start);
+        self.latch.wait_with(|event| waiter.wait_for_group(event, group, || self.start));
     }
 }
 

@@ -1,13 +1,28 @@
-//! What crates that build on the scheduler need and programs do not: observers, hooks, jobs.
+//! The interface for crates that build on the scheduler: observers, hooks, jobs. Programs do not
+//! need it.
 //!
 //! Unstable: a minor version may change anything here.
 //!
-//! | what | for |
+//! # Examples
+//! A library that flushes what it has deferred when a worker parks:
+//! ```
+//! use locksley::extend::{Hooks, register};
+//!
+//! fn flush() -> bool {
+//!     false // no task has become ready
+//! }
+//!
+//! static HOOKS: Hooks = Hooks::new(|| (), || (), flush);
+//! register(&HOOKS);
+//! assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+//! ```
+//!
+//! | item | use |
 //! |---|---|
 //! | [`Observer`], [`Stamp`] | profilers and timelines |
-//! | [`LatestStamp`], [`stamp`], [`follow`] | libraries whose objects carry causes: channels, graphs |
+//! | [`LatestStamp`], [`stamp`], [`follow`] | libraries with objects that carry causes: channels, graphs |
 //! | [`Hooks`] | libraries that defer work until a worker pauses or is idle |
-//! | [`Job`], [`Home`], [`WorkerExt`], [`GroupEnd`] | libraries whose tasks lie in their own memory |
+//! | [`Job`], [`Home`], [`WorkerExt`], [`GroupEnd`] | libraries with tasks in their own memory |
 //! | [`Signal`] | code that blocks until it is woken as a future is |
 
 mod jobs;
@@ -19,11 +34,11 @@ pub use crate::hooks::{Hooks, register};
 pub use crate::observe::{LatestStamp, Observer, Stamp};
 pub use crate::scheduler::observed::{follow, stamp};
 
-/// Slots of a pool are less than this: as many as there may be workers and replacements.
+/// The most slots of a pool, for workers and their replacements. Slot numbers are less.
 pub const MAX_SLOTS: usize = crate::sleep::MAX_WORKERS;
 
-/// The help of the operating system that the worker's pool may use.
+/// The kernel features that the worker's pool may use.
 #[must_use]
 pub fn assists(worker: &crate::Worker) -> crate::os::Assists {
-    worker.shared().assists()
+    worker.shared().assists
 }

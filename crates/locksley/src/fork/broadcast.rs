@@ -1,4 +1,4 @@
-//! `broadcast`: one task that every worker runs.
+//! `broadcast`: runs a task on every worker.
 
 use std::sync::Arc;
 
@@ -10,13 +10,15 @@ use crate::scheduler::latch::CountLatch;
 use crate::unwind::{self, Payload};
 
 impl Pool {
-    /// Has each worker run `task`, and returns what they returned, in the order of the workers.
+    /// Runs `task` on each worker, and returns the results in the order of the workers.
     ///
-    /// A worker runs it when it has no tasks of its own, before it looks for others. The caller, if it is a worker of any
-    /// pool, works while it waits. Two broadcasts at the same time may reach two workers in different orders.
+    /// A worker runs it when its own deque is empty, before it searches. A caller that is a worker
+    /// of any pool runs other tasks while it waits. Simultaneous broadcasts are not ordered: they
+    /// may reach two workers in different orders.
     ///
     /// # Panics
-    /// If the task panics on some worker, with the payload of the first such, after all have ended.
+    /// If the task panics: with the payload of the first worker on which it does, after all have
+    /// ended.
     ///
     /// # Examples
     /// ```
@@ -32,10 +34,10 @@ impl Pool {
         broadcast(self.shared(), &task)
     }
 
-    /// Accepts a detached task that each worker runs once.
+    /// Spawns a detached task that each worker runs once.
     ///
-    /// A worker runs it when it has no tasks of its own. If it panics, the payload goes to the pool's
-    /// [`panic_handler`](crate::PoolBuilder::panic_handler), once for each worker on which it does.
+    /// A worker runs it when its own deque is empty. Each panic goes to the pool's
+    /// [`panic_handler`](crate::PoolBuilder::panic_handler).
     ///
     /// # Examples
     /// ```
@@ -58,10 +60,10 @@ impl Pool {
 }
 
 impl Worker {
-    /// Has each worker of this worker's pool run `task`: [`Pool::broadcast`] on a known worker.
+    /// Runs `task` on each worker of this worker's pool: [`Pool::broadcast`] on a known worker.
     ///
     /// # Panics
-    /// If the task panics on some worker, with the payload of the first such, after all have ended.
+    /// As [`Pool::broadcast`].
     ///
     /// # Examples
     /// See [`Pool::broadcast`].
@@ -73,8 +75,8 @@ impl Worker {
         broadcast(self.shared(), &task)
     }
 
-    /// Accepts a detached task that each worker of this worker's pool runs once: [`Pool::spawn_broadcast`] on a known
-    /// worker.
+    /// Spawns a detached task that each worker of this worker's pool runs once:
+    /// [`Pool::spawn_broadcast`] on a known worker.
     ///
     /// # Examples
     /// See [`Pool::spawn_broadcast`].
@@ -91,20 +93,18 @@ where
     F: Fn(&Worker) -> R + Sync,
     R: Send,
 {
-    shared.must_be_open();
-    if shared.is_lost() {
-        shared.end_of_the_lost();
-    }
+    shared.assert_open();
+    shared.abort_if_forked();
     let results = Worker::with_current(|current| {
         let running = CountLatch::new(current, shared);
         let job = |_| StackJob::new(task, &running);
-        let jobs: Vec<_> = (0..shared.workers()).map(job).collect();
+        let jobs: Vec<_> = (0..shared.workers).map(job).collect();
         for (worker, job) in jobs.iter().enumerate() {
             running.begin();
             shared.send_to(current, worker, job.as_job());
         }
         running.end_and_wait(|event| {
-            current.expect("only a worker waits so").wait_for_others(event);
+            current.expect("only a worker waits like this").wait_for_others(event);
         });
         // SAFETY: all have ended.
         jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()
@@ -112,7 +112,7 @@ where
     all_or_first_panic(results)
 }
 
-/// What all returned, or else the first panic is raised; what it leaves behind is dropped in any case.
+/// Returns all values. If there is a panic, drops the values and raises the first panic.
 fn all_or_first_panic<R>(results: Vec<Result<R, Payload>>) -> Vec<R> {
     let (mut values, mut panic) = (Vec::with_capacity(results.len()), None);
     for result in results {
@@ -130,10 +130,10 @@ fn all_or_first_panic<R>(results: Vec<Result<R, Payload>>) -> Vec<R> {
     values
 }
 
-/// Drops what a panic has made useless. Its own panic does not take the place of that one.
+/// Drops a value after a panic. A panic of its destructor is discarded.
 fn drop_quietly<T>(value: T) {
-    if let Err(again) = unwind::halt(|| drop(value)) {
-        unwind::discard(again);
+    if let Err(second) = unwind::halt(|| drop(value)) {
+        unwind::discard(second);
     }
 }
 
@@ -141,11 +141,11 @@ fn spawn_broadcast<F>(shared: &Shared, task: F)
 where
     F: Fn(&Worker) + Send + Sync + 'static,
 {
-    shared.must_be_open();
+    shared.assert_open();
     let task = Arc::new(task);
-    for worker in 0..shared.workers() {
+    for worker in 0..shared.workers {
         let task = Arc::clone(&task);
-        // Open, as was just seen, or the calling worker's own and closed meanwhile.
+        // `None` if the pool was closed meanwhile, which a borrowed thread may outlive.
         if let Some(job) = shared.detached(move |worker| task(worker)) {
             Worker::with_current(|current| shared.send_to(current, worker, job));
         }

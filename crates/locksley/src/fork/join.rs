@@ -1,7 +1,7 @@
-//! `join`: two tasks that may run at the same time, and their results.
+//! `join`: runs two tasks, possibly at the same time, and returns both results.
 
 use crate::deque::TakeBack;
-use crate::observe::{LatestStamp, Observer, Stamp};
+use crate::observe::{LatestStamp, Observer};
 use crate::pool::Pool;
 use crate::scheduler::Worker;
 use crate::scheduler::job::ForkJob;
@@ -9,15 +9,15 @@ use crate::unwind::{self, Payload};
 
 /// Runs two tasks, possibly at the same time, and returns both results.
 ///
-/// The first runs at once, on the calling worker; the second is put where idle workers can take it.
-/// If none does, the calling worker runs it next, for about the price of a call. On a thread that is
-/// no worker, both run in the [global pool](Pool::global).
+/// The first runs at once, on the calling worker. The second is pushed to its deque, where idle
+/// workers can steal it. If none does, the calling worker runs it next, for about the price of a
+/// call. On a thread that is no worker, both run in the [global pool](Pool::global).
 ///
-/// While the second task runs elsewhere, the calling worker runs only what that task has forked. If
-/// there is none of that, it blocks, and a replacement worker takes its place.
+/// While the second task runs on another worker, the calling worker runs only tasks that it has
+/// forked. If there are none, the thread blocks, and a replacement worker takes its slot.
 ///
 /// # Panics
-/// If a task panics, with its payload, after both have ended; if both do, with the first one's.
+/// If a task panics: with its payload, after both have ended. If both do: with that of the first.
 ///
 /// # Examples
 /// ```
@@ -48,12 +48,14 @@ where
 }
 
 impl Worker {
-    /// Runs two tasks, possibly at the same time, and returns both results: [`join`] on a known worker.
+    /// Runs two tasks, possibly at the same time, and returns both results: [`join`] on a known
+    /// worker.
     ///
     /// The first task runs on this very worker and need not be `Send`.
     ///
     /// # Panics
-    /// If a task panics, with its payload, after both have ended; if both do, with the first one's.
+    /// If a task panics: with its payload, after both have ended. If both do: with that of the
+    /// first.
     ///
     /// # Examples
     /// ```
@@ -64,8 +66,8 @@ impl Worker {
     /// assert_eq!(halves, [11, 22]);
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
-    // The compiler then puts what is joined into the join, and not the join into its caller: a
-    // recursion's test for its end needs no call. A fork of fib takes 51 instructions instead of 63.
+    // Not inlined into its caller, so that the compiler inlines the tasks into the join: then the
+    // base case of a recursion needs no call.
     #[inline(never)]
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
@@ -84,15 +86,15 @@ impl Worker {
         RB: Send,
     {
         let second = ForkJob::new(b);
-        let (index, is_done) = self.fork(second.as_job());
+        let (index, is_done) = self.deque.push(second.as_job());
         if !is_done {
             return self.join_slowly(a, &second, index);
         }
         self.run_both(a, &second, index)
     }
 
-    /// The deque has to grow or to open, or the pool is observed. Apart, so that it takes no
-    /// registers from the common case.
+    /// A join after an incomplete push: the deque must grow or open, or the pool is observed.
+    /// Out of line, so that it takes no registers from the common case.
     #[cold]
     #[inline(never)]
     fn join_slowly<A, B, RA, RB>(&self, a: A, second: &ForkJob<B, RB>, index: i64) -> (RA, RB)
@@ -112,8 +114,8 @@ impl Worker {
         (returned(first), returned(other))
     }
 
-    /// A join in an observed pool: the observer sees the fork, both halves and the join. Not
-    /// generic, so that it is compiled once.
+    /// A join in an observed pool: the observer sees the fork, both halves and the join. It is not
+    /// generic, to be compiled once.
     fn join_observed(
         &self,
         observer: &dyn Observer,
@@ -124,8 +126,12 @@ impl Worker {
         let fork = observer.stamp(slot);
         let end = LatestStamp::new();
         let second = ForkJob::new(|worker: &Worker| {
-            let _strand = Observed::begin(worker, fork, worker.slot_index() != slot, &end);
-            b(worker);
+            let observer = worker.observer().expect("all workers of a pool are observed");
+            let here = worker.slot_index();
+            let suspended = observer.begin(here, fork, here != slot);
+            let ran = unwind::halt(|| b(worker));
+            end.record(observer.end(here, suspended));
+            ran.unwrap_or_else(|payload| unwind::resume(payload));
         });
         let index = self.push_real(second.as_job());
         let joined = unwind::halt(|| self.run_both(a, &second, index));
@@ -133,7 +139,7 @@ impl Worker {
         joined.unwrap_or_else(|payload| unwind::resume(payload));
     }
 
-    /// Runs the first task, and the second, if it comes back from where it was pushed.
+    /// Runs the first task, and then the second, if no thief has taken it.
     #[inline(always)]
     fn run_both<A, B, RA, RB>(&self, a: A, second: &ForkJob<B, RB>, index: i64) -> (RA, RB)
     where
@@ -141,13 +147,14 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        // The second task lies in this frame, so it has to end before a panic of the first goes on.
+        // The second task lies in this frame, so it must end before a panic of the first unwinds
+        // it.
         match unwind::halt(|| a(self)) {
             Ok(first) => {
-                if !second.may_be_there() {
+                if !second.can_be_in_deque() {
                     return self.finish(first, second, index);
                 }
-                match self.take_back(index) {
+                match self.deque.take_back(index) {
                     TakeBack::Taken => {
                         // SAFETY: the word has come back.
                         let task = unsafe { second.take_back() };
@@ -169,7 +176,7 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        if self.take_lowered(index) {
+        if self.deque.pop_lowered(index).is_some() {
             // SAFETY: the word has come back.
             let task = unsafe { second.take_back() };
             return (first, task(self));
@@ -177,7 +184,7 @@ impl Worker {
         self.finish(first, second, index)
     }
 
-    /// The first task has ended, and the second cannot simply be taken back.
+    /// The first task has ended, and the second has been taken, or lies below other tasks.
     #[cold]
     #[inline(never)]
     fn finish<B, RA, RB>(&self, first: RA, second: &ForkJob<B, RB>, index: i64) -> (RA, RB)
@@ -185,7 +192,7 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        match self.end(second, index) {
+        match self.complete(second, index) {
             Ok(second) => (first, second),
             Err(payload) => unwind::resume(payload),
         }
@@ -198,11 +205,12 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        // Neither the second task's panic nor that of its result's destructor replaces the first.
-        match self.end(second, index) {
+        // No later panic replaces the first: neither the second task's, nor that of dropping its
+        // result.
+        match self.complete(second, index) {
             Ok(result) => {
-                if let Err(again) = unwind::halt(|| drop(result)) {
-                    unwind::discard(again);
+                if let Err(second) = unwind::halt(|| drop(result)) {
+                    unwind::discard(second);
                 }
             }
             Err(second) => unwind::discard(second),
@@ -210,13 +218,13 @@ impl Worker {
         unwind::resume(payload)
     }
 
-    /// Runs `job`, which was pushed here, or waits until the worker that took it has.
-    fn end<B, RB>(&self, job: &ForkJob<B, RB>, index: i64) -> Result<RB, Payload>
+    /// Runs a job that was pushed here, or waits until the worker that took it has run it.
+    fn complete<B, RB>(&self, job: &ForkJob<B, RB>, index: i64) -> Result<RB, Payload>
     where
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        if self.recover(job.as_job(), job.end(), index) {
+        if self.wait_for_fork(job.as_job(), job.end(), index) {
             // SAFETY: its word has come back.
             let task = unsafe { job.take_back() };
             unwind::halt(|| task(self))
@@ -227,7 +235,7 @@ impl Worker {
     }
 }
 
-/// A task that leaves its result in a place of its caller's.
+/// Wraps a task that runs once, and writes its result to `result`.
 fn once<F, R>(task: F, result: &mut Option<R>) -> impl FnMut(&Worker)
 where
     F: FnOnce(&Worker) -> R,
@@ -241,26 +249,4 @@ where
 
 fn returned<R>(result: Option<R>) -> R {
     result.expect("both halves have ended without a panic")
-}
-
-/// While it lives, the second half of an observed join runs.
-struct Observed<'s> {
-    worker: &'s Worker,
-    suspended: Stamp,
-    end: &'s LatestStamp,
-}
-
-impl<'s> Observed<'s> {
-    fn begin(worker: &'s Worker, cause: Stamp, is_moved: bool, end: &'s LatestStamp) -> Self {
-        let observer = worker.observer().expect("all workers of a pool are observed");
-        let suspended = observer.begin(worker.slot_index(), cause, is_moved);
-        Self { worker, suspended, end }
-    }
-}
-
-impl Drop for Observed<'_> {
-    fn drop(&mut self) {
-        let observer = self.worker.observer().expect("as when it began");
-        self.end.record(observer.end(self.worker.slot_index(), self.suspended));
-    }
 }

@@ -1,17 +1,17 @@
-//! `join_near`: a join whose second task is for a place.
+//! `join_near`: a join that sends its second task to a place.
 
 #[cfg(doc)]
 use crate::Spawn;
 use crate::scheduler::Worker;
 
 impl Worker {
-    /// [`join`](Self::join), the second task of which is for a place, as
-    /// [`Spawn::Near`] has it. The first runs on this worker.
+    /// [`join`](Self::join) with a second task for a place, as with [`Spawn::Near`]. The first runs
+    /// on this worker.
     ///
-    /// It costs more than a join: the second task has to be sent there. So it is for large tasks.
+    /// Use it for large tasks: to send the second one costs more than a join does.
     ///
     /// # Panics
-    /// If the pool has no such place; and as [`join`](Self::join).
+    /// If the pool has no such place. Otherwise as [`join`](Self::join).
     ///
     /// # Examples
     /// ```
@@ -35,9 +35,9 @@ impl Worker {
         let result = &mut second;
         let first = self.scope(|worker, scope| {
             let job = scope.job(|worker, _| *result = Some(b(worker)));
-            worker.push_near(place, job.expect("the scope has no token"));
+            worker.shared().send_near(Some(worker), place, job.expect("the scope has no token"));
             a(worker)
         });
-        (first, second.expect("the scope waits for it, and raises its panic"))
+        (first, second.expect("the scope has waited for it"))
     }
 }

@@ -1,4 +1,5 @@
-//! Fork and join: what programs are written with.
+//! Fork and join: [`join`](crate::join()), [`scope`](crate::scope()), [`spawn`](crate::spawn()) and
+//! broadcasts.
 
 mod broadcast;
 mod join;

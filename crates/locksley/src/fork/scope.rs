@@ -1,64 +1,72 @@
-//! `scope`: any number of tasks that borrow from the frame which waits for them.
+//! `scope`: any number of tasks that borrow from the frame that waits for them.
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::lazy::Lazy;
 use super::spawn::Spawn;
 use crate::cancellation::{Cancellation, Cancelled};
 use crate::pool::Pool;
-use crate::primitive::{AtomicBool, AtomicI64, AtomicPtr, Ordering};
+use crate::primitive::{AtomicBool, AtomicI64, Ordering};
 use crate::scheduler::Shared;
 use crate::scheduler::Worker;
-use crate::scheduler::job::{GroupJob, Job, Line};
-use crate::scheduler::latch::{CountLatch, Latch};
+use crate::scheduler::job::{HeapJob, Job, JobFifo};
+use crate::scheduler::latch::CountLatch;
 use crate::unwind::{self, Payload};
 
-/// Tasks may be spawned in it, and all of them end before it does. See [`scope`].
+/// A handle for spawning tasks, all of which end before [`scope`] returns.
 pub struct Scope<'scope> {
-    /// Alive until the scope ends; the lifetimes that it borrows are erased here and kept by `scope_in`.
+    /// Alive until the scope ends. Its lifetimes are erased here, and upheld by `scope_in`.
     state: NonNull<ScopeState<'static>>,
-    home: Arc<Shared>,
-    /// Invariant: a scope must be neither shortened nor lengthened.
+    /// The pool in which the tasks run.
+    pub(crate) home: Arc<Shared>,
+    /// Makes the lifetime invariant: it must be neither shortened nor lengthened.
     lifetime: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
-/// What the tasks of a scope have in common.
+/// The state that the tasks of a scope share. Its address is their group.
 pub(crate) struct ScopeState<'w> {
-    home: &'w Arc<Shared>,
+    /// The pool in which the tasks run.
+    pub(crate) home: &'w Arc<Shared>,
     running: CountLatch<'w>,
     /// The first task to panic leaves its payload here.
-    panic: AtomicPtr<Payload>,
-    /// The lines of all workers, once a task was spawned in order.
-    lines: Lazy<Box<[Line]>>,
-    /// The slot of the waiter, if that is a worker of the pool.
+    panic: Lazy<Payload>,
+    /// A FIFO for each worker, made by the first `Spawn::Fifo`.
+    fifos: Lazy<Box<[JobFifo]>>,
+    /// The slot of the waiter, if it is a worker of the pool.
     waiter: Option<usize>,
-    /// No task of the scope lies below this in the waiter's deque. Written by its thread.
+    /// The lowest index of a task of the scope in the waiter's deque. Only the waiter writes it.
     floor: AtomicI64,
-    /// Once it is cancelled, no task begins.
+    /// No task begins once it is cancelled.
     token: Option<&'w Cancellation>,
-    /// True if a task was left out.
+    /// True if a task did not begin.
     is_incomplete: AtomicBool,
 }
 
-// SAFETY: the state is shared by reference only, and consists of atomics, of what is made to be used by any thread (lines, inboxes), and of
-// a latch made to be set by any thread.
+// SAFETY: the state is shared by reference only. It consists of atomics, of FIFOs that any thread
+// may use, and of a latch that any thread may set.
 unsafe impl Send for Scope<'_> {}
-// SAFETY: as above; spawning takes `&self` from any thread.
+// SAFETY: as above. Any thread may spawn by `&self`.
 unsafe impl Sync for Scope<'_> {}
 
-/// Runs `body`, which may spawn tasks that borrow what outlives the scope, and returns when all of them have ended.
+/// Runs `body`, which may spawn tasks, and returns when all of them have ended. The tasks may
+/// borrow what outlives the scope.
 ///
-/// On a thread that is no worker, it all happens in the [global pool](Pool::global).
+/// Use it for tasks that are found on the way. [`join`](crate::join()) is for two tasks, and
+/// [`loops::par`](crate::loops::par) for many items that are known beforehand.
 ///
-/// A worker that waits here runs tasks of the scope. If it finds none, it blocks, and a replacement
-/// worker takes its slot.
+/// On a thread that is no worker, the body and the tasks run in the [global pool](Pool::global).
+///
+/// A worker that waits here runs tasks of the scope, and tasks that only this worker may run
+/// ([`Spawn::At`], broadcasts). If it finds none, it blocks, and a replacement worker takes its
+/// slot.
 ///
 /// # Panics
-/// If the body or a task panics, with its payload, after all tasks have ended; if several do, with the body's or else
-/// the first one's.
+/// If the body or a task panics: with its payload, after all tasks have ended. If several do: with
+/// that of the body, or else with that of the first task to panic. Also if the global pool is
+/// needed and cannot be built.
 ///
 /// # Examples
 /// ```
@@ -89,19 +97,19 @@ where
     })
 }
 
-/// As [`scope`], but its tasks do not begin once `token` is cancelled.
+/// [`scope`] with a token: no task begins once `token` is cancelled.
 ///
-/// Tasks that have begun are waited for, as ever; a long task [checks](Cancellation::check) the token
-/// at times. Tasks that have not begun are dropped, with what they own, on a worker, and before this
-/// returns. Futures of the scope are not stopped. To cancel this scope and nothing outside of it,
-/// give it a [child](Cancellation::child) of a token.
+/// Tasks that have begun run to their ends, so a long task should [check](Cancellation::check) the
+/// token regularly. A worker drops tasks that have not begun, before this returns. Futures of the
+/// scope are not stopped: the scope waits for them. To cancel this scope alone, give it a
+/// [child](Cancellation::child) of a token.
 ///
 /// # Errors
-/// [`Cancelled`] if the body or some task did not begin. If all began, the result is returned,
-/// cancelled or not.
+/// [`Cancelled`] if the body or some task did not begin. If all began, the result is returned, even
+/// if the token is cancelled.
 ///
 /// # Panics
-/// As [`scope`]; a panic comes before the error.
+/// As [`scope`]. A panic takes precedence over the error.
 ///
 /// # Examples
 /// ```
@@ -134,14 +142,14 @@ where
     })
 }
 
-/// As [`scope`], but `body` runs on the calling thread, whether that is a worker or not; its tasks run in the calling
-/// worker's pool, or else in the [global pool](Pool::global).
+/// [`scope`] with a `body` that runs on the calling thread, which need not be a worker. The tasks
+/// run in the calling worker's pool, or else in the [global pool](Pool::global).
 ///
 /// # Panics
-/// If the body or a task panics, with its payload, after all tasks have ended.
+/// As [`scope`].
 ///
 /// # Examples
-/// What does not go to other threads can be used in the body, though not in the tasks:
+/// The body may use values that are not `Send`, but the tasks may not:
 /// ```
 /// use std::rc::Rc;
 ///
@@ -165,12 +173,15 @@ where
 }
 
 impl Pool {
-    /// Runs `body` on the calling thread; the tasks that it spawns run in this pool, and end before this returns.
+    /// [`scope`] with a `body` that runs on the calling thread, and tasks that run in this pool.
     ///
-    /// A worker, of this or another pool, works while it waits for them; any other thread blocks.
+    /// While it waits, a calling worker of this pool runs tasks of the scope. A calling worker of
+    /// another pool runs only tasks of its own pool that no other worker may run ([`Spawn::At`],
+    /// broadcasts). If there are none, it blocks, and a replacement worker takes its slot there.
+    /// Any other thread blocks.
     ///
     /// # Panics
-    /// If the body or a task panics, with its payload, after all tasks have ended.
+    /// As [`scope`].
     ///
     /// # Examples
     /// ```
@@ -180,7 +191,7 @@ impl Pool {
     /// let (sender, receiver) = channel();
     /// pool.in_place_scope(move |scope| {
     ///     scope.spawn(move |_| sender.send(1).unwrap());
-    ///     receiver.recv().unwrap(); // the body does not take up the only worker
+    ///     receiver.recv().unwrap(); // the body does not occupy the only worker
     /// });
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
@@ -193,11 +204,10 @@ impl Pool {
 }
 
 impl Worker {
-    /// Runs `body`, which may spawn tasks that borrow what outlives the scope, and returns when all of them have
-    /// ended: [`scope`] on a known worker. The body runs on this very worker.
+    /// [`scope`] on a known worker, which runs the body.
     ///
     /// # Panics
-    /// If the body or a task panics, with its payload, after all tasks have ended.
+    /// As [`scope`].
     ///
     /// # Examples
     /// ```
@@ -220,13 +230,13 @@ impl Worker {
         scope_in(self.shared(), Some(self), None, |scope| body(self, scope)).0
     }
 
-    /// [`scope_until`] on a known worker. The body runs on this very worker.
+    /// [`scope_until`] on a known worker, which runs the body.
     ///
     /// # Errors
     /// [`Cancelled`] if the body or some task did not begin.
     ///
     /// # Panics
-    /// As [`Worker::scope`].
+    /// As [`scope_until`].
     ///
     /// # Examples
     /// ```
@@ -255,20 +265,20 @@ impl Worker {
     }
 }
 
-/// Runs `body` on the calling thread, which may be a worker of any pool, and waits for the tasks that
-/// it spawns into `home`. Also returns whether all of them have begun.
+/// Runs `body` on the calling thread, which may be a worker of any pool, and waits for the tasks
+/// that it spawns into `home`. Also returns true if all of them have begun.
 fn scope_in<'scope, R>(
     home: &Arc<Shared>,
     current: Option<&Worker>,
     token: Option<&Cancellation>,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> (R, bool) {
-    let state = ScopeState {
+    let mut state = ScopeState {
         home,
         running: CountLatch::new(current, home),
-        panic: AtomicPtr::new(ptr::null_mut()),
-        lines: Lazy::new(),
-        waiter: current.filter(|worker| worker.belongs_to(home)).map(Worker::slot_index),
+        panic: Lazy::new(),
+        fifos: Lazy::new(),
+        waiter: home.own(current).map(Worker::slot_index),
         floor: AtomicI64::new(i64::MAX),
         token,
         is_incomplete: AtomicBool::new(false),
@@ -280,9 +290,9 @@ fn scope_in<'scope, R>(
     };
     let result = unwind::halt(|| body(&scope));
     let group = scope.state.cast();
-    // The body counted as the first task.
+    // The body counts as the first task.
     state.running.end_and_wait(|event| {
-        let worker = current.expect("only a worker waits so");
+        let worker = current.expect("only a worker waits like this");
         if worker.belongs_to(home) {
             // Relaxed: written by this thread.
             let floor = || state.floor.load(Ordering::Relaxed);
@@ -291,7 +301,7 @@ fn scope_in<'scope, R>(
             worker.wait_for_others(event);
         }
     });
-    let panic = state.take_panic();
+    let panic = state.panic.take();
     match (result, panic) {
         // Relaxed: written by tasks that were waited for.
         (Ok(result), None) => (result, !state.is_incomplete.load(Ordering::Relaxed)),
@@ -306,7 +316,11 @@ fn scope_in<'scope, R>(
 }
 
 impl<'scope> Scope<'scope> {
-    /// Adds a task to the scope. It may run at once on another worker, and may spawn more.
+    /// Spawns a task in the scope, which may spawn more.
+    ///
+    /// A worker begins with the newest of the tasks that it spawned. [`Spawn::Fifo`] changes that
+    /// ([`spawn_with`](Self::spawn_with)). In a scope [that is cancelled](scope_until), the task is
+    /// dropped without running.
     ///
     /// # Examples
     /// ```
@@ -331,7 +345,7 @@ impl<'scope> Scope<'scope> {
         Worker::with_current(|current| self.push_or_send(current, job));
     }
 
-    /// Adds a task to the scope from a known worker: [`spawn`](Self::spawn) without looking up who calls.
+    /// [`spawn`](Self::spawn) by a known worker, without a thread-local lookup.
     ///
     /// # Examples
     /// See [`Worker::scope`].
@@ -372,23 +386,25 @@ impl<'scope> Scope<'scope> {
         option.assert_valid_in(&self.home);
         let Some(job) = self.job(task) else { return };
         Worker::with_current(|current| {
-            let own = current.filter(|worker| worker.belongs_to(&self.home));
-            if let Some(worker) = own {
-                self.note_push_by(worker);
-            }
-            match (own, option) {
-                // SAFETY: this worker's line of this scope, which does not end before the tasks that
-                // stand there.
+            self.lower_floor(current);
+            match (self.home.own(current), option) {
+                // SAFETY: this worker's FIFO of this scope, which waits for all tasks there.
                 (Some(worker), Spawn::Fifo) => unsafe {
-                    worker.push_in_line(self.line(worker), job);
+                    worker.push_fifo(self.fifo(worker), job);
                 },
                 _ => self.home.send_with(current, option, job),
             }
         });
     }
 
-    /// Adds a task for each worker of the pool, to be run by that worker when it has no tasks of its own, or waits for
-    /// the scope or for another broadcast.
+    /// Spawns a task that each worker of the pool runs once.
+    ///
+    /// A worker runs it when its own deque is empty, or while it waits.
+    ///
+    /// # Panics
+    /// If the pool is closed: on a thread that it
+    /// [borrowed](crate::PoolBuilder::with_current_thread) and that has dropped it. If the task
+    /// panics, the scope panics.
     ///
     /// # Examples
     /// ```
@@ -407,10 +423,10 @@ impl<'scope> Scope<'scope> {
     where
         F: Fn(&Worker, &Scope<'scope>) + Send + Sync + 'scope,
     {
-        self.home.must_be_open();
+        self.home.assert_open();
         let task = Arc::new(task);
         Worker::with_current(|current| {
-            for worker in 0..self.home.workers() {
+            for worker in 0..self.home.workers {
                 let task = Arc::clone(&task);
                 if let Some(job) = self.job(move |worker, scope| task(worker, scope)) {
                     self.home.send_to(current, worker, job);
@@ -420,147 +436,113 @@ impl<'scope> Scope<'scope> {
     }
 
     /// Counts one more task of this scope. Returns its group.
-    pub(crate) fn begin(&self) -> NonNull<()> {
+    pub(crate) fn begin_task(&self) -> NonNull<()> {
         self.state().running.begin();
         self.state.cast()
     }
 
-    /// A job that counts as one task of this scope, from now on. `None` if the scope is cancelled.
+    /// Makes a job that counts as a task of this scope. `None` if the scope is cancelled.
     pub(super) fn job<F>(&self, task: F) -> Option<NonNull<Job>>
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
-        if !self.state().admits() {
+        if !self.state().admit_task() {
             return None;
         }
-        let group = self.begin();
-        let home = Arc::clone(&self.home);
-        let run = move |worker: &Worker, group: NonNull<()>| {
-            let scope = Scope { state: group.cast(), home, lifetime: PhantomData };
-            let run = || match scope.state().admits() {
+        let group = self.begin_task();
+        let scope: Self = Scope { home: Arc::clone(&self.home), ..*self };
+        let run = move |worker: &Worker| {
+            let run = || match scope.state().admit_task() {
                 true => task(worker, &scope),
                 false => drop(task),
             };
             if let Err(payload) = unwind::halt(run) {
                 scope.state().keep_panic(payload);
             }
+            let group = scope.state.cast();
             drop(scope);
-            // SAFETY: counted by `begin`, and ended once.
-            unsafe { ScopeState::end(group, worker) };
+            // SAFETY: counted by `begin_task`, and ended once.
+            unsafe { ScopeState::end_task(group, worker) };
         };
-        // SAFETY: run once, since the pool stays open while a task of it waits here; and before
-        // `'scope` ends, because the scope waits for its state. Its panic is caught.
-        Some(unsafe { GroupJob::into_job(group, run) })
+        // SAFETY: it runs once, since the pool stays open while a scope in it waits. It runs before
+        // `'scope` ends, because the scope waits for it. Its panic is caught.
+        Some(unsafe { HeapJob::into_job(Some(group), run) })
     }
 
-    /// Pushes to the caller's own deque if it belongs to the pool, and sends otherwise; or to a place,
-    /// where tasks go round.
+    /// Pushes to the caller's deque if the caller is a worker of the pool, and sends otherwise.
     pub(crate) fn push_or_send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
-        match (caller.filter(|worker| worker.belongs_to(&self.home)), self.home.next_place()) {
-            (Some(worker), None) => {
-                self.note_push_by(worker);
-                worker.push(job);
-            }
-            (Some(worker), Some(place)) => worker.push_near(place, job),
-            (None, None) => self.home.send_from(caller, job),
-            (None, Some(place)) => self.home.send_near_from(caller, place, job),
-        }
+        self.lower_floor(caller);
+        self.home.send_unplaced(caller, job);
     }
 
-    /// That worker is about to push a task of the scope: the waiter has to know how deep to look.
-    fn note_push_by(&self, worker: &Worker) {
+    /// Lowers the floor for a push by the caller, if it is the waiter.
+    fn lower_floor(&self, caller: Option<&Worker>) {
         let state = self.state();
-        if state.waiter == Some(worker.slot_index()) {
-            // Relaxed: the waiter's thread alone uses it.
-            let floor = state.floor.load(Ordering::Relaxed).min(worker.deque_end());
+        if let Some(worker) = self.home.own(caller)
+            && state.waiter == Some(worker.slot_index())
+        {
+            // Relaxed: only the waiter's thread uses it.
+            let floor = state.floor.load(Ordering::Relaxed).min(worker.deque.bottom());
             state.floor.store(floor, Ordering::Relaxed);
         }
     }
 
-    /// The pool in which the tasks run.
-    pub(crate) fn home(&self) -> &Shared {
-        &self.home
-    }
-
-    /// Where the tasks stand that this worker has spawned in order.
-    fn line(&self, worker: &Worker) -> &Line {
-        let line = |_| Line::of_a_group(self.state.cast());
-        let made = || (0..self.home.workers()).map(line).collect();
-        &self.state().lines.get_or_make(made)[worker.index()]
+    /// The FIFO of the tasks that this worker has spawned in order.
+    fn fifo(&self, worker: &Worker) -> &JobFifo {
+        let fifo = |_| JobFifo::new(Some(self.state.cast()));
+        let made = || (0..self.home.workers).map(fifo).collect();
+        &self.state().fifos.get_or_make(made)[worker.index()]
     }
 
     fn state(&self) -> &ScopeState<'_> {
-        // SAFETY: alive until all tasks have ended; who has a `&Scope` is the body or a task that has not.
+        // SAFETY: alive until all tasks have ended, and a `&Scope` exists only in the body or in a
+        // task.
         unsafe { self.state.cast().as_ref() }
     }
 }
 
 impl ScopeState<'_> {
-    /// That of a group.
+    /// The state with this address.
     ///
     /// # Safety
-    /// It is the group of a scope that waits for a task which has not ended, for as long as the
-    /// reference is used.
+    /// It is the group of a scope. While the reference is used, the scope waits for a task that has
+    /// not ended.
     pub(crate) unsafe fn of<'t>(group: NonNull<()>) -> &'t ScopeState<'t> {
         // SAFETY: as the caller promises.
         unsafe { group.cast::<ScopeState<'t>>().as_ref() }
     }
 
-    /// True if a task may begin. If not, it is left out.
-    fn admits(&self) -> bool {
-        let admits = self.token.is_none_or(|token| !token.is_cancelled());
-        if !admits {
-            // Relaxed: read after all tasks were waited for, of which the caller's is one.
+    /// Decides if a task may begin. If it returns false, the scope is incomplete.
+    #[must_use]
+    fn admit_task(&self) -> bool {
+        let is_admitted = self.token.is_none_or(|token| !token.is_cancelled());
+        if !is_admitted {
+            // Relaxed: read after the scope has waited for all tasks, including the caller.
             self.is_incomplete.store(true, Ordering::Relaxed);
         }
-        admits
+        is_admitted
     }
 
-    /// The pool of the scope.
-    pub(crate) fn home(&self) -> &Arc<Shared> {
-        self.home
-    }
-
-    /// A task of the scope ends, which ran on that worker.
+    /// Counts the end of a task that ran on this worker.
     ///
     /// # Safety
-    /// It was counted by [`Scope::begin`], and ends once.
-    pub(crate) unsafe fn end(group: NonNull<()>, worker: &Worker) {
+    /// The task was counted by [`Scope::begin_task`], and ends once.
+    pub(crate) unsafe fn end_task(group: NonNull<()>, worker: &Worker) {
         let running = {
             // SAFETY: alive until all tasks have ended, of which this is one.
             let state = unsafe { ScopeState::of(group) };
-            state.running.ends_at(worker);
+            state.running.record_stamp(worker);
             NonNull::from(&state.running)
         };
         // SAFETY: as above.
-        unsafe { CountLatch::set(running) };
+        unsafe { CountLatch::end(running) };
     }
 
+    /// Keeps the payload of the first panic, and discards later ones.
     pub(crate) fn keep_panic(&self, payload: Payload) {
-        let payload = Box::into_raw(Box::new(payload));
-        // Release pairs with the acquire in `take_panic`, though the counter would do as well.
-        let first = self.panic.compare_exchange(
-            ptr::null_mut(),
-            payload,
-            Ordering::Release,
-            Ordering::Relaxed,
-        );
-        if first.is_err() {
-            // SAFETY: made above, and not shown to anybody.
-            unwind::discard(*unsafe { Box::from_raw(payload) });
+        if let Err(later) = self.panic.publish(payload) {
+            unwind::discard(later);
         }
-    }
-
-    fn take_panic(&self) -> Option<Payload> {
-        let payload = self.panic.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: null, or made by `keep_panic` and taken only here.
-        (!payload.is_null()).then(|| *unsafe { Box::from_raw(payload) })
-    }
-}
-
-impl Drop for ScopeState<'_> {
-    fn drop(&mut self) {
-        drop(self.take_panic());
     }
 }
 

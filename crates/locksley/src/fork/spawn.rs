@@ -1,4 +1,4 @@
-//! `spawn`: tasks that the caller does not wait for.
+//! `spawn`: detached tasks, for which the caller does not wait.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use crate::pool::Pool;
 use crate::scheduler::job::Job;
 use crate::scheduler::{Shared, Worker};
 
-/// Where and in which order a task begins: the option of [`spawn_with`] and of the methods with that
-/// name.
+/// Selects where and in which order a task begins: the option of [`spawn_with`] and of the methods
+/// with that name.
 ///
 /// # Examples
 /// ```
@@ -26,9 +26,9 @@ use crate::scheduler::{Shared, Worker};
 pub enum Spawn {
     /// After the tasks that the calling worker has spawned with this option before.
     ///
-    /// Without it, a worker takes its newest task back first, so that its tasks usually begin in the
-    /// opposite order. (A thief takes the oldest in either case.) Tasks that begin in order may end
-    /// in any order. Tasks of different workers have no order.
+    /// Without it, a worker pops its newest task first, so its tasks usually begin in the opposite
+    /// order. (A thief takes the oldest in either case.) Tasks that begin in order may end in any
+    /// order. Tasks of different workers have no order.
     Fifo,
     /// At this place of the pool: its workers take the task before other workers do.
     ///
@@ -38,10 +38,10 @@ pub enum Spawn {
     /// [counts it](crate::stats::WorkerStats::out_of_place). Tasks for one place begin in the order
     /// in which they were sent.
     Near(usize),
-    /// On the worker with this index, and on no other, when it has no tasks of its own.
+    /// On the worker with this index only, when its own deque is empty.
     ///
-    /// Tasks from one thread for one worker begin in the order in which they were sent. If the
-    /// worker is in a task that blocks, they wait.
+    /// Tasks from one thread for one worker begin in the order in which they were sent. They wait
+    /// while that worker runs a task that blocks.
     At(usize),
 }
 
@@ -53,21 +53,20 @@ impl Spawn {
             Self::Fifo => {}
             Self::Near(place) => shared.assert_has_place(place),
             Self::At(index) => {
-                shared.must_be_open();
-                let workers = shared.workers();
+                shared.assert_open();
+                let workers = shared.workers;
                 assert!(index < workers, "there is no worker {index} in a pool of {workers}");
             }
         }
     }
 }
 
-/// Accepts a detached task: into the calling worker's pool, or into the [global pool](Pool::global)
-/// on any other thread.
+/// Spawns a detached task in the calling worker's pool, or in the [global pool](Pool::global) on
+/// any other thread.
 ///
-/// The task runs, whatever the caller does next: a pool that is dropped finishes it first. The global
-/// pool is never dropped: a task that has not ended when `main` returns is lost with the process. If
-/// the task panics, the payload goes to the pool's
-/// [`panic_handler`](crate::PoolBuilder::panic_handler).
+/// A pool that is dropped finishes its tasks first. The global pool is never dropped: a task that
+/// has not ended when `main` returns is lost with the process. If the task panics, the payload goes
+/// to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler).
 ///
 /// # Examples
 /// ```
@@ -112,7 +111,7 @@ pub fn spawn_with<F>(option: Spawn, task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    // Not in the closure below, whose panics would not name the caller's line.
+    // Outside of the closure below, so that a panic names the caller's line.
     option.assert_valid_in(&Worker::with_current(|current| Arc::clone(shared_of(current))));
     Worker::with_current(|current| {
         spawn_into(shared_of(current), current, Some(option), |_| task());
@@ -120,11 +119,11 @@ where
 }
 
 impl Worker {
-    /// Accepts a detached task into this worker's pool: [`spawn`] on a known worker.
+    /// Spawns a detached task in this worker's pool: [`spawn`] on a known worker.
     ///
-    /// A thread of the program that joined a pool is its worker even after the pool has been closed.
-    /// Then the task is dropped, because no worker could run it. The same holds in an `on_start` hook
-    /// that runs after the pool was closed.
+    /// If the pool has been closed, the task is dropped. That happens on a [borrowed
+    /// thread](crate::PoolBuilder::with_current_thread), which outlives its pool, and in an
+    /// `on_start` hook that runs late.
     ///
     /// # Examples
     /// ```
@@ -161,13 +160,13 @@ impl Worker {
 }
 
 impl Pool {
-    /// Accepts a detached task: it runs, whatever the caller does next.
+    /// Spawns a detached task in this pool.
     ///
     /// A worker of this pool pushes it to its own deque. Tasks of other threads are taken in the
-    /// order in which they were sent (with several workers, a task that was taken later may begin
-    /// sooner). If tasks [go round](crate::Unplaced::RoundRobin) the pool's places, the task goes to
-    /// the next place, and the order is that within the place. If the task panics, the payload goes
-    /// to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler).
+    /// order in which they were sent. With several workers, one that was taken later may begin
+    /// sooner. With [`Unplaced::RoundRobin`](crate::Unplaced::RoundRobin) the task goes to the next
+    /// place, and the order holds within that place. If the task panics, the payload goes to the
+    /// pool's [`panic_handler`](crate::PoolBuilder::panic_handler).
     ///
     /// # Examples
     /// ```
@@ -226,45 +225,27 @@ where
     F: FnOnce(&Worker) + Send + 'static,
 {
     let Some(job) = shared.detached(task) else { return };
-    let own = caller.filter(|worker| worker.belongs_to(shared));
-    match (own, option) {
-        (Some(worker), None) => worker.push_unplaced(job),
-        (None, None) => shared.send_unplaced(caller, job),
+    match (shared.own(caller), option) {
+        (_, None) => shared.send_unplaced(caller, job),
         (Some(worker), Some(Spawn::Fifo)) => {
-            let line = worker.slot().line();
-            // SAFETY: the line is this worker's, and as alive as the pool, which is not closed before
-            // the task has ended.
-            unsafe { worker.push_in_line(line, job) };
+            let fifo = &worker.slot().fifo;
+            // SAFETY: the FIFO is this worker's, and lives as long as the pool, which is not closed
+            // before the task has ended.
+            unsafe { worker.push_fifo(fifo, job) };
         }
         (_, Some(option)) => shared.send_with(caller, option, job),
     }
 }
 
 impl Shared {
-    /// Makes a job available as the option says. The caller may be a worker of any pool; a worker of
-    /// this one keeps its tasks that are to begin in order in a line of its own instead.
-    pub(crate) fn send_with(
-        self: &Arc<Self>,
-        caller: Option<&Worker>,
-        option: Spawn,
-        job: NonNull<Job>,
-    ) {
+    /// Makes a job available as the option says. The caller may be a worker of any pool. A worker
+    /// of this one uses its own FIFO for `Spawn::Fifo` instead.
+    pub(crate) fn send_with(&self, caller: Option<&Worker>, option: Spawn, job: NonNull<Job>) {
         match option {
-            // Jobs from outside have one order only.
-            Spawn::Fifo => self.send_from(caller, job),
-            Spawn::Near(place) => match caller.filter(|worker| worker.belongs_to(self)) {
-                Some(worker) => worker.push_near(place, job),
-                None => self.send_near_from(caller, place, job),
-            },
+            // Jobs from other threads are ordered anyway.
+            Spawn::Fifo => self.send(caller, job),
+            Spawn::Near(place) => self.send_near(caller, place, job),
             Spawn::At(index) => self.send_to(caller, index, job),
-        }
-    }
-
-    /// Makes a job available for which the caller, no worker of this pool, names no place.
-    pub(crate) fn send_unplaced(&self, caller: Option<&Worker>, job: NonNull<Job>) {
-        match self.next_place() {
-            None => self.send_from(caller, job),
-            Some(place) => self.send_near_from(caller, place, job),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A task's allocation, and a run of it: one poll, and a look at what happened meanwhile.
+//! The allocation of a task, and one run of it.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -16,23 +16,24 @@ use crate::scheduler::Shared;
 use crate::scheduler::job::Head;
 use crate::unwind::{self, Payload};
 
-/// What a task belongs to: a pool, a scope, or a model of the model checker.
+/// The owner of a task: a pool, a scope, or a loom model.
 pub(crate) trait Home: 'static {
-    /// Puts the task's word where a worker finds it.
+    /// Sends the task's word to a queue.
     ///
     /// # Safety
     /// The task has not finished, and its state told the caller, and no other thread, to do this.
     unsafe fn schedule(task: NonNull<Header>);
 }
 
-/// What a run asks and tells.
+/// The environment of a run.
 pub(crate) trait Runner {
     /// True if tasks are dropped instead of polled.
     fn is_closing(&self) -> bool;
-    /// The task is about to wait. From the return of this until its [end](Ran::Finished), the task
-    /// is cancelled when all are, unless `is_closing` is true after the return.
-    fn remember(&self, task: NonNull<Header>);
-    /// The pool whose handler learns of a panic that is dropped unseen.
+    /// Adds a task that is about to wait to the owned tasks, if it is not there. From then until
+    /// its [end](Ran::Finished), it is cancelled when all are, unless `is_closing` is true after
+    /// the return.
+    fn track(&self, task: NonNull<Header>);
+    /// The pool with the handler for an unseen panic.
     fn pool(&self) -> Option<Arc<Shared>>;
 }
 
@@ -80,10 +81,11 @@ where
         Self::allocated(Header::new(head, State::spawned(), Self::TABLE, is_observed), stage)
     }
 
-    /// A task that is cancelled before it begins. The caller has the only reference, the handle's.
-    pub(crate) fn stillborn(head: Head) -> NonNull<Header> {
+    /// A task that a closed pool has refused: it is cancelled. The caller has the only reference,
+    /// the handle's.
+    pub(crate) fn refused(head: Head) -> NonNull<Header> {
         let stage = Stage { outcome: ManuallyDrop::new(Outcome::Cancelled) };
-        Self::allocated(Header::new(head, State::stillborn(), Self::TABLE, false), stage)
+        Self::allocated(Header::new(head, State::refused(), Self::TABLE, false), stage)
     }
 
     fn allocated(header: Header, stage: Stage<F>) -> NonNull<Header> {
@@ -95,7 +97,7 @@ where
     /// A task of this type, which is alive.
     unsafe fn stage(task: NonNull<Header>) -> *mut Stage<F> {
         // SAFETY: alive, as the caller promises.
-        unsafe { task.as_ref() }.has_stage();
+        unsafe { task.as_ref() }.watch_stage();
         let cell: *mut Self = task.cast().as_ptr();
         // SAFETY: the header is the first field of a `Self` that is alive.
         UnsafeCell::raw_get(unsafe { &raw const (*cell).stage })
@@ -109,7 +111,7 @@ where
 
     unsafe fn free(task: NonNull<Header>) {
         // SAFETY: alive until it is freed below.
-        unsafe { task.as_ref() }.ends();
+        unsafe { task.as_ref() }.record_end();
         // SAFETY: made by `allocated`, and this was the last reference. What was in the stage has
         // been moved out or dropped.
         drop(unsafe { Box::from_raw(task.cast::<Self>().as_ptr()) });
@@ -118,10 +120,10 @@ where
     /// Runs a task.
     ///
     /// # Safety
-    /// A task of this type, whose word the caller has.
+    /// A task of this type. The caller has its word.
     pub(crate) unsafe fn run(task: NonNull<Header>, runner: &impl Runner) -> Ran {
-        // SAFETY: a task whose word exists has not finished, so the pool's reference is there. It
-        // is the caller's if the task finishes now.
+        // SAFETY: the word of the task exists, so it has not finished, and the pool's reference
+        // exists. It is the caller's if the task finishes now.
         let header = unsafe { &*task.as_ptr() };
         let outcome = loop {
             let is_wanted = !header.state.begin().is_cancelled() && !runner.is_closing();
@@ -132,7 +134,7 @@ where
             if let Some(outcome) = outcome {
                 break outcome;
             }
-            runner.remember(task);
+            runner.track(task);
             if runner.is_closing() {
                 let _ = header.state.cancel(); // this run sees to it below
             }
@@ -149,8 +151,8 @@ where
         Ran::Finished
     }
 
-    /// Polls the future, if it is wanted. If the future is over, or not wanted, drops it, and
-    /// returns its outcome.
+    /// Polls the future, if it is wanted. If it is ready, or not wanted, drops it, and returns its
+    /// outcome.
     ///
     /// # Safety
     /// The caller runs the task, and the future is there.
@@ -167,7 +169,7 @@ where
             // SAFETY: it stays where it is until it is dropped there.
             let future = unsafe { Pin::new_unchecked(future) };
             // SAFETY: a run has the pool's reference.
-            let waker = unsafe { waker::lent(task) };
+            let waker = unsafe { waker::borrowed(task) };
             match unwind::halt(|| future.poll(&mut Context::from_waker(&waker))) {
                 Ok(Poll::Pending) => return None,
                 Ok(Poll::Ready(value)) => Outcome::Returned(value),
@@ -203,7 +205,7 @@ where
         // SAFETY: the run alone uses the stage until the state says that the task has finished.
         unsafe { place.write(outcome) };
         let before = header.state.finish();
-        header.must_be_alive();
+        header.assert_alive();
         let last = if before.has_awaiter() {
             // SAFETY: an awaiter was set when the caller finished the task.
             let awaiter = unsafe { header.awaiter() };
@@ -218,7 +220,7 @@ where
             unwind::halt(|| unsafe { place.drop_in_place() })
         };
         if let Err(payload) = last {
-            // Not the task's own panic, and no other code would learn of it.
+            // Not the panic of the task itself, and no other code handles it.
             drop(UnseenPanic::new(payload, runner.pool()));
         }
     }

@@ -1,4 +1,4 @@
-//! Why a task returned nothing.
+//! The error of a task that returned no value.
 
 use std::any::Any;
 use std::error::Error;
@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::unwind::Payload;
 
-/// Why a task returned nothing: it panicked, or it was cancelled.
+/// The error of a task that panicked or was cancelled.
 ///
 /// # Examples
 /// ```

@@ -12,13 +12,12 @@ use super::header::{self, Header};
 use super::outcome::Outcome;
 use super::state::Finished;
 use crate::scheduler::Worker;
-use crate::scheduler::latch::{AnyLatch, Latch, ThreadLatch, WorkerLatch};
+use crate::scheduler::latch::Latch;
 
 /// The handle of a task, made by [`task::spawn`](crate::task::spawn).
 ///
-/// It is a future, whose output is what the task returned, or why it returned nothing. It panics if
-/// it is polled again after that, or where [`join`](Self::join) panics. A dropped handle detaches
-/// the task, as [`detach`](Self::detach) does.
+/// It is a future. Its output is the value of the task, or a [`JoinError`]. To poll it again
+/// after that panics. A dropped handle detaches the task, as [`detach`](Self::detach) does.
 ///
 /// # Examples
 /// ```
@@ -43,7 +42,7 @@ unsafe impl<T: Send> Send for JoinHandle<T> {}
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
 
 impl<T> Unpin for JoinHandle<T> {}
-// As those of threads: a panic of the task is an outcome, and leaves nothing half done behind.
+// As for threads: a panic of the task is an outcome, and leaves no broken state behind.
 impl<T> UnwindSafe for JoinHandle<T> {}
 impl<T> RefUnwindSafe for JoinHandle<T> {}
 
@@ -62,12 +61,12 @@ impl<T> JoinHandle<T> {
     fn header(&self) -> Option<&Header> {
         // SAFETY: the handle has a reference.
         let header = self.task.map(|task| unsafe { &*task.as_ptr() })?;
-        header.must_be_alive();
+        header.assert_alive();
         Some(header)
     }
 
-    /// True if the task is over: it returned, panicked or was cancelled, and its future has been
-    /// dropped.
+    /// True if the task has finished: it returned, panicked or was cancelled, and its future has
+    /// been dropped.
     ///
     /// # Examples
     /// ```
@@ -84,9 +83,8 @@ impl<T> JoinHandle<T> {
 
     /// Cancels the task: it is not polled any more, and a worker drops its future.
     ///
-    /// After that, the handle's output is an error that
-    /// [is a cancellation](JoinError::is_cancelled). A task that returns from a poll during this
-    /// call has returned.
+    /// Then the output of the handle is an error that [is a cancellation](JoinError::is_cancelled).
+    /// A task that returns a value during this call is not cancelled.
     ///
     /// # Examples
     /// ```
@@ -118,9 +116,9 @@ impl<T> JoinHandle<T> {
     /// ```
     pub fn detach(self) {}
 
-    /// Waits until the task is over, from code that is not `async`.
+    /// Waits for the task, from code that is not `async`.
     ///
-    /// A worker first runs the task itself, if that is the newest that it has; then the thread
+    /// A worker first runs the task itself, if it is the newest in its deque. Then the thread
     /// blocks, and a replacement worker takes its slot. Any other thread blocks. A task that joins
     /// itself, or a task that waits for the calling one, waits for ever.
     ///
@@ -128,8 +126,8 @@ impl<T> JoinHandle<T> {
     /// [`JoinError`], if the task panicked or was cancelled.
     ///
     /// # Panics
-    /// If the outcome was taken before, by a poll of the handle. In a child process made by `fork`,
-    /// if the task is one of the parent's that had not ended.
+    /// If a poll of the handle has taken the outcome. In a child process made by `fork`, if the
+    /// task is one of the parent that had not finished.
     ///
     /// # Examples
     /// ```
@@ -145,23 +143,20 @@ impl<T> JoinHandle<T> {
     }
 
     fn wait(&self, task: NonNull<Header>, current: Option<&Worker>) {
-        self.header().expect(TAKEN).must_be_of_this_process();
-        let latch = match current {
-            Some(worker) => AnyLatch::Worker(WorkerLatch::set_from_abroad(worker)),
-            None => AnyLatch::Thread(ThreadLatch::new()),
-        };
+        self.header().expect(TAKEN).assert_same_process();
+        let latch = Latch::new(current, None);
         // SAFETY: the latch outlives the wait. The run that finishes the task wakes the waker once.
         // A waker that is not left is only dropped.
         let waker = unsafe { waker_of(&latch) };
         if self.leave_waker(|_| waker).is_ok() {
-            latch.wait_by(|event| {
+            latch.wait_with(|event| {
                 let worker = current.expect("a thread's latch waits by itself");
                 worker.wait_for_task(event, task.cast());
             });
         }
     }
 
-    /// Leaves a waker for the run that finishes the task. `waker` makes it of the one before.
+    /// Leaves a waker for the run that finishes the task. `waker` makes it from the previous one.
     fn leave_waker(&self, waker: impl FnOnce(Option<Waker>) -> Waker) -> Result<(), Finished> {
         let header = self.header().expect(TAKEN);
         let waker = waker(self.take_waker()?);
@@ -204,7 +199,7 @@ impl<T> JoinHandle<T> {
     }
 }
 
-const TAKEN: &str = "the outcome of a task can be had once";
+const TAKEN: &str = "the outcome of a task can be taken once";
 
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
@@ -214,7 +209,7 @@ impl<T> Future for JoinHandle<T> {
         if header.state.is_finished() {
             return Poll::Ready(self.take());
         }
-        header.must_be_of_this_process();
+        header.assert_same_process();
         let left = self.leave_waker(|before| match before {
             Some(before) if before.will_wake(context.waker()) => before,
             _ => context.waker().clone(),
@@ -252,7 +247,7 @@ impl<T> fmt::Debug for JoinHandle<T> {
 ///
 /// # Safety
 /// The latch lives as long as the waker, which is woken at most once, by value, and not cloned.
-unsafe fn waker_of(latch: &AnyLatch<'_>) -> Waker {
+unsafe fn waker_of(latch: &Latch<'_>) -> Waker {
     static TABLE: RawWakerVTable = RawWakerVTable::new(
         |_| unreachable!("a join's waker is not cloned"),
         set,
@@ -260,12 +255,12 @@ unsafe fn waker_of(latch: &AnyLatch<'_>) -> Waker {
         |_| {},
     );
     unsafe fn set(latch: *const ()) {
-        let latch: *mut AnyLatch<'_> = latch.cast_mut().cast();
+        let latch: *mut Latch<'_> = latch.cast_mut().cast();
         let latch = NonNull::new(latch).expect("made from a reference");
         // SAFETY: alive until it is set, as the maker of the waker promises.
-        unsafe { AnyLatch::set(latch) }
+        unsafe { Latch::set(latch) }
     }
-    let data: *const AnyLatch<'_> = latch;
+    let data: *const Latch<'_> = latch;
     // SAFETY: as the caller promises; any thread may set a latch.
     unsafe { Waker::from_raw(RawWaker::new(data.cast(), &TABLE)) }
 }

@@ -1,4 +1,4 @@
-//! What all tasks have in common, whatever their futures are.
+//! The part of a task that does not depend on the type of its future.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -17,8 +17,8 @@ use crate::scheduler::observed::{follow, stamp};
 /// that goes into queues.
 #[repr(C)]
 pub(crate) struct Header {
-    /// Its group is the address of the task's [`Home`](super::cell::Home): valid until the task has
-    /// finished.
+    /// Its group is the address of the task's [`Home`](super::cell::Home), which is valid until the
+    /// task has finished.
     head: Head,
     pub(super) state: State,
     table: &'static Table,
@@ -36,13 +36,13 @@ pub(crate) struct Header {
     watch: super::models::Watch,
 }
 
-/// What depends on the types of the future and the home.
+/// The functions that depend on the types of the future and the home.
 pub(crate) struct Table {
-    /// Puts the task's word where a worker finds it.
+    /// Sends the task's word to a queue.
     pub(crate) schedule: unsafe fn(NonNull<Header>),
     /// The address of the outcome.
     pub(crate) outcome: unsafe fn(NonNull<Header>) -> NonNull<()>,
-    /// Frees the allocation, in which there is neither a future nor an outcome any more.
+    /// Frees the allocation, after the future and the outcome were dropped or moved out.
     pub(crate) free: unsafe fn(NonNull<Header>),
 }
 
@@ -62,29 +62,29 @@ impl Header {
         }
     }
 
-    /// Panics in a child of the process that spawned the task: it never finishes there.
-    pub(crate) fn must_be_of_this_process(&self) {
-        assert_eq!(self.generation, os::generation(), "a task was lost in a fork");
+    /// Panics in a child process of the one that spawned the task: it never finishes there.
+    pub(crate) fn assert_same_process(&self) {
+        assert_eq!(self.generation, os::generation(), "the task belongs to the parent process");
     }
 
-    /// Tells the model checker that the caller relies on the task being alive.
+    /// Loom fails if the task is not alive.
     #[inline]
-    pub(crate) fn must_be_alive(&self) {
+    pub(crate) fn assert_alive(&self) {
         #[cfg(all(test, loom))]
-        self.watch.must_be_alive();
+        self.watch.assert_alive();
     }
 
-    /// Tells the model checker that the caller alone uses what follows the header.
+    /// Loom fails if another thread uses the future or the outcome at the same time.
     #[inline]
-    pub(crate) fn has_stage(&self) {
+    pub(crate) fn watch_stage(&self) {
         #[cfg(all(test, loom))]
-        self.watch.stage.is_mine();
+        self.watch.stage.touch();
     }
 
-    /// Tells the model checker that the task is about to be freed.
-    pub(crate) fn ends(&self) {
+    /// Loom fails if the task is used after this.
+    pub(crate) fn record_end(&self) {
         #[cfg(all(test, loom))]
-        self.watch.ends();
+        self.watch.record_end();
     }
 
     /// The address of the task's [`Home`](super::cell::Home).
@@ -92,12 +92,12 @@ impl Header {
         self.head.group()
     }
 
-    pub(crate) fn last(&self) -> usize {
+    pub(crate) fn last_worker(&self) -> usize {
         // Relaxed: a hint, and no part of any protocol.
         self.last.load(Ordering::Relaxed) as usize
     }
 
-    pub(crate) fn ran_at(&self, worker: usize) {
+    pub(crate) fn set_last_worker(&self, worker: usize) {
         // Relaxed: as in `last`.
         self.last.store(worker as u32, Ordering::Relaxed);
     }
@@ -127,7 +127,7 @@ impl Header {
     /// awaiter was set then.
     pub(crate) unsafe fn awaiter(&self) -> *mut Waker {
         #[cfg(all(test, loom))]
-        self.watch.awaiter.is_mine();
+        self.watch.awaiter.touch();
         self.awaiter.get().cast()
     }
 }
@@ -155,7 +155,7 @@ pub(crate) unsafe fn cancel(task: NonNull<Header>) {
 unsafe fn schedule_if(task: NonNull<Header>, change: impl FnOnce(&State) -> bool) {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { task.as_ref() };
-    header.must_be_alive();
+    header.assert_alive();
     header.record_cause();
     if change(&header.state) {
         // SAFETY: alive, and the state told this caller alone to schedule it.
@@ -171,7 +171,7 @@ pub(crate) unsafe fn wake_and_drop(task: NonNull<Header>) {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { task.as_ref() };
     let table = header.table;
-    header.must_be_alive();
+    header.assert_alive();
     header.record_cause();
     match header.state.wake_and_drop() {
         // SAFETY: a task that is scheduled has not finished, so the pool's reference is there; and
@@ -191,7 +191,7 @@ pub(crate) unsafe fn drop_reference(task: NonNull<Header>) {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { task.as_ref() };
     let table = header.table;
-    header.must_be_alive();
+    header.assert_alive();
     if header.state.drop_reference() {
         // SAFETY: this was the last reference.
         unsafe { (table.free)(task) };

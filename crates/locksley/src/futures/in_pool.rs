@@ -11,7 +11,7 @@ use crate::scheduler::job::{Head, Job, Kind};
 use crate::scheduler::placement::Placement;
 use crate::scheduler::{Shared, Worker};
 
-/// A pool: the home of a task is its [`Shared`].
+/// A pool as the home of tasks: the address is that of its [`Shared`].
 pub(crate) struct InPool;
 
 impl Home for InPool {
@@ -24,19 +24,19 @@ impl Home for InPool {
     }
 }
 
-/// Puts a task's word where a worker of its pool finds it.
+/// Sends a task's word to a queue of its pool.
 ///
 /// # Safety
 /// As for [`Home::schedule`]. `pool` is the pool of the task. The pointer is from an `Arc`, which
 /// is there until the task has finished.
 pub(crate) unsafe fn make_ready(task: NonNull<Header>, pool: *const Shared) {
     // SAFETY: it has not finished, so the pool's reference is there.
-    let last = unsafe { task.as_ref() }.last();
+    let last = unsafe { task.as_ref() }.last_worker();
     // As soon as the word is in a queue, the task may finish, and its pool end.
     let job = task.cast();
     Worker::with_current(|current| match current {
         Some(worker) if ptr::eq(Arc::as_ptr(worker.shared()), pool) => {
-            match worker.shared().placement() {
+            match worker.shared().rules.placement {
                 Placement::Last => worker.push_at_home(last, job),
                 Placement::Current => worker.push_next(job),
             }
@@ -46,16 +46,16 @@ pub(crate) unsafe fn make_ready(task: NonNull<Header>, pool: *const Shared) {
             unsafe { Arc::increment_strong_count(pool) };
             // SAFETY: the share just made.
             let pool = unsafe { Arc::from_raw(pool) };
-            match pool.placement() {
-                Placement::Last => pool.send_ready(last, job),
-                Placement::Current => pool.send(job),
+            match pool.rules.placement {
+                Placement::Last => pool.send_ready(None, last, job),
+                Placement::Current => pool.send(None, job),
             }
         }
     });
 }
 
-/// Makes a task of a future, and has `push` make it ready. If the pool has been closed, the task is
-/// cancelled: a borrowed thread may outlive its pool, and a start hook may come late.
+/// Makes a task of a future. `push` makes it ready. If the pool has been closed, the task is
+/// cancelled: a borrowed thread may outlive its pool, and a start hook may run late.
 pub(crate) fn spawn_by<F>(
     pool: &Arc<Shared>,
     future: F,
@@ -73,7 +73,7 @@ where
         push(task.cast());
         task
     } else {
-        TaskCell::<F, InPool>::stillborn(head)
+        TaskCell::<F, InPool>::refused(head)
     };
     // SAFETY: a task of that future. The handle's reference is this caller's.
     unsafe { JoinHandle::new(task) }
@@ -85,12 +85,12 @@ where
     F::Output: Send + 'static,
 {
     let task: NonNull<Header> = job.cast();
-    // SAFETY: a task whose word exists has not finished, so the pool's reference is there.
-    unsafe { task.as_ref() }.ran_at(worker.index());
+    // SAFETY: the word of the task exists, so it has not finished, and the pool's reference exists.
+    unsafe { task.as_ref() }.set_last_worker(worker.index());
     // SAFETY: a task of this type, by its kind; and this worker alone has taken its word.
     match unsafe { TaskCell::<F, InPool>::run(task, &OnWorker(worker)) } {
         Ran::Waits => {}
-        // Behind what else there is: a task that wakes itself gives way to all others.
+        // Behind all others: a task that wakes itself yields to them.
         Ran::Woken => worker.send_to_back(job),
         Ran::Finished => {
             let shared = worker.shared();
@@ -109,7 +109,7 @@ impl Runner for OnWorker<'_> {
         self.0.shared().is_closing()
     }
 
-    fn remember(&self, task: NonNull<Header>) {
+    fn track(&self, task: NonNull<Header>) {
         // SAFETY: it is being run here, and `execute` removes it when it has finished.
         unsafe { self.0.shared().owned_tasks::<OwnedTasks>().insert(task, self.0.slot_index()) };
     }

@@ -1,6 +1,6 @@
-//! What the model checker runs: the real tasks, on a queue of the model instead of a pool's.
+//! Loom models of tasks. The tasks are the real ones, and a queue of the model replaces the pool's.
 //!
-//! Each thread of a model works off the queue at its end, so no thread waits for another.
+//! Each thread of a model empties the queue before it ends, so no thread waits for another.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ use crate::scheduler::job::{Head, Job, Kind};
 use crate::scheduler::shared::OwnedTasks as _;
 use crate::scheduler::{Shared, Worker};
 
-/// A part of each task: what loom is told of the other parts.
+/// A part of each task that reports uses of the other parts to loom.
 pub(super) struct Watch {
     /// Reported by loom if it leaks. Used by all code that relies on the task being alive.
     life: loom::cell::UnsafeCell<Option<loom::alloc::Track<()>>>,
@@ -37,18 +37,18 @@ impl Watch {
         Self { life, stage: Sole::new(), awaiter: Sole::new() }
     }
 
-    pub(super) fn must_be_alive(&self) {
+    pub(super) fn assert_alive(&self) {
         // SAFETY: loom checks that no thread ends it at the same time.
         self.life.with(|life| assert!(unsafe { &*life }.is_some(), "used after its end"));
     }
 
-    pub(super) fn ends(&self) {
+    pub(super) fn record_end(&self) {
         // SAFETY: loom checks that no thread uses it at the same time.
         self.life.with_mut(|life| drop(unsafe { &mut *life }.take()));
     }
 }
 
-/// Something that one thread uses at a time. Each sees it as the one before has left it.
+/// Stands for memory that one thread uses at a time. Loom reports a race between two uses.
 pub(super) struct Sole(loom::cell::UnsafeCell<()>);
 
 impl Sole {
@@ -56,7 +56,7 @@ impl Sole {
         Self(loom::cell::UnsafeCell::new(()))
     }
 
-    pub(super) fn is_mine(&self) {
+    pub(super) fn touch(&self) {
         self.0.with_mut(|_| ());
     }
 }
@@ -85,7 +85,7 @@ impl Runner for &Model {
     fn is_closing(&self) -> bool {
         self.is_closing.load(Ordering::Acquire)
     }
-    fn remember(&self, task: NonNull<Header>) {
+    fn track(&self, task: NonNull<Header>) {
         // SAFETY: it is being run, and is removed in `work`.
         unsafe { self.owned.insert(task, 0) };
     }
@@ -105,7 +105,7 @@ impl Model {
         Arc::new(Self { queue, owned, is_closing })
     }
 
-    /// Makes a task, and puts it into the queue.
+    /// Makes a task, and sends it to the queue.
     fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -119,7 +119,7 @@ impl Model {
         unsafe { JoinHandle::new(task) }
     }
 
-    /// Runs what is in the queue. All tasks there are such futures.
+    /// Runs the tasks in the queue. All of them have this type.
     fn work<F>(&self)
     where
         F: Future + Send + 'static,
@@ -140,12 +140,11 @@ impl Model {
     }
 }
 
-/// Returns once all flags are set. A thread that sets one wakes the task, and nothing else orders
-/// the two.
+/// A future that returns once all flags are set. A thread that sets a flag wakes the task, and
+/// nothing else orders the two.
 struct Flags<const N: usize> {
     flags: Arc<[AtomicBool; N]>,
-    /// Written by each poll and by the drop: loom reports two at the same time, and one that does
-    /// not see the one before.
+    /// Written by each poll and by the drop. Loom reports a race between two of them.
     polls: loom::cell::UnsafeCell<usize>,
     /// Leaks if the future is not dropped, and is an error if it is dropped twice.
     _life: loom::alloc::Track<()>,
@@ -194,8 +193,8 @@ impl<const N: usize> Drop for Flags<N> {
 fn waker_of<T>(task: &JoinHandle<T>) -> Waker {
     let task = task.word();
     // SAFETY: alive: the handle is there.
-    let lent = unsafe { waker::lent(task) };
-    Waker::clone(&lent)
+    let borrowed = unsafe { waker::borrowed(task) };
+    Waker::clone(&borrowed)
 }
 
 /// Counts how often it is woken, and leaks if it is not dropped.
@@ -284,7 +283,7 @@ fn loom_task_two_wakes_while_it_runs() {
     });
 }
 
-/// As above, of a task that has waited before: it is in its list, which orders nothing any more.
+/// As above, for a task that has waited before, and so is in its list already.
 #[test]
 fn loom_task_two_wakes_while_it_waits() {
     check(3, || {
@@ -489,7 +488,7 @@ fn loom_task_one_is_removed_while_all_are_cancelled() {
     });
 }
 
-/// A reference is dropped by a thread that has no other.
+/// A thread drops the only reference that it has.
 #[test]
 fn loom_task_wakers_are_cloned_and_dropped() {
     check(3, || {

@@ -1,4 +1,4 @@
-//! What a task leaves when it finishes.
+//! The outcome of a task: a value, a panic or a cancellation.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use super::error::JoinError;
 use crate::scheduler::Shared;
 use crate::unwind::{self, Payload};
 
-/// Lies where the future was.
+/// The outcome of a task. It replaces the future in the allocation.
 pub(crate) enum Outcome<T> {
     Returned(T),
     Panicked(Box<UnseenPanic>),
     Cancelled,
 }
 
-/// A panic that no code has seen yet. If it is dropped unseen, it goes to the pool's handler.
+/// A panic that is not handled yet. When it is dropped, it goes to the pool's handler.
 pub(crate) struct UnseenPanic {
     payload: Option<Payload>,
     /// Keeps the handler alive as long as the payload.

@@ -1,5 +1,4 @@
-//! The tasks of a pool that have waited: when the pool is dropped, they are found here and
-//! cancelled.
+//! Lists of the tasks of a pool that have waited, by which a pool that is dropped cancels them.
 //!
 //! There are as many lists as worker slots. Each has a lock that is tried and never waited for. To
 //! insert a task, a worker takes another list if the nearest is locked. To remove a task from its
@@ -12,7 +11,7 @@ use std::ptr::{self, NonNull};
 use super::header::{self, Header};
 use crate::primitive::{AtomicBool, AtomicPtr, CachePadded, Ordering, fence, spin_loop};
 
-/// A task's place in a list.
+/// The links of a task in a list.
 pub(super) struct Links {
     /// The number of its list, from 1; 0 for none. Belongs to the run.
     list: Cell<u32>,
@@ -57,8 +56,8 @@ impl OwnedTasks {
     }
 
     /// Inserts a task, unless it was inserted before; into the list with number `nearest` or, if
-    /// that is locked, into another. If `cancel_all` has been through that list
-    /// before, the caller sees what happened before `cancel_all`.
+    /// that is locked, into another. If a request of `cancel_all` was served in that list before,
+    /// the caller sees what happened before `cancel_all`.
     ///
     /// # Safety
     /// The caller runs the task, which is removed before the pool's reference is dropped.
@@ -190,7 +189,7 @@ impl List {
         // Acquire pairs with the release in `cancel_all`: the next owner of the lock sees what
         // happened before that.
         if self.cancels.swap(false, Ordering::AcqRel) {
-            self.has_lock();
+            self.watch_lock();
             // SAFETY: the caller has the lock.
             let mut next = NonNull::new(unsafe { *self.first.get() });
             while let Some(task) = next {
@@ -226,7 +225,7 @@ impl List {
     /// # Safety
     /// The caller has the lock. The task is alive, and in no list.
     unsafe fn link(&self, task: NonNull<Header>) {
-        self.has_lock();
+        self.watch_lock();
         // SAFETY: the caller has the lock.
         let first = unsafe { &mut *self.first.get() };
         // SAFETY: alive.
@@ -241,7 +240,7 @@ impl List {
     /// # Safety
     /// The caller has the lock, and the task is in the list.
     unsafe fn unlink(&self, task: NonNull<Header>) {
-        self.has_lock();
+        self.watch_lock();
         // SAFETY: alive, since it is in the list.
         let links = unsafe { &(*task.as_ptr()).links };
         let (before, after) = (links.before.get(), links.after.get());
@@ -257,9 +256,9 @@ impl List {
         }
     }
 
-    /// Tells the model checker that the caller alone has the lock.
-    fn has_lock(&self) {
+    /// Loom fails if another thread has the lock at the same time.
+    fn watch_lock(&self) {
         #[cfg(all(test, loom))]
-        self.watch.is_mine();
+        self.watch.touch();
     }
 }

@@ -14,8 +14,6 @@
 //! there, or has just taken it out. *Scheduled and running*: it was woken during a poll, and the
 //! run sees to it.
 
-use std::fmt;
-
 use crate::primitive::{AtomicUsize, Ordering};
 
 const SCHEDULED: usize = 1;
@@ -32,7 +30,7 @@ const TOO_MANY: usize = usize::MAX / 2;
 pub(super) struct State(AtomicUsize);
 
 /// The word as it was before a change.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) struct Before(usize);
 
@@ -63,14 +61,6 @@ impl Before {
     }
 }
 
-impl fmt::Debug for Before {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = ["scheduled", "running", "finished", "cancelled", "handle", "awaiter"];
-        let facts = names.iter().enumerate().filter(|&(bit, _)| self.0 >> bit & 1 == 1);
-        f.debug_set().entries(facts.map(|(_, name)| name)).entry(&self.references()).finish()
-    }
-}
-
 /// What a waker that was used up has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
@@ -94,7 +84,7 @@ impl State {
     }
 
     /// A task that never runs. The one reference is the handle's.
-    pub(super) fn stillborn() -> Self {
+    pub(super) fn refused() -> Self {
         Self(AtomicUsize::new(CANCELLED | FINISHED | HANDLE | REFERENCE))
     }
 

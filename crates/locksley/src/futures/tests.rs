@@ -1,5 +1,5 @@
-//! The size of tasks; and the stall harness: a worker, or another thread, is held at each of its
-//! steps in turn, and all tasks finish but those that it has in hand.
+//! The size of tasks, and the stall harness: while a thread is held at any step, all tasks finish
+//! but the one that it has taken.
 
 use std::future::{pending, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,14 +33,14 @@ fn a_task_is_one_small_allocation() {
     };
     let future = size_of_val(&waiting).next_multiple_of(word);
     assert_eq!(size(&waiting), WORDS * word + future);
-    const { assert!(WORDS * 8 <= 200, "the most that a waiting task may take") };
-    // One without any state: its outcome takes the place.
+    const { assert!(WORDS * 8 <= 200, "the limit for a waiting task") };
+    // A future without state: the outcome is larger.
     assert_eq!(size(&async {}), (WORDS + 2) * word);
     assert_eq!(size_of::<JoinHandle<[u8; 1000]>>(), word);
 }
 
 const TASKS: usize = 24;
-/// The task that is being run, or put somewhere else.
+/// The tasks that a held worker may have: one, which it runs or sends.
 const IN_HAND: usize = 1;
 
 fn pool(workers: usize, placement: Placement, sleep_after: Option<u32>) -> Pool {
@@ -52,7 +52,7 @@ fn steps() -> impl Iterator<Item = usize> {
     (0..100).chain((100..700).step_by(31))
 }
 
-/// Tasks that yield again and again. The first of them arms its worker.
+/// Tasks that yield repeatedly. The first of them arms its worker.
 #[test]
 fn others_finish_while_a_worker_that_polls_is_held_at_any_step() {
     let mut times_held = 0;
@@ -79,7 +79,7 @@ fn others_finish_while_a_worker_that_polls_is_held_at_any_step() {
             let all = wait_for(&done, TASKS);
             drop(pool);
             assert!(finished >= TASKS - IN_HAND, "held after {steps} steps: {finished}");
-            assert_eq!(all, TASKS, "nothing is lost");
+            assert_eq!(all, TASKS, "no task is lost");
         }
     }
     assert!(times_held > 100, "the harness holds threads: {times_held}");
@@ -135,16 +135,16 @@ fn tasks_are_woken_while_another_waker_is_held_at_any_step() {
                     finished
                 });
                 assert!(finished >= TASKS - 1, "held after {steps} steps: {finished}");
-                assert_eq!(wait_for(&done, TASKS), TASKS, "nothing is lost");
+                assert_eq!(wait_for(&done, TASKS), TASKS, "no task is lost");
             }
         }
     }
     assert!(times_held > 40, "the harness holds threads: {times_held}");
 }
 
-/// A worker is held while it wakes tasks, or after that. What it has woken runs.
+/// A worker is held while it wakes tasks, or after that. The tasks that it has woken run.
 #[test]
-fn what_a_held_worker_has_woken_runs() {
+fn tasks_that_a_held_worker_has_woken_run() {
     let mut times_held = 0;
     for placement in [Placement::Last, Placement::Current] {
         for sleep_after in [Some(0), None] {
@@ -178,12 +178,12 @@ fn what_a_held_worker_has_woken_runs() {
                 });
                 let is_held = gate.wait_until_held();
                 times_held += usize::from(is_held);
-                // The one that it is just waking may be in its hand.
+                // The worker may have taken the one that it wakes.
                 let woken = woken.load(Ordering::Acquire);
                 let finished = wait_for(&done, woken);
                 gate.open();
                 assert!(finished >= woken, "held after {steps} steps: {finished} of {woken}");
-                assert_eq!(wait_for(&done, TASKS), TASKS, "nothing is lost");
+                assert_eq!(wait_for(&done, TASKS), TASKS, "no task is lost");
             }
         }
     }
@@ -212,13 +212,13 @@ fn tasks_begin_to_wait_and_end_while_a_worker_is_held_at_any_step() {
                 };
                 pool.spawn_future(pairs).detach();
             }
-            // One task may wait for what the held worker has in hand.
+            // One task may wait for the one that the held worker has.
             let least = 2 * (TASKS - IN_HAND);
             let finished = wait_for(&done, least);
             times_held += usize::from(gate.is_held());
             gate.open();
             assert!(finished >= least, "held after {steps} steps: {finished}");
-            assert_eq!(wait_for(&done, 2 * TASKS), 2 * TASKS, "nothing is lost");
+            assert_eq!(wait_for(&done, 2 * TASKS), 2 * TASKS, "no task is lost");
         }
     }
     assert!(times_held > 100, "the harness holds threads: {times_held}");

@@ -12,7 +12,7 @@ static TABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, dro
 ///
 /// # Safety
 /// The task stays alive as long as this is used.
-pub(super) unsafe fn lent(task: NonNull<Header>) -> ManuallyDrop<Waker> {
+pub(super) unsafe fn borrowed(task: NonNull<Header>) -> ManuallyDrop<Waker> {
     // SAFETY: any thread may call the functions of `TABLE`; a clone has a reference of its own.
     ManuallyDrop::new(unsafe { Waker::from_raw(raw(task)) })
 }
@@ -26,7 +26,7 @@ fn task(data: *const ()) -> NonNull<Header> {
 }
 
 unsafe fn clone(data: *const ()) -> RawWaker {
-    // SAFETY: a waker has a reference, or is lent by a run that has one.
+    // SAFETY: a waker has a reference, or is borrowed from a run that has one.
     unsafe { task(data).as_ref() }.state.add_reference();
     RawWaker::new(data, &TABLE)
 }

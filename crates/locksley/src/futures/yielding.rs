@@ -1,13 +1,12 @@
-//! Giving way to other tasks.
+//! `yield_now`.
 
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// Gives way to other tasks of the worker: what it has, and some of what was sent to it and to the
-/// pool.
+/// Lets other tasks run: those in the worker's queues, and some from the pool's.
 ///
-/// For a task that computes for long without waiting. On any other executor it is a future that
-/// wakes itself and is pending once.
+/// Use it in a task that computes for long without an `await`. On any other executor it is a future
+/// that wakes itself and is pending once.
 ///
 /// # Examples
 /// ```

@@ -1,13 +1,16 @@
-//! Hood's policy, after Arora, Blumofe and Plaxton: yield between failed attempts, and then at the lowest priority.
+//! Hood's policy: yield between failed attempts, and later at the lowest priority.
 
 use super::context::IdleContext;
 use super::policy::{IdlePolicy, Move, Thief};
 
-/// Hood's policy ("The Performance of Work Stealing in Multiprogrammed Environments", 1998, section 3.2), after Arora,
-/// Blumofe and Plaxton (SPAA 1998): a thief yields the processor between failed attempts, and lowers its priority,
-/// each only after enough failures to pay for the call. What Hood did not do: after many failures the worker sleeps.
+/// Hood's policy: a thief yields between failed attempts, and later lowers its priority to yield.
 ///
-/// It does not limit how many workers are awake.
+/// Both calls come only after enough failures to pay for them. Unlike in Hood, a worker sleeps
+/// after many failures. The policy sets no limit on the number of awake workers. Use it to compare
+/// with [`Balanced`](super::Balanced), or where the kernel tells nothing about other threads.
+///
+/// Sources: Blumofe and Papadopoulos, "The Performance of Work Stealing in Multiprogrammed
+/// Environments", 1998, section 3.2, after Arora, Blumofe and Plaxton, SPAA 1998.
 ///
 /// # Examples
 /// ```
@@ -19,12 +22,14 @@ use super::policy::{IdlePolicy, Move, Thief};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abp {
-    /// Attempts between one yield and the next. An attempt takes about 0.1 µs, a yield about 0.5 µs, and
-    /// one at the lowest priority about 3 µs (two virtual processors of a Xeon, nobody else to run).
+    /// The number of attempts between two yields. An attempt takes about 0.1 µs, a yield 0.5 µs,
+    /// and a yield at the lowest priority 3 µs (measured on a virtual Xeon without other programs).
     pub attempts: u32,
-    /// Yields in a row before those that follow are made at the lowest priority; `None`: none is.
+    /// The number of yields in a row after which yields are made at the lowest priority; `None`:
+    /// never.
     pub lower_after: Option<u32>,
-    /// Yields in a row before the worker sleeps; `None`: it never does, and an idle pool keeps all processors busy.
+    /// The number of yields in a row after which the worker sleeps; `None`: never, so an idle pool
+    /// keeps all its processors busy.
     pub sleep_after: Option<u32>,
 }
 

@@ -1,25 +1,28 @@
-//! The default policy: after BWS, for a kernel that was not changed.
+//! The default policy: BWS for an unmodified kernel.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::contention::CpuContention;
 use super::context::{Activity, IdleContext};
-use super::neighbours::Neighbours;
 use super::pending_wakeups::PendingWakeups;
 use super::policy::{End, IdlePolicy, Move, Thief};
 use crate::os::Standing;
 use crate::primitive::spin_loop;
 use crate::sleep::Limit;
 
-/// Balanced work stealing, after BWS (Ding, Wang, Gibbons, Zhang: "BWS: Balanced Work Stealing for Time-Sharing
-/// Multicores", EuroSys 2012, section 3.2): a thief sleeps after a number of failed steals; it gives its processor to peers
-/// that have work and do not run; thieves that succeed wish for two more thieves, whom other thieves wake.
+/// The default policy: balanced work stealing, for machines that other programs use too.
 ///
-/// What it adds is explained in the README beside this file's source:
-/// - beside other programs it never yields but to a peer that has work,
-/// - pushes keep no more workers awake than there are processors,
-/// - thieves are paced, and more patient where no other program wants the machine,
-/// - there, and only there, a thief that shares a processor with a peer goes to another one.
+/// As in BWS, a thief sleeps after a number of failed steals. It gives its processor to peers that
+/// have work and do not run. A successful thief requests two more thieves, which other thieves
+/// wake. `Balanced` adds:
+/// - While other programs want the machine, a thief yields only to a peer that has work.
+/// - Pushes keep no more workers awake than there are processors.
+/// - Attempts are paced. On a quiet machine a thief makes more of them before it sleeps.
+/// - On a quiet machine, a thief that shares a processor with a peer moves to another one.
+///
+/// Source: Ding, Wang, Gibbons and Zhang, "BWS: Balanced Work Stealing for Time-Sharing
+/// Multicores", EuroSys 2012, section 3.2.
 ///
 /// # Examples
 /// ```
@@ -32,48 +35,53 @@ use crate::sleep::Limit;
 /// ```
 #[derive(Debug)]
 pub struct Balanced {
-    sleep_threshold: u32,
     turn: Option<Duration>,
     common: Arc<Common>,
 }
 
-/// What the thieves of a pool have in common.
+/// What the thieves of a pool share.
 #[derive(Debug)]
 struct Common {
-    neighbours: Neighbours,
+    sleep_threshold: u32,
+    contention: CpuContention,
     pending_wakeups: PendingWakeups,
 }
 
-/// A search's first attempts come as fast as they can, the later ones [`PACE`] apart.
-const AT_ONCE: u32 = 16;
-/// An attempt takes the line that the owner writes, so more of them would cost those who work.
+/// The number of attempts of a search that are made without a pause.
+const UNPACED_ATTEMPTS: u32 = 16;
+/// The time between later attempts. An attempt takes a cache line that the owner writes, so faster
+/// attempts would slow the owner down.
 const PACE: Duration = Duration::from_nanos(800);
-/// Where nobody else wants the machine, a thief fails so many times as often before it sleeps.
+/// On a quiet machine, the sleep threshold is this many times as high.
 const PATIENCE: u32 = 4;
-/// After so many attempts a thief looks whether its last victim runs.
-const LOOK_AFTER: u32 = 4;
-/// Where nobody else wants the machine, a thief yields after so many attempts (25 µs), a multiple of those: for whoever wakes
-/// now and then, and would otherwise wait until the thief's turn is over.
+/// The number of attempts after which a thief checks whether its last victim runs.
+const CHECK_VICTIM_AFTER: u32 = 4;
+/// On a quiet machine, the number of attempts (25 µs) after which a thief yields: a program that
+/// wakes up now and then would otherwise wait until the thief's time slice ends. A multiple of
+/// [`CHECK_VICTIM_AFTER`].
 const YIELD_AFTER: u32 = 32;
-/// A thief pulls peers to its processor no more often than this: moving a thread costs 30 µs, and what it has in the caches.
+/// The least time between two moves of peers to this processor. A move takes 30 µs, and the thread
+/// loses what it has in the caches.
 const BETWEEN_PULLS: Duration = Duration::from_micros(100);
-/// Nor does it move more often than this.
+/// The least time between two moves of the thief itself.
 const BETWEEN_MOVES: Duration = Duration::from_millis(1);
-/// How long the sentinel sleeps: longer than the turn of another thread on the same processor (4 ms at most on kernels with
-/// 250 clock ticks a second), so that a worker which waits for its turn does not look stuck. Behind three such turns it may.
+/// The sentinel's timeout. It is longer than a time slice (at most 4 ms with 250 clock ticks a
+/// second), so that a worker which waits for another thread's slice does not look blocked.
 const TIMED_PARK: Duration = Duration::from_millis(10);
 
 impl Balanced {
-    /// A thief sleeps after so many failed steals in a row.
+    /// Sets the number of failed steals in a row after which a thief sleeps.
     #[must_use]
     pub fn with_threshold(sleep_threshold: u32) -> Self {
-        let common =
-            Common { neighbours: Neighbours::new(), pending_wakeups: PendingWakeups::default() };
-        Self { sleep_threshold, turn: None, common: Arc::new(common) }
+        let (contention, pending_wakeups) = (CpuContention::new(), PendingWakeups::default());
+        let common = Common { sleep_threshold, contention, pending_wakeups };
+        Self { turn: None, common: Arc::new(common) }
     }
 
-    /// Workers ask the kernel for turns of that length. If not called, they take turns as long as everybody's: with shorter ones
-    /// drafts of this policy lost more beside other programs, in most of the pairs that were tried.
+    /// Has workers ask the kernel for time slices of that length.
+    ///
+    /// By default they keep the kernel's. Shorter slices are fairer to programs with serial parts;
+    /// other programs lose more.
     #[must_use]
     pub fn with_turn(self, turn: Duration) -> Self {
         Self { turn: Some(turn), ..self }
@@ -81,7 +89,7 @@ impl Balanced {
 }
 
 impl Default for Balanced {
-    /// With a threshold of 64 failed steals, the paper's. By their pace they take 40 µs at least.
+    /// With the paper's threshold of 64 failed steals. At their pace these take at least 40 µs.
     fn default() -> Self {
         Self::with_threshold(64)
     }
@@ -97,7 +105,6 @@ impl IdlePolicy for Balanced {
         let now = Instant::now();
         Box::new(BalancedThief {
             worker,
-            sleep_threshold: self.sleep_threshold,
             steals: 0,
             attempted: now,
             pulled: now,
@@ -122,8 +129,7 @@ impl IdlePolicy for Balanced {
 #[derive(Debug)]
 struct BalancedThief {
     worker: usize,
-    sleep_threshold: u32,
-    /// BWS's steal counter: failed steals.
+    /// The steal counter of BWS: the number of failed steals.
     steals: u32,
     attempted: Instant,
     pulled: Instant,
@@ -140,22 +146,23 @@ impl Thief for BalancedThief {
             return Move::Sleep;
         }
         self.steals += 1;
-        if self.steals <= AT_ONCE.min(self.sleep_threshold) {
+        if self.steals <= UNPACED_ATTEMPTS.min(self.common.sleep_threshold) {
             return Move::Search;
         }
         let now = self.pause();
-        if self.steals.is_multiple_of(LOOK_AFTER) {
-            self.common.neighbours.look(now, context);
+        if self.steals.is_multiple_of(CHECK_VICTIM_AFTER) {
+            self.common.contention.poll(now, context);
             let help = context.victim.and_then(|victim| self.help(victim, now, context));
             if let Some(help) = help {
                 return help;
             }
-            if self.steals.is_multiple_of(YIELD_AFTER) && self.common.neighbours.are_quiet() {
+            if self.steals.is_multiple_of(YIELD_AFTER) && self.common.contention.is_machine_quiet()
+            {
                 return Move::Yield;
             }
         }
-        if self.steals > self.patience() {
-            // To sleep and to wake another would cost more than to stay.
+        if self.steals > self.current_threshold() {
+            // To stay awake costs less than to sleep and wake another worker.
             if !self.common.pending_wakeups.take(self.worker) {
                 return Move::Sleep;
             }
@@ -165,7 +172,7 @@ impl Thief for BalancedThief {
     }
 
     fn search_ends(&mut self, context: &IdleContext<'_>, end: End) {
-        // This one is awake, so the limit leaves room for another if one less than so many are awake now.
+        // This worker is awake, too.
         let has_room = context.asleep > 0 && context.others_awake() + 1 < context.processors;
         if end == End::Stole && has_room {
             self.common.pending_wakeups.add(self.worker, 2);
@@ -174,7 +181,7 @@ impl Thief for BalancedThief {
 }
 
 impl BalancedThief {
-    /// Waits until an attempt is due.
+    /// Spins until the next attempt is due. Returns the time.
     fn pause(&mut self) -> Instant {
         let due = self.attempted + PACE;
         let mut now = Instant::now();
@@ -186,15 +193,15 @@ impl BalancedThief {
         now
     }
 
-    fn patience(&self) -> u32 {
-        if self.common.neighbours.are_quiet() {
-            self.sleep_threshold.saturating_mul(PATIENCE)
+    fn current_threshold(&self) -> u32 {
+        if self.common.contention.is_machine_quiet() {
+            self.common.sleep_threshold.saturating_mul(PATIENCE)
         } else {
-            self.sleep_threshold
+            self.common.sleep_threshold
         }
     }
 
-    /// What can be done for, or by means of, a victim that had nothing to steal.
+    /// What to do about a victim that had nothing to steal.
     fn help(&mut self, victim: usize, now: Instant, context: &IdleContext<'_>) -> Option<Move> {
         let pending_wakeups = &self.common.pending_wakeups;
         match context.activity(victim) {
@@ -208,15 +215,15 @@ impl BalancedThief {
     }
 
     fn give_way(&mut self, victim: usize, now: Instant, context: &IdleContext<'_>) -> Option<Move> {
-        let is_quiet = self.common.neighbours.are_quiet();
+        let is_quiet = self.common.contention.is_machine_quiet();
         match context.standing(victim) {
             Standing::WaitsHere if !is_quiet => Some(Move::HandOver(victim)),
-            // Another processor must be free, or will be soon.
+            // On a quiet machine another processor is idle, or will be soon.
             Standing::WaitsHere if now - self.moved >= BETWEEN_MOVES => {
                 self.moved = now;
                 Some(Move::MoveAway)
             }
-            // Where nobody else wants the machine, it will run by itself in an instant.
+            // On a quiet machine the victim runs again in an instant without help.
             Standing::WaitsElsewhere if !is_quiet && now - self.pulled >= BETWEEN_PULLS => {
                 self.pulled = now;
                 Some(Move::HandOver(victim))

@@ -7,13 +7,15 @@ use super::pending_wakeups::PendingWakeups;
 use super::policy::{End, IdlePolicy, Move, Thief};
 use crate::os::Standing;
 
-/// Algorithm 2 of BWS (Ding, Wang, Gibbons, Zhang: "BWS: Balanced Work Stealing for Time-Sharing Multicores", EuroSys 2012,
-/// section 3.2): thieves hand their processor to peers that were preempted while they had work, sleep after a number of
-/// failed steals, and wake others when steals succeed.
+/// Algorithm 2 of BWS: thieves hand their processor to preempted peers that have work.
 ///
-/// What the paper added to the kernel is replaced by what an ordinary one tells and does
-/// ([`Assists`](crate::os::Assists)); and there is no watchdog, since the pool itself sees to it that no task is left
-/// alone.
+/// A thief sleeps after a number of failed steals, and has two sleepers woken after a successful
+/// one. The paper's kernel extension is replaced by what an unmodified kernel offers
+/// ([`Assists`](crate::os::Assists)). There is no watchdog, because the pool's sleep protocol loses
+/// no wake-up. Use it to compare with [`Balanced`](super::Balanced), which adds to it.
+///
+/// Source: Ding, Wang, Gibbons and Zhang, "BWS: Balanced Work Stealing for Time-Sharing
+/// Multicores", EuroSys 2012, section 3.2.
 ///
 /// # Examples
 /// ```
@@ -30,10 +32,11 @@ pub struct Bws {
 }
 
 impl Bws {
-    /// The paper's threshold.
+    /// The threshold that the paper uses.
     pub const SLEEP_THRESHOLD: u32 = 64;
 
-    /// A thief sleeps after so many failed steals in a row, unless somebody pending wake-ups for it.
+    /// Sets the number of failed steals in a row after which a thief sleeps. A thief with a pending
+    /// wake-up request starts to count again instead.
     #[must_use]
     pub fn with_threshold(sleep_threshold: u32) -> Self {
         Self { sleep_threshold, pending_wakeups: Arc::default() }
@@ -68,7 +71,7 @@ impl IdlePolicy for Bws {
 struct BwsThief {
     worker: usize,
     sleep_threshold: u32,
-    /// The paper's steal counter: failed steals.
+    /// The paper's steal counter: the number of failed steals.
     steals: u32,
     pending_wakeups: Arc<PendingWakeups>,
 }

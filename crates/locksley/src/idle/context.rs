@@ -1,13 +1,13 @@
-//! What a thief knows when it decides.
+//! What a policy can ask about the pool and the machine.
 
-use std::fmt;
+use std::fmt::Debug;
 
 use crate::os::Standing;
 
-/// What a thief knows when it decides. Figures about other workers were true a moment ago.
+/// What a thief knows when it decides. The numbers may be out of date by the time they are read.
 ///
 /// # Examples
-/// A thief that gives way to a peer which has work and waits for this processor:
+/// A thief that yields to a peer which has work and waits for this processor:
 /// ```
 /// use locksley::idle::{Activity, Thief, Move, IdleContext};
 /// use locksley::os::Standing;
@@ -27,74 +27,74 @@ use crate::os::Standing;
 ///     }
 /// }
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct IdleContext<'a> {
-    /// Attempts that failed in a row since the search began, or since the worker last slept.
+    /// Failed attempts in a row, since the search began or the worker last slept.
     pub failures: u64,
-    /// Whether a task on this worker waits for another one to end: then somebody waits for this search.
-    pub waits: bool,
     /// Workers of the pool.
     pub workers: usize,
     /// Workers that search, this one included.
     pub searching: usize,
     /// Workers that sleep.
     pub asleep: usize,
-    /// Processors that the process was allowed to use when the pool was built; or, where nobody has [chosen](crate::PoolBuilder::workers) a
-    /// number of workers, that it may use now.
+    /// Processors that the process may use: now, or, if the number of workers was
+    /// [chosen](crate::PoolBuilder::workers), when the pool was built.
     pub processors: usize,
-    /// This worker.
+    /// The index of this worker.
     pub worker: usize,
-    /// The worker whose deque the last attempt tried, or left alone because it belongs to another place; `None` if that was a replacement, or there was none.
+    /// The victim of the last attempt, even if the attempt left it alone because it belongs to
+    /// another place. `None` before the first attempt, and if the victim was a replacement.
     pub victim: Option<usize>,
-    /// Where it sits: a replacement has the number of another worker.
+    /// The slot of this thread. A replacement shows the index of the worker that it replaces.
     pub(crate) slot: usize,
     pub(crate) peers: &'a dyn Peers,
 }
 
-/// What a worker does, as it says itself. There is an example at [`IdleContext`].
+/// What a worker does, as it has published itself. See [`IdleContext`] for an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Activity {
-    /// It runs a task, or would if it had a processor.
+    /// It runs a task, or is ready to run one and has no processor.
     #[default]
     Works,
-    /// It looks for work.
+    /// It searches for work.
     Searches,
     /// It sleeps, or is in a [blocking call](crate::Worker::blocking).
     Sleeps,
 }
 
-/// What a pool tells of its workers.
-pub(crate) trait Peers {
-    /// Whether as many other workers are awake as may be.
+/// What an [`IdleContext`] asks the pool.
+pub(crate) trait Peers: Debug {
+    /// See [`IdleContext::is_over_limit`].
     fn is_over_the_limit(&self) -> bool;
     fn activity(&self, worker: usize) -> Activity;
-    /// Where `worker` is, as seen from the processor of another slot.
+    /// Where the thread of `worker` is, as seen from the processor of the slot `seen_from`.
     fn standing(&self, worker: usize, seen_from: usize) -> Standing;
-    /// Threads of all programs that can run.
+    /// The number of runnable threads of all programs.
     fn runnable_threads(&self) -> Option<usize>;
 }
 
 impl IdleContext<'_> {
-    /// Workers other than this one that are awake: they run tasks or search.
+    /// The number of other workers that are awake: they run tasks or search.
     #[must_use]
     pub fn others_awake(&self) -> usize {
         self.workers.saturating_sub(self.asleep + 1)
     }
 
-    /// Workers that are awake and do not search.
+    /// The number of workers that are awake and do not search.
     #[must_use]
     pub fn working(&self) -> usize {
         self.workers.saturating_sub(self.asleep + self.searching)
     }
 
-    /// Whether as many others are awake as the idle policy's [`limit`](super::IdlePolicy::limit) allows, and nothing was sent for which one more is [welcome](crate::Pool::size).
+    /// True if as many other workers are awake as the policy's [`limit`](super::IdlePolicy::limit)
+    /// allows, and no sent task justifies [one more](crate::Pool::size).
     #[must_use]
     pub fn is_over_limit(&self) -> bool {
         self.peers.is_over_the_limit()
     }
 
-    /// What `worker` does.
+    /// What the worker with index `worker` does.
     ///
     /// # Panics
     /// If there is no such worker.
@@ -103,8 +103,10 @@ impl IdleContext<'_> {
         self.peers.activity(worker)
     }
 
-    /// Where `worker` is, as far as the system tells: the first thing to ask is its [`activity`](Self::activity), because a thief
-    /// or sleeper has nothing that anybody waits for. Costs some tens of nanoseconds, and no system call.
+    /// Where the thread of `worker` is, as far as the system tells.
+    ///
+    /// Ask for its [`activity`](Self::activity) first: a thief or a sleeper holds no work back.
+    /// Takes some tens of nanoseconds and no system call.
     ///
     /// # Panics
     /// If there is no such worker.
@@ -113,26 +115,11 @@ impl IdleContext<'_> {
         self.peers.standing(worker, self.slot)
     }
 
-    /// Threads of other programs that can run: how many processors others want. `None` where the system does not tell. A
-    /// system call, of about 2 µs.
+    /// The number of runnable threads of other programs: how many processors they want. `None`
+    /// where the system does not tell. Takes a system call of about 2 µs.
     #[must_use]
     pub fn others_on_the_machine(&self) -> Option<usize> {
         let all = self.peers.runnable_threads()?;
         Some(all.saturating_sub(self.workers.saturating_sub(self.asleep)))
-    }
-}
-
-impl fmt::Debug for IdleContext<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IdleContext")
-            .field("failures", &self.failures)
-            .field("waits", &self.waits)
-            .field("workers", &self.workers)
-            .field("searching", &self.searching)
-            .field("asleep", &self.asleep)
-            .field("processors", &self.processors)
-            .field("worker", &self.worker)
-            .field("victim", &self.victim)
-            .finish_non_exhaustive()
     }
 }

@@ -1,12 +1,24 @@
-//! What a worker without work does: a [`IdlePolicy`] decides, and [`Balanced`] is the one that pools have by default.
+//! What a worker without work does: it searches, yields or sleeps, as an [`IdlePolicy`] says.
 //!
-//! The README beside this file's source says where a thief looks, and lists the policies with their sources.
+//! A pool uses [`Balanced`] unless [`PoolBuilder::idle_policy`](crate::PoolBuilder::idle_policy)
+//! gives it another policy: [`Bws`] and [`Abp`] follow two papers closely, and a policy of your own
+//! implements [`IdlePolicy`] and [`Thief`]. A policy decides only how a worker idles. It cannot
+//! lose a task or a wake-up.
+//!
+//! # Examples
+//! ```
+//! use locksley::{Pool, idle::Abp};
+//!
+//! let pool = Pool::builder().workers(2).idle_policy(Abp::default()).build()?;
+//! assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
+//! # Ok::<(), locksley::BuildError>(())
+//! ```
 
 mod abp;
 mod balanced;
 mod bws;
+mod contention;
 mod context;
-mod neighbours;
 mod pending_wakeups;
 mod policy;
 

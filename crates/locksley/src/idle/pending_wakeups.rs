@@ -1,21 +1,23 @@
-//! Wake-ups that thieves wish for and that other thieves carry out.
+//! Wake-ups that successful thieves request and other thieves carry out.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::primitive::CachePadded;
 
-/// The wake-up counters of BWS (section 3.2), one a worker: how many sleepers it would have others wake. Thieves pass pending wake-ups on, so
-/// whoever has work spends no time on them. Their loss or doubling would wake a worker less or more, and no task depends
-/// on it: relaxed accesses do.
+/// The wake-up counters of BWS (section 3.2): the number of sleepers that each worker wants woken.
+///
+/// Thieves take requests over from workers with work, which spend no time on them. A lost or
+/// doubled request wakes one worker less or more, and no task depends on it, so accesses are
+/// relaxed.
 #[derive(Debug, Default)]
 pub(super) struct PendingWakeups(OnceLock<Box<[CachePadded<AtomicU32>]>>);
 
-/// More are forgotten: they would only bring up workers that find nothing.
+/// Further requests of a worker are dropped: they would wake workers that find nothing.
 const MOST: u32 = 64;
 
 impl PendingWakeups {
-    /// Room for so many workers. Each of them calls this before anything else.
+    /// Allocates the counters, once. Every worker calls this before any other method.
     pub(super) fn prepare(&self, workers: usize) {
         let _ = self.0.get_or_init(|| (0..workers).map(|_| CachePadded::default()).collect());
     }
@@ -32,7 +34,7 @@ impl PendingWakeups {
         }
     }
 
-    /// Takes one, if there is one.
+    /// Takes one request of `worker`. Returns true if there was one.
     pub(super) fn take(&self, worker: usize) -> bool {
         let less = |pending_wakeups: u32| pending_wakeups.checked_sub(1);
         self.of(worker).is_some_and(|pending_wakeups| {
@@ -41,7 +43,7 @@ impl PendingWakeups {
         })
     }
 
-    /// Takes one from `giver`, if it has one, for `taker`.
+    /// Moves one request from `giver` to `taker`, if there is one.
     pub(super) fn pass_on(&self, giver: usize, taker: usize) {
         if self.take(giver) {
             self.add(taker, 1);
@@ -54,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pending_wake_ups_are_passed_on_and_taken_once() {
+    fn a_request_is_passed_on_and_taken_once() {
         let pending_wakeups = PendingWakeups::default();
         pending_wakeups.prepare(2);
         pending_wakeups.add(0, 2);
@@ -65,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn pending_wake_ups_do_not_pile_up() {
+    fn requests_are_dropped_above_a_maximum() {
         let pending_wakeups = PendingWakeups::default();
         pending_wakeups.prepare(1);
         (0..1000).for_each(|_| pending_wakeups.add(0, 2));

@@ -1,4 +1,4 @@
-//! The contract of idle policies: what they decide for a pool, and for each of its thieves.
+//! The traits of idle policies: what they decide for a pool and for each of its thieves.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::context::IdleContext;
 use crate::sleep::Limit;
 
-/// Decides what workers without work do. One idle policy serves one pool; it makes a [`Thief`] for each worker.
+/// Decides what the workers of one pool do without work. It makes a [`Thief`] for each of them.
 ///
-/// A policy is one file that implements these two traits. It decides only *how* a worker idles: that no ready task is
-/// left alone while a worker sleeps is kept by the pool, whatever a idle policy says.
+/// A policy decides only *how* a worker idles. Whatever it says, the pool's sleep protocol finds
+/// every ready task.
 ///
 /// # Examples
 /// A policy that tries a hundred times and then sleeps:
@@ -37,83 +37,92 @@ use crate::sleep::Limit;
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 pub trait IdlePolicy: Debug + Send + Sync + 'static {
-    /// What the policy is called in reports.
+    /// The name of the policy in reports.
     fn name(&self) -> &'static str;
 
-    /// The policy's state for one worker of `workers`. Called on that worker's thread, once; and on that of a
-    /// [replacement](crate::Worker::blocking), with the number of the worker that it replaces first.
+    /// Makes the state for one worker of `workers`. Called once on the thread of each worker, and
+    /// on that of each [replacement](crate::Worker::blocking), with the index of the worker that it
+    /// replaces first.
     fn thief(&self, worker: usize, workers: usize) -> Box<dyn Thief>;
 
-    /// How many workers pushes wake, at the most, where the process may use so many processors. If not overridden: no limit. Asked again when that
-    /// changes, where nobody has [chosen](crate::PoolBuilder::workers) a number of workers; no more may be awake there than are allowed.
+    /// The limit on workers that pushes keep awake if the process may use so many processors. No
+    /// limit by default.
+    ///
+    /// If the number of workers was not [chosen](crate::PoolBuilder::workers), the pool asks again
+    /// when the number of processors changes, and keeps no more workers awake than that.
     fn limit(&self, processors: usize) -> Limit {
         let _ = processors;
         Limit::NONE
     }
 
-    /// How long a turn on the processor workers ask for, where the kernel grants such pending wake-ups
-    /// ([`Assists::SHORT_TURNS`](crate::os::Assists::SHORT_TURNS)). If not overridden: as long as everybody's.
+    /// The time slice that workers ask the kernel for, where it grants one
+    /// ([`Assists::SHORT_TURNS`](crate::os::Assists::SHORT_TURNS)). The kernel's own by default.
     fn turn(&self) -> Option<Duration> {
         None
     }
 
-    /// Whether workers that are woken go where no other worker is, if nobody else wants the machine, wherever the kernel would have put them
-    /// ("Where a sleeper wakes", in the README beside the source of `sleep`). If not overridden: they stay where the kernel puts them. Where workers may not be moved
-    /// ([`Assists::MOVES`](crate::os::Assists::MOVES)), the system does not tell how many threads can run, or the machine has more than 64 processors, they stay in any case.
+    /// True if a woken worker avoids processors that other workers of the pool use, while no other
+    /// program wants the machine. False by default: it runs where the kernel puts it.
+    ///
+    /// Has no effect where workers may not be moved
+    /// ([`Assists::MOVES`](crate::os::Assists::MOVES)), where the system does not tell the number
+    /// of runnable threads, and on more than 64 processors.
     fn spreads(&self) -> bool {
         false
     }
-
-    /// How many sleepers a worker wakes with every push, though it has better things to do. Only for comparison.
-    fn wakes_with_every_push(&self) -> usize {
-        0
-    }
 }
 
-/// One worker's side of a policy. It is asked while the worker has nothing else to do, and only then.
+/// The state of a policy for one worker, which asks it while it has no work.
 ///
-/// A method that panics ends the process: a thief may be standing on frames that other workers point into.
+/// # Panics
+/// A method that panics aborts the process: below the thief on its stack may be frames that other
+/// workers refer to.
 pub trait Thief {
-    /// What the thief does next. Asked first when the search begins, and then after each attempt that failed.
+    /// Decides what the thief does next. Called when the search begins and after each failed
+    /// attempt.
     fn next(&mut self, context: &IdleContext<'_>) -> Move;
 
-    /// The search is over.
+    /// Called when the search has ended. Does nothing by default.
     fn search_ends(&mut self, context: &IdleContext<'_>, end: End) {
         let _ = (context, end);
     }
 }
 
-/// Why a search is over: see [`Thief::search_ends`].
+/// Why a search has ended: see [`Thief::search_ends`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {
     /// A task was taken from another worker.
     Stole,
-    /// A task was taken from the pool's inbox.
+    /// A task was taken from an inbox or the injector.
     Received,
-    /// What the worker waited for has happened, or the pool is closed.
+    /// The pool is closed, or a replacement is no longer needed.
     Over,
 }
 
-/// What a thief does next. There is an example at [`IdleContext`].
+/// What a thief does next. See [`IdleContext`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Move {
-    /// Try to find work.
+    /// Makes an attempt to find work.
     Search,
-    /// Let somebody else have the processor, then try.
+    /// Yields the processor, then makes an attempt.
     Yield,
-    /// The same at the lowest priority: come back when nobody else wants the processor, then be as before and try.
-    /// Where priority cannot be lowered and restored, this is [`Yield`](Self::Yield).
+    /// Yields at the lowest priority, so that it comes back when no other thread wants the
+    /// processor; then restores the priority and makes an attempt. Where priority cannot be
+    /// restored, this is [`Yield`](Self::Yield).
     YieldLowered,
-    /// Give the processor to this worker, if it could run and does not: bring it here if it waits elsewhere, yield, and then
-    /// try. It is as near as one comes to the system call `yield_to` of BWS (EuroSys 2012, section 4).
+    /// Gives the processor to this worker if it is ready and does not run: moves it here if it
+    /// waits elsewhere, yields, and then makes an attempt. Approximates the system call `yield_to`
+    /// of BWS (EuroSys 2012, section 4).
     HandOver(usize),
-    /// Go to a processor that no other worker of the pool ran on last, if there is one, then try.
+    /// Moves to a processor that no other awake worker of the pool ran on last, if there is one;
+    /// then makes an attempt.
     MoveAway,
-    /// Wake this worker if it sleeps, then try.
+    /// Wakes this worker if it sleeps, then makes an attempt.
     Wake(usize),
-    /// Sleep until there is work, or not at all if there is some already; then try everything once. A worker beyond the
-    /// idle policy's [`limit`](IdlePolicy::limit) tries only what nobody else seems to touch.
+    /// Sleeps until there may be work, then looks everywhere once. Does not sleep if there is work
+    /// already. A worker over the [`limit`](IdlePolicy::limit) takes only tasks that other workers
+    /// do not seem to touch.
     Sleep,
 }

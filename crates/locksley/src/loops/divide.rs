@@ -1,4 +1,4 @@
-//! How a loop divides: by halves, with a fork for each, down to leaves; or among places first.
+//! The division of a loop: among places, and then by halves, with a fork for each, down to leaves.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -9,16 +9,16 @@ use super::token::Token;
 use crate::pool::Pool;
 use crate::scheduler::Worker;
 
-/// What the caller of a loop has chosen.
+/// The options of a loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan<T> {
     pub(super) token: T,
-    /// The most items of a leaf, if it is fixed.
+    /// The most items of a leaf, if the caller has fixed it.
     pub(super) grain: Option<usize>,
     pub(super) target: Target,
 }
 
-/// For which workers the items are.
+/// The workers to which the items are sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
     Anywhere,
@@ -27,7 +27,7 @@ pub(super) enum Target {
 }
 
 impl<T: Token> Plan<T> {
-    /// Runs a loop over `parts`, called by this worker, if it is known.
+    /// Runs a loop over `parts`. Without a `worker`, looks up the calling one.
     pub(super) fn run<P: Parts, R: Send>(
         self,
         worker: Option<&Worker>,
@@ -37,17 +37,14 @@ impl<T: Token> Plan<T> {
     ) -> Result<R, T::Stopped> {
         let division = Division { plan: self, leaf, combine, types: PhantomData };
         let task = |worker: &Worker| division.start(worker, parts);
-        if let Some(worker) = worker {
-            return task(worker);
-        }
-        Worker::with_current(|current| match current {
+        Worker::with_current(|current| match worker.or(current) {
             Some(worker) => task(worker),
             None => Pool::global().install(task),
         })
     }
 }
 
-/// What all parts of one loop have in common.
+/// The state that all parts of one loop share.
 struct Division<'f, P, R, T, L, C> {
     plan: Plan<T>,
     leaf: &'f L,
@@ -68,9 +65,9 @@ where
             Target::Place(place) => {
                 worker.join_near(place, |_| (), |worker| self.start_here(worker, parts)).1
             }
-            // Where there is one place, the pool has no list of them.
+            // A pool with one place has no list of places.
             Target::EachPlace if !worker.shared().place_states().is_empty() => {
-                let workers = worker.shared().place_states().iter().map(|it| it.workers().len());
+                let workers = worker.shared().place_states().iter().map(|it| it.workers.len());
                 let ends = shares(parts.len(), workers);
                 self.spread(worker, parts, 0, &ends)
             }
@@ -92,7 +89,7 @@ where
         let (left, right) = parts.split_at(items / 2);
         let (left, right) = worker.join(
             |worker| self.divide(worker, left, grain),
-            |worker| match grain.handed_to(worker) {
+            |worker| match grain.for_worker(worker) {
                 None => self.divide(worker, right, grain),
                 Some(own) => self.divide(worker, right, &own),
             },
@@ -100,9 +97,9 @@ where
         Ok((self.combine)(left?, right?))
     }
 
-    /// Divides the part that begins with item `start` among the places whose shares have these
-    /// `ends`. The worker keeps the half that is nearer to its own place, and sends the other one
-    /// to where it belongs.
+    /// Divides the part that begins with item `start` among the places. `ends` are the ends of
+    /// their shares. The worker keeps the half that is nearer to its own place, and sends the other
+    /// one to where it belongs.
     fn spread(
         &self,
         worker: &Worker,
@@ -118,7 +115,7 @@ where
         }
         token.check()?;
         let middle = match grain {
-            // Where `divide` divides, so that the leaves are the same ones.
+            // As `divide` does, so that the leaves are the same.
             Some(_) => start + (end - start) / 2,
             None => ends[(first + last) / 2],
         };
@@ -136,7 +133,7 @@ where
     }
 }
 
-/// Where the items of each place end: in proportion to its workers.
+/// The end of each place's share of the items, in proportion to its workers.
 fn shares(items: usize, workers: impl Iterator<Item = usize> + Clone) -> Vec<usize> {
     let all: usize = workers.clone().sum();
     let mut before = 0;
@@ -147,8 +144,8 @@ fn shares(items: usize, workers: impl Iterator<Item = usize> + Clone) -> Vec<usi
     end.collect()
 }
 
-/// The first and the last place of these items. A leaf that lies in several shares belongs to the
-/// place that has its first item.
+/// The first and the last place of these items. A leaf in several shares belongs to the place of
+/// its first item.
 fn places_of(items: Range<usize>, ends: &[usize], grain: Option<usize>) -> (usize, usize) {
     let place_of = |item| ends.partition_point(|&end| end <= item);
     let (first, count) = (place_of(items.start), items.end - items.start);
@@ -163,7 +160,7 @@ mod tests {
     use super::{places_of, shares};
     use crate::cancellation::Cancellation;
     use crate::loops::par;
-    use crate::pool::trial::divided;
+    use crate::pool::tests::divided;
 
     #[test]
     fn each_place_gets_its_share() {
@@ -178,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_belongs_to_the_places_of_its_items_and_a_leaf_to_that_of_its_first() {
+    fn a_part_belongs_to_the_places_of_its_items_and_a_leaf_to_the_first() {
         let ends = shares(14, [3, 0, 4].into_iter());
         for (items, places) in [(0..14, (0, 2)), (0..6, (0, 0)), (5..7, (0, 2)), (6..14, (2, 2))] {
             assert_eq!(places_of(items.clone(), &ends, None), places);
@@ -213,9 +210,9 @@ mod tests {
         }
     }
 
-    /// A part of no items would say that it was cancelled, though nothing is missing.
+    /// An empty part would report a cancellation although no item is missing.
     #[test]
-    fn there_is_no_part_without_items() {
+    fn no_part_is_empty() {
         let pool = divided(&[1, 1, 2]).build().unwrap();
         for items in 1..6_usize {
             let (token, seen) = (Cancellation::new(), std::sync::Mutex::new(0));

@@ -8,14 +8,14 @@ use super::parts::Parts;
 /// Items, and the memory for their results.
 pub(super) struct Output<'v, P, R> {
     parts: P,
-    /// The first of `count` cells to which nothing else has access. All cells come from one pointer
-    /// to all of them, so that neighbours can be united again.
+    /// The first of `count` cells to which only this has access. All cells have the provenance of
+    /// one pointer to all of them, so that neighbours can be united.
     start: *mut MaybeUninit<R>,
     count: usize,
     cells: PhantomData<&'v mut [MaybeUninit<R>]>,
 }
 
-// SAFETY: it stands for items that may be sent, and for results that will be.
+// SAFETY: it owns items that are `Send`, and memory for results that are `Send`.
 unsafe impl<P: Send, R: Send> Send for Output<'_, P, R> {}
 
 impl<'v, P: Parts, R: Send> Output<'v, P, R> {
@@ -27,7 +27,7 @@ impl<'v, P: Parts, R: Send> Output<'v, P, R> {
             let result = MaybeUninit::new(body(item));
             // SAFETY: below `count`, so it is one of the cells.
             let cell = unsafe { filled.start.add(filled.count) };
-            // SAFETY: a cell of ours that has not been written.
+            // SAFETY: a cell of this output that was not written.
             unsafe { cell.write(result) };
             filled.count += 1;
         }
@@ -36,7 +36,7 @@ impl<'v, P: Parts, R: Send> Output<'v, P, R> {
     }
 }
 
-/// Divided, items and cells stay together.
+/// Items and cells are divided at the same index.
 impl<P: Parts, R: Send> Parts for Output<'_, P, R> {
     type Item = P::Item;
 
@@ -45,7 +45,7 @@ impl<P: Parts, R: Send> Parts for Output<'_, P, R> {
     }
 
     fn split_at(self, middle: usize) -> (Self, Self) {
-        assert!(middle <= self.count, "divided within");
+        assert!(middle <= self.count, "`middle` is in range");
         let (first, second) = self.parts.split_at(middle);
         // SAFETY: not beyond the end of the cells.
         let start = unsafe { self.start.add(middle) };
@@ -58,8 +58,8 @@ impl<P: Parts, R: Send> Parts for Output<'_, P, R> {
     }
 }
 
-/// Returns the results of all items, in their order. `fill` is given all items with their cells,
-/// and returns the cells, united again.
+/// Returns the results of all items, in order. `fill` gets all items with their cells, and returns
+/// the cells, united.
 ///
 /// # Panics
 /// If a cell is missing there.
@@ -72,23 +72,23 @@ pub(super) fn collect<P: Parts, R: Send, E>(
     let cells = &mut results.spare_capacity_mut()[..count];
     let start = cells.as_mut_ptr();
     let filled = fill(Output { parts, start, count, cells: PhantomData })?;
-    assert!(filled.start == start && filled.count == count, "all of it");
+    assert!(filled.start == start && filled.count == count, "all cells are written");
     let filled = filled.keep();
-    // SAFETY: so many cells from the first one on have been written: `Filled` begins there and has
-    // no gaps.
+    // SAFETY: this many cells from the first one on have been written: `Filled` begins there and
+    // has no gaps.
     unsafe { results.set_len(filled) };
     Ok(results)
 }
 
-/// Neighbouring cells that have been written. Dropped, it drops the results: a neighbour panicked
-/// or was cancelled.
+/// Neighbouring cells that have been written. If it is dropped, because a neighbour panicked or was
+/// cancelled, it drops the results.
 pub(super) struct Filled<'v, R> {
     start: *mut MaybeUninit<R>,
     count: usize,
     cells: PhantomData<&'v mut [MaybeUninit<R>]>,
 }
 
-// SAFETY: it stands for results to which nothing else has access.
+// SAFETY: it owns results that are `Send`.
 unsafe impl<R: Send> Send for Filled<'_, R> {}
 
 impl<R> Filled<'_, R> {
@@ -99,7 +99,7 @@ impl<R> Filled<'_, R> {
         self
     }
 
-    /// Leaves the results where they are, and returns how many there are.
+    /// Leaves the results in their cells, and returns their number.
     fn keep(self) -> usize {
         std::mem::ManuallyDrop::new(self).count
     }
@@ -108,8 +108,8 @@ impl<R> Filled<'_, R> {
 impl<R> Drop for Filled<'_, R> {
     fn drop(&mut self) {
         let written = std::ptr::slice_from_raw_parts_mut(self.start.cast::<R>(), self.count);
-        // SAFETY: `count` cells from `start` on were written and nothing else has access to them:
-        // `fill` counts what it has written, and `join` unites cells that follow each other.
+        // SAFETY: `count` cells from `start` on were written, and only this has access to them:
+        // `fill` counts the cells that it has written, and `join` unites neighbours.
         unsafe { written.drop_in_place() };
     }
 }

@@ -1,27 +1,26 @@
-//! How many items a leaf of a loop takes, found while the loop runs.
+//! The number of items of a leaf, found while the loop runs.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::scheduler::Worker;
 
-/// What a leaf should take: long enough that dividing for it, and looking at the clock at times,
-/// costs a few hundredths of it. No other worker can reach the rest of a leaf, so it should not be
-/// longer than necessary.
+/// The time that a leaf should take: long enough that the division and the clock cost a few percent
+/// of it. No other worker can take the rest of a leaf, so it is not longer than necessary.
 const LEAF: Duration = Duration::from_micros(5);
 
-/// One leaf in so many is timed, once the size is right.
+/// One leaf in this many is timed once the size is found.
 const SAMPLE: u32 = 16;
 
-/// A worker that takes over a part begins with leaves so many times smaller: the items may be
-/// different there.
+/// A worker that has stolen a part begins with leaves this many times smaller: its items may be
+/// more expensive.
 const CAUTION: usize = 16;
 
-/// The size of leaves, as one worker has found it in its part of a loop, or as the caller has fixed
-/// it for all workers.
+/// The size of leaves: found by one worker in its part of a loop, or fixed by the caller for all
+/// workers.
 ///
-/// The worker writes it with each leaf. It lies in a frame where other workers read, with each
-/// leaf, what the body of the loop is: so it has cache lines of its own.
+/// The worker writes it with each leaf. It lies in a frame that other workers read, so it has its
+/// own cache lines.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Grain {
@@ -29,22 +28,22 @@ pub(super) struct Grain {
     worker: usize,
     is_fixed: bool,
     items: AtomicUsize,
-    /// Whether leaves have become as long as they should be.
-    found: AtomicBool,
-    /// Leaves so far.
+    /// True if leaves take about as long as they should.
+    is_found: AtomicBool,
+    /// The number of leaves that have begun.
     leaves: AtomicU32,
 }
 
-// Relaxed, everywhere here: one worker writes, and others only take a hint.
+// Relaxed in all accesses: one worker writes, and others read a hint.
 impl Grain {
-    /// Begins with one item, which may take long, if the caller has not fixed a size.
+    /// The fixed size, or else one item: it may take long.
     pub(super) fn new(worker: &Worker, fixed: Option<usize>) -> Self {
         Self { is_fixed: fixed.is_some(), ..Self::of(worker.slot_index(), fixed.unwrap_or(1)) }
     }
 
     fn of(worker: usize, items: usize) -> Self {
-        let (is_fixed, found, leaves) = Default::default();
-        Self { worker, is_fixed, items: AtomicUsize::new(items), found, leaves }
+        let (is_fixed, is_found, leaves) = Default::default();
+        Self { worker, is_fixed, items: AtomicUsize::new(items), is_found, leaves }
     }
 
     /// The most items of a leaf.
@@ -53,11 +52,11 @@ impl Grain {
         self.items.load(Ordering::Relaxed)
     }
 
-    /// Runs a leaf of so many items, and learns from how long it took.
+    /// Runs a leaf of `items` items, and corrects the size by its time.
     #[inline]
     pub(super) fn run<R>(&self, items: usize, leaf: impl FnOnce() -> R) -> R {
-        let start = self.times_next_leaf().then(Instant::now);
-        // In one place, so that it is compiled into this.
+        let start = self.count_leaf().then(Instant::now);
+        // One call, so that it is inlined.
         let result = leaf();
         if let Some(start) = start {
             self.correct(items, start.elapsed());
@@ -67,18 +66,18 @@ impl Grain {
 
     /// Counts a leaf. True if it is to be timed.
     #[inline]
-    fn times_next_leaf(&self) -> bool {
+    fn count_leaf(&self) -> bool {
         if self.is_fixed {
-            return false; // and writes nothing: all workers share a fixed size
+            return false; // writes nothing, because all workers share a fixed size
         }
         let leaves = self.leaves.load(Ordering::Relaxed).wrapping_add(1);
         self.leaves.store(leaves, Ordering::Relaxed);
-        !self.found.load(Ordering::Relaxed) || leaves.is_multiple_of(SAMPLE)
+        !self.is_found.load(Ordering::Relaxed) || leaves.is_multiple_of(SAMPLE)
     }
 
-    /// A size of its own for another worker that has taken over a part.
+    /// A separate size for a worker that has stolen a part. `None` if this one is to be used.
     #[inline]
-    pub(super) fn handed_to(&self, worker: &Worker) -> Option<Self> {
+    pub(super) fn for_worker(&self, worker: &Worker) -> Option<Self> {
         let is_other = !self.is_fixed && worker.slot_index() != self.worker;
         is_other.then(|| Self::of(worker.slot_index(), (self.items() / CAUTION).max(1)))
     }
@@ -87,17 +86,17 @@ impl Grain {
         let grain = self.items();
         let too_long = took > 2 * LEAF;
         if too_long {
-            // The worker may have been suspended: then the leaves grow again soon.
+            // If the worker was only suspended, the leaves soon grow again.
             let scaled = items as u128 * LEAF.as_nanos() / took.as_nanos();
             self.items.store((scaled as usize).max(1), Ordering::Relaxed);
         } else if took < LEAF / 2 {
-            // Parts are divided by halves, so leaves are between half the grain and the grain. A
-            // smaller one was divided by an earlier grain, or is the whole loop.
+            // Parts are halved, so leaves have between half the grain and the grain. A smaller one
+            // was divided by an earlier grain, or is the whole loop.
             if items > grain / 2 {
                 self.items.store(grain.saturating_mul(2), Ordering::Relaxed);
             }
         }
-        self.found.store(too_long || took >= LEAF / 2, Ordering::Relaxed);
+        self.is_found.store(too_long || took >= LEAF / 2, Ordering::Relaxed);
     }
 }
 
@@ -106,14 +105,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_grows_while_leaves_are_short_and_shrinks_when_one_is_long() {
+    fn the_size_doubles_after_a_short_leaf_and_shrinks_after_a_long_one() {
         let grain = Grain::of(0, 1);
         for _ in 0..5 {
             grain.correct(grain.items(), LEAF / 10);
         }
         assert_eq!(grain.items(), 32);
         grain.correct(16, LEAF / 10);
-        assert_eq!(grain.items(), 32, "a leaf from before it grew says nothing");
+        assert_eq!(grain.items(), 32, "a leaf of an earlier size is ignored");
         grain.correct(17, LEAF / 10);
         assert_eq!(grain.items(), 64);
         grain.correct(64, LEAF);
@@ -124,7 +123,7 @@ mod tests {
         assert_eq!(grain.items(), 1);
     }
 
-    /// The number of leaves of so many items that take a nanosecond each.
+    /// The number of leaves of a loop over `items` items that take a nanosecond each.
     fn leaves_of(grain: &Grain, items: usize) -> u32 {
         if items <= grain.items() {
             grain.correct(items, Duration::from_nanos(items as u64));
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_items_gets_long_leaves() {
+    fn leaves_become_long_for_any_number_of_items() {
         for items in [1 << 20, 1_000_000, 786_432, 655_360, 100_003, 999_983] {
             let grain = Grain::of(0, 1);
             let leaves = leaves_of(&grain, items);

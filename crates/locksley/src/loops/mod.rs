@@ -1,11 +1,22 @@
 //! Parallel loops: [`par`] and its options.
 //!
-//! A loop divides its items by halves and forks for each half, down to leaves. It times its leaves
-//! and chooses their size accordingly, so a body may take a nanosecond or a second. Everything that
-//! has not begun is within reach of other workers, except for the rest of one leaf: as many items
-//! as took five microseconds before.
+//! Use them to do the same with many items of a range or slice. A loop divides its items into
+//! halves, each half again, and so on. Each division is a *fork*: one half goes on at once, and
+//! another worker can steal the other. A part that is not divided further is a *leaf*, whose items
+//! run one after the other on one worker.
 //!
-//! Chains of adaptors are what iterator libraries are for.
+//! The loop chooses the size of leaves, whether an item takes a nanosecond or a second. A leaf
+//! takes about 5 µs, judged by the time of earlier leaves, and has at least one item. Thieves can
+//! take all items that have not begun, except for those of a leaf that runs.
+//!
+//! For chains of adaptors (`filter`, `zip`, ...) use rayon's parallel iterators. A `[patch]` in
+//! `Cargo.toml` makes them run on Locksley's workers: see the guide, `docs/guide/rayon.md`.
+//!
+//! # Examples
+//! ```
+//! let lengths = locksley::loops::par(&["robin", "hood"]).map(|word| word.len());
+//! assert_eq!(lengths, [5, 4]);
+//! ```
 
 mod divide;
 mod filled;
@@ -21,7 +32,7 @@ use crate::scheduler::Worker;
 use divide::{Plan, Target};
 use filled::{Filled, Output, collect};
 
-/// Makes a parallel loop over `items`. It begins with a `for_each`, `map` or `reduce`.
+/// Makes a parallel loop over `items`. The call of `for_each`, `map` or `reduce` runs it.
 ///
 /// Use it to do the same with many items that are known beforehand. [`join`](crate::join)
 /// is for two different tasks, and [`scope`](crate::scope) for tasks that are found on the way.
@@ -34,20 +45,24 @@ use filled::{Filled, Output, collect};
 /// | `a..b`, `a..=b` of integers | an integer |
 /// | `&vec`, `&array`, `&slice[..]` | `&T` |
 /// | `&mut vec`, `&mut array`, `&mut slice[..]` | `&mut T` |
-/// | what implements [`Parts`] or [`IntoParts`] | [`Parts::Item`] |
+/// | a type with [`Parts`] or [`IntoParts`] | [`Parts::Item`] |
 ///
-/// | option | what it does | without it |
+/// Neither owned collections nor iterators are accepted. For a `Vec`, pass a reference.
+///
+/// | option | effect | default |
 /// |---|---|---|
 /// | [`chunks(n)`](Par::chunks) | the body gets up to `n` neighbouring items at once | one item |
-/// | [`grain(n)`](Par::grain) | leaves have at most `n` items | their size is found by timing |
+/// | [`grain(n)`](Par::grain) | leaves have at most `n` items | about 5 µs a leaf |
 /// | [`cancel(&token)`](Par::cancel) | stops when the token is cancelled | runs to its end |
-/// | [`place(p)`](Par::place) | all items are for the workers of one place | for all workers |
-/// | [`by_place()`](Par::by_place) | each place gets the same items every time | for all workers |
-/// | [`on(worker)`](Par::on) | a known worker calls | looks up the calling worker |
+/// | [`place(p)`](Par::place) | workers of place `p` are preferred | all workers are equal |
+/// | [`by_place()`](Par::by_place) | each place prefers the same items every time | no preference |
+/// | [`on(worker)`](Par::on) | the caller is a known worker | looks up the calling worker |
 ///
 /// # Panics
-/// If a body panics, the loop panics with its payload, after all leaves have ended. A panic ends
-/// only its own leaf, whose other items are not visited.
+/// If a body panics: with its payload, after all leaves have ended. The rest of that leaf is
+/// skipped, and all other leaves still run. If several leaves panic: with the payload of the one
+/// with the first items, or, with [`by_place`](Par::by_place), of any. Also if the global pool is
+/// needed and cannot be built.
 ///
 /// # Examples
 /// ```
@@ -60,7 +75,7 @@ use filled::{Filled, Output, collect};
 /// assert_eq!((heights[999], sum), (1, 332_833_500));
 /// ```
 ///
-/// An iterator cannot be divided. The compiler says what to write instead:
+/// An iterator cannot be divided. The compiler's message names the alternatives:
 /// ```compile_fail,E0277
 /// locksley::loops::par(vec![1, 2].iter()).for_each(|_| ());
 /// ```
@@ -69,10 +84,10 @@ pub fn par<'w, I: IntoParts>(items: I) -> Par<'w, I::Parts> {
     Par { parts: items.into_parts(), worker: None, plan }
 }
 
-/// A parallel loop that has not begun: see [`par`].
+/// A parallel loop that has not begun. Made by [`par`].
 ///
-/// `P` is what it divides. `T` is `()`, or a reference to the [token](Par::cancel) that stops it.
-#[must_use = "a loop begins with `for_each`, `map` or `reduce`"]
+/// It divides a `P`. `T` is `()`, or a reference to the [token](Par::cancel) that stops it.
+#[must_use = "`for_each`, `map` or `reduce` runs the loop"]
 #[derive(Debug)]
 pub struct Par<'w, P, T = ()> {
     parts: P,
@@ -84,7 +99,8 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
     /// Gives the body up to `size` neighbouring items at once: a range for a range, a slice for a
     /// slice. Only the last chunk may be shorter.
     ///
-    /// From here on an item is a chunk: a [`grain`](Self::grain) is a number of chunks.
+    /// An item of the loop is then a chunk. A [`grain`](Self::grain) is a number of chunks, whether
+    /// it is set before this call or after it.
     ///
     /// # Panics
     /// If `size` is 0.
@@ -104,11 +120,12 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
         Par { parts: Chunks::new(parts, size), worker, plan }
     }
 
-    /// Fixes how the loop divides: by halves, down to leaves of at most `items` items.
+    /// Sets the size of leaves: the loop divides by halves until a part has at most `items` items.
     ///
-    /// So a [`reduce`](Self::reduce) has the same result in every run, on every machine and for any
-    /// number of workers, bit for bit, whatever it combines. Large leaves cost less, small ones
-    /// share better: a leaf should take some microseconds.
+    /// Use it to make a [`reduce`](Self::reduce) of floats reproducible. How the items are divided
+    /// then depends on their number only. So the result is the same, bit for bit, in every run, on
+    /// every machine and for any number of workers. Large leaves have less overhead, and small ones
+    /// divide the work more evenly: a leaf should take some microseconds.
     ///
     /// # Panics
     /// If `items` is 0.
@@ -130,10 +147,14 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
 
     /// Stops the loop once `token` is cancelled: it divides no more, and begins no leaf.
     ///
-    /// Leaves that have begun run to their ends: as many items as took five microseconds before, or
-    /// one that takes longer. What they return is dropped, and the loop returns
-    /// [`Cancelled`](crate::Cancelled): if some items were not visited, or if the token was
-    /// cancelled before the loop began. A panic comes before the error.
+    /// Leaves that have begun run to their ends: they take about 5 µs, or as long as a single item.
+    /// To stop a longer item, its body [checks](Cancellation::check) the token.
+    ///
+    /// # Errors
+    /// `for_each`, `map` and `reduce` then return a [`Result`]. It is an error,
+    /// [`Cancelled`](crate::Cancelled), if some items were not visited, or if the token was
+    /// cancelled before the loop began. The results of the other items are dropped. A panic takes
+    /// precedence over the error.
     ///
     /// # Examples
     /// ```
@@ -151,8 +172,10 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
         Par { parts, worker, plan: Plan { token, grain, target } }
     }
 
-    /// Sends all items to the workers of one [place](crate::PoolBuilder::places), by number. Other
-    /// workers help when they have nothing to do.
+    /// Prefers the workers of one [place](crate::PoolBuilder::places), given by its index. Idle
+    /// workers of other places help.
+    ///
+    /// Use it if all items use data that lies in the cache or memory of that place.
     ///
     /// # Panics
     /// The loop panics if its pool has no such place.
@@ -166,15 +189,16 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
         self
     }
 
-    /// Gives each [place](crate::PoolBuilder::places) the same items every time: as large a share
-    /// of them as it has of the workers, one after the other.
+    /// Prefers for each item the workers of the same [place](crate::PoolBuilder::places) every
+    /// time. Each place gets adjacent items, in proportion to its workers.
     ///
-    /// So a loop finds in the caches of a place what an earlier loop over as many items has left
-    /// there. And the first loop, if it writes memory that was never touched, brings it into the
-    /// memory next to the place. Other workers help when they have nothing to do.
+    /// Use it for repeated loops over the same data. A place then finds its items in its cache,
+    /// where the last loop over the same number of items has left them. The kernel puts new memory
+    /// near the thread that writes it first, so the first loop that writes the data puts it near
+    /// the workers that use it later. Idle workers of other places help.
     ///
-    /// With a [`grain`](Self::grain) the leaves are the same as without places. A leaf that lies in
-    /// two shares is for the place that has its first item.
+    /// With a [`grain`](Self::grain) the leaves are the same as without places. A leaf in two
+    /// shares belongs to the place of its first item.
     ///
     /// # Examples
     /// ```
@@ -191,7 +215,7 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
         self
     }
 
-    /// Names the calling worker, which then need not be looked up.
+    /// Runs the loop on a known worker, without a thread-local lookup.
     ///
     /// # Examples
     /// ```
@@ -206,7 +230,7 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
         self
     }
 
-    /// Calls `body` with each item, in no particular order.
+    /// Calls `body` with each item, in no particular order and for several items at a time.
     ///
     /// # Errors
     /// [`Cancelled`](crate::Cancelled), only with a [token](Self::cancel).
@@ -231,7 +255,7 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
     /// [`Cancelled`](crate::Cancelled), only with a [token](Self::cancel).
     ///
     /// # Panics
-    /// If `body` panics: see [`par`]. What it returned for other items is dropped.
+    /// If `body` panics: see [`par`]. The results of other items are dropped.
     ///
     /// # Examples
     /// ```
@@ -245,8 +269,8 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
         T::outcome(results)
     }
 
-    /// Folds all items into one value. Each leaf begins with `identity` and folds its items in
-    /// order; `combine` unites neighbouring leaves.
+    /// Folds all items into one value. Each leaf begins with `identity()` and folds its items in
+    /// order; `combine` unites neighbouring leaves. Without items, the result is `identity()`.
     ///
     /// If `combine` is associative and `identity` is neutral, the result is that of the serial
     /// loop. The addition of floats is not associative: its result depends on how the loop was
@@ -256,7 +280,7 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
     /// [`Cancelled`](crate::Cancelled), only with a [token](Self::cancel).
     ///
     /// # Panics
-    /// If one of the functions panics: see [`par`].
+    /// If one of the functions panics, as [`par`] describes for a body.
     ///
     /// # Examples
     /// ```
@@ -266,7 +290,7 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
     /// assert_eq!(sum, 499_999_500_000);
     /// ```
     ///
-    /// The value may be state that the items of a leaf have in common:
+    /// The value may be state that all items of a leaf share:
     /// ```
     /// use std::collections::HashMap;
     ///

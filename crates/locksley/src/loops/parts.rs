@@ -1,4 +1,4 @@
-//! What a loop can divide: anything of known length.
+//! Sequences of known length that a loop can divide.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -30,20 +30,21 @@ use std::ops::{Range, RangeInclusive};
 /// ```
 #[allow(clippy::len_without_is_empty, reason = "a loop only asks for the length")]
 pub trait Parts: Sized + Send {
-    /// What the body of the loop is given.
+    /// The type of the body's argument.
     type Item;
 
-    /// How many items there are.
+    /// The number of items.
     fn len(&self) -> usize;
 
-    /// The first `middle` items, and the others. `middle` is more than 0 and less than the length.
+    /// Divides into the first `middle` items and the others. `middle` is more than 0 and less than
+    /// the length.
     fn split_at(self, middle: usize) -> (Self, Self);
 
-    /// The items one after the other.
+    /// Iterates over the items, in order.
     fn into_items(self) -> impl Iterator<Item = Self::Item>;
 }
 
-/// What [`par`](super::par) takes: [`Parts`], and what has them.
+/// A type that [`par`](super::par) accepts: [`Parts`], or a type that contains them.
 ///
 /// # Examples
 /// ```
@@ -72,10 +73,10 @@ pub trait Parts: Sized + Send {
     note = "items must be `Sync` for `par(&items)`, and `Send` for `par(&mut items)`"
 )]
 pub trait IntoParts {
-    /// What is divided.
+    /// The sequence that the loop divides.
     type Parts: Parts;
 
-    /// Called once, when the loop is made.
+    /// Returns the sequence. [`par`](super::par) calls it once.
     fn into_parts(self) -> Self::Parts;
 }
 
@@ -132,13 +133,13 @@ impl<'a, T: Send> Parts for &'a mut [T] {
     }
 }
 
-/// An integer. Private, so that no other type can be one.
+/// The integer types. Private, so that no other type implements it.
 #[diagnostic::on_unimplemented(message = "`par` cannot divide a range of `{Self}`")]
 pub trait Integer: Copy + PartialOrd + Send {
-    /// How many steps `end` is away. It is not smaller.
+    /// The number of steps to `end`, which is not smaller.
     fn distance_to(self, end: Self) -> usize;
 
-    /// Wraps.
+    /// The integer after this many steps. Wraps.
     fn plus(self, steps: usize) -> Self;
 }
 
@@ -199,7 +200,7 @@ fn items<N: Integer>(start: N, count: usize) -> impl Iterator<Item = N> {
     (0..count).map(move |steps| start.plus(steps))
 }
 
-/// Parts in chunks of equal length, the last of which may be shorter. See
+/// A sequence of chunks of equal length. Only the last may be shorter. See
 /// [`Par::chunks`](super::Par::chunks).
 #[derive(Debug)]
 pub struct Chunks<P> {
@@ -244,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_counted_and_divided_to_their_ends() {
+    fn ranges_up_to_the_limits_of_their_type_are_divided() {
         let reversed = Range { start: 5_u8, end: 3 };
         assert_eq!(Parts::len(&reversed), 0);
         assert_eq!(Parts::len(&(i8::MIN..i8::MAX)), 255);
@@ -263,7 +264,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "more integers")]
-    fn a_range_may_be_too_long() {
+    fn a_range_that_a_usize_cannot_count_panics() {
         Parts::len(&(0..=usize::MAX));
     }
 

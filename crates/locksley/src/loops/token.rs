@@ -1,15 +1,14 @@
-//! What may stop a loop.
+//! The type parameter by which a loop has a token or not.
 
 use std::convert::Infallible;
 
 use crate::cancellation::{Cancellation, Cancelled};
 
-/// What may stop a loop: nothing, `()`, or a [`Cancellation`].
+/// The token of a loop: a reference to a [`Cancellation`], or `()` for none.
 ///
-/// It is a type and not a value at run time. So a loop without a token checks nothing, and returns
-/// no error.
+/// It is a type parameter, so a loop without a token checks nothing and returns no error.
 pub trait Token: Copy + Send + Sync {
-    /// What a loop returns instead of `R`: `R` itself, or `Result<R, Cancelled>`.
+    /// The return type of a loop: `R`, or `Result<R, Cancelled>`.
     type Outcome<R>;
 
     #[doc(hidden)]

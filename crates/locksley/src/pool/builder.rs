@@ -1,4 +1,4 @@
-//! How a pool is to be.
+//! The configuration of a pool.
 
 use std::any::Any;
 use std::fmt;
@@ -8,25 +8,23 @@ use std::thread::JoinHandle;
 
 use super::environment::{default_assists, default_workers};
 use super::error::BuildError;
-use super::start::{self, spawn_worker};
+use super::start::{self, Plan, StartOptions, spawn_worker};
 use super::thread::WorkerThread;
 use super::{Pool, global};
-use crate::deque::Choice;
+use crate::deque::DequeChoice;
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::DequeKind;
 use crate::idle::{Balanced, IdlePolicy};
 use crate::observe::Observer;
 use crate::os::{self, Assists, Processors};
 use crate::places::Places;
-#[cfg(all(test, not(loom)))]
-use crate::scheduler::allowance::Asked;
-use crate::scheduler::allowance::{ROOM, SENTINELS};
+use crate::scheduler::allowance::{self, GROWTH, SENTINELS};
 use crate::scheduler::config::{Affinity, Configuration, Hooks, Rules, Threads};
 use crate::scheduler::division::{Unplaced, is_divided};
 use crate::scheduler::placement::Placement;
 use crate::sleep::MAX_WORKERS;
 
-/// How a pool is to be. Made by [`Pool::builder`].
+/// Configures a [`Pool`]. Created by [`Pool::builder`].
 ///
 /// # Examples
 /// ```
@@ -46,7 +44,7 @@ pub struct PoolBuilder {
     max_workers: Option<usize>,
     stack_size: Option<usize>,
     thread_name: Box<dyn Fn(usize) -> String>,
-    begin: start::Begin,
+    options: StartOptions,
     configuration: Configuration,
     assists: Option<Assists>,
     hooks: Hooks,
@@ -59,7 +57,7 @@ impl Default for PoolBuilder {
             max_workers: None,
             stack_size: None,
             thread_name: Box::new(|index| format!("locksley-{index}")),
-            begin: start::Begin::default(),
+            options: StartOptions::default(),
             configuration: Configuration {
                 idle_policy: Arc::new(Balanced::default()),
                 assists: Assists::ALL,
@@ -68,7 +66,7 @@ impl Default for PoolBuilder {
                 places: None,
                 allowance: None,
                 observer: None,
-                deque: Choice::default(),
+                deque: DequeChoice::default(),
             },
             assists: None,
             hooks: Hooks::default(),
@@ -77,17 +75,31 @@ impl Default for PoolBuilder {
 }
 
 impl PoolBuilder {
-    /// How many workers, from 1 to [`Pool::MAX_WORKERS`]. If not set: the environment variable `LOCKSLEY_WORKERS`; or else nobody has
-    /// chosen, and the pool follows what is allowed.
+    /// Sets the number of workers, from 1 to [`Pool::MAX_WORKERS`].
     ///
-    /// It then begins with [`Processors::count_up`](crate::os::Processors::count_up) workers, and has more that sleep, in case more are allowed later: at
-    /// most four times as many, and no more than the machine has processors; and, in a pool of one place without a borrowed thread, one beyond these, which looks after what those who are awake do not come to; or as many as [`max_workers`](Self::max_workers) says. While the
-    /// pool works, workers that have nothing else to do look again, ten times a second: where its threads may run, and which quotas
-    /// the process's control group has. As many workers as that allows may be awake ([`Pool::size`]); those beyond sleep, but for one that may do what is sent while workers wait for processors that other programs have, where two or more may be awake and no quota says how many. Where the quota is
-    /// no whole number, one worker rests from time to time, between tasks, so that the quota lasts to the end of its period and the kernel need not keep all of
-    /// them from running. A number that somebody chooses, here, by that variable or by [`Pool::resize`], is kept, whatever is
-    /// allowed later; under the usual idle policy no more of them are awake at a time than were of use when the pool was built
-    /// ([`Processors::count_up`](crate::os::Processors::count_up)), and none rests. Where threads for those that sleep cannot be had, the pool is started once more without them.
+    /// Default: the environment variable `LOCKSLEY_WORKERS`, unless it is unset or empty. Without
+    /// it, the pool follows what the system allows.
+    ///
+    /// # A number that is set
+    ///
+    /// It stays the same, whatever the system allows later. Under the default idle policy, at most
+    /// as many workers are awake at a time as the process could use when the pool was built
+    /// ([`Processors::count`]).
+    ///
+    /// # A pool that follows the system
+    ///
+    /// The pool lets [`Processors::count`] workers be awake ([`Pool::size`]). It has more
+    /// workers, which sleep until more are allowed: at most four times as many, and at most one for
+    /// each processor of the machine. [`max_workers`](Self::max_workers) replaces this number. A
+    /// pool of one place without a borrowed thread has one more worker, the sentinel. It runs tasks
+    /// that the awake workers leave undone.
+    ///
+    /// While the pool works, idle workers read the affinity of its threads and the quotas of the
+    /// control group ten times a second. If a quota is not a whole number of processors, one worker
+    /// rests from time to time, between tasks, so that the quota lasts for its whole period. The
+    /// kernel then does not have to stop all workers at the end of a period.
+    ///
+    /// If the threads of sleeping workers cannot be started, the pool is built without them.
     ///
     /// # Examples
     /// ```
@@ -102,9 +114,10 @@ impl PoolBuilder {
         Self { workers: Some(workers), ..self }
     }
 
-    /// How many workers there are, for [`Pool::resize`] to choose from: so many threads are started, and
-    /// [`workers`](Self::workers) says how many of them may be at work in the beginning. If
-    /// not set: as many as may be at work in the beginning, or, if that was not chosen, as many as it says there.
+    /// Sets the largest size that [`Pool::resize`] can choose: the pool starts this many threads.
+    ///
+    /// [`workers`](Self::workers) then sets the size at the beginning. Default: the number of
+    /// [`workers`](Self::workers), or its default.
     ///
     /// # Examples
     /// See [`Pool::resize`].
@@ -112,37 +125,43 @@ impl PoolBuilder {
         Self { max_workers: Some(most), ..self }
     }
 
-    /// The names of the threads, by [`Worker::index`](crate::Worker::index). If not set: `locksley-0` and so on.
+    /// Sets the names of the threads, by [`Worker::index`](crate::Worker::index). A name must not
+    /// contain a NUL byte. Default: `locksley-0` and so on.
     pub fn thread_name(self, name: impl Fn(usize) -> String + 'static) -> Self {
         Self { thread_name: Box::new(name), ..self }
     }
 
-    /// The size of each worker's stack in bytes. If not set: what the standard library gives a thread.
+    /// Sets the stack size of each worker in bytes. Default: that of the standard library.
     pub fn stack_size(self, bytes: usize) -> Self {
         Self { stack_size: Some(bytes), ..self }
     }
 
-    /// Where the workers may run. If not set: [`Affinity::Process`].
+    /// Sets which processors the workers may run on. Default: [`Affinity::Process`].
     pub fn affinity(mut self, affinity: Affinity) -> Self {
-        self.begin.affinity = affinity;
+        self.options.affinity = affinity;
         self
     }
 
-    /// How the workers are divided into places. If not set: as [`Places::found`] divides the processors that the process may use,
-    /// by the outermost cache or memory level with parts of at least two, if each part gets two workers at least, or else there is one place; so on
-    /// most machines there is one.
+    /// Sets how the workers are divided into places: groups of processors that are near each other.
     ///
-    /// Each place gets as many workers as its share of the processors, and neighbours by [index](crate::Worker::index) are in the
-    /// same place; with fewer workers than places that are given, some places have none. A worker looks for work in its own place first,
-    /// then in near places, then in far ones, and leaves what there is in another place to the workers there, as long as they may be expected
-    /// to take it: for about a tenth of a millisecond, if it has nothing else to do; and not for ever, if it has. (As long as there is
-    /// nobody who looks, because so many are awake as the idle policy's limit or the pool's size allows, it stays as long as what is pushed:
-    /// see [`Limit`](crate::idle::Limit).) How many tasks are taken out of their places:
-    /// [`WorkerStats::out_of_place`](crate::stats::WorkerStats::out_of_place). What goes to a place is said by [`Spawn::Near`](crate::Spawn::Near) and its kin, and
-    /// by [`Par::by_place`](crate::loops::Par::by_place).
+    /// Default: [`Places::found`] divides the processors of the process by the outermost cache or
+    /// memory level that has at least two parts. If a part would get fewer than two workers, there
+    /// is one place.
     ///
-    /// Workers belong to a place, but may run anywhere, unless they are bound to its processors ([`Affinity::Place`]): by default a place is who
-    /// works together, and near in the machine as far as the kernel keeps it so.
+    /// The number of workers of a place is in proportion to its processors. Workers with adjacent
+    /// [indices](crate::Worker::index) are in the same place. If there are fewer workers than
+    /// places, some places have none.
+    ///
+    /// A worker searches its own place first, then near places, then far ones. It leaves the tasks
+    /// of another place to the workers there for about 0.1 ms, and longer if it has other work. If
+    /// the idle policy's [limit](crate::idle::Limit) or the pool's size keeps all of these workers
+    /// asleep, the tasks wait as long as others over the limit.
+    ///
+    /// [`Spawn::Near`](crate::Spawn::Near) and [`Par::by_place`](crate::loops::Par::by_place) send
+    /// tasks to a place. [`WorkerStats::out_of_place`](crate::stats::WorkerStats::out_of_place)
+    /// counts the tasks that were taken from another place.
+    ///
+    /// A worker may run on any processor unless [`Affinity::Place`] binds it to those of its place.
     ///
     /// # Examples
     /// ```
@@ -159,46 +178,50 @@ impl PoolBuilder {
         self
     }
 
-    /// Where a task goes for which no place is named. If not set: [`Unplaced::Stays`].
+    /// Sets where tasks go that name no place. Default: [`Unplaced::Stays`].
     pub fn unplaced(mut self, unplaced: Unplaced) -> Self {
         self.configuration.rules.unplaced = unplaced;
         self
     }
 
-    /// What workers without work do. If not set: [`Balanced`].
+    /// Sets what workers without work do. Default: [`Balanced`].
     pub fn idle_policy(mut self, idle_policy: impl IdlePolicy) -> Self {
         self.configuration.idle_policy = Arc::new(idle_policy);
         self
     }
 
-    /// Which of the kernel's assists the pool makes use of, where they work. If not set: those that the environment variable
-    /// `LOCKSLEY_ASSISTS` names, as [`Assists`] reads them, or else all.
+    /// Sets which optional features of the kernel the pool uses, where they work.
+    ///
+    /// Default: those that the environment variable `LOCKSLEY_ASSISTS` names, as [`Assists`] parses
+    /// it. If it is unset or empty: all.
     pub fn assists(mut self, assists: Assists) -> Self {
         self.assists = Some(assists);
         self
     }
 
-    /// Called on each worker's thread before its first task, with the worker's index. Its panic is
-    /// [`BuildError::Hook`].
+    /// Sets a hook that each worker's thread calls before its first task, with the worker's index.
     ///
-    /// The thread that builds the pool waits for this hook, so the hook must not wait for that thread; nor can it use
-    /// the global pool if that is the one being built (it panics).
+    /// The thread that builds the pool waits for the hook, so the hook must not wait for that
+    /// thread. A panic in the hook makes [`build`](Self::build) fail with [`BuildError::Hook`]. If
+    /// the pool is the global one, a hook that uses the global pool panics.
     pub fn on_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.hooks.on_start = Some(Box::new(hook));
         self
     }
 
-    /// Called on each worker's thread after its last task, with the worker's index. Its panic goes to the
-    /// [`panic_handler`](Self::panic_handler).
+    /// Sets a hook that each worker's thread calls after its last task, with the worker's index. A
+    /// panic in the hook goes to the [`panic_handler`](Self::panic_handler).
     pub fn on_exit(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.hooks.on_exit = Some(Box::new(hook));
         self
     }
 
-    /// Called with the payload of a detached task ([`Pool::spawn`], or a [future](crate::task) whose handle was dropped) that
-    /// panicked, on the worker that ran it, or by who drops the handle later.
+    /// Sets a handler for panics of detached tasks: closures of [`Pool::spawn`], and
+    /// [futures](crate::task) without a handle.
     ///
-    /// If not set, or if the handler panics too, the process ends, since nobody would learn of the loss otherwise.
+    /// The handler gets the payload. It runs on the worker that ran the task, or on the thread that
+    /// drops the handle later. Default: the process aborts, as it does if the handler panics. No
+    /// other code would notice the panic.
     pub fn panic_handler(
         mut self,
         handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -207,8 +230,11 @@ impl PoolBuilder {
         self
     }
 
-    /// Data of your own for each worker, made on its thread before its first task and dropped there after its last:
-    /// see [`Worker::data`](crate::Worker::data). It needs to be neither `Send` nor `Sync`.
+    /// Sets how each worker makes data of its own, which its tasks get by
+    /// [`Worker::data`](crate::Worker::data).
+    ///
+    /// The data is made on the worker's thread before its first task and dropped there after the
+    /// last. It needs to be neither `Send` nor `Sync`.
     pub fn worker_data<T: 'static>(
         mut self,
         make: impl Fn(usize) -> T + Send + Sync + 'static,
@@ -217,8 +243,10 @@ impl PoolBuilder {
         self
     }
 
-    /// Which deque each worker has instead of the built-in one. Sleep, wake-ups and all else stay as they are, so pushes make
-    /// the fence of an open deque. [`DequeKind::AbpArray`] is bounded: where it is full, the worker runs the task at once.
+    /// Replaces the deque of each worker, for comparisons.
+    ///
+    /// Sleep and wake-ups stay the same, so each push makes the fence of an open deque.
+    /// [`DequeKind::AbpArray`] is bounded: if it is full, the worker runs the task at once.
     ///
     /// # Examples
     /// See [`DequeKind`].
@@ -228,34 +256,38 @@ impl PoolBuilder {
         self
     }
 
-    /// Workers take their own tasks oldest first, as thieves do, instead of newest first. A join still runs its own second
-    /// task first. What was stolen runs as ever, so the order holds for each worker only.
+    /// Makes each worker take its own tasks oldest first, as thieves do, instead of newest first.
+    ///
+    /// A join still runs its own second task first. The order holds for each worker only: stolen
+    /// tasks run when they are stolen.
     pub fn oldest_first(mut self) -> Self {
         self.configuration.rules.oldest_first = true;
         self
     }
 
-    /// Where a [task](crate::task) goes that waited and has become ready. If not set: [`Placement::Last`].
+    /// Sets where a [task](crate::task) goes when it becomes ready again after a wait. Default:
+    /// [`Placement::Last`].
     pub fn placement(mut self, placement: Placement) -> Self {
         self.configuration.rules.placement = placement;
         self
     }
 
-    /// [`build`](Self::build) returns at once, while the workers start.
+    /// Makes [`build`](Self::build) return at once, while the workers start.
     ///
-    /// Then hooks are called by workers, who can use their own pool there; a hook that panics is reported to the
-    /// [`panic_handler`](Self::panic_handler) like a detached task, and its worker goes on.
+    /// The workers then call the hooks as code of the pool, which may use the pool. A panic in a
+    /// hook goes to the [`panic_handler`](Self::panic_handler), and its worker goes on.
     pub fn start_in_background(mut self) -> Self {
-        self.begin.in_background = true;
+        self.options.in_background = true;
         self
     }
 
-    /// The thread that builds the pool becomes its worker 0, for as long as it lives.
+    /// Makes the thread that builds the pool its worker 0, for as long as the thread lives.
     ///
-    /// It runs tasks while it waits in the pool (in [`join`](crate::join), [`scope`](crate::scope),
-    /// [`Pool::install`]), and when it says so ([`Worker::run_one`](crate::Worker::run_one)), and not otherwise. Start and
-    /// exit hooks are not called for it. What the worker needs is never freed, even when the pool is dropped; dropping the pool
-    /// on this thread first runs the tasks that can be found.
+    /// This borrowed thread runs tasks only while it waits in the pool ([`join`](crate::join),
+    /// [`scope`](crate::scope), [`Pool::install`]) and in
+    /// [`Worker::run_one`](crate::Worker::run_one). It does not call start and exit hooks. The
+    /// memory of its worker is never freed. If the thread drops the pool, it first runs the tasks
+    /// that it finds.
     ///
     /// # Examples
     /// ```
@@ -264,17 +296,19 @@ impl PoolBuilder {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn with_current_thread(mut self) -> Self {
-        self.begin.with_current_thread = true;
+        self.options.with_current_thread = true;
         self
     }
 
-    /// How many replacement workers there may be, for workers that wait or are in a
-    /// [blocking call](crate::Worker::blocking). If not set: 32, or as many as workers if that is more.
-    /// A thread is started when it is needed first, and kept until the pool is dropped.
+    /// Sets the largest number of replacement workers: threads that take the slots of workers which
+    /// wait or are in a [blocking call](crate::Worker::blocking).
     ///
-    /// At the limit a worker that waits keeps its slot. If all threads of the pool wait, the last one
-    /// runs any ready task on top of the frame that waits, unless that is in
-    /// [`block_on`](crate::block_on).
+    /// Default: 256, or the number of workers if that is larger. A replacement's thread starts at
+    /// its first use and lives as long as the pool.
+    ///
+    /// At the limit, a worker that waits parks, and no thread takes its slot. If all threads of the
+    /// pool wait, the last one runs any ready task on top of the frame that waits, unless that
+    /// frame is in [`block_on`](crate::block_on).
     ///
     /// # Examples
     /// ```
@@ -283,49 +317,42 @@ impl PoolBuilder {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn replacements(mut self, most: usize) -> Self {
-        self.begin.replacements = Some(most);
+        self.options.replacements = Some(most);
         self
     }
 
-    /// The same, on a clock for tests.
-    /// What is allowed is what somebody else says than the system, if nobody chooses a number.
-    /// Has an observer learn what the workers do: see [`observe`](crate::extend).
+    /// Sets an observer of scheduling events: see [`extend`](crate::extend).
     ///
-    /// An observed pool pays for each task; a fork costs some tens of nanoseconds more.
+    /// An observed pool calls it for each task; a fork costs some tens of nanoseconds more.
     pub fn observer(mut self, observer: impl Observer) -> Self {
         self.configuration.observer = Some(Arc::new(observer));
-        self
-    }
-
-    #[cfg(all(test, not(loom)))]
-    pub(crate) fn allowed_by(mut self, source: Asked) -> Self {
-        self.configuration.allowance = Some(source);
         self
     }
 
     /// Starts the workers.
     ///
     /// # Errors
-    /// Each of [`BuildError`]'s kinds but the last.
-    pub fn build(self) -> Result<Pool, BuildError> {
-        let numbers = Numbers::of(self.workers, self.max_workers, || self.room())?;
-        let names = (0..numbers.workers).map(self.thread_name).collect();
-        let threads = Threads { names, stack_size: self.stack_size };
-        let begin = start::Begin { rebuilds: true, ..self.begin };
-        let rest = Rest { begin, hooks: self.hooks, configuration: self.configuration };
-        let spawn = |worker| spawn_worker(&threads, worker).map(Some);
-        rest.start(numbers, self.assists, Some(threads.clone()), spawn)
+    /// Every [`BuildError`] except [`BuildError::GlobalPoolExists`].
+    pub fn build(mut self) -> Result<Pool, BuildError> {
+        let numbers = self.numbers()?;
+        let threads = self.threads(numbers.workers)?;
+        self.options.can_rebuild = true;
+        self.start(numbers, Some(threads), spawn_worker)
     }
 
-    /// Starts the workers on threads of your own: `spawn` is called once for each, and sees to it that
-    /// [`WorkerThread::run`] is called on another thread, without waiting for this call to return (unless they
-    /// [start in the background](Self::start_in_background)).
+    /// Starts the workers on threads of the program.
     ///
-    /// Names, stack sizes and affinity are then up to you, and so is waiting for the threads: dropping the pool does not.
+    /// `spawn` is called once for each worker. It has another thread call [`WorkerThread::run`],
+    /// and returns without waiting for that call, unless the workers [start in the
+    /// background](Self::start_in_background).
+    ///
+    /// The program chooses names, stack sizes and affinity, and joins the threads: dropping the
+    /// pool does not wait for them. Such a pool has no replacement workers unless
+    /// [`replacements`](Self::replacements) was called.
     ///
     /// # Errors
-    /// Each of [`BuildError`]'s kinds but the last; [`BuildError::Thread`] is what `spawn` returned, or says that it dropped
-    /// the worker.
+    /// Every [`BuildError`] except [`BuildError::GlobalPoolExists`]. [`BuildError::Thread`]
+    /// contains the error of `spawn`, or reports that a worker was dropped.
     ///
     /// # Examples
     /// ```
@@ -342,30 +369,29 @@ impl PoolBuilder {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn build_with(
-        self,
+        mut self,
         mut spawn: impl FnMut(WorkerThread) -> io::Result<()>,
     ) -> Result<Pool, BuildError> {
-        let numbers = Numbers::of(self.workers, self.max_workers, || self.room())?;
-        let begin = start::Begin { affinity: Affinity::Builder, ..self.begin };
-        let rest = Rest { begin, hooks: self.hooks, configuration: self.configuration };
-        // Only if asked for: the program may rely on what its own threads have.
-        let threads = begin.replacements.map(|_| {
-            let names = (0..numbers.workers).map(self.thread_name).collect();
-            Threads { names, stack_size: self.stack_size }
-        });
-        rest.start(numbers, self.assists, threads, |worker| spawn(worker).map(|()| None))
+        let numbers = self.numbers()?;
+        self.options.affinity = Affinity::Builder;
+        // Only on request: the program may rely on properties of its own threads.
+        let wants_threads = self.options.replacements.is_some();
+        let threads = wants_threads.then(|| self.threads(numbers.workers)).transpose()?;
+        self.start(numbers, threads, |worker| spawn(worker).map(|()| None))
     }
 
-    /// Makes this the pool that [`Pool::global`] returns, and that [`join`](crate::join), [`scope`](crate::scope) and
-    /// [`spawn`](crate::spawn) use outside of any pool.
+    /// Builds the pool that [`Pool::global`] returns, and that [`join`](crate::join),
+    /// [`scope`](crate::scope) and [`spawn`](crate::spawn) use outside of any pool.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build); and [`BuildError::GlobalPoolExists`] if it was built or used before.
+    /// Those of [`build`](Self::build), and [`BuildError::GlobalPoolExists`] if the global pool was
+    /// built or used before.
     pub fn build_global(self) -> Result<(), BuildError> {
         global::set(|| self.build())
     }
 
-    /// [`build_global`](Self::build_global) on threads of your own, as [`build_with`](Self::build_with) has them.
+    /// Builds the global pool on threads of the program: [`build_global`](Self::build_global) and
+    /// [`build_with`](Self::build_with) in one.
     ///
     /// # Errors
     /// Those of both.
@@ -377,121 +403,122 @@ impl PoolBuilder {
     }
 }
 
+/// Numbers of workers.
+#[derive(Clone, Copy)]
+struct Numbers {
+    /// All workers.
+    workers: usize,
+    /// How many of them may be awake, if the program or the environment sets a number.
+    size: Option<usize>,
+    /// How many of them the pool cannot do without.
+    needed: usize,
+}
+
 impl PoolBuilder {
-    /// How many workers there are where nobody has chosen: more than are allowed now, as far as the machine could ever give them processors, and a sentinel; and how
-    /// many of these are needed.
-    fn room(&self) -> (usize, usize) {
-        let processors = Processors::allowed();
-        let (allowed, online) = (processors.count_up(), os::online());
-        let needed = allowed.min(MAX_WORKERS);
-        let useful = allowed.saturating_mul(ROOM).min(online.unwrap_or(allowed)).max(needed);
-        let with_sentinel = useful.saturating_add(SENTINELS).min(MAX_WORKERS);
-        // In one of several places it would be over the limit: how many are awake is not counted for each. A borrowed thread is one more already, as often as it does nothing for the pool.
-        let has_room = !self.begin.with_current_thread
-            && !is_divided(self.configuration.places.as_deref(), with_sentinel, processors.ids());
-        (if has_room { with_sentinel } else { useful.min(MAX_WORKERS) }, needed)
+    fn numbers(&self) -> Result<Numbers, BuildError> {
+        let at_most = |size: usize| self.max_workers.map_or(size, |most| size.min(most));
+        let size = match self.workers {
+            None => default_workers()?.map(at_most),
+            size => size,
+        };
+        let (workers, needed) = match self.max_workers.or(size) {
+            Some(workers) => (workers, workers),
+            None => self.default_numbers(),
+        };
+        if workers == 0 || size == Some(0) {
+            return Err(BuildError::NoWorkers);
+        }
+        let (asked, most) = match workers {
+            too_many if too_many > MAX_WORKERS => (too_many, MAX_WORKERS),
+            most => (size.unwrap_or(most), most),
+        };
+        if asked > most {
+            return Err(BuildError::TooManyWorkers { asked, most });
+        }
+        Ok(Numbers { workers, size, needed })
     }
-}
 
-/// A builder without its threads.
-struct Rest {
-    begin: start::Begin,
-    hooks: Hooks,
-    configuration: Configuration,
-}
+    /// All workers of a pool that follows the system, and how many of them are needed now.
+    fn default_numbers(&self) -> (usize, usize) {
+        let processors = Processors::allowed();
+        let (allowed, online) = (processors.count(), os::online());
+        let needed = allowed.min(MAX_WORKERS);
+        let useful = allowed.saturating_mul(GROWTH).min(online.unwrap_or(allowed)).max(needed);
+        let with_sentinel = useful.saturating_add(SENTINELS).min(MAX_WORKERS);
+        // The limit counts awake workers of the whole pool, not of each place: with a sentinel, one
+        // of several places would have more workers than processors. A borrowed thread is an extra
+        // worker whenever it does nothing for the pool.
+        let has_sentinel = !self.options.with_current_thread
+            && !is_divided(self.configuration.places.as_deref(), with_sentinel, processors.ids());
+        (if has_sentinel { with_sentinel } else { useful.min(MAX_WORKERS) }, needed)
+    }
 
-impl Rest {
+    /// The properties of the threads that the pool creates.
+    fn threads(&self, workers: usize) -> Result<Threads, BuildError> {
+        let name = |worker| {
+            let name = (self.thread_name)(worker);
+            if name.contains('\0') {
+                return Err(BuildError::ThreadName { worker, name });
+            }
+            Ok(name)
+        };
+        let names = (0..workers).map(name).collect::<Result<_, _>>()?;
+        Ok(Threads { names, stack_size: self.stack_size })
+    }
+
     fn start(
         mut self,
-        numbers: Numbers,
-        assists: Option<Assists>,
+        Numbers { workers, size, needed }: Numbers,
         threads: Option<Threads>,
         mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
-        self.configuration.assists = assists.map_or_else(default_assists, Ok)?;
-        let Numbers { workers, chosen, needed } = numbers;
-        if chosen.is_none() {
-            self.configuration.allowance.get_or_insert_default();
+        self.configuration.assists = self.assists.map_or_else(default_assists, Ok)?;
+        if size.is_none() {
+            self.configuration.allowance.get_or_insert_with(|| Arc::new(allowance::system));
         }
-        let hooks = Arc::new(self.hooks);
-        let mut start = |workers, configuration, threads| {
-            start::start(
-                workers,
-                self.begin,
-                Arc::clone(&hooks),
-                configuration,
-                threads,
-                &mut spawn,
-            )
+        let plan = Plan {
+            workers,
+            options: self.options,
+            hooks: Arc::new(self.hooks),
+            configuration: self.configuration,
+            threads,
         };
-        let pool = match start(workers, self.configuration.clone(), threads.clone()) {
-            // Those that are not needed now cannot be had.
+        let pool = match start::start(plan.clone(), &mut spawn) {
+            // The pool can do without the threads of workers that only sleep at first.
             Err(BuildError::Thread { worker, .. }) if worker >= needed => {
-                start(needed, self.configuration, threads)?
+                start::start(Plan { workers: needed, ..plan }, spawn)?
             }
             pool => pool?,
         };
-        if let Some(size) = chosen {
+        if let Some(size) = size {
             pool.shared.resize(size);
         }
         Ok(pool)
     }
 }
 
-/// How many there are, and how many may be at work, if somebody has chosen that.
-#[derive(Clone, Copy)]
-struct Numbers {
-    workers: usize,
-    chosen: Option<usize>,
-    /// Fewer would be too few.
-    needed: usize,
-}
-
-impl Numbers {
-    /// As asked for, and at the most; where neither is said, in that room.
-    fn of(
-        asked: Option<usize>,
-        most: Option<usize>,
-        room: impl FnOnce() -> (usize, usize),
-    ) -> Result<Self, BuildError> {
-        let or_fewer = |size: usize| most.map_or(size, |most| size.min(most));
-        let chosen = match asked {
-            None => default_workers()?.map(or_fewer),
-            asked => asked,
-        };
-        let (workers, needed) = most.or(chosen).map_or_else(room, |workers| (workers, workers));
-        match (workers, chosen) {
-            (0, _) | (_, Some(0)) => Err(BuildError::NoWorkers),
-            (asked @ MAX_WORKERS.., _) if asked > MAX_WORKERS => {
-                Err(BuildError::TooManyWorkers { asked, most: MAX_WORKERS })
-            }
-            (most, Some(asked)) if asked > most => Err(BuildError::TooManyWorkers { asked, most }),
-            (workers, chosen) => Ok(Self { workers, chosen, needed }),
-        }
-    }
-}
-
 impl fmt::Debug for PoolBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PoolBuilder")
-            .field("workers", &self.workers)
-            .field("max_workers", &self.max_workers)
-            .field("stack_size", &self.stack_size)
-            .field("affinity", &self.begin.affinity)
-            .field("idle policy", &self.configuration.idle_policy)
-            .finish_non_exhaustive()
+        f.debug_struct("PoolBuilder").field("workers", &self.workers).finish_non_exhaustive()
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::scheduler::allowance::OpenSource;
 
-    /// No more than three threads can be had.
-    fn built(workers: usize, needed: usize) -> Result<Pool, BuildError> {
-        let PoolBuilder { begin, hooks, configuration, .. } = Pool::builder();
-        let rest = Rest { begin, hooks, configuration };
-        rest.start(Numbers { workers, chosen: None, needed }, None, None, |worker| {
+    impl PoolBuilder {
+        /// Replaces the system as the source of what is allowed.
+        pub(crate) fn allowance_source(mut self, source: OpenSource) -> Self {
+            self.configuration.allowance = Some(source);
+            self
+        }
+    }
+
+    /// Builds a pool on a system that grants three threads.
+    fn build_on_three_threads(workers: usize, needed: usize) -> Result<Pool, BuildError> {
+        Pool::builder().start(Numbers { workers, size: None, needed }, None, |worker| {
             if worker.index() >= 3 {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
@@ -500,11 +527,12 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_are_not_needed_may_be_missing() {
-        let pool = built(6, 2).unwrap();
+    fn a_pool_starts_without_threads_that_are_not_needed() {
+        let pool = build_on_three_threads(6, 2).unwrap();
         assert_eq!(pool.workers(), 2);
         assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
-        assert_eq!(built(3, 2).unwrap().workers(), 3);
-        assert!(matches!(built(6, 4), Err(BuildError::Thread { worker: 3, .. })));
+        assert_eq!(build_on_three_threads(3, 2).unwrap().workers(), 3);
+        let error = build_on_three_threads(6, 4);
+        assert!(matches!(error, Err(BuildError::Thread { worker: 3, .. })));
     }
 }

@@ -1,27 +1,32 @@
-//! How many workers a pool has if nobody says.
+//! Defaults that environment variables set.
+
+use std::env;
+use std::ffi::OsString;
 
 use super::error::BuildError;
 use crate::os::Assists;
-#[cfg(feature = "rayon-variables")]
 use crate::sleep::MAX_WORKERS;
 
-/// The environment variable that says it.
-const WORKERS: &str = "LOCKSLEY_WORKERS";
-
-/// What `LOCKSLEY_WORKERS` says; or what rayon's variables say, with the feature `rayon-variables`; `None` if nobody says it.
+/// The number of workers that `LOCKSLEY_WORKERS` sets, or, with the feature `rayon-variables`, one
+/// of rayon's variables. `None` if none of them is set.
 pub(super) fn default_workers() -> Result<Option<usize>, BuildError> {
-    match std::env::var_os(WORKERS) {
+    match variable("LOCKSLEY_WORKERS") {
         Some(value) => parse(&value.to_string_lossy()).map(Some),
         None => Ok(rayon_workers()),
     }
 }
 
-/// What `LOCKSLEY_ASSISTS` says; or all.
+/// The assists that `LOCKSLEY_ASSISTS` names, or all if it is not set.
 pub(super) fn default_assists() -> Result<Assists, BuildError> {
-    match std::env::var_os("LOCKSLEY_ASSISTS") {
+    match variable("LOCKSLEY_ASSISTS") {
         Some(value) => value.to_string_lossy().parse().map_err(BuildError::Assists),
         None => Ok(Assists::ALL),
     }
+}
+
+/// The value of an environment variable. An empty one counts as unset.
+fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
 }
 
 fn parse(value: &str) -> Result<usize, BuildError> {
@@ -29,16 +34,13 @@ fn parse(value: &str) -> Result<usize, BuildError> {
     number.ok_or_else(|| BuildError::Environment { value: value.to_owned() })
 }
 
-#[cfg(not(feature = "rayon-variables"))]
+/// With the feature `rayon-variables`, reads rayon's variables as rayon does: 0 means the default,
+/// a value that is no number is ignored, and a number over the limit means the limit.
 fn rayon_workers() -> Option<usize> {
-    None
-}
-
-/// As rayon reads its variables: a number of 0 leaves it to the runtime, what is no number is passed over, and more than
-/// there can be is as many as there can be.
-#[cfg(feature = "rayon-variables")]
-fn rayon_workers() -> Option<usize> {
-    let number = |variable| std::env::var(variable).ok()?.parse::<usize>().ok();
+    if !cfg!(feature = "rayon-variables") {
+        return None;
+    }
+    let number = |name| env::var(name).ok()?.parse::<usize>().ok();
     let workers = number("RAYON_NUM_THREADS").or_else(|| number("RAYON_RS_NUM_CPUS"))?;
     (workers > 0).then(|| workers.min(MAX_WORKERS))
 }

@@ -1,4 +1,4 @@
-//! Why a pool could not be built.
+//! The errors of building and of resizing a pool.
 
 use std::error::Error;
 use std::fmt;
@@ -6,47 +6,55 @@ use std::io;
 
 use crate::os::UnknownAssist;
 
-/// Why a pool could not be built. Nothing is left behind: workers that had started have ended.
+/// The reason why a pool could not be built. Workers that had started have ended again.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A pool of no workers was asked for.
+    /// The requested number of workers, or the largest one, is 0.
     NoWorkers,
-    /// More workers were asked for than can be counted.
+    /// The requested number of workers is too large.
     TooManyWorkers {
-        /// How many were asked for.
+        /// The requested number.
         asked: usize,
-        /// The most that there may be.
+        /// The largest possible number: [`max_workers`](crate::PoolBuilder::max_workers) or
+        /// [`Pool::MAX_WORKERS`](crate::Pool::MAX_WORKERS).
         most: usize,
     },
-    /// The environment variable `LOCKSLEY_WORKERS` is not a number of workers.
+    /// The environment variable `LOCKSLEY_WORKERS` is not a positive number.
     Environment {
-        /// What the variable says.
+        /// The value of the variable.
         value: String,
     },
-    /// The environment variable `LOCKSLEY_ASSISTS` names something that is no assist.
+    /// The environment variable `LOCKSLEY_ASSISTS` names an unknown assist.
     Assists(UnknownAssist),
-    /// The system refused a thread.
-    Thread {
-        /// The worker that was to run on it.
+    /// A [thread name](crate::PoolBuilder::thread_name) contains a NUL byte.
+    ThreadName {
+        /// The worker that the name is for.
         worker: usize,
-        /// What the system said.
+        /// The name.
+        name: String,
+    },
+    /// A thread could not be started.
+    Thread {
+        /// The worker that the thread was for.
+        worker: usize,
+        /// The error of the system, or of the program's own `spawn`.
         source: io::Error,
     },
     /// A start hook, a worker-data hook or the idle policy panicked while a worker started.
     Hook {
         /// The worker that was starting.
         worker: usize,
-        /// What the panic said, if it was text.
+        /// The panic message, if it was text.
         message: String,
     },
-    /// The thread that was to become a worker is one already.
+    /// The calling thread was to become a worker, and is a worker already.
     AlreadyAWorker,
     /// The global pool exists already.
     GlobalPoolExists,
 }
 
-/// A pool cannot have so many workers at work: see [`Pool::resize`](crate::Pool::resize).
+/// The error of [`Pool::resize`](crate::Pool::resize): the size is 0 or too large.
 ///
 /// # Examples
 /// ```
@@ -58,9 +66,9 @@ pub enum BuildError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SizeError {
-    /// How many were asked for.
+    /// The requested size.
     pub asked: usize,
-    /// How many workers the pool has.
+    /// The number of the pool's workers.
     pub most: usize,
 }
 
@@ -83,8 +91,11 @@ impl fmt::Display for BuildError {
                 write!(f, "LOCKSLEY_WORKERS must be a whole number from 1, not {value:?}")
             }
             Self::Assists(unknown) => write!(f, "LOCKSLEY_ASSISTS: {unknown}"),
+            Self::ThreadName { worker, name } => {
+                write!(f, "the thread name of worker {worker} contains a NUL byte: {name:?}")
+            }
             Self::Thread { worker, source } => {
-                write!(f, "the system refused a thread for worker {worker}: {source}")
+                write!(f, "no thread could be started for worker {worker}: {source}")
             }
             Self::Hook { worker, message } => {
                 write!(f, "a hook panicked while worker {worker} started: {message}")

@@ -1,4 +1,4 @@
-//! Pools: Hood's "parallel machine".
+//! Pools: their configuration, start, use and end, and the global one.
 
 mod builder;
 mod environment;
@@ -10,9 +10,9 @@ mod stall;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod stall_near;
 mod start;
-mod thread;
 #[cfg(all(test, not(loom)))]
-pub(crate) mod trial;
+pub(crate) mod tests;
+mod thread;
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -28,35 +28,43 @@ use crate::places::Places;
 use crate::scheduler::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::job::StackJob;
-use crate::scheduler::latch::{Latch, ThreadLatch, WorkerLatch};
-use crate::scheduler::observed::follow;
+use crate::scheduler::latch::{CountLatch, Latch};
 use crate::sleep::MAX_WORKERS;
 use crate::stats::PoolStats;
 use crate::unwind;
 
-/// A thread pool: workers that run tasks and steal them from each other. Hood's "parallel machine"
-/// ("Hood: A User-Level Threads Library for Multiprogrammed Multiprocessors", 1998, section 2).
+/// A thread pool: workers that run tasks and steal tasks from each other.
 ///
-/// Most programs need none of their own: [`join`](crate::join), [`scope`](crate::scope) and the rest
-/// use the [global pool](Self::global). Make one to choose the number of workers, their processors or
-/// their policy ([`Pool::builder`]).
+/// Most programs need no pool of their own: [`join`](crate::join), [`scope`](crate::scope) and
+/// [`spawn`](crate::spawn) use the [global pool](Self::global). Build one ([`Pool::builder`]) to
+/// choose the number of workers, their processors or their idle policy.
 ///
-/// # When it is dropped
+/// # Drop
 ///
-/// The drop waits until all detached closures have ended. Then futures that are still
-/// [tasks](crate::task) are cancelled and dropped by the workers, and the threads end. If a worker of
-/// another pool drops it, a replacement has that worker's slot meanwhile. Dropped by one of its own
-/// workers, the drop returns at once and the threads end when the tasks have. Threads of the
-/// program's own ([`PoolBuilder::build_with`]) are not waited for.
+/// Dropping a pool waits until all detached closures (from [`spawn`](crate::spawn) and its
+/// variants) have ended. The workers then cancel and drop [futures](crate::task) that have not
+/// ended, and the threads end. There are four special cases:
 ///
-/// # In a forked child
+/// - A worker of another pool drops it: a replacement worker takes that worker's slot (its index
+///   and its deque) during the wait.
+/// - One of its own workers drops it: the drop returns at once, and the threads end after the
+///   tasks.
+/// - A thread that the pool [borrows](PoolBuilder::with_current_thread) drops it: the drop runs the
+///   tasks that it finds, and does not wait for the other threads.
+/// - The program created its threads ([`PoolBuilder::build_with`]): the drop does not wait for
+///   them.
 ///
-/// A child process that was made by `fork` (on Linux) has none of a pool's threads. A pool that was
-/// idle is built again, as it was, when it is first used there. The thread that forked is no worker in
-/// the child. If a task forks, its worker ends the child when the task ends, or when a wait in it
-/// needs another thread: what comes next is the parent's. A task that forks should own what it uses in
-/// the child: frames of other threads may be overwritten there. Do not fork while another thread
-/// builds its first pool.
+/// # Fork
+///
+/// A child process that `fork` creates (on Linux) has none of the pool's threads. A pool that was
+/// idle is built again, with the same configuration, at its first use in the child. The thread that
+/// forked is no worker there.
+///
+/// If a task forks, the child continues in the middle of the task. Its process aborts when the
+/// task returns, or when a wait in it needs another thread, since the other tasks belong to the
+/// parent. A task that forks should own the data that it uses in the child: data that it borrows
+/// from the stack of another thread is invalid there. Do not fork while another thread builds the
+/// first pool of the process.
 ///
 /// # Examples
 /// ```
@@ -69,17 +77,17 @@ use crate::unwind;
 /// ```
 pub struct Pool {
     shared: Arc<Shared>,
-    /// Those to wait for when the pool is dropped.
+    /// The threads that the drop waits for.
     threads: Vec<JoinHandle<()>>,
     is_detached: bool,
     rebuild: Rebuild,
 }
 
 impl Pool {
-    /// The most workers that a pool can have.
+    /// The largest number of workers of a pool: 65,534.
     pub const MAX_WORKERS: usize = MAX_WORKERS;
 
-    /// A pool of `workers` workers with everything else as [`PoolBuilder`] has it.
+    /// Builds a pool of `workers` workers, with the defaults of [`PoolBuilder`] otherwise.
     ///
     /// # Errors
     /// Those of [`PoolBuilder::build`].
@@ -96,16 +104,18 @@ impl Pool {
         Self::builder().workers(workers).build()
     }
 
-    /// To say how a pool is to be.
+    /// Starts the configuration of a pool.
     pub fn builder() -> PoolBuilder {
         PoolBuilder::default()
     }
 
-    /// The pool for whoever does not make one; built when it is first asked for.
+    /// The global pool, which is built at its first use and never dropped.
+    ///
+    /// Free functions such as [`join`](crate::join) use it on threads that are no workers.
     ///
     /// # Panics
-    /// If it cannot be built; for example because `LOCKSLEY_WORKERS` is not a number. To have that as an error, call
-    /// [`PoolBuilder::build_global`] first.
+    /// If it cannot be built, for example because `LOCKSLEY_WORKERS` is not a number.
+    /// [`PoolBuilder::build_global`] returns this as an error.
     ///
     /// # Examples
     /// ```
@@ -116,24 +126,26 @@ impl Pool {
         global::get()
     }
 
-    /// For whoever wants to use it. After a fork this has new threads.
+    /// The state for a use of the pool. Builds the pool again in a forked child.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
-        if !self.shared.is_lost() {
+        if !self.shared.is_in_forked_child() {
             return &self.shared;
         }
-        self.rebuild.rebuilt(self.shared.chosen_size()).shared()
+        self.rebuild.get_or_build(self.shared.chosen_size()).shared()
     }
 
-    /// The same, but that nothing is started.
+    /// The same for a use that needs no threads: builds nothing.
     pub(crate) fn shared_now(&self) -> &Arc<Shared> {
-        if !self.shared.is_lost() {
+        if !self.shared.is_in_forked_child() {
             return &self.shared;
         }
         self.rebuild.pool().map_or(&self.shared, Self::shared_now)
     }
 
-    /// Lets go of the pool without waiting for it: its workers end when all detached closures have, and futures that are still
-    /// [tasks](crate::task) then have been cancelled and dropped, as when it is dropped.
+    /// Drops the pool without waiting for its threads.
+    ///
+    /// The workers finish all detached closures, cancel and drop futures that are still
+    /// [tasks](crate::task), and end.
     ///
     /// # Examples
     /// ```
@@ -147,39 +159,53 @@ impl Pool {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn detach(mut self) {
-        if !self.shared.is_lost() {
+        if !self.shared.is_in_forked_child() {
             self.threads.clear();
         }
         self.rebuild.detach();
         self.is_detached = true;
     }
 
-    /// How many workers it has, those that only sleep included: if nobody has [chosen](PoolBuilder::workers) a number, it may be more than [may be at work](Self::size).
+    /// The number of workers: those that may be awake (the [size](Self::size)), and those that
+    /// sleep until more are allowed.
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.shared_now().workers()
+        self.shared_now().workers
     }
 
-    /// How many of its workers may be at work: as many as it has, or as many as [`resize`](Self::resize) has said; or, if nobody has
-    /// [chosen](PoolBuilder::workers) a number, as many as were allowed when one of its workers last looked; one of these may rest, and one more may be at work while workers wait for processors that other programs have, where two or more may be awake and no quota says how many.
+    /// The number of workers that may be awake.
+    ///
+    /// It is the number that [`resize`](Self::resize) or the [builder](PoolBuilder::workers) has
+    /// set. Without such a number, it is the number that affinity and quotas allowed when a worker
+    /// last read them (ten times a second). The number of awake workers can then differ by one:
+    ///
+    /// - If a quota is not a whole number of processors, one worker rests from time to time.
+    /// - Without such a quota, one more worker may be awake while other programs have the
+    ///   processors for which workers wait.
     #[must_use]
     pub fn size(&self) -> usize {
         self.shared_now().size()
     }
 
-    /// Has at most so many of its workers be at work from now on, and at least one. It has as many as before
-    /// ([`workers`](Self::workers)): all have their indices and data, get what is sent to each of them, and run broadcasts.
+    /// Limits the workers that are awake to the first `size`, from 1 to [`workers`](Self::workers).
     ///
-    /// Workers that are over the limit finish their tasks and what lies in their deques, or others take
-    /// that. Then they sleep until something is sent to one of them alone. If there is work and no
-    /// worker does any for half a second, since those that are awake are blocked, a sleeping one helps;
-    /// after ten seconds it takes whatever waits ([`Limit`](crate::idle::Limit)). If the size grows,
-    /// workers are woken. A pool whose number of workers was not [chosen](PoolBuilder::workers) follows
-    /// affinity and quotas no longer. A thread that [joined](PoolBuilder::with_current_thread) the pool
-    /// does not count.
+    /// Use it to give processors to other work for a while. To grow later, build the pool with
+    /// [`max_workers`](PoolBuilder::max_workers): the number of workers is fixed then.
+    ///
+    /// All workers keep their indices and their [data](Worker::data). They still run tasks that
+    /// are sent to them alone ([`Spawn::At`](crate::Spawn::At)), and broadcasts.
+    ///
+    /// Workers over the limit finish their tasks and the tasks in their deques, unless other
+    /// workers steal those. Then they sleep until a task is sent to one of them alone. So that a
+    /// pool whose awake workers are all blocked does not stop, a sleeping worker helps if ready
+    /// tasks wait and no worker has run for half a second. After ten seconds it takes any waiting
+    /// task ([`Limit`](crate::idle::Limit)).
+    ///
+    /// If the size grows, workers are woken. A pool that followed affinity and quotas stops doing
+    /// so. A [borrowed thread](PoolBuilder::with_current_thread) does not count.
     ///
     /// # Errors
-    /// [`SizeError`] if it is 0, or more than the pool has.
+    /// [`SizeError`] if the size is 0 or larger than [`workers`](Self::workers).
     ///
     /// # Examples
     /// ```
@@ -194,7 +220,7 @@ impl Pool {
     /// ```
     pub fn resize(&self, size: usize) -> Result<(), SizeError> {
         let shared = self.shared();
-        let most = shared.workers();
+        let most = shared.workers;
         if !(1..=most).contains(&size) {
             return Err(SizeError { asked: size, most });
         }
@@ -202,7 +228,7 @@ impl Pool {
         Ok(())
     }
 
-    /// The places of its workers: see [`PoolBuilder::places`].
+    /// The places of the workers: see [`PoolBuilder::places`].
     ///
     /// # Examples
     /// ```
@@ -216,9 +242,12 @@ impl Pool {
         self.shared_now().places()
     }
 
-    /// How many workers the system has bound to the processors of their places: all, or fewer than [`Affinity::Place`](crate::Affinity::Place) asks
-    /// for, where the system does not do it or has none of these processors for the process; and none if nobody asked. Of a pool that
-    /// [starts in the background](PoolBuilder::start_in_background): so far.
+    /// The number of workers that are bound to the processors of their places.
+    ///
+    /// It is 0 unless the pool has [`Affinity::Place`](crate::Affinity::Place). It may be less
+    /// than the number of workers: the system may refuse, or the process may not run on the
+    /// processors of a place. A pool that [starts in the
+    /// background](PoolBuilder::start_in_background) counts the workers that have started.
     ///
     /// # Examples
     /// ```
@@ -236,17 +265,19 @@ impl Pool {
         self.shared_now().bound_workers()
     }
 
-    /// What its workers have done so far.
+    /// The counters and times of the workers since the pool was built. Times are
+    /// [`Duration`](std::time::Duration)s: see [`WorkerStats`](crate::stats::WorkerStats).
     #[must_use]
     pub fn stats(&self) -> PoolStats {
         self.shared_now().stats()
     }
 
-    /// Runs `task` on a worker of this pool and waits for what it returns.
+    /// Runs `task` on a worker of this pool and returns its result.
     ///
-    /// Called by one of this pool's own workers, it runs at once, on that worker. Any other thread
-    /// blocks; if it is a worker of another pool, a replacement worker has its slot there meanwhile. What is sent from outside is taken in the
-    /// order in which it was sent.
+    /// On a worker of this pool, the task runs at once, on that worker. Any other thread blocks
+    /// until the task has run. If the thread is a worker of another pool, a replacement worker
+    /// takes its slot there during the wait. The workers take tasks of other threads in the order
+    /// in which they were sent. With several workers, one that was taken later may begin sooner.
     ///
     /// # Panics
     /// If the task panics, with its payload.
@@ -255,8 +286,8 @@ impl Pool {
     /// ```
     /// let pool = locksley::Pool::new(2)?;
     /// let mut text = String::from("borrowed");
-    /// pool.install(|worker| text.push_str(if worker.workers() == 2 { " by one of two" } else { "?" }));
-    /// assert_eq!(text, "borrowed by one of two");
+    /// pool.install(|_| text.push_str(" by a worker"));
+    /// assert_eq!(text, "borrowed by a worker");
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn install<F, R>(&self, task: F) -> R
@@ -267,18 +298,13 @@ impl Pool {
         let shared = self.shared();
         Worker::with_current(|current| match current {
             Some(worker) if worker.belongs_to(shared) => task(worker),
-            Some(stranger) => {
-                let latch = WorkerLatch::set_from_abroad(stranger);
-                let wait = |latch: &WorkerLatch<'_>| stranger.wait_for_others(latch.flag());
-                run_sent((shared, current), task, latch, wait)
-            }
-            None => run_sent((shared, None), task, ThreadLatch::new(), ThreadLatch::wait),
+            _ => send_and_wait(shared, current, task),
         })
     }
 }
 
 impl Worker {
-    /// Whether this is a worker of that pool.
+    /// True if this is a worker of `pool`.
     ///
     /// # Examples
     /// ```
@@ -297,30 +323,28 @@ impl Worker {
     }
 }
 
-fn run_sent<F, R, L>(
-    (shared, caller): (&Shared, Option<&Worker>),
-    task: F,
-    latch: L,
-    wait: impl FnOnce(&L),
-) -> R
+/// Runs a task on a worker of the pool while the calling thread waits.
+fn send_and_wait<F, R>(pool: &Arc<Shared>, caller: Option<&Worker>, task: F) -> R
 where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
-    L: Latch,
 {
-    let job = StackJob::new(task, latch);
-    shared.send_from(caller, job.as_job());
-    wait(job.latch());
-    follow(job.latest());
-    // SAFETY: the latch was waited for.
+    // It counts one task: this one.
+    let latch = CountLatch::new(caller, pool);
+    let job = StackJob::new(task, &latch);
+    pool.send(caller, job.as_job());
+    latch.wait_with(|event| {
+        caller.expect("only a worker waits like this").wait_for_others(event);
+    });
+    // SAFETY: the latch is set, which is the last step of the job.
     unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
         let threads = std::mem::take(&mut self.threads);
-        if self.shared.is_lost() {
-            // There is nobody to tell, and nobody to wait for, not even to let go of. What was theirs stays where it is.
+        if self.shared.is_in_forked_child() {
+            // The child has none of these threads: a handle can neither be joined nor be dropped.
             std::mem::forget(threads);
             return;
         }
@@ -330,36 +354,37 @@ impl Drop for Pool {
         }
         Worker::with_current(|current| match current {
             Some(borrowed_thread)
-                if borrowed_thread.belongs_to(&self.shared) && borrowed_thread.is_borrowed() =>
+                if borrowed_thread.belongs_to(&self.shared) && borrowed_thread.is_borrowed =>
             {
-                // Some of what was accepted may wait here, and this thread may never come back to it.
+                // Accepted tasks may wait in this worker's deque, and this thread may never run
+                // them otherwise.
                 while !std::thread::panicking() && borrowed_thread.run_one() {}
             }
             Some(worker) if worker.belongs_to(&self.shared) => drop(threads),
             _ if threads.is_empty() => {}
-            Some(stranger) if !std::thread::panicking() => {
-                work_until_ended(stranger, threads, &self.shared);
+            Some(foreign) if !std::thread::panicking() => {
+                join_as_worker(foreign, threads, &self.shared);
             }
             _ => join_all(threads, &self.shared),
         });
     }
 }
 
-/// Waits for the threads as a worker of another pool waits for anything: by working on. What they still have to do may
-/// need this very worker.
-fn work_until_ended(stranger: &Worker, threads: Vec<JoinHandle<()>>, pool: &Shared) {
-    let latch = WorkerLatch::set_from_abroad(stranger);
+/// Joins the threads as a worker of another pool waits: its slot goes to a replacement, since the
+/// pool's last tasks may need a worker there.
+fn join_as_worker(foreign: &Worker, threads: Vec<JoinHandle<()>>, pool: &Shared) {
+    let latch = Latch::new(Some(foreign), None);
     let threads = Mutex::new(threads);
     let take = || std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
     std::thread::scope(|scope| {
         let wait = || {
             join_all(take(), pool);
-            // SAFETY: alive until the scope ends, which waits for this thread.
-            unsafe { WorkerLatch::set(NonNull::from(&latch)) };
+            // SAFETY: the latch lives until the scope ends, which joins this thread.
+            unsafe { Latch::set(NonNull::from(&latch)) };
         };
         match std::thread::Builder::new().spawn_scoped(scope, wait) {
-            Ok(_) => stranger.wait_for_others(latch.flag()),
-            Err(_) => join_all(take(), pool), // no thread to be had: wait as any other thread does
+            Ok(_) => latch.wait_with(|event| foreign.wait_for_others(event)),
+            Err(_) => join_all(take(), pool), // no thread: block like any other thread
         }
     });
 }
@@ -370,8 +395,8 @@ fn join_all(threads: Vec<JoinHandle<()>>, pool: &Shared) {
         let _ = thread.join();
     };
     threads.into_iter().for_each(join);
-    // When the workers have ended, nobody calls a replacement any more.
-    pool.replacements().take_threads().into_iter().for_each(join);
+    // When the workers have ended, no thread calls a replacement any more.
+    pool.replacements.take_threads().into_iter().for_each(join);
 }
 
 impl fmt::Debug for Pool {

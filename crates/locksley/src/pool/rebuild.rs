@@ -1,74 +1,55 @@
-//! What becomes of a pool in a child process: a fork takes along the memory, and of the threads only the one that forks.
+//! A pool in a forked child, which has the memory of its parent but only the thread that forked.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use super::Pool;
-use super::start::{self, Begin, spawn_worker};
-use crate::scheduler::config::{Configuration, Hooks, Threads};
+use super::start::{self, Plan, spawn_worker};
+use super::{BuildError, Pool};
 
-/// How to build a pool like one whose threads are gone.
-pub(super) struct Recipe {
-    pub(super) workers: usize,
-    pub(super) begin: Begin,
-    pub(super) hooks: Arc<Hooks>,
-    pub(super) configuration: Configuration,
-    pub(super) threads: Threads,
-}
-
-/// The pool that takes the place of one from before a fork, when that is first used after it.
+/// The pool that replaces one from before a fork. It is built at its first use in the child.
 pub(super) struct Rebuild {
-    recipe: Option<Recipe>,
+    plan: Option<Plan>,
     pool: OnceLock<Box<Pool>>,
 }
 
 impl Rebuild {
-    /// Without a recipe it is not possible.
-    pub(super) fn by(recipe: Option<Recipe>) -> Self {
-        Self { recipe, pool: OnceLock::new() }
+    /// Without a plan, which needs to have `threads`, a pool cannot be used in a child.
+    pub(super) fn new(plan: Option<Plan>) -> Self {
+        Self { plan, pool: OnceLock::new() }
     }
 
-    /// The new pool, if the old one was used since the fork.
+    /// The new pool, if it has been built.
     pub(super) fn pool(&self) -> Option<&Pool> {
         self.pool.get().map(|pool| &**pool)
     }
 
-    /// Lets go of the new pool, if there is one.
+    /// Detaches the new pool, if it has been built.
     pub(super) fn detach(&mut self) {
         if let Some(pool) = self.pool.take() {
             pool.detach();
         }
     }
 
-    /// The new pool, in which so many workers may be at work, if somebody has chosen how many.
+    /// The new pool, resized to `size` if the program had chosen one.
     ///
     /// # Panics
     /// If it cannot be built.
     #[cold]
-    pub(super) fn rebuilt(&self, size: Option<usize>) -> &Pool {
-        self.pool.get_or_init(|| {
-            let Some(recipe) = &self.recipe else {
-                panic!(
-                    "the pool's threads were lost in a fork, and it was not the pool that made them"
-                );
-            };
-            match recipe.build() {
-                Ok(pool) => {
-                    if let Some(size) = size {
-                        pool.shared.resize(size);
-                    }
-                    Box::new(pool)
+    pub(super) fn get_or_build(&self, size: Option<usize>) -> &Pool {
+        self.pool.get_or_init(|| match self.build() {
+            Ok(pool) => {
+                if let Some(size) = size {
+                    pool.shared.resize(size);
                 }
-                Err(error) => panic!("a pool could not be built again after a fork: {error}"),
+                Box::new(pool)
             }
+            Err(error) => panic!("a pool could not be built again after a fork: {error}"),
         })
     }
-}
 
-impl Recipe {
-    fn build(&self) -> Result<Pool, super::BuildError> {
-        let (hooks, configuration) = (Arc::clone(&self.hooks), self.configuration.clone());
-        let spawn = |worker| spawn_worker(&self.threads, worker).map(Some);
-        let threads = Some(self.threads.clone());
-        start::start(self.workers, self.begin, hooks, configuration, threads, spawn)
+    fn build(&self) -> Result<Pool, BuildError> {
+        let Some(plan) = self.plan.clone() else {
+            panic!("the pool's threads were lost in a fork, and the program created them itself");
+        };
+        start::start(plan, spawn_worker)
     }
 }

@@ -1,5 +1,5 @@
-//! The stall harness for a whole pool: one worker is held for ever at each of its steps in turn,
-//! and all tasks finish but those that it has in hand.
+//! The stall harness for a whole pool: one worker is held at each of its atomic steps in turn. All
+//! tasks that it does not hold itself must finish.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use crate::idle::{Abp, IdleContext, IdlePolicy, Limit, Move, Thief};
 use crate::os::Quota;
 use crate::primitive::stepped::{self, Gate, wait_for};
 use crate::scheduler::Worker;
-use crate::scheduler::allowance::{Asked, Source};
+use crate::scheduler::allowance::{OpenSource, Source};
 
 const PARENTS: usize = 12;
 const CHILDREN: usize = 4;
-/// What the held worker may have in hand: the children that it has not pushed yet, and one task
-/// that it has taken.
+/// The tasks that a held worker may keep: children that it has not pushed yet, and one task that it
+/// has taken.
 const IN_HAND: usize = CHILDREN + 1;
 
-/// Pushes keep one worker awake, and that one is held.
+/// The limit is one awake worker, and that one is held.
 #[derive(Debug)]
 pub(super) struct Confined;
 
@@ -52,19 +52,19 @@ pub(super) fn abp(sleep_after: Option<u32>) -> Abp {
     Abp { attempts: 2, lower_after: Some(1), sleep_after }
 }
 
-/// After how many steps a worker is held, ...
+/// The numbers of steps after which a worker is held.
 pub(super) fn steps() -> impl Iterator<Item = usize> {
     (0..120).chain((120..1000).step_by(37))
 }
 
-/// ... and a worker and a sender.
+/// The same for tests that hold a worker and a sender.
 pub(super) fn steps_of_both() -> impl Iterator<Item = usize> {
     (0..40).chain((40..400).step_by(23))
 }
 
 pub(super) type Task = Box<dyn FnOnce(&Worker) + Send>;
 
-/// A task that counts when it is done.
+/// A task that counts its end.
 fn counted(done: &Arc<AtomicUsize>) -> Task {
     let done = Arc::clone(done);
     Box::new(move |_| {
@@ -72,8 +72,8 @@ fn counted(done: &Arc<AtomicUsize>) -> Task {
     })
 }
 
-/// While a thread is held, so many of `all` are done at least; and then all are. Says whether it
-/// was held.
+/// Requires `least` tasks to finish while a thread is held, and `all` after it goes on. True if a
+/// thread was held.
 pub(super) fn release(
     pool: Pool,
     steps: usize,
@@ -90,8 +90,7 @@ pub(super) fn release(
     held
 }
 
-/// Has tasks sent that have others sent by the worker that runs them, each with its number. The
-/// first of them arms its worker.
+/// Sends tasks that send others from their worker. The first one arms the harness for its worker.
 pub(super) fn hold_in(
     pool: Pool,
     steps: usize,
@@ -118,8 +117,8 @@ fn hold_after(steps: usize, pool: Pool) -> bool {
     hold_in(pool, steps, |pool, _, task| pool.spawn(task), |w, _, task| w.spawn(task))
 }
 
-/// Three tasks are sent, the first by a thread that is held. That worker is held as well. Of the
-/// tasks so many at least are done meanwhile. Says whether the sender was held.
+/// Sends three tasks, the first from a thread that is held, while a worker is held too. Requires
+/// `least` of them to finish. True if the sender was held.
 pub(super) fn hold_a_sender_and(
     worker: usize,
     pool: Pool,
@@ -176,7 +175,7 @@ fn a_sentinel_takes_over_from_a_worker_that_is_held_at_any_step() {
     assert!(times_held > 50, "the harness holds threads: {times_held}");
 }
 
-/// As many are awake as are allowed, and a sentinel comes soon.
+/// As many workers are awake as are allowed, and a sentinel polls often.
 #[derive(Debug)]
 struct Following;
 
@@ -192,71 +191,70 @@ impl IdlePolicy for Following {
     }
 }
 
-/// What is allowed is read at each look, and changes all the time: three workers, or two, of which
-/// one is to rest.
-struct Restless {
+/// An allowance that is read at each poll and changes all the time: three workers, or two of which
+/// one rests.
+struct Changing {
     used: u64,
     readings: usize,
-    /// How often it has changed, in all pools.
+    /// The number of changes, over all pools.
     changes: Arc<AtomicUsize>,
 }
 
-impl Source for Restless {
+impl Source for Changing {
     fn processors(&mut self, _shared: &Shared) -> Option<usize> {
         Some(3)
     }
     fn quota(&mut self) -> Option<Quota> {
         let period = Duration::from_millis(100);
         self.readings += 1;
-        // So many in a row: the first look at what has been used tells nothing.
+        // Three in a row, since the first reading of the usage has nothing to compare with.
         let is_new = self.readings.is_multiple_of(3);
         self.changes.fetch_add(usize::from(is_new), Ordering::Relaxed);
         let has_quota = (self.readings / 3).is_multiple_of(2);
-        has_quota.then(|| Quota { processors: 1.5, period, file: Path::new("made up").into() })
+        has_quota.then(|| Quota { processors: 1.5, period, file: Path::new("fake").into() })
     }
-    fn between_readings(&self) -> Duration {
+    fn interval(&self) -> Duration {
         Duration::ZERO
     }
-    fn periods_used_up(&mut self, _quota: &Quota) -> Option<u64> {
+    fn throttled_periods(&mut self, _quota: &Quota) -> Option<u64> {
         None
     }
-    fn used_by_all(&mut self) -> Option<Duration> {
+    fn process_time(&mut self) -> Option<Duration> {
         Some(Duration::ZERO)
     }
-    fn waited(&mut self, _shared: &Shared) -> Option<Duration> {
-        // One more is welcome whenever there is no quota.
+    fn processor_wait(&mut self, _shared: &Shared) -> Option<Duration> {
+        // One more worker is allowed whenever there is no quota.
         Some(Duration::from_secs(self.readings as u64))
     }
-    fn used(&mut self, _shared: &Shared) -> Option<Duration> {
+    fn processor_time(&mut self, _shared: &Shared) -> Option<Duration> {
         self.used += 1;
         Some(Duration::from_secs(self.used))
     }
 }
 
 #[test]
-fn others_finish_while_who_looks_what_is_allowed_is_held_at_any_step() {
+fn others_finish_while_a_worker_that_polls_the_allowance_is_held_at_any_step() {
     let mut times_held = 0;
     let changes = Arc::new(AtomicUsize::new(0));
     for most in [3, 4] {
         for steps in steps() {
             let builder = Pool::builder().max_workers(most).idle_policy(Following);
             let changes = Arc::clone(&changes);
-            let at_limit = Asked::MadeUp(Arc::new(move || {
-                Box::new(Restless { used: 0, readings: 0, changes: Arc::clone(&changes) })
-            }));
-            let pool = builder.allowed_by(at_limit).build().unwrap();
+            let at_limit: OpenSource = Arc::new(move || {
+                Box::new(Changing { used: 0, readings: 0, changes: Arc::clone(&changes) })
+            });
+            let pool = builder.allowance_source(at_limit).build().unwrap();
             times_held += usize::from(hold_after(steps, pool));
         }
     }
     assert!(times_held > 50, "the harness holds threads: {times_held}");
     let changes = changes.load(Ordering::Relaxed);
-    assert!(changes > 100, "what is allowed changes: {changes}");
+    assert!(changes > 100, "the allowance changes: {changes}");
 }
 
-/// A pinned task is sent while the sender of another to the same worker is held; and while another
-/// worker is held.
+/// The sender of another task to the same worker is held, and another worker is held.
 #[test]
-fn a_pinned_task_arrives_though_somebody_is_held() {
+fn a_pinned_task_arrives_while_a_sender_and_a_worker_are_held() {
     let mut senders_held = 0;
     for sleep_after in [Some(0), None] {
         for steps in steps_of_both() {
@@ -270,13 +268,12 @@ fn a_pinned_task_arrives_though_somebody_is_held() {
     assert!(senders_held > 4, "the harness holds senders: {senders_held}");
 }
 
-/// Tasks that stand in a line are taken while one of the takers is held.
 #[test]
-fn a_line_moves_on_though_a_worker_is_held() {
+fn fifo_tasks_finish_while_a_worker_is_held() {
     const TASKS: usize = 24;
     let mut times_held = 0;
     for steps in (0..60).chain((60..400).step_by(23)) {
-        // As in the test below: the worker that pushes does not help, and the held one may count as
+        // As in the next test: the worker that pushes does not help, and the held one may count as
         // searching.
         let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
         let pool = Pool::builder().workers(3).idle_policy(never_sleeps).build().unwrap();
@@ -293,7 +290,7 @@ fn a_line_moves_on_though_a_worker_is_held() {
                     count.fetch_add(1, Ordering::Release);
                 });
             }
-            // The helper is not this worker.
+            // This worker does not help.
             wait_for(&count, TASKS - 1);
         });
         let is_held = release(pool, steps, &gate, &done, (TASKS - 1, TASKS));
@@ -302,17 +299,17 @@ fn a_line_moves_on_though_a_worker_is_held() {
     assert!(times_held > 20, "the harness holds threads: {times_held}");
 }
 
-/// Tasks are pushed by a worker that waits for them without helping, while one of the other two
-/// workers is held.
+/// A worker pushes tasks and waits for them without helping, while one of the other two workers is
+/// held.
 #[test]
-fn a_stuck_worker_is_helped_though_another_is_held() {
+fn a_blocked_worker_is_helped_while_another_is_held() {
     for steps in (0..60).chain((60..400).step_by(23)) {
         let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
         let pool = Pool::builder().workers(3).idle_policy(never_sleeps).build().unwrap();
         let gate = Arc::new(Gate::default());
         let at = Arc::clone(&gate);
         pool.spawn(move |_| stepped::arm(steps, &at));
-        // It searches, so it comes to any number of steps: it is held somewhere in a search.
+        // It searches for ever, so it is held somewhere in a search, whatever the number of steps.
         assert!(gate.wait_until_held());
         let rounds = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&rounds);
@@ -333,7 +330,7 @@ fn a_stuck_worker_is_helped_though_another_is_held() {
     }
 }
 
-/// A worker is held at any step of a blocking call: of calling its replacement, or of coming back.
+/// A worker is held at any step of assigning its replacement, or of releasing it.
 #[test]
 fn others_finish_while_a_worker_is_held_on_its_way_into_a_blocking_call_or_out_of_it() {
     const TASKS: usize = 8;
@@ -371,8 +368,8 @@ fn others_finish_while_a_worker_is_held_on_its_way_into_a_blocking_call_or_out_o
     assert!(times_held > 10, "the harness holds threads: {times_held}");
 }
 
-/// A replacement is held at any step: in its task, on its way out, while it rests, or when it is
-/// called again.
+/// A replacement is held in its task, after its release, while it parks, or when it is assigned
+/// again.
 #[test]
 fn others_finish_while_a_replacement_is_held_at_any_step() {
     let mut times_held = 0;
@@ -381,7 +378,7 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
         let pool = pool.idle_policy(abp(Some(0))).build().unwrap();
         let gate = Arc::new(Gate::default());
         let (done, armed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        // The worker itself is not held: where it is at work, its replacements are not.
+        // Only replacements are held: when the worker itself works, they do not.
         let worker = pool.install(|_| thread::current().id());
         for _ in 0..PARENTS {
             let (gate, done, armed) = (Arc::clone(&gate), Arc::clone(&done), Arc::clone(&armed));
@@ -399,7 +396,7 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
                         });
                     }
                 });
-                // Of the only worker's tasks one was taken by its replacement.
+                // Until its replacement has taken one of its tasks.
                 w.blocking(|| wait_for(&is_armed, 1));
             });
         }

@@ -1,18 +1,18 @@
-//! The stall harness for places: a thread that sends to a place, or works there, is held for ever
-//! at each step in turn, and what was sent there is done.
+//! The stall harness for places: a thread that sends to a place, or works there, is held at each
+//! atomic step in turn. All tasks that it does not hold itself must finish.
 
 use super::Pool;
 use super::stall::{Confined, Task, abp, hold_a_sender_and, hold_in, steps, steps_of_both};
-use super::trial::divided;
+use super::tests::divided;
 use crate::Spawn;
 use crate::idle::IdlePolicy;
 
-/// Two places: one of one worker, and one of all others.
+/// Two places: one with a single worker, and one with all others.
 fn pool(workers: usize, idle_policy: impl IdlePolicy) -> Pool {
     divided(&[1, workers - 1]).idle_policy(idle_policy).build().unwrap()
 }
 
-/// Tasks go to both places, and send tasks to both.
+/// Tasks in both places send tasks to both places.
 fn hold_after(steps: usize, pool: Pool) -> bool {
     hold_in(
         pool,
@@ -23,7 +23,7 @@ fn hold_after(steps: usize, pool: Pool) -> bool {
 }
 
 #[test]
-fn what_was_sent_to_places_is_done_while_a_worker_is_held_at_any_step() {
+fn tasks_sent_to_places_finish_while_a_worker_is_held_at_any_step() {
     let mut times_held = 0;
     for workers in [2, 3] {
         for steps in steps() {
@@ -36,10 +36,9 @@ fn what_was_sent_to_places_is_done_while_a_worker_is_held_at_any_step() {
     assert!(times_held > 100, "the harness holds threads: {times_held}");
 }
 
-/// Something is sent to a place while the sender of something else is held, and the only worker of
-/// the place, which may have one of them in hand.
+/// A sender is held, and the only worker of a place. Either may hold one of the tasks.
 #[test]
-fn a_place_is_helped_though_its_worker_and_a_sender_are_held() {
+fn a_place_is_helped_while_its_worker_and_a_sender_are_held() {
     let mut senders_held = 0;
     for sleep_after in [Some(0), None] {
         for steps in steps_of_both() {

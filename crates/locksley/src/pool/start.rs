@@ -1,17 +1,17 @@
-//! How the workers of a pool come to be.
+//! The start of a pool's workers.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle, Thread};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
 
 use super::Pool;
 use super::error::BuildError;
 use super::global;
-use super::rebuild::{Rebuild, Recipe};
+use super::rebuild::Rebuild;
 use super::thread::{Starting, WorkerThread};
 use crate::futures::OwnedTasks;
 use crate::os;
-use crate::primitive::{AtomicUsize, Ordering};
 use crate::scheduler::Shared;
 use crate::scheduler::config::{Affinity, Configuration, Hooks, Threads};
 use crate::scheduler::replacement::Replacements;
@@ -19,101 +19,101 @@ use crate::scheduler::worker::{OwnEnds, Worker};
 use crate::sleep::MAX_WORKERS;
 use crate::unwind::{self, Payload};
 
-/// How many replacement workers there may be at the least, if nothing else was asked for.
+/// The default limit of replacement workers, unless there are more workers.
 const REPLACEMENTS: usize = 256;
 
-/// How the workers begin.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Begin {
-    pub(super) affinity: Affinity,
-    /// Whether the pool is returned before they are ready.
-    pub(super) in_background: bool,
-    /// Whether the calling thread is one of them.
-    pub(super) with_current_thread: bool,
-    /// How many replacement workers there may be; if not set, [`REPLACEMENTS`], or as many as workers.
-    pub(super) replacements: Option<usize>,
-    /// Whether the pool is built again in a forked child.
-    pub(super) rebuilds: bool,
+/// What a pool is built from, and, in a forked child, built from again.
+#[derive(Clone)]
+pub(super) struct Plan {
+    pub(super) workers: usize,
+    pub(super) options: StartOptions,
+    pub(super) hooks: Arc<Hooks>,
+    pub(super) configuration: Configuration,
+    /// How the pool creates threads; `None` if only the program does.
+    pub(super) threads: Option<Threads>,
 }
 
-/// Has `spawn` give a thread to each of `workers` workers, and returns when each of them is ready, or all have ended again;
-/// or at once, if they begin in the background. What `spawn` returns is joined when the pool is dropped. `threads` are how
-/// replacements get theirs, if at all.
+/// How the workers start.
+#[derive(Clone, Copy, Default)]
+pub(super) struct StartOptions {
+    pub(super) affinity: Affinity,
+    /// True if the pool is returned before its workers are ready.
+    pub(super) in_background: bool,
+    /// True if the calling thread becomes a worker.
+    pub(super) with_current_thread: bool,
+    /// The limit of replacement workers, if the program sets one.
+    pub(super) replacements: Option<usize>,
+    /// True if the pool is built again in a forked child.
+    pub(super) can_rebuild: bool,
+}
+
+/// Starts a pool. `spawn` gives each worker a thread. The handle that it returns is joined when the
+/// pool is dropped.
+///
+/// Returns when all workers are ready, or have ended again after an error; or at once, if they
+/// start in the background.
 pub(super) fn start(
-    workers: usize,
-    begin: Begin,
-    hooks: Arc<Hooks>,
-    configuration: Configuration,
-    threads: Option<Threads>,
+    plan: Plan,
     mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
 ) -> Result<Pool, BuildError> {
-    if begin.with_current_thread {
-        must_be_no_worker()?;
+    let mut rebuilt = (plan.options.can_rebuild).then(|| plan.clone());
+    let Plan { workers, options, hooks, configuration, threads } = plan;
+    if options.with_current_thread {
+        ensure_no_worker()?;
     }
     os::watch_for_forks(Worker::forget_current);
-    let mut recipe = threads.clone().filter(|_| begin.rebuilds).map(|threads| Recipe {
-        workers,
-        begin: Begin { with_current_thread: false, ..begin },
-        hooks: Arc::clone(&hooks),
-        configuration: configuration.clone(),
-        threads,
-    });
     let replacements = match threads {
         Some(_) => {
-            begin.replacements.unwrap_or(workers.max(REPLACEMENTS)).min(MAX_WORKERS - workers)
+            options.replacements.unwrap_or(workers.max(REPLACEMENTS)).min(MAX_WORKERS - workers)
         }
         None => 0,
     };
     let (mut ends, slots): (Vec<_>, Vec<_>) =
-        (0..workers + replacements).map(|_| configuration.slot()).unzip();
-    let ends_of_replacements = ends.drain(workers..);
-    let borrowed_threads = usize::from(begin.with_current_thread);
+        (0..workers + replacements).map(|_| configuration.new_slot()).unzip();
+    let borrowed_threads = usize::from(options.with_current_thread);
     let replacements = Replacements::new(
-        ends_of_replacements,
+        ends.drain(workers..),
         threads,
-        Arc::clone(&hooks),
-        begin.affinity,
+        hooks,
+        options.affinity,
         workers - borrowed_threads,
     );
     let tasks = Box::new(OwnedTasks::new(slots.len()));
     let shared = Shared::new(slots, workers, borrowed_threads, replacements, tasks, configuration);
-    if let Some(recipe) = &mut recipe {
-        // Not those that a child finds, which may be allowed other processors.
-        recipe.configuration.places = Some(shared.places_to_keep());
+    if let Some(rebuilt) = &mut rebuilt {
+        // The thread that uses the pool first in a child is not the one that built it here. The
+        // child keeps these places, even if it may use other processors.
+        rebuilt.options.with_current_thread = false;
+        rebuilt.configuration.places = Some(Arc::clone(&shared.division.places));
     }
-    // From here on an early return closes the pool: its handle is dropped, and with it the workers end.
+    // From here on an early return drops the pool, which ends the workers that have started.
     let mut pool = Pool {
         shared: Arc::clone(&shared),
         threads: Vec::with_capacity(workers),
         is_detached: false,
-        rebuild: Rebuild::by(recipe),
+        rebuild: Rebuild::new(rebuilt),
     };
     let mut ends = ends.into_iter().enumerate();
-    let borrowed_thread = if begin.with_current_thread { ends.next() } else { None };
-    let muster = (!begin.in_background).then(|| Arc::new(Muster::of(ends.len())));
+    let borrowed_thread = if options.with_current_thread { ends.next() } else { None };
+    let (ready, all_ready) = channel();
     for (index, ends) in ends {
-        let worker = WorkerThread::new(Starting {
-            index,
-            ends,
-            shared: Arc::clone(&shared),
-            hooks: Arc::clone(&hooks),
-            affinity: begin.affinity,
-            muster: muster.clone(),
-        });
-        let thread = global::in_a_hook(|| spawn(worker));
+        let ready = (!options.in_background).then(|| ready.clone());
+        let worker = Starting { index, ends, shared: Arc::clone(&shared), ready };
+        let worker = WorkerThread(Some(worker));
+        let thread = global::run_hook(|| spawn(worker));
         pool.threads.extend(thread.map_err(|source| BuildError::Thread { worker: index, source })?);
     }
-    if let Some(muster) = muster {
-        muster.wait()?;
-    }
-    // Last, so that nothing can fail after the thread has become a worker.
+    drop(ready);
+    // Ends when all workers are ready or have failed. The first error counts.
+    all_ready.into_iter().fold(Ok(()), Result::and)?;
+    // The last step, so that nothing can fail after the thread has become a worker.
     if let Some((index, ends)) = borrowed_thread {
-        settle(index, ends, &shared, &hooks)?;
+        adopt_current_thread(index, ends, &shared)?;
     }
     Ok(pool)
 }
 
-fn must_be_no_worker() -> Result<(), BuildError> {
+fn ensure_no_worker() -> Result<(), BuildError> {
     Worker::with_current(|current| match current {
         Some(_) => Err(BuildError::AlreadyAWorker),
         None => Ok(()),
@@ -121,71 +121,28 @@ fn must_be_no_worker() -> Result<(), BuildError> {
 }
 
 /// Makes the calling thread a worker.
-fn settle(
+fn adopt_current_thread(
     index: usize,
     ends: OwnEnds,
     shared: &Arc<Shared>,
-    hooks: &Hooks,
 ) -> Result<(), BuildError> {
-    must_be_no_worker()?; // `spawn` has run here meanwhile
-    let make = || Worker::new(index, ends, Arc::clone(shared), hooks.make_data(index));
-    match unwind::halt(|| global::in_a_hook(make)) {
+    ensure_no_worker()?; // `spawn` has run here since the first check
+    let data = || shared.replacements.hooks.make_data(index);
+    let make = || Worker::new(index, index, ends, Arc::clone(shared), data());
+    match unwind::halt(|| global::run_hook(make)) {
         Ok(worker) => {
-            // It is not watched: its thread does not say when it ends.
+            // Other workers do not watch this thread: it does not say when it ends.
             shared.slot(index).start_clock();
-            shared.slot(index).spends_time_on(None);
-            worker.settle();
+            shared.slot(index).charge_time_to(None);
+            worker.set_current_forever();
             Ok(())
         }
         Err(payload) => Err(hook_error(index, payload)),
     }
 }
 
-/// Where the builder waits until all workers are ready or have failed.
-pub(super) struct Muster {
-    missing: AtomicUsize,
-    failure: Mutex<Option<BuildError>>,
-    builder: Thread,
-}
-
-impl Muster {
-    fn of(workers: usize) -> Self {
-        let builder = thread::current();
-        Self { missing: AtomicUsize::new(workers), failure: Mutex::new(None), builder }
-    }
-
-    pub(super) fn ready(&self) {
-        // AcqRel: the builder sees what all workers did before.
-        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.builder.unpark();
-        }
-    }
-
-    pub(super) fn failed(&self, worker: usize, payload: Payload) {
-        self.note(hook_error(worker, payload));
-    }
-
-    /// The worker was dropped instead of run.
-    pub(super) fn dismissed(&self, worker: usize) {
-        let source = io::Error::other("the worker was dropped before it had a thread");
-        self.note(BuildError::Thread { worker, source });
-    }
-
-    fn note(&self, error: BuildError) {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.ready();
-    }
-
-    fn wait(&self) -> Result<(), BuildError> {
-        while self.missing.load(Ordering::Acquire) > 0 {
-            thread::park();
-        }
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-        failure.map_or(Ok(()), Err)
-    }
-}
-
-fn hook_error(worker: usize, payload: Payload) -> BuildError {
+/// The error for a panic of a hook.
+pub(super) fn hook_error(worker: usize, payload: Payload) -> BuildError {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     let message = text.unwrap_or("(not a text)").to_owned();
@@ -193,11 +150,14 @@ fn hook_error(worker: usize, payload: Payload) -> BuildError {
     BuildError::Hook { worker, message }
 }
 
-/// Gives a worker a thread of its own.
-pub(super) fn spawn_worker(threads: &Threads, worker: WorkerThread) -> io::Result<JoinHandle<()>> {
-    let name = threads.names[worker.index()].clone();
-    threads.spawn_as(name, || {
-        worker.ask_for_turns();
+/// Gives a worker a thread of the pool.
+pub(super) fn spawn_worker(worker: WorkerThread) -> io::Result<Option<JoinHandle<()>>> {
+    let threads = &worker.starting().shared.replacements.threads;
+    let threads = threads.clone().expect("the pool creates its threads");
+    let spawned = threads.spawn(threads.names[worker.index()].clone(), move || {
+        // Before the hooks, which may choose another one.
+        worker.starting().shared.set_time_slice();
         worker.run();
-    })
+    });
+    spawned.map(Some)
 }

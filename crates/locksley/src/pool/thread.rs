@@ -1,77 +1,70 @@
 //! A worker's thread, from beginning to end.
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
+use super::error::BuildError;
 use super::global;
-use super::start::Muster;
-use crate::os::{self, Assists};
+use super::start::hook_error;
+use crate::os;
 use crate::scheduler::Shared;
-use crate::scheduler::config::{Affinity, Hook, Hooks};
+use crate::scheduler::config::Affinity;
 use crate::scheduler::worker::{OwnEnds, Worker};
-use crate::unwind::{self, AbortOnUnwind};
+use crate::unwind;
 
-/// A worker that has no thread yet: [`run`](Self::run) makes the calling one its own. See
+/// A worker that has no thread yet: [`run`](Self::run) makes the calling thread its own. See
 /// [`PoolBuilder::build_with`](crate::PoolBuilder::build_with).
 ///
-/// Dropped without having run, it leaves the pool with a worker less than it counts: tasks that are sent to that worker are
-/// never run. A `build_with` that waits for its workers then fails.
+/// If it is dropped without having run, a `build_with` that waits for its workers fails. A pool
+/// that starts in the background keeps the worker's index, and tasks that are sent to that worker
+/// never run.
 #[must_use = "without a thread the worker does not work"]
-pub struct WorkerThread(Option<Starting>);
+pub struct WorkerThread(pub(super) Option<Starting>);
+
+/// The builder waits until every worker has dropped its own.
+type Ready = Sender<Result<(), BuildError>>;
 
 /// What a worker needs to start.
 pub(super) struct Starting {
     pub(super) index: usize,
     pub(super) ends: OwnEnds,
     pub(super) shared: Arc<Shared>,
-    pub(super) hooks: Arc<Hooks>,
-    /// Whether the thread goes back to where the process may run.
-    pub(super) affinity: Affinity,
-    /// Where somebody waits for it to be ready, if anybody does.
-    pub(super) muster: Option<Arc<Muster>>,
+    /// Tells the builder that the worker is ready or has failed. `None` if the pool starts in the
+    /// background.
+    pub(super) ready: Option<Ready>,
 }
 
 impl WorkerThread {
-    pub(super) fn new(starting: Starting) -> Self {
-        Self(Some(starting))
-    }
-
     /// The worker's number in its pool, from 0.
     #[must_use]
     pub fn index(&self) -> usize {
         self.starting().index
     }
 
-    /// Works for the pool, on the calling thread, until the pool is closed: dropped, all detached closures ended, and all futures
-    /// that were still [tasks](crate::task) cancelled and dropped.
+    /// Works for the pool, on the calling thread, until the pool is closed.
     ///
-    /// Afterwards the thread is what it was before.
+    /// A pool is closed when it has been dropped, all detached closures have ended, and all futures
+    /// that were still [tasks](crate::task) have been cancelled and dropped. Afterwards the thread
+    /// is no worker any more.
     pub fn run(mut self) {
         if let Some(starting) = self.0.take() {
             starting.run();
         }
     }
 
-    /// On the thread that is the worker's own: has it take turns on the processor as the idle policy pending wake-ups. Before the hooks,
-    /// which may choose otherwise.
-    pub(super) fn ask_for_turns(&self) {
-        let shared = &self.starting().shared;
-        if let Some(turn) = shared.idle_policy().turn()
-            && shared.assists().has(Assists::SHORT_TURNS)
-        {
-            os::shorten_turns(turn);
-        }
-    }
-
-    fn starting(&self) -> &Starting {
-        self.0.as_ref().expect("there until it is taken by `run`, which takes `self` too")
+    pub(super) fn starting(&self) -> &Starting {
+        self.0.as_ref().expect("only `run` takes it, and `run` takes `self`")
     }
 }
 
 impl Drop for WorkerThread {
     fn drop(&mut self) {
-        if let Some(Starting { index, muster: Some(muster), .. }) = &self.0 {
-            muster.dismissed(*index);
+        if let Some(Starting { index, ready: Some(ready), .. }) = &self.0 {
+            let source = io::Error::other("the worker was dropped before it had a thread");
+            // This fails if the builder has met another error.
+            let _ = ready.send(Err(BuildError::Thread { worker: *index, source }));
         }
     }
 }
@@ -84,74 +77,60 @@ impl fmt::Debug for WorkerThread {
 
 impl Starting {
     fn run(mut self) {
-        match self.affinity {
+        match self.shared.replacements.affinity {
             Affinity::Process => os::move_to_process_affinity(),
             Affinity::Place => self.shared.bind(self.index),
             Affinity::Builder => false,
         };
         let (shared, index) = (Arc::clone(&self.shared), self.index);
-        shared.sleep().thread_comes_or_goes(index);
-        match self.muster.take() {
-            Some(muster) => self.run_awaited(muster),
-            None => self.run_at_once(),
+        shared.sleep.settle_wake_affinity(index);
+        match self.ready.take() {
+            Some(ready) => self.run_awaited(ready),
+            None => self.run_in_background(),
         }
-        shared.sleep().thread_comes_or_goes(index);
+        shared.sleep.settle_wake_affinity(index);
     }
 
-    /// Somebody waits until it is ready, and learns if it cannot be.
-    fn run_awaited(self, muster: Arc<Muster>) {
-        let Self { index, ends, shared, hooks, .. } = self;
-        let hook = || {
+    /// The builder waits until the worker is ready, and reports a panic of a start hook.
+    fn run_awaited(self, ready: Ready) {
+        let Self { index, ends, shared, .. } = self;
+        let hooks = &shared.replacements.hooks;
+        let start = || {
             let data = hooks.make_data(index);
-            let worker = Worker::new(index, ends, Arc::clone(&shared), data);
+            let worker = Worker::new(index, index, ends, Arc::clone(&shared), data);
             if let Some(on_start) = &hooks.on_start {
                 on_start(index);
             }
             worker
         };
-        let worker = match unwind::halt(|| global::in_a_hook(hook)) {
+        let worker = match unwind::halt(|| global::run_hook(start)) {
             Ok(worker) => worker,
-            Err(payload) => return muster.failed(index, payload),
+            Err(payload) => {
+                let _ = ready.send(Err(hook_error(index, payload)));
+                return;
+            }
         };
-        shared.slot(index).appear(shared.assists());
-        muster.ready();
-        drop(muster);
-        worker.serve();
-        shared.slot(index).disappear();
-        let left = unwind::halt(|| {
+        shared.slot(index).attach_thread(shared.assists);
+        let _ = ready.send(Ok(()));
+        drop(ready);
+        worker.as_current(|| worker.work_until_closed());
+        shared.slot(index).detach_thread();
+        let end = unwind::halt(|| {
             drop(worker);
             if let Some(on_exit) = &hooks.on_exit {
                 on_exit(index);
             }
         });
-        if let Err(payload) = left {
+        if let Err(payload) = end {
             shared.report_panic(payload);
         }
     }
 
-    /// Nobody waits: hooks run as the worker's own doing, and the worker works whatever they do.
-    fn run_at_once(self) {
-        let Self { index, ends, shared, hooks, .. } = self;
-        let report = |payload| shared.report_panic(payload);
-        let data = unwind::halt(|| hooks.make_data(index)).unwrap_or_else(|payload| {
-            report(payload);
-            Box::new(())
-        });
-        let abort = AbortOnUnwind("a idle policy panicked");
-        let worker = Worker::new(index, ends, Arc::clone(&shared), data);
-        abort.disarm();
-        let call = |hook: &Option<Hook>| {
-            let called = unwind::halt(|| hook.iter().for_each(|hook| hook(index)));
-            called.unwrap_or_else(report);
-        };
-        worker.as_current(|| {
-            call(&hooks.on_start);
-            // After the hook, which may pin the thread: until then nobody moves it.
-            shared.slot(index).appear(shared.assists());
-            worker.work_until_closed();
-            shared.slot(index).disappear();
-            call(&hooks.on_exit);
-        });
-        unwind::halt(|| drop(worker)).unwrap_or_else(report);
+    /// No thread waits for the worker: its hooks run as code of the pool, and it works even if they
+    /// panic.
+    fn run_in_background(self) {
+        let Self { index, ends, shared, .. } = self;
+        let make = |data| Worker::new(index, index, ends, Arc::clone(&shared), data);
+        shared.run_worker((index, index), make, Worker::work_until_closed);
     }
 }

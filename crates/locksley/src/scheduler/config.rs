@@ -1,16 +1,16 @@
-//! What a pool is told when it is built.
+//! What a pool is built with.
 
 use std::any::Any;
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use super::allowance::Asked;
+use super::allowance::OpenSource;
 use super::division::Unplaced;
 use super::placement::Placement;
 use super::slot::Slot;
 use super::worker::OwnEnds;
-use crate::deque::{Choice, pinned_queue};
+use crate::deque::{DequeChoice, pinned_queue};
 use crate::idle::IdlePolicy;
 use crate::observe::Observer;
 use crate::os::{self, Assists};
@@ -27,23 +27,27 @@ type MakeData = Box<dyn Fn(usize) -> Box<dyn Any> + Send + Sync>;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Affinity {
-    /// Those of the process, that is, of its main thread, even if the thread that builds the pool is pinned.
+    /// Those of the process, that is, of its main thread, even if the thread that builds the pool
+    /// is pinned.
     #[default]
     Process,
     /// Those of the thread that builds the pool.
     Builder,
-    /// Those of the worker's place ([`PoolBuilder::places`](crate::PoolBuilder::places)), as far as the process may run there; or else, and for
-    /// [replacements](crate::PoolBuilder::replacements), those of the process. A thread that joins the pool stays where it is.
+    /// Those of the worker's place ([`PoolBuilder::places`](crate::PoolBuilder::places)), as far as
+    /// the process may run there. If it may not, and for
+    /// [replacements](crate::PoolBuilder::replacements), those of the process. A borrowed thread
+    /// keeps its affinity.
     ///
-    /// What is in the caches stays near then. But where other programs have all processors of a place, its workers wait for
-    /// their turns there, and do not go to another place.
+    /// This keeps cached data near. But if other programs use all processors of a place, its
+    /// workers wait there for their turns, and do not move to another place.
     ///
-    /// What a task starts on such a worker, a thread or a process, is bound as the worker is; but not the child if the task forks. Whether the system has
-    /// done it is told by [`Pool::bound_workers`](crate::Pool::bound_workers).
+    /// A thread or a process that a task starts is bound as the worker is. The child of a task that
+    /// forks is not. [`Pool::bound_workers`](crate::Pool::bound_workers) tells how many workers the
+    /// system has bound.
     Place,
 }
 
-/// What is called on each worker's thread.
+/// The functions of the program that are called on each worker's thread.
 #[derive(Default)]
 pub(crate) struct Hooks {
     pub(crate) on_start: Option<Hook>,
@@ -57,25 +61,16 @@ impl Hooks {
     }
 }
 
-/// How the threads are to be that the standard library makes.
+/// How to spawn threads for workers.
 #[derive(Clone)]
 pub(crate) struct Threads {
-    /// By worker.
+    /// The name of each worker's thread.
     pub(crate) names: Arc<[String]>,
     pub(crate) stack_size: Option<usize>,
 }
 
 impl Threads {
-    /// Gives a thread to who replaces the worker with that number.
-    pub(crate) fn spawn_replacement(
-        &self,
-        worker: usize,
-        serve: impl FnOnce() + Send + 'static,
-    ) -> io::Result<JoinHandle<()>> {
-        self.spawn_as(format!("{}'", self.names[worker]), serve)
-    }
-
-    pub(crate) fn spawn_as(
+    pub(crate) fn spawn(
         &self,
         name: String,
         serve: impl FnOnce() + Send + 'static,
@@ -88,25 +83,25 @@ impl Threads {
     }
 }
 
-/// What the pool is made of, apart from its threads.
+/// What a pool consists of, apart from its threads.
 #[derive(Clone)]
 pub(crate) struct Configuration {
     pub(crate) idle_policy: Arc<dyn IdlePolicy>,
     pub(crate) assists: Assists,
     pub(crate) rules: Rules,
     pub(crate) panic_handler: Option<Arc<PanicHandler>>,
-    /// Whether all that it does is metered.
-    /// If not set: as the machine has them.
+    /// `None` for the places of the machine.
     pub(crate) places: Option<Arc<Places>>,
-    /// Who says how many workers may be awake, if nobody has chosen how many there are.
-    pub(crate) allowance: Option<Asked>,
+    /// How to learn the number of workers that may be awake, if the number of workers was not
+    /// chosen.
+    pub(crate) allowance: Option<OpenSource>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
-    pub(crate) deque: Choice,
+    pub(crate) deque: DequeChoice,
 }
 
 impl Configuration {
-    /// A deque and a pinned queue as their worker and as everybody else has them.
-    pub(crate) fn slot(&self) -> (OwnEnds, Slot) {
+    /// Makes a slot, and the ends of its queues that only its worker has.
+    pub(crate) fn new_slot(&self) -> (OwnEnds, Slot) {
         let (pinned_queue, pinned_tasks) = pinned_queue();
         let heavy_barriers = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
         let (deque, shared) = self.deque.deque(heavy_barriers);
@@ -114,12 +109,12 @@ impl Configuration {
     }
 }
 
-/// How workers go about their tasks.
+/// In which order and on which worker tasks run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rules {
-    /// Whether they take their own oldest first.
+    /// True if workers take their own tasks oldest first.
     pub(crate) oldest_first: bool,
-    /// Where one goes that has become ready.
+    /// Which worker a task goes to when it has waited and becomes ready.
     pub(crate) placement: Placement,
     /// Where a task goes for which no place is named.
     pub(crate) unplaced: Unplaced,

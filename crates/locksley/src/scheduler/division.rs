@@ -1,4 +1,5 @@
-//! The places of a pool: which worker belongs to which, what is sent to each, and who is near to whom.
+//! The places of a pool: which workers belong to each, what is sent to each, and which are near to
+//! which.
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -13,9 +14,9 @@ use crate::places::{Places, ProcessorSet, Topology};
 use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use crate::scheduler::Worker;
 use crate::scheduler::job::Job;
-use crate::sleep::WakeToken;
 
-/// Where a task goes for which no place is named. For a pool: [`PoolBuilder::unplaced`](crate::PoolBuilder::unplaced).
+/// Where a task goes for which no place is named. Set by
+/// [`PoolBuilder::unplaced`](crate::PoolBuilder::unplaced).
 ///
 /// # Examples
 /// Every other task goes to the other place:
@@ -37,67 +38,53 @@ use crate::sleep::WakeToken;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unplaced {
-    /// To the worker that spawns it; from elsewhere, to the pool.
+    /// To the worker that spawns it. From a thread that is not a worker, to the whole pool.
     #[default]
     Stays,
-    /// To each place in turn, as LASSI has it (Weibel, "An Advanced Scheduler for Intervals", 2010, "Locality-Aware
-    /// Intervals API"). This concerns intervals, and tasks that are spawned, detached or into a scope;
-    /// not those that begin in order, nor joins, loops and futures.
+    /// To each place in turn, as in LASSI (Weibel, "An Advanced Scheduler for Intervals", 2010,
+    /// "Locality-Aware Intervals API"). This applies to intervals, and to tasks that are spawned,
+    /// detached or into a scope. It does not apply to tasks that begin in order, nor to joins,
+    /// loops and futures.
     RoundRobin,
 }
 
 /// How the workers of a pool are divided into places.
 pub(crate) struct Division {
-    places: Arc<Places>,
-    /// By worker.
+    pub(crate) places: Arc<Places>,
+    /// The place of each worker.
     of_worker: Box<[usize]>,
-    /// One for each place; none where there is one place, so that nobody looks for anything there.
+    /// One for each place. Empty if there is one place, so that no worker looks for tasks there.
     place_states: Box<[CachePadded<PlaceState>]>,
-    /// Where the next task goes that goes round.
+    /// Counts the tasks that were sent to the places in turn.
     turn: CachePadded<AtomicUsize>,
-    /// By worker: whether the system has bound it to its place.
+    /// For each worker: true if the system has bound it to its place.
     bound: Box<[AtomicBool]>,
 }
 
-/// What one place has.
+/// The workers and the inbox of one place.
 pub(crate) struct PlaceState {
     /// In ascending order.
-    workers: Box<[usize]>,
-    /// Tasks for this place. Others take them too.
-    inbox: Inbox<Job>,
+    pub(crate) workers: Box<[usize]>,
+    /// Tasks for this place. Workers of other places take them, too.
+    pub(crate) inbox: Inbox<Job>,
     /// The other places, the nearest first.
-    others: Box<[usize]>,
-    /// The workers of other places, those of equally near ones together, the nearest first.
-    rings: Box<[Box<[usize]>]>,
+    pub(crate) others: Box<[usize]>,
+    /// The workers of other places: one ring for equally near places, the nearest first. No ring is
+    /// empty.
+    pub(crate) rings: Box<[Box<[usize]>]>,
 }
 
 impl PlaceState {
-    pub(crate) fn workers(&self) -> &[usize] {
-        &self.workers
-    }
-
-    /// The same: they are neighbours.
+    /// The workers as a range: those of a place are consecutive.
     pub(crate) fn range(&self) -> Range<usize> {
         let (first, last) = (self.workers.first(), self.workers.last());
         first.zip(last).map_or(0..0, |(&first, &last)| first..last + 1)
     }
-
-    pub(crate) fn inbox(&self) -> &Inbox<Job> {
-        &self.inbox
-    }
-
-    pub(crate) fn others(&self) -> &[usize] {
-        &self.others
-    }
-
-    /// None of them is empty.
-    pub(crate) fn rings(&self) -> &[Box<[usize]>] {
-        &self.rings
-    }
 }
 
 impl Division {
-    /// Of so many workers into the given places, or as the machine divides the processors that are allowed.
+    /// Divides `workers` into the given places, or into the places of the machine that the
+    /// `allowed` processors belong to.
     pub(crate) fn new(places: Option<Arc<Places>>, workers: usize, allowed: &[usize]) -> Self {
         let places = places.unwrap_or_else(|| Arc::new(found(workers, allowed)));
         let of_worker = divide(&places, workers);
@@ -116,40 +103,43 @@ impl Division {
     }
 }
 
-/// Whether so many workers, where nobody says which places there are, or which, would be in several.
+/// True if so many workers would be in several places: the given ones, or those of the machine.
 pub(crate) fn is_divided(places: Option<&Places>, workers: usize, allowed: &[usize]) -> bool {
     places.map_or_else(|| found(workers, allowed).count(), Places::count) > 1
 }
 
-/// The machine is read once in the life of the process; and not at all where there is nothing to divide.
+/// The topology of the machine, read once in the life of the process.
 fn machine() -> &'static Topology {
     static MACHINE: OnceLock<Topology> = OnceLock::new();
     MACHINE.get_or_init(Topology::of_this_machine)
 }
 
+/// The places of the machine. Does not read it if there is nothing to divide.
 fn found(workers: usize, allowed: &[usize]) -> Places {
     let allowed: ProcessorSet = allowed.iter().copied().collect();
-    // Two places of two processors each are the least that is found.
+    // The least that is found is two places of two processors each.
     if workers < 2 || allowed.len() < 4 {
         return Places::undivided(&allowed);
     }
     with_several_workers(Places::found(machine(), &allowed), workers, &allowed)
 }
 
-/// The places, if each gets two workers at least; or else one: who is alone in a place has nobody there to share anything with.
+/// The places if each gets at least two workers, else a single one: a worker that is alone in a
+/// place shares nothing there.
 fn with_several_workers(places: Places, workers: usize, allowed: &ProcessorSet) -> Places {
     let of_worker = divide(&places, workers);
     let has_two = |place| of_worker.iter().filter(|&&it| it == place).count() >= 2;
     if (0..places.count()).all(has_two) { places } else { Places::undivided(allowed) }
 }
 
-/// The place of each worker: each place gets as many as its share of the processors, and neighbours are in the same place.
+/// The place of each worker. Each place gets its share of workers by its number of processors, and
+/// its workers are consecutive.
 fn divide(places: &Places, workers: usize) -> Box<[usize]> {
     let by_processor = |(place, set): (usize, &ProcessorSet)| std::iter::repeat_n(place, set.len());
     let by_processor: Vec<usize> =
         places.sets().iter().enumerate().flat_map(by_processor).collect();
     let place = |worker| {
-        // Only a pool that may use no processor, as far as is known, has a place without any.
+        // No place has a processor if the allowed processors are not known.
         by_processor.get(worker * by_processor.len() / workers).copied().unwrap_or(0)
     };
     (0..workers).map(place).collect()
@@ -161,14 +151,14 @@ fn place_state(
     of_worker: &[usize],
     place: usize,
 ) -> PlaceState {
-    let those_in = |places: &[usize]| -> Box<[usize]> {
+    let workers_of = |places: &[usize]| -> Box<[usize]> {
         let is_in = |(_, place): &(usize, &usize)| places.contains(place);
         of_worker.iter().enumerate().filter(is_in).map(|(worker, _)| worker).collect()
     };
     let near = places.others_by_nearness(machine, place);
-    let rings = near.iter().map(|equally_near| those_in(equally_near));
+    let rings = near.iter().map(|equally_near| workers_of(equally_near));
     PlaceState {
-        workers: those_in(&[place]),
+        workers: workers_of(&[place]),
         inbox: Inbox::new(),
         rings: rings.filter(|ring| !ring.is_empty()).collect(),
         others: near.into_iter().flatten().collect(),
@@ -177,23 +167,18 @@ fn place_state(
 
 impl Shared {
     pub(crate) fn places(&self) -> &Places {
-        &self.division().places
+        &self.division.places
     }
 
-    /// For another pool that is to have the same ones, as far as it may use them.
-    pub(crate) fn places_to_keep(&self) -> Arc<Places> {
-        Arc::clone(&self.division().places)
-    }
-
-    /// The place of the worker in that slot; of a replacement nobody says it.
+    /// The place of the worker in `slot`; `None` for a replacement, which changes places.
     pub(crate) fn place_of(&self, slot: usize) -> Option<usize> {
-        self.division().of_worker.get(slot).copied()
+        self.division.of_worker.get(slot).copied()
     }
 
-    /// What each place has; nothing where there is one place.
+    /// The workers and the inbox of each place. Empty if there is one place.
     #[inline]
     pub(crate) fn place_states(&self) -> &[CachePadded<PlaceState>] {
-        &self.division().place_states
+        &self.division.place_states
     }
 
     /// Panics if there is no such place.
@@ -203,98 +188,87 @@ impl Shared {
         assert!(place < count, "there is no place {place} in a pool of {count}");
     }
 
-    /// Hands a job to the workers of a place, from outside.
-    pub(crate) fn send_near(&self, place: usize, job: NonNull<Job>) {
-        self.send_near_from(None, place, job);
-    }
-
-    /// The same, by that worker, of whatever pool.
-    pub(crate) fn send_near_from(&self, caller: Option<&Worker>, place: usize, job: NonNull<Job>) {
-        // SAFETY: whichever thread takes a word out of an inbox runs it, once; this one is about to
+    /// Makes a job available to all workers, and first to those of a place. `caller` is the worker
+    /// that the calling thread is, of any pool.
+    pub(crate) fn send_near(&self, caller: Option<&Worker>, place: usize, job: NonNull<Job>) {
+        let own = self.own(caller);
+        let is_elsewhere = own.is_none_or(|own| own.place() != place);
+        let Some(there) = self.place_states().get(place).filter(|_| is_elsewhere) else {
+            return self.push_or_send(caller, job);
+        };
+        // SAFETY: the thread that takes a word out of an inbox runs it once; this one is about to
         // be sent.
-        let job = unsafe { self.wrapped(caller, job) };
-        match self.place_states().get(place) {
-            None => self.send_back(job),
-            Some(place_state) => self.send_to_place(place_state, job, None),
+        let job = unsafe { self.wrap(caller, job) };
+        there.inbox.send(job);
+        let wake_token = own.map(|own| &own.wake_token);
+        match self.replacements.affinity {
+            Affinity::Place => self.sleep.notify_addressed_to_bound(there.range(), wake_token),
+            _ => self.sleep.notify_addressed(there.range(), wake_token),
         }
     }
 
-    fn send_to_place(
-        &self,
-        place_state: &PlaceState,
-        job: NonNull<Job>,
-        wake_token: Option<&WakeToken>,
-    ) {
-        place_state.inbox.send(job);
-        match self.replacements().affinity() {
-            Affinity::Place => {
-                self.sleep().notify_addressed_to_bound(place_state.range(), wake_token);
-            }
-            _ => self.sleep().notify_addressed_to_some(place_state.range(), wake_token),
+    /// Makes a job available for which no place is named.
+    #[inline]
+    pub(crate) fn send_unplaced(&self, caller: Option<&Worker>, job: NonNull<Job>) {
+        match self.next_place() {
+            None => self.push_or_send(caller, job),
+            Some(place) => self.send_near(caller, place, job),
         }
     }
 
-    /// The place for a task for which none is named, if that goes round.
+    /// The place for a task for which none is named, if such tasks go to the places in turn.
     #[inline]
     pub(crate) fn next_place(&self) -> Option<usize> {
-        (self.unplaced() == Unplaced::RoundRobin).then(|| {
-            // Relaxed: any order will do.
-            self.division().turn.fetch_add(1, Ordering::Relaxed) % self.places().count()
+        (self.rules.unplaced == Unplaced::RoundRobin).then(|| {
+            // Relaxed: the order does not matter.
+            self.division.turn.fetch_add(1, Ordering::Relaxed) % self.places().count()
         })
     }
 
-    /// Whether tasks go round for which no place is named, and there is anywhere to go.
-    pub(crate) fn goes_round(&self) -> bool {
-        self.unplaced() == Unplaced::RoundRobin && !self.place_states().is_empty()
+    /// True if tasks for which no place is named go to several places in turn.
+    pub(crate) fn spreads_unplaced(&self) -> bool {
+        self.rules.unplaced == Unplaced::RoundRobin && !self.place_states().is_empty()
     }
 
-    /// Binds the calling thread, which is that worker's, to its place. Says whether it is bound.
+    /// Binds the calling thread, which is that of `worker`, to its place. Returns true if it is
+    /// bound.
     pub(crate) fn bind(&self, worker: usize) -> bool {
         let processors = self.processors_of(worker).as_slice();
         let is_bound = os::bind_this_thread(processors);
         if !is_bound {
             os::move_to_process_affinity();
         }
-        // Relaxed: who builds a pool waits until its workers are ready, which is after this.
-        self.division().bound[worker].store(is_bound, Ordering::Relaxed);
+        // Relaxed: the thread that builds the pool waits until the workers are ready, which is
+        // later.
+        self.division.bound[worker].store(is_bound, Ordering::Relaxed);
         is_bound
     }
 
-    /// How many workers are bound to their places.
+    /// The number of workers that are bound to their places.
     pub(crate) fn bound_workers(&self) -> usize {
-        self.division().bound.iter().filter(|bound| bound.load(Ordering::Relaxed)).count()
+        self.division.bound.iter().filter(|bound| bound.load(Ordering::Relaxed)).count()
     }
 
-    /// In the child of a fork, whose only thread the calling one is, which sits there: it may run where it could if it were bound to no place. Neither
-    /// allocates nor locks.
-    pub(crate) fn unbind_in_a_child(&self, slot: usize) {
-        let bound = self.division().bound.get(slot);
+    /// Unbinds the calling thread, the only one of a forked child, if the worker in `slot` was
+    /// bound to its place. Neither allocates nor locks.
+    pub(crate) fn unbind_in_forked_child(&self, slot: usize) {
+        let bound = self.division.bound.get(slot);
         if bound.is_some_and(|bound| bound.load(Ordering::Relaxed)) {
             os::unbind_this_thread(self.processor_ids());
         }
     }
 
-    /// Whether who sits there may run on that processor, as far as the pool has decided it.
-    pub(crate) fn may_run_on(&self, slot: usize, processor: usize) -> bool {
+    /// True if the pool lets the worker in `slot` run on `processor`.
+    pub(crate) fn can_run_on(&self, slot: usize, processor: usize) -> bool {
         // Replacements are not bound.
-        let is_bound = self.replacements().affinity() == Affinity::Place && slot < self.workers();
+        let is_bound = self.replacements.affinity == Affinity::Place && slot < self.workers;
         !is_bound || self.processors_of(slot).contains(processor)
     }
 
-    /// The wake token of that worker: who is in its place is woken first.
-    pub(crate) fn wake_token_of(&self, worker: usize) -> WakeToken {
-        self.neighbours_of(worker).map_or_else(WakeToken::default, WakeToken::with_neighbours)
-    }
-
-    /// Who is in the place of that worker; nobody says it where all are.
+    /// The workers in the place of `worker`. `None` if there is one place.
     pub(crate) fn neighbours_of(&self, worker: usize) -> Option<Range<usize>> {
         let here = self.place_of(worker).and_then(|place| self.place_states().get(place));
         here.map(|here| here.range())
-    }
-
-    /// Whether the processor is one of that place.
-    pub(crate) fn is_in_place(&self, place: usize, processor: usize) -> bool {
-        self.places().sets()[place].contains(processor)
     }
 
     fn processors_of(&self, worker: usize) -> &ProcessorSet {
@@ -304,7 +278,7 @@ impl Shared {
 }
 
 impl Worker {
-    /// The places of its pool: [`Pool::places`](crate::Pool::places).
+    /// The places of its pool, as [`Pool::places`](crate::Pool::places).
     ///
     /// # Examples
     /// ```
@@ -318,8 +292,9 @@ impl Worker {
         self.shared().places()
     }
 
-    /// The place that it belongs to, from 0: see [`PoolBuilder::places`](crate::PoolBuilder::places). That of a replacement is
-    /// that of the worker which is in a [blocking call](Self::blocking).
+    /// The place that the worker belongs to, from 0. See
+    /// [`PoolBuilder::places`](crate::PoolBuilder::places). A replacement belongs to the place of
+    /// the worker that it replaces.
     ///
     /// # Examples
     /// ```
@@ -331,27 +306,6 @@ impl Worker {
     pub fn place(&self) -> usize {
         self.shared().place_of(self.index()).unwrap_or(0)
     }
-
-    /// Makes a job available to all workers, first of all to those of a place.
-    pub(crate) fn push_near(&self, place: usize, job: NonNull<Job>) {
-        match self.shared().place_states().get(place) {
-            Some(place_state) if place != self.place() => {
-                // SAFETY: as in `send_near_from`.
-                let job = unsafe { self.shared().wrapped(Some(self), job) };
-                self.shared().send_to_place(place_state, job, Some(self.wake_token()));
-            }
-            _ => self.push(job),
-        }
-    }
-
-    /// Makes a job available to all workers for which no place is named.
-    #[inline]
-    pub(crate) fn push_unplaced(&self, job: NonNull<Job>) {
-        match self.shared().next_place() {
-            None => self.push(job),
-            Some(place) => self.push_near(place, job),
-        }
-    }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -361,7 +315,7 @@ mod tests {
     use super::*;
     use crate::Spawn;
     use crate::places::{Kind, Region};
-    use crate::pool::trial::{LONGEST, divided, hold};
+    use crate::pool::tests::{LONGEST, divided, hold};
 
     fn division(sets: &[&str], workers: usize) -> Vec<usize> {
         let sets: Vec<ProcessorSet> = sets.iter().map(|set| set.parse().unwrap()).collect();
@@ -389,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_were_found_have_two_workers_each() {
+    fn places_of_the_machine_have_two_workers_each() {
         let l3 = |processors| Region::new(Kind::L3, ProcessorSet::from_iter(processors));
         let machine = Topology::of((0..10).collect(), [l3(0..4), l3(4..8), l3(8..10)]);
         let allowed = machine.processors();
@@ -402,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_whose_places_are_not_given_reads_no_machine_for_few_processors() {
+    fn a_pool_on_few_processors_does_not_read_the_topology() {
         let division = Division::new(None, 8, &[0, 3, 5]);
         assert_eq!(division.places.sets(), ["0,3,5".parse().unwrap()]);
         assert!(division.place_states.is_empty());
@@ -410,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn near_places_come_before_far_ones_and_those_without_workers_nowhere() {
+    fn near_places_come_before_far_ones_and_places_without_workers_have_no_ring() {
         let package = |processors| Region::new(Kind::Package, ProcessorSet::from_iter(processors));
         let machine = Topology::of((0..12).collect(), [package(0..6), package(6..12)]);
         let pairs = (0..6).map(|pair| ProcessorSet::from_iter(2 * pair..2 * pair + 2));
@@ -444,18 +398,19 @@ mod tests {
     }
 
     #[test]
-    fn who_stands_in_for_another_has_the_neighbours_of_that_one() {
+    fn a_replacement_has_the_neighbours_of_the_worker_that_it_replaces() {
         let pool = divided(&[2, 2]).replacements(1).build().unwrap();
         for (worker, neighbours) in [(0, 0..2), (3, 2..4), (1, 0..2)] {
             let (sender, receiver) = channel();
-            // All others are held until the replacement has come, so nobody else can take this.
+            // The other workers are held until the replacement has come, so only that can take
+            // this.
             let held: Vec<_> =
                 (0..4).filter(|&it| it != worker).map(|it| hold(&pool, it)).collect();
             pool.spawn_with(Spawn::At(worker), move |w| {
                 let (seen, is_seen) = channel();
                 w.spawn(move |w| {
                     let is_replacement = w.slot_index() == 4;
-                    seen.send((is_replacement, w.wake_token().neighbours())).unwrap();
+                    seen.send((is_replacement, w.wake_token.neighbours())).unwrap();
                 });
                 sender.send(w.blocking(|| is_seen.recv_timeout(LONGEST))).unwrap();
             });

@@ -1,26 +1,26 @@
-//! Jobs: what deques and inboxes hold. A job is one word that points to a header that knows how to run it.
+//! Jobs: what deques and inboxes hold. A job is one word, which points to a header that tells how
+//! to run it.
 
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use crate::deque::Inbox;
-use crate::observe::{LatestStamp, Stamp};
 use crate::scheduler::Worker;
-use crate::scheduler::latch::{Flag, Latch};
+use crate::scheduler::latch::{CountLatch, Flag};
 use crate::unwind::{self, Payload};
 
-/// The first field of every job: how to run what follows it, and then, for jobs that have no other
-/// latch, that it was run.
+/// The first field of every job. It tells how to run the job. In a job without another latch, it is
+/// set when the job has run.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Job(Flag);
 
-/// Runs a job, on a worker, taken from the deque of the worker with that index.
+/// Runs a job on a worker. The last argument is the slot that it was taken from.
 type Execute = unsafe fn(NonNull<Job>, &Worker, usize);
 
-/// How to run a kind of jobs. A header holds its address, and not that of the function, which may be
-/// odd: the lowest bit of a flag's word has another use.
+/// How to run one kind of jobs. A header holds the address of its kind, and not that of the
+/// function, which may be odd: the lowest bit of a `Flag`'s word has another use.
 #[derive(Debug)]
 #[repr(align(4))]
 pub struct Kind {
@@ -28,31 +28,39 @@ pub struct Kind {
     role: Role,
 }
 
-/// What jobs of a kind are to the worker that finds one.
+/// What a job is to a worker that waits and finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The second half of a join.
     Fork,
-    /// A task of a scope, or an interval of a root: it begins with a [`Head`].
+    /// A job that is awaited with others, such as a task of a scope. It begins with a [`Head`].
     OfGroup,
     Other,
 }
 
+/// The kinds of a job without and with a group.
+pub(crate) type Kinds = [Kind; 2];
+
 impl Kind {
-    /// For jobs of no group.
+    /// The kind of jobs that belong to no group.
     #[must_use]
     pub const fn new(execute: unsafe fn(NonNull<Job>, &Worker, usize)) -> Self {
         Self { execute, role: Role::Other }
     }
 
-    /// For jobs that begin with a [`Head`].
+    /// The kind of jobs that belong to a group. They begin with a [`Head`].
     #[must_use]
     pub const fn of_a_group(execute: unsafe fn(NonNull<Job>, &Worker, usize)) -> Self {
         Self { execute, role: Role::OfGroup }
     }
 
-    /// For second halves of joins.
-    const fn of_forks(execute: Execute) -> Self {
+    /// The kinds of jobs that begin with a [`Head`], and may belong to a group.
+    pub(crate) const fn with_and_without_group(execute: Execute) -> Kinds {
+        [Self::new(execute), Self::of_a_group(execute)]
+    }
+
+    /// The kind of second halves of joins.
+    const fn for_forks(execute: Execute) -> Self {
         Self { execute, role: Role::Fork }
     }
 }
@@ -60,29 +68,29 @@ impl Kind {
 impl Job {
     #[inline]
     pub(crate) fn of(kind: &'static Kind) -> Self {
-        Self(Flag::holding(std::ptr::from_ref(kind).cast_mut().cast()))
+        Self(Flag::with_pointer(std::ptr::from_ref(kind).cast_mut().cast()))
     }
 }
 
 /// Runs a job.
 ///
 /// # Safety
-/// The job is alive, was taken from a deque or an inbox by the caller alone, and is run once. It was pushed by the worker
-/// with index `from`, if it was pushed.
+/// The job is alive, only the caller has taken it from its queue, and it is run once. If it was
+/// pushed, it was pushed by the worker in slot `from`.
 #[inline]
 pub(crate) unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     // SAFETY: as the caller promises.
     let kind = unsafe { kind(job) };
-    // SAFETY: `of` has put it there, and the job has not run.
+    // SAFETY: `Job::of` has put it there, and the job has not run.
     let execute = unsafe { (*kind).execute };
-    // SAFETY: as the caller promises; and the header was put there by the type that `execute` belongs to.
+    // SAFETY: as the caller promises; the type that `execute` belongs to has made the header.
     unsafe { execute(job, worker, from) }
 }
 
-/// What a job is to the worker that finds it.
+/// What a job is to a worker that waits and has found it.
 ///
 /// # Safety
-/// The job is alive, was taken from a deque or an inbox by the caller alone, and has not run.
+/// The job is alive, only the caller has taken it from its queue, and it has not run.
 pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
     // SAFETY: as the caller promises.
     let kind = unsafe { kind(job) };
@@ -90,7 +98,7 @@ pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
     unsafe { (*kind).role }
 }
 
-/// The group that a job belongs to, if it belongs to one.
+/// The group of a job, if it belongs to one.
 ///
 /// # Safety
 /// As for [`role`].
@@ -101,7 +109,7 @@ pub(crate) unsafe fn group(job: NonNull<Job>) -> Option<NonNull<()>> {
     is_of_group.then(|| unsafe { job.cast::<Head>().as_ref() }.group)
 }
 
-/// What a job is: the pointer that was put into its header.
+/// The kind of a job: the pointer in its header.
 ///
 /// # Safety
 /// As for [`role`].
@@ -109,12 +117,13 @@ pub(crate) unsafe fn group(job: NonNull<Job>) -> Option<NonNull<()>> {
 unsafe fn kind(job: NonNull<Job>) -> *const Kind {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { job.as_ref() };
-    // SAFETY: only the thread that has a job's word sets its header.
-    unsafe { header.0.held() }.cast()
+    // SAFETY: only the thread that has taken the job's word sets its header.
+    unsafe { header.0.pointer() }.cast()
 }
 
-/// The second half of a join, in its creator's frame. It has no latch but its header, which whoever runs it sets, and wakes
-/// the worker that it took it from: nothing is written for that before somebody does.
+/// The second half of a join, in the frame of its creator. Its header is its latch: the thief sets
+/// it, and wakes the worker that it stole from. So a fork that is not stolen writes nothing for
+/// that.
 #[repr(C)]
 pub(crate) struct ForkJob<F, R> {
     header: Job,
@@ -131,7 +140,7 @@ where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
-    const KIND: &'static Kind = &Kind::of_forks(Self::execute);
+    const KIND: &'static Kind = &Kind::for_forks(Self::execute);
 
     #[inline]
     pub(crate) fn new(task: F) -> Self {
@@ -139,112 +148,97 @@ where
         Self { header: Job::of(Self::KIND), body }
     }
 
-    /// The word to push, for the creator, on its own deque. It does not leave the job's frame before the job has
-    /// [ended](Self::end), or before the word has come back.
+    /// The word that the creator pushes to its own deque. The creator does not leave the frame
+    /// before the job has [ended](Self::end), or before it has taken the word back.
     #[inline]
     pub(crate) fn as_job(&self) -> NonNull<Job> {
         NonNull::from(self).cast()
     }
 
-    /// Whether its word may still lie where it was pushed: if not, its own worker has begun to run it, or it has ended. (A thief may
-    /// have it in either case.)
+    /// True if the word may still lie where it was pushed. If false, the creator has run the job,
+    /// or the job has ended elsewhere. A thief may have it in either case.
     #[inline]
-    pub(crate) fn may_be_there(&self) -> bool {
-        self.header.0.is_untouched()
+    pub(crate) fn can_be_in_deque(&self) -> bool {
+        self.header.0.is_unset_relaxed()
     }
 
-    /// Set when it has run.
+    /// The flag that is set when the job has run.
     #[inline]
     pub(crate) fn end(&self) -> &Flag {
         &self.header.0
     }
 
-    /// The task, for the creator to run itself.
+    /// Takes the task, so that the creator runs it.
     ///
     /// # Safety
-    /// The word has come back to the creator, who calls this once.
+    /// The creator has taken the word back, and calls this once.
     #[inline]
     pub(crate) unsafe fn take_back(&self) -> F {
-        // SAFETY: nobody else has the word, so nobody else touches the body.
+        // SAFETY: no other thread has the word, so none touches the body.
         let body = unsafe { &mut *self.body.get() };
-        // SAFETY: it was not run, so it is a task; it is taken once.
+        // SAFETY: the job was not run, so this is a task; it is taken once.
         unsafe { ManuallyDrop::take(&mut body.task) }
     }
 
     /// What the task returned, or its panic.
     ///
     /// # Safety
-    /// The end has been set, and seen to be. This is called once.
+    /// The caller has seen that the [end](Self::end) is set. This is called once.
     pub(crate) unsafe fn take_result(&self) -> Result<R, Payload> {
-        // SAFETY: whoever ran the job has published, and does not touch it any more.
+        // SAFETY: the thread that ran the job has published the result, and does not touch it any
+        // more.
         let body = unsafe { &mut *self.body.get() };
-        // SAFETY: it was run, so it is a result; it is taken once.
+        // SAFETY: the job was run, so this is a result; it is taken once.
         unsafe { ManuallyDrop::take(&mut body.result) }
     }
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
         {
-            // SAFETY: the header is the first field of a `Self`, which its creator keeps alive until
-            // its end is set.
+            // SAFETY: the header is the first field of a `Self`, which its creator keeps alive
+            // until its end is set.
             let this = unsafe { job.cast::<Self>().as_ref() };
             if from != worker.slot_index() {
                 worker.begin_stolen(job);
             }
-            // SAFETY: the word was taken by this worker alone.
+            // SAFETY: only this worker has taken the word.
             let task = unsafe { this.take_back() };
             let result = ManuallyDrop::new(unwind::halt(|| task(worker)));
             // SAFETY: as above; the creator reads it only after the end is set.
             unsafe { *this.body.get() = Body { result } };
-            worker.slot().now_runs(std::ptr::null_mut());
+            worker.slot().set_running(std::ptr::null_mut());
             this.end().set();
         }
-        // The frame may be gone. The pool is not: this is one of its workers.
+        // The frame may be gone. The pool is alive: this is one of its workers.
         if from != worker.slot_index() {
             worker.shared().unpark(from);
         }
     }
 }
 
-/// A job in its sender's frame, who waits for its latch before leaving it.
+/// A job in the frame of its sender, which waits for the latch before it leaves the frame.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct StackJob<F, R, L> {
+pub(crate) struct StackJob<'l, F, R> {
     header: Job,
-    latch: L,
+    latch: &'l CountLatch<'l>,
     task: UnsafeCell<Option<F>>,
     result: UnsafeCell<Option<Result<R, Payload>>>,
-    /// In an observed pool, what the waiter comes after.
-    latest: LatestStamp,
 }
 
-impl<F, R, L> StackJob<F, R, L>
+impl<'l, F, R> StackJob<'l, F, R>
 where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
-    L: Latch,
 {
     const KIND: &'static Kind = &Kind::new(Self::execute);
 
-    pub(crate) fn new(task: F, latch: L) -> Self {
-        Self {
-            header: Job::of(Self::KIND),
-            latch,
-            task: UnsafeCell::new(Some(task)),
-            result: UnsafeCell::new(None),
-            latest: LatestStamp::new(),
-        }
+    /// A job that the latch counts.
+    pub(crate) fn new(task: F, latch: &'l CountLatch<'l>) -> Self {
+        let (task, result) = (UnsafeCell::new(Some(task)), UnsafeCell::new(None));
+        Self { header: Job::of(Self::KIND), latch, task, result }
     }
 
-    /// What the waiter comes after.
-    pub(crate) fn latest(&self) -> Stamp {
-        self.latest.get()
-    }
-
-    pub(crate) fn latch(&self) -> &L {
-        &self.latch
-    }
-
-    /// The word to send. Whoever sends it does not leave the job's frame before the latch is set.
+    /// The word to send. The sender does not leave the job's frame before the latch is set.
     pub(crate) fn as_job(&self) -> NonNull<Job> {
         NonNull::from(self).cast()
     }
@@ -252,40 +246,37 @@ where
     /// What the task returned, or its panic.
     ///
     /// # Safety
-    /// The latch has been set, and seen to be.
+    /// The caller has seen that the latch is set.
     pub(crate) unsafe fn take_result(&self) -> Result<R, Payload> {
-        // SAFETY: whoever ran the job has published, and does not touch it any more.
+        // SAFETY: the thread that ran the job has published the result, and does not touch it any
+        // more.
         let result = unsafe { &mut *self.result.get() };
         result.take().expect("the latch is set after the result is stored")
     }
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, _from: usize) {
-        let this: NonNull<Self> = job.cast();
-        {
-            // SAFETY: the header is the first field of a `Self`, which its creator keeps alive until the latch is set.
-            let this = unsafe { this.as_ref() };
-            // SAFETY: the word was taken by this worker alone.
+        let latch = {
+            // SAFETY: the header is the first field of a `Self`, which its sender keeps alive until
+            // the latch is set.
+            let this = unsafe { job.cast::<Self>().as_ref() };
+            // SAFETY: only this worker has taken the word.
             let task = unsafe { &mut *this.task.get() }.take().expect("a job is run once");
             let result = unwind::halt(|| task(worker));
             // SAFETY: as above; the creator reads it only after the latch is set.
             *unsafe { &mut *this.result.get() } = Some(result);
-            if let Some(stamp) = worker.stamp() {
-                this.latest.record(stamp);
-            }
-        }
-        // SAFETY: a pointer to a field of what is alive.
-        let latch = unsafe { &raw const (*this.as_ptr()).latch };
-        let latch = NonNull::new(latch.cast_mut()).expect("a field of what is alive");
-        // SAFETY: alive until it is set.
-        unsafe { L::set(latch) };
+            this.latch.record_stamp(worker);
+            NonNull::from(this.latch)
+        };
+        // SAFETY: alive until all jobs that it counts have ended, of which this is one.
+        unsafe { CountLatch::end(latch) };
     }
 }
 
-/// A job of its own, freed when it has run. What it does with panics is up to the task.
+/// A job on the heap, freed when it is run. The task catches its own panics.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct HeapJob<F> {
-    header: Job,
+    head: Head,
     task: F,
 }
 
@@ -293,15 +284,16 @@ impl<F> HeapJob<F>
 where
     F: FnOnce(&Worker) + Send,
 {
-    const KIND: &'static Kind = &Kind::new(Self::execute);
+    const KINDS: &'static Kinds = &Kind::with_and_without_group(Self::execute);
 
-    /// The word to push or send.
+    /// The word to push or send. `group` is an address that no other group has until the job has
+    /// run.
     ///
     /// # Safety
-    /// The job is run once, before what `F` borrows ends. `F` does not unwind.
-    pub(crate) unsafe fn into_job(task: F) -> NonNull<Job> {
-        let header = Job::of(Self::KIND);
-        NonNull::from(Box::leak(Box::new(Self { header, task }))).cast()
+    /// The job is run once, before anything that `F` borrows ends. `F` does not unwind.
+    pub(crate) unsafe fn into_job(group: Option<NonNull<()>>, task: F) -> NonNull<Job> {
+        let head = Head::of(Self::KINDS, group);
+        NonNull::from(Box::leak(Box::new(Self { head, task }))).cast()
     }
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, _from: usize) {
@@ -311,15 +303,7 @@ where
     }
 }
 
-/// A task of a group, freed when it has run: a [`HeapJob`] that says which group.
-#[derive(Debug)]
-#[repr(C)]
-pub(crate) struct GroupJob<F> {
-    head: Head,
-    task: F,
-}
-
-/// The beginning of a job that is awaited together with others: a scope's, or a root interval's.
+/// The beginning of a job that is awaited together with others, such as the tasks of a scope.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Head {
@@ -327,17 +311,22 @@ pub struct Head {
     group: NonNull<()>,
 }
 
-// SAFETY: the group's address is only compared here, or given back to the code that chose it.
+// SAFETY: the address of the group is only compared here, or given back to the code that chose it.
 unsafe impl Send for Head {}
 // SAFETY: as above.
 unsafe impl Sync for Head {}
 
 impl Head {
-    /// `group` is an address that no other group has meanwhile.
+    /// For a job of `group`, an address that no other group has until the job has run.
     #[inline]
     #[must_use]
     pub fn new(kind: &'static Kind, group: NonNull<()>) -> Self {
         Self { header: Job::of(kind), group }
+    }
+
+    /// For a job that may belong to a group.
+    pub(crate) fn of(kinds: &'static Kinds, group: Option<NonNull<()>>) -> Self {
+        Self::new(&kinds[usize::from(group.is_some())], group.unwrap_or(NonNull::dangling()))
     }
 
     /// The group of the job.
@@ -348,59 +337,31 @@ impl Head {
     }
 }
 
-impl<F> GroupJob<F>
-where
-    F: FnOnce(&Worker, NonNull<()>) + Send,
-{
-    const KIND: &'static Kind = &Kind::of_a_group(Self::execute);
-
-    /// The word to push or send. The task is given `group`, which is an address that no other group
-    /// has meanwhile.
-    ///
-    /// # Safety
-    /// As for [`HeapJob::into_job`].
-    pub(crate) unsafe fn into_job(group: NonNull<()>, task: F) -> NonNull<Job> {
-        let head = Head::new(Self::KIND, group);
-        NonNull::from(Box::leak(Box::new(Self { head, task }))).cast()
-    }
-
-    unsafe fn execute(job: NonNull<Job>, worker: &Worker, _from: usize) {
-        // SAFETY: made by `into_job` and run once, as the caller promises.
-        let this = unsafe { Box::from_raw(job.cast::<Self>().as_ptr()) };
-        (this.task)(worker, this.head.group);
-    }
-}
-
-/// A line in which jobs stand. Its own word is pushed once for each of them; the thread that takes
-/// one of these words, whichever it is, runs the job that has stood there longest.
+/// A queue of jobs that run in the order in which they were pushed, as rayon's `JobFifo`.
 ///
-/// So jobs that one worker pushes begin in that order, though its deque gives the newest word first.
+/// The queue's own word is pushed to a deque once for each job. A thread that takes one of these
+/// words runs the oldest job of the queue. So the jobs begin in order, though the deque gives its
+/// owner the newest word first.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Line {
+pub(crate) struct JobFifo {
     head: Head,
     jobs: Inbox<Job>,
 }
 
-impl Line {
-    const KIND: &'static Kind = &Kind::new(Self::execute);
-    const OF_A_GROUP: &'static Kind = &Kind::of_a_group(Self::execute);
+impl JobFifo {
+    const KINDS: &'static Kinds = &Kind::with_and_without_group(Self::execute);
 
-    pub(crate) fn new() -> Self {
-        Self { head: Head::new(Self::KIND, NonNull::dangling()), jobs: Inbox::new() }
+    /// A queue of jobs, all of which belong to `group`.
+    pub(crate) fn new(group: Option<NonNull<()>>) -> Self {
+        Self { head: Head::of(Self::KINDS, group), jobs: Inbox::new() }
     }
 
-    /// A line of tasks of one group.
-    pub(crate) fn of_a_group(group: NonNull<()>) -> Self {
-        Self { head: Head::new(Self::OF_A_GROUP, group), jobs: Inbox::new() }
-    }
-
-    /// Puts a job at the end, and returns the word to push next.
+    /// Adds a job, and returns the word to push for it.
     ///
     /// # Safety
-    /// The line is alive until the job, and all that stand there now, have begun. The word is pushed
-    /// or sent once.
-    pub(crate) unsafe fn enqueue(&self, job: NonNull<Job>) -> NonNull<Job> {
+    /// The queue is alive until all its jobs have begun. The word is pushed or sent once.
+    pub(crate) unsafe fn push(&self, job: NonNull<Job>) -> NonNull<Job> {
         self.jobs.send(job);
         NonNull::from(self).cast()
     }
@@ -410,7 +371,8 @@ impl Line {
         // taken here has begun.
         let jobs = unsafe { &job.cast::<Self>().as_ref().jobs };
         let first = jobs.take().expect("there are as many jobs as words");
-        // SAFETY: `enqueue` was promised that it may be run, and this worker alone has taken it.
+        // SAFETY: the caller of `push` promised that it may be run, and only this worker has taken
+        // it.
         unsafe { execute(first, worker, from) }
     }
 }

@@ -1,4 +1,4 @@
-//! Latches: how a task says, once, that it is done.
+//! Latches: how a task announces, once, that it has ended.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -12,57 +12,48 @@ use crate::scheduler::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::observed::follow;
 
-/// Something that can be set once.
-pub(crate) trait Latch {
-    /// Sets it.
-    ///
-    /// # Safety
-    /// The latch is alive when the call begins. As soon as the waiter learns of it, the waiter may
-    /// free the latch, so an implementation does not touch it after it has published.
-    unsafe fn set(this: NonNull<Self>);
-}
-
-/// The bare fact. Read with [`is_set`](Flag::is_set); published by a latch that knows which thread to
-/// wake.
+/// A flag that is set once. A latch holds one, and the thread to wake.
 ///
-/// Its word is 1 when it is set. Before that it may hold a pointer: see [`Job`](crate::scheduler::job::Job).
+/// Its word is 1 when it is set. Before that, the word may hold a pointer, as in a
+/// [`Job`](crate::scheduler::job::Job).
 #[derive(Debug)]
 pub(crate) struct Flag(AtomicPtr<()>);
 
 impl Flag {
-    /// The word of a flag that is set: no pointer that a flag could hold.
+    /// The word of a flag that is set. No pointer in a flag has this value.
     pub(crate) const SET: *mut () = std::ptr::without_provenance_mut(1);
 
     pub(crate) fn new() -> Self {
-        Self::holding(std::ptr::null_mut())
+        Self::with_pointer(std::ptr::null_mut())
     }
 
-    /// A flag that is not set, in whose word a pointer is kept until then.
+    /// A flag that is not set, and holds `pointer` until then.
     #[inline]
-    pub(crate) fn holding(pointer: *mut ()) -> Self {
+    pub(crate) fn with_pointer(pointer: *mut ()) -> Self {
         Self(AtomicPtr::new(pointer))
     }
 
-    /// The pointer that is kept in the word of a flag that is not set.
+    /// The pointer in a flag that is not set.
     ///
     /// # Safety
-    /// The caller alone may set the flag.
+    /// No other thread may set the flag.
     #[inline]
-    pub(crate) unsafe fn held(&self) -> *mut () {
-        // Relaxed: the caller has got the flag's address by something that orders.
+    pub(crate) unsafe fn pointer(&self) -> *mut () {
+        // Relaxed: the caller got the address of the flag by an access that orders.
         self.0.load(Ordering::Relaxed)
     }
 
     #[inline]
     pub(crate) fn is_set(&self) -> bool {
-        // Acquire pairs with the release in `set`: what the task wrote is seen.
+        // Acquire pairs with the release in `set`: the writes of the task are seen.
         self.0.load(Ordering::Acquire) == Self::SET
     }
 
-    /// Whether it does not seem to be set. Exact where this thread has set it.
+    /// True if the flag is not set, as far as this thread has seen. Exact if only this thread sets
+    /// it.
     #[inline]
-    pub(crate) fn is_untouched(&self) -> bool {
-        // Relaxed: what this thread did is seen without more; the rest is decided elsewhere.
+    pub(crate) fn is_unset_relaxed(&self) -> bool {
+        // Relaxed: a thread sees its own writes; other writes are not relied on.
         self.0.load(Ordering::Relaxed) != Self::SET
     }
 
@@ -70,200 +61,158 @@ impl Flag {
         self.0.store(Self::SET, Ordering::Release);
     }
 
-    /// The word, for uses in which it tells more than that something has happened.
-    pub(crate) fn seen(&self) -> *mut () {
-        // Acquire pairs with the release in `exchange`.
+    /// The word, for uses that give it more states than set and not set.
+    pub(crate) fn load(&self) -> *mut () {
+        // Acquire pairs with the release in `compare_exchange`.
         self.0.load(Ordering::Acquire)
     }
 
-    /// Changes the word, if it is `from`. Returns what it was.
-    pub(crate) fn exchange(&self, from: *mut (), to: *mut ()) -> Result<*mut (), *mut ()> {
-        // Release pairs with the acquire in `seen` and in `is_set`: a thread that sees the word sees
-        // what was done before. A failure may be followed by what the new word allows.
+    /// Changes the word from `from` to `to`. Returns the word before; `Err` if it was another one.
+    pub(crate) fn compare_exchange(&self, from: *mut (), to: *mut ()) -> Result<*mut (), *mut ()> {
+        // Release pairs with the acquire in `load` and `is_set`: a thread that sees the word sees
+        // what was done before. Acquire on failure, as in `load`.
         self.0.compare_exchange(from, to, Ordering::Release, Ordering::Acquire)
     }
 
-    /// Takes back that it was set.
+    /// Clears the flag.
     pub(crate) fn clear(&self) {
-        // Acquire pairs with the release of the thread that set it last.
+        // Acquire pairs with the release in the last `set`.
         self.0.swap(std::ptr::null_mut(), Ordering::Acquire);
     }
 }
 
-/// For a waiter that is a worker.
+/// A latch for which one thread waits.
 #[derive(Debug)]
-pub(crate) struct WorkerLatch<'w> {
+pub(crate) struct Latch<'w> {
     flag: Flag,
-    waiter: usize,
-    home: &'w Arc<Shared>,
-    /// Whether the task may run in another pool than the waiter's, and so has to keep that alive.
-    from_abroad: bool,
+    waiter: Waiter<'w>,
 }
 
-impl<'w> WorkerLatch<'w> {
-    /// To be set by a worker of the waiter's own pool.
-    pub(crate) fn new(waiter: &'w Worker) -> Self {
-        let home = waiter.shared();
-        Self { flag: Flag::new(), waiter: waiter.slot_index(), home, from_abroad: false }
-    }
-
-    /// To be set by any thread.
-    pub(crate) fn set_from_abroad(waiter: &'w Worker) -> Self {
-        Self { from_abroad: true, ..Self::new(waiter) }
-    }
-
-    pub(crate) fn flag(&self) -> &Flag {
-        &self.flag
-    }
+/// The thread that waits for a latch.
+#[derive(Debug)]
+enum Waiter<'w> {
+    Worker {
+        slot: usize,
+        home: &'w Arc<Shared>,
+        /// True if a thread of another pool may set the latch: it has to keep the waiter's pool
+        /// alive.
+        is_cross: bool,
+    },
+    /// A thread that is not a worker. The generation is that of the process that has the thread
+    /// which sets the latch.
+    Thread { thread: Thread, generation: u32 },
 }
 
-impl Latch for WorkerLatch<'_> {
-    unsafe fn set(this: NonNull<Self>) {
+impl<'w> Latch<'w> {
+    /// A latch for which the calling thread waits, which may be the worker `waiter`. Workers of
+    /// `pool` set it; for `None`, any thread does.
+    pub(crate) fn new(waiter: Option<&'w Worker>, pool: Option<&Arc<Shared>>) -> Self {
+        let waiter = match waiter {
+            Some(worker) => Waiter::Worker {
+                slot: worker.slot_index(),
+                home: worker.shared(),
+                is_cross: pool.is_none_or(|pool| !worker.belongs_to(pool)),
+            },
+            None => Waiter::Thread { thread: std::thread::current(), generation: os::generation() },
+        };
+        Self { flag: Flag::new(), waiter }
+    }
+
+    /// Sets the latch.
+    ///
+    /// # Safety
+    /// The latch is alive when the call begins. The waiter may free it as soon as it sees the latch
+    /// set.
+    pub(crate) unsafe fn set(this: NonNull<Self>) {
         // SAFETY: alive until the flag is set below, after the last use of this reference.
         let latch = unsafe { this.as_ref() };
-        let waiter = latch.waiter;
-        let home: *const Shared = Arc::as_ptr(latch.home);
-        let kept_alive = latch.from_abroad.then(|| Arc::clone(latch.home));
-        latch.flag.set();
-        // SAFETY: kept alive by the clone, or by the worker that calls this, of the same pool.
-        unsafe { &*home }.unpark(waiter);
-        drop(kept_alive);
-    }
-}
-
-/// For a waiter that is not a worker: it blocks.
-#[derive(Debug)]
-pub(crate) struct ThreadLatch {
-    flag: Flag,
-    waiter: Thread,
-    /// It is set by a thread of that generation.
-    generation: u32,
-}
-
-impl ThreadLatch {
-    /// For the calling thread to wait.
-    pub(crate) fn new() -> Self {
-        let (waiter, generation) = (std::thread::current(), os::generation());
-        Self { flag: Flag::new(), waiter, generation }
+        match &latch.waiter {
+            &Waiter::Worker { slot, home, is_cross } => {
+                let kept_alive = is_cross.then(|| Arc::clone(home));
+                let home: *const Shared = Arc::as_ptr(home);
+                latch.flag.set();
+                // SAFETY: kept alive by the clone, or by the worker that calls this, of the same
+                // pool.
+                unsafe { &*home }.unpark(slot);
+                drop(kept_alive);
+            }
+            Waiter::Thread { thread, .. } => {
+                let thread = thread.clone();
+                latch.flag.set();
+                thread.unpark();
+            }
+        }
     }
 
+    /// Waits until the latch is set. A worker waits by calling `wait`.
+    ///
     /// # Panics
-    /// If it was to be set by a thread that was lost in a fork. What that thread would have touched
-    /// may go: it is not there to do so.
-    pub(crate) fn wait(&self) {
+    /// On a thread that is not a worker, in a forked child, if a thread of the parent would set the
+    /// latch. The frame may unwind, since no other thread of the child refers to it.
+    pub(crate) fn wait_with(&self, wait: impl FnOnce(&Flag)) {
+        let Waiter::Thread { generation, .. } = self.waiter else { return wait(&self.flag) };
         while !self.flag.is_set() {
-            assert_eq!(self.generation, os::generation(), "a task was lost in a fork");
+            assert_eq!(generation, os::generation(), "a task was lost in a fork");
             std::thread::park();
         }
     }
 }
 
-impl Latch for ThreadLatch {
-    unsafe fn set(this: NonNull<Self>) {
-        // SAFETY: alive until the flag is set below, after the last use of this reference.
-        let latch = unsafe { this.as_ref() };
-        let waiter = latch.waiter.clone();
-        latch.flag.set();
-        waiter.unpark();
-    }
-}
-
-/// For a waiter of either kind.
-#[derive(Debug)]
-pub(crate) enum AnyLatch<'w> {
-    Worker(WorkerLatch<'w>),
-    Thread(ThreadLatch),
-}
-
-impl<'w> AnyLatch<'w> {
-    /// For the calling thread, which may be a worker, to be set by workers of `pool`.
-    pub(crate) fn new(waiter: Option<&'w Worker>, pool: &Arc<Shared>) -> Self {
-        match waiter {
-            Some(worker) if worker.belongs_to(pool) => Self::Worker(WorkerLatch::new(worker)),
-            Some(stranger) => Self::Worker(WorkerLatch::set_from_abroad(stranger)),
-            None => Self::Thread(ThreadLatch::new()),
-        }
-    }
-
-    /// Waits: a worker by `wait`.
-    pub(crate) fn wait_by(&self, wait: impl FnOnce(&Flag)) {
-        match self {
-            Self::Worker(latch) => wait(latch.flag()),
-            Self::Thread(latch) => latch.wait(),
-        }
-    }
-}
-
-impl Latch for AnyLatch<'_> {
-    unsafe fn set(this: NonNull<Self>) {
-        // SAFETY: alive until it is set below; the reference is not used after that.
-        match unsafe { this.as_ref() } {
-            // SAFETY: as the caller promises.
-            Self::Worker(latch) => unsafe { WorkerLatch::set(NonNull::from(latch)) },
-            // SAFETY: as the caller promises.
-            Self::Thread(latch) => unsafe { ThreadLatch::set(NonNull::from(latch)) },
-        }
-    }
-}
-
-/// A latch that lies elsewhere, and is alive as long as this one.
-impl<L: Latch> Latch for &L {
-    unsafe fn set(this: NonNull<Self>) {
-        // SAFETY: alive when the call begins; it is copied, and not used again.
-        let latch: &L = unsafe { *this.as_ptr() };
-        // SAFETY: alive, since this was.
-        unsafe { L::set(NonNull::from(latch)) };
-    }
-}
-
-/// A join counter: sets a latch when as many tasks have ended as were begun.
+/// A join counter: sets a latch when all tasks that were begun have ended.
 #[derive(Debug)]
 pub(crate) struct CountLatch<'w> {
-    /// Tasks that have not ended, and 1 for the creator of the latch.
+    /// The number of tasks that have not ended, and 1 for the creator of the latch.
     unfinished: Countdown,
-    all_done: AnyLatch<'w>,
+    all_done: Latch<'w>,
     /// In an observed pool, what the waiter comes after.
     latest: LatestStamp,
 }
 
 impl<'w> CountLatch<'w> {
-    /// For the calling thread, which may be a worker, and counts as the first task. All others run in
-    /// `pool`.
+    /// A counter for which the calling thread waits, which may be the worker `waiter`. The thread
+    /// counts as the first task, or another one in its place. All other tasks run in `pool`.
     pub(crate) fn new(waiter: Option<&'w Worker>, pool: &Arc<Shared>) -> Self {
-        let all_done = AnyLatch::new(waiter, pool);
+        let all_done = Latch::new(waiter, Some(pool));
         Self { unfinished: Countdown::new(1), all_done, latest: LatestStamp::new() }
     }
 
-    /// One more task begins. The caller is a task that has not ended.
+    /// Counts one more task. The caller is a task that has not ended.
     pub(crate) fn begin(&self) {
         self.unfinished.begin();
     }
 
-    /// The task that runs on `worker` ends. To be called before it is said by [`Latch::set`].
-    pub(crate) fn ends_at(&self, worker: &Worker) {
+    /// Records the stamp of the task that ends on `worker`. Called before [`end`](Self::end).
+    pub(crate) fn record_stamp(&self, worker: &Worker) {
         if let Some(stamp) = worker.stamp() {
             self.latest.record(stamp);
         }
     }
 
-    /// The caller's own task has ended, and it waits for all others; as a worker by `wait`.
-    pub(crate) fn end_and_wait(&self, wait: impl FnOnce(&Flag)) {
-        // SAFETY: alive, since it is borrowed.
-        unsafe { Self::set(NonNull::from(self)) };
-        self.all_done.wait_by(wait);
-        follow(self.latest.get());
-    }
-}
-
-impl Latch for CountLatch<'_> {
-    /// One task ends.
-    unsafe fn set(this: NonNull<Self>) {
-        // SAFETY: alive until all tasks have ended, of which the caller's is one.
+    /// Counts the end of one task.
+    ///
+    /// # Safety
+    /// The latch is alive when the call begins, and the task was counted. The waiter may free the
+    /// latch as soon as all tasks have ended.
+    pub(crate) unsafe fn end(this: NonNull<Self>) {
+        // SAFETY: alive until all tasks have ended, and the caller's has not.
         let latch = unsafe { this.as_ref() };
         if latch.unfinished.end() {
             let all_done = NonNull::from(&latch.all_done);
-            // SAFETY: alive until it is set, which nothing but this does.
-            unsafe { AnyLatch::set(all_done) };
+            // SAFETY: alive until it is set, which only this call does.
+            unsafe { Latch::set(all_done) };
         }
+    }
+
+    /// Ends the caller's own task, and waits for all others. A worker waits by calling `wait`.
+    pub(crate) fn end_and_wait(&self, wait: impl FnOnce(&Flag)) {
+        // SAFETY: alive, since it is borrowed.
+        unsafe { Self::end(NonNull::from(self)) };
+        self.wait_with(wait);
+    }
+
+    /// Waits until all tasks have ended. A worker waits by calling `wait`.
+    pub(crate) fn wait_with(&self, wait: impl FnOnce(&Flag)) {
+        self.all_done.wait_with(wait);
+        follow(self.latest.get());
     }
 }

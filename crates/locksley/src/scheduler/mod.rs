@@ -1,16 +1,16 @@
-//! The scheduler: workers, what they share, and how each searches, waits and is replaced.
+//! The scheduler: workers, what they share, and how each of them searches, waits and is replaced.
 //!
 //! | where | what |
 //! |---|---|
-//! | `worker/` | the thread of a pool that runs tasks: its loop, its deque, its waits |
-//! | `search/` | how a worker without work looks for some, and parks |
-//! | `shared/` | what all workers of a pool share, and the threads that send them work |
-//! | `replacement/` | threads that take the slots of workers which block |
+//! | `worker/` | a worker: its loop, its deque, its waits |
+//! | `search/` | how a worker without work searches for some, and sleeps |
+//! | `shared/` | what the workers of a pool, and the threads that send them work, share |
+//! | `replacement/` | threads that take the slots of workers that block |
 //! | `allowance/` | how many workers may be awake: quotas, affinity, other programs |
-//! | `job.rs`, `latch.rs` | what deques hold, and how it says that it is done |
-//! | `slot.rs`, `division.rs`, `pending/` | one worker's slot, the pool's places, what keeps it open |
+//! | `job.rs`, `latch.rs` | what deques hold, and how a task announces its end |
+//! | `slot.rs`, `division.rs`, `pending/` | a worker's slot, a pool's places, what keeps a pool open |
 //! | `observed.rs` | the slow path of observed pools |
-//! | `config.rs` | what a pool is told when it is built |
+//! | `config.rs`, `placement.rs` | what a pool is built with |
 
 pub(crate) mod allowance;
 pub(crate) mod config;

@@ -1,4 +1,4 @@
-//! Which worker a ready task goes to.
+//! Which worker a task goes to when it becomes ready.
 
 /// Which worker a task goes to when it has waited and becomes ready. Any worker may take it from
 /// there.
@@ -18,12 +18,12 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Placement {
-    /// WS-LAST: the worker that ran it last. If that worker is searching for work, and the worker
-    /// that made the task ready has nothing else to do, the task stays with the latter. A thief
-    /// leaves it there for two microseconds, so that its owner can begin with it.
+    /// WS-LAST: the worker that ran it last. If that worker searches for work, and the worker that
+    /// made the task ready has no other task, the task stays with the latter. A thief leaves it
+    /// there for two microseconds, so that its owner can begin with it.
     #[default]
     Last,
-    /// WS-CUR: the worker that made it ready. A task that another thread made ready goes to
-    /// whichever worker comes first.
+    /// WS-CUR: the worker that made it ready. A task that another thread made ready goes to the
+    /// first worker that takes it.
     Current,
 }

@@ -1,45 +1,47 @@
-//! A slot: what others may touch of one worker.
+//! A worker slot: the part of a worker that other threads may touch.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
 use std::sync::{Arc, OnceLock};
 
-use crate::deque::{Inbox, PinnedQueue, SharedDeque, Steal};
+use crate::deque::{Inbox, PinnedQueue, SharedDeque};
 use crate::idle::Activity;
 use crate::os::{Assists, Standing, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch};
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
-use crate::scheduler::job::{Job, Line};
+use crate::scheduler::job::{Job, JobFifo};
 use crate::scheduler::worker::Parker;
 use crate::stats::{Counters, Ledger, WorkerStats};
 
-/// What others may touch of one worker.
+/// The part of a worker that other threads may touch: its queues, and what it publishes of itself.
 pub(crate) struct Slot {
-    deque: SharedDeque<Job>,
+    pub(crate) deque: SharedDeque<Job>,
     pub(crate) pinned_queue: Arc<PinnedQueue<Job>>,
-    /// Ready tasks that were sent to this worker, or gave way here. Others take them too.
-    inbox: Inbox<Job>,
-    /// Where its thread blocks while a replacement has the slot.
-    parker: Parker,
-    /// Where this worker's detached tasks stand that begin in the order in which they were spawned.
-    line: Line,
-    /// Apart from what thieves read: the worker writes these with every task.
-    counters: CachePadded<Counters>,
-    /// What the worker does. Read by thieves, and no part of any protocol.
+    /// Ready tasks for this worker. Other workers take them, too.
+    pub(crate) inbox: Inbox<Job>,
+    /// Where the thread blocks while a replacement takes the slot.
+    pub(crate) parker: Parker,
+    /// Detached tasks of this worker that begin in the order in which they were spawned.
+    pub(crate) fifo: JobFifo,
+    /// Padded: the worker writes these with every task, and thieves read the fields around.
+    pub(crate) counters: CachePadded<Counters>,
+    /// Read by thieves; not part of any protocol.
     activity: CachePadded<AtomicU8>,
-    /// How many times it has begun to search, which it does when there is nothing in its deque.
+    /// The number of searches begun. The deque is empty when a search begins.
     searches: AtomicU32,
-    /// For how many timed parks sentinels leave it the oldest task in its deque; and by that number of searches, before which they said so.
+    /// High half: the value of `searches` for which the low half holds. Low half: the number of
+    /// timed parks for which sentinels leave the oldest task in the deque to its owner.
     patience: AtomicU64,
-    /// The stolen second half of a join that the worker is in, if all that it has in its deque lies below that. No part of what
-    /// decides who runs what.
+    /// The stolen fork that the worker runs, if all tasks in its deque belong to that fork. Not
+    /// part of the protocol that decides which worker runs a job.
     running: CachePadded<AtomicPtr<Job>>,
-    /// Where the task lies, or lay, that the worker last pushed as the one that it runs next; and a number that no recent one had.
+    /// High half: the number of tasks that the worker pushed to run next. Low half: the deque index
+    /// of the last of them.
     next: CachePadded<AtomicU64>,
     pub(crate) clock: OnceLock<ThreadClock>,
     pub(crate) delay: OnceLock<ThreadDelay>,
     pub(crate) affinity: OnceLock<ThreadAffinity>,
     watch: OnceLock<ThreadWatch>,
-    /// Where its time went.
+    /// Where the worker's time goes.
     ledger: CachePadded<Ledger>,
 }
 
@@ -50,7 +52,7 @@ impl Slot {
             pinned_queue,
             inbox: Inbox::new(),
             parker: Parker::new(),
-            line: Line::new(),
+            fifo: JobFifo::new(None),
             counters: CachePadded::default(),
             activity: CachePadded::default(),
             searches: AtomicU32::new(0),
@@ -65,32 +67,7 @@ impl Slot {
         }
     }
 
-    pub(crate) fn deque(&self) -> &SharedDeque<Job> {
-        &self.deque
-    }
-
-    /// Steals from the built-in deque, if that is wanted when it has been seen what the oldest is.
-    pub(crate) fn steal_oldest_if(&self, is_wanted: impl FnOnce(&Self) -> bool) -> Steal<Job> {
-        self.deque.steal_oldest_if(|| is_wanted(self))
-    }
-
-    pub(crate) fn inbox(&self) -> &Inbox<Job> {
-        &self.inbox
-    }
-
-    pub(crate) fn parker(&self) -> &Parker {
-        &self.parker
-    }
-
-    pub(crate) fn line(&self) -> &Line {
-        &self.line
-    }
-
-    pub(crate) fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// Called by the worker on its own thread.
+    /// Begins to account for the time of the worker. Called on its own thread.
     pub(crate) fn start_clock(&self) {
         self.clock.get_or_init(ThreadClock::of_this_thread);
         self.delay.get_or_init(ThreadDelay::of_this_thread);
@@ -98,68 +75,40 @@ impl Slot {
         self.ledger.begin();
     }
 
-    /// The same, and from then on the thread is seen by others.
-    pub(crate) fn appear(&self, assists: Assists) {
+    /// As [`start_clock`](Self::start_clock); also lets other workers observe where the thread
+    /// runs.
+    pub(crate) fn attach_thread(&self, assists: Assists) {
         self.start_clock();
-        self.watch.get_or_init(|| ThreadWatch::of_this_thread(assists));
+        self.watch.get_or_init(|| ThreadWatch::with_assists(assists));
     }
 
-    /// Called by the worker on its own thread, before that ends.
-    pub(crate) fn disappear(&self) {
+    /// Undoes [`attach_thread`](Self::attach_thread). Called on the worker's thread before it ends.
+    pub(crate) fn detach_thread(&self) {
         self.ledger.end();
         if let Some(watch) = self.watch.get() {
             watch.retire();
         }
     }
 
-    pub(crate) fn does(&self, activity: Activity) {
+    /// Publishes what the worker does from now on, and charges its time to that.
+    pub(crate) fn set_activity(&self, activity: Activity) {
         self.activity.store(activity as u8, Ordering::Relaxed);
-        self.ledger.turn_to(activity as u8);
+        self.ledger.switch_to(activity as u8);
     }
 
-    /// Called by the worker, whose deque is empty.
+    /// Publishes that the worker searches. Its deque is empty.
     pub(crate) fn begin_search(&self) {
-        // Relaxed, and not one step: nobody else writes it, and sentinels read it milliseconds apart.
+        // A relaxed load and store: only the worker writes it, and sentinels read it milliseconds
+        // apart.
         let searches = self.searches.load(Ordering::Relaxed);
         self.searches.store(searches.wrapping_add(1), Ordering::Relaxed);
-        self.does(Activity::Searches);
+        self.set_activity(Activity::Searches);
     }
 
-    /// How many times it has begun to search. While that is the same, what is the oldest in its deque may be the same task.
-    pub(crate) fn searches(&self) -> u32 {
-        self.searches.load(Ordering::Relaxed)
-    }
-
-    /// For how many timed parks sentinels leave it the oldest task in its deque, if somebody has said so since it last began to search.
-    pub(crate) fn patience(&self) -> Option<u32> {
-        // Relaxed: no part of any protocol.
-        let patience = self.patience.load(Ordering::Relaxed);
-        ((patience >> 32) as u32 == self.searches() && patience != 0).then_some(patience as u32)
-    }
-
-    /// From now on sentinels leave it that for so many timed parks, until it begins to search.
-    pub(crate) fn is_given_patience(&self, timed_parks: u32) {
-        let patience = u64::from(self.searches()) << 32 | u64::from(timed_parks);
-        self.patience.store(patience, Ordering::Relaxed);
-    }
-
-    /// The worker's time goes into that, or into something that is none of the pool's.
-    pub(crate) fn spends_time_on(&self, activity: Option<Activity>) {
-        match activity {
-            Some(activity) => self.ledger.turn_to(activity as u8),
-            None => self.ledger.turn_away(),
-        }
-    }
-
-    /// Whether it goes into something that is none of the pool's.
-    pub(crate) fn is_elsewhere(&self) -> bool {
-        self.ledger.is_elsewhere()
-    }
-
-    /// The worker, which was about to sleep, searches on.
-    pub(crate) fn does_not_sleep(&self) {
+    /// Publishes that the worker, which announced to sleep, searches on.
+    pub(crate) fn cancel_sleep(&self) {
         self.activity.store(Activity::Searches as u8, Ordering::Relaxed);
-        self.ledger.turn_back_to(Activity::Searches as u8);
+        self.ledger.switch_back_to(Activity::Searches as u8);
     }
 
     pub(crate) fn activity(&self) -> Activity {
@@ -170,46 +119,81 @@ impl Slot {
         }
     }
 
-    /// Called by the worker, with null where there is none.
-    pub(crate) fn now_runs(&self, job: *mut Job) {
-        // Relaxed: what is pushed later is published by the push, and this with it.
+    /// Charges the worker's time to `activity`, or, for `None`, to code that is not the pool's.
+    pub(crate) fn charge_time_to(&self, activity: Option<Activity>) {
+        match activity {
+            Some(activity) => self.ledger.switch_to(activity as u8),
+            None => self.ledger.switch_away(),
+        }
+    }
+
+    /// True if the worker's time is charged to code that is not the pool's.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.ledger.is_elsewhere()
+    }
+
+    /// The number of searches begun. While it is the same, the oldest task in the deque may be the
+    /// same.
+    pub(crate) fn searches(&self) -> u32 {
+        self.searches.load(Ordering::Relaxed)
+    }
+
+    /// The number of timed parks for which sentinels leave the oldest task in the deque to its
+    /// owner, if one has set it since the last search began.
+    pub(crate) fn patience(&self) -> Option<u32> {
+        // Relaxed: not part of any protocol.
+        let patience = self.patience.load(Ordering::Relaxed);
+        ((patience >> 32) as u32 == self.searches() && patience != 0).then_some(patience as u32)
+    }
+
+    /// Sets the [`patience`](Self::patience) of sentinels until the worker begins to search.
+    pub(crate) fn set_patience(&self, timed_parks: u32) {
+        let patience = u64::from(self.searches()) << 32 | u64::from(timed_parks);
+        self.patience.store(patience, Ordering::Relaxed);
+    }
+
+    /// Publishes which stolen fork the worker runs; null for none.
+    pub(crate) fn set_running(&self, job: *mut Job) {
+        // Relaxed: a later push publishes it together with what is pushed.
         self.running.store(job, Ordering::Relaxed);
-    }
-
-    /// Called by the worker before it pushes, at that index, a task that it runs next if the one waits that it runs now.
-    pub(crate) fn mark_run_next(&self, index: i64) {
-        // Relaxed: published by the push; and nobody but the worker writes it.
-        let pushed = (self.next.load(Ordering::Relaxed) >> 32).wrapping_add(1);
-        self.next.store(pushed << 32 | u64::from(index as u32), Ordering::Relaxed);
-    }
-
-    /// Which task it is, if there is one in its deque only, and that was pushed like that.
-    pub(crate) fn is_about_to_run(&self) -> Option<u64> {
-        let (oldest, _) = self.deque.marks().filter(|(oldest, end)| end - oldest == 1)?;
-        // Relaxed: no part of any protocol. An old one may lie where another one did that was pushed like that.
-        Some(self.next.load(Ordering::Relaxed)).filter(|&next| next as u32 == oldest as u32)
-    }
-
-    /// Whether there seems to be nothing in its deque.
-    pub(crate) fn seems_empty(&self) -> bool {
-        self.deque.marks().is_some_and(|(oldest, end)| oldest == end)
     }
 
     pub(crate) fn running(&self) -> *mut Job {
         self.running.load(Ordering::Relaxed)
     }
 
-    /// Whether the worker is in that job, and all that it has in its deque lies below.
-    pub(crate) fn runs(&self, job: NonNull<Job>) -> bool {
+    /// True if the worker runs `job`, a stolen fork, and all tasks in its deque belong to that.
+    pub(crate) fn is_running(&self, job: NonNull<Job>) -> bool {
         self.running() == job.as_ptr()
     }
 
-    /// The processor that the worker last ran on.
+    /// Announces that the worker's next push, at `index`, is the task that it runs when the present
+    /// one waits.
+    pub(crate) fn mark_run_next(&self, index: i64) {
+        // Relaxed: the push publishes it, and only the worker writes it.
+        let pushed = (self.next.load(Ordering::Relaxed) >> 32).wrapping_add(1);
+        self.next.store(pushed << 32 | u64::from(index as u32), Ordering::Relaxed);
+    }
+
+    /// Identifies the only task in the deque, if it was [marked](Self::mark_run_next) to run next.
+    pub(crate) fn lone_next_task(&self) -> Option<u64> {
+        let (oldest, _) = self.deque.bounds().filter(|(oldest, end)| end - oldest == 1)?;
+        // Relaxed: not part of any protocol. A mark that is out of date may name an index where
+        // another task lies now.
+        Some(self.next.load(Ordering::Relaxed)).filter(|&next| next as u32 == oldest as u32)
+    }
+
+    /// True if the deque was empty a moment ago, as far as it tells its bounds.
+    pub(crate) fn has_empty_deque(&self) -> bool {
+        self.deque.bounds().is_some_and(|(oldest, end)| oldest == end)
+    }
+
+    /// The processor on which the worker's thread ran last.
     pub(crate) fn processor(&self) -> Option<usize> {
         self.watch.get()?.processor()
     }
 
-    /// Where the worker is, as seen by one that runs on processor `here`.
+    /// Where the worker's thread is, as seen from processor `here`.
     pub(crate) fn standing(&self, here: Option<usize>) -> Standing {
         self.watch.get().map_or(Standing::Unknown, |watch| watch.standing(here))
     }
@@ -219,9 +203,10 @@ impl Slot {
         self.watch.get()?.switches()
     }
 
-    /// Has the worker wait for processor `here`. Says whether that was done.
-    pub(crate) fn pull(&self, here: usize, was_all: impl FnOnce() -> bool) -> bool {
-        self.watch.get().is_some_and(|watch| watch.pull(here, was_all))
+    /// Moves the worker's waiting thread to processor `here` if `is_unrestricted` still holds.
+    /// Returns true if it was moved.
+    pub(crate) fn pull(&self, here: usize, is_unrestricted: impl FnOnce() -> bool) -> bool {
+        self.watch.get().is_some_and(|watch| watch.pull(here, is_unrestricted))
     }
 
     pub(crate) fn stats(&self) -> WorkerStats {

@@ -1,15 +1,14 @@
-//! One word that says how many workers search and sleep, whether there is a sentinel, and how many times one has got up.
+//! The counters of the sleep protocol, packed into one atomic word.
 //!
-//! | bits  | field     | changes when                                                            |
-//! |-------|-----------|-------------------------------------------------------------------------|
-//! | 0–15  | `asleep`  | a thief falls asleep (+1), gets up (−1)                                |
-//! | 16–31 | `searching` | a worker begins to search (+1), stops or falls asleep (−1), gets up (+1)  |
-//! | 32    | `sentinel` | a thief falls asleep as the sentinel (+1), and gets up (−1)             |
-//! | 33–63 | `got_up`  | a sleeper gets up (+1, wraps)                                           |
+//! | bits  | field       | a worker changes it when it                                          |
+//! |-------|-------------|----------------------------------------------------------------------|
+//! | 0–15  | `asleep`    | falls asleep (+1), wakes up (−1)                                     |
+//! | 16–31 | `searching` | begins to search or wakes up (+1), stops or falls asleep (−1)        |
+//! | 32    | `sentinel`  | falls asleep as the sentinel (+1), wakes up from that (−1)           |
+//! | 33–63 | `wakeups`   | wakes up (+1, wraps)                                                 |
 //!
-//! Each worker changes the word only for itself, so a worker that is suspended leaves at most its own state behind.
-
-use std::fmt;
+//! A worker changes the word only for itself. So a suspended worker leaves at most its own state
+//! behind.
 
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
 
@@ -18,16 +17,17 @@ const FIELD: u64 = 0xFFFF;
 const ONE_ASLEEP: u64 = 1;
 const ONE_SEARCHING: u64 = 1 << 16;
 const SENTINEL: u64 = 1 << 32;
-const ONE_GOT_UP: u64 = 1 << 33;
+const ONE_WAKEUP: u64 = 1 << 33;
 
-/// The most workers that the word can count, with one number to spare that shows a field which went below 0.
+/// The largest number of workers that a field can count. The value above it is unused, so that a
+/// field that fell below 0 is noticed.
 pub(crate) const MAX_WORKERS: usize = FIELD as usize - 1;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Counters(CachePadded<AtomicU64>);
 
-/// The word as it was at one moment.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// The counters at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct Snapshot(u64);
 
@@ -40,7 +40,8 @@ impl Snapshot {
         (self.0 >> 16 & FIELD) as usize
     }
 
-    pub(super) fn got_up(self) -> u32 {
+    /// The number of wake-ups so far, modulo 2³¹.
+    pub(super) fn wakeups(self) -> u32 {
         (self.0 >> 33) as u32
     }
 
@@ -48,39 +49,34 @@ impl Snapshot {
         self.0 & SENTINEL != 0
     }
 
-    /// Nobody searches, and one of those who sleep would have to: anyone if there is no sentinel, and one of those beyond the
-    /// `spare` ones if there is. One comparison: `searching` is 0 and `asleep` is greater than that.
+    /// True if no worker searches and a sleeping worker must be woken for a push: any sleeper if
+    /// there is no sentinel, otherwise only if more than the `spare` workers sleep.
+    ///
+    /// One comparison decides: `searching` is 0 and `asleep` is greater than `spare`.
     #[inline]
-    pub(super) fn lacks_a_thief(self, spare: u32) -> bool {
+    pub(super) fn needs_thief(self, spare: u32) -> bool {
         let spare = if self.has_sentinel() { spare } else { 0 };
         (self.0 as u32).wrapping_sub(spare + 1) < FIELD as u32 - spare
     }
 
-    fn is_possible(self) -> bool {
+    /// True if there is a sentinel and no more than the `over` workers above a limit sleep: the
+    /// limit is reached, and what comes can be left to the sentinel.
+    pub(super) fn is_limit_reached(self, over: usize) -> bool {
+        self.has_sentinel() && self.asleep() <= over
+    }
+
+    fn is_valid(self) -> bool {
         self.asleep() + self.searching() <= MAX_WORKERS
     }
 }
 
-impl fmt::Debug for Snapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Snapshot")
-            .field("asleep", &self.asleep())
-            .field("searching", &self.searching())
-            .field("sentinel", &self.has_sentinel())
-            .field("got_up", &self.got_up())
-            .finish()
-    }
-}
-
+/// Methods that change the counters return them as they are after the change.
 impl Counters {
-    pub(super) fn new() -> Self {
-        Self(CachePadded::new(AtomicU64::new(0)))
-    }
-
-    /// The word now. Whoever decides by it has put a fence before (see the README).
+    /// The counters now. Protocol decisions need a fence before this load (see the README).
     #[inline]
     pub(super) fn snapshot(&self) -> Snapshot {
-        // Acquire pairs with the release in `change`: whoever is counted as asleep is seen in the set of sleepers.
+        // Acquire pairs with the release in `change`: a worker that is counted as asleep is found
+        // in the set of sleepers.
         Snapshot(self.0.load(Ordering::Acquire))
     }
 
@@ -88,22 +84,22 @@ impl Counters {
         let _ = self.change(ONE_SEARCHING, 0);
     }
 
-    /// Returns the word afterwards, as do all others.
     pub(super) fn end_search(&self) -> Snapshot {
         self.change(0, ONE_SEARCHING)
     }
 
-    pub(super) fn falls_asleep(&self) -> Snapshot {
+    pub(super) fn begin_sleep(&self) -> Snapshot {
         self.change(ONE_ASLEEP, ONE_SEARCHING)
     }
 
-    pub(super) fn end_sleep(&self) -> Snapshot {
-        self.change(ONE_GOT_UP + ONE_SEARCHING, ONE_ASLEEP)
+    pub(super) fn end_sleep(&self, is_sentinel: bool) -> Snapshot {
+        let sentinel = if is_sentinel { SENTINEL } else { 0 };
+        self.change(ONE_WAKEUP + ONE_SEARCHING, sentinel + ONE_ASLEEP)
     }
 
-    /// As [`falls_asleep`](Self::falls_asleep), if there is no sentinel, and no more than `spare` sleep afterwards. Says whether it
-    /// was so.
-    pub(super) fn park_as_sentinel(&self, spare: u32) -> bool {
+    /// Counts the calling worker as asleep and as the sentinel, if there is no sentinel and at most
+    /// `spare` workers sleep afterwards. Returns true if it did so.
+    pub(super) fn begin_sleep_as_sentinel(&self, spare: u32) -> bool {
         let mut before = self.snapshot();
         while !before.has_sentinel() && before.asleep() < spare as usize {
             let after = before.0 + SENTINEL + ONE_ASLEEP - ONE_SEARCHING;
@@ -118,12 +114,9 @@ impl Counters {
         false
     }
 
-    pub(super) fn unpark_sentinel(&self) -> Snapshot {
-        self.change(ONE_GOT_UP + ONE_SEARCHING, SENTINEL + ONE_ASLEEP)
-    }
-
-    /// Comes before or after each other change, and sees what came before.
-    pub(super) fn touch(&self) {
+    /// Writes the word without changing it: a point in its modification order that releases what
+    /// came before to all later changes, and acquires all earlier ones.
+    pub(super) fn synchronize(&self) {
         let _ = self.change(0, 0);
     }
 
@@ -131,7 +124,7 @@ impl Counters {
         let change = add.wrapping_sub(subtract);
         let before = self.0.fetch_add(change, Ordering::AcqRel);
         let after = Snapshot(before.wrapping_add(change));
-        debug_assert!(after.is_possible(), "{:?} to {after:?}", Snapshot(before));
+        debug_assert!(after.is_valid(), "{:?} to {after:?}", Snapshot(before));
         after
     }
 }

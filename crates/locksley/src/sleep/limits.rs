@@ -179,6 +179,11 @@ impl Sleep {
         self.limits.size()
     }
 
+    /// The number of workers that the process is allowed, plus the one that rests.
+    pub(crate) fn allowed(&self) -> usize {
+        self.limits.allowed.load(Ordering::Relaxed)
+    }
+
     /// True if the size is less than the number of workers.
     pub(crate) fn has_reduced_size(&self) -> bool {
         self.limits.over_size() > 0

@@ -1,4 +1,4 @@
-//! What the model checker runs. A lost wake-up shows as a deadlock, which loom reports.
+//! Loom models of the sleep protocol. A lost wake-up is a deadlock, which loom reports.
 
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use loom::sync::Arc;
 use loom::thread;
 
-use super::{Limit, Rest, Sleep, WakeToken};
+use super::{Limit, Sleep, SleepRole, WakeToken};
 use crate::deque::{
-    ChaseLevOwner, ChaseLevThief, Owner, Pushed, Reader, Steal, Thief, chase_lev, pinned_queue,
+    ChaseLevOwner, ChaseLevThief, Reader, SlowPush, Steal, chase_lev, pinned_queue,
 };
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 
 mod limit;
 
-/// As many ready tasks as the number says.
+/// A number of ready tasks.
 struct Tasks(AtomicUsize);
 
 impl Tasks {
@@ -42,7 +42,7 @@ impl Tasks {
     }
 }
 
-/// Something that happens once, and for which a worker waits.
+/// An event that happens once and that workers wait for.
 struct Event(AtomicBool);
 
 impl Event {
@@ -59,12 +59,12 @@ impl Event {
     }
 }
 
-/// Searches and sleeps until it has a task.
+/// Searches and sleeps until it has taken one task.
 fn work_once(worker: usize, sleep: &Sleep, tasks: &Tasks) {
     let wake_token = WakeToken::default();
     sleep.begin_search();
     while !tasks.take_one() {
-        sleep.sleep(worker, |_| tasks.are_left());
+        sleep.sleep(worker, false, |_| tasks.are_left());
     }
     sleep.end_search(&wake_token, || tasks.are_left());
 }
@@ -89,7 +89,7 @@ fn loom_sleep_a_push_wakes_the_last_thief() {
 }
 
 #[test]
-fn loom_sleep_a_push_after_a_wake_token_wakes_again() {
+fn loom_sleep_a_push_after_a_finished_wake_up_wakes_again() {
     check(3, || {
         let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0)));
         let worker = shared.clone();
@@ -108,7 +108,7 @@ fn loom_sleep_a_push_after_a_wake_token_wakes_again() {
 }
 
 #[test]
-fn loom_sleep_what_is_sent_wakes_somebody() {
+fn loom_sleep_a_sent_task_wakes_a_worker() {
     check(4, || {
         let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0)));
         let worker = shared.clone();
@@ -120,9 +120,8 @@ fn loom_sleep_what_is_sent_wakes_somebody() {
     });
 }
 
-/// What is sent to a worker that sleeps, and that others may do too.
 #[test]
-fn loom_sleep_what_is_addressed_wakes_the_worker() {
+fn loom_sleep_an_addressed_task_wakes_the_worker() {
     for by_a_worker in [false, true] {
         check(4, move || {
             let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0)));
@@ -131,15 +130,15 @@ fn loom_sleep_what_is_addressed_wakes_the_worker() {
             let (sleep, tasks) = &*shared;
             tasks.add_one();
             let wake_token = WakeToken::default();
-            sleep.notify_addressed(0, by_a_worker.then_some(&wake_token));
+            sleep.notify_addressed(0..1, by_a_worker.then_some(&wake_token));
             worker.join().unwrap();
         });
     }
 }
 
-/// The worker that it is sent to has something else to do, and another sleeps.
+/// The addressed worker is busy with another task, and another worker sleeps.
 #[test]
-fn loom_sleep_what_is_addressed_to_a_stuck_worker_wakes_another() {
+fn loom_sleep_a_task_addressed_to_a_blocked_worker_wakes_another() {
     for by_a_worker in [false, true] {
         check(4, move || {
             let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0)));
@@ -148,15 +147,16 @@ fn loom_sleep_what_is_addressed_to_a_stuck_worker_wakes_another() {
             let (sleep, tasks) = &*shared;
             tasks.add_one();
             let wake_token = WakeToken::default();
-            sleep.notify_addressed(0, by_a_worker.then_some(&wake_token));
+            sleep.notify_addressed(0..1, by_a_worker.then_some(&wake_token));
             worker.join().unwrap();
         });
     }
 }
 
-/// Two tasks for a place of two workers, which may both sleep. Each does one, and then is stuck.
+/// Two tasks for a place of two workers, which may both sleep. Each worker takes one task and then
+/// blocks.
 #[test]
-fn loom_sleep_what_is_addressed_to_a_place_wakes_all_that_it_takes() {
+fn loom_sleep_tasks_addressed_to_a_place_wake_as_many_workers() {
     for by_a_worker in [false, true] {
         check(2, move || {
             let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0)));
@@ -168,18 +168,18 @@ fn loom_sleep_what_is_addressed_to_a_place_wakes_all_that_it_takes() {
             let wake_token = WakeToken::default();
             for _ in 0..2 {
                 tasks.add_one();
-                sleep.notify_addressed_to_some(0..2, by_a_worker.then_some(&wake_token));
+                sleep.notify_addressed(0..2, by_a_worker.then_some(&wake_token));
             }
             workers.into_iter().for_each(|worker| worker.join().unwrap());
         });
     }
 }
 
-/// Something is sent to a place whose worker falls asleep, while one elsewhere searches, which sees it
-/// and leaves it there, and then stops searching for something else. A worker that relied on that one
-/// would wait for ever.
+/// A task is sent to a place while its worker falls asleep. A worker of another place searches,
+/// leaves the task there and stops searching. A sender that relied on that thief would lose the
+/// wake-up.
 #[test]
-fn loom_sleep_what_is_addressed_to_a_place_is_done_though_one_elsewhere_leaves_it() {
+fn loom_sleep_a_task_for_a_place_is_run_though_a_thief_elsewhere_leaves_it() {
     for by_a_worker in [false, true] {
         check(2, move || {
             let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0)));
@@ -193,7 +193,7 @@ fn loom_sleep_what_is_addressed_to_a_place_is_done_though_one_elsewhere_leaves_i
             let (sleep, tasks) = &*shared;
             tasks.add_one();
             let wake_token = WakeToken::with_neighbours(1..2);
-            sleep.notify_addressed_to_some(0..1, by_a_worker.then_some(&wake_token));
+            sleep.notify_addressed(0..1, by_a_worker.then_some(&wake_token));
             leaver.join().unwrap();
             worker.join().unwrap();
         });
@@ -207,7 +207,7 @@ fn loom_sleep_the_last_thief_to_leave_wakes_another() {
         let workers: Vec<_> = (0..2)
             .map(|worker| {
                 let shared = shared.clone();
-                // Each takes one task and never comes back: as if it were stuck in it.
+                // Each worker takes one task and never comes back, as if it blocked in it.
                 thread::spawn(move || work_once(worker, &shared.0, &shared.1))
             })
             .collect();
@@ -221,17 +221,17 @@ fn loom_sleep_the_last_thief_to_leave_wakes_another() {
     });
 }
 
-/// Items that are not looked at.
+/// An item with content that does not matter.
 const ITEM: NonNull<u64> = NonNull::dangling();
 
 fn push(deque: &ChaseLevOwner<u64>, sleep: &Sleep, wake_token: &WakeToken) {
     let (index, done) = deque.push(ITEM);
-    if !done && deque.at_the_ceiling(index) == Pushed::Openly {
-        sleep.notify_pushed_openly(deque, wake_token);
+    if !done && matches!(deque.after_slow_push(index), SlowPush::Open) {
+        sleep.notify_open_push(deque, wake_token);
     }
 }
 
-/// A deque whose owner has closed it.
+/// A deque that its owner has closed.
 fn closed_deque(sleep: &Sleep) -> (ChaseLevOwner<u64>, ChaseLevThief<u64>) {
     let (owner, thief) = chase_lev(true);
     for _ in 0..2 {
@@ -241,11 +241,11 @@ fn closed_deque(sleep: &Sleep) -> (ChaseLevOwner<u64>, ChaseLevThief<u64>) {
     (owner, thief)
 }
 
-/// Searches and sleeps until it has stolen one.
+/// Searches and sleeps until it has stolen one item.
 fn steal_once(worker: usize, sleep: &Sleep, victim: &ChaseLevThief<u64>) {
     sleep.begin_search();
     while !matches!(victim.steal_oldest(), Steal::Taken(_)) {
-        sleep.sleep(worker, |_| {
+        sleep.sleep(worker, false, |_| {
             victim.open_by_force();
             !victim.is_empty()
         });
@@ -263,7 +263,7 @@ fn loom_sleep_a_push_to_a_closed_deque_is_seen() {
         let (owner, victim) = closed_deque(&sleep);
         let thief = sleep.clone();
         let thief = thread::spawn(move || steal_once(0, &thief, &victim));
-        // And then nothing more: as if it were stuck in its task.
+        // The owner does nothing after this, as if it blocked in its task.
         push(&owner, &sleep, &WakeToken::default());
         thief.join().unwrap();
     });
@@ -279,7 +279,7 @@ fn loom_sleep_a_deque_is_closed_while_a_thief_falls_asleep() {
         let wake_token = WakeToken::default();
         push(&owner, &sleep, &wake_token);
         if owner.pop_newest().is_some() {
-            push(&owner, &sleep, &wake_token); // closes it, if it is left alone
+            push(&owner, &sleep, &wake_token); // closes the deque if nothing was stolen
             if owner.pop_newest().is_some() {
                 push(&owner, &sleep, &wake_token);
             }
@@ -289,11 +289,11 @@ fn loom_sleep_a_deque_is_closed_while_a_thief_falls_asleep() {
 }
 
 #[test]
-fn loom_sleep_the_last_thief_to_leave_has_deques_opened() {
+fn loom_sleep_the_last_thief_to_leave_opens_deques() {
     check(2, || {
         let sleep = Arc::new(Sleep::new(2, Limit::NONE));
-        // Closed because a worker searches; it then leaves with other work, or because what it waited
-        // for has happened.
+        // The deque may close because a worker searches. That worker then stops, with other work or
+        // because its wait is over.
         sleep.begin_search();
         let (owner, victim) = closed_deque(&sleep);
         let (leaver, its_victim) = (sleep.clone(), victim.clone());
@@ -305,8 +305,8 @@ fn loom_sleep_the_last_thief_to_leave_has_deques_opened() {
         });
         let thief = sleep.clone();
         let thief = thread::spawn(move || steal_once(1, &thief, &victim));
-        // The other thief may have it opened when it falls asleep. Then it is closed again, if
-        // nothing is stolen.
+        // The other thief may open the deque when it falls asleep. The pushes then close it again,
+        // if nothing is stolen.
         let wake_token = WakeToken::default();
         for _ in 0..2 {
             push(&owner, &sleep, &wake_token);
@@ -320,8 +320,8 @@ fn loom_sleep_the_last_thief_to_leave_has_deques_opened() {
 
 #[test]
 fn loom_sleep_a_latch_wakes_its_waiter() {
-    // The join latch: the thief sets the flag and wakes the owner, which sleeps unless it sees the
-    // flag.
+    // As in a join: the thief sets the latch and wakes the owner, which sleeps unless it sees the
+    // latch set.
     check(4, || {
         let shared = Arc::new((Sleep::new(1, Limit::NONE), Event::new()));
         let thief = shared.clone();
@@ -333,7 +333,7 @@ fn loom_sleep_a_latch_wakes_its_waiter() {
         let (sleep, latch) = &*shared;
         sleep.begin_search();
         while !latch.is_set() {
-            sleep.sleep(0, |_| latch.is_set());
+            sleep.sleep(0, false, |_| latch.is_set());
         }
         sleep.end_search(&WakeToken::default(), || false);
         thief.join().unwrap();
@@ -341,7 +341,7 @@ fn loom_sleep_a_latch_wakes_its_waiter() {
 }
 
 #[test]
-fn loom_sleep_a_latch_and_a_push_at_once() {
+fn loom_sleep_a_latch_and_a_push_wake_two_workers() {
     check(3, || {
         let shared = Arc::new((Sleep::new(2, Limit::NONE), Event::new(), Tasks::new(0)));
         let other = shared.clone();
@@ -351,7 +351,7 @@ fn loom_sleep_a_latch_and_a_push_at_once() {
             let (sleep, latch, _) = &*waiter;
             sleep.begin_search();
             while !latch.is_set() {
-                sleep.sleep(0, |_| latch.is_set());
+                sleep.sleep(0, false, |_| latch.is_set());
             }
             sleep.end_search(&WakeToken::default(), || waiter.2.are_left());
         });
@@ -365,12 +365,12 @@ fn loom_sleep_a_latch_and_a_push_at_once() {
     });
 }
 
-/// Searches and sleeps until it has had so many pinned tasks.
+/// Searches and sleeps until it has taken `count` pinned tasks.
 fn read(worker: usize, sleep: &Sleep, queue: &Reader<u64>, count: usize) {
     sleep.begin_search();
     for _ in 0..count {
         while queue.take().is_none() {
-            sleep.sleep(worker, |_| !queue.is_empty());
+            sleep.sleep(worker, false, |_| !queue.is_empty());
         }
     }
     sleep.end_search(&WakeToken::default(), || false);
@@ -410,8 +410,8 @@ fn loom_sleep_two_pinned_tasks_at_once_wake_their_reader() {
 
 #[test]
 fn loom_sleep_a_pinned_task_does_not_use_up_a_push() {
-    // The worker that is woken for the push may get the pinned task first, and be stuck in it. Then the
-    // other one has to be woken.
+    // The worker that the push wakes may take the pinned task first and block in it. Then it must
+    // wake the other worker.
     check(2, || {
         let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0), Event::new()));
         let (pinned_queue, pinned_tasks) = pinned_queue();
@@ -424,7 +424,7 @@ fn loom_sleep_a_pinned_task_does_not_use_up_a_push() {
                     done.set();
                     sleep.wake(1);
                 } else {
-                    sleep.sleep(0, |_| !pinned_tasks.is_empty() || tasks.are_left());
+                    sleep.sleep(0, false, |_| !pinned_tasks.is_empty() || tasks.are_left());
                 }
             }
             sleep.end_search(&WakeToken::default(), || tasks.are_left());
@@ -434,7 +434,7 @@ fn loom_sleep_a_pinned_task_does_not_use_up_a_push() {
             let (sleep, tasks, done) = &*other;
             sleep.begin_search();
             while !done.is_set() && !tasks.take_one() {
-                sleep.sleep(1, |_| done.is_set() || tasks.are_left());
+                sleep.sleep(1, false, |_| done.is_set() || tasks.are_left());
             }
             sleep.end_search(&WakeToken::default(), || tasks.are_left());
         });
@@ -459,7 +459,7 @@ fn loom_sleep_closing_wakes_all() {
                     let (sleep, closed) = &*shared;
                     sleep.begin_search();
                     while !closed.is_set() {
-                        sleep.sleep(worker, |_| closed.is_set());
+                        sleep.sleep(worker, false, |_| closed.is_set());
                     }
                 })
             })
@@ -471,7 +471,7 @@ fn loom_sleep_closing_wakes_all() {
 }
 
 #[test]
-fn loom_sleep_a_thief_that_leaves_does_not_wait_for_who_got_up_before() {
+fn loom_sleep_the_last_thief_does_not_rely_on_an_earlier_wake_up() {
     check(3, || {
         let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0)));
         let sleeper = shared.clone();
@@ -484,7 +484,7 @@ fn loom_sleep_a_thief_that_leaves_does_not_wait_for_who_got_up_before() {
             let (sleep, tasks) = &*leaver;
             let wake_token = WakeToken::default();
             sleep.begin_search();
-            // It has found a task that is not modelled, which pushes another.
+            // It has found a task outside of the model, which pushes another one.
             sleep.end_search(&wake_token, || tasks.are_left());
             tasks.add_one();
             sleep.notify_pushed(&wake_token);

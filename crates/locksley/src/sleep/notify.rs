@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Sleep, Snapshot, WakeToken};
-use crate::deque::Closable;
+use crate::deque::ChaseLevOwner;
 use crate::os;
 use crate::primitive::{Ordering, fence};
 
@@ -19,10 +19,7 @@ impl Sleep {
         fence(Ordering::SeqCst);
         let snapshot = self.snapshot();
         if snapshot.needs_thief(self.limits.spare()) {
-            self.wake_near(snapshot, wake_token);
-        }
-        for _ in 0..self.wakes_with_every_push.min(snapshot.asleep()) {
-            self.wake_one(&wake_token.neighbours());
+            self.wake_unless_under_way(snapshot, wake_token, &wake_token.neighbours());
         }
     }
 
@@ -30,7 +27,7 @@ impl Sleep {
     /// the owner may close it, and then pushes without a fence and without a look at the counters.
     /// A worker that falls asleep, or is the last to stop searching, opens all deques before it
     /// looks at them.
-    pub(crate) fn notify_open_push(&self, deque: &impl Closable, wake_token: &WakeToken) {
+    pub(crate) fn notify_open_push<T>(&self, deque: &ChaseLevOwner<T>, wake_token: &WakeToken) {
         self.notify_pushed(wake_token);
         if deque.should_close() && deque.close() && self.must_notify_pushes() {
             deque.open();
@@ -43,7 +40,7 @@ impl Sleep {
         // Pairs with the fences in `sleep` and `end_search`: either that worker sees the change, or
         // the snapshot shows that it no longer searches.
         fence(Ordering::SeqCst);
-        self.wakes_with_every_push > 0 || self.snapshot().needs_thief(self.limits.spare())
+        self.snapshot().needs_thief(self.limits.spare())
     }
 
     /// Wakes a worker for a task in the injector, or for one that any worker can take and the
@@ -141,11 +138,6 @@ impl Sleep {
             && sleeper.is_some_and(|worker| self.parkers[worker].unpark())
     }
 
-    /// Wakes one of `workers`, if one sleeps that is not waking up.
-    pub(crate) fn wake_one_of(&self, workers: &Range<usize>) {
-        self.wake_first(|worker| workers.contains(&worker));
-    }
-
     /// Wakes `worker` if it sleeps. The caller has published the reason before: an event that the
     /// worker waits for, or a task that only this worker runs.
     pub(crate) fn wake(&self, worker: usize) {
@@ -168,13 +160,7 @@ impl Sleep {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn wake_near(&self, snapshot: Snapshot, wake_token: &WakeToken) {
-        self.wake_unless_under_way(snapshot, wake_token, &wake_token.neighbours());
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn wake_unless_under_way(
+    pub(super) fn wake_unless_under_way(
         &self,
         snapshot: Snapshot,
         wake_token: &WakeToken,
@@ -211,7 +197,7 @@ impl Sleep {
     }
 
     /// Wakes the first sleeper that is wanted and not notified. Returns true if there was one.
-    fn wake_first(&self, is_wanted: impl Fn(usize) -> bool) -> bool {
+    pub(crate) fn wake_first(&self, is_wanted: impl Fn(usize) -> bool) -> bool {
         self.first_unnotified(is_wanted).is_some_and(|worker| self.parkers[worker].unpark())
     }
 

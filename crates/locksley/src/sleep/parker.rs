@@ -1,56 +1,58 @@
-//! Where one worker blocks until somebody rings.
+//! Blocks and unblocks the thread of one worker.
 
 use std::time::Duration;
 
 use crate::os::Futex;
 use crate::primitive::Ordering;
 
-const SILENT: u32 = 0;
-const RUNG: u32 = 1;
+const EMPTY: u32 = 0;
+const NOTIFIED: u32 = 1;
 
-/// A bell: ringing it ends the present [`Parker::park`] of its worker, or else the next.
+/// A futex with a notification that is kept until [`reset`](Parker::reset):
+/// [`unpark`](Parker::unpark) ends the current [`park`](Parker::park), or makes the next one return
+/// at once.
 #[derive(Debug)]
-pub(super) struct Parker(Futex);
+pub(crate) struct Parker(Futex);
 
 impl Parker {
-    pub(super) fn new() -> Self {
-        Self(Futex::new(SILENT))
+    pub(crate) fn new() -> Self {
+        Self(Futex::new(EMPTY))
     }
 
-    /// Forgets a ring that came when nobody waited for it. The worker itself calls this, before it announces that it
-    /// sleeps; so a ring that follows the announcement is kept.
-    pub(super) fn forget(&self) {
-        self.0.word().store(SILENT, Ordering::Relaxed);
+    /// Discards a notification that came while the worker was awake. The worker calls this before
+    /// it announces that it sleeps, so every notification that follows the announcement is kept.
+    pub(crate) fn reset(&self) {
+        // Acquire pairs with the release in `unpark`: what caused a discarded notification is seen.
+        self.0.word.swap(EMPTY, Ordering::Acquire);
     }
 
-    /// Blocks the calling worker until the bell is rung, or for no reason at all.
-    pub(super) fn park(&self) {
-        // Acquire pairs with the release in `ring`.
-        if self.0.word().load(Ordering::Acquire) == SILENT {
-            self.0.wait(SILENT);
+    /// Blocks the calling worker until it is notified. May return spuriously.
+    pub(crate) fn park(&self) {
+        if !self.is_notified() {
+            self.0.wait(EMPTY, None);
         }
     }
 
-    /// As [`park`](Self::park), but not for much longer than `most`.
-    pub(super) fn timed_park(&self, most: Duration) {
-        // Acquire as in `park`.
-        if self.0.word().load(Ordering::Acquire) == SILENT {
-            self.0.wait_at_most(SILENT, most);
+    /// As [`park`](Self::park), but returns after about `timeout` at the latest.
+    pub(crate) fn park_timeout(&self, timeout: Duration) {
+        if !self.is_notified() {
+            self.0.wait(EMPTY, Some(timeout));
         }
     }
 
-    /// Rings. Says whether the bell was silent before.
+    /// Notifies the worker. Returns true if it was not yet notified.
     ///
-    /// The system call is made even where the bell had been rung: whoever rang it may have been suspended before
-    /// making the call.
-    pub(super) fn ring(&self) -> bool {
-        let fresh = self.0.word().swap(RUNG, Ordering::AcqRel) == SILENT;
+    /// Calls the kernel even if the worker was already notified: the thread that notified it may be
+    /// suspended before its own call.
+    pub(crate) fn unpark(&self) -> bool {
+        let is_new = self.0.word.swap(NOTIFIED, Ordering::AcqRel) == EMPTY;
         self.0.wake();
-        fresh
+        is_new
     }
 
-    /// Whether the bell has been rung and not yet forgotten.
-    pub(super) fn is_rung(&self) -> bool {
-        self.0.word().load(Ordering::Acquire) == RUNG
+    /// True if the worker has been notified since the last [`reset`](Self::reset).
+    pub(crate) fn is_notified(&self) -> bool {
+        // Acquire pairs with the release in `unpark`.
+        self.0.word.load(Ordering::Acquire) == NOTIFIED
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
 
-/// One bit a worker. A worker sets and clears only its own: a waker that is suspended takes nobody out of the set.
+/// One bit for each worker. A worker sets and clears only its own bit, so a suspended waker removes
+/// no worker from the set.
 #[derive(Debug)]
 pub(super) struct Sleepers(Box<[CachePadded<AtomicU64>]>);
 
@@ -12,11 +13,11 @@ impl Sleepers {
         Self(words.collect())
     }
 
-    pub(super) fn enter(&self, worker: usize) {
+    pub(super) fn insert(&self, worker: usize) {
         self.0[worker / 64].fetch_or(1 << (worker % 64), Ordering::AcqRel);
     }
 
-    pub(super) fn leave(&self, worker: usize) {
+    pub(super) fn remove(&self, worker: usize) {
         self.0[worker / 64].fetch_and(!(1 << (worker % 64)), Ordering::AcqRel);
     }
 
@@ -24,7 +25,8 @@ impl Sleepers {
         self.0[worker / 64].load(Ordering::Acquire) >> (worker % 64) & 1 == 1
     }
 
-    /// The members, lowest first: a pool that needs few workers keeps using the same ones.
+    /// The members in ascending order, so that a pool which needs few workers keeps using the same
+    /// ones.
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
         self.0.iter().enumerate().flat_map(|(index, word)| {
             let mut bits = word.load(Ordering::Acquire);

@@ -1,28 +1,33 @@
-//! Where a worker sleeps: so that a worker with work which wakes it can have it woken on another processor than its own.
+//! Lets a waker keep the thread that it wakes off its own processor.
 
 use crate::os::{SleepersMask, current_processor, yield_now};
 use crate::primitive::{AtomicU32, Ordering, fence};
 
-const UP: u32 = 0;
-const DOWN: u32 = 1;
-const BEING_TURNED: u32 = 2;
-const TURNED: u32 = 3;
-/// The worker has got up while it was being turned; who does that turns it back.
-const LEFT: u32 = 4;
+/// The worker is awake, and nothing is changed about its affinity.
+const AWAKE: u32 = 0;
+/// The worker sleeps, and has noted its affinity.
+const ASLEEP: u32 = 1;
+/// A waker is narrowing the affinity.
+const NARROWING: u32 = 2;
+/// The affinity is narrowed. The worker restores it when it wakes up.
+const NARROWED: u32 = 3;
+/// The worker woke up while its affinity was being narrowed. The waker restores it.
+const ABANDONED: u32 = 4;
 
 const STATE: u32 = 7;
-/// What is above the state: how often the worker has lain down.
-const ROUND: u32 = 8;
+/// The bits above the state count the sleeps of the worker.
+const ONE_SLEEP: u32 = 8;
 
 fn state(word: u32) -> u32 {
     word & STATE
 }
 
-fn in_state(word: u32, state: u32) -> u32 {
+fn with_state(word: u32, state: u32) -> u32 {
     word & !STATE | state
 }
 
-/// Where a worker sleeps. The README beside this file has the states.
+/// The state of one worker's affinity while it sleeps. The README beside this file draws the
+/// states.
 #[derive(Debug)]
 pub(super) struct WakeAffinity {
     word: AtomicU32,
@@ -31,87 +36,101 @@ pub(super) struct WakeAffinity {
 
 impl WakeAffinity {
     pub(super) fn new() -> Self {
-        Self { word: AtomicU32::new(UP), mask: SleepersMask::new() }
+        Self { word: AtomicU32::new(AWAKE), mask: SleepersMask::new() }
     }
 
-    /// The calling worker, whose wake-up affinity it is, is about to block. It is not turned if it may not run on so many processors.
+    /// Notes the affinity of the calling worker, which is about to park. Does nothing if it may not
+    /// run on so many `processors`: a waker could not tell that one of its processors is idle.
     pub(super) fn begin_sleep(&self, processors: usize) {
         self.end_sleep();
-        // Acquire pairs with the last release in `turns_from_here`: who has turned it back does no more.
+        // Acquire pairs with the last release in `exclude_own_processor`: the waker that restored
+        // the affinity is done with the mask.
         let word = self.word.load(Ordering::Acquire);
-        if state(word) != UP {
+        if state(word) != AWAKE {
             return;
         }
-        // SAFETY: nobody else does anything with it while the worker is up, which only it can change.
+        // SAFETY: no other thread uses the mask while the state is `AWAKE`, which only this worker
+        // leaves.
         if unsafe { self.mask.note(processors) } {
-            // Release pairs with the acquire in `turns_from_here`: what was noted.
-            self.word.store(in_state(word.wrapping_add(ROUND), DOWN), Ordering::Release);
+            // Release pairs with the acquire in `exclude_own_processor`: the mask.
+            let asleep = with_state(word.wrapping_add(ONE_SLEEP), ASLEEP);
+            self.word.store(asleep, Ordering::Release);
         }
     }
 
-    /// The calling worker, whose wake-up affinity it is, has got up. It waits for nobody: if somebody is about to turn it just now, that one turns it back.
+    /// Restores the affinity of the calling worker, which has woken up. Does not wait: a waker that
+    /// is narrowing the affinity just now restores it itself.
     pub(super) fn end_sleep(&self) {
-        // Acquire, twice: pairs with the release of `TURNED`. Who has turned it does no more, and what was noted is the worker's own again.
+        // Acquire, here and below, pairs with the release of `NARROWED`: that waker is done with
+        // the mask.
         let mut word = self.word.load(Ordering::Acquire);
-        // In one round it goes from one of these states to the next, so this ends.
+        // During one sleep the states only advance, so this ends.
         loop {
-            let up = match state(word) {
-                DOWN => UP,
-                BEING_TURNED => LEFT,
-                TURNED => {
-                    // SAFETY: it was noted before it was turned; who did that has done it, and nobody else does before the worker is down again.
+            let next = match state(word) {
+                ASLEEP => AWAKE,
+                NARROWING => ABANDONED,
+                NARROWED => {
+                    // SAFETY: the mask was noted before the affinity was narrowed. The waker that
+                    // narrowed it is done, and no other starts before the next `ASLEEP`.
                     unsafe { self.mask.restore() };
-                    // Release pairs with the acquire in `whole`.
-                    return self.word.store(in_state(word, UP), Ordering::Release);
+                    // Release pairs with the acquire in `unrestricted_epoch`.
+                    return self.word.store(with_state(word, AWAKE), Ordering::Release);
                 }
                 _ => return,
             };
             let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
-            match self.word.compare_exchange(word, in_state(word, up), success, failure) {
+            match self.word.compare_exchange(word, with_state(word, next), success, failure) {
                 Ok(_) => return,
                 Err(now) => word = now,
             }
         }
     }
 
-    /// Who is about to wake the worker goes on with its work, where it is: if `is_another_free`, the worker is to be woken on another processor.
-    pub(super) fn turns_from_here(&self, is_another_free: impl FnOnce() -> bool) {
+    /// Removes the processor of the calling thread from the affinity of the sleeping worker, if
+    /// `is_another_idle`. The caller is about to wake that worker.
+    pub(super) fn exclude_own_processor(&self, is_another_idle: impl FnOnce() -> bool) {
         let word = self.word.load(Ordering::Relaxed);
-        if state(word) != DOWN || !is_another_free() {
+        if state(word) != ASLEEP || !is_another_idle() {
             return;
         }
         let Some(here) = current_processor() else { return };
-        // Acquire pairs with the release in `begin_sleep`: what was noted.
-        let (being_turned, failure) = (in_state(word, BEING_TURNED), Ordering::Relaxed);
-        if self.word.compare_exchange(word, being_turned, Ordering::Acquire, failure).is_err() {
+        // Acquire pairs with the release in `begin_sleep`: the mask.
+        let (narrowing, failure) = (with_state(word, NARROWING), Ordering::Relaxed);
+        if self.word.compare_exchange(word, narrowing, Ordering::Acquire, failure).is_err() {
             return;
         }
-        // SAFETY: it was noted, and the thread does not end before this has said what has become of it (`leaves`). Nobody else does anything with it now.
+        // SAFETY: the mask was noted, and `NARROWING` gives this thread the exclusive use of it.
+        // The sleeping thread does not end before the state is left (`settle`).
         unsafe { self.mask.leave_out(here) };
         // Release pairs with the acquires in `end_sleep`.
-        let turned = in_state(word, TURNED);
-        if self.word.compare_exchange(being_turned, turned, Ordering::Release, failure).is_err() {
-            // SAFETY: as above.
-            unsafe { self.mask.give_back() };
-            // Release pairs with the acquires in `begin_sleep` and `whole`.
-            self.word.store(in_state(word, UP), Ordering::Release);
+        let narrowed = with_state(word, NARROWED);
+        if self.word.compare_exchange(narrowing, narrowed, Ordering::Release, failure).is_err() {
+            // SAFETY: `ABANDONED` leaves the exclusive use of the noted mask to this thread, and
+            // the thread that it belongs to does not end before (`settle`).
+            unsafe { self.mask.restore() };
+            // Release pairs with the acquires in `begin_sleep` and `unrestricted_epoch`.
+            self.word.store(with_state(word, AWAKE), Ordering::Release);
         }
     }
 
-    /// Which time it is that the worker is up and may run on all that it may; `None` if it is not, perhaps. If this is the same before and after somebody has looked where it
-    /// may run, that was all.
-    pub(super) fn whole(&self) -> Option<u32> {
+    /// The number of the current interval in which the worker is awake and its affinity is not
+    /// narrowed; `None` outside of such intervals.
+    ///
+    /// If it is the same before and after a thread has read the worker's affinity, that was the
+    /// unrestricted one.
+    pub(super) fn unrestricted_epoch(&self) -> Option<u32> {
         fence(Ordering::SeqCst);
-        // Acquire pairs with the releases of `UP`: what was left out is given back.
+        // Acquire pairs with the releases of `AWAKE`: the affinity is restored.
         let word = self.word.load(Ordering::Acquire);
         fence(Ordering::SeqCst);
-        (state(word) == UP).then_some(word)
+        (state(word) == AWAKE).then_some(word)
     }
 
-    /// The calling worker, whose wake-up affinity it is, is about to end its thread, or has just begun it. Waits for who is about to turn it.
-    pub(super) fn leaves(&self) {
+    /// Waits until no waker changes the affinity of the calling thread. The thread calls this
+    /// before it ends, since its number may then become another thread's, and when it takes a slot.
+    pub(super) fn settle(&self) {
         self.end_sleep();
-        while state(self.word.load(Ordering::Acquire)) != UP {
+        while state(self.word.load(Ordering::Acquire)) != AWAKE {
             yield_now();
         }
     }
@@ -124,23 +143,23 @@ mod models {
 
     use super::*;
 
-    /// A worker that sleeps again and again, two that wake it at any time, or not at all: what is noted is changed and read by one at a time, which loom checks, and in the end
-    /// the thread may run where it could.
+    /// A worker sleeps twice, and each of two wakers narrows its affinity at any time, or not at
+    /// all. Loom checks that one thread at a time uses the mask; at the end it is restored.
     #[test]
-    fn loom_wake_up_affinity_who_was_turned_may_run_where_it_could() {
+    fn loom_wake_affinity_is_restored_after_it_was_narrowed() {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.check(|| {
             let wake_affinity = Arc::new(WakeAffinity::new());
             let wakers = [(); 2].map(|()| {
                 let wake_affinity = wake_affinity.clone();
-                thread::spawn(move || wake_affinity.turns_from_here(|| true))
+                thread::spawn(move || wake_affinity.exclude_own_processor(|| true))
             });
             for _ in 0..2 {
                 wake_affinity.begin_sleep(2);
                 wake_affinity.end_sleep();
             }
-            wake_affinity.leaves();
+            wake_affinity.settle();
             assert!(wake_affinity.mask.is_whole());
             wakers.into_iter().for_each(|waker| waker.join().unwrap());
             assert!(wake_affinity.mask.is_whole());
@@ -153,38 +172,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_turned_if_another_processor_is_free_and_only_while_it_is_slept_in() {
-        let on = |wake_affinity: &WakeAffinity, free: bool| {
-            wake_affinity.turns_from_here(|| free);
+    fn an_affinity_is_narrowed_only_during_sleep_and_only_if_another_processor_is_idle() {
+        let state_after_wake = |wake_affinity: &WakeAffinity, is_another_idle: bool| {
+            wake_affinity.exclude_own_processor(|| is_another_idle);
             state(wake_affinity.word.load(Ordering::Relaxed))
         };
         std::thread::spawn(move || {
             let wake_affinity = WakeAffinity::new();
-            assert_eq!(on(&wake_affinity, true), UP);
-            let at_first = wake_affinity.whole();
-            assert!(at_first.is_some());
+            assert_eq!(state_after_wake(&wake_affinity, true), AWAKE);
+            let first_epoch = wake_affinity.unrestricted_epoch();
+            assert!(first_epoch.is_some());
             wake_affinity.begin_sleep(2);
-            if wake_affinity.whole().is_some() {
+            if wake_affinity.unrestricted_epoch().is_some() {
                 return; // there is only one processor
             }
             wake_affinity.end_sleep();
-            assert!(wake_affinity.whole().is_some() && wake_affinity.whole() != at_first);
+            let second_epoch = wake_affinity.unrestricted_epoch();
+            assert!(second_epoch.is_some() && second_epoch != first_epoch);
             wake_affinity.begin_sleep(2);
-            assert_eq!(on(&wake_affinity, false), DOWN);
-            assert_eq!(on(&wake_affinity, true), TURNED);
-            assert_eq!(wake_affinity.whole(), None);
+            assert_eq!(state_after_wake(&wake_affinity, false), ASLEEP);
+            assert_eq!(state_after_wake(&wake_affinity, true), NARROWED);
+            assert_eq!(wake_affinity.unrestricted_epoch(), None);
             wake_affinity.end_sleep();
-            assert!(wake_affinity.whole().is_some());
+            assert!(wake_affinity.unrestricted_epoch().is_some());
             wake_affinity.begin_sleep(2);
             let word = wake_affinity.word.load(Ordering::Relaxed);
-            wake_affinity.word.store(in_state(word, BEING_TURNED), Ordering::Relaxed);
+            wake_affinity.word.store(with_state(word, NARROWING), Ordering::Relaxed);
             wake_affinity.end_sleep();
-            assert_eq!(on(&wake_affinity, true), LEFT);
+            assert_eq!(state_after_wake(&wake_affinity, true), ABANDONED);
             wake_affinity.begin_sleep(2);
-            assert_eq!(on(&wake_affinity, true), LEFT);
-            wake_affinity.word.store(in_state(word, UP), Ordering::Relaxed);
-            wake_affinity.leaves();
-            assert!(wake_affinity.whole().is_some());
+            assert_eq!(state_after_wake(&wake_affinity, true), ABANDONED);
+            wake_affinity.word.store(with_state(word, AWAKE), Ordering::Relaxed);
+            wake_affinity.settle();
+            assert!(wake_affinity.unrestricted_epoch().is_some());
         })
         .join()
         .unwrap();

@@ -1,10 +1,10 @@
-//! Counters of one worker. The worker alone writes them; any thread reads them.
+//! The counters of one worker. Only the worker writes them; any thread reads them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A number that one thread increases and others may read: no locked instruction, no shared write.
+/// A number that one thread increases and others read. An increment is no locked instruction.
 ///
-/// It is not part of any protocol, so it is the standard library's atomic under loom, too.
+/// No protocol depends on it, so it is the standard library's atomic under loom, too.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 
@@ -25,7 +25,7 @@ impl Count {
     }
 }
 
-/// What is counted for each worker: see [`WorkerStats`](super::WorkerStats).
+/// The counters of a worker: see [`WorkerStats`](super::WorkerStats).
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) tasks: Count,

@@ -1,4 +1,4 @@
-//! Where a worker's time goes: working, searching, sleeping.
+//! How much time a worker spends on each activity: working, searching, sleeping.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
@@ -6,16 +6,17 @@ use std::time::{Duration, Instant};
 
 use super::counters::Count;
 
-/// What a worker does, since when, and for how long it did what before. The worker alone writes it.
+/// A worker's current activity, its begin, and the time of each activity before. Only the worker
+/// writes it.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     activity: AtomicU8,
-    /// In nanoseconds.
+    /// The begin of the activity, in nanoseconds.
     since: AtomicI64,
     spent: [Count; ACTIVITIES.len()],
 }
 
-/// How long a worker has done what.
+/// The time that a worker has spent on each activity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
     pub(crate) working: Duration,
@@ -23,80 +24,80 @@ pub(crate) struct Spent {
     pub(crate) sleeping: Duration,
 }
 
-/// What a worker does. The first numbers are those of [`Activity`](crate::idle::Activity).
+/// The activities. The first three numbers are those of [`Activity`](crate::idle::Activity).
 const ACTIVITIES: [u8; 4] = [WORKING, SEARCHING, SLEEPING, ELSEWHERE];
 const WORKING: u8 = 0;
 const SEARCHING: u8 = 1;
 const SLEEPING: u8 = 2;
-/// A borrowed thread runs code that is not the pool's.
+/// A borrowed thread runs code outside of the pool.
 const ELSEWHERE: u8 = 3;
 
-/// The worker has not begun.
-const NOT_YET: i64 = -1;
+/// The time of the worker does not run: it has not started, or has ended.
+const NOT_RUNNING: i64 = -1;
 
 impl Ledger {
     pub(crate) fn new() -> Self {
         Self {
             activity: AtomicU8::new(WORKING),
-            since: AtomicI64::new(NOT_YET),
+            since: AtomicI64::new(NOT_RUNNING),
             spent: Default::default(),
         }
     }
 
-    /// The worker's time begins.
+    /// Starts the worker's time.
     pub(crate) fn begin(&self) {
-        if self.since.load(Ordering::Relaxed) == NOT_YET {
+        if self.since.load(Ordering::Relaxed) == NOT_RUNNING {
             self.since.store(monotonic(), Ordering::Relaxed);
         }
     }
 
-    /// The worker's time is over.
+    /// Stops the worker's time.
     pub(crate) fn end(&self) {
         let before = self.activity.load(Ordering::Relaxed);
-        self.turn(before, WORKING);
-        self.since.store(NOT_YET, Ordering::Relaxed);
+        self.switch(before, WORKING);
+        self.since.store(NOT_RUNNING, Ordering::Relaxed);
     }
 
-    /// The worker does something else from now on.
-    pub(crate) fn turn_to(&self, activity: u8) {
+    /// Switches to another activity.
+    pub(crate) fn switch_to(&self, activity: u8) {
         let before = self.activity.load(Ordering::Relaxed);
         if before != activity {
-            self.turn(before, activity);
+            self.switch(before, activity);
         }
     }
 
-    /// The worker's thread runs code that is not the pool's from now on.
-    pub(crate) fn turn_away(&self) {
-        self.turn_to(ELSEWHERE);
+    /// Switches to code outside of the pool.
+    pub(crate) fn switch_away(&self) {
+        self.switch_to(ELSEWHERE);
     }
 
-    /// Whether the worker's thread runs code that is not the pool's.
+    /// True if the worker's thread runs code outside of the pool.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.activity.load(Ordering::Relaxed) == ELSEWHERE
     }
 
-    /// As [`turn_to`](Self::turn_to); the time since the last turn counts as this activity, too.
-    pub(crate) fn turn_back_to(&self, activity: u8) {
-        self.turn(activity, activity);
+    /// Switches to an activity, which also gets the time since the last switch.
+    pub(crate) fn switch_back_to(&self, activity: u8) {
+        self.switch(activity, activity);
     }
 
-    fn turn(&self, before: u8, activity: u8) {
+    fn switch(&self, before: u8, activity: u8) {
         let (now, since) = (monotonic(), self.since.load(Ordering::Relaxed));
-        if since == NOT_YET {
+        if since == NOT_RUNNING {
             return self.activity.store(activity, Ordering::Relaxed);
         }
-        // In this order, so that a concurrent reader counts little twice, and nothing for long.
+        // In this order a concurrent reader may miss the last interval. It never counts it twice.
         self.since.store(now, Ordering::Relaxed);
         self.activity.store(activity, Ordering::Relaxed);
         self.spent[usize::from(before)].add((now - since).max(0) as u64);
     }
 
-    /// Up to this moment. A read during a [turn](Self::turn_to) may miss a part of the time before.
+    /// The times up to now. A read during a [switch](Self::switch_to) may miss the last interval.
     pub(crate) fn read(&self) -> Spent {
         let mut nanos = ACTIVITIES.map(|activity| self.spent[usize::from(activity)].read());
         let activity = usize::from(self.activity.load(Ordering::Relaxed));
         let since = self.since.load(Ordering::Relaxed);
-        if since != NOT_YET {
+        if since != NOT_RUNNING {
             nanos[activity] += (monotonic() - since).max(0) as u64;
         }
         let [working, searching, sleeping, _] = nanos.map(Duration::from_nanos);
@@ -117,7 +118,7 @@ mod tests {
     const BIT: Duration = Duration::from_millis(2);
 
     #[test]
-    fn all_time_is_in_one_activity() {
+    fn each_moment_counts_for_one_activity() {
         let ledger = Ledger::new();
         assert_eq!(ledger.read(), Spent::default());
         let before = monotonic();
@@ -125,48 +126,48 @@ mod tests {
         let begun = monotonic();
         for activity in [SEARCHING, SLEEPING, SEARCHING, WORKING] {
             std::thread::sleep(BIT);
-            ledger.turn_to(activity);
+            ledger.switch_to(activity);
         }
         let least = monotonic() - begun;
         let spent = ledger.read();
         let most = monotonic() - before;
         let sum = (spent.working + spent.searching + spent.sleeping).as_nanos() as i64;
         assert!((least..=most).contains(&sum), "{least} <= {sum} <= {most}");
-        for (part, turns) in [(spent.working, 1), (spent.searching, 2), (spent.sleeping, 1)] {
-            assert!(part >= turns * BIT, "{spent:?}");
+        for (part, switches) in [(spent.working, 1), (spent.searching, 2), (spent.sleeping, 1)] {
+            assert!(part >= switches * BIT, "{spent:?}");
         }
     }
 
     #[test]
-    fn a_worker_that_did_not_sleep_has_searched() {
+    fn a_cancelled_sleep_counts_as_a_search() {
         let ledger = Ledger::new();
         ledger.begin();
-        ledger.turn_to(SLEEPING);
+        ledger.switch_to(SLEEPING);
         std::thread::sleep(BIT);
-        ledger.turn_back_to(SEARCHING);
+        ledger.switch_back_to(SEARCHING);
         assert_eq!(ledger.read().sleeping, Duration::ZERO);
         assert!(ledger.read().searching >= BIT);
     }
 
     #[test]
-    fn time_elsewhere_is_not_counted() {
+    fn time_outside_of_the_pool_is_not_counted() {
         let ledger = Ledger::new();
         ledger.begin();
-        ledger.turn_away();
+        ledger.switch_away();
         let spent = ledger.read();
         std::thread::sleep(BIT);
         assert_eq!(ledger.read(), spent);
-        ledger.turn_to(SEARCHING);
+        ledger.switch_to(SEARCHING);
         std::thread::sleep(BIT);
         assert!(ledger.read().searching >= BIT);
         assert_eq!(ledger.read().working, spent.working);
     }
 
     #[test]
-    fn the_present_activity_counts_up_to_now() {
+    fn the_current_activity_counts_up_to_now() {
         let ledger = Ledger::new();
         ledger.begin();
-        ledger.turn_to(SLEEPING);
+        ledger.switch_to(SLEEPING);
         std::thread::sleep(BIT);
         assert!(ledger.read().sleeping >= BIT);
     }

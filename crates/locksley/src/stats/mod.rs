@@ -1,4 +1,18 @@
-//! What a pool and its workers did, as plain numbers: see [`Pool::stats`](crate::Pool::stats).
+//! Counters and times of a pool and its workers: see [`Pool::stats`](crate::Pool::stats).
+//!
+//! Use them to see what a program's tasks do to the pool: how many were stolen, how long workers
+//! searched or slept, and how long they had no processor. Counting is always on: a worker writes
+//! its own counters, without atomic read-modify-write operations.
+//!
+//! # Examples
+//! ```
+//! let pool = locksley::Pool::new(2)?;
+//! let before = pool.stats();
+//! pool.install(|worker| worker.join(|_| 1, |_| 2));
+//! let total = pool.stats().since(&before).total();
+//! println!("{} tasks, {} of them stolen, {:?} of work", total.tasks, total.steals, total.working);
+//! # Ok::<(), locksley::BuildError>(())
+//! ```
 
 mod counters;
 mod ledger;
@@ -10,20 +24,19 @@ use std::time::Duration;
 pub(crate) use counters::Counters;
 pub(crate) use ledger::Ledger;
 
-/// What one worker did since its pool was built. The worker counts for itself; a snapshot of a
-/// running pool is not of one single moment.
+/// The counters and times of one worker since its pool was built. A snapshot of a running pool is
+/// not taken at one single moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerStats {
-    /// Tasks taken from a deque or an inbox, and run; a future counts at each poll. The second half
-    /// of a join that no other worker took is not counted: its join runs it like any call.
+    /// Tasks that were taken from a deque or an inbox, and run. A future counts at each poll. The
+    /// second half of a join does not count unless another worker stole it.
     pub tasks: u64,
-    /// Tasks taken from other workers.
+    /// Tasks that were stolen from other workers.
     pub steals: u64,
-    /// Attempts to take a task from another worker that found nothing or came too late.
+    /// Attempts to steal that found nothing or lost a race.
     pub failed_steals: u64,
-    /// Tasks taken from the pool's inbox or this worker's own, and tasks that were sent to this
-    /// worker alone.
+    /// Tasks from the pool's inbox or this worker's own, and tasks that were pinned to this worker.
     pub received: u64,
     /// Calls of `sched_yield`.
     pub yields: u64,
@@ -31,115 +44,113 @@ pub struct WorkerStats {
     pub sleeps: u64,
     /// Times the worker woke up.
     pub wakeups: u64,
-    /// Times the worker, searching, gave its processor to a worker that had work and was not
-    /// running.
+    /// Times the worker, while searching, gave its processor to a worker that had work and was
+    /// preempted.
     pub hand_overs: u64,
-    /// Times the worker, searching, moved such a worker to its own processor.
+    /// Times the worker, while searching, moved a preempted worker to its own processor.
     pub pulls: u64,
-    /// Times the worker moved to a processor where no other worker was.
+    /// Times the worker moved to a processor without another worker.
     pub moves: u64,
-    /// Tasks taken out of another [place](crate::PoolBuilder::places): from a worker there, or out
-    /// of what was sent there. Tasks taken from a replacement worker are not counted.
+    /// Tasks that were taken from a worker or the inbox of another
+    /// [place](crate::PoolBuilder::places). Tasks from a replacement worker are not counted.
     pub out_of_place: u64,
     /// Context switches of the worker's thread. `None` where the kernel's records are not available
     /// ([`Assists::SWITCH_RECORDS`](crate::os::Assists::SWITCH_RECORDS)), and for a borrowed
     /// thread.
     pub switches: Option<u64>,
-    /// Of these switches, those to a worker that searches: after sleep, after a yield, or after
-    /// other threads had its processor. A yield with no other awake worker on the same processor
-    /// is not counted: it lets another program run. All others took the processor from a worker
-    /// that has work, unless a task waited.
+    /// Those of the switches after which the worker searches: after sleep, after a yield, or after
+    /// preemption. A yield without another awake worker on the same processor is not counted, since
+    /// it lets another program run. The other switches took the processor from a worker that had
+    /// work, unless a task waited.
     pub to_thief: u64,
-    /// Wall-clock time spent on tasks, or between them. This and the next two include time in which
-    /// the worker was suspended, and the present activity. For a borrowed thread they count only
-    /// the time in which it waits for something in the pool.
+    /// Wall-clock time in and between tasks. This time and the next two include preemption and the
+    /// current activity. For a borrowed thread they count only the time of its waits in the pool.
     pub working: Duration,
-    /// Time spent searching for work: attempts and yields, but not sleep.
+    /// Wall-clock time of searches for work: attempts and yields, but not sleep.
     pub searching: Duration,
-    /// Time spent asleep, as a replacement worker that is not needed, or in a
+    /// Wall-clock time asleep, parked as an unused replacement worker, or in a
     /// [blocking call](crate::Worker::blocking).
     pub sleeping: Duration,
-    /// Time in which the thread could have run and had no processor, because other threads had it
-    /// or a quota was used up. `None` where the system does not tell (Linux does, in `schedstat`;
-    /// it includes yields).
+    /// Time in which the thread was runnable without running, because other threads had the
+    /// processor or a quota was used up. On Linux it comes from `schedstat` and includes yields.
+    /// `None` where the system does not report it.
     pub off_processor: Option<Duration>,
-    /// Time that workers waited for the lock of this worker's deque.
+    /// Time that workers waited for the lock of this worker's deque, if it is one with a lock.
     pub lock_wait: Duration,
-    /// Processor time used; `None` where the system does not tell.
+    /// Processor time of the thread. `None` where the system does not report it.
     pub processor_time: Option<Duration>,
 }
 
-impl Add for WorkerStats {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
+impl WorkerStats {
+    /// Combines the counters by `count`, and the times by `time`. A field that one of the two does
+    /// not have is `None`.
+    fn combine(
+        self,
+        other: Self,
+        count: fn(u64, u64) -> u64,
+        time: fn(Duration, Duration) -> Duration,
+    ) -> Self {
+        let time_if = |a: Option<Duration>, b| a.zip(b).map(|(a, b)| time(a, b));
         Self {
-            tasks: self.tasks + other.tasks,
-            steals: self.steals + other.steals,
-            failed_steals: self.failed_steals + other.failed_steals,
-            received: self.received + other.received,
-            yields: self.yields + other.yields,
-            sleeps: self.sleeps + other.sleeps,
-            wakeups: self.wakeups + other.wakeups,
-            hand_overs: self.hand_overs + other.hand_overs,
-            pulls: self.pulls + other.pulls,
-            moves: self.moves + other.moves,
-            out_of_place: self.out_of_place + other.out_of_place,
-            switches: self.switches.zip(other.switches).map(|(a, b)| a + b),
-            to_thief: self.to_thief + other.to_thief,
-            working: self.working + other.working,
-            searching: self.searching + other.searching,
-            sleeping: self.sleeping + other.sleeping,
-            off_processor: self.off_processor.zip(other.off_processor).map(|(a, b)| a + b),
-            lock_wait: self.lock_wait + other.lock_wait,
-            processor_time: self.processor_time.zip(other.processor_time).map(|(a, b)| a + b),
+            tasks: count(self.tasks, other.tasks),
+            steals: count(self.steals, other.steals),
+            failed_steals: count(self.failed_steals, other.failed_steals),
+            received: count(self.received, other.received),
+            yields: count(self.yields, other.yields),
+            sleeps: count(self.sleeps, other.sleeps),
+            wakeups: count(self.wakeups, other.wakeups),
+            hand_overs: count(self.hand_overs, other.hand_overs),
+            pulls: count(self.pulls, other.pulls),
+            moves: count(self.moves, other.moves),
+            out_of_place: count(self.out_of_place, other.out_of_place),
+            switches: self.switches.zip(other.switches).map(|(a, b)| count(a, b)),
+            to_thief: count(self.to_thief, other.to_thief),
+            working: time(self.working, other.working),
+            searching: time(self.searching, other.searching),
+            sleeping: time(self.sleeping, other.sleeping),
+            off_processor: time_if(self.off_processor, other.off_processor),
+            lock_wait: time(self.lock_wait, other.lock_wait),
+            processor_time: time_if(self.processor_time, other.processor_time),
+        }
+    }
+
+    /// The same, with 0 for what the system does not report.
+    fn or_zero(self) -> Self {
+        Self {
+            switches: self.switches.or(Some(0)),
+            off_processor: self.off_processor.or(Some(Duration::ZERO)),
+            processor_time: self.processor_time.or(Some(Duration::ZERO)),
+            ..self
         }
     }
 }
 
-/// What was done since an earlier snapshot.
+/// The sum. An optional field is `None` if one of the two does not have it.
+impl Add for WorkerStats {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        self.combine(other, |a, b| a + b, |a, b| a + b)
+    }
+}
+
+/// The difference to an earlier snapshot.
 impl Sub for WorkerStats {
     type Output = Self;
 
     fn sub(self, earlier: Self) -> Self {
-        let since = |now: Duration, then: Duration| now.saturating_sub(then);
-        let since_if = |now: Option<Duration>, then: Option<Duration>| {
-            now.map(|now| now.saturating_sub(then.unwrap_or_default()))
-        };
-        Self {
-            tasks: self.tasks.saturating_sub(earlier.tasks),
-            steals: self.steals.saturating_sub(earlier.steals),
-            failed_steals: self.failed_steals.saturating_sub(earlier.failed_steals),
-            received: self.received.saturating_sub(earlier.received),
-            yields: self.yields.saturating_sub(earlier.yields),
-            sleeps: self.sleeps.saturating_sub(earlier.sleeps),
-            wakeups: self.wakeups.saturating_sub(earlier.wakeups),
-            hand_overs: self.hand_overs.saturating_sub(earlier.hand_overs),
-            pulls: self.pulls.saturating_sub(earlier.pulls),
-            moves: self.moves.saturating_sub(earlier.moves),
-            out_of_place: self.out_of_place.saturating_sub(earlier.out_of_place),
-            switches: self.switches.map(|now| now.saturating_sub(earlier.switches.unwrap_or(0))),
-            to_thief: self.to_thief.saturating_sub(earlier.to_thief),
-            working: since(self.working, earlier.working),
-            searching: since(self.searching, earlier.searching),
-            sleeping: since(self.sleeping, earlier.sleeping),
-            off_processor: since_if(self.off_processor, earlier.off_processor),
-            lock_wait: since(self.lock_wait, earlier.lock_wait),
-            processor_time: since_if(self.processor_time, earlier.processor_time),
-        }
+        // Its thread may have started since the earlier snapshot.
+        self.combine(earlier.or_zero(), u64::saturating_sub, Duration::saturating_sub)
     }
 }
 
 impl Sum for WorkerStats {
     fn sum<I: Iterator<Item = Self>>(workers: I) -> Self {
-        let (processor_time, switches) = (Some(Duration::ZERO), Some(0));
-        let off_processor = Some(Duration::ZERO);
-        let start = Self { processor_time, switches, off_processor, ..Self::default() };
-        workers.fold(start, Add::add)
+        workers.fold(Self::default().or_zero(), Add::add)
     }
 }
 
-/// What a pool did since it was built.
+/// The counters and times of a pool since it was built.
 ///
 /// # Examples
 /// ```
@@ -151,10 +162,10 @@ impl Sum for WorkerStats {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStats {
-    /// The pool's idle policy.
+    /// The name of the pool's idle policy.
     pub idle_policy: &'static str,
-    /// By worker, in the order of [`Worker::index`](crate::Worker::index), and then the replacement
-    /// workers that there have been ([`Worker::blocking`](crate::Worker::blocking)).
+    /// The workers, in the order of [`Worker::index`](crate::Worker::index), and then all
+    /// replacement workers that were started ([`Worker::blocking`](crate::Worker::blocking)).
     pub workers: Vec<WorkerStats>,
 }
 
@@ -165,7 +176,7 @@ impl PoolStats {
         self.workers.iter().copied().sum()
     }
 
-    /// What was done since an earlier snapshot of the same pool.
+    /// The difference to an earlier snapshot of the same pool.
     ///
     /// # Examples
     /// ```
@@ -178,7 +189,7 @@ impl PoolStats {
     /// ```
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        // Replacement workers may have come meanwhile.
+        // Replacement workers may have started since then.
         let before =
             earlier.workers.iter().copied().chain(std::iter::repeat(WorkerStats::default()));
         let workers = self.workers.iter().zip(before).map(|(&now, before)| now - before).collect();

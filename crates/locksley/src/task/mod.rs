@@ -1,13 +1,24 @@
 //! Futures as tasks: workers poll them, and a task that waits occupies no worker.
 //!
+//! Use them for computations that wait for each other in ways that [`join`](crate::join) and
+//! [`scope`](crate::scope) do not express, and for waits that should not hold a thread.
+//!
 //! [`spawn`] makes a task of a future and returns its [`JoinHandle`]. Async code awaits the handle,
 //! and code that is not `async` [joins](JoinHandle::join) it. Tasks and closures run on the same
 //! workers: a future may fork ([`join`](crate::join)), and a closure may wait for a future. A
 //! [scope](crate::Scope::spawn_future) runs futures that borrow.
 //!
-//! A task waits for whatever wakes it: other tasks, channels and locks of crates that need no
-//! runtime of their own, or the timers and sockets of an async runtime beside this one. This crate
-//! has no timers.
+//! A task can be woken by another task, by a channel or lock that works with every executor, or by
+//! timers and sockets of an async runtime beside this one. This crate has no timers and no I/O.
+//!
+//! # Examples
+//! ```
+//! use locksley::task;
+//!
+//! let six = task::spawn(async { 6 });
+//! let product = task::spawn(async { 7 * six.await.unwrap() });
+//! assert_eq!(product.join().unwrap(), 42);
+//! ```
 
 mod scoped;
 
@@ -23,9 +34,14 @@ use crate::scheduler::{Shared, Worker};
 /// Runs a future as a task: in the calling worker's pool, or in the [global pool](Pool::global) on
 /// any other thread.
 ///
-/// The task begins by itself, whether the handle is polled or not. A task that waits does not keep
-/// its pool: when the pool is dropped, the task is cancelled.
+/// The task begins even if the handle is never polled, and dropping the handle detaches it. A
+/// waiting task does not keep its pool alive: when the pool is dropped, the task is cancelled.
 /// [`Pool::spawn_future_with`] has options.
+///
+/// # Panics
+/// If the global pool is needed and cannot be built. A panic of the future is an error of the
+/// handle, or goes to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler) if the task
+/// is detached.
 ///
 /// # Examples
 /// ```
@@ -43,8 +59,14 @@ use crate::scheduler::{Shared, Worker};
 ///
 /// # What cannot be a task
 ///
-/// A task may change threads wherever it waits, so a value that must stay on its thread cannot be
-/// kept across an `await` (the compiler gives no number to this error):
+/// A task may change threads at each `await`, and may outlive the function that spawns it. So the
+/// compiler refuses:
+///
+/// - a future that keeps a value that is not `Send`, or its [`Worker`], across an `await`;
+/// - a future or an output that is not `Send`;
+/// - a future that borrows: use [`Scope::spawn_future`](crate::Scope::spawn_future) for that.
+///
+/// A value that is not `Send`, kept across an `await` (this error has no number):
 /// ```compile_fail
 /// use std::rc::Rc;
 ///
@@ -54,7 +76,7 @@ use crate::scheduler::{Shared, Worker};
 ///     println!("{here}");
 /// });
 /// ```
-/// It can be used between two of them:
+/// Between two of them, it is accepted:
 /// ```
 /// use std::rc::Rc;
 ///
@@ -63,7 +85,7 @@ use crate::scheduler::{Shared, Worker};
 ///     locksley::task::yield_now().await;
 /// });
 /// ```
-/// A future that is not `Send` is not accepted,
+/// A future that is not `Send`:
 /// ```compile_fail,E0277
 /// struct Here(*const u8);
 /// impl Future for Here {
@@ -77,7 +99,7 @@ use crate::scheduler::{Shared, Worker};
 /// }
 /// locksley::task::spawn(Here(std::ptr::null()));
 /// ```
-/// nor one whose output is not `Send`,
+/// An output that is not `Send`:
 /// ```compile_fail,E0277
 /// struct Here;
 /// impl Future for Here {
@@ -91,7 +113,7 @@ use crate::scheduler::{Shared, Worker};
 /// }
 /// locksley::task::spawn(Here);
 /// ```
-/// nor one that keeps its [`Worker`] while it waits,
+/// A future that keeps its [`Worker`] (this error has no number, either):
 /// ```compile_fail
 /// fn keeps(worker: &locksley::Worker) -> impl Future<Output = usize> {
 ///     async { worker.index() }
@@ -99,7 +121,7 @@ use crate::scheduler::{Shared, Worker};
 /// let pool = locksley::Pool::new(1).unwrap();
 /// let future = pool.install(|worker| locksley::task::spawn(keeps(worker)));
 /// ```
-/// (it may keep a number that the worker returned)
+/// It may keep a number that the worker returned:
 /// ```
 /// fn keeps(worker: &locksley::Worker) -> impl Future<Output = usize> + use<> {
 ///     let index = worker.index();
@@ -108,7 +130,7 @@ use crate::scheduler::{Shared, Worker};
 /// let pool = locksley::Pool::new(1).unwrap();
 /// let future = pool.install(|worker| locksley::task::spawn(keeps(worker)));
 /// ```
-/// nor one that borrows: see [`Scope::spawn_future`](crate::Scope::spawn_future) for that.
+/// A future that borrows:
 /// ```compile_fail,E0597
 /// let text = String::from("here");
 /// let borrowed = &text;
@@ -123,7 +145,7 @@ where
     Worker::with_current(|current| spawn_in(shared_of(current), current, None, future))
 }
 
-/// Runs a future as a task of `pool`, in which the option is valid.
+/// Runs a future as a task of `pool`. The option is valid in it.
 fn spawn_in<F>(
     pool: &Arc<Shared>,
     current: Option<&Worker>,
@@ -134,13 +156,12 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let own = current.filter(|worker| worker.belongs_to(pool));
-    spawn_by(pool, future, |job| match (own, option) {
+    spawn_by(pool, future, |job| match (pool.own(current), option) {
         (Some(worker), None) => worker.push_next(job),
         (Some(worker), Some(Spawn::Near(place))) if place == worker.place() => {
             worker.push_next(job);
         }
-        (None, None) => pool.send_from(current, job),
+        (None, None) => pool.send(current, job),
         (_, Some(option)) => pool.send_with(current, option, job),
     })
 }
@@ -183,9 +204,11 @@ impl Pool {
         Worker::with_current(|current| spawn_in(self.shared(), current, None, future))
     }
 
-    /// [`spawn_future`](Self::spawn_future) with an option: where and in which order the task begins.
+    /// [`spawn_future`](Self::spawn_future) with an option: where and in which order the task
+    /// begins.
     ///
-    /// Where it goes on after a wait is the pool's [placement](crate::PoolBuilder::placement).
+    /// The pool's [placement](crate::PoolBuilder::placement) selects where it continues after a
+    /// wait.
     ///
     /// # Panics
     /// If the pool does not have the place or the worker that the option names.

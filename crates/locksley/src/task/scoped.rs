@@ -10,7 +10,8 @@ use crate::futures::{JoinHandle, in_pool};
 use crate::scheduler::job::{Head, Job, Kind};
 use crate::scheduler::{Shared, Worker};
 
-/// A scope: the home of a task is its [`ScopeState`], which is there until the task has finished.
+/// A scope as the home of tasks: the address is that of its [`ScopeState`], which lives until all
+/// tasks have finished.
 struct InScope;
 
 impl Home for InScope {
@@ -18,19 +19,19 @@ impl Home for InScope {
         // SAFETY: it has not finished, so the pool's reference is there.
         let state = unsafe { task.as_ref() }.home();
         // SAFETY: the scope waits for the task.
-        let pool = Arc::as_ptr(unsafe { ScopeState::of(state) }.home());
+        let pool = Arc::as_ptr(unsafe { ScopeState::of(state) }.home);
         // SAFETY: as the caller promises. A pool is not closed before a scope in it has ended.
         unsafe { in_pool::make_ready(task, pool) };
     }
 }
 
-/// The scope is owed the end of its futures, as that of its closures: they are not cancelled.
+/// A scope waits for its futures, as for its closures: they are not cancelled.
 impl Runner for InScope {
     fn is_closing(&self) -> bool {
         false
     }
 
-    fn remember(&self, _task: NonNull<Header>) {}
+    fn track(&self, _task: NonNull<Header>) {}
 
     fn pool(&self) -> Option<Arc<Shared>> {
         None // the scope takes each panic
@@ -75,8 +76,8 @@ impl<'scope> Scope<'scope> {
     where
         F: Future<Output = ()> + Send + 'scope,
     {
-        let head = Head::new(const { &Kind::of_a_group(execute::<F>) }, self.begin());
-        let is_observed = self.home().observer().is_some();
+        let head = Head::new(const { &Kind::of_a_group(execute::<F>) }, self.begin_task());
+        let is_observed = self.home.observer().is_some();
         // The handle's reference is left to the run that finishes the task.
         let task = TaskCell::<F, InScope>::spawned(head, is_observed, future);
         Worker::with_current(|current| self.push_or_send(current, task.cast()));
@@ -88,9 +89,9 @@ where
     F: Future<Output = ()> + Send,
 {
     let task: NonNull<Header> = job.cast();
-    // SAFETY: a task whose word exists has not finished, so the pool's reference is there.
+    // SAFETY: the word of the task exists, so it has not finished, and the pool's reference exists.
     let header = unsafe { task.as_ref() };
-    header.ran_at(worker.index());
+    header.set_last_worker(worker.index());
     let state = header.home();
     // SAFETY: a task of this type, by its kind; and this worker alone has taken its word.
     match unsafe { TaskCell::<F, InScope>::run(task, &InScope) } {
@@ -107,8 +108,8 @@ where
                 // SAFETY: the scope waits for the task until its end is counted, below.
                 unsafe { ScopeState::of(state) }.keep_panic(payload);
             }
-            // SAFETY: counted by `begin`, and ended once.
-            unsafe { ScopeState::end(state, worker) };
+            // SAFETY: counted by `begin_task`, and ended once.
+            unsafe { ScopeState::end_task(state, worker) };
         }
     }
     worker.end_poll();

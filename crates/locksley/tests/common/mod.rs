@@ -1,4 +1,4 @@
-//! What the integration tests have in common.
+//! Shared by the integration tests.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -18,7 +18,7 @@ use locksley::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Limit, Move, T
 use locksley::stats::WorkerStats;
 use locksley::{Pool, PoolBuilder};
 
-/// Sleeps whenever it may: the most sleeping and waking that a program can cause.
+/// Parks after one failed attempt: the most parking and waking that a program can cause.
 #[derive(Debug)]
 pub(crate) struct Sleepy;
 
@@ -37,7 +37,7 @@ impl Thief for Sleepy {
     }
 }
 
-/// Only searches: it neither yields nor sleeps.
+/// Searches only: it neither yields nor parks.
 #[derive(Debug)]
 pub(crate) struct Restless;
 
@@ -57,6 +57,12 @@ impl Thief for Restless {
 }
 
 /// As on a machine with one processor: pushes keep one worker awake.
+///
+/// `pool/stall.rs` has its own policy of this kind, with shorter waits: unit tests cannot use this
+/// module.
+///
+/// `pool/stall.rs` has its own policy of this kind, with shorter waits: unit tests cannot use this
+/// module.
 #[derive(Debug)]
 pub(crate) struct Confined;
 
@@ -79,7 +85,7 @@ impl Thief for Confined {
     }
 }
 
-/// Says nothing but sleep. The pool must do its work all the same.
+/// Parks at every step. The pool must run its tasks nevertheless.
 #[derive(Debug)]
 pub(crate) struct AlwaysAsleep;
 
@@ -98,7 +104,7 @@ impl Thief for AlwaysAsleep {
     }
 }
 
-/// Every idle policy; a new one gets all tests that use [`pools`] by one line here.
+/// The idle policies of [`pools`]. One line adds a new one.
 fn idle_policies() -> [fn(PoolBuilder) -> PoolBuilder; 6] {
     [
         |pool| pool.idle_policy(Balanced::default()),
@@ -112,8 +118,7 @@ fn idle_policies() -> [fn(PoolBuilder) -> PoolBuilder; 6] {
     ]
 }
 
-/// A pool for each idle policy and each of some numbers of workers: one, as many as processors, many
-/// more.
+/// A pool for each idle policy, with one worker, about as many as processors, and many more.
 pub(crate) fn pools() -> impl Iterator<Item = Pool> {
     idle_policies().into_iter().flat_map(|with_policy| {
         [1, 2, 3, 16].map(|workers| {
@@ -122,14 +127,14 @@ pub(crate) fn pools() -> impl Iterator<Item = Pool> {
     })
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)")
 }
 
-/// What `what` returns, on a thread of its own. If that hangs, the test fails, and the thread is
-/// left behind.
+/// Runs `what` on a thread of its own, and returns its result. If it hangs, the test fails, and
+/// leaves the thread behind.
 pub(crate) fn in_time<R: Send + 'static>(what: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = channel();
     let thread = std::thread::spawn(move || drop(sender.send(what())));
@@ -150,7 +155,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for a future as a thread that knows no runtime.
+/// Waits for a future on a thread without any runtime.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
@@ -162,11 +167,11 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Waits until nothing that workers count has changed for 200 ms, but for how long they have slept.
+/// Waits until the counters of all workers have not changed for 200 ms, except for the time that
+/// they have slept.
 ///
 /// # Panics
-///
-/// After `patience`: thieves give up after a while, which is long on a busy machine.
+/// After `patience`. Searches end late on a busy machine.
 pub(crate) fn fall_silent(
     patience: Duration,
     stats: impl Fn() -> Vec<WorkerStats>,

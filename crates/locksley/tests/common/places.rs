@@ -1,4 +1,4 @@
-//! What tests of places have in common.
+//! Shared by the tests of places.
 
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use locksley::places::Places;
 use locksley::{Pool, PoolBuilder, Spawn};
 
-/// Places of so many processors each, and as many workers. That this machine has other processors
-/// is nothing to a pool whose workers are not bound.
+/// A pool with places of these numbers of processors, and as many workers. The workers are not
+/// bound, so the machine may have other processors.
 pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
     let mut first = 0;
     let sets: Vec<_> = sizes
@@ -21,10 +21,10 @@ pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
     Pool::builder().workers(first).places(places)
 }
 
-/// A test that waits for longer has waited in vain.
+/// A test that waits for longer fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Has a worker wait until it is told to go on, or the sender is gone.
+/// Makes a worker wait until the returned sender sends or is dropped.
 pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
     let (go_on, reported) = channel();
     let (here, is_here) = channel();

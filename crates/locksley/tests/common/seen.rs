@@ -1,5 +1,5 @@
-//! A lock that ThreadSanitizer sees: std's is compiled without it, so what std's orders looks like
-//! a race.
+//! A lock that ThreadSanitizer sees. std's is compiled without it, so accesses that it orders look
+//! like races.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -11,14 +11,14 @@ pub(crate) struct Lock<T> {
     inside: UnsafeCell<T>,
 }
 
-// SAFETY: one thread at a time has what is inside.
+// SAFETY: one thread at a time reaches the value.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 pub(crate) struct Locked<'l, T>(&'l Lock<T>);
 
 impl<T> Lock<T> {
     pub(crate) fn lock(&self) -> Locked<'_, T> {
-        // Acquire pairs with the release of the thread that had it before.
+        // Acquire pairs with the release of the previous holder.
         while self.is_taken.swap(true, Ordering::Acquire) {
             std::thread::yield_now();
         }
@@ -30,7 +30,7 @@ impl<T> Deref for Locked<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the lock is taken, by us.
+        // SAFETY: this holds the lock.
         unsafe { &*self.0.inside.get() }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// No test builds a pool while another one forks.
+/// Serializes the tests: none builds a pool while another one forks.
 static ALONE: Mutex<()> = Mutex::new(());
 
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
@@ -17,16 +17,16 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 /// How a child ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// With that code.
+    /// With this code.
     Exit(i32),
-    /// By that signal.
+    /// By this signal.
     Signal(i32),
-    /// It had to be killed.
+    /// Killed by the test after a timeout.
     Hung,
 }
 
-/// Runs `what` in a child of this process, which ends with the code that it returns, or with 101 if
-/// it panics.
+/// Runs `what` in a forked child. The child exits with the code that it returns, or with 101 if it
+/// panics.
 pub(crate) fn in_a_child(what: impl FnOnce() -> i32) -> End {
     match fork_and_go_on() {
         0 => exit_with(catch_unwind(AssertUnwindSafe(what)).unwrap_or(101)),
@@ -36,7 +36,7 @@ pub(crate) fn in_a_child(what: impl FnOnce() -> i32) -> End {
 
 /// Forks and returns in both processes: the child's number in the parent, 0 in the child.
 pub(crate) fn fork_and_go_on() -> libc::pid_t {
-    // SAFETY: the child uses what the C library keeps whole in children, and ends without the
+    // SAFETY: the child uses only what the C library keeps valid in children, and ends without the
     // parent's destructors.
     let child = unsafe { libc::fork() };
     assert!(child >= 0, "{}", std::io::Error::last_os_error());
@@ -49,7 +49,7 @@ pub(crate) fn exit_with(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Where a child's standard error goes.
+/// Captures a child's standard error.
 pub(crate) struct Said(PipeReader, Option<PipeWriter>);
 
 impl Said {
@@ -65,7 +65,7 @@ impl Said {
         assert_eq!(unsafe { libc::dup2(writer.as_raw_fd(), 2) }, 2);
     }
 
-    /// All that the child has said, when it has ended.
+    /// The whole output of the child, after it has ended.
     pub(crate) fn all(mut self) -> String {
         self.1 = None;
         let mut said = String::new();
@@ -74,17 +74,16 @@ impl Said {
     }
 }
 
-/// Waits for a child, for some time.
+/// Waits for a child, and kills it after a timeout.
 pub(crate) fn end_of(child: libc::pid_t) -> End {
     let patience = Instant::now() + Duration::from_secs(30);
     loop {
         let mut status = 0;
-        // SAFETY: the child is ours, and has not been waited for; a status is written to where
-        // there is room.
+        // SAFETY: this process has not waited for the child yet; `status` is valid for the write.
         let ended = unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) };
         match ended {
             0 if Instant::now() > patience => {
-                // SAFETY: a child that has not been waited for is there.
+                // SAFETY: the child has not been waited for, so its number is still its own.
                 unsafe { libc::kill(child, libc::SIGKILL) };
                 // SAFETY: as above.
                 unsafe { libc::waitpid(child, &raw mut status, 0) };
@@ -98,7 +97,7 @@ pub(crate) fn end_of(child: libc::pid_t) -> End {
 }
 
 #[test]
-fn the_harness_sees_how_a_child_ends() {
+fn the_harness_reports_how_a_child_ends() {
     let _alone = alone();
     assert_eq!(in_a_child(|| 7), End::Exit(7));
     assert_eq!(in_a_child(|| panic!("in a child")), End::Exit(101));

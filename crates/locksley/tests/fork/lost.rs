@@ -1,4 +1,4 @@
-//! What was lost in a fork says so, or ends the process, and does not hang.
+//! Waits for tasks that a fork has lost end by a panic or end the process. They do not hang.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -12,7 +12,7 @@ use crate::common::message;
 use crate::pools::fib_on;
 
 #[test]
-fn what_was_lost_is_a_panic_or_the_end_and_does_not_hang() {
+fn a_wait_for_a_lost_task_panics_or_ends_the_process() {
     let _alone = alone();
     let pool = Pool::new(1).unwrap();
     // A thread waits in the child for a task of the parent.
@@ -31,7 +31,7 @@ fn what_was_lost_is_a_panic_or_the_end_and_does_not_hang() {
     assert!(waited.is_ok());
     assert_eq!(ends, [End::Exit(1)]);
 
-    // The same, but that the child leaves the scope of the parent.
+    // The child leaves the parent's scope.
     let own = thread::scope(|threads| {
         let forked = threads.spawn(|| {
             in_a_child_that_goes_on(|| {
@@ -46,8 +46,8 @@ fn what_was_lost_is_a_panic_or_the_end_and_does_not_hang() {
     assert_eq!(own, End::Exit(12));
 }
 
-/// Runs `what`, in which this process forks. The parent waits for the child. The child ends with 12
-/// if `what` panicked with what says that a task was lost, and with 13 if it did something else.
+/// Runs `what`, in which this process forks. The parent waits for the child. The child exits with
+/// 12 if `what` panicked with the message of a lost task, and with 13 otherwise.
 fn in_a_child_that_goes_on(what: impl FnOnce() -> i32) -> End {
     let here = std::process::id();
     let outcome = catch_unwind(AssertUnwindSafe(what));
@@ -62,7 +62,7 @@ fn in_a_child_that_goes_on(what: impl FnOnce() -> i32) -> End {
 }
 
 #[test]
-fn a_pool_on_threads_of_ones_own_says_that_it_is_lost() {
+fn a_pool_on_threads_of_the_program_panics_in_a_child() {
     let _alone = alone();
     thread::scope(|scope| {
         let pool = Pool::builder().workers(1).build_with(|worker| {
@@ -83,24 +83,24 @@ fn a_pool_on_threads_of_ones_own_says_that_it_is_lost() {
 }
 
 #[test]
-fn a_handle_of_a_task_that_was_lost_says_so() {
+fn the_handle_of_a_lost_task_panics() {
     let _alone = alone();
     let pool: &'static Pool = Box::leak(Box::new(Pool::new(1).unwrap()));
     let lost = |what: &dyn Fn(JoinHandle<u8>)| {
         let task = pool.spawn_future(std::future::pending());
         let caught = in_a_child(|| {
             let payload = catch_unwind(AssertUnwindSafe(|| what(task))).unwrap_err();
-            i32::from(!message(&*payload).contains("lost in a fork"))
+            i32::from(!message(&*payload).contains("belongs to the parent process"))
         });
         assert_eq!(caught, End::Exit(0));
     };
     lost(&|task| assert!(task.join().is_err(), "joined"));
     lost(&|task| assert!(locksley::block_on(task).is_err(), "awaited"));
     lost(&|task| {
-        // By a worker of the pool that the child has.
+        // Joined by a worker of the child's pool.
         pool.install(|_| assert!(locksley::block_on(task).is_err()));
     });
-    // By the worker that forked, and for what had ended before.
+    // Joined by the worker that forked, and for a task that had ended before.
     let done = pool.spawn_future(async { 5 });
     while !done.is_finished() {
         thread::yield_now();
@@ -110,11 +110,11 @@ fn a_handle_of_a_task_that_was_lost_says_so() {
         in_a_child(|| {
             assert_eq!(done.join().unwrap(), 5);
             let payload = catch_unwind(AssertUnwindSafe(|| task.join())).unwrap_err();
-            i32::from(!message(&*payload).contains("lost in a fork"))
+            i32::from(!message(&*payload).contains("belongs to the parent process"))
         })
     });
     assert_eq!(end, End::Exit(0));
-    // The child's own tasks, in the pool that was built again.
+    // The child's own tasks, in the rebuilt pool.
     let end = in_a_child(|| {
         let task = pool.spawn_future(async { 6 });
         task.join().unwrap()

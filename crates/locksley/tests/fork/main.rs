@@ -1,5 +1,5 @@
-//! Pools in a forked child, which has none of their threads. A pool that was idle is built again; a
-//! task of a pool that needs another thread there ends the child with one message.
+//! Pools in a forked child, which has none of their threads. An idle pool is built again. A task
+//! that needs another thread ends the child with a message.
 
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
 

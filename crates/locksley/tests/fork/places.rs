@@ -1,4 +1,4 @@
-//! Pools with places, in children.
+//! Pools with places in forked children.
 
 use std::panic::catch_unwind;
 use std::sync::mpsc::channel;
@@ -11,7 +11,8 @@ use crate::children::{End, alone, in_a_child};
 use crate::common::message;
 use crate::common::places::{PATIENCE, divided};
 
-/// A place for each processor, and a worker that is bound to it; none where that cannot be seen.
+/// A pool with a place for each processor and a worker bound to it. `None` if binding does not
+/// work.
 fn bound_pool() -> Option<Pool> {
     let ids = Processors::allowed().ids().to_vec();
     let sets = ids.iter().map(|&id| ProcessorSet::from_iter([id]));
@@ -37,12 +38,12 @@ fn bind_to(processor: usize) {
 }
 
 #[test]
-fn the_child_of_a_bound_worker_may_use_what_the_process_may() {
+fn the_child_of_a_bound_worker_may_use_all_processors_of_the_process() {
     let _alone = alone();
     let before = Processors::allowed().ids().to_vec();
     let Some(pool) = bound_pool() else { return };
     let ends = pool.broadcast(|w| {
-        // One child at a time would do, but all workers fork.
+        // All workers fork, one after the other.
         let is_alone = w.index() == 0;
         let child = || i32::from(Processors::allowed().ids() != before);
         if is_alone { in_a_child(child) } else { End::Exit(0) }
@@ -51,7 +52,7 @@ fn the_child_of_a_bound_worker_may_use_what_the_process_may() {
 }
 
 #[test]
-fn a_pool_that_is_built_again_keeps_to_what_its_process_may_use() {
+fn a_rebuilt_pool_keeps_to_the_processors_of_its_process() {
     let _alone = alone();
     let Some(pool) = bound_pool() else { return };
     let places = pool.places().clone();
@@ -71,7 +72,7 @@ fn a_pool_that_is_built_again_keeps_to_what_its_process_may_use() {
 }
 
 #[test]
-fn a_pool_that_is_built_again_has_its_places() {
+fn a_rebuilt_pool_has_its_places() {
     let _alone = alone();
     let pool = divided(&[1, 1]).build().unwrap();
     let end = in_a_child(|| {

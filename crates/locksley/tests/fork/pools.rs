@@ -1,4 +1,4 @@
-//! Pools that the child uses.
+//! Pools that a forked child uses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -25,8 +25,7 @@ pub(crate) fn fib_on(w: &Worker, n: u64) -> u64 {
     a + b
 }
 
-/// The second half of a join runs though the first one waits for it, and though the worker had
-/// forked undisturbed.
+/// Runs a join with a first half that waits for the second one, so another worker has to help.
 fn is_helped(w: &Worker) -> bool {
     for _ in 0..200 {
         w.join(|_| (), |_| ());
@@ -50,7 +49,7 @@ fn the_global_pool_works_in_the_child_and_on_in_the_parent() {
     let end = in_a_child(|| {
         assert_eq!(fib(15), 610);
         assert_eq!(Pool::global().workers(), workers);
-        assert_eq!(before.install(|w| fib_on(w, 15)), 610, "by the reference from before");
+        assert_eq!(before.install(|w| fib_on(w, 15)), 610, "by the reference from before the fork");
         assert_eq!(locksley::scope(|scope| scope.spawn(|_| ())), ());
         assert_eq!(before.broadcast(Worker::index), Vec::from_iter(0..workers));
         9
@@ -60,7 +59,7 @@ fn the_global_pool_works_in_the_child_and_on_in_the_parent() {
 }
 
 #[test]
-fn a_child_of_a_child_has_pools_too() {
+fn a_child_of_a_child_has_pools() {
     let _alone = alone();
     assert_eq!(fib(10), 55);
     let pool = Pool::new(3).unwrap();
@@ -78,7 +77,7 @@ fn a_child_of_a_child_has_pools_too() {
 }
 
 #[test]
-fn a_pool_is_built_again_as_it_was() {
+fn a_pool_is_rebuilt_with_its_configuration() {
     let _alone = alone();
     let started = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&started);
@@ -93,7 +92,11 @@ fn a_pool_is_built_again_as_it_was() {
         .unwrap();
     assert!(pool.install(is_helped));
     let end = in_a_child(|| {
-        assert_eq!((pool.workers(), started.load(Ordering::Acquire)), (3, 3), "nothing yet");
+        assert_eq!(
+            (pool.workers(), started.load(Ordering::Acquire)),
+            (3, 3),
+            "nothing has started yet"
+        );
         assert!(pool.install(is_helped));
         assert_eq!(started.load(Ordering::Acquire), 6);
         assert_eq!(pool.broadcast(|w| *w.data::<usize>().unwrap()), [0, 10, 20]);
@@ -131,7 +134,7 @@ fn dropping_and_detaching_in_the_child_waits_for_no_thread() {
 }
 
 #[test]
-fn statistics_of_a_pool_from_before_can_be_read() {
+fn statistics_of_a_pool_from_before_the_fork_can_be_read() {
     let _alone = alone();
     let pool = Pool::new(2).unwrap();
     pool.install(|w| fib_on(w, 15));
@@ -144,7 +147,7 @@ fn statistics_of_a_pool_from_before_can_be_read() {
 }
 
 #[test]
-fn a_pool_that_is_at_work_in_the_parent_is_built_again_too() {
+fn a_pool_that_works_in_the_parent_is_rebuilt_too() {
     let _alone = alone();
     let (pool, stop) = (Pool::new(4).unwrap(), AtomicBool::new(false));
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Tasks in which the process forks: what the child can go on with, and how it ends.
+//! Tasks that fork: what the child can continue, and how it ends.
 
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,9 +13,9 @@ use crate::common::Restless;
 use crate::common::places::divided;
 use crate::pools::{fib, fib_on};
 
-/// What lies in the frames of other threads may be overwritten in the child, so nothing here does.
+/// Frames of other threads may be overwritten in the child, so this test borrows from none.
 #[test]
-fn free_functions_in_a_child_use_the_pool_that_is_built_again() {
+fn free_functions_in_a_child_use_the_rebuilt_global_pool() {
     let _alone = alone();
     let pool: &'static Pool = Box::leak(Box::new(Pool::new(2).unwrap()));
     assert_eq!(fib(10), 55);
@@ -35,7 +35,7 @@ fn free_functions_in_a_child_use_the_pool_that_is_built_again() {
 }
 
 #[test]
-fn what_needs_no_other_thread_goes_on_in_the_child() {
+fn a_task_that_needs_no_other_thread_continues_in_the_child() {
     let _alone = alone();
     for workers in [1, 3] {
         let pool = Pool::new(workers).unwrap();
@@ -45,7 +45,7 @@ fn what_needs_no_other_thread_goes_on_in_the_child() {
                     w.join(|_| panic!("in the child"), |w| fib_on(w, 5))
                 }));
                 assert!(caught.is_err());
-                // What the first half leaves is not run here.
+                // The task that the first half spawns does not run in the child.
                 w.join(|w| w.spawn(|_| unreachable!()), |_| ());
                 assert_eq!(w.scope(|_, _| 3), 3);
                 fib_on(w, 12) as i32
@@ -59,10 +59,10 @@ fn what_needs_no_other_thread_goes_on_in_the_child() {
 const MESSAGE: &str = "locksley: a task of a pool waits in a forked child for threads that only \
                        the parent has; the process is ended\n";
 
-/// Each way to need another thread: the child ends with the message, and with nothing else. It runs
-/// nothing of the parent's.
+/// Each way to need another thread: the child prints the message and aborts. It runs no task of the
+/// parent.
 #[test]
-fn a_child_that_needs_another_thread_says_so_and_ends() {
+fn a_child_that_needs_another_thread_aborts_with_a_message() {
     const TASKS: usize = 5;
     type Run = fn(&Worker, &dyn Fn());
     let runs: [Run; 10] = [
@@ -70,7 +70,7 @@ fn a_child_that_needs_another_thread_says_so_and_ends() {
         |_, forks| forks(),
         |w, forks| w.scope(|_, _| forks()),
         |w, forks| _ = w.join(|_| forks(), |_| ()),
-        // It looks for something to do.
+        // The task runs other tasks.
         |w, forks| {
             forks();
             while w.run_one() {}
@@ -79,7 +79,7 @@ fn a_child_that_needs_another_thread_says_so_and_ends() {
             forks();
             while w.run_local() {}
         },
-        // It sends something, or leaves it to all workers.
+        // The task sends a task, or has all workers run one.
         |w, forks| {
             forks();
             w.scope(|w, scope| scope.spawn_on(w, |_, _| ()));
@@ -125,7 +125,7 @@ fn a_child_that_needs_another_thread_says_so_and_ends() {
                     let said = Said::new();
                     match fork_and_go_on() {
                         0 => said.listens(),
-                        // The parent goes on when the child could have.
+                        // The parent continues after the child has ended.
                         child => *end.lock().unwrap() = Some((end_of(child), said.all())),
                     }
                 });
@@ -143,10 +143,10 @@ fn a_child_that_needs_another_thread_says_so_and_ends() {
     }
 }
 
-/// A second half or a task of a scope that a thief had, and the frame that waits for it in the
-/// child.
+/// The child waits for the second half of a join, or a task of a scope, that a thief runs in the
+/// parent.
 #[test]
-fn a_child_that_waits_for_what_a_thief_had_ends() {
+fn a_child_that_waits_for_a_stolen_task_aborts() {
     let _alone = alone();
     type Run = fn(&Worker, &(dyn Fn() + Sync), &(dyn Fn() + Sync));
     let runs: [Run; 2] = [
@@ -189,7 +189,7 @@ fn a_child_that_waits_for_what_a_thief_had_ends() {
 }
 
 #[test]
-fn a_worker_that_was_lost_is_not_replaced() {
+fn a_worker_in_a_child_gets_no_replacement() {
     let _alone = alone();
     let builder = Pool::builder().workers(1).replacements(1);
     let pool = builder.on_start(|_| assert_eq!(std::process::id(), first_process())).build();
@@ -202,7 +202,7 @@ fn a_worker_that_was_lost_is_not_replaced() {
     assert_eq!(end, End::Exit(4));
 }
 
-/// The process that has called this first.
+/// The process that calls this function first.
 fn first_process() -> u32 {
     static FIRST: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
     *FIRST.get_or_init(std::process::id)

@@ -1,4 +1,4 @@
-//! What every policy must leave intact, whatever it decides.
+//! The tests that every idle policy passes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use locksley::idle::IdlePolicy;
 use locksley::{Pool, Worker};
 
-/// Pools of one worker, of as many as processors or about, and of many more.
+/// Pools of one worker, of about as many as processors, and of many more.
 fn pools<G: IdlePolicy>(idle_policy: fn() -> G) -> impl Iterator<Item = Pool> {
     [1, 2, 3, 16].into_iter().map(move |workers| {
         Pool::builder()
@@ -66,8 +66,8 @@ pub(crate) fn detached_tasks_end_before_the_pool<G: IdlePolicy>(idle_policy: fn(
     }
 }
 
-/// Law 2. With two workers and more; with one, nobody is there to help.
-pub(crate) fn a_stuck_worker_is_helped<G: IdlePolicy>(idle_policy: fn() -> G) {
+/// Law 2, with at least two workers.
+pub(crate) fn a_second_half_runs_while_its_worker_is_stuck<G: IdlePolicy>(idle_policy: fn() -> G) {
     for pool in pools(idle_policy).skip(1) {
         for _ in 0..50 {
             let flag = AtomicBool::new(false);
@@ -110,8 +110,8 @@ macro_rules! policy_suite {
                 policy_suite::detached_tasks_end_before_the_pool(|| $idle_policy);
             }
             #[test]
-            fn a_stuck_worker_is_helped() {
-                policy_suite::a_stuck_worker_is_helped(|| $idle_policy);
+            fn a_second_half_runs_while_its_worker_is_stuck() {
+                policy_suite::a_second_half_runs_while_its_worker_is_stuck(|| $idle_policy);
             }
             #[test]
             fn panics_pass_through() {

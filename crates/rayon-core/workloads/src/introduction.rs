@@ -20,7 +20,8 @@ pub(crate) fn line() -> String {
     format!(r#"{{"version":"rayon {RAYON}","core":"{core}","workloads":[{workloads}]}}"#)
 }
 
-/// Locksley's global pool gives its threads names, which rayon's does not (`crates/rayon-core/README.md`).
+/// Locksley's global pool gives its threads names, which rayon's does not
+/// (`crates/rayon-core/README.md`).
 fn core() -> &'static str {
     let names = rayon::broadcast(|_| thread::current().name().map(str::to_owned));
     let is_locksleys = |name: &str| name.starts_with("locksley-");

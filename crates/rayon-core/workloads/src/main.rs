@@ -1,12 +1,14 @@
-//! Programs of the kinds that rayon's own demonstrations are of, written against rayon's interface: one is computed again and
-//! again, and checked. The laboratory's experiment `rayon` measures it.
+//! Programs of the kinds that rayon's own demonstrations are of, written against rayon's interface:
+//! one is computed again and again, and checked. The laboratory's experiment `rayon` measures it.
 //!
 //! - `rayon-workloads` lists the workloads;
-//! - `rayon-workloads version` says in one line of JSON which core it was built on, and what there is;
-//! - `rayon-workloads WORKLOAD SIZE WORKERS SEED` computes; SIZE `-` means the workload's own. See [`repetition::repeat`].
+//! - `rayon-workloads version` says in one line of JSON which core it was built on, and what there
+//!   is;
+//! - `rayon-workloads WORKLOAD SIZE WORKERS SEED` computes; SIZE `-` means the workload's own. See
+//!   [`repetition::repeat`].
 //!
-//! Which core it runs on is decided when it is built: see `build`. It ends with 1 where an answer is wrong, and with 2 where
-//! it cannot do what it is asked.
+//! Which core it runs on is decided when it is built: see `build`. It ends with 1 where an answer
+//! is wrong, and with 2 where it cannot do what it is asked.
 
 mod clock;
 mod collect;

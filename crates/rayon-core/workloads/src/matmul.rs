@@ -57,7 +57,8 @@ impl Computation for Matmul {
         &self.product
     }
 
-    /// Freivalds' check ("Probabilistic machines can use less running time", 1977), for three vectors.
+    /// Freivalds' check ("Probabilistic machines can use less running time", 1977), for three
+    /// vectors.
     fn is_correct(&self) -> bool {
         let times = |matrix: &[u64], vector: &[u64]| -> Vec<u64> {
             let row = |row: &[u64]| {

@@ -1,4 +1,5 @@
-//! Merge sort with parallel merges: joins on equal halves, and results that go to and fro between two buffers.
+//! Merge sort with parallel merges: joins on equal halves, and results that go to and fro between
+//! two buffers.
 
 use rayon::join;
 

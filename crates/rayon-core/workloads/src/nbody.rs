@@ -1,4 +1,5 @@
-//! All pairs of bodies that attract each other: a parallel iterator, with the same work for each item.
+//! All pairs of bodies that attract each other: a parallel iterator, with the same work for each
+//! item.
 
 use rayon::prelude::*;
 
@@ -79,8 +80,8 @@ impl Computation for Bodies {
         &self.bodies
     }
 
-    /// What each pulls, the other is pulled by: the momentum stays as it was, but for rounding. And each body has moved as
-    /// often as it should.
+    /// What each pulls, the other is pulled by: the momentum stays as it was, but for rounding. And
+    /// each body has moved as often as it should.
     fn is_correct(&self) -> bool {
         let total: f64 = self.bodies.iter().map(|body| body.mass).sum();
         // A sum of so many pulls, each of at most so much, rounded once each.

@@ -1,5 +1,5 @@
-//! A workload again and again, behind the start gate of the laboratory's co-runs (`locksley repeat` does the same for its
-//! applications).
+//! A workload again and again, behind the start gate of the laboratory's co-runs (`locksley repeat`
+//! does the same for its applications).
 
 use std::io::{self, BufRead, Write};
 use std::sync::mpsc::{self, Receiver, TryRecvError};
@@ -10,12 +10,14 @@ use rayon::ThreadPool;
 use crate::clock;
 use crate::workload::Instance;
 
-/// Computes once, so that all memory has been touched and the answer has been checked by other means. Then says `ready`, and
-/// begins when a line comes in on stdin. Prints a line after each computation, at least one, with the clock's times between
-/// which it ran; after another line on stdin, finishes the one that it is at, and prints the stretch of all of them. Ends when
-/// stdin does.
+/// Computes once, so that all memory has been touched and the answer has been checked by other
+/// means. Then says `ready`, and begins when a line comes in on stdin. Prints a line after each
+/// computation, at least one, with the clock's times between which it ran; after another line on
+/// stdin, finishes the one that it is at, and prints the stretch of all of them. Ends when stdin
+/// does.
 ///
-/// Answers are compared between computations, where inputs are reset as well: neither is part of a time.
+/// Answers are compared between computations, where inputs are reset as well: neither is part of a
+/// time.
 pub(crate) fn repeat(instance: &mut dyn Instance, pool: &ThreadPool) -> Result<(), String> {
     pool.install(|| instance.run());
     check(instance)?;

@@ -1,4 +1,5 @@
-//! The sieve of Eratosthenes, by segments: parallel pieces of one array, with less and less to do in each.
+//! The sieve of Eratosthenes, by segments: parallel pieces of one array, with less and less to do
+//! in each.
 
 use rayon::prelude::*;
 
@@ -55,7 +56,8 @@ impl Computation for Sieve {
         &self.struck
     }
 
-    /// As many as Legendre counts (A. M. Legendre, "Théorie des nombres", 1808), and some of them looked at one by one.
+    /// As many as Legendre counts (A. M. Legendre, "Théorie des nombres", 1808), and some of them
+    /// looked at one by one.
     fn is_correct(&self) -> bool {
         let limit = self.struck.len() - 1;
         let counted = self.struck.iter().filter(|struck| !**struck).count();
@@ -68,7 +70,8 @@ impl Computation for Sieve {
     }
 }
 
-/// The number of primes up to `limit`: phi(x, a) counts the numbers up to x that none of the first a primes divides.
+/// The number of primes up to `limit`: phi(x, a) counts the numbers up to x that none of the first
+/// a primes divides.
 fn legendre(limit: usize) -> usize {
     if limit < 2 {
         return 0;

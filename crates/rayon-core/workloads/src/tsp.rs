@@ -1,4 +1,5 @@
-//! The travelling salesman by branch and bound: a tree of no regular shape, and a bound that all tasks share.
+//! The travelling salesman by branch and bound: a tree of no regular shape, and a bound that all
+//! tasks share.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -76,7 +77,8 @@ impl Computation for Tour {
         &self.shortest
     }
 
-    /// Held and Karp's dynamic program ("A dynamic programming approach to sequencing problems", 1962).
+    /// Held and Karp's dynamic program ("A dynamic programming approach to sequencing problems",
+    /// 1962).
     fn is_correct(&self) -> bool {
         let cities = self.apart.len();
         let full = 1_usize << cities;

@@ -40,7 +40,8 @@ pub(crate) trait Instance: Send {
     /// See [`Computation::run`].
     fn run(&mut self);
 
-    /// Whether the answer is right: checked by other means until one is, and then compared with that one.
+    /// Whether the answer is right: checked by other means until one is, and then compared with
+    /// that one.
     fn check(&mut self) -> bool;
 }
 
@@ -88,8 +89,9 @@ pub(crate) const ALL: &[Workload] = &[
 mod tests {
     use super::*;
 
-    /// Each of several sizes, the smallest too, on as many workers as processors; and no check is content with the input,
-    /// neither the first one nor the comparison with an answer that was right.
+    /// Each of several sizes, the smallest too, on as many workers as processors; and no check is
+    /// content with the input, neither the first one nor the comparison with an answer that was
+    /// right.
     #[test]
     fn all_are_correct_each_time_they_have_run() {
         for workload in ALL {

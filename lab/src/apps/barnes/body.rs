@@ -46,7 +46,8 @@ impl Bounds {
         })
     }
 
-    /// Around both. Minimum and maximum are exact, so the order in which boxes are united does not matter.
+    /// Around both. Minimum and maximum are exact, so the order in which boxes are united does not
+    /// matter.
     pub(super) fn union(self, other: Bounds) -> Bounds {
         Bounds {
             low: std::array::from_fn(|axis| self.low[axis].min(other.low[axis])),
@@ -62,8 +63,9 @@ pub(super) struct Advance {
     drift: f64,
 }
 
-/// The leapfrog: `steps` steps, for which pulls are computed once more often. Velocities run half a step ahead of
-/// positions meanwhile, and are level with them at the end, where the pulls are those at the final positions.
+/// The leapfrog: `steps` steps, for which pulls are computed once more often. Velocities run half a
+/// step ahead of positions meanwhile, and are level with them at the end, where the pulls are those
+/// at the final positions.
 pub(super) fn leapfrog(steps: usize) -> impl Iterator<Item = Advance> {
     (0..=steps).map(move |step| Advance {
         kick: if step == 0 || step == steps { STEP / 2.0 } else { STEP },

@@ -1,6 +1,7 @@
-//! The answer is checked in three ways. For a sample of bodies, the pull of the tree is compared with direct summation:
-//! how far they may be apart follows from the cubes that were seen as one body. The energy must be what it was. And the
-//! bodies must be where the serial program has them, bit for bit, since all versions grow the same tree.
+//! The answer is checked in three ways. For a sample of bodies, the pull of the tree is compared
+//! with direct summation: how far they may be apart follows from the cubes that were seen as one
+//! body. The energy must be what it was. And the bodies must be where the serial program has them,
+//! bit for bit, since all versions grow the same tree.
 
 use super::body::{Body, Bounds, Pull};
 use super::kernel::softening;
@@ -10,14 +11,15 @@ use crate::random::Random;
 /// How many bodies are summed over directly.
 const SAMPLES: usize = 48;
 
-/// By how much the energy may change, relative to its potential part: several times what the tree's errors do to it.
+/// By how much the energy may change, relative to its potential part: several times what the tree's
+/// errors do to it.
 const ENERGY_TOLERANCE: f64 = 5e-3;
 
 /// What rounding may add to an error.
 const ROUNDING: f64 = 1e-9;
 
-/// Whether `bodies` and the `pulls` upon them, at the end of the simulation, are right: their energy was `energy` at the
-/// beginning, and the serial program has them where `expected` says.
+/// Whether `bodies` and the `pulls` upon them, at the end of the simulation, are right: their
+/// energy was `energy` at the beginning, and the serial program has them where `expected` says.
 pub(super) fn all(
     bodies: &[Body],
     pulls: &[Pull],
@@ -72,8 +74,8 @@ fn direct(bodies: &[Body], pulls: &[Pull], seed: u64) -> Result<(), String> {
         let (force, potential) = (force.sqrt(), (pulls[at].potential - exact.potential).abs());
         if !is_within(force, limit.force) || !is_within(potential, limit.potential) {
             return Err(format!(
-                "the pull upon body {at} differs from direct summation by {force:e} (at most {:e}), \
-                 its potential by {potential:e} (at most {:e})",
+                "the pull upon body {at} differs from direct summation by {force:e} (at most \
+                 {:e}), its potential by {potential:e} (at most {:e})",
                 limit.force, limit.potential
             ));
         }
@@ -104,10 +106,12 @@ struct Limit {
 
 /// The error of the tree at a point, at most.
 ///
-/// To put the mass m of a cube at its centre of mass, in distance d, is to leave out all of Taylor's series but its first
-/// two terms, of which the second is zero. If B is the sum of the masses in the cube times the squares of their distances
-/// from the centre of mass, and b the largest of those, then the rest is at most half of B times the largest second
-/// derivative between d − b and d + b: that of 1/r² is 6/(d − b)⁴, that of 1/r is 2/(d − b)³. Softening makes both less.
+/// To put the mass m of a cube at its centre of mass, in distance d, is to leave out all of
+/// Taylor's series but its first two terms, of which the second is zero. If B is the sum of the
+/// masses in the cube times the squares of their distances from the centre of mass, and b the
+/// largest of those, then the rest is at most half of B times the largest second derivative between
+/// d − b and d + b: that of 1/r² is 6/(d − b)⁴, that of 1/r is 2/(d − b)³. Softening makes both
+/// less.
 fn error(node: &Node, bodies: &[Body], at: [f64; 3]) -> Limit {
     let distance = squared(minus(node.centre, at));
     let mut limit = Limit { force: ROUNDING, potential: ROUNDING };

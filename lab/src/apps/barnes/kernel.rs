@@ -6,13 +6,15 @@ use super::tree::Node;
 /// Bodies of a leaf where the parallel versions compute pulls: some tens of microseconds.
 pub(super) const PULL_LEAF: usize = 16;
 
-/// Plummer's softening length, for that many bodies: nearer to one another than that they attract one another ever less.
-/// Without it two of them could meet so closely that no step of time would be small enough.
+/// Plummer's softening length, for that many bodies: nearer to one another than that they attract
+/// one another ever less. Without it two of them could meet so closely that no step of time would
+/// be small enough.
 pub(super) fn softening(number: usize) -> f64 {
     0.5 * (number as f64).powf(-0.25)
 }
 
-/// Computes the pulls upon the bodies from number `first` on. Never inlined, so that all versions execute the same code.
+/// Computes the pulls upon the bodies from number `first` on. Never inlined, so that all versions
+/// execute the same code.
 #[inline(never)]
 pub(super) fn pull(tree: &Node, all: &[Body], first: usize, pulls: &mut [Pull]) {
     let softening = softening(all.len());

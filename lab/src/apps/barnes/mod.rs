@@ -1,13 +1,13 @@
-//! `barnes(n,steps)`: n bodies that attract one another, by the algorithm of Barnes and Hut. They begin as a Plummer
-//! sphere. In each step a tree is grown over them, in which far groups of bodies are seen as one; the pulls upon all
-//! bodies are computed from it; and the bodies are moved. Each phase is parallel and waits for the one before.
+//! `barnes(n,steps)`: n bodies that attract one another, by the algorithm of Barnes and Hut. They
+//! begin as a Plummer sphere. In each step a tree is grown over them, in which far groups of bodies
+//! are seen as one; the pulls upon all bodies are computed from it; and the bodies are moved. Each
+//! phase is parallel and waits for the one before.
 
 mod body;
 mod check;
+mod fork_join;
 mod kernel;
-mod locksley;
 mod plummer;
-mod rayon;
 mod serial;
 mod static_partition;
 mod tree;
@@ -15,6 +15,7 @@ mod tree;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
 use crate::runtimes::Team;
@@ -22,41 +23,22 @@ use body::{Body, Bounds, Pull};
 use tree::Part;
 
 /// The application.
-pub struct Barnes;
-
-impl App for Barnes {
-    fn name(&self) -> &'static str {
-        "barnes"
-    }
-
-    fn about(&self) -> &'static str {
-        "BODIES that attract one another, moved by STEPS of time with the Barnes-Hut algorithm"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "BODIESxSTEPS"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "16384x10"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "4096x3"
-    }
-
-    fn has_static(&self) -> bool {
-        true
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+pub static APP: App = App {
+    name: "barnes",
+    about: "BODIES that attract one another, moved by STEPS of time with the Barnes-Hut algorithm",
+    syntax: "BODIESxSTEPS",
+    paper_size: "16384x10",
+    quick_size: "4096x3",
+    has_static: true,
+    problem: |parameters| {
         let [number, steps] = size::numbers(parameters, 'x', 1)?;
         if u32::try_from(number).is_err() {
             return Err(format!("there can be at most {} bodies", u32::MAX));
         }
         Ok(Box::new(Simulation { number, steps }))
-    }
-}
+    },
+    ..App::BLANK
+};
 
 /// How many bodies, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +53,8 @@ impl Problem for Simulation {
     }
 
     fn bytes(&self) -> u128 {
-        // The bodies before, during and after, the pulls, and the tree, which has about as many nodes as there are bodies.
+        // The bodies before, during and after, the pulls, and the tree, which has about as many
+        // nodes as there are bodies.
         size::product(&[5, self.number, size_of::<Body>()])
     }
 
@@ -130,20 +113,10 @@ impl Instance for Simulating {
         serial::simulate(&mut self.cluster, self.steps);
     }
 
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.install(|worker| locksley::simulate(worker, &mut self.cluster, self.steps));
-    }
-
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        pool.install(|| rayon::simulate(&mut self.cluster, self.steps));
-    }
+    fork_join!(self, fork => fork_join::simulate(fork, &mut self.cluster, self.steps));
 
     fn static_partition(&mut self, team: &Team) -> Option<Duration> {
         Some(static_partition::simulate(team, &mut self.cluster, self.steps))
-    }
-
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(self.clone())
     }
 
     fn check(&self) -> Result<(), String> {

@@ -1,6 +1,7 @@
-//! A Plummer sphere: the standard model of a star cluster, dense in the middle. Drawn as by Aarseth, Hénon and Wielen
-//! ("A comparison of numerical methods for the study of star cluster dynamics", Astronomy and Astrophysics 37, 1974), in
-//! units in which the whole mass and the constant of gravitation are 1 and the energy is −1/4.
+//! A Plummer sphere: the standard model of a star cluster, dense in the middle. Drawn as by
+//! Aarseth, Hénon and Wielen ("A comparison of numerical methods for the study of star cluster
+//! dynamics", Astronomy and Astrophysics 37, 1974), in units in which the whole mass and the
+//! constant of gravitation are 1 and the energy is −1/4.
 
 use std::f64::consts::{PI, TAU};
 
@@ -42,7 +43,8 @@ pub(super) fn sphere(number: usize, random: &mut Random) -> Vec<Body> {
     bodies
 }
 
-/// A speed as a share q of the speed of escape: its density is proportional to q²(1 − q²)^(7/2), which is below 0.1.
+/// A speed as a share q of the speed of escape: its density is proportional to q²(1 − q²)^(7/2),
+/// which is below 0.1.
 fn share_of_escape(random: &mut Random) -> f64 {
     loop {
         let (share, density) = (unit(random), 0.1 * unit(random));

@@ -1,8 +1,10 @@
-//! Static partitioning. In each step the first thread divides the cube twice, and each thread grows the trees of its share
-//! of the parts; then each computes the pulls upon its share of the bodies, and moves its share. Bodies are shared out by
-//! what they cost in the step before (the costzones of Singh et al. 1995): the tree's order keeps neighbours together.
+//! Static partitioning. In each step the first thread divides the cube twice, and each thread grows
+//! the trees of its share of the parts; then each computes the pulls upon its share of the bodies,
+//! and moves its share. Bodies are shared out by what they cost in the step before (the costzones
+//! of Singh et al. 1995): the tree's order keeps neighbours together.
 //!
-//! A phase is a run of the team, whose end is the barrier; what lies between the phases is counted as well.
+//! A phase is a run of the team; its end is the barrier; what lies between the phases is counted
+//! as well.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +46,7 @@ fn grow(team: &Team, whole: Part<'_>, time: &mut Duration) -> Node {
     shares.resize_with(team.workers(), Default::default);
     let mut before = 0;
     for part in parts {
-        // To whom the body in its middle would belong.
+        // The thread that the body in its middle would belong to.
         let middle = before + part.bodies.len() / 2;
         before += part.bodies.len();
         shares[middle * team.workers() / number].0.push(part);
@@ -95,7 +97,8 @@ fn pull(team: &Team, tree: &Node, bodies: &[Body], pulls: &mut [Pull], time: &mu
     *time += team.run(shares, |_, (first, share), _| kernel::pull(tree, bodies, first, share));
 }
 
-/// The first and the last but one of the consecutive bodies of each worker, such that all shares cost the same.
+/// The first and the last but one of the consecutive bodies of each worker, such that all shares
+/// cost the same.
 fn zones(bodies: &[Body], workers: usize) -> Vec<(usize, usize)> {
     let total: u128 = bodies.iter().map(|body| u128::from(body.cost)).sum();
     let mut zones = Vec::with_capacity(workers);

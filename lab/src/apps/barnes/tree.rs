@@ -1,8 +1,8 @@
-//! The tree of Barnes and Hut (Nature 324, 1986): a cube that holds all bodies, divided into eight where it holds more
-//! than a few.
+//! The tree of Barnes and Hut (Nature 324, 1986): a cube that holds all bodies, divided into eight
+//! where it holds more than a few.
 //!
-//! It is grown by divide and conquer and needs no locks: the bodies are put in order, so that those of a cube are next to
-//! one another, and each eighth of a cube is a slice of its own.
+//! It is grown by divide and conquer and needs no locks: the bodies are put in order, so that those
+//! of a cube are next to one another, and each eighth of a cube is a slice of its own.
 
 use super::body::{Body, Bounds};
 
@@ -15,8 +15,8 @@ const DEEPEST: usize = 48;
 /// Where the parallel versions stop to fork: some tens of microseconds.
 pub(super) const GROW_LEAF: usize = 512;
 
-/// How large a cube may look from where it is seen as one body: its side divided by the distance of its centre of mass.
-/// Below 1/√3 no body is ever within a cube that it sees as one.
+/// How large a cube may look from where it is seen as one body: its side divided by the distance of
+/// its centre of mass. Below 1/√3 no body is ever within a cube that it sees as one.
 pub(super) const OPENING: f64 = 0.5;
 
 /// A cube with bodies in it.
@@ -120,7 +120,8 @@ impl Node {
         }
     }
 
-    /// A cube with that side, of which these are the eighths that have bodies, in order; at least one.
+    /// A cube with that side, of which these are the eighths that have bodies, in order; at least
+    /// one.
     pub(super) fn cube(eighths: Vec<Node>, side: f64) -> Node {
         let (mass, centre) = centre_of_mass(eighths.iter().map(|node| (node.mass, node.centre)));
         let (first, end) = (eighths[0].first, eighths[eighths.len() - 1].end);
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// Checks a node whose cube has this side, and returns the number of its leaves.
+    /// Checks a node with a cube of this side, and returns the number of its leaves.
     fn leaves(node: &Node, bodies: &[Body], side: f64) -> usize {
         let range = node.first as usize..node.end as usize;
         assert!(!range.is_empty());

@@ -1,13 +1,15 @@
-//! The tree is checked by Graph500's rules (the specification, version 1.2, "Validation"), against the list of edges and not the graph
-//! that was searched.
+//! The tree is checked by Graph500's rules (the specification, version 1.2, "Validation"), against
+//! the list of edges and not the graph that was searched.
 //!
 //! 1. It is a tree, without cycles, and the root its own parent.
 //! 2. Each of its edges leads from one level to the next.
-//! 3. Each edge of the list connects vertices whose levels differ by one at most, or two that were not reached.
+//! 3. Each edge of the list connects vertices with levels that differ by one at most, or two that were
+//!    not reached.
 //! 4. So the tree spans the whole component of the root.
 //! 5. A vertex and its parent are connected by an edge of the list.
 //!
-//! By the second rule no vertex's level is below its distance from the root, and by the third none is above it.
+//! By the second rule no vertex's level is below its distance from the root, and by the third none
+//! is above it.
 
 use super::graph::{Edges, Vertex};
 use super::kernel::NONE;
@@ -43,7 +45,8 @@ pub(super) fn tree(edges: &Edges, root: Vertex, parents: &[Vertex]) -> Result<()
     }
 }
 
-/// The level of each vertex that was reached: how many parents lie between it and the root, itself included.
+/// The level of each vertex that was reached: how many parents lie between it and the root, itself
+/// included.
 fn levels(root: Vertex, parents: &[Vertex]) -> Result<Vec<Option<u32>>, String> {
     if parents[root as usize] != root {
         return Err(format!("the root {root} is not its own parent"));
@@ -83,7 +86,8 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// A square with a tail, an edge to itself, a double one, and a component of its own: 0-1-2-3-0, 2-4, 5-6.
+    /// A square with a tail, an edge to itself, a double one, and a component of its own:
+    /// 0-1-2-3-0, 2-4, 5-6.
     fn square() -> Edges {
         let list = vec![[0, 1], [1, 2], [2, 3], [3, 0], [4, 2], [1, 1], [2, 1], [5, 6]];
         Edges { vertices: 7, list }

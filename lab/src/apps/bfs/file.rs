@@ -1,5 +1,5 @@
-//! Edges from a text file, as collections of graphs keep them: a line for each edge, with the numbers of its two ends; lines that
-//! begin with '#' or '%' are comments.
+//! Edges from a text file, as collections of graphs keep them: a line for each edge, with the
+//! numbers of its two ends; lines that begin with '#' or '%' are comments.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -5,7 +5,8 @@ use crate::random::Random;
 /// A vertex. Vertices are numbered from 0 on.
 pub(super) type Vertex = u32;
 
-/// A list of undirected edges, among which some may be there twice, and some lead back to where they begin.
+/// A list of undirected edges, among which some may be there twice, and some lead back to where
+/// they begin.
 #[derive(Debug)]
 pub(super) struct Edges {
     pub(super) vertices: usize,
@@ -21,7 +22,8 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// The graph with these edges. Their order leaves no trace, so Graph500's shuffling of them is not needed.
+    /// The graph with these edges. Their order leaves no trace, so Graph500's shuffling of them is
+    /// not needed.
     pub(super) fn new(edges: &Edges) -> Graph {
         let distinct = || edges.list.iter().filter(|[a, b]| a != b);
         let mut starts = vec![0; edges.vertices + 1];

@@ -1,4 +1,5 @@
-//! The search: a queue in which each level follows the one before, and the parent of each vertex that was reached.
+//! The search: a queue in which each level follows the one before, and the parent of each vertex
+//! that was reached.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -19,8 +20,9 @@ const COLLECTED: usize = 64;
 
 /// What is known during a search.
 ///
-/// All accesses are relaxed. A claim is a matter of one word, which the word's own order decides; and what is put into the queue
-/// is read in the next level, which begins when all tasks of this one have been waited for.
+/// All accesses are relaxed. A claim is a matter of one word, which the word's own order decides;
+/// and what is put into the queue is read in the next level, which begins when all tasks of this
+/// one have been waited for.
 #[derive(Debug)]
 pub(super) struct Search {
     parents: Vec<AtomicU32>,
@@ -47,7 +49,8 @@ impl Search {
         self.parents.iter().map(|parent| parent.load(Ordering::Relaxed)).collect()
     }
 
-    /// Searches from `root` on. `expand` does for a range of the queue what [`expand`](Self::expand) does for a part of it.
+    /// Searches from `root` on. `expand` does for a range of the queue what
+    /// [`expand`](Self::expand) does for a part of it.
     pub(super) fn run(&self, root: Vertex, expand: impl Fn(Range<usize>)) {
         self.parents[root as usize].store(root, Ordering::Relaxed);
         self.put(&[root]);
@@ -65,8 +68,8 @@ impl Search {
         self.queue[place].load(Ordering::Relaxed)
     }
 
-    /// Visits all neighbours of the vertices at these places. Never inlined, so that all versions execute the same code, but for
-    /// how they claim.
+    /// Visits all neighbours of the vertices at these places. Never inlined, so that all versions
+    /// execute the same code, but for how they claim.
     #[inline(never)]
     pub(super) fn expand(&self, graph: &Graph, places: Range<usize>, claim: impl Claim) {
         let mut reached = Reached::new(self);
@@ -99,7 +102,7 @@ pub(super) trait Claim: Fn(&AtomicU32, Vertex) -> bool + Copy {}
 
 impl<F: Fn(&AtomicU32, Vertex) -> bool + Copy> Claim for F {}
 
-/// Claims where nobody else does.
+/// Claims where no other task does.
 #[inline]
 pub(super) fn alone(parent: &AtomicU32, vertex: Vertex) -> bool {
     let is_free = parent.load(Ordering::Relaxed) == NONE;

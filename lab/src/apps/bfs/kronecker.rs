@@ -1,6 +1,7 @@
-//! Graph500's generator of edges (the specification, version 1.2, "Kernel 1"): the adjacency matrix is halved both ways, again and
-//! again, and at each time an edge falls into one of the quarters, with probabilities that make the graph as uneven as
-//! social networks are. Then the vertices' numbers are permuted.
+//! Graph500's generator of edges (the specification, version 1.2, "Kernel 1"): the adjacency matrix
+//! is halved both ways, again and again, and at each time an edge falls into one of the quarters,
+//! with probabilities that make the graph as uneven as social networks are. Then the vertices'
+//! numbers are permuted.
 
 use super::graph::{Edges, Vertex};
 use crate::random::Random;
@@ -22,7 +23,8 @@ pub(super) fn generate(scale: usize, factor: usize, random: &mut Random) -> Edge
     Edges { vertices, list }
 }
 
-/// An edge, before its ends are renumbered: bit by bit, the row and then, given the row, the column.
+/// An edge, before its ends are renumbered: bit by bit, the row and then, given the row, the
+/// column.
 fn edge(scale: usize, random: &mut Random) -> [usize; 2] {
     let lower = threshold(A + B);
     let right = [threshold(A / (A + B)), threshold(C / (1.0 - (A + B)))];
@@ -43,13 +45,10 @@ fn threshold(probability: f64) -> u64 {
     (probability * (1u64 << 32) as f64) as u64
 }
 
-/// All numbers below `length` in a random order (Fisher and Yates's method).
+/// All numbers below `length` in a random order.
 fn permutation(length: usize, random: &mut Random) -> Vec<Vertex> {
     let mut numbers: Vec<Vertex> = (0..length).map(|number| number as Vertex).collect();
-    for last in (1..length).rev() {
-        let choice = random.next_u64() % (last as u64 + 1);
-        numbers.swap(last, choice as usize);
-    }
+    random.shuffle(&mut numbers);
     numbers
 }
 

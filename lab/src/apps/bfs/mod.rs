@@ -1,20 +1,21 @@
-//! `bfs(scale,edgefactor)`: breadth-first search from one vertex of a large graph, level by level: BFS of the BWS paper (section
-//! 5.1), on the graph of Graph500 (the specification, version 1.2) or on one from a file. All vertices of a level are expanded in
-//! parallel; whoever reaches a new vertex first becomes its parent. Little is done at an edge, and the vertices of
-//! Graph500's graph have very different numbers of them.
+//! `bfs(scale,edgefactor)`: breadth-first search from one vertex of a large graph, level by level:
+//! BFS of the BWS paper (section 5.1), on the graph of Graph500 (the specification, version 1.2) or
+//! on one from a file. All vertices of a level are expanded in parallel; the task that reaches a new
+//! vertex first becomes its parent. Little is done at an edge, and the vertices of Graph500's graph
+//! have very different numbers of them.
 
 mod check;
 mod file;
+mod fork_join;
 mod graph;
 mod kernel;
 mod kronecker;
-mod locksley;
-mod rayon;
 mod serial;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
 use graph::{Edges, Graph, Vertex};
@@ -24,30 +25,14 @@ use kernel::Search;
 const FILE: &str = "file:";
 
 /// The application.
-pub struct Bfs;
-
-impl App for Bfs {
-    fn name(&self) -> &'static str {
-        "bfs"
-    }
-
-    fn about(&self) -> &'static str {
-        "breadth-first search on the Graph500 graph of 2^SCALE vertices with EDGEFACTOR times as many edges, or on a file's"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "SCALE,EDGEFACTOR or file:PATH"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "21,16"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "19,16"
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+pub static APP: App = App {
+    name: "bfs",
+    about: "breadth-first search on the Graph500 graph of 2^SCALE vertices with EDGEFACTOR times as \
+        many edges, or on a file's",
+    syntax: "SCALE,EDGEFACTOR or file:PATH",
+    paper_size: "21,16",
+    quick_size: "19,16",
+    problem: |parameters| {
         if let Some(path) = parameters.strip_prefix(FILE) {
             let edges = file::read(Path::new(path))?;
             return Ok(Box::new(Listed { path: path.to_owned(), edges: Arc::new(edges) }));
@@ -57,8 +42,9 @@ impl App for Bfs {
             return Err(format!("the scale can be at most {}", kronecker::LARGEST_SCALE));
         }
         Ok(Box::new(Generated { scale, factor }))
-    }
-}
+    },
+    ..App::BLANK
+};
 
 /// A graph to be generated.
 #[derive(Debug, Clone, Copy)]
@@ -105,8 +91,8 @@ impl Problem for Listed {
     }
 }
 
-/// The memory that a search needs: the edges as a list and as neighbours of both of their ends; for each vertex where its
-/// neighbours are, its place in the queue and its parent.
+/// The memory that a search needs: the edges as a list and as neighbours of both of their ends; for
+/// each vertex where its neighbours are, its place in the queue and its parent.
 fn bytes(vertices: u128, edges: u128) -> u128 {
     let vertex = size_of::<Vertex>() as u128;
     edges
@@ -131,6 +117,17 @@ impl Searching {
     }
 }
 
+impl Clone for Searching {
+    fn clone(&self) -> Searching {
+        Searching {
+            edges: self.edges.clone(),
+            graph: self.graph.clone(),
+            root: self.root,
+            search: Search::new(self.edges.vertices),
+        }
+    }
+}
+
 impl Instance for Searching {
     fn reset(&mut self) {
         self.search.reset();
@@ -140,22 +137,7 @@ impl Instance for Searching {
         serial::search(&self.graph, &self.search, self.root);
     }
 
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.install(|worker| locksley::search(worker, &self.graph, &self.search, self.root));
-    }
-
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        pool.install(|| rayon::search(&self.graph, &self.search, self.root));
-    }
-
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(Searching {
-            edges: self.edges.clone(),
-            graph: self.graph.clone(),
-            root: self.root,
-            search: Search::new(self.edges.vertices),
-        })
-    }
+    fork_join!(self, fork => fork_join::search(fork, &self.graph, &self.search, self.root));
 
     fn check(&self) -> Result<(), String> {
         check::tree(&self.edges, self.root, &self.search.parents())

@@ -1,4 +1,5 @@
-//! Blocks along a Z curve: the index interleaves the bits of row and column, so each quarter of the matrix is contiguous.
+//! Blocks along a Z curve: the index interleaves the bits of row and column, so each quarter of the
+//! matrix is contiguous.
 
 /// The index of the block in this row and column.
 pub(in crate::apps) fn index(row: usize, column: usize) -> usize {

@@ -1,5 +1,6 @@
-//! Square matrices of doubles in blocks of 16 by 16 along a Z curve, which `mm` and `lu` compute with. A quarter of a
-//! matrix is then a quarter of its memory, so divide and conquer needs nothing but to split slices.
+//! Square matrices of doubles in blocks of 16 by 16 along a Z curve, which `mm` and `lu` compute
+//! with. A quarter of a matrix is then a quarter of its memory, so divide and conquer needs nothing
+//! but to split slices.
 
 pub(super) mod layout;
 pub(super) mod product;
@@ -26,4 +27,22 @@ pub(super) fn blocks_along(parameters: &str) -> Result<usize, String> {
         return Err(format!("N must be {SIDE} times a power of two, such as 1024"));
     }
     Ok(n / SIDE)
+}
+
+/// The product with x of the matrix that `part` makes of each number, its row and its column.
+pub(super) fn apply(
+    matrix: &[Block],
+    x: &[f64],
+    part: impl Fn(usize, usize, f64) -> f64,
+) -> Vec<f64> {
+    let mut product = vec![0.0; x.len()];
+    for (at, block) in matrix.iter().enumerate() {
+        let (top, left) = layout::place(at);
+        for (row, numbers) in (top * SIDE..).zip(block.0.chunks_exact(SIDE)) {
+            for (column, &number) in (left * SIDE..).zip(numbers) {
+                product[row] += part(row, column, number) * x[column];
+            }
+        }
+    }
+    product
 }

@@ -1,50 +1,37 @@
-//! `loop(tasks,steps)`: tasks that compute and do nothing else, each so many steps of xorshift64: the leaf of `rounds`.
-//! It is LOOP of the BWS paper (section 5.1: as many threads as the machine has processors, each in a busy loop), but of a
-//! fixed amount of work: no memory, no phases, nothing to steal once every worker has a task.
+//! `loop(tasks,steps)`: tasks that compute and do nothing else, each so many steps of xorshift64:
+//! the leaf of `rounds`. It is LOOP of the BWS paper (section 5.1: as many threads as the machine
+//! has processors, each in a busy loop), but of a fixed amount of work: no memory, no phases,
+//! nothing to steal once every worker has a task.
 
 mod check;
-mod locksley;
-mod rayon;
 mod serial;
 
+use super::fork::{Rows, fork_join};
 use super::{App, Instance, Problem, size};
 use crate::rounds::run_leaf;
 
 /// The most steps of all tasks together: about an hour of them.
 const MOST_STEPS: u128 = 1 << 42;
 
+/// How finely the parallel versions divide: to one task.
+const ONE: Rows = Rows { of: 1, leaf: 1 };
+
 /// The application.
-pub struct BusyLoop;
-
-impl App for BusyLoop {
-    fn name(&self) -> &'static str {
-        "loop"
-    }
-
-    fn about(&self) -> &'static str {
-        "TASKS busy loops of STEPS steps of xorshift64 each"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "TASKSxSTEPS"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "32x24000000"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "32x1500000"
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+pub static APP: App = App {
+    name: "loop",
+    about: "TASKS busy loops of STEPS steps of xorshift64 each",
+    syntax: "TASKSxSTEPS",
+    paper_size: "32x24000000",
+    quick_size: "32x1500000",
+    problem: |parameters| {
         let [tasks, steps] = size::numbers(parameters, 'x', 1)?;
         if size::product(&[tasks, steps]) > MOST_STEPS {
             return Err(format!("these are more than {MOST_STEPS} steps"));
         }
         Ok(Box::new(Loops { tasks, steps }))
-    }
-}
+    },
+    ..App::BLANK
+};
 
 /// How many tasks, and how long each is.
 #[derive(Debug, Clone, Copy)]
@@ -86,17 +73,10 @@ impl Instance for Looping {
         serial::run(self.steps, &mut self.ends);
     }
 
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.install(|worker| locksley::run(worker, self.steps, &mut self.ends));
-    }
-
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        pool.install(|| rayon::run(self.steps, &mut self.ends));
-    }
-
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(self.clone())
-    }
+    fork_join!(self, fork => {
+        let steps = self.steps;
+        ONE.halve(fork, &mut self.ends, |_, ends| serial::run(steps, ends));
+    });
 
     fn check(&self) -> Result<(), String> {
         check::ends(self.expected, &self.ends)

@@ -1,14 +1,15 @@
-//! The benchmark's classes, and the eigenvalues that NAS publishes for them (version 3 of its sources; RNR-94-007 has class
-//! A's with fewer digits).
+//! The benchmark's classes, and the eigenvalues that NAS publishes for them (version 3 of its
+//! sources; RNR-94-007 has class A's with fewer digits).
 
 use super::kernel::Estimate;
 use super::matrix::Shape;
+use crate::apps::check::is_below;
 
 /// How much an eigenvalue may differ: as in the benchmark.
 const TOLERANCE: f64 = 1e-10;
 
-/// What a system's solution may leave of its right side, which has length one. The eigenvalue alone says nothing about the
-/// last one.
+/// What a system's solution may leave of its right side, which has length one. The eigenvalue alone
+/// says nothing about the last one.
 const RESIDUAL: f64 = 1e-8;
 
 /// A class of the benchmark.
@@ -34,10 +35,6 @@ const fn class(name: &'static str, counts: [usize; 3], shift: f64, zeta: f64) ->
 
 /// Whether the answer is the class's.
 pub(super) fn verify(found: &Estimate, class: &Class) -> Result<(), String> {
-    // Written so that NaN, which is not below anything, fails.
-    let is_below = |number: f64, limit: f64| {
-        matches!(number.partial_cmp(&limit), Some(std::cmp::Ordering::Less))
-    };
     if !is_below((found.zeta - class.zeta).abs(), TOLERANCE) {
         return Err(format!("zeta is {} and should be {}", found.zeta, class.zeta));
     }
@@ -49,10 +46,12 @@ pub(super) fn verify(found: &Estimate, class: &Class) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel::{self, Phases, Vectors};
+    use super::super::fork_join::Phases;
+    use super::super::kernel::{self, Vectors};
     use super::super::matrix::Matrix;
     use super::super::serial;
     use super::*;
+    use crate::apps::fork::Rayon;
 
     #[test]
     fn class_s_is_verified_and_wrong_answers_are_not() {
@@ -86,21 +85,19 @@ mod tests {
             [found.zeta.to_bits(), found.residual.to_bits()]
         };
         fn on(
-            phases: &impl Phases,
+            phases: &impl kernel::Phases,
             matrix: &Matrix,
             class: &Class,
             vectors: &mut Vectors,
         ) -> Estimate {
             kernel::iterate(phases, matrix, class, vectors)
         }
-        let rayon = || run(&|vectors| on(&super::super::rayon::Phases, &matrix, &class, vectors));
+        let rayon = || run(&|vectors| on(&Phases(&Rayon), &matrix, &class, vectors));
         let expected = rayon();
         for workers in [1, 2, 5] {
             let pool = locksley::Pool::new(workers).unwrap();
             let found = run(&|vectors| {
-                pool.install(|worker| {
-                    on(&super::super::locksley::Phases { worker }, &matrix, &class, vectors)
-                })
+                pool.install(|worker| on(&Phases(worker), &matrix, &class, vectors))
             });
             assert_eq!(found, expected);
             assert_eq!(rayon(), expected);

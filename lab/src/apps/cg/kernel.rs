@@ -1,10 +1,11 @@
-//! Inverse iteration with conjugate gradients. The versions differ in how they go through the three [`Phases`] of a step, and
-//! share what is done to a range of rows in each.
+//! Inverse iteration with conjugate gradients. The versions differ in how they go through the three
+//! [`Phases`] of a step, and share what is done to a range of rows in each.
 
 use super::check::Class;
 use super::matrix::Matrix;
 
-/// Steps of the method of conjugate gradients that solve a system well enough, as the benchmark prescribes.
+/// Steps of the method of conjugate gradients that solve a system well enough, as the benchmark
+/// prescribes.
 const STEPS: usize = 25;
 
 /// Rows of a leaf of a parallel product: some microseconds.
@@ -27,8 +28,8 @@ impl Estimate {
     pub(super) const NONE: Estimate = Estimate { zeta: f64::NAN, residual: f64::NAN };
 }
 
-/// The vectors of the method, named as the report names them: A·z = x is solved, r is what is left of x, p is the direction in
-/// which z is moved, and q = A·p.
+/// The vectors of the method, named as the report names them: A·z = x is solved, r is what is left
+/// of x, p is the direction in which z is moved, and q = A·p.
 #[derive(Debug, Clone)]
 pub(super) struct Vectors {
     x: Vec<f64>,
@@ -132,8 +133,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Computes q = A·p in the rows from number `first` on; returns these rows' part of p·q. Never inlined, as the two below, so that
-/// all versions execute the same code.
+/// Computes q = A·p in the rows from number `first` on; returns these rows' part of p·q. Never
+/// inlined, as the two below, so that all versions execute the same code.
 #[inline(never)]
 pub(super) fn multiply(matrix: &Matrix, p: &[f64], first: usize, q: &mut [f64]) -> f64 {
     let mut product = 0.0;

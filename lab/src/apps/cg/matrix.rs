@@ -1,5 +1,6 @@
-//! The benchmark's matrix: the sum of outer products of n random sparse vectors with themselves, the i-th of which is weighted
-//! with the i-th power of a ratio so that the last weighs a tenth, plus a tenth and minus the shift on the diagonal.
+//! The benchmark's matrix: the sum of outer products of n random sparse vectors with themselves,
+//! the i-th of which is weighted with the i-th power of a ratio so that the last weighs a tenth,
+//! plus a tenth and minus the shift on the diagonal.
 
 use crate::apps::nas::Sequence;
 
@@ -82,7 +83,8 @@ type Sparse = Vec<(u32, f64)>;
 /// The random vectors. The i-th has a half at place i.
 fn vectors(shape: &Shape) -> Vec<Sparse> {
     let mut random = Sequence::new(SEED).after(1);
-    // Places are drawn from as many as the next power of two, and those that are too large are drawn again.
+    // Places are drawn from as many as the next power of two, and those that are too large are
+    // drawn again.
     let places = shape.side.next_power_of_two() as f64;
     (0..shape.side)
         .map(|own| {

@@ -1,51 +1,36 @@
-//! `cg(class)`: CG of the NAS Parallel Benchmarks (Bailey et al., RNR-94-007, section 2.4): an eigenvalue of a large sparse
-//! matrix by inverse iteration, each step of which solves a linear system with 25 steps of the method of conjugate gradients.
-//! Each of these has three parallel phases, one long and two very short ones, and waits for each.
+//! `cg(class)`: CG of the NAS Parallel Benchmarks (Bailey et al., RNR-94-007, section 2.4): an
+//! eigenvalue of a large sparse matrix by inverse iteration, each step of which solves a linear
+//! system with 25 steps of the method of conjugate gradients. Each of these has three parallel
+//! phases, one long and two very short ones, and waits for each.
 
 mod check;
+mod fork_join;
 mod kernel;
-mod locksley;
 mod matrix;
-mod rayon;
 mod serial;
 
 use std::sync::Arc;
 
+use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use check::{CLASSES, Class};
 use kernel::{Estimate, Vectors};
 use matrix::Matrix;
 
 /// The application.
-pub struct Cg;
-
-impl App for Cg {
-    fn name(&self) -> &'static str {
-        "cg"
-    }
-
-    fn about(&self) -> &'static str {
-        "CG of the NAS Parallel Benchmarks, CLASS S, W, A or B: an eigenvalue of a sparse matrix"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "CLASS"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "A"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "S"
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+pub static APP: App = App {
+    name: "cg",
+    about: "CG of the NAS Parallel Benchmarks, CLASS S, W, A or B: an eigenvalue of a sparse matrix",
+    syntax: "CLASS",
+    paper_size: "A",
+    quick_size: "S",
+    problem: |parameters| {
         let class = CLASSES.iter().find(|class| class.name == parameters);
         let class = class.ok_or_else(|| format!("'{parameters}' is none of S, W, A and B"))?;
         Ok(Box::new(Eigenvalue { class }))
-    }
-}
+    },
+    ..App::BLANK
+};
 
 /// Which eigenvalue.
 #[derive(Clone, Copy)]
@@ -97,22 +82,10 @@ impl Instance for Iteration {
             kernel::iterate(&serial::Phases, &self.matrix, self.class, &mut self.vectors);
     }
 
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        self.estimate = pool.install(|worker| {
-            let phases = locksley::Phases { worker };
-            kernel::iterate(&phases, &self.matrix, self.class, &mut self.vectors)
-        });
-    }
-
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        self.estimate = pool.install(|| {
-            kernel::iterate(&rayon::Phases, &self.matrix, self.class, &mut self.vectors)
-        });
-    }
-
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(self.clone())
-    }
+    fork_join!(self, fork => {
+        let phases = fork_join::Phases(fork);
+        self.estimate = kernel::iterate(&phases, &self.matrix, self.class, &mut self.vectors);
+    });
 
     fn check(&self) -> Result<(), String> {
         check::verify(&self.estimate, self.class)

@@ -1,6 +1,7 @@
-//! The areas are checked against those of another method, which shares nothing with the sweep: by Green's theorem, the area
-//! of the intersection is an integral along the pieces of either boundary that lie inside the other polygon, that of the
-//! union one along those that lie outside. Beside that, both must add up to the areas of the two polygons.
+//! The areas are checked against those of another method, which shares nothing with the sweep: by
+//! Green's theorem, the area of the intersection is an integral along the pieces of either boundary
+//! that lie inside the other polygon, that of the union one along those that lie outside. Beside
+//! that, both must add up to the areas of the two polygons.
 
 use super::kernel::Areas;
 use super::polygon::{Pair, Point, edges};
@@ -77,7 +78,8 @@ fn cut([a, b]: [Point; 2], [c, d]: [Point; 2]) -> Option<f64> {
     (of_a * of_b < 0.0 && of_c * of_d < 0.0).then(|| of_a / (of_a - of_b))
 }
 
-/// Whether a point is inside: a ray from there to the right crosses the boundary an odd number of times.
+/// Whether a point is inside: a ray from there to the right crosses the boundary an odd number of
+/// times.
 fn contains(polygon: &[Point], [x, y]: Point) -> bool {
     let crossed = edges(polygon).filter(|[from, to]| {
         (from[1] > y) != (to[1] > y)

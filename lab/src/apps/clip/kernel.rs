@@ -1,5 +1,6 @@
-//! The sweep over a pair of polygons, by the even-odd rule, so that it needs neither an orientation nor care for edges that
-//! touch or coincide: where two lie on each other, the trapezoid between them has no width.
+//! The sweep over a pair of polygons, by the even-odd rule, so that it needs neither an orientation
+//! nor care for edges that touch or coincide: where two lie on each other, the trapezoid between
+//! them has no width.
 
 use super::polygon::{Pair, Point, edges};
 
@@ -121,7 +122,8 @@ impl Sweep {
     }
 }
 
-/// Twice the mean width of what both polygons cover in a slab, and of what at least one of them covers.
+/// Twice the mean width of what both polygons cover in a slab, and of what at least one of them
+/// covers.
 fn widths(sides: &[Side]) -> (f64, f64) {
     let (mut both, mut any) = (0.0, 0.0);
     let mut inside = [false; 2];

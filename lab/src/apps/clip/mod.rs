@@ -1,54 +1,40 @@
-//! `clip(pairs,vertices)`: the areas of the intersections and of the unions of pairs of simple polygons, which spatial
-//! databases ask for: CLIP of the BWS paper (section 5.1). A pair is swept from bottom to top: between two neighbouring
-//! heights at which an edge begins or ends or crosses another, both polygons are rows of trapezoids. Pairs are independent of
-//! one another and cost very differently: about the square of their edges.
+//! `clip(pairs,vertices)`: the areas of the intersections and of the unions of pairs of simple
+//! polygons, which spatial databases ask for: CLIP of the BWS paper (section 5.1). A pair is swept
+//! from bottom to top: between two neighbouring heights at which an edge begins or ends or crosses
+//! another, both polygons are rows of trapezoids. Pairs are independent of one another and cost
+//! very differently: about the square of their edges.
 
 mod check;
+mod fork_join;
 mod kernel;
-mod locksley;
 mod polygon;
-mod rayon;
 mod serial;
 
 use std::sync::Arc;
 
+use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
 use kernel::Areas;
 use polygon::{Pair, Point};
 
 /// The application.
-pub struct Clip;
-
-impl App for Clip {
-    fn name(&self) -> &'static str {
-        "clip"
-    }
-
-    fn about(&self) -> &'static str {
-        "the areas of intersection and union of PAIRS of random concave polygons of up to VERTICES corners"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "PAIRSxVERTICES"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "40000x64"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "3000x64"
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+pub static APP: App = App {
+    name: "clip",
+    about: "the areas of intersection and union of PAIRS of random concave polygons of up to VERTICES \
+        corners",
+    syntax: "PAIRSxVERTICES",
+    paper_size: "40000x64",
+    quick_size: "3000x64",
+    problem: |parameters| {
         let [pairs, vertices] = size::numbers(parameters, 'x', 1)?;
         if vertices < polygon::FEWEST {
             return Err(format!("a polygon has at least {} corners", polygon::FEWEST));
         }
         Ok(Box::new(Pairs { pairs, vertices }))
-    }
-}
+    },
+    ..App::BLANK
+};
 
 /// How many pairs, and how many corners a polygon has at most.
 #[derive(Debug, Clone, Copy)]
@@ -91,17 +77,7 @@ impl Instance for Clipping {
         serial::clip(&self.pairs, &mut self.areas);
     }
 
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.install(|worker| locksley::clip(worker, &self.pairs, &mut self.areas));
-    }
-
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        pool.install(|| rayon::clip(&self.pairs, &mut self.areas));
-    }
-
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(self.clone())
-    }
+    fork_join!(self, fork => fork_join::clip(fork, &self.pairs, &mut self.areas));
 
     fn check(&self) -> Result<(), String> {
         check::all(&self.pairs, &self.areas)

@@ -14,7 +14,8 @@ pub(super) const FEWEST: usize = 3;
 const NEAREST: f64 = 0.25;
 const FARTHEST: f64 = 1.0;
 
-/// How far apart the middles of a pair are at most, in each direction. Most pairs overlap and some do not.
+/// How far apart the middles of a pair are at most, in each direction. Most pairs overlap and some
+/// do not.
 const APART: f64 = 1.25;
 
 /// Two simple polygons, counter-clockwise.
@@ -32,13 +33,14 @@ impl Pair {
     }
 }
 
-/// A polygon all of whose points are seen from its middle, concave at many corners if it has many: each corner has a direction
-/// of its own, in order, so no edge crosses another.
+/// A polygon with all points visible from its middle, concave at many corners if it has many:
+/// each corner has a direction of its own, in order, so no edge crosses another.
 fn star(middle: Point, corners: usize, random: &mut Random) -> Vec<Point> {
     let mut between = |low: f64, high: f64| low + (high - low) * 0.5 * (1.0 + random.next_signed());
     (0..corners)
         .map(|corner| {
-            // At most 1.4/3 of a turn between neighbours: less than half of one, so the middle is always inside.
+            // At most 1.4/3 of a turn between neighbours: less than half of one, so the middle is
+            // always inside.
             let turns = (corner as f64 + between(0.0, 0.4)) / corners as f64;
             let reach = between(NEAREST, FARTHEST);
             let (sine, cosine) = (TAU * turns).sin_cos();

@@ -1,8 +1,10 @@
-//! The classes' sums are those that NAS publishes with the benchmark (version 3 of its sources; RNR-94-007 has class A's). For
-//! other numbers of blocks, the answer is compared with that of the plainest program: one sequence, generated in doubles as the
-//! report describes it, without blocks and without jumps.
+//! The classes' sums are those that NAS publishes with the benchmark (version 3 of its sources;
+//! RNR-94-007 has class A's). For other numbers of blocks, the answer is compared with that of the
+//! plainest program: one sequence, generated in doubles as the report describes it, without blocks
+//! and without jumps.
 
 use super::kernel::{BLOCK_PAIRS, SEED, Tally};
+use crate::apps::check::is_below;
 use crate::apps::nas::next_in_doubles;
 
 /// How much a sum may differ, relative to what it should be: as in the benchmark.
@@ -54,14 +56,14 @@ pub(super) fn textbook(blocks: u64) -> Expected {
     expected
 }
 
-/// Whether the answer is the expected one, as the benchmark verifies it, and counts as many deviates.
+/// Whether the answer is the expected one, as the benchmark verifies it, and counts as many
+/// deviates.
 pub(super) fn verify(tally: &Tally, expected: &Expected) -> Result<(), String> {
     for (axis, found, expected) in
         [("X", tally.sums[0], expected.sums[0]), ("Y", tally.sums[1], expected.sums[1])]
     {
         let error = ((found - expected) / expected).abs();
-        // Written so that NaN, which is not below anything, fails.
-        if !matches!(error.partial_cmp(&TOLERANCE), Some(std::cmp::Ordering::Less)) {
+        if !is_below(error, TOLERANCE) {
             return Err(format!("the sum of {axis} is {found:e} and should be {expected:e}"));
         }
     }
@@ -83,7 +85,8 @@ mod tests {
         verify(&serial::count(0..class.blocks), &class.expected).unwrap();
     }
 
-    /// The deviates in each ring are as many as the normal distribution says, within what chance explains.
+    /// The deviates in each ring are as many as the normal distribution says, within what chance
+    /// explains.
     #[test]
     fn deviates_are_gaussian() {
         let Tally { rings, .. } = serial::count(0..8);

@@ -11,8 +11,8 @@ pub(super) const BLOCK_PAIRS: u64 = 1 << 16;
 /// The sequence repeats itself after 2^44 numbers.
 pub(super) const MOST_BLOCKS: u64 = (1 << 44) / (2 * BLOCK_PAIRS);
 
-/// The square rings around the origin in which deviates are counted: ring n holds those of which the larger one is between n
-/// and n + 1.
+/// The square rings around the origin in which deviates are counted: ring n holds those of which
+/// the larger one is between n and n + 1.
 pub(super) const RINGS: usize = 10;
 
 /// What is made of the deviates of some pairs.

@@ -1,41 +1,26 @@
-//! `ep(class)`: EP, "embarrassingly parallel", of the NAS Parallel Benchmarks (Bailey et al., RNR-94-007, section 2.2): pairs of
-//! pseudorandom numbers are made Gaussian deviates, summed, and counted by how large they are. Blocks of 2^16 pairs are
-//! independent of one another and cost the same: each computes where in the one sequence its numbers begin.
+//! `ep(class)`: EP, "embarrassingly parallel", of the NAS Parallel Benchmarks (Bailey et al.,
+//! RNR-94-007, section 2.2): pairs of pseudorandom numbers are made Gaussian deviates, summed, and
+//! counted by how large they are. Blocks of 2^16 pairs are independent of one another and cost the
+//! same: each computes where in the one sequence its numbers begin.
 
 mod check;
+mod fork_join;
 mod kernel;
-mod locksley;
-mod rayon;
 mod serial;
 
+use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use kernel::Tally;
 
 /// The application.
-pub struct Ep;
-
-impl App for Ep {
-    fn name(&self) -> &'static str {
-        "ep"
-    }
-
-    fn about(&self) -> &'static str {
-        "EP of the NAS Parallel Benchmarks: Gaussian deviates; CLASS S, W, A or B, or BLOCKS of 65536 pairs"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "CLASS or BLOCKS"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "1024"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "64"
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+pub static APP: App = App {
+    name: "ep",
+    about: "EP of the NAS Parallel Benchmarks: Gaussian deviates; CLASS S, W, A or B, or BLOCKS of \
+        65536 pairs",
+    syntax: "CLASS or BLOCKS",
+    paper_size: "1024",
+    quick_size: "64",
+    problem: |parameters| {
         if let Some(class) = check::CLASSES.iter().find(|class| class.name == parameters) {
             return Ok(Box::new(Pairs { name: parameters.to_owned(), blocks: class.blocks }));
         }
@@ -45,8 +30,9 @@ impl App for Ep {
             return Err(format!("there can be at most {} blocks", kernel::MOST_BLOCKS));
         }
         Ok(Box::new(Pairs { name: parameters.to_owned(), blocks: blocks as u64 }))
-    }
-}
+    },
+    ..App::BLANK
+};
 
 /// How many pairs.
 #[derive(Debug, Clone)]
@@ -95,17 +81,7 @@ impl Instance for Counting {
         self.tally = serial::count(0..self.blocks);
     }
 
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        self.tally = pool.install(|worker| locksley::count(worker, 0..self.blocks));
-    }
-
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        self.tally = pool.install(|| rayon::count(0..self.blocks));
-    }
-
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(self.clone())
-    }
+    fork_join!(self, fork => self.tally = fork_join::count(fork, 0..self.blocks));
 
     fn check(&self) -> Result<(), String> {
         check::verify(&self.tally, &self.expected)

@@ -1,5 +1,6 @@
-//! A graph of intervals: a block of rows takes a step when it and its two neighbours have taken the one before, and waits for
-//! nobody else. So some blocks may be steps ahead of others, and no step ends for all.
+//! A graph of intervals: a block of rows takes a step when it and its two neighbours have taken the
+//! one before, and waits for no other. So some blocks may be steps ahead of others, and no step
+//! ends for all.
 
 use std::ops::Range;
 
@@ -8,11 +9,13 @@ use locksley_intervals::{Context, Guarded, Handle, Root};
 use super::kernel::{leaf_rows, relax_strip};
 use super::{Grids, Plate};
 
-/// The most intervals of one root, if a step has no more: their memory comes back when all of them have ended. A step that has
-/// more is a root: its intervals take less than a hundredth of the memory of its grids.
+/// The most intervals of one root, if a step has no more: their memory comes back when all of them
+/// have ended. A step that has more is a root: its intervals take less than a hundredth of the
+/// memory of its grids.
 const MOST: usize = 1 << 16;
 
-/// The rows of each block, from top to bottom: in a step those of one grid are read and those of the other are written.
+/// The rows of each block, from top to bottom: in a step those of one grid are read and those of
+/// the other are written.
 type Blocks<'a> = Vec<Guarded<&'a mut [f64]>>;
 
 /// All steps, under as many roots as it takes.
@@ -28,7 +31,7 @@ fn spread_by<'r>(most: usize, root: impl Fn() -> Root<'r>, grids: &mut Grids, pl
     for first in (0..plate.steps).step_by(most) {
         let steps = first..plate.steps.min(first + most);
         let ended = root().run(|root| make(root, &blocks, steps, plate.columns));
-        ended.expect("nobody cancels");
+        ended.expect("it is not cancelled");
     }
     drop(blocks);
     if plate.steps % 2 == 1 {
@@ -98,7 +101,8 @@ mod tests {
         // A checked root panics where nothing orders them, whenever they have happened to run.
         spread(|| Root::new("checked").on(&pool).checked(true), &mut grids, &plate);
         assert_eq!(grids.now, expected.now);
-        // However many roots it takes: from one for each step, which has 13 intervals, to one for all.
+        // However many roots it takes: from one for each step, which has 13 intervals, to one for
+        // all.
         for (most, roots) in [(1, 5), (12, 5), (13, 5), (26, 3), (64, 2), (65, 1)] {
             let mut grids = Grids { now: input.clone(), next: input.clone() };
             let times = Cell::new(0);

@@ -10,7 +10,8 @@ pub(super) fn leaf_rows(plate: &Plate) -> usize {
     (LEAF_POINTS / plate.columns).max(1)
 }
 
-/// Computes the rows of `next`, the first of which is row `first` of the plate, from the whole plate `now`.
+/// Computes the rows of `next`, the first of which is row `first` of the plate, from the whole
+/// plate `now`.
 pub(super) fn relax_rows(now: &[f64], next: &mut [f64], first: usize, plate: &Plate) {
     let columns = plate.columns;
     for (row, out) in (first..).zip(next.chunks_exact_mut(columns)) {
@@ -28,8 +29,8 @@ pub(super) fn relax_rows(now: &[f64], next: &mut [f64], first: usize, plate: &Pl
     }
 }
 
-/// Computes `next` from `now` and from the rows above and below the strip; where there is none, the strip ends at the
-/// plate's edge.
+/// Computes `next` from `now` and from the rows above and below the strip; where there is none, the
+/// strip ends at the plate's edge.
 pub(super) fn relax_strip(
     now: &[f64],
     next: &mut [f64],

@@ -1,12 +1,11 @@
-//! `heat(n,m,steps)`: heat that spreads on a plate of n by m points. Jacobi's iteration with the five-point stencil on
-//! two grids; the edge keeps its temperature. Each step reads and writes all of its memory and is followed by a join of
-//! everything, so a step is one phase: short phases punish whoever balances badly, large grids test the memory.
+//! `heat(n,m,steps)`: heat that spreads on a plate of n by m points. Jacobi's iteration with the
+//! five-point stencil on two grids; the edge keeps its temperature. Each step reads and writes all
+//! of its memory and is followed by a join of everything, so a step is one phase: short phases
+//! punish bad balance, large grids test the memory.
 
-mod check;
+mod fork_join;
 mod intervals;
 mod kernel;
-mod locksley;
-mod rayon;
 mod serial;
 mod static_partition;
 
@@ -14,50 +13,30 @@ use std::time::Duration;
 
 use locksley_intervals::Root;
 
+use super::check::same_bits;
+use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
 use crate::runtimes::Team;
 
 /// The application.
-pub struct Heat;
-
-impl App for Heat {
-    fn name(&self) -> &'static str {
-        "heat"
-    }
-
-    fn about(&self) -> &'static str {
-        "Jacobi iteration with a five-point stencil on a grid of ROWS by COLUMNS, STEPS times"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "ROWSxCOLUMNSxSTEPS"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "4096x512x100"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "1024x512x40"
-    }
-
-    fn has_static(&self) -> bool {
-        true
-    }
-
-    fn has_intervals(&self) -> bool {
-        true
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+pub static APP: App = App {
+    name: "heat",
+    about: "Jacobi iteration with a five-point stencil on a grid of ROWS by COLUMNS, STEPS times",
+    syntax: "ROWSxCOLUMNSxSTEPS",
+    paper_size: "4096x512x100",
+    quick_size: "1024x512x40",
+    has_static: true,
+    has_intervals: true,
+    problem: |parameters| {
         let [rows, columns, steps] = size::numbers(parameters, 'x', 1)?;
         if rows < 3 || columns < 3 {
             return Err("a grid inside its edge needs at least 3 rows and 3 columns".to_owned());
         }
         Ok(Box::new(Plate { rows, columns, steps }))
-    }
-}
+    },
+    ..App::BLANK
+};
 
 /// The size of the grid and the number of steps.
 #[derive(Debug, Clone, Copy)]
@@ -117,28 +96,18 @@ impl Instance for Heating {
         serial::spread(&mut self.grids, &self.plate);
     }
 
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.install(|worker| locksley::spread(worker, &mut self.grids, &self.plate));
-    }
-
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {
         intervals::spread(|| Root::new("heat").on(pool), &mut self.grids, &self.plate);
         Some(())
     }
 
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        pool.install(|| rayon::spread(&mut self.grids, &self.plate));
-    }
+    fork_join!(self, fork => fork_join::spread(fork, &mut self.grids, &self.plate));
 
     fn static_partition(&mut self, team: &Team) -> Option<Duration> {
         Some(static_partition::spread(team, &mut self.grids, &self.plate))
     }
 
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(self.clone())
-    }
-
     fn check(&self) -> Result<(), String> {
-        check::same_bits(&self.expected, &self.grids.now, self.plate.columns)
+        same_bits(&self.expected, &self.grids.now, self.plate.columns, |point| point.to_bits())
     }
 }

@@ -1,9 +1,10 @@
 //! Static partitioning: each thread keeps a strip of rows, and a barrier ends each step.
 //!
-//! A strip is its thread's own, in both grids; what its neighbours need of it, its first and its last row, they find in
-//! a pair of buffers beside it. There are two pairs, for even and for odd steps, so one barrier a step suffices: a
-//! strip writes the pair of step t + 2 only after all have passed the barrier of step t + 1, and nobody reads that of
-//! step t any more. The locks are never contended for that reason.
+//! A strip is its thread's own, in both grids; what its neighbours need of it, its first and its
+//! last row, they find in a pair of buffers beside it. There are two pairs, for even and for odd
+//! steps, so one barrier a step suffices: a strip writes the pair of step t + 2 only after all have
+//! passed the barrier of step t + 1, and no thread reads that of step t any more. The locks are never
+//! contended for that reason.
 
 use std::mem;
 use std::sync::{Barrier, PoisonError, RwLock};
@@ -60,7 +61,8 @@ pub(super) fn spread(team: &Team, grids: &mut Grids, plate: &Plate) -> Duration 
         Some(strip) => steps(strip, &published, plate, barrier),
         None => (0..plate.steps).for_each(|_| _ = barrier.wait()),
     });
-    // The threads swapped their own halves of the grids; after an odd number of steps the answer is in the other one.
+    // The threads swapped their own halves of the grids; after an odd number of steps the answer is
+    // in the other one.
     if plate.steps % 2 == 1 {
         grids.swap();
     }

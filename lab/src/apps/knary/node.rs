@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 
-/// Iterations of the loop at each node: around half a microsecond, a hundred times what a fork may cost.
+/// Iterations of the loop at each node: around half a microsecond, a hundred times what a fork may
+/// cost.
 const ITERATIONS: u64 = 400;
 
 /// The tallest tree: recursion is as deep as the tree is high.
@@ -44,7 +45,8 @@ fn nodes(height: usize, degree: usize) -> Option<u64> {
     (0..height).try_fold(0u64, |nodes, _| nodes.checked_mul(degree as u64)?.checked_add(1))
 }
 
-/// The work at a node. The compiler sees neither the number of iterations nor what becomes of the result.
+/// The work at a node. The compiler sees neither the number of iterations nor what becomes of the
+/// result.
 #[inline(never)]
 pub(super) fn work() {
     let iterations = black_box(ITERATIONS);

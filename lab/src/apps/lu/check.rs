@@ -1,19 +1,18 @@
-//! The answer is checked by its residual: L·(U·x) is compared with A·x for a random vector x, in n² steps.
+//! The answer is checked by its residual: L·(U·x) is compared with A·x for a random vector x, in n²
+//! steps.
 
-use crate::apps::blocks::layout::place;
-use crate::apps::blocks::{Block, SIDE};
-use crate::random::Random;
+use crate::apps::blocks::{Block, SIDE, apply};
+use crate::apps::check::{near, vector};
 
-/// What rounding may leave, relative to n²: the sums have n terms, and the numbers of |L|·|U| add up to no more than
-/// some n in a row, for the diagonal outweighs all others.
+/// What rounding may leave, relative to n²: the sums have n terms, and the numbers of |L|·|U| add
+/// up to no more than some n in a row, for the diagonal outweighs all others.
 const TOLERANCE: f64 = 64.0 * f64::EPSILON;
 
-/// Whether the residual of a = l·u is no more than rounding explains; the factors share their memory.
+/// Whether the residual of a = l·u is no more than rounding explains; the factors share their
+/// memory.
 pub(super) fn residual(a: &[Block], factors: &[Block], seed: u64) -> Result<(), String> {
     let n = a.len().isqrt() * SIDE;
-    let mut random = Random::new(!seed);
-    // Away from zero, so that no column is lost from sight.
-    let x: Vec<f64> = (0..n).map(|_| 0.75 + 0.25 * random.next_signed()).collect();
+    let x = vector(n, seed);
     let expected = apply(a, &x, |_, _, number| number);
     let upper = apply(factors, &x, |row, column, number| if row <= column { number } else { 0.0 });
     let found = apply(factors, &upper, |row, column, number| {
@@ -26,30 +25,7 @@ pub(super) fn residual(a: &[Block], factors: &[Block], seed: u64) -> Result<(), 
         }
     });
     let limit = TOLERANCE * (n * n) as f64;
-    for (row, (expected, found)) in expected.iter().zip(&found).enumerate() {
-        let residual = (expected - found).abs();
-        // Written so that NaN, which is not below anything, fails.
-        if !matches!(residual.partial_cmp(&limit), Some(std::cmp::Ordering::Less)) {
-            return Err(format!(
-                "row {row} of L·(U·x) differs from A·x by {residual:e}, more than {limit:e}"
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// The product with x of the matrix that `part` makes of each number, its row and its column.
-fn apply(matrix: &[Block], x: &[f64], part: impl Fn(usize, usize, f64) -> f64) -> Vec<f64> {
-    let mut product = vec![0.0; x.len()];
-    for (at, block) in matrix.iter().enumerate() {
-        let (top, left) = place(at);
-        for (row, numbers) in (top * SIDE..).zip(block.0.chunks_exact(SIDE)) {
-            for (column, &number) in (left * SIDE..).zip(numbers) {
-                product[row] += part(row, column, number) * x[column];
-            }
-        }
-    }
-    product
+    near(&found, &expected, limit, ["L·(U·x)", "A·x"])
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
-//! A graph of intervals on tiles of 4 by 4 blocks, the leaves of the fork-join versions: what is done to a tile comes after
-//! what was done to it before, and after the tiles that it needs have become final. It is the graph of the tiled algorithm
-//! (Buttari et al., "A class of parallel tiled linear algebra algorithms for multicore architectures", 2009), without pivots.
+//! A graph of intervals on tiles of 4 by 4 blocks, the leaves of the fork-join versions: what is
+//! done to a tile comes after what was done to it before, and after the tiles that it needs have
+//! become final. It is the graph of the tiled algorithm (Buttari et al., "A class of parallel tiled
+//! linear algebra algorithms for multicore architectures", 2009), without pivots.
 
 use std::ops::Range;
 
@@ -11,8 +12,9 @@ use crate::apps::blocks::Block;
 use crate::apps::blocks::layout::index;
 use crate::apps::blocks::product::LEAF_BLOCKS;
 
-/// The most intervals of one root, unless one step has more: their memory comes back when all of them have ended. A step that has
-/// more is a root: its intervals take about a hundredth of the memory of its tiles.
+/// The most intervals of one root, unless one step has more: their memory comes back when all of
+/// them have ended. A step that has more is a root: its intervals take about a hundredth of the
+/// memory of its tiles.
 const MOST: usize = 1 << 16;
 
 /// A tile: its blocks are next to each other along the Z curve, as a quarter's are.
@@ -36,7 +38,7 @@ fn factor_by<'r>(most: usize, root: impl Fn() -> Root<'r>, a: &mut [Block]) {
         });
         let some = first..first + fit.count().max(1);
         first = some.end;
-        root().run(|root| Graph::new(root, &tiles).make(some)).expect("nobody cancels");
+        root().run(|root| Graph::new(root, &tiles).make(some)).expect("it is not cancelled");
     }
 }
 
@@ -54,8 +56,8 @@ impl<'c, 'g, 'env: 'g, 'a> Graph<'c, 'g, 'env, 'a> {
         Self { root, tiles, side: tiles.len().isqrt(), last: vec![None; tiles.len()] }
     }
 
-    /// The intervals of some steps: a step makes a tile on the diagonal final, with those right of it and below it, and has all
-    /// others know of it.
+    /// The intervals of some steps: a step makes a tile on the diagonal final, with those right of
+    /// it and below it, and has all others know of it.
     fn make(mut self, steps: Range<usize>) {
         for k in steps {
             self.add("factor", (k, k), [], |a, []| serial::factor(a));
@@ -74,7 +76,8 @@ impl<'c, 'g, 'env: 'g, 'a> Graph<'c, 'g, 'env, 'a> {
         }
     }
 
-    /// An interval that does something to a tile, after what was done to it before and to those that it reads.
+    /// An interval that does something to a tile, after what was done to it before and to those
+    /// that it reads.
     fn add<const N: usize>(
         &mut self,
         name: &'static str,

@@ -1,6 +1,7 @@
-//! `lu(n)`: the factors L and U of a dense n by n matrix A of doubles, without pivoting, in blocks of 16 by 16. L, whose
-//! diagonal is one, and U take the place of A. Most of the work is in products of blocks, but unlike in `mm` these wait
-//! for one another: with quarters named by row and column,
+//! `lu(n)`: the factors L and U of a dense n by n matrix A of doubles, without pivoting, in blocks
+//! of 16 by 16. L, with a diagonal of ones, and U take the place of A. Most of the work is in
+//! products of blocks, but unlike in `mm` these wait for one another: with quarters named by row
+//! and column,
 //!
 //! ```text
 //!     A00 = L00·U00          factored first
@@ -10,10 +11,9 @@
 //! ```
 
 mod check;
+mod fork_join;
 mod intervals;
 mod kernel;
-mod locksley;
-mod rayon;
 mod serial;
 mod static_partition;
 
@@ -22,46 +22,24 @@ use std::time::Duration;
 use locksley_intervals::Root;
 
 use super::blocks::{self, Block, SIDE, layout};
+use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
 use crate::runtimes::Team;
 
 /// The application.
-pub struct Lu;
-
-impl App for Lu {
-    fn name(&self) -> &'static str {
-        "lu"
-    }
-
-    fn about(&self) -> &'static str {
-        "LU factors of a dense N by N matrix in 16 by 16 blocks, no pivoting; N is 16 times a power of two"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "N"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "2048"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "512"
-    }
-
-    fn has_static(&self) -> bool {
-        true
-    }
-
-    fn has_intervals(&self) -> bool {
-        true
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
-        Ok(Box::new(Square { blocks: blocks::blocks_along(parameters)? }))
-    }
-}
+pub static APP: App = App {
+    name: "lu",
+    about: "LU factors of a dense N by N matrix in 16 by 16 blocks, no pivoting; N is 16 times a power \
+        of two",
+    syntax: "N",
+    paper_size: "2048",
+    quick_size: "512",
+    has_static: true,
+    has_intervals: true,
+    problem: |parameters| Ok(Box::new(Square { blocks: blocks::blocks_along(parameters)? })),
+    ..App::BLANK
+};
 
 /// A square of blocks, this many each way.
 #[derive(Debug, Clone, Copy)]
@@ -86,8 +64,8 @@ impl Problem for Square {
     }
 }
 
-/// A random matrix whose diagonal outweighs the rest of each row: it has factors without pivoting, and rounding does
-/// not grow in them.
+/// A random matrix with a diagonal that outweighs the rest of each row: it has factors without pivoting,
+/// and rounding does not grow in them.
 fn dominant(blocks: usize, seed: u64) -> Vec<Block> {
     let mut random = Random::new(seed);
     let mut matrix: Vec<Block> = (0..blocks * blocks)
@@ -118,25 +96,15 @@ impl Instance for Factoring {
         serial::factor(&mut self.factors);
     }
 
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.install(|worker| locksley::factor(worker, &mut self.factors));
-    }
-
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {
         intervals::factor(|| Root::new("lu").on(pool), &mut self.factors);
         Some(())
     }
 
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        pool.install(|| rayon::factor(&mut self.factors));
-    }
+    fork_join!(self, fork => fork_join::factor(fork, &mut self.factors));
 
     fn static_partition(&mut self, team: &Team) -> Option<Duration> {
         Some(static_partition::factor(team, &mut self.factors))
-    }
-
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(self.clone())
     }
 
     fn check(&self) -> Result<(), String> {

@@ -1,9 +1,10 @@
-//! The serial program: the same divide and conquer, down to one block, so that every level of cache has its size of it.
+//! The serial program: the same divide and conquer, down to one block, so that every level of cache
+//! has its size of it.
 
 use super::kernel;
 use crate::apps::blocks::Block;
 use crate::apps::blocks::layout::{quarters, quarters_mut};
-use crate::apps::blocks::product::multiply_subtract;
+use crate::apps::blocks::product::{self, multiply_subtract};
 
 /// Replaces `a` by its factors.
 pub(super) fn factor(a: &mut [Block]) {
@@ -48,18 +49,5 @@ pub(super) fn solve_upper(a: &mut [Block], lu: &[Block]) {
 
 /// c −= a·b.
 pub(super) fn subtract_product(c: &mut [Block], a: &[Block], b: &[Block]) {
-    if let ([c], [a], [b]) = (&mut *c, a, b) {
-        return multiply_subtract(c, a, b);
-    }
-    let [c00, c01, c10, c11] = quarters_mut(c);
-    let [a00, a01, a10, a11] = quarters(a);
-    let [b00, b01, b10, b11] = quarters(b);
-    subtract_product(c00, a00, b00);
-    subtract_product(c00, a01, b10);
-    subtract_product(c01, a01, b11);
-    subtract_product(c01, a00, b01);
-    subtract_product(c11, a10, b01);
-    subtract_product(c11, a11, b11);
-    subtract_product(c10, a11, b10);
-    subtract_product(c10, a10, b00);
+    product::in_series(c, a, b, multiply_subtract);
 }

@@ -1,9 +1,10 @@
-//! Static partitioning: the blocks are dealt out once, in two dimensions round and round, as in the lu of SPLASH-2 (Woo
-//! et al. 1995). For each block k on the diagonal its owner factors it; barrier; the owners of the blocks right of it and
-//! below it solve for these; barrier; all update their blocks below and to the right.
+//! Static partitioning: the blocks are dealt out once, in two dimensions round and round, as in the
+//! lu of SPLASH-2 (Woo et al. 1995). For each block k on the diagonal its owner factors it;
+//! barrier; the owners of the blocks right of it and below it solve for these; barrier; all update
+//! their blocks below and to the right.
 //!
-//! A block belongs to its thread, which alone can write it, until it is final: then the thread gives it up for all to
-//! read.
+//! A block belongs to its thread, which alone can write it, until it is final: then the thread
+//! gives it up for all to read.
 
 use std::sync::{Barrier, OnceLock};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use crate::apps::blocks::layout::{index, place};
 use crate::apps::blocks::product::multiply_subtract;
 use crate::runtimes::Team;
 
-/// Blocks that nobody will write any more, by their index.
+/// Blocks that are final, by their index.
 type Final<'a> = [OnceLock<&'a Block>];
 
 /// A block that is not final, and its row and column.

@@ -1,10 +1,10 @@
-//! The answer X to the matrix A is checked by residual: A·(X·v) and X·(A·v) are compared with v for a random vector v, in n²
-//! steps.
+//! The answer X to the matrix A is checked by residual: A·(X·v) and X·(A·v) are compared with v for
+//! a random vector v, in n² steps.
 
-use crate::random::Random;
+use crate::apps::check::{near, vector};
 
-/// What rounding may leave, relative to n times the sums of the terms' sizes. Elimination with row pivoting lets numbers grow,
-/// though seldom by much: the factor leaves room for that.
+/// What rounding may leave, relative to n times the sums of the terms' sizes. Elimination with row
+/// pivoting lets numbers grow, though seldom by much: the factor leaves room for that.
 const TOLERANCE: f64 = 256.0 * f64::EPSILON;
 
 /// Whether the residuals are no more than rounding explains.
@@ -14,26 +14,15 @@ pub(super) fn residual(
     side: usize,
     seed: u64,
 ) -> Result<(), String> {
-    let mut random = Random::new(!seed);
-    // Away from zero, so that no column is lost from sight.
-    let v: Vec<f64> = (0..side).map(|_| 0.75 + 0.25 * random.next_signed()).collect();
+    let v = vector(side, seed);
     // The condition of the matrix: how much larger terms are than what remains of them.
     let size = |numbers: &[f64]| -> f64 {
         let rows = numbers.chunks_exact(side);
         rows.map(|row| row.iter().map(|number| number.abs()).sum()).fold(0.0, f64::max)
     };
     let limit = TOLERANCE * side as f64 * size(matrix) * size(inverse);
-    for (order, first, second) in [("A·X", inverse, matrix), ("X·A", matrix, inverse)] {
-        let found = apply(second, &apply(first, &v));
-        for (row, (found, expected)) in found.iter().zip(&v).enumerate() {
-            let residual = (found - expected).abs();
-            // Written so that NaN, which is not below anything, fails.
-            if !matches!(residual.partial_cmp(&limit), Some(std::cmp::Ordering::Less)) {
-                return Err(format!(
-                    "row {row} of {order}·v differs from v by {residual:e}, more than {limit:e}"
-                ));
-            }
-        }
+    for (order, first, second) in [("A·X·v", inverse, matrix), ("X·A·v", matrix, inverse)] {
+        near(&apply(second, &apply(first, &v)), &v, limit, [order, "v"])?;
     }
     Ok(())
 }
@@ -45,8 +34,9 @@ fn apply(matrix: &[f64], v: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::serial;
+    use super::super::kernel;
     use super::*;
+    use crate::random::Random;
 
     #[test]
     fn a_wrong_number_is_rejected() {
@@ -54,7 +44,7 @@ mod tests {
             let mut random = Random::new(seed);
             let matrix: Vec<f64> = (0..side * side).map(|_| random.next_signed()).collect();
             let mut inverse = matrix.clone();
-            serial::invert(&mut inverse, side);
+            kernel::invert(&mut inverse, side, |rows, step| kernel::eliminate(rows, 0, step));
             residual(&matrix, &inverse, side, seed).unwrap();
             for (at, wrong) in [(0, 1e-6), (side + 1, -1.0), (side * side - 1, f64::NAN)] {
                 let mut inverse = inverse.clone();

@@ -1,5 +1,6 @@
-//! Gauss and Jordan's elimination in place: after step k, column k holds what the elimination made of the k-th column of the
-//! identity, since the column itself is known to be one of the identity's by then.
+//! Gauss and Jordan's elimination in place: after step k, column k holds what the elimination made
+//! of the k-th column of the identity, since the column itself is known to be one of the identity's
+//! by then.
 
 /// Numbers of a leaf of the parallel elimination: some microseconds.
 const LEAF_NUMBERS: usize = 16 * 1024;
@@ -40,15 +41,8 @@ pub(super) struct Step<'a> {
     pivot: &'a [f64],
 }
 
-impl Step<'_> {
-    /// The numbers of a row.
-    pub(super) fn side(&self) -> usize {
-        self.pivot.len()
-    }
-}
-
-/// Subtracts the pivot row from `rows`, the first of which is row number `first`, so often that the step's column vanishes.
-/// Never inlined, so that all versions execute the same code.
+/// Subtracts the pivot row from `rows`, the first of which is row number `first`, so often that the
+/// step's column vanishes. Never inlined, so that all versions execute the same code.
 #[inline(never)]
 pub(super) fn eliminate(rows: &mut [f64], first: usize, step: Step<'_>) {
     let Step { column, pivot } = step;

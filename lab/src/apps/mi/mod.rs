@@ -1,48 +1,32 @@
-//! `mi(n,times)`: the inverses of dense n by n matrices, one after the other: Gauss and Jordan's elimination in place, with
-//! row pivoting. It is MI of the BWS paper (section 5.1), which inverts a 500 by 500 matrix. Each of the n steps is a search
-//! for the pivot, which is serial, and an elimination that is parallel over the rows and ends with a barrier: many short
-//! phases.
+//! `mi(n,times)`: the inverses of dense n by n matrices, one after the other: Gauss and Jordan's
+//! elimination in place, with row pivoting. It is MI of the BWS paper (section 5.1), which inverts
+//! a 500 by 500 matrix. Each of the n steps is a search for the pivot, which is serial, and an
+//! elimination that is parallel over the rows and ends with a barrier: many short phases.
 
 mod check;
 mod kernel;
-mod locksley;
-mod rayon;
-mod serial;
 
 use std::sync::Arc;
 
+use super::fork::{Rows, fork_join};
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
+use kernel::Step;
 
 /// The application.
-pub struct Mi;
-
-impl App for Mi {
-    fn name(&self) -> &'static str {
-        "mi"
-    }
-
-    fn about(&self) -> &'static str {
-        "the inverses of TIMES dense N by N matrices, one after the other, by Gauss-Jordan elimination"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "NxTIMES"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "500x24"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "500x2"
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+pub static APP: App = App {
+    name: "mi",
+    about: "the inverses of TIMES dense N by N matrices, one after the other, by Gauss-Jordan \
+        elimination",
+    syntax: "NxTIMES",
+    paper_size: "500x24",
+    quick_size: "500x2",
+    problem: |parameters| {
         let [side, times] = size::numbers(parameters, 'x', 1)?;
         Ok(Box::new(Squares { side, times }))
-    }
-}
+    },
+    ..App::BLANK
+};
 
 /// How large the matrices are, and how many.
 #[derive(Debug, Clone, Copy)]
@@ -80,8 +64,11 @@ struct Inversion {
 }
 
 impl Inversion {
-    fn matrices(&mut self) -> impl Iterator<Item = &mut [f64]> {
-        self.answer.chunks_exact_mut(self.side * self.side)
+    /// Inverts all matrices; `eliminate` does to all rows what [`kernel::eliminate`] does to some.
+    fn invert(&mut self, eliminate: impl Fn(&mut [f64], Step<'_>)) {
+        for matrix in self.answer.chunks_exact_mut(self.side * self.side) {
+            kernel::invert(matrix, self.side, &eliminate);
+        }
     }
 }
 
@@ -91,25 +78,15 @@ impl Instance for Inversion {
     }
 
     fn serial(&mut self) {
-        let side = self.side;
-        self.matrices().for_each(|matrix| serial::invert(matrix, side));
+        self.invert(|rows, step| kernel::eliminate(rows, 0, step));
     }
 
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        let side = self.side;
-        pool.install(|worker| {
-            self.matrices().for_each(|matrix| locksley::invert(worker, matrix, side));
+    fork_join!(self, fork => {
+        let rows = Rows { of: self.side, leaf: kernel::leaf_rows(self.side) };
+        self.invert(|matrix, step| {
+            rows.halve(fork, matrix, |first, rows| kernel::eliminate(rows, first, step));
         });
-    }
-
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        let side = self.side;
-        pool.install(|| self.matrices().for_each(|matrix| rayon::invert(matrix, side)));
-    }
-
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(self.clone())
-    }
+    });
 
     fn check(&self) -> Result<(), String> {
         let size = self.side * self.side;

@@ -1,49 +1,30 @@
-//! The answer is checked by Freivalds's method: C·x is compared with A·(B·x) for a random vector x, in n² steps.
+//! The answer is checked by Freivalds's method: C·x is compared with A·(B·x) for a random vector x,
+//! in n² steps.
 
-use crate::apps::blocks::layout::place;
-use crate::apps::blocks::{Block, SIDE};
-use crate::random::Random;
+use crate::apps::blocks::{self, Block, SIDE};
+use crate::apps::check::{near, vector};
 
-/// What rounding may leave of a sum of n products of sums, relative to n² (all numbers are below one).
+/// What rounding may leave of a sum of n products of sums, relative to n² (all numbers are below
+/// one).
 const TOLERANCE: f64 = 64.0 * f64::EPSILON;
 
 /// Whether the residual of c = a·b is no more than rounding explains.
 pub(super) fn residual(a: &[Block], b: &[Block], c: &[Block], seed: u64) -> Result<(), String> {
     let n = a.len().isqrt() * SIDE;
-    let mut random = Random::new(!seed);
-    // Away from zero, so that no column of C is lost from sight.
-    let x: Vec<f64> = (0..n).map(|_| 0.75 + 0.25 * random.next_signed()).collect();
-    let expected = apply(a, &apply(b, &x));
-    let found = apply(c, &x);
+    let x = vector(n, seed);
     let limit = TOLERANCE * (n * n) as f64;
-    for (row, (expected, found)) in expected.iter().zip(&found).enumerate() {
-        let residual = (expected - found).abs();
-        // Written so that NaN, which is not below anything, fails.
-        if !matches!(residual.partial_cmp(&limit), Some(std::cmp::Ordering::Less)) {
-            return Err(format!(
-                "row {row} of C·x differs from A·(B·x) by {residual:e}, more than {limit:e}"
-            ));
-        }
-    }
-    Ok(())
+    near(&apply(c, &x), &apply(a, &apply(b, &x)), limit, ["C·x", "A·(B·x)"])
 }
 
 fn apply(matrix: &[Block], x: &[f64]) -> Vec<f64> {
-    let mut product = vec![0.0; x.len()];
-    for (at, block) in matrix.iter().enumerate() {
-        let (row, column) = place(at);
-        let (row, column) = (row * SIDE, column * SIDE);
-        for (sum, numbers) in product[row..].iter_mut().zip(block.0.chunks_exact(SIDE)) {
-            *sum += numbers.iter().zip(&x[column..]).map(|(number, x)| number * x).sum::<f64>();
-        }
-    }
-    product
+    blocks::apply(matrix, x, |_, _, number| number)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::serial;
     use super::*;
+    use crate::apps::blocks::product::{in_series, multiply_add};
+    use crate::random::Random;
 
     fn product(blocks: usize) -> [Vec<Block>; 3] {
         let mut random = Random::new(7);
@@ -54,7 +35,7 @@ mod tests {
         };
         let (a, b) = (fill(), fill());
         let mut c = vec![Block::ZERO; a.len()];
-        serial::multiply(&mut c, &a, &b);
+        in_series(&mut c, &a, &b, multiply_add);
         [a, b, c]
     }
 

@@ -1,51 +1,29 @@
-//! `mm(n)`: C = A·B for dense n by n matrices of doubles, in blocks of 16 by 16: divide and conquer on the
-//! quarters of C.
+//! `mm(n)`: C = A·B for dense n by n matrices of doubles, in blocks of 16 by 16: divide and conquer
+//! on the quarters of C.
 
 mod check;
-mod locksley;
-mod rayon;
-mod serial;
 mod static_partition;
 
 use std::time::Duration;
 
+use super::blocks::product::{self, multiply_add};
 use super::blocks::{self, Block, SIDE};
+use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
 use crate::runtimes::Team;
 
 /// The application.
-pub struct Mm;
-
-impl App for Mm {
-    fn name(&self) -> &'static str {
-        "mm"
-    }
-
-    fn about(&self) -> &'static str {
-        "the product of two dense N by N matrices in 16 by 16 blocks; N is 16 times a power of two"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "N"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "1024"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "512"
-    }
-
-    fn has_static(&self) -> bool {
-        true
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
-        Ok(Box::new(Square { blocks: blocks::blocks_along(parameters)? }))
-    }
-}
+pub static APP: App = App {
+    name: "mm",
+    about: "the product of two dense N by N matrices in 16 by 16 blocks; N is 16 times a power of two",
+    syntax: "N",
+    paper_size: "1024",
+    quick_size: "512",
+    has_static: true,
+    problem: |parameters| Ok(Box::new(Square { blocks: blocks::blocks_along(parameters)? })),
+    ..App::BLANK
+};
 
 /// A square of blocks, this many each way.
 #[derive(Debug, Clone, Copy)]
@@ -89,23 +67,15 @@ impl Instance for Product {
     }
 
     fn serial(&mut self) {
-        serial::multiply(&mut self.c, &self.a, &self.b);
+        product::in_series(&mut self.c, &self.a, &self.b, multiply_add);
     }
 
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.install(|worker| locksley::multiply(worker, &mut self.c, &self.a, &self.b));
-    }
-
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        pool.install(|| rayon::multiply(&mut self.c, &self.a, &self.b));
-    }
+    fork_join!(self, fork => {
+        product::in_parallel(fork, &mut self.c, &self.a, &self.b, multiply_add);
+    });
 
     fn static_partition(&mut self, team: &Team) -> Option<Duration> {
         Some(static_partition::multiply(team, &mut self.c, &self.a, &self.b))
-    }
-
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(self.clone())
     }
 
     fn check(&self) -> Result<(), String> {

@@ -1,5 +1,5 @@
-//! Static partitioning: each thread computes an equal number of consecutive blocks of C. There is one phase, and the end
-//! of the team is its barrier.
+//! Static partitioning: each thread computes an equal number of consecutive blocks of C. There is
+//! one phase, and the end of the team is its barrier.
 
 use std::time::Duration;
 

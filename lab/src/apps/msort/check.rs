@@ -2,13 +2,14 @@
 
 use crate::random::mix;
 
-/// A sum over all integers that does not depend on their order and that a lost, a doubled or a changed one alters.
-pub(in crate::apps) fn content(data: &[u32]) -> u64 {
+/// A sum over all integers that does not depend on their order and that a lost, a doubled or a
+/// changed one alters.
+pub(crate) fn content(data: &[u32]) -> u64 {
     data.iter().fold(0, |sum: u64, &value| sum.wrapping_add(mix(u64::from(value) + 1)))
 }
 
 /// Whether `data` is in order and has the content that the input had.
-pub(in crate::apps) fn sorted(data: &[u32], expected: u64) -> Result<(), String> {
+pub(crate) fn sorted(data: &[u32], expected: u64) -> Result<(), String> {
     if let Some(at) = data.windows(2).position(|pair| pair[0] > pair[1]) {
         return Err(format!("{} stands before {} at {at}", data[at], data[at + 1]));
     }

@@ -1,8 +1,8 @@
-//! Intervals inside of each other: whoever divides something makes an interval of the one half and does the other itself, and
-//! ends when both have ended.
+//! Intervals inside of each other: dividing something makes an interval of the one half and
+//! does the other itself, and ends when both have ended.
 //!
-//! A sort is a root of its own, and so is its merge. For when a root has ended, what it has lent to the halves is whole again,
-//! which no edge can say to the compiler: two slices are not joined.
+//! A sort is a root of its own, and so is its merge. For when a root has ended, what it has lent to
+//! the halves is whole again, which no edge can say to the compiler: two slices are not joined.
 
 use std::mem;
 
@@ -24,14 +24,14 @@ pub(super) fn sort(data: &mut [u32], scratch: &mut [u32], into: Into) {
             root.interval("half").spawn(move |_| sort(data_high, scratch_high, into.other()));
             sort(data_low, scratch_low, into.other());
         });
-        halves.expect("nobody cancels");
+        halves.expect("it is not cancelled");
     }
     let (from, to) = match into {
         Into::Data => (scratch, data),
         Into::Scratch => (data, scratch),
     };
     let (low, high) = from.split_at(at);
-    intervals::run("merge", |root| merge(root, low, high, to)).expect("nobody cancels");
+    intervals::run("merge", |root| merge(root, low, high, to)).expect("it is not cancelled");
 }
 
 /// Merges two sorted runs into `out`, which has room for both exactly.

@@ -55,11 +55,12 @@ fn insertion_sort(data: &mut [u32]) {
 
 /// Merges two sorted runs into `out`, which has room for both exactly.
 ///
-/// From both ends at once: the two chains of comparisons are independent of each other, and the processor overlaps them.
-/// As many steps are taken in one go as cannot exhaust either run, so the inner loop neither tests for that nor branches
-/// on the data.
+/// From both ends at once: the two chains of comparisons are independent of each other, and the
+/// processor overlaps them. As many steps are taken in one go as cannot exhaust either run, so the
+/// inner loop neither tests for that nor branches on the data.
 ///
-/// Never inlined, so that all versions execute the same code: copies of this loop differ by several percent.
+/// Never inlined, so that all versions execute the same code: copies of this loop differ by several
+/// percent.
 #[inline(never)]
 pub(in crate::apps) fn merge(mut left: &[u32], mut right: &[u32], mut out: &mut [u32]) {
     assert_eq!(left.len() + right.len(), out.len());
@@ -76,7 +77,8 @@ pub(in crate::apps) fn merge(mut left: &[u32], mut right: &[u32], mut out: &mut 
     }
 }
 
-/// Writes `steps` integers at each end of `out`; says how many were taken from the front and the back of each run.
+/// Writes `steps` integers at each end of `out`; says how many were taken from the front and the
+/// back of each run.
 #[inline]
 fn merge_ends(
     left: &[u32],

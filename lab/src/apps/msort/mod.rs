@@ -1,46 +1,26 @@
-//! `msort(n)`: merge sort of n random 32-bit integers between two arrays. Both the sorting of the halves and their
-//! merging are divided, so the critical path is short.
+//! `msort(n)`: merge sort of n random 32-bit integers between two arrays. Both the sorting of the
+//! halves and their merging are divided, so the critical path is short.
 
-pub(super) mod check;
+pub(crate) mod check;
+mod fork_join;
 mod intervals;
 pub(super) mod kernel;
-mod locksley;
-mod rayon;
 pub(super) mod serial;
 pub(super) mod split;
 
+use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
 
 /// The application.
-pub struct Msort;
-
-impl App for Msort {
-    fn name(&self) -> &'static str {
-        "msort"
-    }
-
-    fn about(&self) -> &'static str {
-        "merge sort of N random integers (N, or NK, or NM), with a merge that is parallel as well"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "N"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "32M"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "1M"
-    }
-
-    fn has_intervals(&self) -> bool {
-        true
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+pub static APP: App = App {
+    name: "msort",
+    about: "merge sort of N random integers (N, or NK, or NM), with a merge that is parallel as well",
+    syntax: "N",
+    paper_size: "32M",
+    quick_size: "1M",
+    has_intervals: true,
+    problem: |parameters| {
         let (digits, unit) = match parameters.as_bytes().last() {
             Some(b'K') => (&parameters[..parameters.len() - 1], 1 << 10),
             Some(b'M') => (&parameters[..parameters.len() - 1], 1 << 20),
@@ -50,8 +30,9 @@ impl App for Msort {
         let number =
             number.checked_mul(unit).ok_or_else(|| format!("'{parameters}' is too large"))?;
         Ok(Box::new(Integers { number }))
-    }
-}
+    },
+    ..App::BLANK
+};
 
 /// How many integers.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +58,8 @@ impl Problem for Integers {
         let mut random = Random::new(seed);
         let input: Vec<u32> = (0..self.number).map(|_| random.next_u64() as u32).collect();
         let content = check::content(&input);
-        // A copy, not zeros: memory that was never written costs a page fault in the first computation.
+        // A copy, not zeros: memory that was never written costs a page fault in the first
+        // computation.
         let (data, scratch) = (input.clone(), input.clone());
         Box::new(Sorting { input, data, scratch, content })
     }
@@ -100,24 +82,14 @@ impl Instance for Sorting {
         serial::sort(&mut self.data, &mut self.scratch, split::Into::Data);
     }
 
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.install(|worker| {
-            locksley::sort(worker, &mut self.data, &mut self.scratch, split::Into::Data)
-        });
-    }
-
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {
         pool.install(|_| intervals::sort(&mut self.data, &mut self.scratch, split::Into::Data));
         Some(())
     }
 
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        pool.install(|| rayon::sort(&mut self.data, &mut self.scratch, split::Into::Data));
-    }
-
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(self.clone())
-    }
+    fork_join!(self, fork => {
+        fork_join::sort(fork, &mut self.data, &mut self.scratch, split::Into::Data);
+    });
 
     fn check(&self) -> Result<(), String> {
         check::sorted(&self.data, self.content)

@@ -1,12 +1,15 @@
 //! Where a sort and a merge are divided, and how finely.
 
-/// Integers of a leaf of the parallel sort: half a millisecond, and 2048 leaves at the papers' size.
+/// Integers of a leaf of the parallel sort: half a millisecond, and 2048 leaves at the papers'
+/// size.
 pub(super) const SORT_LEAF: usize = 16 * 1024;
 
-/// Integers of a leaf of the parallel merge, around 0.1 ms. Each costs a binary search in memory that is not cached.
+/// Integers of a leaf of the parallel merge, around 0.1 ms. Each costs a binary search in memory
+/// that is not cached.
 pub(super) const MERGE_LEAF: usize = 64 * 1024;
 
-/// Which of the two arrays a sorted half is wanted in. They alternate from level to level, so nothing is copied back.
+/// Which of the two arrays a sorted half is wanted in. They alternate from level to level, so
+/// nothing is copied back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::apps) enum Into {
     /// The array that holds the input.
@@ -25,12 +28,14 @@ impl Into {
     }
 }
 
-/// Where `length` integers are halved: at a multiple of the smallest sort, so that all of those but one are whole.
+/// Where `length` integers are halved: at a multiple of the smallest sort, so that all of those but
+/// one are whole.
 pub(super) fn middle(length: usize) -> usize {
     (length / 2).next_multiple_of(super::kernel::SMALLEST)
 }
 
-/// Two sorted runs divided at one value: nothing in the first pair is above anything in the second pair.
+/// Two sorted runs divided at one value: nothing in the first pair is above anything in the second
+/// pair.
 pub(super) fn runs<'a>(left: &'a [u32], right: &'a [u32]) -> [(&'a [u32], &'a [u32]); 2] {
     let (at_left, at_right) = if left.len() >= right.len() {
         let at = left.len() / 2;

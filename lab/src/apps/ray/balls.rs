@@ -1,9 +1,11 @@
-//! The scene "balls", the sphereflake of Eric Haines's Standard Procedural Databases ("A proposal for standard graphics
-//! environments", IEEE Computer Graphics and Applications 7(11), 1987), and its eye, lights and colours.
+//! The scene "balls", the sphereflake of Eric Haines's Standard Procedural Databases ("A proposal
+//! for standard graphics environments", IEEE Computer Graphics and Applications 7(11), 1987), and
+//! its eye, lights and colours.
 //!
-//! A sphere of radius r carries nine of radius r/3 on its surface, as seen along its own axis: six around the equator and
-//! three around the pole. The axis of each points away from the sphere that carries it, and so on. Depth 4 has
-//! 1 + 9 + 81 + 729 + 6561 = 7381 spheres. Below them is a square floor.
+//! A sphere of radius r carries nine of radius r/3 on its surface, as seen along its own axis: six
+//! around the equator and three around the pole. The axis of each points away from the sphere that
+//! carries it, and so on. Depth 4 has 1 + 9 + 81 + 729 + 6561 = 7381 spheres. Below them is a
+//! square floor.
 
 use std::f64::consts::TAU;
 
@@ -83,8 +85,8 @@ fn grow(spheres: &mut Vec<Sphere>, sphere: Sphere, axis: Vector, depth: usize) {
     }
 }
 
-/// Where the children of a sphere lie whose axis points up: at nine of the twelve corners of a cuboctahedron, without the
-/// three at its foot.
+/// Where the children lie of a sphere with an axis that points up: at nine of the twelve corners of a
+/// cuboctahedron, without the three at its foot.
 fn directions() -> [Vector; CHILDREN] {
     std::array::from_fn(|child| {
         let is_at_equator = child < 6;
@@ -97,7 +99,8 @@ fn directions() -> [Vector; CHILDREN] {
     })
 }
 
-/// `direction`, turned as the shortest way turns the upward direction into `axis` (Rodrigues's formula).
+/// `direction`, turned as the shortest way turns the upward direction into `axis` (Rodrigues's
+/// formula).
 fn turned(direction: Vector, axis: Vector) -> Vector {
     let (pivot, cosine) = (UP.cross(axis), UP.dot(axis));
     let sine = pivot.length();

@@ -1,5 +1,6 @@
-//! A hierarchy of bounding boxes over the spheres: halved at the median of the longest side, down to a few. A ray visits
-//! the nearer half first, and no box that begins behind what it has met already.
+//! A hierarchy of bounding boxes over the spheres: halved at the median of the longest side, down
+//! to a few. A ray visits the nearer half first, and no box that begins behind what it has met
+//! already.
 
 use std::ops::Range;
 
@@ -115,8 +116,9 @@ impl Search {
         Search { ray, inverse, nearest, farthest, found: None }
     }
 
-    /// Whether the ray passes through the box where something is looked for: it must be between all three pairs of sides
-    /// at once. A ray along a side gives NaN there, which minimum and maximum pass over.
+    /// Whether the ray passes through the box where something is looked for: it must be between all
+    /// three pairs of sides at once. A ray along a side gives NaN there, which minimum and maximum
+    /// pass over.
     fn passes(&self, low: Vector, high: Vector) -> bool {
         let (mut enters, mut leaves) = (self.nearest, self.farthest);
         for axis in 0..3 {
@@ -139,8 +141,8 @@ impl Search {
     }
 }
 
-/// How far along `ray` the nearer of the points lies at which it meets `sphere`, before or behind its origin. (The farther
-/// one does not matter: no ray begins inside of a sphere.)
+/// How far along `ray` the nearer of the points lies at which it meets `sphere`, before or behind
+/// its origin. (The farther one does not matter: no ray begins inside of a sphere.)
 fn distance(ray: &Ray, sphere: &Sphere) -> Option<f64> {
     let to_centre = sphere.centre - ray.origin;
     let along = to_centre.dot(ray.direction);

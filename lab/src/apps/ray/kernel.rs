@@ -1,5 +1,5 @@
-//! The colour of a pixel: one ray from the eye, and from where it meets something, one to each light and one for what is
-//! mirrored there, recursively.
+//! The colour of a pixel: one ray from the eye, and from where it meets something, one to each
+//! light and one for what is mirrored there, recursively.
 
 use super::Pixel;
 use super::balls::{self, Surface};
@@ -7,7 +7,8 @@ use super::hierarchy::{Hierarchy, Ray};
 use super::vector::Vector;
 use super::view::View;
 
-/// Pixels of a leaf of the parallel versions: some tens of microseconds, or one where they show nothing.
+/// Pixels of a leaf of the parallel versions: some tens of microseconds, or one where they show
+/// nothing.
 pub(super) const LEAF_PIXELS: usize = 16;
 
 /// How often light is mirrored before it is too faint to be followed.
@@ -23,7 +24,8 @@ struct End {
     surface: &'static Surface,
 }
 
-/// Computes the pixels from number `first` on, row by row. Never inlined, so that all versions execute the same code.
+/// Computes the pixels from number `first` on, row by row. Never inlined, so that all versions
+/// execute the same code.
 #[inline(never)]
 pub(super) fn render(view: &View, first: usize, pixels: &mut [Pixel]) {
     for (number, pixel) in (first..).zip(pixels) {
@@ -103,7 +105,8 @@ mod tests {
         let spheres = Hierarchy::new(balls::spheres(0));
         let to_eye = balls::EYE.unit();
         let ray = Ray { origin: balls::EYE, direction: -to_eye };
-        // The eye looks at the nearest point of the sphere, so what is mirrored there is what lies behind the eye: nothing.
+        // The eye looks at the nearest point of the sphere, so what is mirrored there is what lies
+        // behind the eye: nothing.
         let (point, normal) = (to_eye * 0.5, to_eye);
         let mut expected = balls::BALLS.colour.scaled(balls::BACKGROUND) * 0.5;
         for lamp in balls::LIGHTS {

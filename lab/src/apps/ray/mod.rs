@@ -1,18 +1,17 @@
-//! `ray(depth,width,height)`: a recursive ray tracer and the scene "balls". Pixels are independent of one another and cost
-//! very differently: those of the background nothing, those between mirroring balls a hundred rays.
+//! `ray(depth,width,height)`: a recursive ray tracer and the scene "balls". Pixels are independent
+//! of one another and cost very differently: those of the background nothing, those between
+//! mirroring balls a hundred rays.
 
 mod balls;
-pub(super) mod check;
 mod hierarchy;
 mod kernel;
-mod locksley;
-mod rayon;
-mod serial;
 pub(super) mod vector;
 mod view;
 
 use std::sync::Arc;
 
+use super::check::same_bits;
+use super::fork::{Rows, fork_join};
 use super::{App, Instance, Problem, size};
 use crate::picture::Picture;
 use balls::Sphere;
@@ -21,35 +20,19 @@ use view::View;
 /// Red, green and blue; one is as bright as a screen can be.
 pub(super) type Pixel = [f64; 3];
 
+/// How finely the parallel versions divide.
+const LEAF: Rows = Rows { of: 1, leaf: kernel::LEAF_PIXELS };
+
 /// The application.
-pub struct Ray;
-
-impl App for Ray {
-    fn name(&self) -> &'static str {
-        "ray"
-    }
-
-    fn about(&self) -> &'static str {
-        "a ray tracer; the scene is the sphereflake of the Standard Procedural Databases, DEPTH levels of it"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "DEPTH,WIDTHxHEIGHT"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "4,512x512"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "4,128x128"
-    }
-
-    fn has_picture(&self) -> bool {
-        true
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+pub static APP: App = App {
+    name: "ray",
+    about: "a ray tracer; the scene is the sphereflake of the Standard Procedural Databases, DEPTH \
+        levels of it",
+    syntax: "DEPTH,WIDTHxHEIGHT",
+    paper_size: "4,512x512",
+    quick_size: "4,128x128",
+    has_picture: true,
+    problem: |parameters| {
         let (depth, sides) = parameters
             .split_once(',')
             .ok_or("it takes a depth, ',' and the sides of the picture")?;
@@ -57,8 +40,9 @@ impl App for Ray {
         let [width, height] = size::numbers(sides, 'x', 1)?;
         let spheres = balls::number(depth).ok_or("that depth has too many spheres")?;
         Ok(Box::new(Scene { depth, spheres, width, height }))
-    }
-}
+    },
+    ..App::BLANK
+};
 
 /// How much there is to be seen, and how large.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +59,8 @@ impl Problem for Scene {
     }
 
     fn bytes(&self) -> u128 {
-        // The picture and the serial one to compare with; a sphere, and the boxes around it, not quite one for each.
+        // The picture and the serial one to compare with; a sphere, and the boxes around it, not
+        // quite one for each.
         size::product(&[2, self.width, self.height, size_of::<Pixel>()])
             + size::product(&[4, self.spheres, size_of::<Sphere>()])
     }
@@ -83,7 +68,7 @@ impl Problem for Scene {
     fn prepare(&self, _seed: u64) -> Box<dyn Instance> {
         let view = View::new(self.depth, self.width, self.height);
         let mut expected = vec![[0.0; 3]; self.width * self.height];
-        serial::render(&view, &mut expected);
+        kernel::render(&view, 0, &mut expected);
         let pixels = vec![[0.0; 3]; expected.len()];
         Box::new(Rendering {
             scene: *self,
@@ -108,23 +93,16 @@ impl Instance for Rendering {
     }
 
     fn serial(&mut self) {
-        serial::render(&self.view, &mut self.pixels);
+        kernel::render(&self.view, 0, &mut self.pixels);
     }
 
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.install(|worker| locksley::render(worker, &self.view, 0, &mut self.pixels));
-    }
-
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        pool.install(|| rayon::render(&self.view, 0, &mut self.pixels));
-    }
-
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(self.clone())
-    }
+    fork_join!(self, fork => {
+        let view = &*self.view;
+        LEAF.halve(fork, &mut self.pixels, |first, pixels| kernel::render(view, first, pixels));
+    });
 
     fn check(&self) -> Result<(), String> {
-        check::same_bits(&self.expected, &self.pixels, self.scene.width)
+        same_bits(&self.expected, &self.pixels, self.scene.width, |pixel| pixel.map(f64::to_bits))
     }
 
     fn picture(&self) -> Option<Picture> {

@@ -1,5 +1,5 @@
-//! The colour of a pixel: the mean of four rays from the eye; from where each meets something, one goes to each lamp and
-//! one to what is mirrored there, recursively.
+//! The colour of a pixel: the mean of four rays from the eye; from where each meets something, one
+//! goes to each lamp and one to what is mirrored there, recursively.
 
 use super::scene::{self, AMBIENT, LAMPS, Scene, Surface, UP};
 use crate::apps::ray::Pixel;
@@ -14,8 +14,9 @@ const MOST_MIRRORS: usize = 5;
 /// Rays begin this far from the surface that they leave, which they might meet again otherwise.
 const CLEARANCE: f64 = 1e-9;
 
-/// Where the four rays pass through a pixel of side one, from its middle: no two in the same row or column of a grid of four by
-/// four, so that edges that are nearly level or upright are smoothed as well.
+/// Where the four rays pass through a pixel of side one, from its middle: no two in the same row or
+/// column of a grid of four by four, so that edges that are nearly level or upright are smoothed as
+/// well.
 const PLACES: [[f64; 2]; 4] = [[-0.125, -0.375], [0.375, -0.125], [0.125, 0.375], [-0.375, 0.125]];
 
 /// A scene, and a picture plane before the eye.
@@ -53,7 +54,8 @@ impl View {
     }
 }
 
-/// Computes the pixels from number `first` on, row by row. Never inlined, so that all versions execute the same code.
+/// Computes the pixels from number `first` on, row by row. Never inlined, so that all versions
+/// execute the same code.
 #[inline(never)]
 pub(super) fn render(view: &View, first: usize, pixels: &mut [Pixel]) {
     for (number, pixel) in (first..).zip(pixels) {
@@ -132,13 +134,14 @@ fn end(scene: &Scene, ray: Ray) -> Option<End<'_>> {
     }
 }
 
-/// Whether something is in the way of `ray` up to that distance. Lamps and all that they light are above the floor.
+/// Whether something is in the way of `ray` up to that distance. Lamps and all that they light are
+/// above the floor.
 fn is_shadowed(scene: &Scene, ray: Ray, distance: f64) -> bool {
     let mut entries = scene.balls.iter().filter_map(|ball| entry(ray, ball.centre, ball.radius));
     entries.any(|entry| entry < distance)
 }
 
-/// How far away `ray` enters a ball, where it does. Nobody is inside of one.
+/// How far away `ray` enters a ball, where it does. No ray starts inside of one.
 #[inline]
 fn entry(ray: Ray, centre: Vector, radius: f64) -> Option<f64> {
     let to_centre = centre - ray.origin;

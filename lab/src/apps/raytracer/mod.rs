@@ -1,56 +1,39 @@
-//! `raytracer(width,height)`: a picture of mirroring balls on a chequered floor, with four rays for each pixel: RayTracer of
-//! the BWS paper (section 5.1), whose picture has 800 by 600 pixels. Unlike `ray`, whose scene is a published one of thousands
-//! of spheres with a hierarchy over them, it has few balls, and every ray is compared with all of them.
+//! `raytracer(width,height)`: a picture of mirroring balls on a chequered floor, with four rays for
+//! each pixel: RayTracer of the BWS paper (section 5.1), which has 800 by 600 pixels.
+//! Unlike in `ray`, with its published scene of thousands of spheres with a hierarchy over them,
+//! it has few balls, and every ray is compared with all of them.
 
 mod kernel;
-mod locksley;
-mod rayon;
 mod scene;
-mod serial;
 
 use std::sync::Arc;
 
+use super::check::same_bits;
+use super::fork::{Rows, fork_join};
 use super::ray::Pixel;
-use super::ray::check::same_bits;
 use super::{App, Instance, Problem, size};
 use crate::picture::Picture;
 use crate::random::Random;
 use kernel::View;
 use scene::Scene;
 
+/// How finely the parallel versions divide.
+const LEAF: Rows = Rows { of: 1, leaf: kernel::LEAF_PIXELS };
+
 /// The application.
-pub struct Raytracer;
-
-impl App for Raytracer {
-    fn name(&self) -> &'static str {
-        "raytracer"
-    }
-
-    fn about(&self) -> &'static str {
-        "a ray tracer with four rays a pixel; the scene is mirroring balls on a chequered floor"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "WIDTHxHEIGHT"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "800x600"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "200x150"
-    }
-
-    fn has_picture(&self) -> bool {
-        true
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+pub static APP: App = App {
+    name: "raytracer",
+    about: "a ray tracer with four rays a pixel; the scene is mirroring balls on a chequered floor",
+    syntax: "WIDTHxHEIGHT",
+    paper_size: "800x600",
+    quick_size: "200x150",
+    has_picture: true,
+    problem: |parameters| {
         let [width, height] = size::numbers(parameters, 'x', 1)?;
         Ok(Box::new(Sides { width, height }))
-    }
-}
+    },
+    ..App::BLANK
+};
 
 /// How large the picture is.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +56,7 @@ impl Problem for Sides {
         let scene = Scene::random(&mut Random::new(seed));
         let view = View::new(scene, self.width, self.height);
         let mut expected = vec![[0.0; 3]; self.width * self.height];
-        serial::render(&view, &mut expected);
+        kernel::render(&view, 0, &mut expected);
         let pixels = vec![[0.0; 3]; expected.len()];
         let expected = expected.into();
         Box::new(Rendering { sides: *self, view: Arc::new(view), pixels, expected })
@@ -94,23 +77,16 @@ impl Instance for Rendering {
     }
 
     fn serial(&mut self) {
-        serial::render(&self.view, &mut self.pixels);
+        kernel::render(&self.view, 0, &mut self.pixels);
     }
 
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        pool.install(|worker| locksley::render(worker, &self.view, 0, &mut self.pixels));
-    }
-
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        pool.install(|| rayon::render(&self.view, 0, &mut self.pixels));
-    }
-
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(self.clone())
-    }
+    fork_join!(self, fork => {
+        let view = &*self.view;
+        LEAF.halve(fork, &mut self.pixels, |first, pixels| kernel::render(view, first, pixels));
+    });
 
     fn check(&self) -> Result<(), String> {
-        same_bits(&self.expected, &self.pixels, self.sides.width)
+        same_bits(&self.expected, &self.pixels, self.sides.width, |pixel| pixel.map(f64::to_bits))
     }
 
     fn picture(&self) -> Option<Picture> {

@@ -1,4 +1,5 @@
-//! The scene: a large mirroring ball, and small ones of all colours around it, on a chequered floor without end.
+//! The scene: a large mirroring ball, and small ones of all colours around it, on a chequered floor
+//! without end.
 
 use crate::apps::ray::vector::Vector;
 use crate::random::Random;
@@ -64,7 +65,8 @@ const fn tile(colour: Vector) -> Surface {
 
 /// The large ball stands in the middle.
 const LARGE: f64 = 1.3;
-/// The small ones stand in the cells of a square grid, one each, but for those that the large one fills.
+/// The small ones stand in the cells of a square grid, one each, but for those that the large one
+/// fills.
 const CELLS: i32 = 3;
 const CELL: f64 = 1.1;
 /// The radii of the small ones.

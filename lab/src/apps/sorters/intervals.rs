@@ -1,4 +1,5 @@
-//! A graph of intervals: each merger comes after its two neighbours, and their runs flow along the edges. Each is at its place.
+//! A graph of intervals: each merger comes after its two neighbours, and their runs flow along the
+//! edges. Each is at its place.
 
 use std::mem;
 use std::ops::Range;
@@ -7,7 +8,7 @@ use locksley_intervals::{Builder, Context, Guarded, Handle, Root};
 
 use super::{Division, halves, merged, sorted};
 
-/// What a sorter or a merger has made. Who merges it takes it, so that it is freed.
+/// What a sorter or a merger has made. The next merger takes it, so that it is freed.
 type Run = Guarded<Vec<u32>>;
 
 /// All sorted, by a pool of so many places.
@@ -19,7 +20,7 @@ pub(super) fn sort(root: Root<'_>, division: &Division, input: &[u32], places: u
         let answer = &mut answer;
         root.interval("keep").after(last).spawn(move |cx| *answer = taken(&last, cx));
     });
-    ended.expect("nobody cancels");
+    ended.expect("it is not cancelled");
     answer
 }
 
@@ -32,7 +33,7 @@ struct Graph<'c, 'g, 'env: 'g> {
 }
 
 impl<'c, 'g, 'env: 'g> Graph<'c, 'g, 'env> {
-    /// Who has what these sorters have, sorted; and where that is.
+    /// The interval with what these sorters have, sorted; and its place.
     fn make(&self, sorters: Range<usize>) -> (Handle<'g, Run>, Option<usize>) {
         let Division { placement, sorters: all, .. } = *self.division;
         let Some([left, right]) = halves(&sorters) else {

@@ -1,5 +1,6 @@
-//! Fork-join on an explicit Locksley worker. Who forks goes on with the left half and merges both, so it is where the left one was
-//! sorted in any case; the right half goes to its place where that is another one. So there is no worst placement.
+//! Fork-join on an explicit Locksley worker. The forking worker goes on with the left half and merges both,
+//! so it is where the left one was sorted in any case; the right half goes to its place where that
+//! is another one. So there is no worst placement.
 
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ pub(super) fn sort(worker: &Worker, division: &Division, input: &[u32], places: 
 struct Sort<'i> {
     division: &'i Division,
     input: &'i [u32],
-    /// The place of the first sorter: that of who begins.
+    /// The place of the first sorter: that of the first worker.
     first: usize,
     places: usize,
 }

@@ -1,8 +1,10 @@
-//! `sorters(n,s)`: merge sort of n random 32-bit integers by s sorters and s - 1 mergers, as LASSI's study has it (Weibel, "An Advanced
-//! Scheduler for Intervals", 2010, "Merge Sort"): each sorter fills an array with its part and sorts it alone, and each merger, alone, merges
-//! two neighbours into a new one. So the last mergers are alone with the machine; `msort` divides its merges, too.
+//! `sorters(n,s)`: merge sort of n random 32-bit integers by s sorters and s - 1 mergers, as
+//! LASSI's study has it (Weibel, "An Advanced Scheduler for Intervals", 2010, "Merge Sort"): each
+//! sorter fills an array with its part and sorts it alone, and each merger, alone, merges two
+//! neighbours into a new one. So the last mergers are alone with the machine; `msort` divides its
+//! merges, too.
 //!
-//! On intervals it is a graph with places: what is merged lies in the cache of who has sorted it.
+//! On intervals it is a graph with places: what is merged lies in the cache of the place that sorted it.
 
 mod intervals;
 mod locksley;
@@ -20,45 +22,26 @@ use crate::random::Random;
 use placement::Placement;
 
 /// The application.
-pub struct Sorters;
-
-impl App for Sorters {
-    fn name(&self) -> &'static str {
-        "sorters"
-    }
-
-    fn about(&self) -> &'static str {
-        "merge sort of INTEGERS random integers by so many sorters, and mergers each of which merges two neighbours alone; \
-         on intervals at places, the best, the worst, or none"
-    }
-
-    fn syntax(&self) -> &'static str {
-        "INTEGERSxSORTERS, INTEGERSxSORTERS-worst or INTEGERSxSORTERS-none"
-    }
-
-    fn paper_size(&self) -> &'static str {
-        "4194304x65536"
-    }
-
-    fn quick_size(&self) -> &'static str {
-        "1048576x1024"
-    }
-
-    fn has_intervals(&self) -> bool {
-        true
-    }
-
-    fn problem(&self, parameters: &str) -> Result<Box<dyn Problem>, String> {
+pub static APP: App = App {
+    name: "sorters",
+    about: "merge sort of INTEGERS random integers by so many sorters, and mergers each of which \
+        merges two neighbours alone; on intervals at places, the best, the worst, or none",
+    syntax: "INTEGERSxSORTERS, INTEGERSxSORTERS-worst or INTEGERSxSORTERS-none",
+    paper_size: "4194304x65536",
+    quick_size: "1048576x1024",
+    has_intervals: true,
+    problem: |parameters| {
         let (numbers, placement) = Placement::of(parameters)?;
         let [integers, sorters] = size::numbers(numbers, 'x', 1)?;
         if sorters > integers {
             return Err(format!("there is not an integer for each of {sorters} sorters"));
         }
         Ok(Box::new(Division { integers, sorters, placement }))
-    }
-}
+    },
+    ..App::BLANK
+};
 
-/// How many integers, and who sorts them.
+/// The number of integers, and of sorters.
 #[derive(Debug, Clone, Copy)]
 struct Division {
     integers: usize,
@@ -75,7 +58,8 @@ impl Problem for Division {
     }
 
     fn bytes(&self) -> u128 {
-        // The input, the answer, and two runs of all integers: those that are merged, and what they become.
+        // The input, the answer, and two runs of all integers: those that are merged, and what they
+        // become.
         let integers = size::product(&[4, self.integers, size_of::<u32>()]);
         integers.saturating_add(size::product(&[2, self.sorters, INTERVAL]))
     }
@@ -101,7 +85,8 @@ impl Division {
     }
 }
 
-/// The sorters of two neighbours, which a merger comes after, that has all of these; if there are two.
+/// The sorters of two neighbours, which a merger comes after, that has all of these; if there are
+/// two.
 fn halves(sorters: &Range<usize>) -> Option<[Range<usize>; 2]> {
     let middle = sorters.start + sorters.len().div_ceil(2);
     (sorters.len() > 1).then_some([sorters.start..middle, middle..sorters.end])

@@ -3,11 +3,11 @@
 /// The variants of LASSI's study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placement {
-    /// A merger is at the place of the one on its left, whose run it reads.
+    /// A merger is at the place of the one on its left, where the run lies that it reads.
     Best,
     /// A merger is at the place after that.
     Worst,
-    /// Nobody says.
+    /// No place is named.
     None,
 }
 

@@ -1,327 +1,330 @@
-//! A made-up record, and runs with scripts for programs. Runs with this program's own binary are tested from outside.
+//! Sizes and answers; every kind on every runtime; plans; and what is derived from a record.
 
-use super::once::{Kind, LOCAL};
-use super::plan::{Choice, WANTED, plan, subset};
-use super::record::{Input, Measurement};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use super::networks::Notes;
 use super::*;
-use crate::experiments::figures::Waiting;
-use crate::experiments::forkjoin::record::{LeftOut, Runtime};
-use crate::experiments::memory;
-use crate::experiments::reading::Reading;
-use crate::experiments::trial;
-use crate::fault::Fault;
-use crate::record::Cell;
 
-fn input(kind: &str, size: &str, workers: usize) -> Input {
-    Input { kind: kind.to_owned(), size: size.to_owned(), workers }
+fn subject(name: &str) -> Subject {
+    Subject::find(name).unwrap()
 }
 
-fn runtime(name: &str) -> Runtime {
-    Runtime { name: name.to_owned(), version: "<0>".to_owned(), build: None }
-}
-
-fn missing() -> LeftOut {
-    LeftOut { runtime: "go".to_owned(), reason: "not <here>".to_owned() }
-}
-
-fn tiny_plan(inputs: Vec<Input>, runtimes: &[&str]) -> Plan {
-    Plan {
-        experiment: "channels".to_owned(),
-        quick: true,
-        seed: 3,
-        repeats: 2,
-        budget_seconds: 60.0,
-        limit_seconds: 60.0,
-        inputs,
-        runtimes: runtimes.iter().map(|name| runtime(name)).collect(),
-        left_out: vec![missing()],
+#[test]
+fn kinds_are_in_the_order_of_their_names() {
+    for (place, kind) in Kind::ALL.into_iter().enumerate() {
+        assert_eq!(kind as usize, place);
     }
-}
-
-/// Ten messages, a ring of two with five turns, two messages for each of a hundred, ten idle processes; made-up times.
-pub(crate) fn record() -> Record {
-    let inputs = vec![
-        input("stream", "10", 1),
-        input("stream", "10", 2),
-        input("ring", "2x5", 1),
-        input("pipeline", "3x10", 2),
-        input("fan-out", "2", 1),
-        input("idle", "10", 1),
-    ];
-    let mut header = Header::here(tiny_plan(inputs, &["locksley", "tokio-current", "tokio"]));
-    (header.machine.processors, header.machine.quota) = (2, None);
-    let mut measurements = Vec::new();
-    let mut read = |input: Input, runtime: &str, readings: &[Reading]| {
-        for (repeat, &reading) in readings.iter().enumerate() {
-            measurements.push(Measurement { cell: input.on(runtime), repeat, reading });
-        }
-    };
-    // Of so many, each.
-    let nanos =
-        |number: f64, each: f64| Reading::Time { seconds: each * number / 1e9, apart: None };
-    let apart = |each: f64, share| Reading::Time { seconds: each / 1e8, apart: Some(share) };
-    let bytes = |bytes, future| Reading::Memory { bytes, future };
-    let three = [apart(8.0, 0.0), apart(9.0, 0.0), apart(70.0, 0.0)];
-    read(input("stream", "10", 1), "locksley", &three);
-    read(input("stream", "10", 1), "tokio-current", &[apart(30.0, 0.0)]);
-    read(input("stream", "10", 1), "tokio", &[apart(36.0, 0.0)]);
-    read(input("stream", "10", 2), "locksley", &[apart(20.0, 0.25)]);
-    read(input("ring", "2x5", 1), "locksley", &[nanos(10.0, 50.0)]);
-    read(input("ring", "2x5", 1), "tokio", &[nanos(10.0, 100.0)]);
-    read(input("pipeline", "3x10", 2), "tokio", &[nanos(10.0, 100.0)]);
-    read(input("fan-out", "2", 1), "locksley", &[nanos(200.0, 7.0)]);
-    read(input("idle", "10", 1), "locksley", &[bytes(4960, 96), bytes(4800, 96), bytes(6000, 96)]);
-    read(input("idle", "10", 1), "tokio", &[bytes(10_000, 112)]);
-    Record::of(header, "then".to_owned(), measurements, Vec::new())
+    assert_eq!((Kind::FanIn.name(), Kind::Fork.unit()), ("fan-in", "ns a thread"));
+    let networks = Kind::ALL.into_iter().filter(|kind| kind.is_network());
+    assert!(networks.eq(Kind::ALL[..6].iter().copied()));
 }
 
 #[test]
-fn figures_are_medians_for_each_of_what_was_counted() {
-    let summary = Summary::of(&record());
-    assert_eq!(summary.groups.len(), 6);
-    let stream = &summary.groups[0];
-    let locksley = stream.figure("locksley").unwrap();
-    assert!((locksley.each.median - 9.0).abs() < 1e-9, "{locksley:?}");
-    assert!((locksley.each.least - 8.0).abs() < 1e-9 && (locksley.each.most - 70.0).abs() < 1e-9);
-    assert!((locksley.of_tokio.unwrap() - 0.25).abs() < 1e-9);
-    let alone = summary.groups[1].figure("locksley").unwrap();
-    assert_eq!((alone.of_tokio, alone.apart), (None, Some(0.25)));
-    let of =
-        |kind, name: &str| summary.of_kind(kind).next().unwrap().figure(name).unwrap().each.median;
-    assert!((of(Kind::Ring, "locksley") - 50.0).abs() < 1e-9);
-    // Not each process's, but the whole pipeline's.
-    assert!((of(Kind::Pipeline, "tokio") - 100.0).abs() < 1e-9);
-    assert!((of(Kind::FanOut, "locksley") - 7.0).abs() < 1e-9);
-    let idle = summary.of_kind(Kind::Idle).next().unwrap().figure("locksley").unwrap();
-    assert_eq!(idle.waiting, Some(Waiting { future: 96.0, beyond: 392.0 }));
-}
-
-#[test]
-fn targets_are_reached_or_missed() {
-    let mut record = record();
-    let verdicts = |record: &Record| -> Vec<(f64, &'static str)> {
-        let targets = Summary::of(record).targets;
-        targets.iter().map(|target| (target.is.round(), target.verdict())).collect()
-    };
-    // One channel with one worker and with two, a ring, an idle process; of what has no target there is none.
-    let expected = [(9.0, "reached"), (20.0, "missed"), (50.0, "missed"), (392.0, "reached")];
-    assert_eq!(verdicts(&record), expected);
-    let last = record.measurements.iter().rposition(|found| found.cell.app == "idle").unwrap();
-    // Two of three are above now.
-    record.measurements[last - 3].reading = Reading::Memory { bytes: 6000, future: 96 };
-    assert_eq!(verdicts(&record)[3], (496.0, "missed"));
-    record.measurements.retain(|found| found.cell.runtime != "locksley");
-    assert!(verdicts(&record).is_empty());
-}
-
-#[test]
-fn the_table_has_it_all() {
-    let record = record();
-    let text = table::text(&record, &Summary::of(&record));
-    for words in [
-        "2 processors",
-        "Quick subset",
-        "without go: not <here>",
-        "messages through one channel, P = 1: ns a message",
-        "a token in a ring of 2 processes, P = 1: ns a hop",
-        "10 idle processes, P = 1: bytes a process",
-        "P = 1: ns a message: 9.00  wanted: at most 10.0: reached",
-        "P = 1: ns a hop: 50.0  wanted: at most 40.0: missed",
-        "what its channel holds: 392  wanted: at most 400: reached",
+fn sizes_are_read() {
+    for (name, width, number) in [
+        ("stream 7", 2, 7),
+        ("ring 1x1", 1, 1),
+        ("ring 1000x300", 1000, 300),
+        ("pipeline 2x9", 2, 9),
+        ("fan-out 20", 100, 20),
+        ("fan-in 20", 100, 20),
+        ("idle 1000000", 1, 1_000_000),
+        ("spawn 7", 1, 7),
+        ("fork 10x200", 10, 200),
     ] {
-        assert!(text.contains(words), "{words} is missing in:\n{text}");
+        assert_eq!((subject(name).width, subject(name).number), (width, number));
     }
-    let words = |start: &str, place: usize| -> Vec<String> {
-        let mut of_runtime = text.lines().filter(|line| line.trim_start().starts_with(start));
-        let line = of_runtime.nth(place).unwrap();
-        line.split_whitespace().map(str::to_owned).collect()
-    };
-    assert_eq!(words("locksley", 0), ["locksley", "9.00", "8.00", "70.0", "0.25", "0", "%"]);
-    assert_eq!(words("locksley", 1), ["locksley", "20.0", "20.0", "20.0", "-", "25", "%"]);
-    assert_eq!(words("locksley", 4), ["locksley", "496", "480", "600", "0.50", "96.0", "392"]);
+    for wrong in [
+        "stream 0",
+        "stream 7x2",
+        "stream -1",
+        "stream 600000000",
+        "stream",
+        "ring 1000",
+        "ring 0x5",
+        "ring 5x0",
+        "ring 5x",
+        "ring 1000000000000x1000000000000",
+        "ring 20000000x1",
+        "pipeline 1x5",
+        "pipeline 2x3x4",
+        "fan-out 0",
+        "idle 10000001",
+        "waiting 100000001",
+        "fork 100000x100000",
+        "fork 10x0",
+        "sleep 1",
+    ] {
+        assert!(matches!(Subject::find(wrong), Err(Fault::Input(_))), "{wrong}");
+    }
 }
 
 #[test]
-fn plans_say_what_they_measure() {
-    let this = std::path::Path::new("this");
-    let (programs, left_out) =
-        program::find(this, std::path::Path::new("no such folder"), &[]).unwrap();
-    assert_eq!((programs.len(), left_out.len()), (LOCAL.len(), 1));
-    let made = |quick| {
-        let choice = Choice { quick, ..Choice::default() };
-        plan(&choice, &programs, left_out.clone()).unwrap()
-    };
-    let (quick, full) = (made(true), made(false));
-    assert!(quick.repeats >= 5 && full.repeats >= 5);
-    assert!(quick.budget_seconds < 60.0 && full.budget_seconds < 3600.0);
-    assert!(subset(&quick).contains("ring 1000x300 on 2"), "{}", subset(&quick));
-    // Five kinds with one worker and with two; idle ones with one.
-    let inputs = 2 * 5 + usize::from(memory::can_be_told());
-    for plan in [&quick, &full] {
-        assert_eq!(plan.inputs.len(), inputs);
-        let cells = plan.cells();
-        let singles: Vec<&Cell> =
-            cells.iter().filter(|cell| cell.runtime == "tokio-current").collect();
-        assert!(!singles.is_empty() && singles.iter().all(|cell| cell.workers == 1));
-        assert_eq!(cells.len(), inputs * LOCAL.len() - 5);
-    }
+fn answers_are_those_of_counting_on_paper() {
+    let answer = |name, seed| subject(name).answer(seed);
+    // 1·5 + 2·6 + 3·7, and the same with one more each. In another order it is another sum.
+    assert_eq!((answer("stream 3", 5), answer("pipeline 3x3", 5)), (38, 38 + 6));
+    assert_ne!(answer("stream 3", 5), 6 + 2 * 5 + 3 * 7);
+    // Three turns, each of 1 + 2 + 3.
+    assert_eq!((answer("ring 4x2", 5), answer("ring 1x9", 5)), (5 + 18, 5));
+    // Each gets one: 5 to 104. Then a second one, which counts twice.
+    assert_eq!(answer("fan-out 1", 5), (5..105).sum::<u64>());
+    let second: u64 = (105..205).map(|number| 2 * number).sum();
+    assert_eq!(answer("fan-out 2", 5), (5..105).sum::<u64>() + second);
+    assert_eq!(answer("fan-in 1", 0), (0..100).map(|from| from * (from + 1)).sum::<u64>());
+    assert_eq!((answer("idle 10", 5), answer("stream 1", u64::MAX)), (10, u64::MAX));
+    let first = u64::MAX - 3;
+    let sum = (0..10).fold(0u64, |sum, index| sum.wrapping_add(first.wrapping_add(index)));
+    assert_eq!((answer("spawn 10", first), answer("ping-pong 10", 1)), (sum, 20));
+    assert_eq!((answer("waiting 10", 1), answer("fork 10x3", 1)), (10, 30));
+}
+
+#[test]
+fn time_is_from_the_first_beginning_to_the_last_end() {
+    let notes = Notes::new(subject("ring 2x2"), 0);
+    assert!(notes.finding().is_err());
+    let now = Instant::now();
+    let at = |seconds| now + Duration::from_secs(seconds);
+    notes.begin(at(3));
+    assert!(notes.finding().is_err());
+    notes.begin(at(2));
+    notes.end(at(9), u64::MAX);
+    notes.end(at(7), 5);
+    assert_eq!(notes.finding().unwrap(), Finding::timed(4, 7.0));
+}
+
+#[test]
+fn senders_wait_for_the_last_arrival() {
+    let notes = Notes::new(subject("stream 1"), 2);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut early = pin!(notes.pass());
+    notes.arrive();
+    assert_eq!(early.as_mut().poll(&mut context), Poll::Pending);
+    notes.arrive();
+    assert_eq!(early.as_mut().poll(&mut context), Poll::Ready(()));
+    assert_eq!(pin!(notes.pass()).poll(&mut context), Poll::Ready(()));
+}
+
+#[test]
+fn every_runtime_comes_to_the_answer() {
+    let mut names = vec!["stream 1", "stream 3000", "ring 1x7", "ring 30x20", "pipeline 10x700"];
+    names.extend(["fan-out 9", "fan-in 9", "spawn 300", "ping-pong 200", "fork 10x20"]);
+    names.push("fork 500x1");
     if memory::can_be_told() {
-        assert!(full.inputs.contains(&input("idle", "1000000", 1)));
+        // More than a batch, and no whole number of them.
+        names.extend(["idle 1234", "waiting 2345"]);
     }
-    // What is wanted is measured.
-    for (kind, _) in WANTED {
-        let is_there = full.inputs.iter().any(|input| input.kind == kind.name());
-        assert!(is_there || kind == Kind::Idle && !memory::can_be_told());
+    for (runtime, ..) in LOCAL {
+        for workers in [1, 2, 3] {
+            for name in &names {
+                let it = subject(name);
+                let Ok(finding) = measure(runtime, workers, it, 5) else {
+                    assert!(suits(runtime, it.kind, workers).is_err(), "{name} on {runtime}");
+                    continue;
+                };
+                assert_eq!(finding.answer, it.answer(5), "{name} on {runtime}, P = {workers}");
+                assert_eq!(finding.seconds.is_some(), !it.kind.is_memory());
+                assert!(finding.seconds.is_none_or(|seconds| seconds > 0.0), "{name} {runtime}");
+                assert!(finding.future.is_none_or(|bytes| bytes >= size_of::<usize>() as f64));
+                let is_of_two = [Kind::Stream, Kind::PingPong].contains(&it.kind);
+                assert_eq!(finding.apart.is_some(), is_of_two, "{name} on {runtime}");
+                assert!(workers > 1 || finding.apart.is_none_or(|share| share == 0.0));
+            }
+        }
+    }
+    assert!(suits("tokio-current", Kind::Spawn, 2).unwrap_err().contains("one worker"));
+    assert!(suits("smol", Kind::Ring, 1).is_err() && suits(GO, Kind::Fork, 1).is_err());
+}
+
+#[test]
+fn a_finding_is_recorded_if_it_is_right_and_of_its_kind() {
+    let (stream, idle) = (subject("stream 2"), subject("idle 4"));
+    // 1·3 + 2·4.
+    let timed = Finding { apart: Some(0.5), ..Finding::timed(11, 4e-9) };
+    let readings = timed.readings(stream, 3).unwrap().unwrap();
+    assert_eq!(readings, [("ns".to_owned(), 2.0), ("apart".to_owned(), 0.5)].into());
+    let Err(Fault::Run(why)) = timed.readings(stream, 4) else { panic!("another is right") };
+    assert_eq!(why, "the answer 11 is wrong; it is 14");
+    let readings = Finding::memory(4, 100, 4196, 96).readings(idle, 3).unwrap().unwrap();
+    assert_eq!(readings, [("bytes".to_owned(), 1024.0), ("future bytes".to_owned(), 96.0)].into());
+    assert!(Finding::timed(4, 1.0).readings(idle, 3).unwrap().is_err());
+    assert!(Finding::memory(11, 0, 1, 1).readings(stream, 3).unwrap().is_err());
+}
+
+fn channels() -> Channels {
+    Channels {
+        kinds: Vec::new(),
+        runtimes: Vec::new(),
+        peers: "no such folder".into(),
+        messages: None,
+        tasks: None,
+        repeats: None,
+    }
+}
+
+fn course(quick: bool) -> Course {
+    Course { quick, json: None, out: None, seed: 3, fresh: false }
+}
+
+fn named(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+#[test]
+fn plans_have_each_kind_on_the_runtimes_that_have_it() {
+    for quick in [true, false] {
+        let plan = channels().plan(&course(quick)).unwrap();
+        assert_eq!((plan.runtimes.len(), plan.left_out.contains_key(GO)), (5, true));
+        assert!(plan.budget_seconds < if quick { 60.0 } else { 3600.0 });
+        let count = |runtime| plan.cells.iter().filter(|cell| cell.runtime == runtime).count();
+        // Networks: five with one worker and with two. Tasks: spawn, ping-pong, three numbers of
+        // threads, with both. Memory with one.
+        let memory = usize::from(memory::can_be_told());
+        assert_eq!(count("locksley"), 2 * 5 + 2 * 5 + 2 * memory);
+        assert_eq!(count("tokio-current"), 5 + 5 + 2 * memory);
+        assert_eq!(count("smol"), 2 * 5 + memory);
+        let has = |name: &str| plan.cells.iter().any(|cell| cell.subject == name);
+        assert!(has(if quick { "ring 1000x300" } else { "ring 1000x2000" }));
+        assert!(quick || has("fork 10x50000") && has("fork 1000x500") && has("fork 100000x5"));
     }
 }
 
 #[test]
 fn plans_are_what_was_chosen() {
-    let (this, nowhere) = (std::path::Path::new("this"), std::path::Path::new("no such folder"));
-    let named = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-    let (programs, left_out) =
-        program::find(this, nowhere, &named(&["tokio", "locksley", "tokio"])).unwrap();
-    let names: Vec<&str> = programs.iter().map(|program| program.runtime.name.as_str()).collect();
-    assert_eq!((names, left_out), (vec!["locksley", "tokio"], Vec::new()));
-    let chosen = |messages, repeats| {
-        let choice = Choice { messages: Some(messages), repeats, ..Choice::default() };
-        plan(&choice, &programs, Vec::new())
+    let mut chosen = channels();
+    chosen.runtimes = named(&["tokio", "locksley", "tokio"]);
+    (chosen.messages, chosen.tasks, chosen.repeats) = (Some(500), Some(50), Some(1));
+    let plan = chosen.plan(&course(false)).unwrap();
+    assert_eq!(runtimes_of(&plan), ["locksley", "tokio"]);
+    for name in ["stream 500", "ring 1000x1", "pipeline 10x500", "fan-in 5", "fork 10x5"] {
+        let of_it = plan.cells.iter().filter(|cell| cell.subject == name && cell.workers == 2);
+        assert_eq!(of_it.count(), 2, "{name}");
+    }
+    assert_eq!(plan.cells.iter().filter(|cell| cell.subject == "fork 50x1").count(), 4);
+    chosen.kinds = named(&["spawn"]);
+    let plan = chosen.plan(&course(false)).unwrap();
+    assert!(plan.cells.len() == 4 && plan.cells[0].subject == "spawn 50");
+    for wrong in [
+        Channels { messages: Some(0), ..channels() },
+        Channels { messages: Some(1 << 40), ..channels() },
+        Channels { tasks: Some(0), ..channels() },
+        Channels { tasks: Some(1 << 40), ..channels() },
+        Channels { repeats: Some(0), ..channels() },
+        Channels { kinds: named(&["sleep"]), ..channels() },
+        Channels { kinds: named(&["ring"]), runtimes: named(&["smol"]), ..channels() },
+        Channels { runtimes: named(&["rayon"]), ..channels() },
+        Channels { runtimes: named(&[""]), ..channels() },
+        Channels { runtimes: named(&["go"]), ..channels() },
+    ] {
+        assert!(matches!(wrong.plan(&course(true)), Err(Fault::Input(_))), "{wrong:?}");
+    }
+}
+
+/// Made-up figures.
+fn record() -> Record {
+    let mut plan = Plan::default();
+    for name in [OURS, BASE] {
+        plan.compare(name, "0", "");
+    }
+    let mut record = Record::new("channels", plan);
+    let mut add = |subject: &str, runtime: &str, workers, metric: &str, values: &[f64]| {
+        for (repeat, &value) in values.iter().enumerate() {
+            record.samples.push(Sample {
+                experiment: "channels".to_owned(),
+                subject: subject.to_owned(),
+                runtime: runtime.to_owned(),
+                workers,
+                repeat,
+                metric: metric.to_owned(),
+                value,
+            });
+        }
     };
-    let small = chosen(500, Some(1)).unwrap();
-    for (kind, size) in
-        [("stream", "500"), ("ring", "1000x1"), ("pipeline", "10x500"), ("fan-in", "5")]
-    {
-        assert!(small.inputs.contains(&input(kind, size, 2)), "{kind} {size}: {small:?}");
-    }
-    for wrong in [chosen(0, None), chosen(1 << 40, None), chosen(5, Some(0))] {
-        assert!(matches!(wrong, Err(Fault::Input(_))), "{wrong:?}");
-    }
-    for wrong in [&["rayon"][..], &[""], &["locksley", "erlang"], &["go"]] {
-        let found = program::find(this, nowhere, &named(wrong));
-        assert!(matches!(found, Err(Fault::Input(_))), "{wrong:?}");
-    }
-    assert!(program::about("go").contains("Go") && program::about("erlang").is_empty());
+    add("stream 10", OURS, 1, NS, &[8.0, 9.0, 9.5, 9.0, 8.0, 9.0]);
+    add("stream 10", BASE, 1, NS, &[36.0]);
+    add("stream 10", OURS, 2, NS, &[20.0; 6]);
+    add("stream 10", OURS, 2, APART, &[0.25; 6]);
+    add("ring 2x5", OURS, 1, NS, &[50.0]);
+    add("idle 10", OURS, 1, BYTES, &[496.0, 480.0, 600.0]);
+    add("idle 10", OURS, 1, FUTURE, &[96.0; 3]);
+    add("waiting 10", OURS, 1, BYTES, &[256.0]);
+    add("waiting 10", OURS, 1, FUTURE, &[96.0]);
+    add("waiting 10", BASE, 1, BYTES, &[400.0]);
+    add("waiting 10", BASE, 1, FUTURE, &[112.0]);
+    record
 }
 
 #[test]
-fn a_record_is_read_as_it_was_written_and_a_spoilt_one_is_refused() {
-    let record = record();
-    trial::is_kept(&record);
-    let refused = |spoil: &dyn Fn(&mut Record)| trial::is_refused(&record, spoil);
-    let time = |seconds, apart| Reading::Time { seconds, apart };
-    refused(&|record| record.measurements[0].reading = time(-1.0, None));
-    refused(&|record| record.measurements[0].reading = time(1.0, Some(1.5)));
-    refused(&|record| record.measurements[0].reading = Reading::Memory { bytes: 1, future: 1 });
-    refused(&|record| record.measurements[0].cell.size = "0".to_owned());
-    refused(&|record| record.header.plan.inputs[0].kind = "sleep".to_owned());
-    refused(&|record| record.header.plan.inputs[0].workers = 0);
-    refused(&|record| record.header.machine.processors = 0);
-    let is_idle = |found: &Measurement| found.cell.app == "idle";
-    let place = record.measurements.iter().position(is_idle).unwrap();
-    refused(&|record| record.measurements[place].reading = time(1.0, None));
+fn memory_beyond_is_without_futures_and_messages() {
+    let derived = with_bytes_beyond(&record());
+    assert_eq!(derived.values("idle 10", OURS, 1, BEYOND), [392.0, 376.0, 496.0]);
+    assert_eq!(derived.values("waiting 10", OURS, 1, BEYOND), [160.0]);
+    assert_eq!(derived.values("waiting 10", BASE, 1, BEYOND), [288.0]);
 }
 
-/// Runs with shell scripts for programs.
+#[test]
+fn the_report_has_targets_ratios_and_shares() {
+    let record = record();
+    let report = Channels::report(&record);
+    let headline = "With one worker: stream 9.00 ns a message (tokio 36.0), ring 50.0 ns a hop, \
+                    idle 392 bytes a process beyond its future, waiting 160 bytes a task beyond \
+                    its future (tokio 288)";
+    assert_eq!(report.headline, headline);
+    // Two numbers of workers, a ring of too few measurements, and idle processes.
+    let column = |table: &Table, column: usize| -> Vec<String> {
+        table.rows.iter().map(|row| row[column].clone()).collect()
+    };
+    let targets = &report.sections[0].tables[0];
+    assert_eq!(column(targets, 4), ["met", "missed", "not decided", "not decided"]);
+    assert_eq!(column(targets, 2), ["9.00", "20.0", "50.0", "392"]);
+    let stream = report.sections.iter().find(|section| section.title == "stream").unwrap();
+    assert_eq!(column(&stream.tables[0], 5), ["0.25", "1.00", ""]);
+    let apart = stream.tables.iter().find(|table| table.title == "share apart").unwrap();
+    assert_eq!(column(apart, 2), ["0.25"]);
+    let waiting = report.sections.iter().find(|section| section.title == "waiting").unwrap();
+    let rows: Vec<_> = waiting.tables.iter().map(|table| column(table, 2)).collect();
+    assert_eq!(rows[..3], [vec!["160", "288"], vec!["256", "400"], vec!["96.0", "112"]]);
+    let nothing = Channels::report(&Record::new("channels", Plan::default()));
+    assert_eq!(nothing.headline, "What messages, processes and waiting tasks cost");
+    assert!(nothing.sections.iter().all(Section::is_empty));
+}
+
+/// A shell script as Go's program.
 #[cfg(unix)]
-mod scripts {
-    use std::path::Path;
+#[test]
+fn a_wrong_answer_of_a_peer_ends_the_run_and_a_failure_leaves_a_gap() {
+    use std::os::unix::fs::PermissionsExt;
 
-    use super::*;
-    use crate::record::files;
-
-    /// Good for stream 2 with seed 3, which is 1·3 + 2·4, and for idle 4.
-    const GOOD: &str = r#"case "$1" in
-        stream) echo '{"runtime":"script","seconds":0.25,"answer":11}';;
-        idle) echo '{"runtime":"script","bytes":4096,"future":64,"answer":4}';;
-    esac"#;
-
-    fn options(folder: &Path, script: &str) -> Options {
-        let inputs = vec![input("stream", "2", 1), input("stream", "2", 2), input("idle", "4", 1)];
-        Options {
-            plan: tiny_plan(inputs, &["tokio-current", "other"]),
-            programs: programs(script),
-            json: folder.join("channels.json"),
-            out: folder.join("page"),
-            fresh: false,
-        }
-    }
-
-    fn programs(script: &str) -> Vec<Program> {
-        ["tokio-current", "other"].map(|name| Program::script(name, script)).to_vec()
-    }
-
-    #[test]
-    fn a_run_that_was_stopped_goes_on_and_a_finished_one_is_not_redone() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut options = options(folder.path(), GOOD);
-        // What it was to measure with two workers is wrong.
-        let wrong = GOOD.replace("\"answer\":11", "\"answer\":10");
-        let cheats = format!("if [ \"$3\" = 2 ]; then {wrong}\nelse {GOOD}\nfi");
-        options.programs = programs(&cheats);
-        let Err(Fault::Run(why)) = run(&options) else { panic!("an answer was wrong") };
-        assert!(why.contains("stream 2 on other, P = 2") && why.contains("10 is wrong"), "{why}");
-        assert!(!options.json.exists());
-
-        options.programs = programs(GOOD);
-        let finished = run(&options).unwrap();
-        assert!(!finished.is_old && finished.page.is_file());
-        // Twice each: two runtimes on one worker, one of them on two.
-        assert_eq!(finished.record.measurements.len(), 2 * (2 + 1 + 2));
-        assert!(finished.record.missing.is_empty());
-        options.programs = programs("exit 3");
-        let again = run(&options).unwrap();
-        assert!(again.is_old && again.record == finished.record);
-        options.fresh = true;
-        assert!(run(&options).is_err(), "it is measured again");
-        options.programs.clear();
-        let Err(Fault::Run(why)) = run(&options) else { panic!("there is no program") };
-        assert!(why.contains("nobody"), "{why}");
-    }
-
-    #[test]
-    fn what_fails_or_hangs_is_missing_and_the_rest_is_measured() {
-        for (fails, expected) in [
-            ("echo because >&2; exit 3", "because"),
-            ("echo nonsense", "nonsense"),
-            (r#"echo '{"bytes":1,"future":1,"answer":11}'"#, "something else"),
-            ("exec sleep 1000", "did not end in 2 s"),
-        ] {
-            let folder = tempfile::tempdir().unwrap();
-            let mut options = options(folder.path(), GOOD);
-            options.plan.limit_seconds = 2.0;
-            let script = format!("if [ \"$3\" = 2 ]; then {fails}; else {GOOD}\nfi");
-            options.programs[1] = Program::script("other", &script);
-            let finished = run(&options).unwrap();
-            // Twice each, on one worker.
-            assert_eq!(finished.record.measurements.len(), 2 * (2 + 2));
-            let [missing] = &finished.record.missing[..] else { panic!("{:?}", finished.record) };
-            assert_eq!((missing.cell.runtime.as_str(), missing.repeat), ("other", 0));
-            assert!(missing.why.contains(expected), "{missing:?}");
-            assert_eq!(files::read::<Record>(&options.json).unwrap(), finished.record);
-            let text = table::text(&finished.record, &finished.summary);
-            let page = std::fs::read_to_string(&finished.page).unwrap();
-            for said in [text, page] {
-                assert!(said.contains("missing: stream 2 on other, P = 2: "), "{said}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_wrong_answer_is_a_fault_of_the_run_and_so_is_a_program_that_measures_nothing() {
-        let wrong = GOOD.replace("\"answer\":11", "\"answer\":10");
-        let too_few = GOOD.replace("\"answer\":4}", "\"answer\":3}");
-        for (script, expected) in [
-            (wrong.as_str(), "10 is wrong; it is 11"),
-            (too_few.as_str(), "3 is wrong; it is 4"),
-            (
-                "echo because >&2; exit 3",
-                "nothing could be measured; stream 2 on tokio-current, P = 1",
-            ),
-            ("echo nonsense", "nonsense"),
-        ] {
-            let folder = tempfile::tempdir().unwrap();
-            let options = options(folder.path(), script);
-            trial::has_failed(run(&options), expected, &options.json);
-        }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("channels-go");
+    let measured = |does: &str| {
+        let introduction = r#"if [ "$1" = version ]; then echo '{"version":"1"}'; exit; fi"#;
+        std::fs::write(&file, format!("#!/bin/sh\n{introduction}\n{does}\n")).unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+        let mut channels = Channels { runtimes: named(&[GO]), ..channels() };
+        channels.peers = folder.path().to_owned();
+        channels.messages = Some(200);
+        let mut plan = channels.plan(&course(true)).unwrap();
+        plan.limit_seconds = 2.0;
+        assert!(plan.runtimes[0].version.starts_with("1 ("));
+        let (subject, runtime) = ("stream 2".to_owned(), GO.to_owned());
+        channels.measure(&plan, &Cell { subject, runtime, workers: 2, repeats: 1 }, 0)
+    };
+    // 1·3 + 2·4.
+    let print =
+        r#"[ "$*" = "stream 2 2 3" ] && echo '{"runtime":"go","seconds":4e-9,"answer":11}'"#;
+    assert_eq!(measured(print).unwrap().unwrap()[NS], 2.0);
+    let Err(Fault::Run(why)) = measured(&print.replace("11", "10")) else { panic!("it is wrong") };
+    assert_eq!(why, "the answer 10 is wrong; it is 11");
+    for (does, expected) in [
+        ("echo because >&2; exit 3", "because"),
+        ("echo nonsense", "nonsense"),
+        (r#"echo '{"bytes":1,"future":1,"answer":11}'"#, "something else"),
+        ("exec sleep 1000", "did not end in 2 s"),
+    ] {
+        let why = measured(does).unwrap().unwrap_err();
+        assert!(why.contains(expected), "{why}");
     }
 }

@@ -1,265 +1,218 @@
-//! A cliff small enough to fall off in a test.
+//! Derived figures of a made-up record, the plans, and tiny measurements.
 
-use std::fs;
-use std::path::Path;
-
+use super::report::Found;
 use super::*;
-use crate::apps;
-use crate::experiments::bound::Metered;
-use crate::experiments::journal::Journal;
-use crate::machine::Machine;
-use crate::record::{COPIES, CRITICAL_PATH, Cell, Input, Plan, RoundsPlan, Sample, Versions};
-use crate::rounds::Round;
+use crate::experiment::text;
 
-fn tiny_plan() -> Plan {
-    let input = |app: &str, size: &str| Input {
-        app: app.to_owned(),
-        size: size.to_owned(),
-        shows: "<tiny>".to_owned(),
-    };
-    Plan {
+/// Two processors, and made-up times.
+fn record(times: &[(&str, &str, usize, &[f64])]) -> Record {
+    let mut record = Record::new("cliff", Plan::default());
+    (record.machine.processors, record.machine.quota) = (2, None);
+    for &(subject, runtime, workers, seconds) in times {
+        for (repeat, &value) in seconds.iter().enumerate() {
+            add(&mut record, (subject, runtime, workers), repeat, SECONDS, value);
+        }
+    }
+    record
+}
+
+fn add(record: &mut Record, cell: (&str, &str, usize), repeat: usize, metric: &str, value: f64) {
+    record.samples.push(crate::experiment::record::Sample {
         experiment: "cliff".to_owned(),
-        quick: true,
-        seed: 3,
-        repeats: 2,
-        budget_seconds: 60.0,
-        workers: vec![1, 2, 5],
-        runtimes: ["static", "locksley", "locksley-awake", "rayon"].map(str::to_owned).to_vec(),
-        inputs: vec![
-            input("heat", "20x20x3"),
-            input("knary", "3,2,1"),
-            input("msort", "100"),
-            input("mm", "32"),
-            input("lu", "32"),
-            input("barnes", "50x2"),
-            input("ray", "1,9x9"),
-        ],
-        rounds: Some(RoundsPlan {
-            round: Round { leaf: 10, chunks: 4, serial: 1 },
-            seconds: 0.001,
-        }),
-        beside: Some(RoundsPlan {
-            round: Round { leaf: 10, chunks: 4, serial: 1 },
-            seconds: 0.001,
-        }),
-    }
+        subject: cell.0.to_owned(),
+        runtime: cell.1.to_owned(),
+        workers: cell.2,
+        repeat,
+        metric: metric.to_owned(),
+        value,
+    });
 }
 
-fn open(json: &Path, header: &Header, fresh: bool) -> Journal<Entry> {
-    Journal::beside(json, header, fresh).unwrap()
-}
+const HEAT: &str = "heat 20x20x3";
 
-fn samples(journal: Journal<Entry>) -> Vec<Sample> {
-    journal::parts(journal.entries().to_vec()).0
-}
-
-/// Two processors, three workers, made-up times.
-fn record() -> Record {
-    let mut record = Record {
-        format: record::FORMAT.to_owned(),
-        plan: tiny_plan(),
-        machine: Machine::here(),
-        versions: Versions::of_this_build(),
-        started: "then".to_owned(),
-        finished: "now".to_owned(),
-        samples: Vec::new(),
-        grants: Vec::new(),
-    };
-    record.machine.processors = 2;
-    record.machine.quota = None;
-    record.plan.inputs.truncate(1);
-    record.plan.rounds = None;
-    let mut sample = |runtime: &str, workers, repeat, seconds| {
-        let cell = Cell {
-            app: "heat".into(),
-            size: "20x20x3".into(),
-            runtime: runtime.to_owned(),
-            workers,
-        };
-        // What is metered takes twice as long.
-        let metered = (runtime == CRITICAL_PATH).then_some(Metered {
-            work: 20.0,
-            critical_path: seconds,
-            burdened_critical_path: seconds,
-            forks: 9,
-            uncarried: 0,
-        });
-        record.samples.push(Sample { cell, repeat, seconds, metered });
-    };
-    for (repeat, seconds) in [9.0, 8.0, 100.0].into_iter().enumerate() {
-        sample("serial", 1, repeat, seconds);
-        sample("static", 1, repeat, seconds + 1.0);
-        sample("static", 5, repeat, seconds);
-    }
-    sample(COPIES, 2, 0, 10.0);
-    sample(COPIES, 2, 1, 30.0);
-    sample(CRITICAL_PATH, 1, 0, 0.25);
+fn heat() -> Record {
+    let mut record = record(&[
+        (HEAT, SERIAL, 1, &[9.0, 8.0, 100.0]),
+        (HEAT, "static", 1, &[10.0, 9.0, 101.0]),
+        (HEAT, "static", 5, &[9.0, 8.0, 100.0]),
+    ]);
+    add(&mut record, (HEAT, SERIAL, 2), 0, COPIES, 10.0);
+    add(&mut record, (HEAT, SERIAL, 2), 1, COPIES, 30.0);
+    add(&mut record, (HEAT, PROFILE, 1), 0, "work", 20.0);
+    add(&mut record, (HEAT, PROFILE, 1), 0, "span", 0.25);
     record
 }
 
 #[test]
 fn medians_and_ratios_are_those_of_the_papers() {
-    let summary = Summary::of(&record());
-    let [input] = &summary.inputs[..] else { panic!("one input") };
-    assert_eq!(
-        (input.serial.median, input.serial.least, input.serial.most, input.serial.number),
-        (9.0, 8.0, 100.0, 3)
-    );
-    assert_eq!(input.ceilings, [(2, 0.8)], "the best of each: 8 and 10 seconds");
-    assert_eq!(input.critical_path.map(|path| path.median), Some(0.25));
-    assert_eq!(input.parallelism, Some(80.0));
-    let [runtime] = &input.runtimes[..] else { panic!("only one was measured") };
-    assert_eq!((runtime.work, runtime.overhead), (10.0, 10.0 / 9.0));
-    let [one, five] = &runtime.points[..] else { panic!("P = 1 and P = 5") };
-    assert_eq!(
-        (one.processors, one.utilization, one.ceiling, one.is_crowded()),
-        (1.0, 1.0, 1.0, false)
-    );
-    assert_eq!((five.processors, five.is_crowded()), (2.0, true));
+    let record = heat();
+    let found = Found::of(&record);
+    let [one, five] = &found.points[..] else { panic!("P = 1 and P = 5") };
+    assert_eq!((one.of.2, one.utilization, one.ceiling), (1, 1.0, 1.0));
+    // The best of each: 8 and 10 seconds.
     assert_eq!((five.speedup, five.utilization, five.ceiling), (10.0 / 9.0, 5.0 / 9.0, 0.8));
+    let report = report::of(&record);
+    let text = text::tables(&record, &report);
+    let rows = report.sections.iter().flat_map(|it| &it.tables).flat_map(|it| &it.rows);
+    let rows: Vec<String> = rows.map(|row| row.join(" ")).collect();
+    // Ts, T∞ and T1/T∞; T1 and T1/Ts; the utilization, and that over the ceiling.
+    for words in ["9.000 0.2500 80.0 0.80  static 10.00 1.11", "static 1.00 0.56", "1.00 0.69"] {
+        assert!(rows.iter().any(|row| row.contains(words)), "{words}: {text}");
+    }
 }
 
 #[test]
-fn a_run_that_was_stopped_goes_on_where_it_was() {
-    let folder = tempfile::tempdir().unwrap();
-    let (json, path) = (folder.path().join("cliff.json"), folder.path().join("cliff.json.part"));
-    let header = Header::here(tiny_plan());
+fn rayon_comes_first_and_both_pictures_stand_at_the_top() {
+    let (alone, beside) = ("rounds 64x10+0", "rounds beside two busy threads 64x10+0");
+    let mut times: Vec<(&str, &str, usize, &[f64])> = vec![(HEAT, SERIAL, 1, &[1.0])];
+    let crowded: [&[f64]; 3] = [&[1.0], &[0.52], &[0.54]];
+    let slow: [&[f64]; 3] = [&[4.0], &[2.0], &[1.25]];
+    for (place, name) in ["static", "locksley", "rayon"].into_iter().enumerate() {
+        times.extend([(HEAT, name, 1, &[1.0][..]), (HEAT, name, 3, crowded[place])]);
+        times.extend([(alone, name, 2, &[1.0][..]), (beside, name, 2, slow[place])]);
+    }
+    let mut disturbed = record(&times);
+    let report = report::of(&disturbed);
+    let expected = "3 workers on 2 processors: rayon uses 93 %, Locksley 96 %, static partitioning \
+                    50 % of the machine. Beside two busy threads: rayon keeps 80 %, Locksley 50 %, \
+                    static partitioning 25 % of the speed alone.";
+    assert_eq!((report.headline.as_str(), report.pictures.len()), (expected, 2));
+    assert!(report.notes[0].contains("heat 20x20x3 at P = 3"), "{:?}", report.notes);
+    let svg = crate::experiment::chart::picture(&report.pictures);
+    assert!(svg.contains("prefers-color-scheme: dark") && svg.contains("fair share"), "{svg}");
+    assert!(!svg.contains("#01FE") && !svg.contains("href"), "{svg}");
 
-    let mut journal = open(&json, &header, false);
-    measure::all(&header, &mut journal).unwrap();
-    let complete = samples(journal);
-
-    // Stopped in the middle of a line.
-    let text = fs::read_to_string(&path).unwrap();
-    let kept: Vec<&str> = text.lines().take(text.lines().count() / 2).collect();
-    let half = kept.iter().filter(|line| line.contains("\"repeat\"")).count();
-    assert!(half > 0);
-    fs::write(&path, kept.join("\n") + "\n{\"app\":\"he").unwrap();
-
-    let mut journal = open(&json, &header, false);
-    assert_eq!(journal::measured(&journal), half);
-    measure::all(&header, &mut journal).unwrap();
-    let resumed = samples(journal);
-    assert_eq!(resumed[..half], complete[..half]);
-    let cells =
-        |samples: &[Sample]| samples.iter().map(|s| (s.cell.clone(), s.repeat)).collect::<Vec<_>>();
-    assert_eq!(cells(&resumed), cells(&complete));
-
-    let mut other = header.clone();
-    other.plan.seed += 1;
-    assert_eq!(
-        journal::measured(&open(&json, &other, false)),
-        0,
-        "another seed's measurements are not mixed in"
-    );
+    // 1.5 of 2 processors for two seconds, 2 for one.
+    for (repeat, granted, seconds) in [(0, 1.5, 2.0), (1, 2.0, 1.0)] {
+        add(&mut disturbed, (HEAT, PROFILE, 1), repeat, GRANTED, granted);
+        add(&mut disturbed, (HEAT, PROFILE, 1), repeat, METERED, seconds);
+    }
+    let notes = report::of(&disturbed).notes;
+    assert!(notes.iter().any(|note| note.contains("took 0.33 processors")), "{notes:?}");
 }
 
 #[test]
-fn a_fresh_start_forgets_what_was_measured() {
-    let folder = tempfile::tempdir().unwrap();
-    let json = folder.path().join("cliff.json");
-    let header = Header::here(tiny_plan());
-    let mut journal = open(&json, &header, false);
-    measure::all(&header, &mut journal).unwrap();
-    assert!(journal::measured(&journal) > 0);
-    assert_eq!(journal::measured(&open(&json, &header, true)), 0);
+fn a_machine_that_was_too_noisy_gets_no_verdict() {
+    let record = record(&[
+        (HEAT, SERIAL, 1, &[1.0]),
+        (HEAT, "rayon", 1, &[5.0]),
+        (HEAT, "rayon", 3, &[0.45]),
+        (HEAT, "static", 1, &[1.0]),
+        (HEAT, "static", 3, &[1.0]),
+    ]);
+    let report = report::of(&record);
+    assert!(report.headline.starts_with("This machine was too noisy for a verdict"));
+    let text = text::tables(&record, &report);
+    assert!(text.contains("noise") && !text.contains("5.56"), "{text}");
+    let [crate::experiment::Chart::Lines(lines)] = &report.pictures[..] else { panic!("one") };
+    let rayon = lines.lines.iter().find(|(name, _)| name == "rayon").unwrap();
+    assert_eq!(rayon.1, [(1.0, 1.0)], "noise is not drawn");
 }
 
 #[test]
-fn the_page_is_the_same_again_from_the_record_and_a_finished_run_is_not_redone() {
-    let folder = tempfile::tempdir().unwrap();
-    let (out, again) = (folder.path().join("a/b"), folder.path().join("again"));
-    let json = folder.path().join("c/cliff.json");
-    let options = Options { plan: tiny_plan(), json: json.clone(), out: out.clone(), fresh: false };
-    assert!(!run(&options).unwrap().is_old);
-    let page = fs::read_to_string(out.join("index.html")).unwrap();
-    let saved = fs::read_to_string(&json).unwrap();
-    assert!(!folder.path().join("c/cliff.json.part").exists());
-
-    let record: Record = record::files::read(&json).unwrap();
-    let path = report::prepare(&again).unwrap();
-    report::write(&path, &record, &Summary::of(&record)).unwrap();
-    assert_eq!(fs::read_to_string(path).unwrap(), page);
-
-    assert!(run(&options).unwrap().is_old);
-    assert_eq!(fs::read_to_string(&json).unwrap(), saved);
-    assert_eq!(fs::read_to_string(out.join("index.html")).unwrap(), page);
-
-    assert!(!run(&Options { fresh: true, ..options }).unwrap().is_old);
-    assert_ne!(fs::read_to_string(&json).unwrap(), saved);
-}
-
-#[test]
-fn plans_name_what_they_measure() {
-    let quick = plan::plan(true, 1, &[], 2).unwrap();
-    assert_eq!(quick.workers, [1, 2, 3, 4, 8, 32]);
-    assert!(plan::subset(&quick).contains("P = 1 2 3 4 8 32"));
-    let full = plan::plan(false, 1, &[], 2).unwrap();
-    assert_eq!(full.workers, [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]);
-    assert!(full.repeats >= 5 && full.rounds.is_some());
-    for app in ["mm", "lu", "barnes", "heat", "msort", "ray", "knary"] {
-        for plan in [&quick, &full] {
-            assert!(plan.inputs.iter().any(|input| input.app == app), "{app}");
+fn time_is_broken_down_as_in_the_study() {
+    let name = "locksley-naive";
+    let mut record =
+        record(&[(HEAT, name, 1, &[4.0]), (HEAT, name, 2, &[2.0]), (HEAT, name, 4, &[4.0])]);
+    // 16 seconds of the workers' time: 8 of searches, of which 1.6 were waits for locks.
+    for (workers, search, locks) in [(2, 0.4, 0.0), (4, 8.0, 1.6)] {
+        let counts = [("steals", 10.0), ("failed steals", 30.0), ("voluntary switches", 4.0)];
+        let times = [("search seconds", search), ("lock seconds", locks)];
+        for (metric, value) in counts.into_iter().chain(times) {
+            add(&mut record, (HEAT, name, workers), 0, metric, value);
         }
+    }
+    let rows = Found::of(&record).breakdown().rows;
+    let rows: Vec<&[String]> = rows.iter().map(|row| &row[2..9]).collect();
+    assert_eq!(rows[0], ["2", "1.00", "90 %", "10 %", "0 %", "20.0", "2.00"]);
+    assert_eq!(rows[1], ["4", "2.00", "50 %", "40 %", "10 %", "10.0", "1.00"]);
+}
+
+fn cliff(apps: &[&str]) -> Cliff {
+    Cliff {
+        apps: apps.iter().map(|&app| app.to_owned()).collect(),
+        runtimes: Vec::new(),
+        workers: Vec::new(),
+        alternatives: false,
+        repeats: None,
+        latest: Latest::default(),
+        meter: None,
+    }
+}
+
+#[test]
+fn plans_have_the_papers_sizes_and_the_numbers_of_workers_that_tell_most() {
+    let quick = cliff(&[]);
+    assert_eq!(quick.workers(true, 2), [1, 2, 3, 4, 8, 32]);
+    assert_eq!(quick.workers(false, 2), [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]);
+    assert_eq!(quick.workers(false, 64)[9..], [32, 64, 65, 128]);
+    let subjects = quick.subjects(false).unwrap();
+    for app in ["barnes", "heat", "knary", "lu", "mm", "msort", "ray"] {
         let paper = apps::problem(apps::find(app).unwrap(), "paper").unwrap().parameters();
-        assert!(full.inputs.iter().any(|input| input.app == app && input.size == paper), "{app}");
+        assert!(subjects.contains(&prepared::name(app, &paper)), "{app}");
     }
-    let many = plan::plan(false, 1, &["mm".to_owned()], 64).unwrap();
-    assert_eq!(many.workers[9..], [32, 64, 65, 128]);
-    assert!(many.inputs.iter().all(|input| input.app == "mm") && many.rounds.is_none());
-    assert!(plan::plan(true, 1, &["nothing".to_owned()], 2).is_err());
+    let all = cliff(&[ALL]).subjects(true).unwrap();
+    for app in apps::ALL {
+        assert!(all.iter().any(|it| it.starts_with(&format!("{} ", app.name()))), "{}", app.name());
+    }
+    assert_eq!(cliff(&["mm"]).subjects(true).unwrap(), ["mm 512"]);
+    for wrong in ["nothing", "bfs"] {
+        assert!(cliff(&[wrong, ROUNDS]).subjects(true).is_err(), "{wrong}");
+    }
 }
 
 #[test]
-fn plans_can_be_of_all_applications_and_of_other_runtimes() {
-    let all = |quick| plan::plan(quick, 1, &[plan::ALL.to_owned()], 2).unwrap();
-    for plan in [all(true), all(false)] {
-        for app in apps::ALL {
-            assert!(plan.inputs.iter().any(|input| input.app == app.name()), "{}", app.name());
-        }
-        assert!(plan.rounds.is_some());
-    }
-    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-    let awake = names(&["locksley", "locksley-awake", "locksley"]);
-    let plan = plan::instead(all(true), &awake, &[8, 2, 8]).unwrap();
-    assert_eq!(plan.runtimes, awake[..2]);
-    assert_eq!(plan.workers, [1, 2, 8]);
-    let same = plan::instead(all(true), &[], &[]).unwrap();
-    assert_eq!((same.runtimes, same.workers), (all(true).runtimes, all(true).workers));
+fn runtimes_and_workers_can_be_chosen() {
+    let mut chosen = cliff(&[]);
+    chosen.workers = vec![8, 2, 8];
+    chosen.runtimes = ["locksley", "rayon", "locksley"].map(str::to_owned).to_vec();
+    assert_eq!(chosen.workers(true, 2), [1, 2, 8]);
+    assert_eq!(chosen.runtimes().unwrap(), ["locksley", "rayon"]);
     for wrong in ["serial", "nothing"] {
-        assert!(plan::instead(all(true), &names(&[wrong]), &[]).is_err(), "{wrong}");
+        chosen.runtimes = vec![wrong.to_owned()];
+        assert!(chosen.runtimes().is_err(), "{wrong}");
     }
-}
-
-/// An application that comes to the laboratory does not come to this experiment, and is not left out silently either.
-#[test]
-fn plans_have_hoods_applications_and_no_others() {
-    let hoods = ["barnes", "heat", "knary", "lu", "mm", "msort", "ray"];
-    for quick in [true, false] {
-        let plan = plan::plan(quick, 1, &[], 2).unwrap();
-        let mut apps: Vec<&str> = plan.inputs.iter().map(|input| input.app.as_str()).collect();
-        apps.sort_unstable();
-        apps.dedup();
-        assert_eq!(apps, hoods);
-    }
-    for app in apps::ALL.iter().map(|app| app.name()) {
-        let plan = plan::plan(true, 1, &[app.to_owned(), plan::ROUNDS.to_owned()], 2);
-        assert_eq!(plan.is_ok(), hoods.contains(&app), "{app}");
-    }
+    let alternatives = Cliff { alternatives: true, ..cliff(&[]) };
+    assert_eq!(alternatives.runtimes().unwrap(), ALTERNATIVES);
+    let workers = alternatives.workers(false, 24);
+    assert!([24, 25, 48].iter().all(|number| workers.contains(number)), "{workers:?}");
 }
 
 #[test]
-fn the_table_has_a_line_for_each_runtime() {
-    let record = record();
-    let text = table::text(&record, &Summary::of(&record));
-    assert!(
-        text.contains("heat 20x20x3 (<tiny>), Ts = 9.000, T∞ = 0.2500, T1/T∞ = 80.0"),
-        "{text}"
+fn each_kind_of_cell_is_measured() {
+    let mut cliff = cliff(&[]);
+    let subjects = ["heat 20x20x3", "rounds 4x10+1", "rounds beside two busy threads 4x10+1"];
+    let mut plan = Plan { quick: true, ..Plan::default() };
+    plan.add(subjects[0], SERIAL, 1, 1);
+    plan.add(subjects[0], SERIAL, 2, 1);
+    plan.add(subjects[0], PROFILE, 1, 1);
+    plan.add(subjects[1], "static", 2, 1);
+    plan.add(subjects[1], SERIAL, 2, 1);
+    plan.add(subjects[2], "rayon", 2, 1);
+    let measured = |cell: &Cell| cliff.measure(&plan, cell, 0).unwrap().unwrap();
+    let all: Vec<Readings> = plan.cells.iter().map(measured).collect();
+    let metrics = [SECONDS, COPIES, "span", SECONDS, COPIES, SECONDS];
+    for (readings, metric) in all.iter().zip(metrics) {
+        assert!(readings[metric] > 0.0, "{readings:?}");
+    }
+    let metered = |readings: &Readings| readings.contains_key(GRANTED);
+    assert_eq!(
+        all.iter().map(metered).collect::<Vec<_>>(),
+        [false, false, true, false, true, true]
     );
-    assert!(
-        text.lines()
-            .any(|line| line.contains("static") && line.contains("10.00") && line.contains("0.56")),
-        "{text}"
-    );
-    assert_eq!([table::seconds(0.000_123_456), table::seconds(12.3456)], ["0.0001235", "12.35"]);
+
+    let processors = Machine::here().processors;
+    let cell = |subject: &str| {
+        let (subject, runtime) = (subject.to_owned(), "locksley-spinlock".to_owned());
+        Cell { subject, runtime, workers: processors, repeats: 1 }
+    };
+    cliff.alternatives = true;
+    for subject in &subjects[..2] {
+        let readings = cliff.measure(&plan, &cell(subject), 0).unwrap().unwrap();
+        assert!(readings.contains_key("lock seconds"), "{readings:?}");
+        assert_eq!(readings.contains_key(WALL), !is_app(subject));
+    }
+    for wrong in ["rounds 4x10", "rounds 0x1+0", "rounds"] {
+        assert!(matches!(cliff.measure(&plan, &cell(wrong), 0), Err(Fault::Input(_))), "{wrong}");
+    }
 }

@@ -1,168 +1,196 @@
-//! Taking the measurements.
+//! Programs side by side, or one alone: each is a process of its own behind a start gate.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use locksley_profile::GrantMeter;
 use serde::Deserialize;
 
-use super::metrics::{mean, overlapped};
-use super::plan::{self, Plan, Turn};
+use super::figures::{
+    COMPUTATIONS, DEVIATION, EXTERNAL, INVOLUNTARY, OTHERS, OVERLAP, PROCESSORS, RATE, TO_THIEVES,
+    VOLUNTARY, numbered,
+};
+use super::metrics::{deviation, mean, overlap, overlapped};
 use super::process::Company;
-use super::program::Programs;
-use super::record::{Header, Run, Sample};
-use super::unit::{Job, Unit};
 use crate::corunner::repetition::{Line, Repetition};
 use crate::corunner::{RoundsLine, Stretch};
-use crate::experiments::course::{self, Rotations};
-use crate::experiments::journal::Journal;
+use crate::experiment::Readings;
 use crate::fault::{Fault, Outcome};
 
 /// Until a program is ready, it prepares its input and computes the answer once.
 const PREPARATION: Duration = Duration::from_secs(120);
 
-/// How much longer than planned rounds may take: one that was begun is completed, however few processors there are.
-const OVERTIME: Duration = Duration::from_secs(60);
+/// How much longer than planned programs may take: what was begun is completed, however few
+/// processors there are.
+const OVERTIME: Duration = Duration::from_secs(180);
 
-/// For how long applications run beside each other at most.
-const PATIENCE: Duration = Duration::from_secs(180);
-
-/// Takes all measurements that `journal` does not have yet, until they are complete or the plan's time is over.
-pub(super) fn all(
-    header: &Header,
-    programs: &Programs,
-    journal: &mut Journal<Sample>,
-) -> Outcome<()> {
-    let plan = &header.common.plan;
-    let mut news: Vec<String> = plan.quick.then(|| plan::subset(plan)).into_iter().collect();
-    for missing in &header.left_out {
-        news.push(format!("without {}: {}", missing.name, missing.reason));
-    }
-    let rotations = Rotations { name: "corun", news, budget_seconds: plan.budget_seconds };
-    rotations.go(&plan.turns(), journal, |turn, rotation| {
-        sample(plan, programs, header.common.machine.capacity(), &turn.units, rotation)
-    })
+/// How long applications run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    /// At least so many seconds.
+    pub(super) seconds: f64,
+    /// And so many computations of each that lie beside the other program.
+    pub(super) computations: usize,
 }
 
-impl course::Turn<Sample> for Turn {
-    fn name(&self) -> String {
-        let units: Vec<String> = self.units.iter().map(Unit::to_string).collect();
-        units.join(" beside ")
-    }
-
-    fn repeats(&self) -> usize {
-        self.repeats
-    }
-
-    fn has_made(&self, sample: &Sample, rotation: usize) -> bool {
-        sample.repeat == rotation && sample.units == self.units
-    }
+/// What a program did.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Run {
+    /// Rounds or computations in a second.
+    pub(super) rate: f64,
+    /// The times of the computations that count, in seconds; none for rounds.
+    pub(super) seconds: Vec<f64>,
+    /// The computations that it completed; none for rounds.
+    pub(super) completed: usize,
+    /// When it ran, and what it used.
+    pub(super) stretch: Stretch,
 }
 
-/// One measurement: programs side by side, or one alone.
-pub(super) fn sample(
-    plan: &Plan,
-    programs: &Programs,
-    capacity: f64,
-    units: &[Unit],
-    repeat: usize,
-) -> Outcome<Sample> {
-    let seconds = if units.len() == 1 { plan.solo_seconds } else { plan.seconds };
-    let command = |unit: &Unit| Ok((unit.to_string(), programs.command(unit, seconds, plan.seed)?));
-    let mut company = Company::start(units.iter().map(command).collect::<Outcome<_>>()?)?;
+/// Lets these programs begin at the same time: all repeat rounds for a fixed time, or, if there is
+/// an `extent`, all repeat applications until they are told to stop.
+pub(super) fn run(
+    commands: Vec<(String, Command)>,
+    extent: Option<Extent>,
+    processors: usize,
+) -> Outcome<Readings> {
+    let mut company = Company::start(commands)?;
     company.wait_until_ready(PREPARATION)?;
     let meter = GrantMeter::start();
     company.signal()?;
-    let are_applications = units.iter().all(|unit| matches!(unit.job, Job::App { .. }));
-    let runs = match are_applications {
-        true => repeated(plan, &mut company)?,
-        false => timed(&mut company, Duration::from_secs_f64(seconds) + OVERTIME)?,
-    };
-    let granted = meter.finish(capacity.floor().max(1.0) as usize);
+    let runs = hear(&mut company, extent)?;
+    let granted = meter.finish(processors);
     company.finish()?;
+    let mut readings = readings(&runs);
+    // For the meter of this process, its children are others.
     let used: Option<f64> = runs.iter().map(|run| run.stretch.processor_seconds).sum();
-    // Our children are others to this process's meter.
-    let others = granted.others.zip(used);
-    let wall = granted.wall.as_secs_f64();
-    let disturbance = others.map(|(others, used)| ((others.as_secs_f64() - used) / wall).max(0.0));
-    Ok(Sample { units: units.to_vec(), repeat, runs, disturbance })
-}
-
-/// Rounds for a fixed time: each program prints one line when it is over.
-fn timed(company: &mut Company, limit: Duration) -> Outcome<Vec<Run>> {
-    let deadline = Instant::now() + limit;
-    let mut runs: Vec<Option<Run>> = vec![None; company.len()];
-    while runs.iter().any(Option::is_none) {
-        let (number, line) = company.hear(deadline)?;
-        let Some(line) = line else {
-            // Whoever has said its line may end; others may still be busy with their last round.
-            match runs[number] {
-                Some(_) => continue,
-                None => return Err(company.complaint(number)),
-            }
-        };
-        let RoundsLine { rounds_per_s: rate, rounds: completed, stretch, .. } = parse(&line)?;
-        runs[number] = Some(Run { rate, seconds: Vec::new(), stretch, completed });
+    if let Some((others, used)) = granted.others.zip(used) {
+        let others = (others.as_secs_f64() - used).max(0.0) / granted.wall.as_secs_f64();
+        readings.insert(OTHERS.to_owned(), others);
     }
-    Ok(runs.into_iter().flatten().collect())
+    Ok(readings)
 }
 
-/// Applications, until each has computed often enough beside all others.
-fn repeated(plan: &Plan, company: &mut Company) -> Outcome<Vec<Run>> {
+/// The lines of all programs, until each has printed its last one.
+fn hear(company: &mut Company, extent: Option<Extent>) -> Outcome<Vec<Run>> {
     let begun = Instant::now();
-    let deadline = begun + PATIENCE;
+    let deadline = begun + OVERTIME;
     let mut done: Vec<Vec<Repetition>> = vec![Vec::new(); company.len()];
-    let mut stretches: Vec<Option<Stretch>> = vec![None; company.len()];
+    let mut ends: Vec<Option<(f64, Stretch)>> = vec![None; company.len()];
     let mut is_told = false;
-    while stretches.iter().any(Option::is_none) {
+    while ends.iter().any(Option::is_none) {
         let (number, line) = company.hear(deadline)?;
-        let Some(line) = line else {
-            match stretches[number] {
-                Some(_) => continue,
-                None => return Err(company.complaint(number)),
+        match (line, extent) {
+            (None, _) if ends[number].is_some() => {}
+            (None, _) => return Err(company.complaint(number)),
+            (Some(line), None) => {
+                let RoundsLine { rounds_per_s, stretch, .. } = parse(&line)?;
+                ends[number] = Some((rounds_per_s, stretch));
             }
-        };
-        match parse(&line)? {
-            Line::Computation(repetition) => done[number].push(repetition),
-            Line::End(stretch) => stretches[number] = Some(stretch),
-        }
-        let time = begun.elapsed().as_secs_f64();
-        if !is_told && time >= plan.application_seconds && have_enough(&done, plan.computations) {
-            company.signal()?;
-            is_told = true;
+            (Some(line), Some(extent)) => {
+                match parse(&line)? {
+                    Line::Computation(repetition) => done[number].push(repetition),
+                    Line::End(stretch) => ends[number] = Some((0.0, stretch)),
+                }
+                let is_over = begun.elapsed().as_secs_f64() >= extent.seconds;
+                if !is_told && is_over && have_enough(&done, extent.computations) {
+                    company.signal()?;
+                    is_told = true;
+                }
+            }
         }
     }
-    let counted = overlapped(&done);
-    let runs = counted.iter().zip(&done).zip(stretches).map(|((counted, done), stretch)| {
+    let counted = overlapped(&done).into_iter().zip(done).zip(ends.into_iter().flatten());
+    let run = |((counted, done), (rate, stretch)): ((Vec<Repetition>, Vec<_>), _)| {
         let seconds: Vec<f64> = counted.iter().map(Repetition::seconds).collect();
-        let none = || Fault::run("no computation ran beside the others from beginning to end");
-        let (mean, stretch) = mean(&seconds).zip(stretch).ok_or_else(none)?;
-        Ok(Run { rate: 1.0 / mean, seconds, stretch, completed: done.len() as u64 })
-    });
-    runs.collect()
+        let rate = match (extent, mean(&seconds)) {
+            (None, _) => rate,
+            (Some(_), Some(mean)) => mean.recip(),
+            _ => return Err(Fault::run("no computation ran beside the others all the time")),
+        };
+        Ok(Run { rate, seconds, completed: done.len(), stretch })
+    };
+    counted.map(run).collect()
 }
 
 /// Whether each program has so many computations that will count, since all programs go on.
 fn have_enough(done: &[Vec<Repetition>], least: usize) -> bool {
-    let Some(begun) = done.iter().map(|all| all.first().map(|one| one.begun)).max().flatten()
+    let begun = done.iter().map(|all| all.first().map(|one| one.begun));
+    let Some(begun) = begun.collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max())
     else {
         return false;
     };
-    let counts = |all: &Vec<Repetition>| all.iter().filter(|one| begun <= one.begun).count();
-    done.iter().all(|all| !all.is_empty() && counts(all) >= least)
+    done.iter().all(|all| all.iter().filter(|one| begun <= one.begun).count() >= least)
 }
 
 fn parse<T: for<'a> Deserialize<'a>>(line: &str) -> Outcome<T> {
-    serde_json::from_str(line).map_err(|error| {
-        Fault::run(format!("a process printed what nobody understands ({error}): {line}"))
-    })
+    serde_json::from_str(line)
+        .map_err(|error| Fault::run(format!("a process printed '{line}': {error}")))
+}
+
+/// The numbers of a measurement. Of a program alone only the rate is of interest.
+fn readings(runs: &[Run]) -> Readings {
+    let mut readings = Readings::new();
+    for (place, Run { rate, seconds, completed, stretch }) in runs.iter().enumerate() {
+        // Switches are counted by the second, or by the computation of an application.
+        let per = if seconds.is_empty() { stretch.seconds() } else { *completed as f64 };
+        let switches = |number: Option<u64>| number.map(|number| number as f64 / per);
+        let of_app = |value: f64| (!seconds.is_empty()).then_some(value);
+        let all = [
+            (RATE, Some(*rate)),
+            (COMPUTATIONS, of_app(seconds.len() as f64)),
+            (DEVIATION, of_app(deviation(seconds))),
+            (PROCESSORS, stretch.processor_seconds.map(|used| used / stretch.seconds())),
+            (VOLUNTARY, switches(stretch.voluntary)),
+            (INVOLUNTARY, switches(stretch.involuntary)),
+            (TO_THIEVES, switches(stretch.to_hunter)),
+            (EXTERNAL, switches(stretch.external)),
+        ];
+        let shown = if runs.len() == 1 { &all[..1] } else { &all };
+        for (metric, value) in shown {
+            readings.extend(value.map(|value| (numbered(metric, place), value)));
+        }
+    }
+    if runs.len() > 1 && runs[0].seconds.is_empty() {
+        let times: Vec<_> = runs.iter().map(|it| (it.stretch.begun, it.stretch.ended)).collect();
+        readings.insert(OVERLAP.to_owned(), overlap(&times));
+    }
+    readings
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const STRETCH: Stretch = Stretch {
+        begun: 1_000_000_000,
+        ended: 3_000_000_000,
+        processor_seconds: Some(1.0),
+        voluntary: Some(20),
+        involuntary: Some(40),
+        to_hunter: Some(30),
+        external: None,
+    };
+
+    fn run(rate: f64, seconds: &[f64]) -> Run {
+        Run { rate, seconds: seconds.to_vec(), completed: 4, stretch: STRETCH }
+    }
+
     #[test]
-    fn enough_is_enough_beside_the_last_to_begin() {
+    fn switches_are_counted_by_the_second_or_by_the_computation() {
+        let rounds = readings(&[run(9.0, &[]), run(8.0, &[])]);
+        assert_eq!((rounds["rate of 1"], rounds["rate of 2"]), (9.0, 8.0));
+        assert_eq!((rounds["voluntary switches of 1"], rounds["processors of 2"]), (10.0, 0.5));
+        assert_eq!(rounds["overlap"], 1.0);
+        assert!(!rounds.contains_key("external switches of 1"), "they are not known");
+        let apps = readings(&[run(1.0, &[0.5, 1.5]), run(1.0, &[1.0])]);
+        assert_eq!((apps["voluntary switches of 1"], apps["computations of 1"]), (5.0, 2.0));
+        assert!((apps["deviation of 1"] - 0.5f64.sqrt()).abs() < 1e-12);
+        assert!(!apps.contains_key("overlap"), "only computations that overlap count");
+        assert_eq!(readings(&[run(2.0, &[])]), [("rate of 1".to_owned(), 2.0)].into());
+    }
+
+    #[test]
+    fn only_computations_beside_all_other_programs_are_counted() {
         let of = |times: &[(u64, u64)]| -> Vec<Repetition> {
             times.iter().map(|&(begun, ended)| Repetition { begun, ended }).collect()
         };
@@ -170,9 +198,7 @@ mod tests {
         assert!(!have_enough(&[first.clone(), Vec::new()], 1), "the other has not ended one");
         assert!(have_enough(&[first.clone(), of(&[(5, 50)])], 1));
         assert!(!have_enough(&[first.clone(), of(&[(5, 50)])], 2));
-        assert!(
-            !have_enough(&[first, of(&[(5, 50), (50, 90)])], 3),
-            "the first one began too early"
-        );
+        let late = of(&[(5, 50), (50, 90)]);
+        assert!(!have_enough(&[first, late], 3), "the first one began too early");
     }
 }

@@ -1,4 +1,5 @@
-//! The figures of a co-run, as the paper defines them (BWS 2012, section 5.1), and those of the findings.
+//! The figures of programs side by side, as the paper defines them (BWS 2012, section 5.1), and the
+//! useful share of the machine.
 
 use crate::corunner::repetition::Repetition;
 
@@ -14,44 +15,47 @@ pub fn unfairness(slowdowns: &[f64]) -> f64 {
     most.zip(least).map_or(0.0, |(most, least)| most - least)
 }
 
-/// The weighted speedup, the sum of `Tb/Tc`: from rates and those of the baseline. 1 is what the programs reach one after
-/// the other.
+/// The weighted speedup, the sum of `Tb/Tc`: from rates and those of the baseline. 1 is what the
+/// programs reach one after the other.
 pub fn throughput(rates: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     rates.into_iter().map(|(rate, baseline)| rate / baseline).sum()
 }
 
-/// The share of all processors' time that went into leaves. Each program completes so many leaves a second, each of which
-/// takes so many seconds on a thread of its own.
+/// The share of all processors' time that went into leaves. Each program completes so many leaves a
+/// second, each of which takes so many seconds on a thread of its own.
 pub fn useful(leaves: impl IntoIterator<Item = (f64, f64)>, processors: f64) -> f64 {
     leaves.into_iter().map(|(rate, seconds)| rate * seconds).sum::<f64>() / processors
 }
 
-/// The mean; none of nothing.
+/// The mean; `None` of nothing.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The one in the middle, or between the two in the middle; none of nothing.
+/// The median; `None` of nothing.
 pub fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(sorted[middle]),
-        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
-    }
+    crate::experiment::estimate::median(&mut values.to_vec())
 }
 
-/// The coefficient of variation: the standard deviation of a sample, over its mean. None of fewer than two.
-pub fn variation(values: &[f64]) -> Option<f64> {
-    let mean = mean(values).filter(|_| values.len() > 1)?;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    Some((squares / (values.len() - 1) as f64).sqrt() / mean)
+/// The standard deviation of a sample; 0 of fewer than two.
+pub fn deviation(values: &[f64]) -> f64 {
+    let groups: Vec<_> = values.iter().map(|&value| (1.0, value, 0.0)).collect();
+    variation(&groups).zip(mean(values)).map_or(0.0, |(variation, mean)| variation * mean)
 }
 
-/// The time that all share, as a part of the longest: 1 where all begin and end together. Beginnings and ends in
-/// nanoseconds.
+/// The coefficient of variation, the standard deviation of a sample over its mean, of groups of
+/// numbers: how many each has, their mean, and their deviation. `None` of fewer than two numbers.
+pub fn variation(groups: &[(f64, f64, f64)]) -> Option<f64> {
+    let number: f64 = groups.iter().map(|(number, ..)| number).sum();
+    let mean = groups.iter().map(|(number, mean, _)| number * mean).sum::<f64>() / number;
+    let squares = groups.iter().map(|(number, of_group, deviation)| {
+        (number - 1.0) * deviation.powi(2) + number * (of_group - mean).powi(2)
+    });
+    (number > 1.0).then(|| (squares.sum::<f64>() / (number - 1.0)).sqrt() / mean)
+}
+
+/// The time that all share, as a part of the longest: 1 where all begin and end together.
+/// Beginnings and ends in nanoseconds.
 pub fn overlap(stretches: &[(u64, u64)]) -> f64 {
     let begun = stretches.iter().map(|stretch| stretch.0).max().unwrap_or(0);
     let ended = stretches.iter().map(|stretch| stretch.1).min().unwrap_or(0);
@@ -62,8 +66,8 @@ pub fn overlap(stretches: &[(u64, u64)]) -> f64 {
     }
 }
 
-/// Of each program's computations, those during which all programs were computing: none that began before the last
-/// program's first one, or ended after the first program's last one.
+/// Of each program's computations, those during which all programs were computing: none that began
+/// before the last program's first one, or ended after the first program's last one.
 pub fn overlapped(programs: &[Vec<Repetition>]) -> Vec<Vec<Repetition>> {
     let begun = programs.iter().filter_map(|all| all.first()).map(|first| first.begun).max();
     let ended = programs.iter().filter_map(|all| all.last()).map(|last| last.ended).min();
@@ -99,21 +103,23 @@ mod tests {
 
     #[test]
     fn useful_counts_leaves_of_all_sizes() {
-        // 100,000 leaves of 7 µs and 20,000 of 28 µs a second, on two processors: 0.7 and 0.56 of a processor.
+        // 100,000 leaves of 7 µs and 20,000 of 28 µs a second, on two processors: 0.7 and 0.56 of
+        // a processor.
         assert!(close(useful([(100_000.0, 7e-6), (20_000.0, 28e-6)], 2.0), 0.63));
     }
 
     #[test]
-    fn means_medians_and_variation() {
-        assert_eq!([mean(&[]), median(&[]), variation(&[]), variation(&[3.0])], [None; 4]);
-        assert_eq!(mean(&[1.0, 2.0, 6.0]), Some(3.0));
-        assert_eq!(
-            [median(&[9.0, 1.0, 2.0]), median(&[4.0, 1.0, 9.0, 2.0])],
-            [Some(2.0), Some(3.0)]
-        );
+    fn the_variation_of_groups_is_that_of_all_their_numbers() {
+        let single =
+            |values: &[f64]| values.iter().map(|&value| (1.0, value, 0.0)).collect::<Vec<_>>();
+        assert_eq!([variation(&[]), variation(&single(&[3.0]))], [None; 2]);
         // Deviations -2, 0, 2: variance 8/2, deviation 2, mean 4.
-        assert!(close(variation(&[2.0, 4.0, 6.0]).unwrap(), 0.5));
-        assert_eq!(variation(&[5.0, 5.0]), Some(0.0));
+        assert!(close(variation(&single(&[2.0, 4.0, 6.0])).unwrap(), 0.5));
+        assert!(close(deviation(&[2.0, 4.0, 6.0]), 2.0) && deviation(&[5.0]) == 0.0);
+        let (first, second) = ([1.0, 2.0, 6.0], [4.0, 9.0]);
+        let group = |all: &[f64]| (all.len() as f64, mean(all).unwrap(), deviation(all));
+        let all = variation(&single(&[1.0, 2.0, 6.0, 4.0, 9.0])).unwrap();
+        assert!(close(variation(&[group(&first), group(&second)]).unwrap(), all));
     }
 
     #[test]
@@ -129,7 +135,8 @@ mod tests {
         let of = |times: &[(u64, u64)]| -> Vec<Repetition> {
             times.iter().map(|&(begun, ended)| Repetition { begun, ended }).collect()
         };
-        // The second program begins at 5 and ends at 100: what the first began before and ended after is left out.
+        // The second program begins at 5 and ends at 100: what the first began before and ended
+        // after is left out.
         let first = of(&[(0, 10), (10, 30), (30, 90), (90, 101)]);
         let second = of(&[(5, 50), (50, 100)]);
         let counted = overlapped(&[first.clone(), second.clone()]);

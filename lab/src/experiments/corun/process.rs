@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use crate::corunner::READY;
 use crate::fault::{Fault, Outcome};
 
-/// Processes that run at the same time. They end when this is dropped, if they have not ended before.
+/// Processes that run at the same time. They end when this is dropped, if they have not ended
+/// before.
 pub(in crate::experiments) struct Company {
     processes: Vec<Process>,
     said: Receiver<Said>,
@@ -77,7 +78,8 @@ impl Company {
         }
     }
 
-    /// The next line of anybody, or that somebody's output has ended. Silence until the deadline is a fault.
+    /// The next line of anybody, or that somebody's output has ended. Silence until the deadline is
+    /// a fault.
     pub(in crate::experiments) fn hear(&mut self, deadline: Instant) -> Outcome<Said> {
         match self.said.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(said) => Ok(said),
@@ -104,7 +106,8 @@ impl Company {
         Ok(())
     }
 
-    /// How a process has ended too early, and what it has to say for itself. It has closed its output, so it ends soon.
+    /// How a process has ended too early, and what it has to say for itself. It has closed its
+    /// output, so it ends soon.
     pub(in crate::experiments) fn complaint(&mut self, number: usize) -> Fault {
         let Process { name, child, stdin } = &mut self.processes[number];
         *stdin = None;

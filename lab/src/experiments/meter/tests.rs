@@ -1,247 +1,119 @@
-//! A made-up record, and runs with scripts for programs. Runs with this program's own binary are tested from outside.
+//! Figures of a made-up record, and plans.
 
-use super::once::{Kind, Subject};
-use super::plan::{Choice, plan, subset};
-use super::record::{Measurement, Reading};
 use super::*;
-use crate::apps;
-use crate::experiments::estimate::Verdict;
-use crate::experiments::trial;
-use crate::fault::Fault;
-use crate::record::Cell;
+use crate::experiment::record::Sample;
+use crate::random::DEFAULT_SEED;
 
-fn cell(app: &str, size: &str, workers: usize) -> Cell {
-    let [app, size, runtime] = [app, size, plan::LOCKSLEY].map(str::to_owned);
-    Cell { app, size, runtime, workers }
-}
-
-fn tiny_plan(cells: Vec<Cell>) -> Plan {
-    Plan {
-        experiment: "meter".to_owned(),
-        quick: true,
-        seed: 3,
-        repeats: 2,
-        budget_seconds: 60.0,
-        limit_seconds: 60.0,
-        pairs: 4,
-        seconds: 0.1,
-        cells,
-    }
-}
-
-/// Made-up figures: a fork is within its target, leaves are beyond it, and of the applications one is, one is not, and one is not decided.
-pub(crate) fn record() -> Record {
-    let cells = vec![
-        cell("fork", "5", 1),
-        cell("leaves", "4x1000", 1),
-        cell("leaves", "4x1000", 2),
-        cell("leaves", "4x100", 2),
-        cell("ep", "1", 2),
-        cell("msort", "10K", 2),
-        cell("mm", "64", 2),
-        cell("regions", "8", 1),
-    ];
-    // One in three is as usual, one is a little cheaper, and one a little dearer.
-    let around = |off: u64, cost: f64, by: f64| -> Vec<[u64; 2]> {
-        [0.0, -by, by].map(|by| [off, (off as f64 * (cost + by)).round() as u64]).to_vec()
-    };
-    let pairs = [
-        // 7 forks: 5 ns each, and 20 more, or 21.
-        vec![[35, 175], [35, 175], [35, 182]],
-        around(4_000_000, 1.08, 0.01),
-        around(4_000_000, 1.07, 0.01),
-        around(400_000, 1.5, 0.1),
-        around(1_000_000, 1.001, 0.001),
-        around(1_000_000, 1.05, 0.01),
-        around(1_000_000, 1.009, 0.005),
-        vec![[16_000, 416_000]],
-    ];
-    let mut header = Header::here(tiny_plan(cells.clone()));
-    (header.machine.processors, header.machine.quota) = (2, None);
-    let mut measurements = Vec::new();
-    for (cell, nanos) in cells.into_iter().zip(pairs) {
-        for repeat in 0..3 {
-            let reading = Reading { nanos: nanos.clone() };
-            measurements.push(Measurement { cell: cell.clone(), repeat, reading });
+/// A fork is within its target, leaves are beyond it, and of the applications one is, one is not,
+/// and one is not decided.
+fn record() -> Record {
+    let mut record = Record::new("meter", Plan::default());
+    let mut read = |subject: &str, workers, metric: &str, values: [f64; 3]| {
+        // Twice the same, since fewer than six values have no interval.
+        for (repeat, value) in values.into_iter().chain(values).enumerate() {
+            let [experiment, subject, runtime, metric] =
+                ["meter", subject, LOCKSLEY, metric].map(str::to_owned);
+            record.samples.push(Sample {
+                experiment,
+                subject,
+                runtime,
+                workers,
+                repeat,
+                metric,
+                value,
+            });
         }
-    }
-    Record::of(header, "then".to_owned(), measurements, Vec::new())
+    };
+    let mut of = |subject: &str, workers, off: f64, ratio: f64, by: f64| {
+        let ratios = [ratio, ratio - by, ratio + by];
+        read(subject, workers, "ns off", [off; 3]);
+        read(subject, workers, "ns on", ratios.map(|ratio| off * ratio));
+        read(subject, workers, "ns more", ratios.map(|ratio| off * (ratio - 1.0)));
+        read(subject, workers, "ratio", ratios);
+    };
+    of("fork 5", 1, 5.0, 5.0, 0.2);
+    of("leaves 4x1000", 1, 1000.0, 1.08, 0.01);
+    of("leaves 4x1000", 2, 1000.0, 1.07, 0.01);
+    of("leaves 4x100", 2, 100.0, 1.5, 0.1);
+    of("ep 1", 2, 1e6, 1.001, 0.0005);
+    of("msort 10K", 2, 1e6, 1.09, 0.01);
+    of("mm 64", 2, 1e6, 1.029, 0.005);
+    of("regions 8", 1, 2000.0, 26.0, 1.0);
+    record
 }
 
 #[test]
-fn figures_are_medians_of_pairs_and_are_held_against_what_is_wanted() {
-    let summary = Summary::of(&record());
-    let verdicts: Vec<Option<Verdict>> =
-        summary.figures.iter().map(summary::Figure::verdict).collect();
-    use Verdict::{Met, Missed, Undecided};
+fn figures_are_medians_with_intervals_and_are_compared_with_targets() {
+    let report = Meter::report(&record());
+    assert_eq!(
+        report.headline,
+        "Profiled, a fork takes 20.0 ns more (met), a program with leaves of 1 µs 8.00 % longer \
+         (missed), the applications 3.93 % longer (missed)"
+    );
+    let rows: Vec<String> = report
+        .sections
+        .iter()
+        .flat_map(|section| &section.tables[0].rows)
+        .map(|row| row.join("|"))
+        .collect();
+    let product: f64 = 1.001 * 1.09 * 1.029;
+    assert!((percent(product.cbrt()) - 3.93).abs() < 0.005);
     let expected = [
-        Some(Met),
-        Some(Missed),
-        Some(Missed),
-        None,
-        Some(Met),
-        Some(Missed),
-        Some(Undecided),
-        None,
+        "fork 5, P = 1|5.00|25.0|20.0|19.0 to 21.0|60.0|met",
+        "leaves 4x1000, P = 1|1.00|1.08|8.00|7.00 to 9.00|5.00|missed",
+        "leaves 4x1000, P = 2|1.00|1.07|7.00|6.00 to 8.00|5.00|missed",
+        "leaves 4x100, P = 2|0.10|0.15|50.00|40.00 to 60.00||",
+        "ep 1, P = 2|1.00|1.00|0.10|0.05 to 0.15|3.00|met",
+        "msort 10K, P = 2|1.00|1.09|9.00|8.00 to 10.00|3.00|missed",
+        "mm 64, P = 2|1.00|1.03|2.90|2.40 to 3.40|3.00|not decided",
+        "geometric mean of 3, P = 2|||3.93|3.43 to 4.44|3.00|missed",
+        "regions 8, P = 1|2.00|52.0|50.0|48.0 to 52.0||",
     ];
-    assert_eq!(verdicts, expected, "{:#?}", summary.figures);
-    let fork = &summary.figures[0];
-    assert_eq!((fork.off, fork.on, fork.cost.figure, fork.pairs), (5.0, 25.0, 20.0, 9));
-    assert_eq!((fork.cost.low, fork.cost.high), (20.0, 21.0));
-    let leaves = &summary.figures[1];
-    assert_eq!((leaves.off, leaves.on), (1000.0, 1080.0));
-    assert_eq!((leaves.workers, leaves.cost.figure), (1, 1.08));
-    let regions = summary.of_kind(Kind::Regions).next().unwrap();
-    assert_eq!((regions.off, regions.cost.figure), (2.0, 50.0));
-
-    let [mean] = summary.means[..] else { panic!("{:?}", summary.means) };
-    assert_eq!((mean.workers, mean.number), (2, 3));
-    let product: f64 = 1.001 * 1.05 * 1.009;
-    assert!((mean.cost.figure - product.cbrt()).abs() < 1e-9, "{mean:?}");
-    assert_eq!(mean.verdict(), Missed);
+    assert_eq!(rows, expected);
+    // Of leaves and of applications.
+    let charts: Vec<usize> = report.sections.iter().map(|section| section.charts.len()).collect();
+    assert_eq!(charts, [0, 1, 1, 0]);
 }
 
 #[test]
-fn an_empty_record_has_an_empty_summary() {
+fn a_mean_is_of_repetitions_in_which_all_applications_were_measured() {
     let mut record = record();
-    record.measurements.clear();
-    let summary = Summary::of(&record);
-    assert!(summary.figures.is_empty() && summary.means.is_empty());
-    assert!(table::text(&record, &summary).contains("2 processors"));
-}
-
-#[test]
-fn the_table_has_it_all() {
-    let record = record();
-    let text = table::text(&record, &Summary::of(&record));
-    let line = |start: &str| -> String {
-        let found = text.lines().find(|line| line.trim_start().starts_with(start));
-        let words: Vec<&str> = found.unwrap_or_default().split_whitespace().collect();
-        words.join(" ")
-    };
-    assert!(line("Quick subset").contains("0.1 s of pairs"), "{text}");
-    assert_eq!(line("fib 5, P = 1"), "fib 5, P = 1 5.00 25.0 20.0 (20.0 to 21.0) 30.0 met");
-    let leaves = "4 leaves of 1 µs, P = 1 1000 1080 8.00 % (7.00 % to 9.00 %) 5.00 % missed";
-    assert_eq!(line("4 leaves of 1 µs, P = 1"), leaves, "{text}");
-    let short = line("4 leaves of 0.1 µs, P = 2");
-    assert!(short.starts_with("4 leaves of 0.1 µs, P = 2 100 150 50.00 %"), "{text}");
-    assert!(short.ends_with(" %)"), "there is no target: {text}");
-    assert!(line("mm 64, P = 2").ends_with("1.00 % not decided"), "{text}");
-    let mean = line("geometric mean");
-    assert!(mean.starts_with("geometric mean of 3, P = 2 1.98 %"), "{text}");
-    assert!(mean.ends_with("1.00 % missed"), "{text}");
-    assert!(line("an empty region").contains("2.00 52.0 50.0"), "{text}");
-}
-
-#[test]
-fn plans_say_what_they_measure() {
-    let quick = plan(&Choice { quick: true, ..Choice::default() }, 4).unwrap();
-    let full = plan(&Choice::default(), 4).unwrap();
-    assert!(quick.budget_seconds < 60.0 && full.budget_seconds < 300.0);
-    assert!(subset(&quick).contains("one worker only"), "{}", subset(&quick));
-    let all = apps::ALL.len();
-    // Forks on one worker; leaves of three lengths; regions.
-    assert_eq!((quick.cells.len(), full.cells.len()), (1 + 6 + all + 1, 1 + 6 + 2 * all + 1));
-    for plan in [&quick, &full] {
-        for cell in &plan.cells {
-            let subject = Subject::find(&cell.app, &cell.size).unwrap();
-            assert!(cell.workers == 1 || cell.workers == 4 && subject.kind().is_ratio());
-        }
-    }
-    // One worker is all that some machines have.
-    let single = plan(&Choice::default(), 1).unwrap();
-    assert_eq!(single.cells.len(), 1 + 3 + all + 1);
+    record.samples.retain(|sample| sample.subject != "ep 1" || sample.repeat > 1);
+    let mean = rows(&record, &KINDS[2]).pop().unwrap();
+    assert_eq!(mean.name, "geometric mean of 3, P = 2");
+    assert!(!mean.cost.is_bounded(), "four repetitions are too few: {:?}", mean.cost);
 }
 
 #[test]
 fn plans_are_what_was_chosen() {
+    let plan = |meter: &Meter, quick| {
+        let course = Course { quick, json: None, out: None, seed: DEFAULT_SEED, fresh: false };
+        meter.plan(&course)
+    };
+    let all = || Meter { kinds: Vec::new(), secs: None, repeats: None };
+    let full = plan(&all(), false).unwrap();
+    assert!(
+        full.cells.iter().all(|cell| KINDS.iter().any(|kind| kind.name == kind_of(&cell.subject)))
+    );
     let kinds = ["regions", "fork", "fork"].map(str::to_owned).to_vec();
-    let choice = Choice { kinds, repeats: Some(1), seconds: Some(0.5), ..Choice::default() };
-    let chosen = plan(&choice, 2).unwrap();
-    let kinds: Vec<&str> = chosen.cells.iter().map(|cell| cell.app.as_str()).collect();
-    assert_eq!(kinds, ["fork", "regions"]);
-    assert_eq!((chosen.repeats, chosen.seconds), (1, 0.5));
+    let (secs, repeats) = (Some(Duration::from_millis(500)), Some(1));
+    let chosen = plan(&Meter { kinds, secs, repeats }, false).unwrap();
+    let subjects: Vec<&str> = chosen.cells.iter().map(|cell| cell.subject.as_str()).collect();
+    assert_eq!(subjects, [FORK, REGIONS]);
+    assert_eq!((chosen.cells[0].repeats, chosen.limit_seconds), (1, 60.5));
     let named = |name: &str| vec![name.to_owned()];
     for wrong in [
-        Choice { repeats: Some(0), ..Choice::default() },
-        Choice { kinds: named("app"), ..Choice::default() },
-        Choice { kinds: named(""), ..Choice::default() },
+        Meter { repeats: Some(0), ..all() },
+        Meter { kinds: named("app"), ..all() },
+        Meter { kinds: named(""), ..all() },
     ] {
-        assert!(matches!(plan(&wrong, 2), Err(Fault::Input(_))), "{wrong:?}");
+        assert!(matches!(plan(&wrong, true), Err(Fault::Input(_))), "{wrong:?}");
     }
-}
-
-#[test]
-fn a_record_is_read_as_it_was_written_and_a_spoilt_one_is_refused() {
-    let record = record();
-    trial::is_kept(&record);
-    let refused = |spoil: &dyn Fn(&mut Record)| trial::is_refused(&record, spoil);
-    refused(&|record| record.measurements[0].reading.nanos.clear());
-    refused(&|record| record.measurements[0].reading.nanos[1] = [5, 0]);
-    refused(&|record| record.measurements[0].cell.size = "many".to_owned());
-    refused(&|record| record.header.plan.cells[0].app = "nothing".to_owned());
-    refused(&|record| record.header.plan.cells[0].workers = 0);
-    refused(&|record| record.header.machine.processors = 0);
-}
-
-/// Runs with shell scripts for programs.
-#[cfg(unix)]
-mod scripts {
-    use std::path::Path;
-
-    use super::*;
-    use crate::record::files;
-
-    const GOOD: &str = r#"echo '{"read":{"nanos":[[100,200],[100,300]]}}'"#;
-
-    fn options(folder: &Path, script: &str) -> Options {
-        Options {
-            plan: tiny_plan(vec![cell("fork", "9", 1), cell("ep", "1", 2)]),
-            programs: Program::script(script),
-            json: folder.join("meter.json"),
-            out: folder.join("page"),
-            fresh: false,
-        }
-    }
-
-    #[test]
-    fn what_a_program_says_is_recorded_and_not_measured_again() {
-        let folder = tempfile::tempdir().unwrap();
-        // It is told what, with how many workers, how many pairs, for how long, and from which seed.
-        let asks = r#"[ "$1 $2 $3 $4 $5 $6 $7 $8 $9" = "ep 1 2 --pairs 4 --secs 0.1 --seed 3" ] || [ "$1" = fork ] || exit 3"#;
-        let mut options = options(folder.path(), &format!("{asks}\n{GOOD}"));
-        let finished = run(&options).unwrap();
-        assert_eq!((finished.record.measurements.len(), finished.record.missing.len()), (4, 0));
-        assert_eq!(files::read::<Record>(&options.json).unwrap(), finished.record);
-        options.programs = Program::script("exit 3");
-        let again = run(&options).unwrap();
-        assert!(again.is_old && again.record == finished.record);
-        assert_eq!(again.summary.figures, finished.summary.figures);
-    }
-
-    #[test]
-    fn what_fails_is_missing_and_the_rest_is_measured() {
-        for (fails, expected) in [
-            ("echo because >&2; exit 3", "because"),
-            ("echo nonsense", "nonsense"),
-            (r#"echo '{"read":{"nanos":[[1,0]]}}'"#, "something else"),
-        ] {
-            let folder = tempfile::tempdir().unwrap();
-            let script = format!("if [ \"$1\" = ep ]; then {fails}; else {GOOD}; fi");
-            let finished = run(&options(folder.path(), &script)).unwrap();
-            assert_eq!(finished.record.measurements.len(), 2);
-            let [missing] = &finished.record.missing[..] else { panic!("{:?}", finished.record) };
-            assert_eq!((missing.cell.app.as_str(), missing.repeat), ("ep", 0));
-            assert!(missing.why.contains(expected), "{missing:?}");
-            let page = std::fs::read_to_string(&finished.page).unwrap();
-            assert!(page.contains("missing: ep 1 on locksley, P = 2: "), "{page}");
-        }
-    }
-
-    #[test]
-    fn a_wrong_answer_is_a_fault_of_the_run() {
-        let folder = tempfile::tempdir().unwrap();
-        let options = options(folder.path(), r#"echo '{"wrong":"5 and not 34"}'"#);
-        trial::has_failed(run(&options), "the answer is wrong: 5 and not 34", &options.json);
-    }
+    // Forks on one worker; leaves of three lengths; regions. A quick run has the applications once.
+    let number = |quick, processors| -> usize {
+        KINDS.iter().map(|kind| cells(kind.name, quick, processors, 1).len()).sum()
+    };
+    let apps = apps::ALL.len();
+    assert_eq!((number(true, 4), number(false, 4)), (1 + 6 + apps + 1, 1 + 6 + 2 * apps + 1));
+    assert_eq!(number(false, 1), 1 + 3 + apps + 1);
 }

@@ -1,12 +1,10 @@
-//! Many times, as counts in buckets whose width grows with the time: small enough to be kept, exact to some percent.
+//! Counts of times in buckets whose width grows with the time: exact to some percent.
 //!
-//! The buckets are those of HdrHistogram (Tene): the times from one power of two to the next share a number of buckets of
-//! equal width.
-
-use std::collections::BTreeMap;
-use std::time::Duration;
+//! The buckets are those of HdrHistogram (Tene): the times from one power of two to the next share
+//! a number of buckets of equal width.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// 2 to this power buckets from one power of two to the next: each is about 3 % wide.
 const BITS: u32 = 5;
@@ -21,19 +19,10 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Adds a time.
-    pub fn add(&mut self, time: Duration) {
-        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    /// Adds a time in nanoseconds.
+    pub fn add(&mut self, time: u64) {
         self.most = self.most.max(time);
         *self.counts.entry(bucket(time)).or_default() += 1;
-    }
-
-    /// Adds all times of `other`.
-    pub fn merge(&mut self, other: &Histogram) {
-        self.most = self.most.max(other.most);
-        for (&bucket, &count) in &other.counts {
-            *self.counts.entry(bucket).or_default() += count;
-        }
     }
 
     /// How many times there are.
@@ -41,7 +30,8 @@ impl Histogram {
         self.counts.values().sum()
     }
 
-    /// The time that a share of all times does not exceed, in seconds: the middle of its bucket. 0 if there are none.
+    /// The time that a share of all times does not exceed, in seconds: the middle of its bucket. 0
+    /// if there are none.
     pub fn quantile(&self, share: f64) -> f64 {
         let rank = (share * self.number() as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -78,7 +68,7 @@ mod tests {
 
     fn of(times: impl IntoIterator<Item = u64>) -> Histogram {
         let mut histogram = Histogram::default();
-        times.into_iter().for_each(|time| histogram.add(Duration::from_nanos(time)));
+        times.into_iter().for_each(|time| histogram.add(time));
         histogram
     }
 
@@ -103,14 +93,5 @@ mod tests {
         assert_eq!(histogram.number(), 10_000);
         assert!(of([1000; 3]).quantile(1.0) * 1e9 <= 1000.0, "no more than the longest");
         assert_eq!(Histogram::default().quantile(0.5), 0.0);
-    }
-
-    #[test]
-    fn merging_is_adding_all() {
-        let mut merged = of([1, 20, 300]);
-        merged.merge(&of([300, 70_000]));
-        assert_eq!(merged, of([1, 20, 300, 300, 70_000]));
-        let text = serde_json::to_string(&merged).unwrap();
-        assert_eq!(serde_json::from_str::<Histogram>(&text).unwrap(), merged);
     }
 }

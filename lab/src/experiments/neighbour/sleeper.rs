@@ -1,13 +1,14 @@
-//! The interactive neighbour: a process that sleeps, wakes to do a little, and sleeps again, like an editor or a server
-//! with little to do. It notes how late it woke and how long the little took.
+//! The interactive neighbour: a process that sleeps, wakes to do a little, and sleeps again, like
+//! an editor or a server with little to do. It measures how late it woke and how long the work
+//! took.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::clock;
 use super::histogram::Histogram;
+use crate::corunner::clock;
 use crate::random::Random;
 use crate::rounds::run_leaf;
 
@@ -16,13 +17,14 @@ use crate::rounds::run_leaf;
 pub struct Naps {
     /// From one deadline to the next, on average, in microseconds.
     pub period: u64,
-    /// A deadline comes up to so much earlier or later, in microseconds: less than half of the period.
+    /// A deadline comes up to so much earlier or later, in microseconds: less than half of the
+    /// period.
     pub jitter: u64,
     /// What is done after waking: steps of xorshift64.
     pub steps: u64,
 }
 
-/// What it noted.
+/// What it measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notes {
     /// How late it woke, each time.
@@ -31,27 +33,27 @@ pub struct Notes {
     pub work: Histogram,
 }
 
-/// Wake-ups before the first one that is noted: the process's pages come in.
+/// Wake-ups before the first one that is measured: the process's pages come in.
 const WARM_UP: usize = 10;
 
 /// Sleeps and wakes until `time` has passed; at least once.
 ///
-/// All deadlines are fixed at the start. Whoever is so late that the next one has passed does not sleep and is late
-/// again, like a program for which events queue up.
+/// All deadlines are fixed at the start. A sleeper that is so late that the next one has passed
+/// does not sleep and is late again, like a program for which events queue up.
 pub fn sleep_and_wake(naps: Naps, seed: u64, time: Duration) -> Notes {
     let mut random = Random::new(seed);
     let mut notes = Notes { late: Histogram::default(), work: Histogram::default() };
     let start = clock::now();
     for nap in 1.. {
-        let deadline = start.plus(deadline(naps, nap as u64, &mut random));
+        let deadline = start + deadline(naps, nap as u64, &mut random);
         clock::sleep_until(deadline);
         let woke = clock::now();
         black_box(run_leaf(naps.steps));
         let done = clock::now();
         if nap > WARM_UP {
-            notes.late.add(woke.since(deadline));
-            notes.work.add(done.since(woke));
-            if done.since(start) >= time {
+            notes.late.add(woke.saturating_sub(deadline));
+            notes.work.add(done - woke);
+            if done - start >= time.as_nanos() as u64 {
                 break;
             }
         }
@@ -59,10 +61,10 @@ pub fn sleep_and_wake(naps: Naps, seed: u64, time: Duration) -> Notes {
     notes
 }
 
-/// The deadline of a nap, from 1, counted from the start.
-fn deadline(naps: Naps, nap: u64, random: &mut Random) -> Duration {
+/// The deadline of a nap, from 1, in nanoseconds from the start.
+fn deadline(naps: Naps, nap: u64, random: &mut Random) -> u64 {
     let jitter = random.next_signed() * naps.jitter as f64;
-    Duration::from_secs_f64((nap as f64 * naps.period as f64 + jitter) / 1e6)
+    ((nap as f64 * naps.period as f64 + jitter) * 1e3) as u64
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ const EXPEDITED: libc::c_int = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED;
 static FORBIDDEN_SINCE: AtomicBool = AtomicBool::new(false);
 
 /// Whether heavy barriers work here, and have not failed yet.
-pub fn works() -> bool {
+pub fn heavy_barrier_works() -> bool {
     probe().is_ok() && !FORBIDDEN_SINCE.load(Ordering::Relaxed)
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn probe() -> Result<(), String> {
 /// Every thread of the process has made a full barrier when this returns, between two of its
 /// instructions: the heavy side of an asymmetric barrier. It costs the caller about 2 µs, and 1 µs
 /// each other thread that runs. Returns whether it was made; it fails where it does not
-/// [work](works), and if it was forbidden since.
+/// [work](heavy_barrier_works), and if it was forbidden since.
 pub fn heavy_barrier() -> bool {
     #[cfg(all(feature = "stepped", debug_assertions, not(loom)))]
     crate::primitive::stepped::step();

@@ -1,6 +1,5 @@
 //! Processor time of threads and of the process (`man 2 clock_gettime`).
 
-use std::mem::MaybeUninit;
 use std::time::Duration;
 
 use super::last_error;
@@ -22,24 +21,20 @@ impl ThreadClock {
 
     /// `None` when the thread has ended.
     pub fn read(&self) -> Option<Duration> {
-        read(self.0?).ok()
+        read(self.0?)
     }
 }
 
 /// The processor time of all threads of this process, ended ones included.
 pub fn process_time() -> Option<Duration> {
-    read(libc::CLOCK_PROCESS_CPUTIME_ID).ok()
+    read(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-fn read(clock: libc::clockid_t) -> Result<Duration, String> {
-    let mut time = MaybeUninit::<libc::timespec>::uninit();
+fn read(clock: libc::clockid_t) -> Option<Duration> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes one `timespec`, for which there is room.
-    if unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) } != 0 {
-        return Err(last_error());
-    }
-    // SAFETY: the call succeeded, so the time was written.
-    let time = unsafe { time.assume_init() };
-    Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+    let answer = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    (answer == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
 pub(crate) fn probe() -> Result<(), String> {

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::fork::generation;
+use super::this_thread;
 
 /// The time for which one thread could have run and did not, readable from any other while that
 /// thread lives.
@@ -25,10 +26,8 @@ pub struct ThreadDelay {
 impl ThreadDelay {
     /// That of the calling thread.
     pub fn of_this_thread() -> Self {
-        // SAFETY: no memory is involved.
-        let thread = unsafe { libc::gettid() };
         let (file, at_end) = (OnceLock::new(), OnceLock::new());
-        Self { thread, generation: generation(), file, at_end }
+        Self { thread: this_thread(), generation: generation(), file, at_end }
     }
 
     /// `None` where the kernel does not count, and when the thread has ended without a word.
@@ -57,7 +56,7 @@ impl ThreadDelay {
 }
 
 fn told_by(file: &File) -> Option<Duration> {
-    // All that there is at once, so another one who reads does not come between two parts of it.
+    // All that there is at once, so another reader does not come between two parts of it.
     let mut text = [0; 80];
     let length = file.read_at(&mut text, 0).ok()?;
     waited(std::str::from_utf8(&text[..length]).ok()?)
@@ -104,7 +103,7 @@ mod tests {
         })
         .join()
         .unwrap();
-        // The kernel lets go of a thread a little after whoever joins it has learnt that it ends.
+        // The kernel lets go of a thread a little after it was joined.
         let thread = unsaid.thread;
         while fs::exists(format!("/proc/self/task/{thread}")).unwrap() {
             std::thread::yield_now();

@@ -8,64 +8,46 @@ use crate::primitive::AtomicU32;
 
 /// A word that one thread may block on.
 #[derive(Debug)]
-pub struct Futex(AtomicU32);
+pub struct Futex {
+    /// The word, for atomic operations.
+    pub word: AtomicU32,
+}
 
 impl Futex {
     /// A word with this value.
     #[must_use]
     pub fn new(value: u32) -> Self {
-        Self(AtomicU32::new(value))
+        Self { word: AtomicU32::new(value) }
     }
 
-    /// The word, for atomic operations.
-    #[inline]
-    pub fn word(&self) -> &AtomicU32 {
-        &self.0
-    }
-
-    /// Blocks while the word is `expected`, until woken; may return for no reason.
-    pub fn wait(&self, expected: u32) {
+    /// Blocks while the word is `expected`, until woken, or for about `timeout`. May return
+    /// spuriously.
+    pub fn wait(&self, expected: u32, timeout: Option<Duration>) {
         #[cfg(all(feature = "stepped", debug_assertions, not(loom)))]
         crate::primitive::stepped::step();
-        let _ = wait(self.0.as_ptr(), expected, None);
-    }
-
-    /// As [`wait`](Self::wait), but not for much longer than `most`.
-    pub fn wait_at_most(&self, expected: u32, most: Duration) {
-        #[cfg(all(feature = "stepped", debug_assertions, not(loom)))]
-        crate::primitive::stepped::step();
-        let _ = wait(self.0.as_ptr(), expected, Some(most));
+        let _ = wait(self.word.as_ptr(), expected, timeout);
     }
 
     /// Wakes the thread that waits, if there is one. The caller has changed the word before.
     pub fn wake(&self) {
         #[cfg(all(feature = "stepped", debug_assertions, not(loom)))]
         crate::primitive::stepped::step();
-        wake(self.0.as_ptr());
+        let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+        // SAFETY: the kernel uses the word's address as a name and does not touch what lies there.
+        unsafe { libc::syscall(libc::SYS_futex, self.word.as_ptr(), operation, 1) };
     }
 }
 
-fn wait(word: *mut u32, expected: u32, most: Option<Duration>) -> libc::c_long {
+fn wait(word: *mut u32, expected: u32, timeout: Option<Duration>) -> libc::c_long {
     let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: all bits 0 is a time.
-    let mut time: libc::timespec = unsafe { std::mem::zeroed() };
-    let time = match most {
-        None => ptr::null(),
-        Some(most) => {
-            time.tv_sec = most.as_secs().try_into().unwrap_or(libc::time_t::MAX);
-            time.tv_nsec = most.subsec_nanos() as libc::c_long;
-            &raw const time
-        }
-    };
+    let time = timeout.map(|timeout| libc::timespec {
+        tv_sec: timeout.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+        tv_nsec: timeout.subsec_nanos() as libc::c_long,
+    });
+    let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
     // SAFETY: the word is an aligned `u32` that outlives the call, since its owner waits here; the
     // kernel only reads it, and the time if there is one.
     unsafe { libc::syscall(libc::SYS_futex, word, operation, expected, time) }
-}
-
-fn wake(word: *mut u32) {
-    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: the kernel uses the word's address as a name and does not touch what lies there.
-    unsafe { libc::syscall(libc::SYS_futex, word, operation, 1) };
 }
 
 pub(crate) fn probe() -> Result<(), String> {

@@ -1,20 +1,24 @@
-//! On which processors a thread may run that sleeps, for whoever wakes it.
+//! On which processors a sleeping thread may run, for the thread that wakes it.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use super::affinity::{self, Mask};
 use super::fork::generation;
+use super::{main_thread, this_thread};
 
 /// On which processors a thread may run, as the thread itself has noted it before it sleeps; so
 /// that one other can leave one of them out until the thread is up.
 ///
-/// The core's `sleep/bed.rs` has the protocol: who notes, leaves out and restores in turn.
+/// The core's `sleep` has the protocol: which thread notes, leaves out and restores in turn.
 #[derive(Debug)]
-pub struct SleepersMask {
-    thread: AtomicI32,
-    generation: AtomicU32,
-    mask: UnsafeCell<Mask>,
+pub struct SleepersMask(UnsafeCell<Noted>);
+
+#[derive(Debug)]
+struct Noted {
+    thread: libc::pid_t,
+    /// In a child of the process the thread is not there, and the number may be that of any other.
+    generation: u32,
+    mask: Mask,
 }
 
 // SAFETY: one thread at a time notes, leaves out or restores, by the contract of these three.
@@ -23,70 +27,47 @@ unsafe impl Sync for SleepersMask {}
 impl SleepersMask {
     /// Nothing is noted.
     pub fn new() -> Self {
-        Self {
-            thread: AtomicI32::new(0),
-            generation: AtomicU32::new(0),
-            mask: UnsafeCell::new(affinity::NONE),
-        }
+        Self(UnsafeCell::new(Noted { thread: 0, generation: 0, mask: affinity::NONE }))
     }
 
     /// Notes where the calling thread may run. Says whether one can be left out: only if there are
-    /// several, and so many at least; and not of the process's main thread, whose affinity stands
-    /// for the process's.
+    /// several, and so many at least; and not of the process's main thread, since its affinity
+    /// stands for the process's.
     ///
     /// # Safety
-    /// Nobody else is about to do anything with this.
+    /// No other thread is about to do anything with this.
     pub unsafe fn note(&self, at_least: usize) -> bool {
-        // SAFETY: no memory is involved.
-        let thread = unsafe { libc::gettid() };
-        if thread == std::process::id().cast_signed() {
-            return false;
-        }
+        let (thread, generation) = (this_thread(), generation());
         let mask =
             affinity::of_this_thread().filter(|mask| affinity::count(mask) >= at_least.max(2));
-        let Some(mask) = mask else { return false };
-        // SAFETY: nobody else looks at it, says the caller.
-        unsafe { *self.mask.get() = mask };
-        // Relaxed, as the next: published by who lets others do something with this.
-        self.thread.store(thread, Ordering::Relaxed);
-        self.generation.store(generation(), Ordering::Relaxed);
+        let Some(mask) = mask.filter(|_| thread != main_thread()) else { return false };
+        // SAFETY: no other thread looks at it, says the caller.
+        unsafe { *self.0.get() = Noted { thread, generation, mask } };
         true
     }
 
     /// From now on the thread, which sleeps, may run on all of these but that one.
     ///
     /// # Safety
-    /// It has noted them, and does not end before this returns. Nobody else is about to do anything
-    /// with this.
+    /// It has noted them, and does not end before this returns. No other thread is about to do
+    /// anything with this.
     pub unsafe fn leave_out(&self, processor: usize) {
-        // In a child of the process the thread is not there, and the number may be that of any
-        // other.
-        if self.generation.load(Ordering::Relaxed) != generation() {
-            return;
+        // SAFETY: no thread changes it meanwhile, says the caller.
+        let noted = unsafe { &*self.0.get() };
+        if noted.generation == generation() {
+            affinity::set_without(noted.thread, noted.mask, processor);
         }
-        // SAFETY: nobody changes it meanwhile, says the caller.
-        let mask = unsafe { *self.mask.get() };
-        affinity::set_without(self.thread.load(Ordering::Relaxed), mask, processor);
     }
 
-    /// The calling thread may run where it could when it noted that.
-    ///
-    /// # Safety
-    /// It has noted it. Nobody else is about to do anything with this.
-    pub unsafe fn restore(&self) {
-        // SAFETY: nobody changes it meanwhile, says the caller.
-        affinity::give(affinity::THIS_THREAD, unsafe { &*self.mask.get() });
-    }
-
-    /// The thread may run where it could when it noted that.
+    /// The thread may run where it could when it noted that. Called by itself or by another one.
     ///
     /// # Safety
     /// As of [`leave_out`](Self::leave_out).
-    pub unsafe fn give_back(&self) {
-        if self.generation.load(Ordering::Relaxed) == generation() {
-            let thread = self.thread.load(Ordering::Relaxed);
-            // SAFETY: nobody changes it meanwhile, says the caller.
-            affinity::give(thread, unsafe { &*self.mask.get() });
+    pub unsafe fn restore(&self) {
+        // SAFETY: no thread changes it meanwhile, says the caller.
+        let noted = unsafe { &*self.0.get() };
+        if noted.generation == generation() {
+            affinity::give(noted.thread, &noted.mask);
         }
     }
 }
@@ -126,7 +107,7 @@ mod tests {
                     // SAFETY: it has noted, and waits for the next step.
                     unsafe { mask.leave_out(one) };
                     // SAFETY: as above.
-                    unsafe { mask.give_back() };
+                    unsafe { mask.restore() };
                 }
                 // SAFETY: as above.
                 unsafe { mask.leave_out(one) };
@@ -139,11 +120,11 @@ mod tests {
     }
 
     #[test]
-    fn who_has_one_processor_keeps_it() {
+    fn a_thread_with_one_processor_keeps_it() {
         let one = || {
             let here = current_processor().unwrap();
             assert!(affinity::bind_this_thread(&[here]));
-            // SAFETY: nobody else knows of it.
+            // SAFETY: no other thread knows of it.
             assert!(!unsafe { SleepersMask::new().note(1) });
         };
         std::thread::spawn(one).join().unwrap();

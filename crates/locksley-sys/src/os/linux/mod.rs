@@ -5,60 +5,63 @@ mod affinity;
 mod barrier;
 mod clock;
 mod delay;
+mod door;
 mod fork;
 #[cfg(not(loom))]
 mod futex;
 mod groups;
 #[cfg(not(loom))]
 mod mask;
-mod memory;
-mod priority;
 mod rseq;
 mod runnable;
-mod slice;
+mod scheduling;
 mod switches;
 mod watch;
 
-pub(super) use affinity::probe as probe_affinity;
 pub(super) use affinity::process_affinity;
 pub use affinity::{
-    Affinities, ThreadAffinity, bind_this_thread, move_this_thread, move_to_process_affinity,
-    moves_threads, online, unbind_this_thread,
+    ThreadAffinity, bind_this_thread, move_this_thread, move_to_process_affinity, moves_threads,
+    online, unbind_this_thread,
 };
 #[cfg(not(loom))]
-pub(super) use barrier::probe as probe_heavy_barrier;
-#[cfg(not(loom))]
-pub use barrier::{heavy_barrier, works as heavy_barrier_works};
-pub(super) use clock::probe as probe_thread_clock;
+pub use barrier::{heavy_barrier, heavy_barrier_works};
 pub use clock::{ThreadClock, process_time};
 pub use delay::ThreadDelay;
 pub use fork::{generation, watch_for_forks};
 #[cfg(not(loom))]
 pub use futex::Futex;
-#[cfg(not(loom))]
-pub(super) use futex::probe as probe_futex;
 pub use groups::QuotaWatch;
-pub(crate) use groups::{Groups, Limits};
 #[cfg(not(loom))]
 pub use mask::{SleepersMask, current_processor};
-pub(crate) use memory::{ask_for_huge_pages, huge_page, page, place as place_memory};
-pub(super) use priority::probe as probe_lowered_priority;
-pub use priority::{LoweredPriority, works as lowered_priority_works};
-pub(super) use runnable::probe as probe_runnable_threads;
 pub use runnable::runnable_threads;
-pub(super) use slice::probe as probe_slice;
-pub use slice::shorten as shorten_turns;
+pub use scheduling::{LoweredPriority, lowered_priority_works, shorten_turns};
 pub use watch::ThreadWatch;
-pub(super) use watch::{probe_run_state, probe_switch_records};
 
-#[cfg(loom)]
-pub(super) fn probe_futex() -> Result<(), String> {
-    Err("modelled".to_owned())
+/// Tries the assist of that name.
+pub(super) fn probe(assist: &str) -> Result<(), String> {
+    match assist {
+        #[cfg(not(loom))]
+        "futex" => futex::probe(),
+        "affinity" | "moves" => affinity::probe(),
+        #[cfg(not(loom))]
+        "membarrier" => barrier::probe(),
+        "lowered priority" => scheduling::probe_priority(),
+        "run state" => watch::probe(),
+        "switch records" => switches::probe(),
+        "short turns" => scheduling::probe_turns(),
+        "runnable threads" => runnable::probe(),
+        "thread clocks" => clock::probe(),
+        _ => Err("modelled".to_owned()),
+    }
 }
 
-#[cfg(loom)]
-pub(super) fn probe_heavy_barrier() -> Result<(), String> {
-    Err("modelled".to_owned())
+fn this_thread() -> libc::pid_t {
+    // SAFETY: no memory is involved.
+    unsafe { libc::gettid() }
+}
+
+fn main_thread() -> libc::pid_t {
+    std::process::id().cast_signed()
 }
 
 /// What the last failed system call of this thread said.

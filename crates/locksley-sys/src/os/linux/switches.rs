@@ -135,14 +135,14 @@ impl SwitchRing {
         // SAFETY: the offset lies within the two pages.
         let word = unsafe { self.pages.add(offset) };
         // SAFETY: the pages are mapped while `self` lives; pages and the offset are aligned to 8
-        // bytes; in this process, nobody writes there.
+        // bytes; no thread of this process writes there.
         unsafe { AtomicU64::from_ptr(word.cast().as_ptr()) }
     }
 }
 
 impl Drop for SwitchRing {
     fn drop(&mut self) {
-        // SAFETY: exactly what `map` mapped, and nobody reads it any more, since that takes a
+        // SAFETY: exactly what `map` mapped, and it is not read any more, since that takes a
         // reference to `self`.
         unsafe { libc::munmap(self.pages.as_ptr().cast(), 2 * self.page) };
     }
@@ -197,7 +197,7 @@ mod tests {
             let ring = SwitchRing::of_this_thread().unwrap();
             let began = Instant::now();
             for least in 1..100 {
-                // More, where somebody else wanted the processor; none, where a sleep was over
+                // More, where another program wanted the processor; none, where a sleep was over
                 // before it had begun.
                 while ring.completed() < least {
                     assert!(

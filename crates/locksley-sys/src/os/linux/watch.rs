@@ -5,11 +5,11 @@ use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
+use super::door::{Door, Visit};
 use super::fork::generation;
 use super::rseq::ProcessorNumber;
 use super::switches::{Switch, SwitchRing};
-use super::{affinity, rseq, switches};
-use crate::os::door::{Door, Visit};
+use super::{affinity, main_thread, rseq, switches, this_thread};
 use crate::os::{Assists, Standing};
 
 /// A thread as others may see it, until it [`retires`](Self::retire).
@@ -17,8 +17,8 @@ use crate::os::{Assists, Standing};
 pub struct ThreadWatch {
     thread: libc::pid_t,
     processor: Option<NonNull<ProcessorNumber>>,
-    /// Changed only by the thread itself, when nobody visits any more: others may keep the watch
-    /// long after that.
+    /// Changed only by the thread itself, when there are no visitors any more: others may keep the
+    /// watch long after that.
     switches: UnsafeCell<Option<SwitchRing>>,
     may_be_pulled: bool,
     door: Door,
@@ -26,7 +26,7 @@ pub struct ThreadWatch {
     generation: u32,
 }
 
-// SAFETY: the pointer is followed only by a visitor, whom the thread waits for before it ends.
+// SAFETY: the pointer is followed only by a visitor, which the thread waits for before it ends.
 unsafe impl Send for ThreadWatch {}
 // SAFETY: as above; what it points to is only read, by an atomic load. The ring is read by
 // visitors, and changed when there are none.
@@ -34,21 +34,17 @@ unsafe impl Sync for ThreadWatch {}
 
 impl ThreadWatch {
     /// That of the calling thread, by the `assists` that it may use.
-    pub fn of_this_thread(assists: Assists) -> Self {
+    pub fn with_assists(assists: Assists) -> Self {
         let thread = this_thread();
-        let records = assists.has(Assists::SWITCH_RECORDS);
-        let ring = records.then(|| switches::probe().and_then(|()| SwitchRing::of_this_thread()));
-        let ring = ring.and_then(Result::ok);
+        let ring = || switches::probe().and_then(|()| SwitchRing::of_this_thread()).ok();
+        let processor = || rseq::number_of_this_thread().ok();
         Self {
             thread,
-            processor: assists
-                .has(Assists::RUN_STATE)
-                .then(rseq::number_of_this_thread)
-                .and_then(Result::ok),
-            switches: UnsafeCell::new(ring),
+            processor: assists.has(Assists::RUN_STATE).then(processor).flatten(),
+            switches: UnsafeCell::new(assists.has(Assists::SWITCH_RECORDS).then(ring).flatten()),
             // The main thread's affinity stands for the process's.
             may_be_pulled: assists.has(Assists::MOVES)
-                && thread != std::process::id().cast_signed()
+                && thread != main_thread()
                 && affinity::probe().is_ok(),
             door: Door::new(),
             generation: generation(),
@@ -101,8 +97,8 @@ impl ThreadWatch {
 
     /// Moves the thread to processor `here` if it waits for another one, and may run here. It may
     /// move on afterwards: its affinity is as before when this returns. Says whether it was moved.
-    /// Does nothing while somebody else does it, or if it has been seen with less than it may have:
-    /// `was_all` is asked then.
+    /// Does nothing while another thread does it, or if it has been seen with less than it may
+    /// have: `was_all` is asked then.
     pub fn pull(&self, here: usize, was_all: impl FnOnce() -> bool) -> bool {
         if !self.may_be_pulled {
             return false;
@@ -111,7 +107,7 @@ impl ThreadWatch {
         visit.alone(|| affinity::move_briefly(self.thread, here, was_all)).unwrap_or(false)
     }
 
-    /// The thread is about to end: nobody may look any more.
+    /// The thread is about to end: no other thread may look any more.
     ///
     /// # Panics
     /// If another thread calls this.
@@ -129,19 +125,10 @@ impl ThreadWatch {
     }
 }
 
-fn this_thread() -> libc::pid_t {
-    // SAFETY: no memory is involved.
-    unsafe { libc::gettid() }
-}
-
-pub(crate) fn probe_run_state() -> Result<(), String> {
+pub(super) fn probe() -> Result<(), String> {
     rseq::number_of_this_thread().and_then(|word| {
         // SAFETY: the word belongs to the calling thread, which lives.
         let number = unsafe { word.as_ref() }.load(Ordering::Relaxed).cast_signed();
         (number >= 0).then_some(()).ok_or_else(|| "this thread is not registered".to_owned())
     })
-}
-
-pub(crate) fn probe_switch_records() -> Result<(), String> {
-    switches::probe()
 }

@@ -1,36 +1,28 @@
-//! The bounded deque of Arora, Blumofe and Plaxton ("Thread scheduling for multiprogrammed multiprocessors", SPAA 1998,
-//! section 3), which Hood used. The README of `deque/` argues its orderings.
+//! The bounded deque of Arora, Blumofe and Plaxton ("Thread scheduling for multiprogrammed
+//! multiprocessors", SPAA 1998, section 3), which Hood used. The README beside this file has the
+//! argument for its orderings.
 //!
-//! Items lie in an array from `top` to `bottom`. Unlike in a ring, both only grow, until the owner finds the deque empty
-//! and begins again at the first slot. A thief that was suspended meanwhile must not mistake the new `top` for the one
-//! that it saw: so `top` shares a word, the *age*, with a tag that each new beginning increases.
+//! Items are in an array from `top` to `bottom`. Both only grow, until the owner finds the deque
+//! empty and resets them to the first slot. `top` shares a word, the *age*, with a tag that each
+//! reset increases. So a thief that was suspended does not mistake the new `top` for the old one.
 //!
-//! It departs from the paper in this: the tag has 44 bits and is not reclaimed. A thief would have to be suspended for
-//! exactly a multiple of 2⁴⁴ new beginnings, days of nothing else, to be fooled.
-//!
-//! It can be had with the owner's fence moved to the thieves: then each attempt at a deque that is not empty makes a barrier in
-//! all running threads.
+//! In contrast to the paper, the tag has 44 bits and is not reclaimed. A thief would fail only if
+//! it were suspended for exactly a multiple of 2⁴⁴ resets.
 
-use std::cell::Cell;
-use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 
-#[cfg(test)]
-use crate::deque::contract::Owner;
-use crate::deque::contract::{Steal, Thief};
-use crate::os::{heavy_barrier, light_barrier};
+use crate::deque::contract::{Alternative, Steal};
 use crate::primitive::{AtomicPtr, AtomicU64, AtomicUsize, CachePadded, Ordering, fence};
 
-/// How many items can be pushed from one new beginning to the next, those counted that thieves have taken.
+/// The most pushes between two resets.
 const CAPACITY: usize = if cfg!(loom) { 4 } else { 1 << 15 };
 
 /// The tag and `top` in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Age {
-    /// How often the owner has begun again.
+    /// The number of resets.
     tag: u64,
-    /// Index of the oldest item.
+    /// The index of the oldest item.
     top: usize,
 }
 
@@ -46,172 +38,120 @@ impl Age {
         self.tag << Self::TOP_BITS | self.top as u64
     }
 
-    /// After the oldest item has been taken.
+    /// The age after a steal.
     fn one_taken(self) -> Self {
         Self { top: self.top + 1, ..self }
     }
 
-    /// At the first slot again.
-    fn begun_again(self) -> Self {
+    /// The age after a reset.
+    fn reset(self) -> Self {
         Self { tag: self.tag + 1, top: 0 }
     }
 }
 
-#[derive(Debug)]
-struct Shared<T> {
-    /// An [`Age`]. Changed by whoever takes the oldest item, and by the owner when it begins again.
+/// The deque.
+pub(crate) struct AbpArray<T> {
+    /// An [`Age`]. Changed by each steal, and by the owner when it resets the indices.
     age: CachePadded<AtomicU64>,
-    /// Index after the newest item. Written by the owner alone.
+    /// The index after the newest item. Only the owner writes it.
     bottom: CachePadded<AtomicUsize>,
     slots: Box<[AtomicPtr<T>]>,
-    /// Whether thieves make the owner's fences for it.
-    thieves_pay: bool,
 }
 
-impl<T> Shared<T> {
+impl<T> AbpArray<T> {
+    /// Makes an empty deque.
+    pub(crate) fn new() -> Self {
+        const { assert!(CAPACITY < 1 << Age::TOP_BITS) };
+        Self {
+            age: CachePadded::new(AtomicU64::new(0)),
+            bottom: CachePadded::new(AtomicUsize::new(0)),
+            slots: (0..CAPACITY).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
+        }
+    }
+
     fn item(&self, index: usize) -> Option<NonNull<T>> {
-        // Relaxed: whoever is entitled to the item has acquired the `bottom` that published it, or is the owner.
+        // Relaxed: the caller has acquired the `bottom` that published the item, or is the owner.
         NonNull::new(self.slots[index].load(Ordering::Relaxed))
     }
 }
 
-/// The owner's handle. It may be sent to the thread that is to own the deque, but not shared.
-#[derive(Debug)]
-pub(crate) struct AbpArrayOwner<T> {
-    shared: Arc<Shared<T>>,
-    not_sync: PhantomData<Cell<()>>,
-}
-
-/// A thief's handle.
-#[derive(Debug)]
-pub(crate) struct AbpArrayThief<T> {
-    shared: Arc<Shared<T>>,
-}
-
-impl<T> Clone for AbpArrayThief<T> {
-    fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared) }
-    }
-}
-
-/// An empty deque. `thieves_pay`: the owner makes no fence, but each thief a heavy barrier; heavy barriers work.
-pub(crate) fn abp_array<T>(thieves_pay: bool) -> (AbpArrayOwner<T>, AbpArrayThief<T>) {
-    const { assert!(CAPACITY < 1 << Age::TOP_BITS) };
-    let shared = Arc::new(Shared {
-        age: CachePadded::new(AtomicU64::new(0)),
-        bottom: CachePadded::new(AtomicUsize::new(0)),
-        slots: (0..CAPACITY).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
-        thieves_pay,
-    });
-    let thief = AbpArrayThief { shared: Arc::clone(&shared) };
-    (AbpArrayOwner { shared, not_sync: PhantomData }, thief)
-}
-
-impl<T> AbpArrayOwner<T> {
-    /// Adds an item that is newer than all others. If the array is full, nothing happens and the item comes back.
-    pub(crate) fn try_push_new(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
-        let shared = &*self.shared;
-        let bottom = shared.bottom.load(Ordering::Relaxed);
-        let Some(slot) = shared.slots.get(bottom) else {
+impl<T> Alternative<T> for AbpArray<T> {
+    fn try_push_new(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
+        let bottom = self.bottom.load(Ordering::Relaxed);
+        let Some(slot) = self.slots.get(bottom) else {
             return Err(item);
         };
         slot.store(item.as_ptr(), Ordering::Relaxed);
-        // Release pairs with the acquire of `bottom` in `steal_oldest`: who sees the index sees the slot, and what the
-        // item points to.
-        shared.bottom.store(bottom + 1, Ordering::Release);
+        // Release pairs with the acquire of `bottom` in `steal_oldest`: a thief that sees the index
+        // sees the slot, and what the item points to.
+        self.bottom.store(bottom + 1, Ordering::Release);
         Ok(())
     }
 
-    /// Takes the newest item back.
-    pub(crate) fn pop_newest(&self) -> Option<NonNull<T>> {
-        let shared = &*self.shared;
-        let newest = shared.bottom.load(Ordering::Relaxed).checked_sub(1)?;
-        // Release, as in `try_push_new`: a thief may read this value, and goes by it for the older items.
-        shared.bottom.store(newest, Ordering::Release);
-        // Pairs with the fence in `steal_oldest`: either the thief sees that `bottom` was lowered, or we see the age
-        // that it left.
-        if shared.thieves_pay {
-            light_barrier();
-        } else {
-            fence(Ordering::SeqCst);
-        }
-        let item = shared.item(newest);
-        // Acquire pairs with the compare-and-swap of thieves: their reads of the slots, which will be filled again after
-        // a new beginning, are over.
-        let age = Age::from_word(shared.age.load(Ordering::Acquire));
+    fn pop_newest(&self) -> Option<NonNull<T>> {
+        let newest = self.bottom.load(Ordering::Relaxed).checked_sub(1)?;
+        // Release, as in `try_push_new`: a thief that reads this value sees the slots of older
+        // items.
+        self.bottom.store(newest, Ordering::Release);
+        // Pairs with the fence in `steal_oldest`: either the thief sees that `bottom` was lowered,
+        // or this thread sees the age that the thief left.
+        fence(Ordering::SeqCst);
+        let item = self.item(newest);
+        // Acquire pairs with the compare-and-swap of thieves: they have read the slots that are
+        // written again after a reset.
+        let age = Age::from_word(self.age.load(Ordering::Acquire));
         if age.top < newest {
-            return item; // no thief can reach it any more
+            return item; // out of reach of thieves
         }
-        // The last item, or none: decided by the age, as thieves do. Empty afterwards in any case, so begin again.
-        shared.bottom.store(0, Ordering::Relaxed);
-        let empty = age.begun_again().word();
-        // Release, here and below, pairs with the acquire of the age in `steal_oldest`: who sees the new tag sees
-        // `bottom` at 0 or what was pushed since. Acquire where a thief was faster: as above.
+        // The last item, or none: the age decides. The deque is empty afterwards in any case.
+        self.bottom.store(0, Ordering::Relaxed);
+        let empty = age.reset().word();
+        // Release, here and below, pairs with the acquire of the age in `steal_oldest`: a thief
+        // that sees the new tag sees `bottom` at 0, or what was pushed since. Acquire on failure:
+        // as above.
         let won = age.top == newest
-            && shared
+            && self
                 .age
                 .compare_exchange(age.word(), empty, Ordering::Release, Ordering::Acquire)
                 .is_ok();
         if won {
             return item;
         }
-        // No thief changes the age now: `top` has reached every `bottom` that it can still see (README).
-        shared.age.store(empty, Ordering::Release);
+        // No thief changes the age now: `top` has reached every `bottom` that a thief can see
+        // (README).
+        self.age.store(empty, Ordering::Release);
         None
     }
-}
 
-/// For the tests that all deques pass; they stay below the capacity. Pools push by [`AbpArrayOwner::try_push_new`].
-#[cfg(test)]
-impl<T> Owner<T> for AbpArrayOwner<T> {
-    fn push_new(&self, item: NonNull<T>) {
-        self.try_push_new(item).expect("a test that stays below the capacity");
-    }
-
-    fn pop_newest(&self) -> Option<NonNull<T>> {
-        AbpArrayOwner::pop_newest(self)
-    }
-}
-
-impl<T> Thief<T> for AbpArrayThief<T> {
     fn steal_oldest(&self) -> Steal<T> {
-        let shared = &*self.shared;
-        // Acquire pairs with the releases of the age: we read `bottom` no older than whoever wrote it did.
-        let word = shared.age.load(Ordering::Acquire);
+        // Acquire pairs with the releases of the age: this thread reads `bottom` no older than the
+        // thread that wrote the age did.
+        let word = self.age.load(Ordering::Acquire);
         let age = Age::from_word(word);
         // Pairs with the fence in `pop_newest`.
-        if shared.thieves_pay {
-            // What we read may be old. But the barrier has to be made only where there seems to be something.
-            if shared.bottom.load(Ordering::Relaxed) <= age.top {
-                return Steal::Empty;
-            }
-            if !heavy_barrier() {
-                return Steal::Lost; // the owner runs its tasks itself
-            }
-        } else {
-            fence(Ordering::SeqCst);
-        }
+        fence(Ordering::SeqCst);
         // Acquire pairs with the releases of `bottom`: the slots below it are seen.
-        let bottom = shared.bottom.load(Ordering::Acquire);
+        let bottom = self.bottom.load(Ordering::Acquire);
         if bottom <= age.top {
             return Steal::Empty;
         }
-        let Some(item) = shared.item(age.top) else {
-            return Steal::Lost; // not reached: a slot below `bottom` has been filled
+        let Some(item) = self.item(age.top) else {
+            return Steal::Lost; // not reached: slots below `bottom` were written
         };
-        // Release pairs with the owner's acquire of the age: our read of the slot comes before it is filled again.
+        // Release pairs with the owner's acquire of the age: the owner writes the slot again only
+        // after this read of it.
         let taken = age.one_taken().word();
-        match shared.age.compare_exchange(word, taken, Ordering::Release, Ordering::Relaxed) {
+        match self.age.compare_exchange(word, taken, Ordering::Release, Ordering::Relaxed) {
             Ok(_) => Steal::Taken(item),
             Err(_) => Steal::Lost,
         }
     }
 
     fn is_empty(&self) -> bool {
-        let age = Age::from_word(self.shared.age.load(Ordering::Acquire));
-        // Pairs with the fence of whoever has pushed something and cares for sleepers.
+        let age = Age::from_word(self.age.load(Ordering::Acquire));
+        // Pairs with the fence that follows a push and precedes the look at sleeping workers.
         fence(Ordering::SeqCst);
-        self.shared.bottom.load(Ordering::Acquire) <= age.top
+        self.bottom.load(Ordering::Acquire) <= age.top
     }
 }
 
@@ -235,17 +175,17 @@ mod tests {
     }
 
     #[test]
-    fn a_full_array_gives_the_item_back_and_an_emptied_one_has_room_again() {
-        let (owner, thief) = abp_array(false);
+    fn a_full_array_returns_the_item_until_the_owner_has_emptied_it() {
+        let deque = AbpArray::new();
         for _ in 0..CAPACITY {
-            assert_eq!(owner.try_push_new(item()), Ok(()));
+            assert_eq!(deque.try_push_new(item()), Ok(()));
         }
-        assert_eq!(owner.try_push_new(item()), Err(item()));
-        // Thieves make no room: indices only grow until the owner finds the deque empty.
-        assert_eq!(thief.steal_oldest(), Steal::Taken(item()));
-        assert_eq!(owner.try_push_new(item()), Err(item()));
-        while owner.pop_newest().is_some() {}
-        assert!(thief.is_empty());
-        assert_eq!(owner.try_push_new(item()), Ok(()));
+        assert_eq!(deque.try_push_new(item()), Err(item()));
+        // A steal makes no room: indices only grow until the owner finds the deque empty.
+        assert_eq!(deque.steal_oldest(), Steal::Taken(item()));
+        assert_eq!(deque.try_push_new(item()), Err(item()));
+        while deque.pop_newest().is_some() {}
+        assert!(deque.is_empty());
+        assert_eq!(deque.try_push_new(item()), Ok(()));
     }
 }

@@ -1,21 +1,55 @@
-//! The deques that Hood's study compares ("The Performance of Work Stealing in Multiprogrammed Environments", 1998,
-//! section 4), to be measured and not to be used: two that have a lock, and the bounded one that Hood itself had.
+//! The deques of Hood's study ("The Performance of Work Stealing in Multiprogrammed Environments",
+//! 1998, section 4), for measurements only: two with a lock, and Hood's own bounded one.
 //!
-//! They have the contract of all deques and pass the same tests, but for the stall harness, which those with a lock
-//! must fail. Only the laboratory turns them on (feature `alternatives`).
+//! They pass the tests of all deques, except for the stall harness, which those with a lock must
+//! fail. The laboratory enables them by the feature `alternatives`. The README beside this file has
+//! the protocol of the bounded one.
 
 mod abp_array;
-mod any;
-mod blocking_lock;
-mod kind;
 mod locked;
-mod spinning_lock;
 
-pub(crate) use abp_array::{AbpArrayOwner, AbpArrayThief, abp_array};
-pub(crate) use any::{AnyOwner, AnyThief, any};
-#[cfg(feature = "alternatives")]
-pub use kind::DequeKind;
-#[cfg(all(test, not(loom)))]
-pub(crate) use locked::{LockMeter, Ring};
-pub(crate) use locked::{LockedOwner, LockedThief, locked};
-pub(crate) use {blocking_lock::BlockingLock, spinning_lock::SpinningLock};
+use std::sync::Arc;
+
+use super::contract::Alternative;
+
+pub(crate) use abp_array::AbpArray;
+#[cfg(test)]
+pub(crate) use locked::Lock;
+pub(crate) use locked::{BlockingLock, Locked, SpinningLock};
+
+/// A deque for comparisons, in place of the growable one of Chase and Lev: one of those in Hood's
+/// study ("The Performance of Work Stealing in Multiprogrammed Environments", 1998, section 4).
+///
+/// # Examples
+/// ```
+/// use locksley::{Pool, alternatives::DequeKind};
+///
+/// let pool = Pool::builder().workers(2).deque(DequeKind::SpinningLock).build()?;
+/// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(
+    not(feature = "alternatives"),
+    allow(unreachable_pub, reason = "unit tests without the feature")
+)]
+pub enum DequeKind {
+    /// The bounded non-blocking array of Arora, Blumofe and Plaxton (SPAA 1998), which Hood used.
+    AbpArray,
+    /// A ring in a lock. A caller that finds the lock taken spins.
+    SpinningLock,
+    /// A ring in a lock. A caller that finds the lock taken blocks.
+    BlockingLock,
+}
+
+impl DequeKind {
+    /// Makes an empty deque.
+    pub(crate) fn deque<T: 'static>(self) -> Arc<dyn Alternative<T>> {
+        match self {
+            Self::AbpArray => Arc::new(AbpArray::new()),
+            Self::SpinningLock => Arc::new(Locked::<T, SpinningLock>::new()),
+            Self::BlockingLock => Arc::new(Locked::<T, BlockingLock>::new()),
+        }
+    }
+}

@@ -1,30 +1,29 @@
-//! The word of a deque that is changed by compare-and-swap.
+//! The word of a deque that changes by compare-and-swap.
 //!
-//! | bits  | field      | changes when                                                      |
-//! |-------|------------|-------------------------------------------------------------------|
-//! | 0–31  | `turns`    | the deque is closed (to an odd number), opened (to an even one)   |
-//! | 32–63 | `oldest`   | the oldest item is taken: its index, plus 1                       |
+//! | bits  | field    | meaning                    | grows by one when                   |
+//! |-------|----------|----------------------------|-------------------------------------|
+//! | 0–31  | `epoch`  | odd if the deque is closed | the deque is closed or opened       |
+//! | 32–63 | `oldest` | the index of the oldest    | the oldest item is taken            |
 //!
-//! Both wrap. A compare-and-swap is deceived if the word comes round to the same value while a thread is suspended:
-//! after a multiple of 2³² items taken from this end and a multiple of 2³² turns, none of either included. A thread
-//! would have to be suspended for minutes in which nothing else is done, and to go on at exactly that item.
-
-use std::fmt;
+//! Both wrap. A compare-and-swap is wrong only if the word returns to the same value while a thread
+//! is suspended before it: after exactly a multiple of 2³² steals and a multiple of 2³² epochs.
+//! That takes minutes of nothing else, and the thread would have to continue at exactly that item.
 
 const OLDEST: u32 = 32;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Age(pub(super) u64);
 
 impl Age {
-    /// Of an empty deque that is open.
+    /// The age of an empty, open deque.
     pub(super) const NEW: Self = Self(0);
 
-    fn turns(self) -> u32 {
+    fn epoch(self) -> u32 {
         self.0 as u32
     }
 
-    fn oldest(self) -> u32 {
+    /// The index of the oldest item, modulo 2³².
+    pub(super) fn oldest(self) -> u32 {
         (self.0 >> OLDEST) as u32
     }
 
@@ -32,29 +31,18 @@ impl Age {
         self.0 & 1 == 1
     }
 
-    /// How many items there are below `bottom`: 0 or less if none.
+    /// The number of items below `bottom`. 0 or less if there is none.
     pub(super) fn items_below(self, bottom: i64) -> i64 {
         i64::from((bottom as u32).wrapping_sub(self.oldest()) as i32)
-    }
-
-    /// The index of the oldest item, modulo 2³²: what thieves know of it.
-    pub(super) fn oldest_index(self) -> i64 {
-        i64::from(self.oldest())
     }
 
     pub(super) fn with_oldest_taken(self) -> Self {
         Self(self.0.wrapping_add(1 << OLDEST))
     }
 
-    /// Closed if it was open, open if it was closed.
-    pub(super) fn turned(self) -> Self {
-        Self(u64::from(self.oldest()) << OLDEST | u64::from(self.turns().wrapping_add(1)))
-    }
-}
-
-impl fmt::Debug for Age {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Age").field("oldest", &self.oldest()).field("turns", &self.turns()).finish()
+    /// Open if it was closed, closed if it was open.
+    pub(super) fn with_next_epoch(self) -> Self {
+        Self(u64::from(self.oldest()) << OLDEST | u64::from(self.epoch().wrapping_add(1)))
     }
 }
 
@@ -63,10 +51,10 @@ mod tests {
     use super::Age;
 
     #[test]
-    fn both_fields_wrap_apart() {
-        let last_turn = Age(7 << 32 | u64::from(u32::MAX));
-        assert!(last_turn.is_closed());
-        assert_eq!(last_turn.turned(), Age(7 << 32));
+    fn each_field_wraps_without_changing_the_other() {
+        let last_epoch = Age(7 << 32 | u64::from(u32::MAX));
+        assert!(last_epoch.is_closed());
+        assert_eq!(last_epoch.with_next_epoch(), Age(7 << 32));
         let last_index = Age(u64::from(u32::MAX) << 32 | 2);
         assert_eq!(last_index.with_oldest_taken(), Age(2));
     }

@@ -5,147 +5,135 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::buffer::Buffer;
-use super::hand::{Hand, NullRing};
-use super::{OPEN_CEILING, OPEN_FLOOR, Owners, Shared};
-use crate::deque::contract::{Closable, Owner};
+use super::ring_handle::{NullRing, RingHandle};
+use super::{OPEN_CEILING, OPEN_FLOOR, OwnerWords, Shared};
+use crate::deque::contract::SlowPush;
 use crate::os::{self, light_barrier};
 use crate::primitive::{Ordering, fence};
 
-/// So many pushes in a row, none of whose items was stolen, before the owner closes its deque. They cost it about what
-/// it costs a thief to have the deque opened again, so that neither can lose much (the rule for renting skis).
-const LEFT_ALONE: u32 = if cfg!(any(loom, test)) { 2 } else { 64 };
+/// The owner closes its deque after this many consecutive pushes without a steal. Their fences cost
+/// about as much as one opening by force, so neither side can lose much (the ski-rental rule).
+const CLOSE_AFTER: u32 = if cfg!(any(loom, test)) { 2 } else { 64 };
 
-/// The owner's handle. It may be sent to the thread that is to own the deque, but not shared.
+/// The owner's handle. It may be sent to another thread, and not shared.
 #[derive(Debug)]
-#[repr(C)] // what is used most first: shorter instructions
+#[repr(C)] // hot fields first: shorter instructions
 pub(crate) struct ChaseLevOwner<T> {
-    /// Where pushes go: into the real ring, or the [null ring](Self::redirect).
-    hand: Hand<T>,
+    /// The target of pushes: the real ring, or the [null ring](Self::redirect).
+    target: RingHandle<T>,
     /// The ring that holds the items.
-    real: Hand<T>,
+    real: RingHandle<T>,
     shared: Arc<Shared<T>>,
-    /// An index of the oldest item seen earlier: never above the real one.
+    /// An earlier index of the oldest item: never above the present one.
     oldest_seen: Cell<i64>,
-    /// Pushes since an item was stolen, or since the deque was opened at somebody else's wish.
-    left_alone: Cell<u32>,
-    /// Whether the owner has closed the deque, and does not know that it was opened.
+    /// Pushes since the last steal, or since the deque was opened on request.
+    unstolen_pushes: Cell<u32>,
+    /// True if the owner has closed the deque, and does not know that it was opened.
     closed: Cell<bool>,
     may_close: bool,
-    /// Made when it is first needed.
+    /// Made by the first [`redirect`](Self::redirect).
     null_ring: OnceCell<Box<NullRing<T>>>,
 }
 
-// SAFETY: the pointers are to parts of the deque, which `shared` keeps alive and which may be sent itself.
+// SAFETY: the pointers lead to parts of the deque, which `shared` keeps alive and which is `Send`.
 unsafe impl<T> Send for ChaseLevOwner<T> {}
 
-/// How an item was pushed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum Pushed {
-    /// Into a closed deque: whoever looks for work has it opened, or is about to.
-    Closed,
-    /// Into an open one: the owner cares about those who sleep.
-    Openly,
-}
-
-/// What became of an item that the owner wants to take back.
+/// The result of an attempt to take an item back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum TakeBack {
-    /// It is the owner's.
+    /// The owner has the item.
     Taken,
-    /// It is not the newest one.
+    /// Newer items lie above it, or a thief took it.
     Buried,
-    /// Thieves may go for it: [`pop_lowered`](ChaseLevOwner::pop_lowered) decides.
+    /// Thieves may compete for it: [`pop_lowered`](ChaseLevOwner::pop_lowered) decides.
     Lowered,
 }
 
 impl<T> ChaseLevOwner<T> {
     pub(super) fn new(shared: Arc<Shared<T>>, may_close: bool) -> Self {
-        // SAFETY: `shared` keeps both alive, and rings that are replaced too.
-        let to_it = || unsafe { Hand::to(&shared.owners, shared.buffer().slots()) };
-        let (hand, real) = (to_it(), to_it());
-        let (oldest_seen, left_alone, closed, null_ring) = Default::default();
-        Self { hand, real, shared, oldest_seen, left_alone, closed, may_close, null_ring }
+        // SAFETY: `shared` keeps the words and all rings alive.
+        let handle = || unsafe { RingHandle::new(&shared.words, &shared.buffer().slots) };
+        let (target, real) = (handle(), handle());
+        let (oldest_seen, unstolen_pushes, closed, null_ring) = Default::default();
+        Self { target, real, shared, oldest_seen, unstolen_pushes, closed, may_close, null_ring }
     }
 
     #[inline]
-    fn owners(&self) -> &Owners {
-        self.real.owners()
+    fn words(&self) -> &OwnerWords {
+        self.real.words()
     }
 
-    /// The item that lies at an index.
+    /// The item at an index.
     fn item(&self, index: i64) -> Option<NonNull<T>> {
         // Relaxed: written by this thread.
         NonNull::new(self.real.slot(index).load(Ordering::Relaxed))
     }
 
-    fn capacity(&self) -> i64 {
-        self.real.capacity()
-    }
-
-    /// From now on [`push`](Self::push) puts nothing into the deque, and always says that there is more to do: the caller, which has
-    /// the item and knows why, does it then by [`push_real`](Self::push_real). All else is as before.
+    /// From now on [`push`](Self::push) adds nothing, and is never complete. The caller, which
+    /// still has the item, adds it by [`push_real`](Self::push_real). All other operations stay the
+    /// same.
     ///
-    /// So the one comparison that a push makes in any case serves another purpose, and costs nobody else anything.
+    /// Other deques pay nothing for this: the test is the one comparison that each push makes
+    /// anyway.
     pub(crate) fn redirect(&self) {
         let null_ring = self.null_ring.get_or_init(NullRing::new);
-        // SAFETY: in a box that is freed with this deque's owner, whose hand it is.
-        self.hand.take_after(&unsafe { null_ring.hand() });
+        // SAFETY: in a box that is freed together with this handle.
+        self.target.copy_from(&unsafe { null_ring.handle() });
     }
 
-    /// What [`push`](Self::push) does where pushes are not redirected.
+    /// [`push`](Self::push), which is never redirected.
     #[inline]
     pub(crate) fn push_real(&self, item: NonNull<T>) -> (i64, bool) {
         self.real.push(item)
     }
 
-    /// Whether there is one item or none. Where thieves have taken some it may say no.
-    pub(crate) fn holds_one_at_most(&self) -> bool {
-        self.owners().bottom.load(Ordering::Relaxed) - self.oldest_seen.get() <= 1
+    /// True if there is at most one item. May be false after a steal that the owner has not seen.
+    pub(crate) fn has_at_most_one_item(&self) -> bool {
+        self.words().bottom.load(Ordering::Relaxed) - self.oldest_seen.get() <= 1
     }
 
-    /// Adds an item that is newer than all others, at the index that is returned. Also says whether that was all: if not,
-    /// the caller calls [`at_the_ceiling`](Self::at_the_ceiling) next.
+    /// Adds an item that is newer than all others. Returns its index, and true if the push is
+    /// complete. If it is not, the caller calls [`after_slow_push`](Self::after_slow_push) next.
     #[inline]
     pub(crate) fn push(&self, item: NonNull<T>) -> (i64, bool) {
-        self.hand.push(item)
+        self.target.push(item)
     }
 
     /// The index of the next push.
     #[inline]
-    pub(crate) fn end(&self) -> i64 {
-        self.owners().bottom.load(Ordering::Relaxed)
+    pub(crate) fn bottom(&self) -> i64 {
+        self.words().bottom.load(Ordering::Relaxed)
     }
 
-    /// Whatever a push to `index` has to do apart from pushing: the ring may be full, and the deque is open, or the owner
-    /// is asked to open it.
-    pub(crate) fn at_the_ceiling(&self, index: i64) -> Pushed {
+    /// Completes a push to `index`: opens the deque on request, and makes room for the next push.
+    pub(crate) fn after_slow_push(&self, index: i64) -> SlowPush<T> {
         let bottom = index + 1;
         if self.closed.get() {
-            let ceiling = self.owners().ceiling.load(Ordering::Relaxed);
-            if ceiling != OPEN_CEILING && self.raise_the_ceiling(ceiling, bottom) {
-                return Pushed::Closed;
+            let ceiling = self.words().ceiling.load(Ordering::Relaxed);
+            if ceiling != OPEN_CEILING && self.raise_ceiling(ceiling, bottom) {
+                return SlowPush::Closed;
             }
             self.open();
         }
-        if bottom - self.oldest_seen.get() >= self.capacity() {
-            // The acquire in `age` pairs with the release of whoever took items: their reads of the slots, which are
-            // about to be written again, are over.
+        if bottom - self.oldest_seen.get() >= self.real.capacity() {
+            // The acquire in `age` pairs with the release of each steal: the thieves have read the
+            // slots that are about to be written again.
             let items = self.shared.age().items_below(bottom);
-            self.see_oldest(bottom - items);
+            self.record_oldest(bottom - items);
             self.make_room(bottom);
         }
-        self.left_alone.set(self.left_alone.get().saturating_add(1));
-        Pushed::Openly
+        self.unstolen_pushes.set(self.unstolen_pushes.get().saturating_add(1));
+        SlowPush::Open
     }
 
-    /// Makes room in a closed deque that is full. Not if the owner is asked to open it.
-    fn raise_the_ceiling(&self, ceiling: i64, bottom: i64) -> bool {
-        // While the deque is closed nobody but us takes items.
+    /// Makes room in a closed deque that is full. Returns false on a request to open it.
+    fn raise_ceiling(&self, ceiling: i64, bottom: i64) -> bool {
+        // Only the owner takes items from a closed deque, so `oldest_seen` is exact.
         let raised = self.oldest_seen.get() + self.make_room(bottom);
-        // By compare-and-swap, so that no asking is overwritten. Relaxed: only we go by the number.
-        let ceiling = self.owners().ceiling.compare_exchange(
+        // By compare-and-swap, so that no request is overwritten. Relaxed: only the owner uses the
+        // number.
+        let ceiling = self.words().ceiling.compare_exchange(
             ceiling,
             raised,
             Ordering::Relaxed,
@@ -154,160 +142,151 @@ impl<T> ChaseLevOwner<T> {
         ceiling.is_ok()
     }
 
-    /// Sees to it that the slot for index `bottom` is free. Returns the capacity.
+    /// Makes the slot of index `bottom` free, in a larger ring if necessary. Returns the capacity.
     fn make_room(&self, bottom: i64) -> i64 {
-        let capacity = self.capacity();
+        let capacity = self.real.capacity();
         if bottom - self.oldest_seen.get() < capacity {
             return capacity;
         }
         let ring = self.shared.buffer.load(Ordering::Relaxed);
-        // SAFETY: the ring in use, made by `Box::into_raw`; this is the owner.
+        // SAFETY: the ring in use, made by `Box::into_raw`, and this is the owner.
         let grown = unsafe { Buffer::grown_from(ring, self.oldest_seen.get()..bottom) };
-        let is_redirected = !self.hand.is_like(&self.real);
-        // SAFETY: stored below, where it stays until the deque goes.
-        unsafe { self.real.go_to_ring(grown.slots()) };
-        if !is_redirected {
-            self.hand.take_after(&self.real);
+        // SAFETY: `shared` keeps the words alive. The ring is stored below, and kept as long.
+        self.real.copy_from(&unsafe { RingHandle::new(self.words(), &grown.slots) });
+        if self.null_ring.get().is_none() {
+            self.target.copy_from(&self.real);
         }
-        // Release pairs with the acquire in `Shared::buffer`: a thief that sees the ring sees its slots.
+        // Release pairs with the acquire in `Shared::buffer`: a thief that sees the ring sees its
+        // slots.
         self.shared.buffer.store(Box::into_raw(grown), Ordering::Release);
         2 * capacity
     }
 
-    /// Takes the item at `index` if it is the newest. The caller knows that this is its item, if nobody has stolen it.
+    /// Takes the item at `index` back, if it is the newest. The caller knows that the index is that
+    /// of its item, if the item was not stolen.
     #[inline]
     pub(crate) fn take_back(&self, index: i64) -> TakeBack {
-        let owners = self.owners();
-        if owners.bottom.load(Ordering::Relaxed) - 1 != index {
+        let words = self.words();
+        if words.bottom.load(Ordering::Relaxed) - 1 != index {
             return TakeBack::Buried;
         }
         self.lower(index);
-        if index >= owners.floor.load(Ordering::Relaxed) {
+        if index >= words.floor.load(Ordering::Relaxed) {
             TakeBack::Taken
         } else {
             TakeBack::Lowered
         }
     }
 
+    /// Lowers `bottom`, and makes that visible to a thread that opens the deque by force.
     #[inline]
     fn lower(&self, bottom: i64) {
-        // Release, as in `push`: a thief may read this value, and goes by it for the older items.
-        self.owners().bottom.store(bottom, Ordering::Release);
-        // Pairs with the heavy barrier between `ask` and `open`: either we see that we are asked, or thieves see that
-        // the item is gone.
+        // Release, as in `push`: a thief that reads this value sees the slots of the older items.
+        self.words().bottom.store(bottom, Ordering::Release);
+        // Pairs with the heavy barrier between `request_open` and `open`: either this thread sees
+        // the request, or thieves see that the item is gone.
         light_barrier();
     }
 
-    /// Takes the item at `newest`, to which `bottom` has been lowered, as one that thieves may go for.
+    /// Takes the item at `newest`, to which `bottom` has been lowered, if no thief was faster.
     #[cold]
     #[inline(never)]
     pub(crate) fn pop_lowered(&self, newest: i64) -> Option<NonNull<T>> {
         let shared = &*self.shared;
         if self.closed.get() {
-            if self.owners().floor.load(Ordering::Relaxed) != OPEN_FLOOR {
-                self.owners().bottom.store(newest + 1, Ordering::Release);
+            if self.words().floor.load(Ordering::Relaxed) != OPEN_FLOOR {
+                self.words().bottom.store(newest + 1, Ordering::Release);
                 return None; // the deque is closed and empty
             }
             self.open();
         }
-        // Pairs with the fence in `steal_oldest_if`: either the thief sees that `bottom` was lowered, or we see the age
-        // that it changed.
+        // Pairs with the fence in `steal_oldest_if`: either the thief sees that `bottom` was
+        // lowered, or this thread sees the age that the thief changed.
         fence(Ordering::SeqCst);
         let age = shared.age();
         let items = age.items_below(newest);
-        self.see_oldest(newest - items);
+        self.record_oldest(newest - items);
         if items > 0 {
-            return self.item(newest); // no thief can reach it any more
+            return self.item(newest); // out of reach of thieves
         }
-        // The last item, or none: decided by the age, as among thieves.
+        // The last item, or none: the age decides, as among thieves.
         let won = items == 0 && shared.exchange_age(age, age.with_oldest_taken());
         if !won {
-            self.left_alone.set(0);
+            self.unstolen_pushes.set(0);
         }
         self.oldest_seen.set(newest + 1); // now empty
-        self.owners().bottom.store(newest + 1, Ordering::Release);
+        self.words().bottom.store(newest + 1, Ordering::Release);
         won.then(|| self.item(newest)).flatten()
     }
 
-    /// Takes the newest item back from a deque that no thief ever looks at.
-    #[cfg(feature = "alternatives")]
+    /// Takes the newest item back from a deque that thieves never see.
     pub(crate) fn retract(&self) -> Option<NonNull<T>> {
-        let newest = self.owners().bottom.load(Ordering::Relaxed) - 1;
-        self.owners().bottom.store(newest, Ordering::Relaxed);
+        let newest = self.words().bottom.load(Ordering::Relaxed) - 1;
+        self.words().bottom.store(newest, Ordering::Relaxed);
         self.item(newest)
     }
 
-    fn see_oldest(&self, oldest: i64) {
+    fn record_oldest(&self, oldest: i64) {
         if self.oldest_seen.replace(oldest) != oldest {
-            self.left_alone.set(0); // somebody has stolen
+            self.unstolen_pushes.set(0); // an item was stolen
         }
     }
-}
 
-impl<T> Closable for ChaseLevOwner<T> {
-    /// Whether it is time to [`close`](Self::close).
-    fn should_close(&self) -> bool {
-        self.may_close && self.left_alone.get() >= LEFT_ALONE && os::heavy_barrier_works()
+    /// True if enough pushes passed without a steal for closing to pay off.
+    pub(crate) fn should_close(&self) -> bool {
+        self.may_close && self.unstolen_pushes.get() >= CLOSE_AFTER && os::heavy_barrier_works()
     }
 
-    /// Closes the deque, which is open, if no thief is just then taking something. Returns whether it is closed; then the
-    /// caller has to make a fence and look whether anybody relies on it being open.
-    fn close(&self) -> bool {
-        debug_assert!(!self.closed.get(), "it is closed as it is");
+    /// Closes the deque: from now on the owner pushes and pops without fences. Returns false if a
+    /// thief takes an item at the same time. If it returns true, the caller makes a fence, and then
+    /// checks if a sleeping worker relies on the deque being open.
+    pub(crate) fn close(&self) -> bool {
+        debug_assert!(!self.closed.get(), "already closed");
         let shared = &*self.shared;
-        let bottom = self.owners().bottom.load(Ordering::Relaxed);
+        let bottom = self.words().bottom.load(Ordering::Relaxed);
         let age = shared.age();
         let oldest = bottom - age.items_below(bottom);
-        self.see_oldest(oldest);
-        let capacity = self.capacity();
+        self.record_oldest(oldest);
+        let capacity = self.real.capacity();
         debug_assert!(bottom - oldest < capacity, "there is room");
-        // Before it is closed: whoever sees that it is and asks, asks after this.
-        self.owners().floor.store(oldest, Ordering::Relaxed);
-        self.owners().ceiling.store(oldest + capacity, Ordering::Relaxed);
-        // A thief that has read the age before this and goes for the oldest item fails.
-        if shared.exchange_age(age, age.turned()) {
+        // Before the deque is closed: a thread that sees it closed makes its request after this.
+        self.words().floor.store(oldest, Ordering::Relaxed);
+        self.words().ceiling.store(oldest + capacity, Ordering::Relaxed);
+        // A thief that read the age before this fails.
+        if shared.exchange_age(age, age.with_next_epoch()) {
             self.closed.set(true);
         } else {
-            self.left_alone.set(0);
-            self.owners().ask();
+            self.unstolen_pushes.set(0);
+            self.words().request_open();
         }
         self.closed.get()
     }
 
-    /// Opens the deque if it is closed.
-    fn open(&self) {
+    /// Opens the deque, if it is closed.
+    pub(crate) fn open(&self) {
         if self.closed.replace(false) {
-            self.left_alone.set(0);
+            self.unstolen_pushes.set(0);
             let age = self.shared.age();
-            // Where it fails, somebody was faster.
+            // If it fails, another thread has opened the deque.
             if age.is_closed() {
-                self.shared.exchange_age(age, age.turned());
+                self.shared.exchange_age(age, age.with_next_epoch());
             }
-            // Both, whoever opened it, and whatever we were asked by.
-            self.owners().ask();
-        }
-    }
-}
-
-impl<T> Owner<T> for ChaseLevOwner<T> {
-    #[inline]
-    fn push_new(&self, item: NonNull<T>) {
-        let (index, done) = self.push(item);
-        if !done {
-            let _ = self.at_the_ceiling(index);
+            // In any case: the floor and the ceiling must be those of an open deque.
+            self.words().request_open();
         }
     }
 
+    /// Takes the newest item.
     #[inline]
-    fn pop_newest(&self) -> Option<NonNull<T>> {
-        let owners = self.owners();
-        let bottom = owners.bottom.load(Ordering::Relaxed);
+    pub(crate) fn pop_newest(&self) -> Option<NonNull<T>> {
+        let words = self.words();
+        let bottom = words.bottom.load(Ordering::Relaxed);
         if bottom <= self.oldest_seen.get() {
-            return None; // the oldest index only grows, so this is exact, and thieves pay no fence for it
+            return None; // exact, since the oldest index only grows, and needs no fence
         }
         let newest = bottom - 1;
         self.lower(newest);
-        if newest >= owners.floor.load(Ordering::Relaxed) {
+        if newest >= words.floor.load(Ordering::Relaxed) {
             return self.item(newest);
         }
         self.pop_lowered(newest)

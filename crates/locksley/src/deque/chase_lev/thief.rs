@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::Shared;
 use super::age::Age;
-use crate::deque::contract::{Steal, Thief};
-use crate::os;
+use crate::deque::contract::Steal;
 use crate::primitive::{Ordering, fence};
 
 /// A thief's handle.
@@ -14,65 +13,73 @@ pub(crate) struct ChaseLevThief<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// That a deque was closed, and that its owner was asked to open it.
+/// A deque was closed, and its owner has a request to open it.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
-pub(crate) struct Closed(Age);
+pub(crate) struct OpenRequest(Age);
 
 impl<T> ChaseLevThief<T> {
     pub(super) fn new(shared: Arc<Shared<T>>) -> Self {
         Self { shared }
     }
 
-    /// Two numbers that change together with what is in the deque, as far as this thread can see.
-    pub(crate) fn marks(&self) -> (i64, i64) {
-        // Relaxed: who compares them does so milliseconds apart.
-        let bottom = self.shared.owners.bottom.load(Ordering::Relaxed);
-        (self.shared.age().oldest_index(), bottom)
+    /// The index of the oldest item, and that of the next push, as this thread sees them.
+    pub(crate) fn bounds(&self) -> (i64, i64) {
+        // Relaxed: only an attempt to steal gives an exact answer.
+        let bottom = self.shared.words.bottom.load(Ordering::Relaxed);
+        (bottom - self.shared.age().items_below(bottom), bottom)
     }
 
-    /// How many items there were, a moment ago.
-    pub(crate) fn items_seen(&self) -> usize {
-        // Relaxed: only attempts can tell what is there.
-        let bottom = self.shared.owners.bottom.load(Ordering::Relaxed);
-        usize::try_from(self.shared.age().items_below(bottom)).unwrap_or(0)
-    }
-
-    /// If the deque is closed, asks its owner to open it, who does so with its next push or pop.
-    pub(crate) fn ask(&self) -> Option<Closed> {
-        // In this order: whoever has seen that it is closed does not undo the asking of an earlier one.
+    /// Requests that the owner open the deque, if it is closed. The owner's next push or pop opens
+    /// it.
+    pub(crate) fn request_open(&self) -> Option<OpenRequest> {
+        // In this order: a thread that saw the deque closed does not undo an earlier request.
         let age = self.shared.age();
         age.is_closed().then(|| {
-            self.shared.owners.ask();
-            Closed(age)
+            self.shared.words.request_open();
+            OpenRequest(age)
         })
     }
 
-    /// As [`steal_oldest`](Thief::steal_oldest), if the item is wanted when it has been seen to be the oldest: whatever the owner
-    /// did before it pushed the item is seen then. One that is not wanted counts as lost.
+    /// Tries once to take the oldest item.
+    #[inline]
+    pub(crate) fn steal_oldest(&self) -> Steal<T> {
+        self.steal_oldest_if(|| true)
+    }
+
+    /// True if the deque was empty at some moment during the call.
+    pub(crate) fn is_empty(&self) -> bool {
+        let age = self.shared.age();
+        fence(Ordering::SeqCst); // as in `steal_oldest_if`
+        age.items_below(self.shared.words.bottom.load(Ordering::Acquire)) <= 0
+    }
+
+    /// [`steal_oldest`](Self::steal_oldest), if `is_wanted` returns true. It is called after the
+    /// oldest item was read, and sees what the owner did before it pushed that item. An item that
+    /// is not wanted stays, and the result is [`Steal::Lost`].
     pub(crate) fn steal_oldest_if(&self, is_wanted: impl FnOnce() -> bool) -> Steal<T> {
         let shared = &*self.shared;
         let age = shared.age();
         if age.is_closed() {
-            // What we read may be old. But the owner has to be asked only where there seems to be something.
-            if age.items_below(shared.owners.bottom.load(Ordering::Relaxed)) <= 0 {
+            // This read may be old. But a request is needed only if there seems to be an item.
+            if age.items_below(shared.words.bottom.load(Ordering::Relaxed)) <= 0 {
                 return Steal::Empty;
             }
-            shared.owners.ask();
-            return Steal::Kept;
+            shared.words.request_open();
+            return Steal::Closed;
         }
-        // Pairs with the fence in `pop_lowered`: either we see that `bottom` was lowered, or the owner sees the age
-        // as we have seen it, or newer.
+        // Pairs with the fence in `pop_lowered`: either this thief sees that `bottom` was lowered,
+        // or the owner sees this age or a newer one.
         fence(Ordering::SeqCst);
-        // Acquire pairs with the release in `push_new`: the slots below `bottom` are seen.
-        let bottom = shared.owners.bottom.load(Ordering::Acquire);
+        // Acquire pairs with the release of `bottom` in `push`: the slots below it are seen.
+        let bottom = shared.words.bottom.load(Ordering::Acquire);
         if age.items_below(bottom) <= 0 {
             return Steal::Empty;
         }
-        let Some(item) = shared.buffer().get(age.oldest_index()) else {
-            return Steal::Lost; // a slot of a ring that was replaced before it was ever used: others have moved on
+        let Some(item) = shared.buffer().get(age.oldest().into()) else {
+            return Steal::Lost; // an unused slot of a replaced ring: other threads progressed
         };
-        // If the age has not changed, this item has been the oldest all the time.
+        // If the age has not changed, this item was the oldest all the time.
         if is_wanted() && shared.exchange_age(age, age.with_oldest_taken()) {
             Steal::Taken(item)
         } else {
@@ -80,37 +87,17 @@ impl<T> ChaseLevThief<T> {
         }
     }
 
-    /// Opens a deque whose owner was asked and has not answered. A heavy barrier has been made since
-    /// [`ask`](Self::ask), and that worked: otherwise what the owner does next is not safe from thieves.
-    pub(crate) fn open(&self, closed: Closed) {
-        // If it fails, somebody else has opened it.
-        let _ = self.shared.exchange_age(closed.0, closed.0.turned());
+    /// Opens the deque in place of its owner. The caller has made a heavy barrier since
+    /// [`request_open`](Self::request_open), with success: otherwise the owner's next pop could
+    /// take an item that a thief takes too.
+    pub(crate) fn open(&self, request: OpenRequest) {
+        // If it fails, another thread has opened the deque.
+        let _ = self.shared.exchange_age(request.0, request.0.with_next_epoch());
     }
 }
 
 impl<T> Clone for ChaseLevThief<T> {
     fn clone(&self) -> Self {
         Self { shared: Arc::clone(&self.shared) }
-    }
-}
-
-impl<T> Thief<T> for ChaseLevThief<T> {
-    #[inline]
-    fn steal_oldest(&self) -> Steal<T> {
-        self.steal_oldest_if(|| true)
-    }
-
-    fn is_empty(&self) -> bool {
-        let age = self.shared.age();
-        fence(Ordering::SeqCst); // as in `steal_oldest_if`
-        age.items_below(self.shared.owners.bottom.load(Ordering::Acquire)) <= 0
-    }
-
-    fn open_by_force(&self) {
-        if let Some(closed) = self.ask()
-            && os::heavy_barrier()
-        {
-            self.open(closed);
-        }
     }
 }

@@ -1,6 +1,7 @@
-//! What a pool may use whose number of workers nobody chose: read again while it runs, by who has nothing to do.
+//! How many workers may be awake, unless the program sets a number.
 //!
-//! The README beside this file has the states, and says who looks and why that is enough.
+//! Workers without tasks poll what the system allows. The README beside this file has the states,
+//! and says which workers poll, and why that is enough.
 
 mod contention;
 mod pace;
@@ -8,7 +9,6 @@ mod source;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use std::fmt;
 use std::sync::{Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -16,331 +16,305 @@ use crate::idle::Limit;
 use crate::os::{Processors, Quota};
 use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::scheduler::Shared;
-use contention::{Contention, Seen};
+use contention::{Contention, Sample};
 use pace::Pace;
-pub(crate) use source::{Asked, Source};
+pub(crate) use source::{OpenSource, Source, system};
 
-/// A pool whose number of workers nobody chose has so many times as many as are allowed when it is built, if the machine has as many processors:
-/// more may be allowed later. In programs written for rayon, which divide their work by the number of threads, it has no more.
-pub(crate) const ROOM: usize = if cfg!(feature = "rayon-variables") { 1 } else { 4 };
+/// A pool has this many times as many workers as are allowed when it is built, if the machine has
+/// as many processors: more may be allowed later. Programs written for rayon divide their work by
+/// the number of threads, so for them it has no more.
+pub(crate) const GROWTH: usize = if cfg!(feature = "rayon-variables") { 1 } else { 4 };
 
-/// Beside these it has one that may not be awake as long as all of them are: the sentinel. Not in such programs, nor where it would be too many for a place, or beside a borrowed thread
-/// (`PoolBuilder::build`).
+/// The number of additional workers that stay asleep while all allowed ones are awake, except as a
+/// sentinel. None for programs written for rayon; `PoolBuilder` has more exceptions.
 pub(crate) const SENTINELS: usize = if cfg!(feature = "rayon-variables") { 0 } else { 1 };
 
-/// So long after one time of looking what is allowed comes the next.
-const BETWEEN_READINGS: Duration = Duration::from_millis(100);
-/// And so long, at least, after one look at what has been used.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
-/// Who gets up does what it was woken for. If it is time then to read what is allowed, for so long only those do who are about to sleep.
+/// The time between two readings of the limits.
+const READING_INTERVAL: Duration = Duration::from_millis(100);
+/// The least time between two readings of the usage.
+const MIN_USAGE_INTERVAL: Duration = Duration::from_millis(1);
+/// A woken worker first does what it was woken for. If a reading of the limits is due then, only
+/// workers that are about to sleep do it for this long.
 const HEAD_START: Duration = Duration::from_millis(20);
-
-/// How many workers may be awake, as the system allows it.
-pub(crate) struct Allowance {
-    since: Instant,
-    /// When to look next at what has been used, in nanoseconds since then. Never, if nobody has to rest.
-    clocks_due: AtomicU64,
-    /// When somebody who has work does so, if nobody else has.
-    clocks_overdue: AtomicU64,
-    /// When to read again what is allowed, likewise.
-    reading_due: AtomicU64,
-    /// Until then that is left to those who are about to sleep.
-    put_off: AtomicU64,
-    /// How many may be awake by the last look.
-    now: AtomicUsize,
-    /// The same, with the one that rests.
-    allowed: AtomicUsize,
-    /// Whether somebody has said how many there are to be.
-    is_chosen: AtomicBool,
-    /// Had by who looks. Nobody waits for it.
-    look: Mutex<Look>,
-}
-
-/// What was seen last.
-struct Look {
-    source: Box<dyn Source>,
-    /// When what is allowed was read.
-    read: Duration,
-    /// How many processors there are, whatever a quota says.
-    processors: usize,
-    quota: Option<Quota>,
-    /// How many workers may be awake, those that rest included.
-    awake: usize,
-    /// If one of them has to rest from time to time.
-    pace: Option<Pace>,
-    contention: Contention,
-    /// Whether workers had to wait for processors lately that others had.
-    is_contended: bool,
-    /// What was done about it last: how many may be awake, and those without the one that rests, if one does.
-    applied: (usize, usize, bool),
-}
-
-/// What a worker is about that could look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PollBudget {
-    /// It does not count as searching, and is to sleep next: it may take as long as it takes to read files.
-    Full,
-    /// It does not count as searching, and is to search next: the same, but that it has a head start after a pause.
-    Hardly,
-    /// It counts as searching, so pushes wake nobody meanwhile: it reads no files, and few clocks.
-    Searches,
-    /// It has work, and looks only if nobody else has for twice as long as somebody should.
-    HasWork,
-}
-
-/// Who searches reads the clocks of no more workers than these; of more, who has stopped.
+/// The usage of more awake workers than this takes too long to read for a worker that counts as
+/// searching.
 const FEW: usize = 4;
 
-/// What follows from a look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Verdict {
-    awake: usize,
-    /// With the one that rests.
+/// What the system allows, and when to poll it. Times are nanoseconds since `epoch`.
+pub(crate) struct Allowance {
+    epoch: Instant,
+    /// When to read the usage. Never, if no worker has to rest.
+    usage_due: AtomicU64,
+    /// When a worker with tasks reads the usage, if no other worker has.
+    usage_overdue: AtomicU64,
+    /// When to read the limits.
+    limits_due: AtomicU64,
+    /// Until this time only workers that are about to sleep read the limits.
+    limits_postponed: AtomicU64,
+    /// How many workers may be awake.
+    awake: AtomicUsize,
+    /// True if the program has set the number of workers.
+    is_stopped: AtomicBool,
+    /// Locked by the worker that polls. No worker waits for it.
+    state: Mutex<PollState>,
+}
+
+/// The results of the last poll.
+struct PollState {
+    source: Box<dyn Source>,
+    /// When the limits were read.
+    read_at: Duration,
+    /// The number of processors, whatever the quota.
+    processors: usize,
+    quota: Option<Quota>,
+    /// How many workers may be awake, plus the one that rests.
     allowed: usize,
-    /// For how long a worker rests, if one does.
+    /// Present if a worker has to rest from time to time.
+    pace: Option<Pace>,
+    contention: Contention,
+    /// True if workers have waited for processors that other programs had.
+    is_contended: bool,
+    /// How many workers may be awake by the last limit that was set, without and with the one that
+    /// rests.
+    applied: (usize, usize),
+}
+
+/// What a worker that polls is doing, which decides what it may read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PollBudget {
+    /// It sleeps next and does not count as searching: it reads all that is due.
+    BeforeSleep,
+    /// It searches next and does not count as searching: the same, except during a head start.
+    BeforeSearch,
+    /// It counts as searching, so pushes wake no other worker: it reads only the usage of few
+    /// workers.
+    Searching,
+    /// It has tasks: it reads what is overdue.
+    Working,
+}
+
+/// The result of a poll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Outcome {
+    /// How many workers may be awake, plus the one that rests.
+    allowed: usize,
+    /// How long a worker rests, if one does.
     rest: Option<Duration>,
-    /// When to look at clocks again, if at all; and when who has work does.
-    next: Option<(Duration, Duration)>,
+    /// When to read the usage again, and when a worker with tasks does so.
+    next_usage: Option<(Duration, Duration)>,
 }
 
 impl Allowance {
-    /// Begins with what was allowed a moment ago.
+    /// Starts with the limits that were read for the pool's construction.
     pub(crate) fn new(processors: &Processors, source: Box<dyn Source>) -> Self {
-        let look = Look::new(processors.ids().len(), processors.quota_as_set().cloned(), source);
+        let quota = processors.quota().cloned();
+        let state = PollState::new(processors.ids().len(), quota, source);
         Self {
-            since: Instant::now(),
-            clocks_due: AtomicU64::new(0),
-            clocks_overdue: AtomicU64::new(0),
-            put_off: AtomicU64::new(0),
-            reading_due: AtomicU64::new(nanos(look.next_reading())),
-            now: AtomicUsize::new(look.awake),
-            allowed: AtomicUsize::new(look.awake),
-            is_chosen: AtomicBool::new(false),
-            look: Mutex::new(look),
+            epoch: Instant::now(),
+            usage_due: AtomicU64::new(0),
+            usage_overdue: AtomicU64::new(0),
+            limits_due: AtomicU64::new(nanos(state.next_reading())),
+            limits_postponed: AtomicU64::new(0),
+            awake: AtomicUsize::new(state.allowed),
+            is_stopped: AtomicBool::new(false),
+            state: Mutex::new(state),
         }
-    }
-
-    /// Returns when who looks at this moment has said all that follows.
-    #[cfg(all(test, not(loom)))]
-    pub(crate) fn settle(&self) {
-        drop(self.look.lock());
     }
 
     /// How many workers may be awake now.
     pub(crate) fn awake(&self) -> usize {
-        // Relaxed: a figure for those who decide how to search.
-        self.now.load(Ordering::Relaxed)
+        // Relaxed: a hint for searches.
+        self.awake.load(Ordering::Relaxed)
     }
 
-    /// The same, whether one of them rests or not.
-    pub(crate) fn allowed(&self) -> usize {
-        // Relaxed: a figure for those who ask.
-        self.allowed.load(Ordering::Relaxed)
+    /// The present time.
+    pub(crate) fn now(&self) -> Duration {
+        self.epoch.elapsed()
     }
 
-    /// Whether it is time to look for who is to sleep.
-    pub(crate) fn is_due(&self) -> bool {
-        let is_due = |now| is_past(&self.reading_due, now) || is_past(&self.clocks_due, now);
-        !self.is_chosen() && is_due(self.since.elapsed())
+    /// True if a worker that is about to sleep should poll.
+    pub(crate) fn is_due(&self, now: Duration) -> bool {
+        !self.is_stopped() && (is_past(&self.limits_due, now) || is_past(&self.usage_due, now))
     }
 
-    /// Whether it is time to look for who searches, and that takes longer than it may count as searching in a pool in which so many are awake.
-    pub(crate) fn takes_long(&self, awake: usize) -> bool {
-        !self.is_chosen() && self.takes_long_at(self.since.elapsed(), awake)
+    /// True if a poll is due that takes too long for a worker that counts as searching, while this
+    /// many workers are awake.
+    pub(crate) fn is_poll_long(&self, now: Duration, awake: usize) -> bool {
+        let is_usage_long = || awake > FEW && is_past(&self.usage_due, now);
+        !self.is_stopped() && (is_usage_long() || self.is_reading_due(now))
     }
 
-    fn takes_long_at(&self, now: Duration, awake: usize) -> bool {
-        awake > FEW && is_past(&self.clocks_due, now) || self.is_reading_wanted(now)
+    fn is_reading_due(&self, now: Duration) -> bool {
+        is_past(&self.limits_due, now) && is_past(&self.limits_postponed, now)
     }
 
-    fn is_reading_wanted(&self, now: Duration) -> bool {
-        is_past(&self.reading_due, now) && is_past(&self.put_off, now)
-    }
-
-    /// A worker has got up, and what it was woken for comes first. Called before it counts as working.
-    pub(crate) fn puts_off_reading(&self) {
-        if !self.is_chosen() {
-            self.puts_off_reading_at(self.since.elapsed());
+    /// Gives a woken worker a head start. Called before it counts as working.
+    pub(crate) fn postpone_reading(&self, now: Duration) {
+        if is_past(&self.limits_due, now) {
+            // Relaxed: as all times. Workers that are about to sleep do not use it.
+            self.limits_postponed.store(nanos(now + HEAD_START), Ordering::Relaxed);
         }
     }
 
-    fn puts_off_reading_at(&self, now: Duration) {
-        if is_past(&self.reading_due, now) {
-            // Relaxed: as all that is compared with the time. Whoever is about to sleep does not go by it.
-            self.put_off.store(nanos(now + HEAD_START), Ordering::Relaxed);
-        }
-    }
-
-    /// Looks again, if that is due and nobody else does. Called by the pool's workers when they have nothing to do, and otherwise seldom. Says whether it
-    /// has looked.
-    pub(crate) fn attend(&self, shared: &Shared, budget: PollBudget) -> bool {
-        !self.is_chosen() && self.poll_at(self.since.elapsed(), shared, budget)
-    }
-
-    fn poll_at(&self, now: Duration, shared: &Shared, budget: PollBudget) -> bool {
-        let reads = match budget {
-            PollBudget::Full => is_past(&self.reading_due, now),
-            PollBudget::Hardly => self.is_reading_wanted(now),
-            PollBudget::Searches => false,
-            PollBudget::HasWork => {
-                let was_due = now.saturating_sub(BETWEEN_READINGS);
-                is_past(&self.reading_due, was_due) && is_past(&self.put_off, now)
+    /// Polls if that is due and no other worker does. True if this worker has polled.
+    pub(crate) fn poll(&self, now: Duration, shared: &Shared, budget: PollBudget) -> bool {
+        let reads_limits = match budget {
+            PollBudget::BeforeSleep => is_past(&self.limits_due, now),
+            PollBudget::BeforeSearch => self.is_reading_due(now),
+            PollBudget::Searching => false,
+            PollBudget::Working => {
+                is_past(&self.limits_due, now.saturating_sub(READING_INTERVAL))
+                    && is_past(&self.limits_postponed, now)
             }
         };
-        let looks = reads
+        let polls = reads_limits
             || match budget {
-                PollBudget::Full | PollBudget::Hardly => is_past(&self.clocks_due, now),
-                PollBudget::Searches => is_past(&self.clocks_due, now) && shared.awake() <= FEW,
-                PollBudget::HasWork => is_past(&self.clocks_overdue, now),
+                PollBudget::BeforeSleep | PollBudget::BeforeSearch => is_past(&self.usage_due, now),
+                PollBudget::Searching => is_past(&self.usage_due, now) && shared.awake() <= FEW,
+                PollBudget::Working => is_past(&self.usage_overdue, now),
             };
-        if !looks {
+        if !polls || self.is_stopped() {
             return false;
         }
-        let mut look = match self.look.try_lock() {
-            Ok(look) => look,
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return false,
         };
-        let verdict = look.at(now, shared, reads);
-        self.reading_due.store(nanos(look.next_reading()), Ordering::Relaxed);
-        let (due, overdue) = verdict.next.unwrap_or((Duration::MAX, Duration::MAX));
-        self.clocks_due.store(nanos(due), Ordering::Relaxed);
-        self.clocks_overdue.store(nanos(overdue), Ordering::Relaxed);
-        self.now.store(verdict.awake, Ordering::Relaxed);
-        self.allowed.store(verdict.allowed, Ordering::Relaxed);
-        // One that is alone waits for its turn, and nobody for it.
-        let is_welcome = look.is_contended && look.awake > 1 && look.tight_quota().is_none();
-        shared.sleep().welcomes_one_more(is_welcome);
-        let after = verdict.numbers();
-        let before = std::mem::replace(&mut look.applied, after);
-        // Before the next one looks, so that the numbers come in order. A rest that goes on may be shorter than it was.
-        if after != before || verdict.rest.is_some() {
-            self.apply(verdict, shared);
+        let outcome = state.poll(now, shared, reads_limits);
+        self.limits_due.store(nanos(state.next_reading()), Ordering::Relaxed);
+        let (due, overdue) = outcome.next_usage.unwrap_or((Duration::MAX, Duration::MAX));
+        self.usage_due.store(nanos(due), Ordering::Relaxed);
+        self.usage_overdue.store(nanos(overdue), Ordering::Relaxed);
+        self.awake.store(outcome.awake(), Ordering::Relaxed);
+        shared.sleep.set_one_more_allowed(state.allows_one_more());
+        let limit = (outcome.awake(), outcome.allowed);
+        let before = std::mem::replace(&mut state.applied, limit);
+        // Under the lock, so that limits come in order. A rest that goes on may have become
+        // shorter.
+        if limit != before || outcome.rest.is_some() {
+            self.apply(outcome, shared);
         }
         true
     }
 
-    fn apply(&self, verdict: Verdict, shared: &Shared) {
-        let limit = shared.limit_where_allowed(verdict.awake);
-        let timed_park = verdict.rest.map_or(limit.timed_park, |rest| limit.timed_park.min(rest));
-        shared.sleep().limit_to(Limit { timed_park, ..limit }, verdict.allowed);
-        // Pairs with the fence in `ends`: either that comes later and has the last word, or it is seen here.
+    fn apply(&self, outcome: Outcome, shared: &Shared) {
+        let limit = shared.allowed_limit(outcome.awake());
+        let timed_park = outcome.rest.map_or(limit.timed_park, |rest| limit.timed_park.min(rest));
+        shared.sleep.set_limit(Limit { timed_park, ..limit }, outcome.allowed);
+        // Pairs with the fence in `stop`: either `stop` sets the limit later, or its flag is seen
+        // here.
         fence(Ordering::SeqCst);
-        if self.is_chosen() {
-            self.let_go(shared);
+        if self.is_stopped() {
+            self.restore_first_limit(shared);
         }
     }
 
-    /// From now on somebody has said how many workers there are to be, and nobody looks any more.
-    pub(crate) fn ends(&self, shared: &Shared) {
-        self.is_chosen.store(true, Ordering::Relaxed);
+    /// Ends all polls: the program has set the number of workers.
+    pub(crate) fn stop(&self, shared: &Shared) {
+        self.is_stopped.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        self.let_go(shared);
+        self.restore_first_limit(shared);
     }
 
-    fn let_go(&self, shared: &Shared) {
-        self.now.store(shared.processors_at_first(), Ordering::Relaxed);
-        shared.sleep().limit_to(shared.limit_at_first(), usize::MAX);
+    fn restore_first_limit(&self, shared: &Shared) {
+        self.awake.store(shared.processors_at_build(), Ordering::Relaxed);
+        shared.sleep.set_limit(shared.limit_at_build(), usize::MAX);
     }
 
-    /// Whether somebody has said how many workers there are to be.
-    pub(crate) fn is_chosen(&self) -> bool {
+    /// True if the program has set the number of workers.
+    pub(crate) fn is_stopped(&self) -> bool {
         // Relaxed: see `apply`.
-        self.is_chosen.load(Ordering::Relaxed)
+        self.is_stopped.load(Ordering::Relaxed)
     }
 }
 
-impl Verdict {
-    fn numbers(self) -> (usize, usize, bool) {
-        (self.awake, self.allowed, self.rest.is_some())
+impl Outcome {
+    fn awake(&self) -> usize {
+        self.allowed - usize::from(self.rest.is_some())
     }
 }
 
-impl Look {
+impl PollState {
     fn new(processors: usize, quota: Option<Quota>, source: Box<dyn Source>) -> Self {
-        let (read, applied) = (Duration::ZERO, (1, 1, false));
-        let (contention, is_contended) = (Contention::default(), false);
-        let mut look = Self {
+        let mut state = Self {
             source,
-            read,
+            read_at: Duration::ZERO,
             processors,
             quota,
-            awake: 1,
+            allowed: 1,
             pace: None,
-            contention,
-            is_contended,
-            applied,
+            contention: Contention::default(),
+            is_contended: false,
+            applied: (1, 1),
         };
-        look.conclude();
-        look.applied = (look.awake, look.awake, false);
-        look
+        state.compute_allowed();
+        state.applied = (state.allowed, state.allowed);
+        state
     }
 
-    fn at(&mut self, now: Duration, shared: &Shared, reads: bool) -> Verdict {
-        if reads && now >= self.next_reading() {
-            self.read = now;
-            self.read_again(shared);
-            let seen = self.source.waited(shared).zip(self.source.used_by_all());
-            let seen = seen.map(|(waited, used)| Seen { at: now, waited, used });
-            self.is_contended = self.contention.look(seen, self.processors.max(1));
+    fn poll(&mut self, now: Duration, shared: &Shared, reads_limits: bool) -> Outcome {
+        if reads_limits && now >= self.next_reading() {
+            self.read_at = now;
+            self.read_limits(shared);
+            let times = self.source.processor_wait(shared).zip(self.source.process_time());
+            let sample = times.map(|(waited, used)| Sample { at: now, waited, used });
+            self.is_contended = self.contention.update(sample, self.processors.max(1));
         }
-        let (mut next, mut rest) = (None, None);
+        let (mut next_usage, mut rest) = (None, None);
         if let Some(pace) = &mut self.pace
-            && let Some(used) = self.source.used(shared)
+            && let Some(used) = self.source.processor_time(shared)
         {
-            let pause = pace.between_looks().max(BETWEEN_LOOKS);
-            next = Some((now + pause, now + 2 * pause));
-            // Who gets up before somebody may look again is still over the limit.
-            rest = pace.look(now, used).then(|| pace.rest().max(pause));
+            let interval = pace.interval().max(MIN_USAGE_INTERVAL);
+            next_usage = Some((now + interval, now + 2 * interval));
+            // A worker that wakes up before the next reading is still over the limit.
+            rest = pace.update(now, used).then(|| pace.rest().max(interval));
         }
-        let awake = self.awake - usize::from(rest.is_some());
-        Verdict { awake, allowed: self.awake, rest, next }
+        Outcome { allowed: self.allowed, rest, next_usage }
     }
 
     fn next_reading(&self) -> Duration {
-        self.read + self.source.between_readings()
+        self.read_at + self.source.interval()
     }
 
-    fn read_again(&mut self, shared: &Shared) {
+    fn read_limits(&mut self, shared: &Shared) {
         let processors = self.source.processors(shared).unwrap_or(self.processors);
         let quota = self.source.quota();
         if processors != self.processors || quota != self.quota {
             (self.processors, self.quota) = (processors, quota);
-            self.conclude();
+            self.compute_allowed();
         }
         if let Some(pace) = &mut self.pace
             && let Some(quota) = &self.quota
-            && let Some(periods) = self.source.periods_used_up(quota)
+            && let Some(periods) = self.source.throttled_periods(quota)
         {
-            pace.was_used_up(periods);
+            pace.record_throttled(periods);
         }
     }
 
-    /// The quota, if that is less than all processors.
+    /// The quota, if it is less than all processors.
     fn tight_quota(&self) -> Option<&Quota> {
         self.quota.as_ref().filter(|quota| quota.processors < self.processors.max(1) as f64)
     }
 
-    /// From what was read.
-    fn conclude(&mut self) {
+    /// True if one more worker may be awake for tasks that are sent. Not beside a single worker,
+    /// which waits only for its own turn on a processor, and not under a quota.
+    fn allows_one_more(&self) -> bool {
+        self.is_contended && self.allowed > 1 && self.tight_quota().is_none()
+    }
+
+    fn compute_allowed(&mut self) {
         let all = self.processors.max(1);
-        let quota = self.tight_quota();
-        let pace = quota.map(|quota| Pace::new(quota.processors, quota.period));
-        self.awake = pace.as_ref().map_or(all, Pace::workers).max(1);
-        // A worker that is alone cannot rest: nobody would do the work.
-        self.pace = pace.filter(|_| self.awake > 1);
+        let pace = self.tight_quota().map(|quota| Pace::new(quota.processors, quota.period));
+        self.allowed = pace.as_ref().map_or(all, Pace::workers).max(1);
+        // A single worker cannot rest: no other worker would run the tasks.
+        self.pace = pace.filter(|_| self.allowed > 1);
     }
 }
 
-impl fmt::Debug for Allowance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Allowance").field("is_chosen", &self.is_chosen()).finish_non_exhaustive()
-    }
-}
-
-/// Whether that many nanoseconds have passed.
+/// True if the time `due` has come.
 fn is_past(due: &AtomicU64, now: Duration) -> bool {
-    // Relaxed: who sees an old number looks too often.
+    // Relaxed: a worker that sees an old time polls too often.
     now.as_nanos() >= u128::from(due.load(Ordering::Relaxed))
 }
 

@@ -1,127 +1,121 @@
-//! Where it is read what a pool is allowed.
+//! Where a pool reads what the system allows.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::BETWEEN_READINGS;
-use super::contention::ASKED;
-use crate::os::{self, Affinities, LimitFault, Quota, QuotaWatch};
+use super::READING_INTERVAL;
+use super::contention::SAMPLED_WORKERS;
+use crate::os::{self, LimitFault, Quota, QuotaWatch, ThreadAffinity};
 use crate::scheduler::Shared;
 
-/// What the system says. Asked by one worker at a time.
+/// What the system allows. One worker at a time calls it. `None` means that the system does not
+/// say.
 pub(crate) trait Source: Send {
-    /// How many processors there are that any of the pool's workers may run on; `None` where nobody says.
+    /// The number of processors that any of the pool's workers may run on.
     fn processors(&mut self, shared: &Shared) -> Option<usize>;
 
-    /// How much of them the process may use; `None` if all.
+    /// The quota of processor time of the process, if it has one.
     fn quota(&mut self) -> Option<Quota>;
 
-    /// In how many periods that was used up; `None` where nobody says.
-    fn periods_used_up(&mut self, quota: &Quota) -> Option<u64>;
+    /// The number of periods in which the quota was used up.
+    fn throttled_periods(&mut self, quota: &Quota) -> Option<u64>;
 
-    /// How much processor time the process has used; `None` where nobody says.
-    fn used(&mut self, shared: &Shared) -> Option<Duration>;
+    /// The processor time of the process, including the current usage of awake workers.
+    fn processor_time(&mut self, shared: &Shared) -> Option<Duration>;
 
-    /// For how long the first workers could have run and did not, all together; `None` where nobody says.
-    fn waited(&mut self, shared: &Shared) -> Option<Duration> {
+    /// The total time for which the first workers were runnable without running.
+    fn processor_wait(&mut self, shared: &Shared) -> Option<Duration> {
         let _ = shared;
         None
     }
 
-    /// How much processor time the process has used, at little cost, though what its other threads did in the last milliseconds may be missing; `None` where nobody says.
-    fn used_by_all(&mut self) -> Option<Duration> {
+    /// The processor time of the process, at little cost. The usage of its other threads in the
+    /// last milliseconds may be missing.
+    fn process_time(&mut self) -> Option<Duration> {
         os::process_time()
     }
 
-    /// So long after one time of looking what is allowed comes the next.
-    fn between_readings(&self) -> Duration {
-        BETWEEN_READINGS
+    /// The time between two readings of the limits.
+    fn interval(&self) -> Duration {
+        READING_INTERVAL
     }
 }
 
-/// Which source a pool asks.
-#[derive(Clone, Default)]
-pub(crate) enum Asked {
-    #[default]
-    System,
-    #[cfg(all(test, not(loom)))]
-    MadeUp(std::sync::Arc<dyn Fn() -> Box<dyn Source> + Send + Sync>),
+/// Opens the source of a pool.
+pub(crate) type OpenSource = Arc<dyn Fn() -> Box<dyn Source> + Send + Sync>;
+
+/// Opens the operating system.
+pub(crate) fn system() -> Box<dyn Source> {
+    Box::new(System::open())
 }
 
-impl Asked {
-    pub(crate) fn open(&self) -> Box<dyn Source> {
-        match self {
-            Self::System => Box::new(System::open()),
-            #[cfg(all(test, not(loom)))]
-            Self::MadeUp(make) => make(),
-        }
-    }
-}
-
-/// The system that there is.
+/// The operating system.
 #[derive(Debug)]
 pub(super) struct System {
-    affinities: Affinities,
     watch: QuotaWatch,
-    quota: Kept,
-    /// How many workers' clocks were read when somebody last asked what was used.
+    quota: LastQuota,
+    /// How many workers' clocks the last reading of the usage has updated.
     clocks_read: usize,
 }
 
 impl System {
     pub(super) fn open() -> Self {
-        let mut watch = QuotaWatch::of_this_process();
+        let watch = QuotaWatch::of_this_process();
         let (quota, faults) = watch.quota();
-        let quota = Kept { last: quota, known: faults };
-        Self { affinities: Affinities::default(), watch, quota, clocks_read: 0 }
+        let quota = LastQuota { quota, known_faults: faults };
+        Self { watch, quota, clocks_read: 0 }
     }
 
-    /// How many workers' clocks were brought up to date when somebody last asked what was used.
+    /// How many workers' clocks the last reading of the usage has updated.
     #[cfg(all(test, target_os = "linux", not(any(loom, locksley_portable))))]
     pub(super) fn clocks_read(&self) -> usize {
         self.clocks_read
     }
 }
 
-/// The quota that was read last without any fault, but for those that were there from the beginning.
+/// The quota of the last reading without new faults.
 #[derive(Debug)]
-struct Kept {
-    last: Option<Quota>,
-    known: Vec<LimitFault>,
+struct LastQuota {
+    quota: Option<Quota>,
+    /// The faults of the first reading.
+    known_faults: Vec<LimitFault>,
 }
 
-impl Kept {
-    /// After one more reading. One that failed, where no more files may be open, does not lift a quota.
-    fn after(&mut self, quota: Option<Quota>, faults: &[LimitFault]) -> Option<Quota> {
-        if faults.iter().all(|fault| self.known.contains(fault)) {
-            self.last = quota;
+impl LastQuota {
+    /// Enters a reading, and returns the quota that holds. A reading that fails, for example
+    /// because no more files can be opened, does not lift a quota.
+    fn update(&mut self, quota: Option<Quota>, faults: &[LimitFault]) -> Option<Quota> {
+        if faults.iter().all(|fault| self.known_faults.contains(fault)) {
+            self.quota = quota;
         }
-        self.last.clone()
+        self.quota.clone()
     }
 }
 
 impl Source for System {
     fn processors(&mut self, shared: &Shared) -> Option<usize> {
-        self.affinities.of_any(shared.affinities_of_workers())
+        ThreadAffinity::of_any(shared.affinities_of_workers())
     }
 
     fn quota(&mut self) -> Option<Quota> {
         let (quota, faults) = self.watch.quota();
-        self.quota.after(quota, &faults)
+        self.quota.update(quota, &faults)
     }
 
-    fn periods_used_up(&mut self, quota: &Quota) -> Option<u64> {
+    fn throttled_periods(&mut self, quota: &Quota) -> Option<u64> {
         self.watch.periods_used_up(quota)
     }
 
-    /// The kernel adds to the process's clock what its threads do on other processors when their clocks tick, which may be after 10 ms: more than
-    /// the pool may be ahead of its quota. A thread whose own clock is read is up to date.
-    fn used(&mut self, shared: &Shared) -> Option<Duration> {
-        self.clocks_read = shared.brings_clocks_up_to_date();
+    /// The kernel adds the usage of threads on other processors to the process's clock at their
+    /// ticks, which may be 10 ms apart: more than the slack of a quota. Reading a thread's own
+    /// clock updates it.
+    fn processor_time(&mut self, shared: &Shared) -> Option<Duration> {
+        self.clocks_read = shared.update_clocks();
         os::process_time()
     }
 
-    fn waited(&mut self, shared: &Shared) -> Option<Duration> {
-        shared.waits_of_the_first(ASKED)
+    fn processor_wait(&mut self, shared: &Shared) -> Option<Duration> {
+        shared.processor_wait_of_first(SAMPLED_WORKERS)
     }
 }
 
@@ -132,16 +126,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reading_that_fails_lifts_no_quota() {
+    fn a_reading_that_fails_does_not_lift_a_quota() {
         let quota = |processors| {
             let period = Duration::from_millis(100);
             Some(Quota { processors, period, file: Path::new("quota").into() })
         };
-        let fault = |problem: &str| LimitFault::file("quota", problem.to_owned());
-        let mut kept = Kept { last: quota(2.0), known: vec![fault("always")] };
-        assert_eq!(kept.after(None, &[fault("always"), fault("too many open files")]), quota(2.0));
-        assert_eq!(kept.after(quota(3.0), &[fault("too many open files")]), quota(2.0));
-        assert_eq!(kept.after(quota(3.0), &[fault("always")]), quota(3.0));
-        assert_eq!(kept.after(None, &[]), None);
+        let fault = |problem: &str| LimitFault::of("quota", problem.to_owned());
+        let mut last = LastQuota { quota: quota(2.0), known_faults: vec![fault("always")] };
+        assert_eq!(last.update(None, &[fault("always"), fault("too many open files")]), quota(2.0));
+        assert_eq!(last.update(quota(3.0), &[fault("too many open files")]), quota(2.0));
+        assert_eq!(last.update(quota(3.0), &[fault("always")]), quota(3.0));
+        assert_eq!(last.update(None, &[]), None);
     }
 }

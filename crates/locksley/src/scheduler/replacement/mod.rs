@@ -1,44 +1,43 @@
-//! Replacements: threads that work in the place of workers which are blocked in system calls.
+//! Replacement workers: threads that take the slots of workers which wait or block. The README
+//! beside this file has the protocol.
 
+mod assignment;
 #[cfg(all(test, loom))]
 mod models;
-mod post;
+mod thread;
 
-use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::config::{Affinity, Hook, Hooks, Threads};
+use super::config::{Affinity, Hooks, Threads};
 use super::shared::Shared;
-use crate::idle::Activity;
-use crate::os::{self, Assists};
 use crate::primitive::{AtomicUsize, CachePadded, Ordering};
-use crate::scheduler::latch::Flag;
-use crate::scheduler::worker::{OwnEnds, Worker};
-use crate::unwind::{self, AbortOnUnwind};
+use crate::scheduler::worker::OwnEnds;
 
-use post::{Called, Post};
+use assignment::{Assigned, Assignment};
 
-/// All replacements of a pool, those to come included.
+/// All replacements of a pool, including those without a thread.
 pub(crate) struct Replacements {
-    places: Box<[CachePadded<Place>]>,
-    threads: Option<Threads>,
-    hooks: Arc<Hooks>,
-    affinity: Affinity,
-    /// Threads of the pool that look for tasks, or will when what they run has ended: all but
-    /// borrowed threads, replacements that rest, and those that wait or block.
-    threads_at_work: AtomicUsize,
+    all: Box<[CachePadded<Replacement>]>,
+    /// How the pool creates threads; `None` if only the program does.
+    pub(crate) threads: Option<Threads>,
+    pub(crate) hooks: Arc<Hooks>,
+    /// The affinity of the pool's workers.
+    pub(crate) affinity: Affinity,
+    /// The threads that search for tasks, or will do so when their task has ended. Borrowed
+    /// threads, parked replacements, and threads that wait or block are not counted.
+    active_threads: AtomicUsize,
 }
 
-struct Place {
-    post: Post,
-    /// For the thread, when there is one.
+struct Replacement {
+    assignment: Assignment,
+    /// Taken by the thread when it starts.
     ends: Mutex<Option<OwnEnds>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Replacements {
-    /// One for each of `ends`; `threads` are how the pool makes them, if it does.
+    /// One replacement for each of `ends`. Without `threads`, none of them ever starts.
     pub(crate) fn new(
         ends: impl Iterator<Item = OwnEnds>,
         threads: Option<Threads>,
@@ -46,155 +45,83 @@ impl Replacements {
         affinity: Affinity,
         workers: usize,
     ) -> Self {
-        let place = |ends| {
+        let replacement = |ends| {
             let (ends, thread) = (Mutex::new(Some(ends)), Mutex::new(None));
-            CachePadded::new(Place { post: Post::new(), ends, thread })
+            CachePadded::new(Replacement { assignment: Assignment::new(), ends, thread })
         };
-        let threads_at_work = AtomicUsize::new(workers);
-        Self { places: ends.map(place).collect(), threads, hooks, affinity, threads_at_work }
+        let active_threads = AtomicUsize::new(workers);
+        Self { all: ends.map(replacement).collect(), threads, hooks, affinity, active_threads }
     }
 
-    /// So many threads, 0 or 1, are about to wait or to block. Says whether none is left at work:
-    /// of those that leave one after the other, the last one learns of it.
-    pub(crate) fn threads_leave(&self, threads: usize) -> bool {
-        // Relaxed: what is decided depends on nothing but the number.
-        self.threads_at_work.fetch_sub(threads, Ordering::Relaxed) == threads
+    /// Subtracts threads, 0 or 1, that are about to wait or block. True if none is left. If several
+    /// leave, the last one learns of it.
+    pub(crate) fn subtract_active(&self, threads: usize) -> bool {
+        // Relaxed: the decision depends on nothing but the number.
+        self.active_threads.fetch_sub(threads, Ordering::Relaxed) == threads
     }
 
-    /// They are back.
-    pub(crate) fn threads_come(&self, threads: usize) {
-        self.threads_at_work.fetch_add(threads, Ordering::Relaxed);
+    /// Adds threads that search for tasks again.
+    pub(crate) fn add_active(&self, threads: usize) {
+        self.active_threads.fetch_add(threads, Ordering::Relaxed);
     }
 
-    /// That of the workers.
-    pub(crate) fn affinity(&self) -> Affinity {
-        self.affinity
-    }
-
-    /// What a replacement works until.
-    pub(crate) fn is_released(&self, replacement: usize) -> &Flag {
-        self.places[replacement].post.is_released()
-    }
-
-    /// The pool has been closed: they all end. The caller wakes those that sleep in the pool.
+    /// Ends all replacements after the pool has been closed. The caller then wakes those that sleep
+    /// in the pool.
     pub(crate) fn close(&self) {
-        self.places.iter().for_each(|place| place.post.close());
+        self.all.iter().for_each(|replacement| replacement.assignment.close());
     }
 
-    /// The threads that there have been, to be waited for, once the pool is closed.
+    /// The threads that have been started, to be joined after the pool has been closed.
     pub(crate) fn take_threads(&self) -> Vec<JoinHandle<()>> {
-        let take = |place: &CachePadded<Place>| {
-            place.thread.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let take = |replacement: &CachePadded<Replacement>| {
+            replacement.thread.lock().unwrap_or_else(PoisonError::into_inner).take()
         };
-        self.places.iter().filter_map(take).collect()
+        self.all.iter().filter_map(take).collect()
     }
 }
 
 impl Shared {
-    /// Has somebody stand in for the worker with that number. Returns who; `None` if nobody is to
-    /// be had.
-    pub(crate) fn call_replacement(self: &Arc<Self>, number: usize) -> Option<usize> {
-        // (A thread would do what is the parent's.)
-        if self.closed().is_set() || self.is_lost() {
+    /// Gives the slot of a worker to a replacement, and returns the replacement. `None` if none is
+    /// free, or no thread can be started.
+    pub(crate) fn assign_replacement(self: &Arc<Self>, index: usize) -> Option<usize> {
+        // (In a forked child, a new thread would run tasks of the parent.)
+        if self.closed.is_set() || self.is_in_forked_child() {
             return None;
         }
-        let replacements = self.replacements();
-        // Before it can wait in its turn.
-        replacements.threads_come(1);
-        let called = self.call_any_replacement(number);
-        if called.is_none_or(|(_, called)| called == Called::Stays) {
-            replacements.threads_leave(1);
+        let replacements = &self.replacements;
+        // Before the replacement can wait and subtract itself.
+        replacements.add_active(1);
+        let assigned = self.assign_first_free(index);
+        if assigned.is_none_or(|(_, assigned)| assigned == Assigned::StillAwake) {
+            // Its thread was counted already.
+            let _ = replacements.subtract_active(1);
         }
-        called.map(|(replacement, _)| replacement)
+        assigned.map(|(replacement, _)| replacement)
     }
 
-    fn call_any_replacement(self: &Arc<Self>, number: usize) -> Option<(usize, Called)> {
-        let places = &self.replacements().places;
-        let call =
-            |(index, place): (usize, &CachePadded<Place>)| Some((index, place.post.call(number)?));
-        let (replacement, called) = places.iter().enumerate().find_map(call)?;
-        if called == Called::NeedsThread && start(self, replacement, number).is_err() {
-            places[replacement].post.leave_vacant(number);
+    fn assign_first_free(self: &Arc<Self>, index: usize) -> Option<(usize, Assigned)> {
+        let all = &self.replacements.all;
+        let (replacement, assigned) =
+            all.iter().enumerate().find_map(|(number, replacement)| {
+                Some((number, replacement.assignment.try_assign(index)?))
+            })?;
+        if assigned == Assigned::NeedsThread && self.start_replacement(replacement, index).is_err()
+        {
+            all[replacement].assignment.cancel(index);
             return None;
         }
-        Some((replacement, called))
+        Some((replacement, assigned))
     }
 
-    /// The worker with that number is back. Its replacement steps down when it has ended what it is
-    /// about.
-    pub(crate) fn release_replacement(&self, replacement: usize, number: usize) {
-        let was_released = self.replacements().places[replacement].post.release(number);
+    /// Releases a replacement when its worker is back. The replacement leaves the slot after the
+    /// task that it runs.
+    pub(crate) fn release_replacement(&self, replacement: usize, index: usize) {
+        let was_released = self.replacements.all[replacement].assignment.release(index);
         debug_assert!(
-            was_released || self.closed().is_set(),
-            "{number} has not called {replacement}"
+            was_released || self.closed.is_set(),
+            "replacement {replacement} is not assigned to worker {index}"
         );
-        // As when a latch has been set.
-        self.sleep().wake(self.workers() + replacement);
+        // As after setting a latch.
+        self.sleep.wake(self.workers + replacement);
     }
-}
-
-/// Gives a replacement its thread.
-fn start(shared: &Arc<Shared>, replacement: usize, number: usize) -> io::Result<()> {
-    let replacements = shared.replacements();
-    let threads = replacements.threads.as_ref().ok_or(io::ErrorKind::Unsupported)?;
-    // Before it pushes anything: then it is looked for there.
-    shared.take_slot(shared.workers() + replacement);
-    let its_shared = Arc::clone(shared);
-    let thread =
-        threads.spawn_replacement(number, move || serve(&its_shared, replacement, number))?;
-    let mut place =
-        replacements.places[replacement].thread.lock().unwrap_or_else(PoisonError::into_inner);
-    *place = Some(thread);
-    Ok(())
-}
-
-/// What a replacement's thread does. `number` is that of the worker that it replaces first.
-fn serve(shared: &Arc<Shared>, replacement: usize, number: usize) {
-    let replacements = shared.replacements();
-    let place = &replacements.places[replacement];
-    let ends = place.ends.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let ends = ends.expect("a post is given a thread once");
-    if replacements.affinity != Affinity::Builder {
-        os::move_to_process_affinity();
-    }
-    if let Some(turn) = shared.idle_policy().turn()
-        && shared.assists().has(Assists::SHORT_TURNS)
-    {
-        os::shorten_turns(turn);
-    }
-    let report = |payload| shared.report_panic(payload);
-    let hooks = &replacements.hooks;
-    let data = unwind::halt(|| hooks.make_data(number)).unwrap_or_else(|payload| {
-        report(payload);
-        Box::new(())
-    });
-    let slot = shared.workers() + replacement;
-    shared.sleep().thread_comes_or_goes(slot);
-    let abort = AbortOnUnwind("a idle policy panicked");
-    let worker = Worker::replacement(number, slot, ends, Arc::clone(shared), data);
-    abort.disarm();
-    let call = |hook: &Option<Hook>| {
-        let called = unwind::halt(|| hook.iter().for_each(|hook| hook(number)));
-        called.unwrap_or_else(report);
-    };
-    worker.as_current(|| {
-        call(&hooks.on_start);
-        shared.slot(slot).appear(shared.assists());
-        let rests = || _ = replacements.threads_leave(1);
-        let attend = || place.post.attend(rests, || shared.closed().is_set());
-        let slot = shared.slot(slot);
-        loop {
-            // Nobody wants it.
-            slot.spends_time_on(Some(Activity::Sleeps));
-            if !attend() {
-                break;
-            }
-            slot.spends_time_on(Some(Activity::Works));
-            worker.replace_worker(|| place.post.caller(), place.post.is_released());
-        }
-        slot.disappear();
-        call(&hooks.on_exit);
-    });
-    unwind::halt(|| drop(worker)).unwrap_or_else(report);
-    shared.sleep().thread_comes_or_goes(slot);
 }

@@ -1,51 +1,55 @@
-//! What the model checker runs: replacements come when they are called, and end with the pool.
+//! Loom models: a replacement serves the worker that it is assigned to, and ends with the pool.
 
 use loom::sync::Arc;
 use loom::thread;
 
-use super::post::{Called, Post};
+use super::assignment::{Assigned, Assignment};
 use crate::primitive::{AtomicUsize, Ordering};
 use crate::scheduler::latch::Flag;
 
-struct Place {
-    post: Post,
+struct Model {
+    assignment: Assignment,
     closed: Flag,
-    /// A bit for each worker: which it has served, and which want it.
+    /// A bit for each worker that has been served, and for each that has requested it.
     served: AtomicUsize,
-    wanted: AtomicUsize,
+    requested: AtomicUsize,
 }
 
-impl Place {
+impl Model {
     fn new() -> Arc<Self> {
-        let zero = || AtomicUsize::new(0);
-        Arc::new(Self { post: Post::new(), closed: Flag::new(), served: zero(), wanted: zero() })
+        Arc::new(Self {
+            assignment: Assignment::new(),
+            closed: Flag::new(),
+            served: AtomicUsize::new(0),
+            requested: AtomicUsize::new(0),
+        })
     }
 
-    /// What a replacement's thread does, but that it waits instead of working.
+    /// The loop of a replacement's thread. Instead of running tasks, it records its worker.
     fn serve(&self) {
-        while self.post.attend(|| (), || self.closed.is_set()) {
+        while self.assignment.wait(|| (), || self.closed.is_set()) {
             self.work();
         }
     }
 
-    /// It may be let go and called again before it looks.
+    /// The replacement may be released and assigned again between two looks.
     fn work(&self) {
-        while let Some(number) = self.post.caller() {
-            // Relaxed: what the caller did before it called is seen because it called.
-            assert!(self.wanted.load(Ordering::Relaxed) & 1 << number != 0);
-            self.served.fetch_or(1 << number, Ordering::Relaxed);
+        while let Some(index) = self.assignment.worker() {
+            // Relaxed: the assignment publishes what the worker did before.
+            assert!(self.requested.load(Ordering::Relaxed) & 1 << index != 0);
+            self.served.fetch_or(1 << index, Ordering::Relaxed);
             thread::yield_now();
         }
     }
 
-    fn want(&self, number: usize) {
-        // Relaxed: calling publishes it.
-        self.wanted.fetch_add(1 << number, Ordering::Relaxed);
+    fn request(&self, index: usize) {
+        // Relaxed: the assignment publishes it.
+        self.requested.fetch_add(1 << index, Ordering::Relaxed);
     }
 
     fn close(&self) {
         self.closed.set();
-        self.post.close();
+        self.assignment.close();
     }
 }
 
@@ -55,90 +59,91 @@ fn check(bound: usize, model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// It comes whenever it is called, rests in between, and ends when the pool is closed.
+/// A replacement serves each time it is assigned, parks in between, and ends with the pool.
 #[test]
-fn loom_post_a_replacement_comes_and_goes() {
+fn loom_assignment_a_replacement_serves_and_parks_repeatedly() {
     check(3, || {
-        let place = Place::new();
-        place.want(0);
-        assert_eq!(place.post.call(0), Some(Called::NeedsThread));
-        let server = place.clone();
+        let model = Model::new();
+        model.request(0);
+        assert_eq!(model.assignment.try_assign(0), Some(Assigned::NeedsThread));
+        let server = model.clone();
         let server = thread::spawn(move || server.serve());
-        assert_eq!(place.post.call(1), None, "it is called already");
-        assert!(place.post.release(0));
-        place.want(1);
-        assert!(matches!(place.post.call(1), Some(Called::Comes | Called::Stays)));
-        // No other thread could do what has to be done now; and it is done under that number.
-        while place.served.load(Ordering::Relaxed) & 1 << 1 == 0 {
+        assert_eq!(model.assignment.try_assign(1), None, "it is assigned already");
+        assert!(model.assignment.release(0));
+        model.request(1);
+        let assigned = model.assignment.try_assign(1);
+        assert!(matches!(assigned, Some(Assigned::Woken | Assigned::StillAwake)));
+        // No other thread can serve, and it serves under this index.
+        while model.served.load(Ordering::Relaxed) & 1 << 1 == 0 {
             thread::yield_now();
         }
-        assert!(place.post.release(1));
-        place.close();
+        assert!(model.assignment.release(1));
+        model.close();
         server.join().unwrap();
     });
 }
 
-/// Two workers call at the same time: it comes for one of them.
+/// Two workers assign the same replacement at the same time: one of them gets it.
 #[test]
-fn loom_post_only_one_worker_gets_the_replacement() {
+fn loom_assignment_only_one_worker_gets_the_replacement() {
     check(2, || {
-        let place = Place::new();
-        place.want(0);
-        assert_eq!(place.post.call(0), Some(Called::NeedsThread));
-        // No worker wants it when it comes: how it is let go of while it looks is the subject of
-        // the models around this one.
-        assert!(place.post.release(0));
-        let server = place.clone();
+        let model = Model::new();
+        model.request(0);
+        assert_eq!(model.assignment.try_assign(0), Some(Assigned::NeedsThread));
+        // It is released before its thread starts. A release while it looks is the subject of the
+        // other models.
+        assert!(model.assignment.release(0));
+        let server = model.clone();
         let server = thread::spawn(move || server.serve());
-        let other = place.clone();
-        let call = |place: &Place, number| {
-            place.want(number);
-            let called = place.post.call(number).is_some();
-            if called {
-                assert_eq!(place.post.call(3), None);
-                assert!(place.post.release(number));
+        let other = model.clone();
+        let assign = |model: &Model, index| {
+            model.request(index);
+            let is_assigned = model.assignment.try_assign(index).is_some();
+            if is_assigned {
+                assert_eq!(model.assignment.try_assign(3), None);
+                assert!(model.assignment.release(index));
             }
         };
-        let other = thread::spawn(move || call(&other, 1));
-        call(&place, 2);
+        let other = thread::spawn(move || assign(&other, 1));
+        assign(&model, 2);
         other.join().unwrap();
-        place.close();
+        model.close();
         server.join().unwrap();
     });
 }
 
-/// The pool is closed while the replacement is about to rest, or called by a thread that is no task of
-/// the pool.
+/// The pool is closed while the replacement is about to park, or while it is assigned.
 #[test]
-fn loom_post_closing_ends_it() {
+fn loom_assignment_closing_the_pool_ends_a_replacement() {
     check(3, || {
-        let place = Place::new();
-        place.want(0);
-        assert_eq!(place.post.call(0), Some(Called::NeedsThread));
-        let server = place.clone();
+        let model = Model::new();
+        model.request(0);
+        assert_eq!(model.assignment.try_assign(0), Some(Assigned::NeedsThread));
+        let server = model.clone();
         let server = thread::spawn(move || server.serve());
-        let closer = place.clone();
+        let closer = model.clone();
         let closer = thread::spawn(move || closer.close());
-        assert!(place.post.release(0) || place.closed.is_set(), "else it was called by 0");
+        assert!(model.assignment.release(0) || model.closed.is_set(), "only closing releases it");
         closer.join().unwrap();
         server.join().unwrap();
     });
 }
 
-/// It ends though the worker that has called it never comes back; and if that one does, late, it
-/// lets go of its own replacement alone.
+/// The replacement ends even if its worker never releases it. A late release does not release the
+/// next worker's replacement.
 #[test]
-fn loom_post_closing_ends_it_though_it_is_not_let_go_of() {
+fn loom_assignment_closing_the_pool_ends_a_replacement_that_is_not_released() {
     check(3, || {
-        let place = Place::new();
-        place.want(0);
-        assert_eq!(place.post.call(0), Some(Called::NeedsThread));
-        let server = place.clone();
+        let model = Model::new();
+        model.request(0);
+        assert_eq!(model.assignment.try_assign(0), Some(Assigned::NeedsThread));
+        let server = model.clone();
         let server = thread::spawn(move || server.serve());
-        place.close();
+        model.close();
         server.join().unwrap();
-        assert!(matches!(place.post.call(1), Some(Called::Comes | Called::Stays)));
-        assert!(!place.post.release(0));
-        assert_eq!(place.post.caller(), Some(1));
+        let assigned = model.assignment.try_assign(1);
+        assert!(matches!(assigned, Some(Assigned::Woken | Assigned::StillAwake)));
+        assert!(!model.assignment.release(0));
+        assert_eq!(model.assignment.worker(), Some(1));
     });
 }

@@ -1,11 +1,27 @@
-//! How a worker without work looks for some: it asks the pool's policy, and does as that says.
+//! How a worker without work searches for some: it asks the pool's idle policy, and does what that
+//! says.
+//!
+//! | file | what |
+//! |---|---|
+//! | `searcher.rs` | the loop: the policy decides; attempt, yield or sleep |
+//! | `attempt.rs` | one attempt to find work, and a sweep over the whole pool |
+//! | `yielding.rs` | yields, hand-overs, and the counts of context switches |
+//! | `sleeping.rs` | sleeping, and what a worker looks at after it |
+//! | `victims.rs` | random victims |
+//! | `near.rs` | several places: near victims before far ones |
+//! | `grace_period.rs` | a task that its owner is about to run is left alone for a moment |
+//! | `untouched.rs` | which tasks no worker touches: what a sentinel looks for |
+//! | `cpu_placement.rs` | on which processors thieves and their peers run |
 
+mod attempt;
 mod cpu_placement;
 mod grace_period;
 mod near;
 mod searcher;
+mod sleeping;
 mod untouched;
 mod victims;
+mod yielding;
 
 pub(crate) use searcher::{Found, Searcher};
 #[cfg(all(test, not(loom)))]

@@ -1,183 +1,193 @@
-//! Which tasks lie where nobody touches them: what a sentinel looks for.
+//! Which tasks no worker touches: what a sentinel looks for.
 
 use std::time::{Duration, Instant};
 
+use crate::deque::Inbox;
 use crate::scheduler::Shared;
+use crate::scheduler::job::Job;
 
-/// What lay in the deques and inboxes when a sentinel began its last timed parks.
+/// What lay in the deques and inboxes of a pool when a sentinel began its last timed parks.
 #[derive(Debug)]
 pub(super) struct Untouched {
-    places: Vec<Place>,
-    /// The pool's inbox.
-    sent: Sent,
-    /// Those of the pool's places.
-    sent_near: Box<[Sent]>,
-    work: Work,
+    /// By slot.
+    slots: Vec<SlotRecord>,
+    injector: InboxRecord,
+    /// The inboxes of the pool's places.
+    pub(super) places: Box<[InboxRecord]>,
+    progress: Progress,
 }
 
-/// Whether anybody of the pool runs, wanted only where fewer may be awake than there are.
+/// The last time at which workers of the pool ran. Recorded only where fewer may be awake than
+/// there are.
 #[derive(Debug)]
-struct Work {
-    noted: Instant,
-    /// Processor time of all workers until then, where the system tells.
-    done: Option<Duration>,
-    /// They have hardly run since.
+struct Progress {
+    recorded: Instant,
+    /// The processor time of all workers until then, where the system tells.
+    processor_time: Option<Duration>,
+    /// Since then they have hardly run.
     idle_since: Instant,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    /// The index of the oldest task, and that of the next one to be pushed; `None` for a deque that does not tell.
-    marks: Option<(i64, i64)>,
-    /// How many times the worker had begun to search: since then its deque has not been empty as far as it has looked.
+struct SlotRecord {
+    /// The index of the oldest task, and that of the next push; `None` for a deque that does not
+    /// tell.
+    bounds: Option<(i64, i64)>,
+    /// The number of searches that the worker had begun. The deque was not empty since, as far as
+    /// the worker has seen.
     searches: u32,
-    /// For how many timed parks the oldest task has been the same, and since when.
+    /// The number of timed parks since which the oldest task is the same.
     timed_parks: u32,
     since: Instant,
-    /// The worker's inbox.
-    sent: Sent,
+    inbox: InboxRecord,
 }
 
 /// Which task was the oldest in an inbox, and since when.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+pub(super) struct InboxRecord {
     mark: usize,
     since: Instant,
 }
 
-/// An owner that pushes and pops all the time never leaves the same marks. But the oldest task of all is one that it has not come to
-/// for so many timed parks.
-const LONG: u32 = 4;
-/// Or it has come to it and to others after it, at the same place, since it pushes and pops faster than anybody looks. So each time that a sentinel goes for one of such an owner, the
-/// next one is left to it for twice as long, until it has searched; but for no more timed parks than these.
-const LONGEST: u32 = 128;
+/// An owner that pushes and pops all the time never leaves the same bounds. Its oldest task counts
+/// as untouched after this many timed parks.
+const PATIENCE_AT_FIRST: u32 = 4;
+/// The owner may also have taken that task, and pushed others to the same index. So each steal from
+/// such an owner doubles the number of timed parks until the next, up to this, until the owner
+/// searches.
+const MAX_PATIENCE: u32 = 128;
 
-/// A sentinel that is beyond the pool's size, or what is sent beyond what is allowed, and not only beyond its idle policy's limit, leaves everything to those who are at work; if
-/// nobody is, for so long ...
+/// A worker over the pool's size leaves everything to the other workers, as does one over the limit
+/// for sent tasks with those. It takes a task only if no worker has run for this long, ...
 pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
-/// ... or if somebody is, but has not come to it for so long. They may wait for it in their own code.
+/// ... or if workers run, but have left the task for this long: their code may wait for it.
 const GREAT_PATIENCE: Duration = Duration::from_secs(10);
 
-impl Work {
-    fn note(&mut self, shared: &Shared, now: Instant) {
-        // Below the size everything is left for long; else what was sent to all, and only if there is something.
-        let sleep = shared.sleep();
-        let is_wanted = sleep.is_reduced() || sleep.is_narrowed() && !shared.inbox().is_empty();
-        let done = is_wanted.then(|| shared.processor_time()).flatten();
+impl Progress {
+    fn record(&mut self, shared: &Shared, now: Instant) {
+        // Below the size, everything is left for long; else the injector only, and only if it holds
+        // something.
+        let sleep = &shared.sleep;
+        let has_sent = || sleep.has_send_limit() && !shared.injector.is_empty();
+        let is_wanted = sleep.has_reduced_size() || has_sent();
+        let time = is_wanted.then(|| shared.processor_time()).flatten();
         let is_idle = self
-            .done
-            .zip(done)
-            .is_some_and(|(before, done)| done.saturating_sub(before) * 10 < now - self.noted);
+            .processor_time
+            .zip(time)
+            .is_some_and(|(before, time)| time.saturating_sub(before) * 10 < now - self.recorded);
         if !is_idle {
             self.idle_since = now;
         }
-        (self.noted, self.done) = (now, done);
+        (self.recorded, self.processor_time) = (now, time);
     }
 }
 
-impl Sent {
-    fn note(&mut self, mark: usize, now: Instant) {
+impl InboxRecord {
+    fn record(&mut self, mark: usize, now: Instant) {
         if mark != self.mark {
             *self = Self { mark, since: now };
         }
-    }
-
-    fn is_left_alone(&self, mark: usize) -> bool {
-        mark == self.mark
     }
 }
 
 impl Untouched {
     pub(super) fn new(places: usize) -> Self {
         let since = Instant::now();
-        let sent = Sent { mark: 0, since };
-        let work = Work { noted: since, done: None, idle_since: since };
-        let sent_near = vec![sent; places].into();
-        Self { places: Vec::new(), sent, sent_near, work }
+        let injector = InboxRecord { mark: 0, since };
+        let progress = Progress { recorded: since, processor_time: None, idle_since: since };
+        Self { slots: Vec::new(), injector, places: vec![injector; places].into(), progress }
     }
 
-    pub(super) fn note(&mut self, shared: &Shared) {
+    /// Records what lies in all queues. Called when a sentinel begins a timed park.
+    pub(super) fn record(&mut self, shared: &Shared) {
         let now = Instant::now();
-        self.work.note(shared, now);
-        // The mark does not tell for how long nothing was there.
-        let since = if shared.inbox().is_empty() { now } else { self.sent.since };
-        self.sent = Sent { since, ..self.sent };
-        self.sent.note(shared.inbox().mark(), now);
-        for (sent, place_state) in self.sent_near.iter_mut().zip(shared.place_states()) {
-            sent.note(place_state.inbox().mark(), now);
+        self.progress.record(shared, now);
+        if shared.injector.is_empty() {
+            // The mark does not tell for how long the injector was empty.
+            self.injector.since = now;
         }
-        // Here, and not for each worker when it starts: a pool's memory is linear in its workers.
-        let sent = Sent { mark: 0, since: now };
-        let place = Place { marks: None, searches: 0, timed_parks: 0, since: now, sent };
-        self.places.resize(shared.slots_taken(), place);
-        for (worker, place) in self.places.iter_mut().enumerate() {
-            // In this order: who has begun to search in between has an empty deque, or another task in it.
-            let searches = shared.slot(worker).searches();
-            let marks = shared.slot(worker).deque().marks();
-            let is_same =
-                searches == place.searches && marks.map(|it| it.0) == place.marks.map(|it| it.0);
-            let is_first = place.marks.is_none();
-            let timed_parks =
-                if is_same && !is_first { place.timed_parks.saturating_add(1) } else { 0 };
-            let since = if is_same { place.since } else { now };
-            let mut sent = place.sent;
-            sent.note(shared.slot(worker).inbox().mark(), now);
-            *place = Place { marks, searches, timed_parks, since, sent };
+        self.injector.record(shared.injector.mark(), now);
+        for (inbox, place_state) in self.places.iter_mut().zip(shared.place_states()) {
+            inbox.record(place_state.inbox.mark(), now);
+        }
+        // Here, and not when each worker starts: the memory of a pool is linear in its workers.
+        let inbox = InboxRecord { mark: 0, since: now };
+        let slot = SlotRecord { bounds: None, searches: 0, timed_parks: 0, since: now, inbox };
+        self.slots.resize(shared.slots_taken(), slot);
+        for (slot, record) in self.slots.iter_mut().enumerate() {
+            record.record(shared, slot, now);
         }
     }
 
-    /// Whether the deque of `worker` holds tasks and is as it was, or its oldest task has been there for long. One that does
-    /// not tell counts as unchanged.
-    pub(super) fn is_left_alone(&self, worker: usize, shared: &Shared, is_over: bool) -> bool {
+    /// Decides whether a sentinel steals from the deque in slot `worker`: if the deque holds tasks
+    /// and is as it was recorded, or if its oldest task has been there for long. In the latter case
+    /// the next one is left to the owner for longer. A deque that does not tell its bounds counts
+    /// as unchanged.
+    pub(super) fn grant_steal(&self, worker: usize, shared: &Shared, is_over_size: bool) -> bool {
         let slot = shared.slot(worker);
-        // A slot that was taken since is looked at next time.
-        let Some(place) = self.places.get(worker) else { return false };
-        let now = slot.deque().marks();
-        let is_same = place.searches == slot.searches()
-            && now.map(|it| it.0) == place.marks.map(|it| it.0)
-            && !slot.deque().is_empty();
-        if !is_same || is_over {
-            return is_same && self.may_help(place.since);
+        // A slot that was taken since the record is looked at next time.
+        let Some(record) = self.slots.get(worker) else { return false };
+        let now = slot.deque.bounds();
+        let is_same = record.searches == slot.searches()
+            && now.map(|it| it.0) == record.bounds.map(|it| it.0)
+            && !slot.deque.is_empty();
+        if !is_same || is_over_size {
+            return is_same && self.is_left_for_long(record.since);
         }
-        if now == place.marks {
+        if now == record.bounds {
             return true;
         }
-        let patience = slot.patience().unwrap_or(LONG);
-        let is_old = place.timed_parks >= patience;
+        let patience = slot.patience().unwrap_or(PATIENCE_AT_FIRST);
+        let is_old = record.timed_parks >= patience;
         if is_old {
-            slot.is_given_patience(patience.saturating_mul(2).min(LONGEST));
+            slot.set_patience(patience.saturating_mul(2).min(MAX_PATIENCE));
         }
         is_old
     }
 
-    /// Whether nobody has taken anything from the inbox of `worker`.
-    pub(super) fn is_inbox_left_alone(
+    /// True if no task was taken from the injector.
+    pub(super) fn is_injector_untouched(&self, shared: &Shared, is_over_send_limit: bool) -> bool {
+        self.is_untouched(&shared.injector, self.injector, is_over_send_limit)
+            && (!is_over_send_limit || self.injector.since.elapsed() >= PATIENCE)
+    }
+
+    /// The record of the inbox in slot `worker`. A slot that was taken since has none.
+    pub(super) fn inbox_of(&self, worker: usize) -> Option<InboxRecord> {
+        self.slots.get(worker).map(|slot| slot.inbox)
+    }
+
+    /// True if no task was taken from the inbox since the `record`.
+    pub(super) fn is_untouched(
         &self,
-        worker: usize,
-        shared: &Shared,
-        is_over: bool,
+        inbox: &Inbox<Job>,
+        record: InboxRecord,
+        leaves_all: bool,
     ) -> bool {
-        let Some(Place { sent, .. }) = self.places.get(worker) else { return false };
-        sent.is_left_alone(shared.slot(worker).inbox().mark())
-            && (!is_over || self.may_help(sent.since))
+        record.mark == inbox.mark() && (!leaves_all || self.is_left_for_long(record.since))
     }
 
-    /// Whether nobody has taken anything from the pool's inbox.
-    pub(super) fn is_what_was_sent_left_alone(&self, shared: &Shared, is_over: bool) -> bool {
-        self.sent.is_left_alone(shared.inbox().mark())
-            && (!is_over || self.sent.since.elapsed() >= PATIENCE && self.may_help(self.sent.since))
+    /// True if even a worker over the size takes what has been there since then.
+    fn is_left_for_long(&self, since: Instant) -> bool {
+        self.progress.idle_since.elapsed() >= PATIENCE || since.elapsed() >= GREAT_PATIENCE
     }
+}
 
-    /// Whether nobody has taken anything from the inbox of that place.
-    pub(super) fn is_place_left_alone(&self, place: usize, shared: &Shared, is_over: bool) -> bool {
-        let sent = &self.sent_near[place];
-        sent.is_left_alone(shared.place_states()[place].inbox().mark())
-            && (!is_over || self.may_help(sent.since))
-    }
-
-    /// Whether one that is beyond the size takes what has been there since then.
-    fn may_help(&self, since: Instant) -> bool {
-        self.work.idle_since.elapsed() >= PATIENCE || since.elapsed() >= GREAT_PATIENCE
+impl SlotRecord {
+    fn record(&mut self, shared: &Shared, slot: usize, now: Instant) {
+        let slot = shared.slot(slot);
+        // In this order: a worker that begins to search in between has an empty deque, or another
+        // task in it.
+        let searches = slot.searches();
+        let bounds = slot.deque.bounds();
+        let is_same =
+            searches == self.searches && bounds.map(|it| it.0) == self.bounds.map(|it| it.0);
+        let is_counted = is_same && self.bounds.is_some();
+        self.timed_parks = if is_counted { self.timed_parks.saturating_add(1) } else { 0 };
+        if !is_same {
+            self.since = now;
+        }
+        (self.bounds, self.searches) = (bounds, searches);
+        self.inbox.record(slot.inbox.mark(), now);
     }
 }
 
@@ -187,13 +197,13 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use super::{LONG, LONGEST, Untouched};
+    use super::{MAX_PATIENCE, PATIENCE_AT_FIRST, Untouched};
     use crate::Pool;
     use crate::Spawn;
     use crate::idle::{IdleContext, IdlePolicy, Limit, Move, Thief};
-    use crate::pool::trial::{LONGEST as SOON, divided, hold};
+    use crate::pool::tests::{LONGEST, divided, hold};
 
-    /// Two may be awake.
+    /// A policy under which two workers may be awake.
     #[derive(Debug)]
     struct Two;
 
@@ -209,7 +219,7 @@ mod tests {
         }
     }
 
-    /// Who is over the limit does not look around, as with `Balanced`.
+    /// As with `Balanced`, a worker over the limit does not search.
     impl Thief for Two {
         fn next(&mut self, context: &IdleContext<'_>) -> Move {
             let may_search = context.failures < 64 && !context.is_over_limit();
@@ -217,15 +227,18 @@ mod tests {
         }
     }
 
-    /// The sentinel is of another place, and takes one in each timed park: all of them would take it longer than anybody waits here. When it leaves, it wakes a
-    /// neighbour, who is another sentinel; so it also has to wake who is at home there.
+    /// The sentinel belongs to another place, and takes one task in each timed park of a second,
+    /// while the only awake worker of this place is stuck. For all tasks to end in time, it has to
+    /// wake the sleepers of this place, and not only a neighbour, which would be another sentinel.
     #[test]
-    fn what_lies_where_who_is_awake_is_stuck_does_not_wait_for_a_timed_park_each() {
-        // If the sentinel's timed park is over just when the last one falls asleep, that one may be the next sentinel.
+    fn a_sentinel_wakes_the_sleepers_of_a_place_that_it_takes_tasks_from() {
+        // If the sentinel's timed park ends just when the last worker falls asleep, that worker may
+        // be the next sentinel.
         assert!((0..10).any(|_| is_done_by_a_sentinel_elsewhere()), "there was none elsewhere");
     }
 
-    /// A worker that pushes a task whenever it is told to, and says when it has, until the sender is dropped.
+    /// Has worker 0 push a task for each message, and report when it has, until the sender is
+    /// dropped.
     fn pushes(pool: &Pool) -> (Sender<()>, Receiver<()>) {
         let ((sender, reported), (done, receiver)) = (channel(), channel());
         pool.spawn_with(Spawn::At(0), move |w| {
@@ -237,9 +250,10 @@ mod tests {
         (sender, receiver)
     }
 
-    /// The oldest task of a worker that pushes above it is taken from it after some timed parks, and the next one after twice as many.
+    /// The oldest task of a worker that pushes above it is stolen after some timed parks, and the
+    /// next one after twice as many.
     #[test]
-    fn who_goes_on_pushing_is_left_the_oldest_for_longer_each_time() {
+    fn a_worker_that_goes_on_pushing_keeps_its_oldest_task_for_longer_each_time() {
         let pool = Pool::new(1).unwrap();
         let shared = pool.shared_now();
         let mut untouched = Untouched::new(0);
@@ -247,43 +261,45 @@ mod tests {
             let (sender, receiver) = pushes(&pool);
             let push = || {
                 sender.send(()).unwrap();
-                receiver.recv_timeout(SOON).unwrap();
+                receiver.recv_timeout(LONGEST).unwrap();
             };
             push();
-            untouched.note(shared);
-            assert!(untouched.is_left_alone(0, shared, false), "nobody has touched it");
-            let (mut timed_parks, mut expected) = (0, LONG);
-            while timed_parks <= 2 * LONGEST {
+            untouched.record(shared);
+            assert!(untouched.grant_steal(0, shared, false), "the deque is as it was");
+            let (mut timed_parks, mut expected) = (0, PATIENCE_AT_FIRST);
+            while timed_parks <= 2 * MAX_PATIENCE {
                 push();
                 assert_eq!(
-                    untouched.is_left_alone(0, shared, false),
+                    untouched.grant_steal(0, shared, false),
                     timed_parks == expected,
                     "{timed_parks}"
                 );
                 if timed_parks == expected {
-                    expected = if 2 * timed_parks > LONGEST { u32::MAX } else { 2 * timed_parks };
+                    expected =
+                        if 2 * timed_parks > MAX_PATIENCE { u32::MAX } else { 2 * timed_parks };
                     if expected == u32::MAX {
-                        // As long as that, and no longer.
-                        assert!(untouched.is_left_alone(0, shared, false));
+                        // The patience does not grow any more.
+                        assert!(untouched.grant_steal(0, shared, false));
                         break;
                     }
                 }
-                untouched.note(shared);
+                untouched.record(shared);
                 timed_parks += 1;
             }
-            assert_eq!(timed_parks, LONGEST);
-            // What is there after a search is another task, wherever it lies; and there is patience as at first.
+            assert_eq!(timed_parks, MAX_PATIENCE);
+            // After a search the task is another one, wherever it lies, and the patience is as at
+            // first.
             let searches = shared.slot(0).searches();
             drop(sender);
-            let until = Instant::now() + SOON;
+            let until = Instant::now() + LONGEST;
             while shared.slot(0).searches() == searches {
                 assert!(Instant::now() < until);
                 thread::yield_now();
             }
             let (again, receiver) = pushes(&pool);
             again.send(()).unwrap();
-            receiver.recv_timeout(SOON).unwrap();
-            assert!(!untouched.is_left_alone(0, shared, false));
+            receiver.recv_timeout(LONGEST).unwrap();
+            assert!(!untouched.grant_steal(0, shared, false));
             let searches = shared.slot(0).searches();
             drop(again);
             while shared.slot(0).searches() == searches {
@@ -293,14 +309,14 @@ mod tests {
         }
     }
 
-    /// Whether what was done was begun by a sentinel of the other place.
+    /// Returns true if a sentinel of the other place took the first task.
     fn is_done_by_a_sentinel_elsewhere() -> bool {
         const TASKS: usize = 120;
         let pool = divided(&[3, 2]).idle_policy(Two).build().unwrap();
         let _stuck = hold(&pool, 3);
-        let snapshot = || pool.shared_now().sleep().snapshot();
+        let snapshot = || pool.shared_now().sleep.snapshot();
         let wait_until = |what: &dyn Fn() -> bool| {
-            let until = Instant::now() + SOON;
+            let until = Instant::now() + LONGEST;
             while !what() {
                 assert!(Instant::now() < until, "they do not sleep: {:?}", snapshot());
                 thread::yield_now();
@@ -318,9 +334,10 @@ mod tests {
             }
             let _ = ended.recv();
         });
-        is_here.recv_timeout(SOON).unwrap();
-        // All but workers 1 and 2 are held. If neither is the sentinel, since another one was when they fell asleep, they get up and fall asleep again: the
-        // first as the sentinel. Then the other one of the second place falls asleep.
+        is_here.recv_timeout(LONGEST).unwrap();
+        // All workers but 1 and 2 are held. If neither is the sentinel, because another worker was
+        // when they fell asleep, they are woken and fall asleep again, the first of them as the
+        // sentinel. Then the other worker of the second place falls asleep.
         wait_until(&|| snapshot().asleep() == 2);
         if !snapshot().has_sentinel() {
             pool.resize(5).unwrap();
@@ -329,7 +346,7 @@ mod tests {
         drop(last);
         wait_until(&|| snapshot().asleep() == 3);
         begin.send(()).unwrap();
-        let until = Instant::now() + SOON;
+        let until = Instant::now() + LONGEST;
         let in_time = |_: &usize| {
             let left = until.saturating_duration_since(Instant::now());
             receiver.recv_timeout(left).is_ok()

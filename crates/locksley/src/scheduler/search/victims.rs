@@ -1,8 +1,10 @@
-//! Which worker to try to steal from.
+//! Random victims.
 
-/// Uniform random victims, as the analysis of work stealing assumes (Blumofe and Leiserson, JACM 1999).
+/// Chooses victims uniformly at random, as the analysis of work stealing assumes (Blumofe and
+/// Leiserson, JACM 1999).
 ///
-/// The generator is Marsaglia's xorshift64* ("Xorshift RNGs", 2003; Vigna 2016): a few cycles, and not shared.
+/// The generator is xorshift64* (Marsaglia, "Xorshift RNGs", 2003; Vigna 2016). It takes a few
+/// cycles and shares nothing.
 #[derive(Debug)]
 pub(crate) struct Victims {
     state: u64,
@@ -16,7 +18,7 @@ impl Victims {
         Self { state, thief }
     }
 
-    /// A worker other than the thief, of so many; none where it is alone.
+    /// One of `workers` workers other than the thief; `None` if there is no other.
     pub(crate) fn choose(&mut self, workers: usize) -> Option<usize> {
         let others = workers - 1;
         if others == 0 {
@@ -26,7 +28,8 @@ impl Victims {
         Some(if chosen < self.thief { chosen } else { chosen + 1 })
     }
 
-    /// A number below `bound`, which is not 0: the first in half of all cases, the next in a place, ...; the last as often as the one before.
+    /// A number below `bound`, which is not 0: 0 in half of all cases, 1 in a quarter, and so on;
+    /// the last number as often as the one before it.
     pub(super) fn halving(&mut self, bound: usize) -> usize {
         const MANY: usize = 1 << 30;
         (self.below(MANY) | MANY).trailing_zeros().min(bound as u32 - 1) as usize
@@ -48,7 +51,7 @@ mod tests {
     use super::Victims;
 
     #[test]
-    fn everybody_but_the_thief_is_chosen_about_equally_often() {
+    fn all_workers_but_the_thief_are_chosen_equally_often() {
         for (thief, workers) in [(0, 2), (1, 2), (0, 7), (3, 7), (6, 7)] {
             let mut victims = Victims::new(thief);
             let mut times = vec![0_u32; workers];
@@ -61,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn each_number_comes_half_as_often_as_the_one_before() {
+    fn each_number_is_chosen_half_as_often_as_the_one_before() {
         let mut victims = Victims::new(0);
         let mut times = [0_u32; 4];
         for _ in 0..80_000 {

@@ -1,4 +1,4 @@
-//! Tasks that nobody waits for, and what comes after the last of them.
+//! Detached tasks, and how a pool closes after the last of them.
 
 use std::ptr::NonNull;
 
@@ -10,36 +10,27 @@ use crate::scheduler::pending::Left;
 use crate::unwind::{self, AbortOnUnwind, Payload};
 
 impl Shared {
-    /// A detached task is about to be accepted. `false` if the pool is closed: the caller need not be counted itself.
-    #[must_use]
-    pub(crate) fn begin_detached(&self) -> bool {
-        self.pending.begin_owed()
-    }
-
-    /// A job that keeps the pool open until it has run. It is pushed or sent, once, to this pool. `None` if the pool is closed: then
-    /// nobody would run the task, and it is dropped.
+    /// Makes a job that keeps the pool open until it has run. The caller pushes or sends it, once,
+    /// to this pool. Drops the task and returns `None` if the pool is closed.
     pub(crate) fn detached<F>(&self, task: F) -> Option<NonNull<Job>>
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        if !self.begin_detached() {
+        if !self.pending.begin_closure() {
             return None;
         }
-        let run = |worker: &Worker| worker.shared().run_detached(|| task(worker));
-        // SAFETY: it will be run once, because the pool is not closed before; it borrows nothing; its panic is caught.
-        Some(unsafe { HeapJob::into_job(run) })
+        let run = |worker: &Worker| {
+            let shared = worker.shared();
+            unwind::halt(|| task(worker)).unwrap_or_else(|payload| shared.report_panic(payload));
+            shared.end_detached();
+        };
+        // SAFETY: it is run once, because the pool is not closed before; it borrows nothing; its
+        // panic is caught.
+        Some(unsafe { HeapJob::into_job(None, run) })
     }
 
-    /// Runs a detached task: its panic goes to the handler, and to nobody else.
-    fn run_detached(&self, task: impl FnOnce()) {
-        if let Err(payload) = unwind::halt(task) {
-            self.report_panic(payload);
-        }
-        self.end_detached();
-    }
-
-    /// Nobody waits for a detached task, so its panic must not pass in silence: without a handler, or when that panics
-    /// too, the process ends.
+    /// Passes the panic of a detached task to the pool's handler. Aborts the process if there is
+    /// none, or if the handler panics: no other code would learn of the panic.
     pub(crate) fn report_panic(&self, payload: Payload) {
         let abort =
             AbortOnUnwind("a detached task panicked and the pool has no handler that takes it");
@@ -49,24 +40,25 @@ impl Shared {
         }
     }
 
-    /// A detached task, or the pool's handle, has ended. After the last one, and after what processes waited for by then that is no channel, futures
-    /// are cancelled that are still tasks, and after the last of these the pool is closed.
+    /// Counts the end of a detached task, or of the pool's handle. After the last one, all futures
+    /// that are still tasks are cancelled; after the last of these, the pool is closed.
     pub(crate) fn end_detached(&self) {
-        self.see_to_the_rest(self.pending.end_owed());
+        self.proceed_to_close(self.pending.end_closure());
     }
 
-    /// As [`begin_detached`](Self::begin_detached), for a future.
+    /// Counts a future that is about to be accepted as a task. Returns false if the pool is closed.
+    /// The caller need not keep the pool open itself.
     #[must_use]
     pub(crate) fn begin_task(&self) -> bool {
         self.pending.begin_task()
     }
 
-    /// A future has finished as a task.
+    /// Counts the end of a future as a task.
     pub(crate) fn end_task(&self) {
-        self.see_to_the_rest(self.pending.end_task());
+        self.proceed_to_close(self.pending.end_task());
     }
 
-    fn see_to_the_rest(&self, left: Left) {
+    fn proceed_to_close(&self, left: Left) {
         match left {
             Left::Some => {}
             Left::Tasks => self.cancel_tasks(),
@@ -78,28 +70,29 @@ impl Shared {
         }
     }
 
-    /// Whether tasks are dropped instead of polled.
+    /// True if futures are dropped instead of polled.
     pub(crate) fn is_closing(&self) -> bool {
         // Acquire pairs with the release in `cancel_tasks`.
         self.closing.load(Ordering::Acquire)
     }
 
-    /// Has all tasks cancelled by a worker; once.
+    /// Has a worker cancel all futures, once.
     #[cold]
     fn cancel_tasks(&self) {
         if self.is_closing() || !self.pending.begin_task() {
-            return; // that is under way, or meanwhile there are none
+            return; // they are being cancelled, or all have ended
         }
         // Release pairs with the acquire in `is_closing`.
         if self.closing.swap(true, Ordering::AcqRel) {
-            return self.end_task(); // somebody was faster
+            return self.end_task(); // another thread was faster
         }
         let cancel = |worker: &Worker| {
             worker.shared().owned_tasks.cancel_all();
             worker.shared().end_task();
         };
-        // SAFETY: it will be run once, because it counts as a task; it borrows nothing, and does not unwind.
-        let job = unsafe { HeapJob::into_job(cancel) };
-        self.send(job);
+        // SAFETY: it is run once, because it counts as a task; it borrows nothing, and does not
+        // unwind.
+        let job = unsafe { HeapJob::into_job(None, cancel) };
+        self.send(None, job);
     }
 }

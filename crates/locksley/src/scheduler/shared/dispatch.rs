@@ -1,62 +1,68 @@
-//! Jobs are sent, and waiting workers are woken.
+//! Sends jobs to the workers of a pool, and unparks workers that wait.
 
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use super::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::job::Job;
-use crate::sleep::WakeToken;
 
 impl Shared {
-    /// Hands a job to the pool from outside.
-    pub(crate) fn send(&self, job: NonNull<Job>) {
-        self.send_from(None, job);
+    /// The caller, if it is a worker of this pool.
+    #[inline]
+    pub(crate) fn own<'w>(&self, caller: Option<&'w Worker>) -> Option<&'w Worker> {
+        caller.filter(|caller| ptr::eq(&**caller.shared(), self))
     }
 
-    /// The same, by that worker, of whatever pool.
-    pub(crate) fn send_from(&self, caller: Option<&Worker>, job: NonNull<Job>) {
+    /// Makes a job available to all workers. `caller` is the worker that the calling thread is, of
+    /// any pool.
+    #[inline]
+    pub(crate) fn push_or_send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
+        match self.own(caller) {
+            Some(own) => own.push(job),
+            None => self.send(caller, job),
+        }
+    }
+
+    /// Sends a job to the pool. `caller` is the worker that the calling thread is, of any pool.
+    pub(crate) fn send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
         // SAFETY: whichever thread takes a word out of an inbox runs it, once; this one is about to
         // be sent.
-        self.send_back(unsafe { self.wrapped(caller, job) });
+        self.send_back(unsafe { self.wrap(caller, job) });
     }
 
-    /// Hands on a job that was taken and not run.
+    /// Sends a job that was taken from a queue and not run. It keeps its stamp.
     pub(crate) fn send_back(&self, job: NonNull<Job>) {
-        self.inbox.send(job);
+        self.injector.send(job);
         self.sleep.notify_sent();
     }
 
-    /// Panics on a thread that has outlived the pool whose worker it is: no other worker is there any
-    /// more.
-    pub(crate) fn must_be_open(&self) {
+    /// Panics if the pool is closed: then the calling thread is the only worker that is left of it.
+    pub(crate) fn assert_open(&self) {
         assert!(!self.closed.is_set(), "the pool that this thread belongs to has been closed");
     }
 
-    /// Hands a job to one worker, which alone runs it.
+    /// Sends a job to one worker, which alone may run it.
     pub(crate) fn send_to(&self, caller: Option<&Worker>, worker: usize, job: NonNull<Job>) {
-        // SAFETY: the worker runs what is in its pinned queue, once; and this is about to be sent.
-        let job = unsafe { self.wrapped(caller, job) };
+        // SAFETY: the worker runs each word of its pinned queue once; this one is about to be sent.
+        let job = unsafe { self.wrap(caller, job) };
         self.slots[worker].pinned_queue.send(job);
         self.sleep.wake(worker);
         self.unpark(worker);
     }
 
-    /// Hands a ready task to one worker, from outside; others may take it too.
-    pub(crate) fn send_ready(&self, worker: usize, job: NonNull<Job>) {
-        // SAFETY: as in `send_from`.
-        let job = unsafe { self.wrapped(None, job) };
-        self.slots[worker].inbox().send(job);
-        self.sleep.notify_addressed(worker, None);
+    /// Sends a ready task to one worker. Other workers may take it. `caller` is the worker of this
+    /// pool that the calling thread is, if it is one.
+    pub(crate) fn send_ready(&self, caller: Option<&Worker>, worker: usize, job: NonNull<Job>) {
+        // SAFETY: as in `send`.
+        let job = unsafe { self.wrap(caller, job) };
+        self.slots[worker].inbox.send(job);
+        let wake_token = caller.map(|caller| &caller.wake_token);
+        self.sleep.notify_addressed(worker..worker + 1, wake_token);
     }
 
-    /// The same, by a worker of this pool. The job keeps its stamp.
-    pub(crate) fn pass_on(&self, worker: usize, job: NonNull<Job>, wake_token: &WakeToken) {
-        self.slots[worker].inbox().send(job);
-        self.sleep.notify_addressed(worker, Some(wake_token));
-    }
-
-    /// What the thread of a slot may wait for has happened, and that was published before.
+    /// Unparks the thread of a slot: an event that it may wait for has happened. The caller has
+    /// published the event before.
     pub(crate) fn unpark(&self, slot: usize) {
-        self.slots[slot].parker().unpark();
+        self.slots[slot].parker.unpark();
     }
 }

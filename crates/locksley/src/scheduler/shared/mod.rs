@@ -1,12 +1,12 @@
-//! What all workers of a pool, and those who send it work, have in common.
+//! The part of a pool that all its workers, and the threads that send it work, share.
 //!
 //! | file | what |
 //! |---|---|
-//! | `slots.rs` | who sits where, and what lies there |
+//! | `slots.rs` | the slots, and what lies in their queues |
 //! | `size.rs` | how many workers may be awake |
-//! | `dispatch.rs` | jobs are sent, and who waits is woken |
-//! | `detached.rs` | tasks that nobody waits for; what comes after the last of them |
-//! | `stats.rs` | what the workers have done |
+//! | `dispatch.rs` | sends jobs, and unparks workers that wait |
+//! | `detached.rs` | detached tasks, and how the pool closes after the last of them |
+//! | `stats.rs` | the counters and times of the workers |
 
 mod detached;
 mod dispatch;
@@ -18,10 +18,9 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::config::{Configuration, PanicHandler};
-use super::division::{Division, Unplaced};
+use super::config::{Configuration, PanicHandler, Rules};
+use super::division::Division;
 use super::pending::Pending;
-use super::placement::Placement;
 use super::replacement::Replacements;
 use super::slot::Slot;
 use crate::deque::Inbox;
@@ -34,7 +33,7 @@ use crate::scheduler::job::Job;
 use crate::scheduler::latch::Flag;
 use crate::sleep::Sleep;
 use crate::unwind::AbortOnUnwind;
-use size::{limit_by, limit_where_allowed};
+use size::{allowed_limit, policy_limit};
 
 /// The futures of a pool that wait, so that they can be cancelled.
 pub(crate) trait OwnedTasks: Any + Send + Sync {
@@ -42,49 +41,45 @@ pub(crate) trait OwnedTasks: Any + Send + Sync {
     fn cancel_all(&self);
 }
 
-/// The heart of a pool. It lives as long as the last worker, handle of the pool, and waker of who [blocks](crate::block_on) here.
+/// The shared part of a pool. It lives as long as the last worker, the last handle of the pool, and
+/// the last waker of a [`block_on`](crate::block_on) on one of its workers.
 pub(crate) struct Shared {
-    /// Those of the workers, and behind them those of replacements.
+    /// The slots of the workers, followed by those of replacements.
     slots: Box<[CachePadded<Slot>]>,
-    workers: usize,
-    /// So many of the workers, the first ones, are borrowed threads.
+    pub(crate) workers: usize,
+    /// The number of borrowed threads. They are the first workers.
     borrowed_threads: usize,
-    /// So many slots have been taken; behind them nobody has ever sat.
+    /// The number of slots up to the last one that a worker ever had.
     slots_taken: AtomicUsize,
-    replacements: Replacements,
-    /// That of the process which has built the pool.
+    pub(crate) replacements: Replacements,
+    /// The generation of the process that built the pool.
     generation: u32,
-    inbox: Inbox<Job>,
-    division: Division,
-    /// Where a task goes for which no place is named.
-    unplaced: Unplaced,
-    sleep: Sleep,
-    idle_policy: Arc<dyn IdlePolicy>,
-    /// Processors allowed when the pool was built.
+    pub(crate) injector: Inbox<Job>,
+    pub(crate) division: Division,
+    pub(crate) sleep: Sleep,
+    pub(crate) idle_policy: Arc<dyn IdlePolicy>,
+    /// The processors that the process was allowed to use when the pool was built.
     processors: Processors,
-    /// If nobody has chosen how many workers there are: how many may be awake.
-    allowance: Option<Allowance>,
-    assists: Assists,
-    /// Whether thieves can lower their priority and get it back. Asked once, before there are workers: searching takes
-    /// no lock, not even that of a probe.
-    can_lower_priority: bool,
-    /// Whether workers take their own tasks oldest first.
-    oldest_first: bool,
+    /// The number of workers that may be awake, if the number of workers was not chosen.
+    pub(crate) allowance: Option<Allowance>,
+    pub(crate) assists: Assists,
+    /// True if thieves can lower their priority and restore it. Probed once, before there are
+    /// workers: a probe takes a lock, and a search takes none.
+    pub(crate) can_lower_priority: bool,
+    pub(crate) rules: Rules,
     panic_handler: Option<Arc<PanicHandler>>,
-    /// Where a task goes that has become ready.
-    placement: Placement,
-    /// The futures that wait.
     owned_tasks: Box<dyn OwnedTasks>,
-    /// What has not ended. At nothing the pool is closed.
+    /// Counts what keeps the pool open.
     pending: Pending,
-    /// Whether tasks are dropped instead of polled: only they are left.
+    /// True if futures are dropped instead of polled, because only they keep the pool open.
     closing: AtomicBool,
-    closed: Flag,
+    pub(crate) closed: Flag,
     observer: Option<Arc<dyn Observer>>,
 }
 
 impl Shared {
-    /// `slots` are those of so many `workers`, some of whom are `borrowed_threads`, and those of replacements.
+    /// `slots` has one slot for each of the `workers`, the first of which are `borrowed_threads`,
+    /// and one for each replacement.
     pub(crate) fn new(
         slots: Vec<Slot>,
         workers: usize,
@@ -96,26 +91,21 @@ impl Shared {
         let Configuration { idle_policy, assists, .. } = configuration;
         let slots: Box<[_]> = slots.into_iter().map(CachePadded::new).collect();
         let processors = Processors::allowed();
-        // Opens what has to be opened, so that no thief waits for another one that does.
+        // Opens the files that this needs, so that no thief waits for another one that opens them.
         let _ = assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads);
-        let allowance =
-            configuration.allowance.map(|source| Allowance::new(&processors, source.open()));
+        let allowance = configuration.allowance.map(|open| Allowance::new(&processors, open()));
         let limit = match &allowance {
-            Some(allowance) => {
-                limit_where_allowed(&*idle_policy, allowance.awake(), borrowed_threads)
-            }
-            None => limit_by(&*idle_policy, processors.count_up(), borrowed_threads),
+            Some(allowance) => allowed_limit(&*idle_policy, allowance.awake(), borrowed_threads),
+            None => policy_limit(&*idle_policy, processors.count(), borrowed_threads),
         };
-        let sleep = Sleep::with_slots(workers, slots.len(), limit).with_borrowed(borrowed_threads);
+        let allowed = allowance.as_ref().map_or(usize::MAX, Allowance::awake);
+        let sleep = Sleep::with_slots(workers, slots.len(), borrowed_threads, limit, allowed);
         let sleep = if spreads(&*idle_policy, assists) {
-            sleep.spreading(processors.ids().len())
+            sleep.with_wake_affinities(processors.ids().len())
         } else {
             sleep
         };
-        let sleep = sleep.allowing(allowance.as_ref().map_or(usize::MAX, Allowance::allowed));
-        let sleep = sleep.waking_with_every_push(idle_policy.wakes_with_every_push());
         Arc::new(Self {
-            placement: configuration.rules.placement,
             owned_tasks,
             slots,
             workers,
@@ -123,9 +113,8 @@ impl Shared {
             slots_taken: AtomicUsize::new(workers),
             replacements,
             generation: os::generation(),
-            inbox: Inbox::new(),
+            injector: Inbox::new(),
             division: Division::new(configuration.places, workers, processors.ids()),
-            unplaced: configuration.rules.unplaced,
             sleep,
             idle_policy,
             processors,
@@ -133,7 +122,7 @@ impl Shared {
             assists,
             can_lower_priority: assists.has(Assists::LOWERED_PRIORITY)
                 && os::lowered_priority_works(),
-            oldest_first: configuration.rules.oldest_first,
+            rules: configuration.rules,
             panic_handler: configuration.panic_handler,
             pending: Pending::new(),
             closing: AtomicBool::new(false),
@@ -142,49 +131,27 @@ impl Shared {
         })
     }
 
-    pub(crate) fn workers(&self) -> usize {
-        self.workers
-    }
-
-    /// Whether its threads are lost: it was built before a fork, and this is the child.
-    pub(crate) fn is_lost(&self) -> bool {
+    /// True if the pool was built before a fork and this is the child, which has none of its
+    /// threads.
+    pub(crate) fn is_in_forked_child(&self) -> bool {
         self.generation != os::generation()
     }
 
-    /// Ends the process: in a forked child, a worker's task waits or has ended. What the worker could go
-    /// on with belongs to the parent.
+    pub(crate) fn abort_if_forked(&self) {
+        if self.is_in_forked_child() {
+            self.abort_in_forked_child();
+        }
+    }
+
+    /// Aborts a forked child in which a worker's task waits or has ended. All other work of the
+    /// pool belongs to the parent.
     #[cold]
-    pub(crate) fn end_of_the_lost(&self) -> ! {
-        debug_assert!(self.is_lost());
+    pub(crate) fn abort_in_forked_child(&self) -> ! {
+        debug_assert!(self.is_in_forked_child());
         drop(AbortOnUnwind(
             "a task of a pool waits in a forked child for threads that only the parent has",
         ));
         unreachable!("the process has ended");
-    }
-
-    pub(crate) fn replacements(&self) -> &Replacements {
-        &self.replacements
-    }
-
-    pub(crate) fn inbox(&self) -> &Inbox<Job> {
-        &self.inbox
-    }
-
-    pub(crate) fn division(&self) -> &Division {
-        &self.division
-    }
-
-    #[inline]
-    pub(crate) fn unplaced(&self) -> Unplaced {
-        self.unplaced
-    }
-
-    pub(crate) fn sleep(&self) -> &Sleep {
-        &self.sleep
-    }
-
-    pub(crate) fn idle_policy(&self) -> &dyn IdlePolicy {
-        &*self.idle_policy
     }
 
     /// The processors that the process was allowed to use when the pool was built.
@@ -192,50 +159,22 @@ impl Shared {
         self.processors.ids()
     }
 
-    pub(crate) fn assists(&self) -> Assists {
-        self.assists
-    }
-
-    pub(crate) fn moves_workers(&self) -> bool {
-        self.assists.has(Assists::MOVES)
-    }
-
-    /// Threads of all programs that can run.
-    pub(crate) fn runnable_threads(&self) -> Option<usize> {
-        self.assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads).flatten()
-    }
-
-    pub(crate) fn can_lower_priority(&self) -> bool {
-        self.can_lower_priority
-    }
-
-    pub(crate) fn oldest_first(&self) -> bool {
-        self.oldest_first
-    }
-
-    pub(crate) fn closed(&self) -> &Flag {
-        &self.closed
-    }
-
-    pub(crate) fn placement(&self) -> Placement {
-        self.placement
-    }
-
-    /// What observes the workers.
+    /// The observer of the pool.
     #[inline]
     pub(crate) fn observer(&self) -> Option<&dyn Observer> {
         self.observer.as_deref()
     }
 
-    /// The futures that wait, as the module of tasks keeps them.
+    /// The futures of the pool that wait. `T` is the type with which the pool was built.
     pub(crate) fn owned_tasks<T: 'static>(&self) -> &T {
         let tasks: &dyn Any = &*self.owned_tasks;
         tasks.downcast_ref().expect("a pool is built with them")
     }
 }
 
-/// Whether workers that are woken go where no other one is: if the idle policy says so, they may be moved, and it can be seen whether a processor is free; and only on machines
-/// where that is seen quickly, since a worker with work looks: the kernel adds up what it counts for each processor.
+/// True if a waker keeps the woken worker off its own processor: if the policy wants that, workers
+/// may be moved, and the system tells the number of runnable threads. Only on small machines: the
+/// kernel adds that number up over all processors, while a worker with work waits for it.
 fn spreads(idle_policy: &dyn IdlePolicy, assists: Assists) -> bool {
     const MOST_PROCESSORS: usize = 64;
     idle_policy.spreads()
@@ -248,7 +187,7 @@ fn spreads(idle_policy: &dyn IdlePolicy, assists: Assists) -> bool {
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared")
-            .field("workers", &self.workers())
+            .field("workers", &self.workers)
             .field("idle policy", &self.idle_policy)
             .field("sleep", &self.sleep)
             .finish_non_exhaustive()

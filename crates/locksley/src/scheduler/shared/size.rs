@@ -1,12 +1,14 @@
-//! How many workers may be awake: what the idle policy says, what the process is allowed, what somebody has chosen.
+//! How many workers may be awake: by the idle policy, by what the process is allowed, and by the
+//! size that the program has chosen.
 
 use super::Shared;
 use crate::idle::{Activity, IdlePolicy, Limit, Peers};
-use crate::os::{Standing, ThreadAffinity};
+use crate::os::{self, Assists, Standing, ThreadAffinity};
 use crate::scheduler::allowance::{Allowance, PollBudget};
 
-/// Where so many processors may be used. A borrowed thread counts as awake, though mostly it is about something else.
-pub(crate) fn limit_by(
+/// The policy's limit for so many processors. A borrowed thread counts as awake, though it mostly
+/// runs code that is not the pool's.
+pub(crate) fn policy_limit(
     idle_policy: &dyn IdlePolicy,
     processors: usize,
     borrowed_threads: usize,
@@ -15,119 +17,114 @@ pub(crate) fn limit_by(
     Limit { awake: limit.awake.saturating_add(borrowed_threads), ..limit }
 }
 
-/// The same, but no more than that, whatever the idle policy says.
-pub(crate) fn limit_where_allowed(
+/// The policy's limit, and at most so many workers, whatever the policy says.
+pub(crate) fn allowed_limit(
     idle_policy: &dyn IdlePolicy,
     workers: usize,
     borrowed_threads: usize,
 ) -> Limit {
-    let limit = limit_by(idle_policy, workers, borrowed_threads);
+    let limit = policy_limit(idle_policy, workers, borrowed_threads);
     Limit { awake: limit.awake.min(workers.saturating_add(borrowed_threads)), ..limit }
 }
 
 impl Shared {
-    /// How many may be used: when the pool was built, or, if nobody has chosen the number of workers, now.
+    /// The number of processors that the process may use: now, or, if the number of workers was
+    /// chosen, when the pool was built.
     pub(crate) fn processors(&self) -> usize {
-        self.allowance.as_ref().map_or_else(|| self.processors_at_first(), Allowance::awake)
+        self.allowance.as_ref().map_or_else(|| self.processors_at_build(), Allowance::awake)
     }
 
-    /// As many as it took to use what was allowed when the pool was built: with a quota rounded down, a pool of two workers would leave a third of
-    /// one and a half processors.
-    pub(crate) fn processors_at_first(&self) -> usize {
-        self.processors.count_up()
+    /// The number of processors that the process might use when the pool was built. A quota is
+    /// rounded up: rounded down, a quota of one and a half processors would leave a third of it
+    /// unused.
+    pub(crate) fn processors_at_build(&self) -> usize {
+        self.processors.count()
     }
 
-    /// Where each worker may run, if its thread has said so.
-    pub(crate) fn affinities_of_workers(
-        &self,
-    ) -> impl ExactSizeIterator<Item = Option<&ThreadAffinity>> + Clone {
-        self.slots[self.borrowed_threads..self.workers].iter().map(|slot| slot.affinity.get())
+    /// The affinity of each worker that has recorded it, without borrowed threads.
+    pub(crate) fn affinities_of_workers(&self) -> impl Iterator<Item = &ThreadAffinity> {
+        let slots = &self.slots[self.borrowed_threads..self.workers];
+        slots.iter().filter_map(|slot| slot.affinity.get())
     }
 
-    /// Looks what is allowed and what has been used, if that is due. Says whether it has.
+    /// Polls what the process is allowed and has used, if that is due. Returns true if it has.
     #[inline]
     pub(crate) fn poll_allowance(&self, budget: PollBudget) -> bool {
-        self.allowance.as_ref().is_some_and(|allowance| allowance.attend(self, budget))
+        self.allowance.as_ref().is_some_and(|it| it.poll(it.now(), self, budget))
     }
 
-    /// Whether that is due for who is to sleep.
+    /// True if a poll is due for a worker that is about to sleep.
     pub(crate) fn is_poll_due(&self) -> bool {
-        self.allowance.as_ref().is_some_and(Allowance::is_due)
+        self.allowance.as_ref().is_some_and(|it| it.is_due(it.now()))
     }
 
-    /// Whether it is time for that, and it takes too long for one who counts as searching.
+    /// True if a poll is due, and takes too long for a worker that counts as searching.
     pub(crate) fn is_poll_long(&self) -> bool {
-        self.allowance.as_ref().is_some_and(|allowance| allowance.takes_long(self.awake()))
+        self.allowance.as_ref().is_some_and(|it| it.is_poll_long(it.now(), self.awake()))
     }
 
-    /// What a worker has got up for comes before that.
+    /// Lets a woken worker look for work before it reads files for a poll.
     pub(crate) fn postpone_poll(&self) {
         if let Some(allowance) = &self.allowance {
-            allowance.puts_off_reading();
+            allowance.postpone_reading(allowance.now());
         }
     }
 
-    /// How many workers are awake.
+    /// The number of workers that are awake.
     pub(crate) fn awake(&self) -> usize {
         self.workers.saturating_sub(self.sleep.snapshot().asleep())
     }
 
-    /// Whether as many others are awake as are allowed, in a pool for which nobody has chosen a number. A idle policy need not ask.
+    /// True if as many other workers are awake as the process is allowed. False if the number of
+    /// workers was chosen.
     pub(crate) fn is_over_allowance(&self) -> bool {
-        self.follows() && self.is_over_limit()
+        self.has_automatic_size() && self.is_over_limit()
     }
 
-    /// Whether as many others are awake as the limit allows, and the inbox has nothing for one more.
+    /// True if as many other workers are awake as the limit allows, and no sent task justifies one
+    /// more.
     pub(crate) fn is_over_limit(&self) -> bool {
-        self.sleep.is_over_limit() && !self.is_welcome_to_the_inbox()
+        self.sleep.is_over_limit() && !self.has_task_for_one_more()
     }
 
-    /// Returns when who looks at this moment has said all that follows.
-    #[cfg(all(test, not(loom)))]
-    pub(crate) fn settle_what_is_allowed(&self) {
-        self.allowance.iter().for_each(Allowance::settle);
+    /// True if the number of workers was not chosen, and so follows the allowance.
+    fn has_automatic_size(&self) -> bool {
+        self.allowance.as_ref().is_some_and(|allowance| !allowance.is_stopped())
     }
 
-    /// Whether nobody has chosen a number.
-    fn follows(&self) -> bool {
-        self.allowance.as_ref().is_some_and(|allowance| !allowance.is_chosen())
+    /// True if the injector holds a task for which one worker more than the limit may be awake.
+    fn has_task_for_one_more(&self) -> bool {
+        let sleep = &self.sleep;
+        sleep.is_one_more_allowed() && !self.injector.is_empty() && !sleep.is_over_send_limit()
     }
 
-    /// Whether something is there that one more may do than are allowed.
-    fn is_welcome_to_the_inbox(&self) -> bool {
-        self.sleep.is_one_more_welcome() && !self.inbox.is_empty() && !self.sleep.leaves_the_inbox()
+    /// The limit if so many workers are allowed, and their number was not chosen.
+    pub(crate) fn allowed_limit(&self, workers: usize) -> Limit {
+        allowed_limit(&*self.idle_policy, workers, self.borrowed_threads)
     }
 
-    /// The limit where nobody has chosen a number, and so many workers are allowed.
-    pub(crate) fn limit_where_allowed(&self, workers: usize) -> Limit {
-        limit_where_allowed(self.idle_policy(), workers, self.borrowed_threads)
+    /// The limit by what the process was allowed when the pool was built.
+    pub(crate) fn limit_at_build(&self) -> Limit {
+        policy_limit(&*self.idle_policy, self.processors_at_build(), self.borrowed_threads)
     }
 
-    /// The limit by what was allowed when the pool was built.
-    pub(crate) fn limit_at_first(&self) -> Limit {
-        limit_by(self.idle_policy(), self.processors_at_first(), self.borrowed_threads)
-    }
-
-    /// How many workers may be at work, beside borrowed threads.
+    /// The number of workers, without borrowed threads, that may work now.
     pub(crate) fn size(&self) -> usize {
         let size = self.sleep.size();
-        match &self.allowance {
-            Some(allowance) if !allowance.is_chosen() => size.min(allowance.allowed()),
-            _ => size,
-        }
+        if self.has_automatic_size() { size.min(self.sleep.allowed()) } else { size }
     }
 
-    /// Somebody has chosen how many.
+    /// Sets the size that the program has chosen.
     pub(crate) fn resize(&self, size: usize) {
         if let Some(allowance) = &self.allowance {
-            allowance.ends(self);
+            allowance.stop(self);
         }
         self.sleep.resize(size);
     }
 
-    /// The size that somebody has chosen.
+    /// The size that the program has chosen.
     pub(crate) fn chosen_size(&self) -> Option<usize> {
-        (!self.follows()).then(|| self.sleep.size())
+        (!self.has_automatic_size()).then(|| self.sleep.size())
     }
 }
 
@@ -145,6 +142,6 @@ impl Peers for Shared {
     }
 
     fn runnable_threads(&self) -> Option<usize> {
-        Shared::runnable_threads(self)
+        self.assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads).flatten()
     }
 }

@@ -1,4 +1,4 @@
-//! What the workers of a pool have done.
+//! The counters and times of a pool.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use crate::scheduler::Slot;
 use crate::stats::{PoolStats, WorkerStats};
 
 impl Shared {
-    /// Counters and times of all workers. Reads a file for each of them, where the system tells how
-    /// long they waited for a processor.
+    /// Reads the counters and times of all workers. Reads a file for each worker where the system
+    /// tells how long it waited for a processor.
     pub(crate) fn stats(&self) -> PoolStats {
         let stats = |slot: &CachePadded<Slot>| {
             let off_processor = slot.delay.get().and_then(ThreadDelay::read);
@@ -21,22 +21,25 @@ impl Shared {
         PoolStats { idle_policy: self.idle_policy.name(), workers }
     }
 
-    /// For how long the first so many workers, borrowed threads apart, have waited for a processor, together; `None` where the system does not tell. It reads a file for each.
-    pub(crate) fn waits_of_the_first(&self, number: usize) -> Option<Duration> {
+    /// The time that the first `number` workers, without borrowed threads, have waited for a
+    /// processor, all together. `None` where the system does not tell. Reads a file for each.
+    pub(crate) fn processor_wait_of_first(&self, number: usize) -> Option<Duration> {
         let slots = self.taken().iter().skip(self.borrowed_threads).take(number);
         let waits = slots.filter_map(|slot| slot.delay.get()?.read());
         waits.reduce(|all, one| all + one)
     }
 
-    /// What all workers have used together, those that have not ended; `None` where the system does not tell.
+    /// The processor time of all workers that have not ended. `None` where the system does not
+    /// tell.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
-        // A borrowed thread's thread may have ended.
+        // A borrowed thread may have ended.
         let clocks = self.taken().iter().filter_map(|slot| slot.clock.get()?.read());
         clocks.reduce(|all, one| all + one)
     }
 
-    /// Has the kernel account for what those who are awake have used until now. Returns how many of them have told.
-    pub(crate) fn brings_clocks_up_to_date(&self) -> usize {
+    /// Has the kernel account for the processor time that awake workers have used until now.
+    /// Returns the number of clocks that could be read.
+    pub(crate) fn update_clocks(&self) -> usize {
         let awake = self.taken().iter().filter(|slot| slot.activity() != Activity::Sleeps);
         awake.filter_map(|slot| slot.clock.get()?.read()).count()
     }
@@ -47,17 +50,17 @@ mod tests {
     use crate::Pool;
 
     #[test]
-    fn the_first_workers_waits_are_added_up() {
+    fn the_waits_of_the_first_workers_are_added_up() {
         let pool = Pool::new(3).unwrap();
-        // All have begun.
+        // All workers have begun when this returns.
         pool.broadcast(|_| ());
         let shared = pool.shared();
-        // Each goes on waiting meanwhile, and none for less than before.
+        // The times only grow meanwhile.
         let by_one = |slot: usize| shared.slot(slot).delay.get()?.read();
         let of_two = || by_one(0).zip(by_one(1)).map(|(one, other)| one + other);
-        let (before, together, after) = (of_two(), shared.waits_of_the_first(2), of_two());
+        let (before, together, after) = (of_two(), shared.processor_wait_of_first(2), of_two());
         assert!(before <= together && together <= after, "{before:?} {together:?} {after:?}");
         assert_eq!(together.is_some(), crate::os::ThreadDelay::of_this_thread().read().is_some());
-        assert_eq!(shared.waits_of_the_first(0), None);
+        assert_eq!(shared.processor_wait_of_first(0), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Which worker a thread is.
+//! The worker that a thread is.
 
 use std::cell::Cell;
 use std::ptr;
@@ -10,7 +10,8 @@ thread_local! {
 }
 
 impl Worker {
-    /// Calls `use_it` with the worker that the calling thread is, in whatever pool; with `None` if it is not one.
+    /// Calls `use_it` with the worker that the calling thread is, in any pool, or with `None` if it
+    /// is not a worker.
     ///
     /// # Examples
     /// ```
@@ -24,38 +25,39 @@ impl Worker {
     #[inline]
     pub fn with_current<R>(use_it: impl FnOnce(Option<&Worker>) -> R) -> R {
         let current = CURRENT.with(Cell::get);
-        // SAFETY: null, or set on this thread by `as_current`, which resets it before the worker is gone, or by `settle`,
-        // whose worker is never gone.
+        // SAFETY: null, or set on this thread by `as_current`, which resets it before the worker is
+        // freed, or by `set_current_forever`, which never frees it.
         use_it(unsafe { current.as_ref() })
     }
 
-    /// Makes this the worker that the calling thread is, while `what` runs.
-    pub(crate) fn as_current(&self, what: impl FnOnce()) {
+    /// Makes the calling thread this worker while `body` runs.
+    pub(crate) fn as_current(&self, body: impl FnOnce()) {
         struct Restore(*const Worker);
         impl Drop for Restore {
             fn drop(&mut self) {
                 CURRENT.set(self.0);
             }
         }
-        // A thread that is a worker already can serve another pool in between.
+        // A thread that is a worker of one pool may also serve another pool.
         let _restore = Restore(CURRENT.replace(self));
-        what();
+        body();
     }
 
-    /// Makes the calling thread this worker for as long as it lives. It is no worker yet.
-    pub(crate) fn settle(self) {
-        // Never freed: frames further up on this thread's stack may hold a reference at any time.
+    /// Makes the calling thread this worker for the rest of its life. The thread is not a worker
+    /// yet.
+    pub(crate) fn set_current_forever(self) {
+        // Never freed: any frame of this thread may hold a reference.
         let worker: &'static Self = Box::leak(Box::new(Self { is_borrowed: true, ..self }));
         CURRENT.set(worker);
     }
 
-    /// The calling thread is no worker any more: it is the only one in the child of a process. To be
-    /// called there at once.
+    /// Makes the calling thread, the only one of a forked child, a thread that is not a worker.
+    /// Called there at once.
     pub(crate) fn forget_current() {
         let worker = CURRENT.replace(ptr::null());
         // SAFETY: as in `with_current`.
         if let Some(worker) = unsafe { worker.as_ref() } {
-            worker.shared.unbind_in_a_child(worker.index);
+            worker.shared.unbind_in_forked_child(worker.slot_index);
         }
     }
 }

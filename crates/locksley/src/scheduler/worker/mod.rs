@@ -1,16 +1,16 @@
-//! A worker: the thread of a pool that runs tasks, and the context that it passes to each of them.
+//! A worker: a thread of a pool that runs tasks, and the context that it passes to each of them.
 //!
 //! | file | what |
 //! |---|---|
-//! | `current.rs` | which worker a thread is |
-//! | `service.rs` | its loop: until the pool is closed, or until a replacement is released |
-//! | `wait.rs` | how it waits: helps with descendants of what it waits for, else parks |
-//! | `replaced.rs` | its thread blocks, and a replacement has its slot |
-//! | `parker.rs` | where its thread blocks meanwhile |
-//! | `step.rs` | one task at a time, for code that waits in its own way |
-//! | `deque.rs` | what it pushes to its own deque, and takes back there |
-//! | `inboxes.rs` | what is sent: to it, to its place, to all |
-//! | `turns.rs` | when it takes up what waits elsewhere, though it has work |
+//! | `current.rs` | the worker that a thread is |
+//! | `service.rs` | the loop: until the pool is closed, or until a replacement is released |
+//! | `wait.rs` | waits: runs descendants of what it waits for, else parks |
+//! | `replaced.rs` | the thread blocks, and a replacement takes the slot |
+//! | `parker.rs` | where the thread blocks meanwhile |
+//! | `step.rs` | runs one task, for code that waits in its own way |
+//! | `deque.rs` | what a worker pushes to its own deque, and takes back |
+//! | `inboxes.rs` | what is sent to a worker, to its place, and to all |
+//! | `turns.rs` | when a worker with work takes a task from another queue |
 
 mod current;
 mod deque;
@@ -38,11 +38,10 @@ use crate::stats::Counters;
 
 pub(crate) use parker::Parker;
 
-/// A worker of a pool, as its tasks see it: Hood's "serial machine" ("Hood: A User-Level Threads Library for
-/// Multiprogrammed Multiprocessors", 1998, section 2).
+/// A worker of a pool, as its tasks see it.
 ///
-/// Every task receives the worker that runs it. Its methods do what the functions of the same names do, without looking
-/// up first which worker the thread is.
+/// Every task receives the worker that runs it. The methods do the same as the functions of the
+/// same names, but need not look up which worker the thread is.
 ///
 /// # Examples
 /// ```
@@ -61,106 +60,91 @@ pub(crate) use parker::Parker;
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 ///
-/// A worker stays on its thread. Other threads, and tasks, which may run elsewhere, cannot have it:
+/// A worker stays on its thread. Other threads cannot have it, nor can tasks, which may run on
+/// another thread:
 /// ```compile_fail,E0277
 /// let pool = locksley::Pool::new(2).unwrap();
 /// pool.install(|worker| worker.join(|_| (), |_| worker.index()));
 /// ```
-#[repr(C)] // what is used most first: shorter instructions
+#[repr(C)] // hot fields first: shorter instructions
 pub struct Worker {
-    deque: OwnDeque<Job>,
-    /// The number of its slot.
-    index: usize,
+    pub(crate) deque: OwnDeque<Job>,
+    slot_index: usize,
     shared: Arc<Shared>,
-    wake_token: WakeToken,
+    pub(crate) wake_token: WakeToken,
     search: RefCell<Searcher>,
     pinned_tasks: Reader<Job>,
-    /// How many times it has polled a task, or found something that was sent to its place.
+    /// Counts the polls of tasks, and the tasks that were sent to its place.
     polls: Cell<u32>,
-    /// Whether a task that only it may run comes next.
-    owes_pinned: Cell<bool>,
-    /// What its tasks know it by: its own index, or that of the worker that it replaces.
-    number: Cell<usize>,
-    /// Whether a replacement has its slot.
+    /// True if a task of the pinned queue comes next.
+    runs_pinned_next: Cell<bool>,
+    /// The index that tasks see: its own, or that of the worker that it replaces.
+    index: Cell<usize>,
+    /// True if a replacement has taken its slot.
     is_away: Cell<bool>,
-    /// Whether its thread belongs to the program, and works for the pool only when it waits.
-    is_borrowed: bool,
+    /// True if its thread belongs to the program, and runs tasks only while it waits.
+    pub(crate) is_borrowed: bool,
     data: Box<dyn Any>,
 }
 
-/// A worker's own ends of its deque and its pinned queue, as they are handed to its thread.
+/// The ends of a deque and a pinned queue that only their worker has.
 pub(crate) struct OwnEnds {
     pub(crate) deque: OwnDeque<Job>,
     pub(crate) pinned_tasks: Reader<Job>,
 }
 
 impl Worker {
+    /// A worker in slot `slot_index`. Its index is the same, except for a replacement.
     pub(crate) fn new(
         index: usize,
+        slot_index: usize,
         ends: OwnEnds,
         shared: Arc<Shared>,
         data: Box<dyn Any>,
     ) -> Self {
-        Self::replacement(index, index, ends, shared, data)
-    }
-
-    /// One that replaces the worker with that number, in another slot.
-    pub(crate) fn replacement(
-        number: usize,
-        index: usize,
-        ends: OwnEnds,
-        shared: Arc<Shared>,
-        data: Box<dyn Any>,
-    ) -> Self {
-        let search = RefCell::new(Searcher::new(number, index, &shared));
-        let wake_token = shared.wake_token_of(number);
+        let search = RefCell::new(Searcher::new(index, slot_index, &shared));
+        // It wakes workers of its own place first.
+        let neighbours = shared.neighbours_of(index);
+        let wake_token = neighbours.map_or_else(WakeToken::default, WakeToken::with_neighbours);
         if shared.observer().is_some() {
             ends.deque.redirect();
         }
         Self {
             deque: ends.deque,
-            index,
+            slot_index,
             shared,
             wake_token,
             search,
             pinned_tasks: ends.pinned_tasks,
             polls: Cell::new(0),
-            owes_pinned: Cell::new(false),
-            number: Cell::new(number),
+            runs_pinned_next: Cell::new(false),
+            index: Cell::new(index),
             is_away: Cell::new(false),
             is_borrowed: false,
             data,
         }
     }
 
-    pub(crate) fn is_borrowed(&self) -> bool {
-        self.is_borrowed
-    }
-
     pub(crate) fn counters(&self) -> &Counters {
-        self.slot().counters()
+        &self.slot().counters
     }
 
     pub(crate) fn slot(&self) -> &Slot {
-        self.shared.slot(self.index)
+        self.shared.slot(self.slot_index)
     }
 
-    /// The number of its slot: its index, but for a replacement.
+    /// The index of its slot. The same as [`index`](Self::index), except for a replacement.
     #[inline]
     pub(crate) fn slot_index(&self) -> usize {
-        self.index
+        self.slot_index
     }
 
-    /// What its place has, if the pool has several.
+    /// Its place, if the pool has several.
     #[inline]
     pub(crate) fn place_state(&self) -> Option<&PlaceState> {
-        // The index is not looked at where there is one place.
+        // Checked first: with one place, this does not read the index.
         let place_states = self.shared.place_states();
         if place_states.is_empty() { None } else { Some(&place_states[self.place()]) }
-    }
-
-    pub(crate) fn wake_token(&self) -> &WakeToken {
-        &self.wake_token
     }
 
     #[inline]
@@ -172,8 +156,8 @@ impl Worker {
         Arc::ptr_eq(&self.shared, shared)
     }
 
-    /// This worker's number in its pool, from 0. A replacement has the number of the worker whose slot it
-    /// has taken.
+    /// The index of this worker in its pool, from 0. A replacement has the index of the worker that
+    /// it replaces.
     ///
     /// # Examples
     /// ```
@@ -183,10 +167,11 @@ impl Worker {
     /// ```
     #[must_use]
     pub fn index(&self) -> usize {
-        self.number.get()
+        self.index.get()
     }
 
-    /// How many workers its pool has, those that only sleep included ([`Pool::workers`](crate::Pool::workers)).
+    /// The number of workers of the pool, including those that only sleep. The same as
+    /// [`Pool::workers`](crate::Pool::workers).
     ///
     /// # Examples
     /// ```
@@ -196,19 +181,21 @@ impl Worker {
     /// ```
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.shared.workers()
+        self.shared.workers
     }
 
-    /// What [`PoolBuilder::worker_data`](crate::PoolBuilder::worker_data) made for this worker, if its type is `T`.
+    /// What [`PoolBuilder::worker_data`](crate::PoolBuilder::worker_data) made for this worker, if
+    /// its type is `T`.
     ///
-    /// A shared reference, because a join inside a task may run another task on the same worker: use a `Cell` or a
-    /// `RefCell` to change it, and do not hold a borrow across a join.
+    /// The reference is shared, because a join in a task may run another task on the same worker.
+    /// Use a `Cell` or a `RefCell` to change the data, and do not hold a borrow across a join.
     ///
     /// # Examples
     /// ```
     /// use std::cell::Cell;
     ///
-    /// let pool = locksley::Pool::builder().workers(2).worker_data(|_index| Cell::new(0_u64)).build()?;
+    /// let builder = locksley::Pool::builder().workers(2);
+    /// let pool = builder.worker_data(|_index| Cell::new(0_u64)).build()?;
     /// pool.install(|w| {
     ///     let count = w.data::<Cell<u64>>().unwrap();
     ///     count.set(count.get() + 1);

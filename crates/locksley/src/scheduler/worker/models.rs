@@ -1,4 +1,4 @@
-//! What the model checker runs: a parked worker loses no event.
+//! Loom model: a parked worker loses no event.
 
 use loom::sync::Arc;
 use loom::thread;
@@ -6,7 +6,7 @@ use loom::thread;
 use super::parker::Parker;
 use crate::primitive::{AtomicUsize, Ordering};
 
-/// Two events, one after the other: the waiter learns of both.
+/// The waiter sees both of two events.
 #[test]
 fn loom_parker_loses_no_event() {
     let mut model = loom::model::Builder::new();

@@ -1,13 +1,13 @@
-//! Where a worker's thread blocks while it waits for an event, and a replacement has its slot.
+//! Where a worker's thread blocks while it waits for an event, and a replacement takes its slot.
 //!
-//! | state | meaning | changes when |
+//! | state | meaning | entered by |
 //! |---|---|---|
-//! | `AWAKE` | the thread does not block here | |
-//! | `PARKED` | it blocks, or is about to look again and then to block | it parks |
+//! | `AWAKE` | the thread does not block here | the thread itself, or `unpark` |
+//! | `PARKED` | the thread blocks, or is about to look for the event again | the thread itself |
 //!
-//! Whichever thread makes the event happen publishes that first, makes a fence and looks for
-//! `PARKED`; the waiter sets `PARKED`, makes a fence and looks for the event. So one of them sees the
-//! other. A wake-up is kept, since it changes the word on which the waiter blocks.
+//! The waker publishes the event, makes a fence, and looks for `PARKED`. The waiter sets `PARKED`,
+//! makes a fence, and looks for the event. So one of them sees the other. A wake-up before the
+//! thread blocks is not lost, since it changes the word on which the thread would block.
 
 use crate::os::Futex;
 use crate::primitive::{Ordering, fence};
@@ -24,27 +24,26 @@ impl Parker {
         Self(Futex::new(AWAKE))
     }
 
-    /// Blocks the calling thread, whose slot this is, until it is unparked, unless `is_over`. It may
-    /// return for no reason.
+    /// Blocks the calling thread, which has this slot, until it is unparked. Does not block if
+    /// `is_over` returns true. May return spuriously.
     pub(crate) fn park(&self, is_over: impl Fn() -> bool) {
-        // Relaxed, by a change, which comes after all changes that were made before: loom cannot tell
-        // that of a store.
-        self.0.word().swap(PARKED, Ordering::Relaxed);
+        // A relaxed swap: loom orders it after all earlier changes of the word, and a store not.
+        self.0.word.swap(PARKED, Ordering::Relaxed);
         // Pairs with the fence in `unpark`: either that sees `PARKED`, or the event is seen here.
         fence(Ordering::SeqCst);
         if !is_over() {
-            self.0.wait(PARKED);
+            self.0.wait(PARKED, None);
         }
-        // Acquire, by a change: pairs with the release in `unpark`.
-        self.0.word().swap(AWAKE, Ordering::Acquire);
+        // Acquire pairs with the release in `unpark`.
+        self.0.word.swap(AWAKE, Ordering::Acquire);
     }
 
-    /// Wakes the thread if it blocks here. The event was published before.
+    /// Wakes the thread if it blocks here. The caller has published the event before.
     pub(crate) fn unpark(&self) {
         // Pairs with the fence in `park`.
         fence(Ordering::SeqCst);
-        if self.0.word().load(Ordering::Relaxed) == PARKED
-            && self.0.word().swap(AWAKE, Ordering::Release) == PARKED
+        if self.0.word.load(Ordering::Relaxed) == PARKED
+            && self.0.word.swap(AWAKE, Ordering::Release) == PARKED
         {
             self.0.wake();
         }

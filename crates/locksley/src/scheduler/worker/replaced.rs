@@ -1,89 +1,72 @@
-//! A worker whose thread blocks, and the replacement worker that has its slot meanwhile.
+//! A worker leaves its slot to a replacement while its thread blocks.
 
 use super::Worker;
-use crate::deque::Closable as _;
 use crate::hooks;
 use crate::idle::Activity;
 use crate::scheduler::latch::Flag;
 
-/// While it lives, the worker's thread is about to block, blocks, or has just blocked; a
-/// replacement has its slot, if one is left.
+/// While this value lives, the worker's thread may block. A replacement has taken its slot, if one
+/// was left.
 pub(crate) struct Replaced<'w> {
     worker: &'w Worker,
-    /// The replacement, and the number by which it was called.
+    /// The replacement, and the index of the worker that it was assigned to.
     replacement: Option<(usize, usize)>,
-    /// Whether it was replaced already, and this is nothing.
+    /// True if the worker was replaced already. Then this value has no effect.
     is_nested: bool,
-    /// Whether no thread of the pool is left that comes to look for tasks.
-    leaves_no_thread: bool,
-    /// Whether its time did not count as the pool's before.
-    is_elsewhere: bool,
+    /// True if no thread of the pool is left that looks for tasks: all wait or block.
+    pub(crate) leaves_no_thread: bool,
+    /// True if the time of the worker was charged to code that is not the pool's.
+    was_elsewhere: bool,
 }
 
 impl Worker {
-    /// Leaves the slot to a replacement worker until what is returned is dropped.
+    /// Leaves the slot to a replacement until the value returned is dropped.
     pub(crate) fn replace(&self) -> Replaced<'_> {
-        // Another thread cannot look after what satellites have noted here.
+        // What satellites have noted on this thread, no other thread can publish.
         hooks::pause();
         hooks::idle();
-        // For thieves, to find it open.
         self.deque.open();
-        let is_elsewhere = self.slot().is_elsewhere();
+        let was_elsewhere = self.slot().is_elsewhere();
         let is_nested = self.is_away.replace(true);
         let (mut replacement, mut leaves_no_thread) = (None, false);
         if !is_nested {
-            self.is_seen_to(Activity::Sleeps, is_elsewhere);
-            let number = self.index();
-            replacement =
-                self.shared.call_replacement(number).map(|replacement| (replacement, number));
-            leaves_no_thread = self.shared.replacements().threads_leave(self.threads());
+            self.set_activity(Activity::Sleeps, was_elsewhere);
+            let index = self.index();
+            replacement = self.shared.assign_replacement(index).map(|slot| (slot, index));
+            leaves_no_thread = self.shared.replacements.subtract_active(self.active_threads());
         }
-        Replaced { worker: self, replacement, is_nested, leaves_no_thread, is_elsewhere }
+        Replaced { worker: self, replacement, is_nested, leaves_no_thread, was_elsewhere }
     }
 
-    /// As how many threads this one counts: one that belongs to the program need not come back.
-    fn threads(&self) -> usize {
-        usize::from(!self.is_borrowed())
+    /// The number of threads that this one counts as: 0 for a borrowed thread, which need not come
+    /// back to the pool.
+    fn active_threads(&self) -> usize {
+        usize::from(!self.is_borrowed)
     }
 
-    fn is_seen_to(&self, activity: Activity, is_elsewhere: bool) {
-        self.slot().does(activity);
+    fn set_activity(&self, activity: Activity, is_elsewhere: bool) {
+        self.slot().set_activity(activity);
         if is_elsewhere {
-            self.slot().spends_time_on(None);
+            self.slot().charge_time_to(None);
         }
     }
 
-    /// This one, a replacement, works for the worker whose number is that of the `caller`, until it
-    /// is `released`. It may be released and called again before it looks.
-    pub(crate) fn replace_worker(&self, caller: impl Fn() -> Option<usize>, released: &Flag) {
+    /// Runs this replacement for the worker with the index `assigned`, until it is `released`. It
+    /// may be released and assigned again before it checks.
+    pub(crate) fn replace_worker(&self, assigned: impl Fn() -> Option<usize>, released: &Flag) {
         self.work_until(released, || {
-            caller().into_iter().for_each(|number| self.takes_number(number));
+            let Some(index) = assigned() else { return };
+            self.index.set(index);
+            if let Some(neighbours) = self.shared.neighbours_of(index) {
+                self.wake_token.set_neighbours(neighbours);
+            }
         });
-        self.steps_down();
-    }
-
-    fn takes_number(&self, number: usize) {
-        self.number.set(number);
-        if let Some(neighbours) = self.shared.neighbours_of(number) {
-            self.wake_token.has_neighbours(neighbours);
-        }
-    }
-
-    /// A replacement works no more. It leaves what it has not run within reach of all, and wakes a
-    /// worker for it.
-    fn steps_down(&self) {
+        // Its tasks are left to other workers, and one is woken for them.
         hooks::idle();
         self.deque.open();
-        if self.has_own_tasks() || !self.slot().inbox().is_empty() {
-            self.shared.sleep().notify_sent();
+        if self.has_own_tasks() || !self.slot().inbox.is_empty() {
+            self.shared.sleep.notify_sent();
         }
-    }
-}
-
-impl Replaced<'_> {
-    /// Whether no thread of the pool is left that looks for tasks, or will: all wait or block.
-    pub(crate) fn leaves_no_thread(&self) -> bool {
-        self.leaves_no_thread
     }
 }
 
@@ -94,10 +77,10 @@ impl Drop for Replaced<'_> {
             return;
         }
         worker.is_away.set(false);
-        worker.shared.replacements().threads_come(worker.threads());
-        worker.is_seen_to(Activity::Works, self.is_elsewhere);
-        if let Some((replacement, number)) = self.replacement {
-            worker.shared.release_replacement(replacement, number);
+        worker.shared.replacements.add_active(worker.active_threads());
+        worker.set_activity(Activity::Works, self.was_elsewhere);
+        if let Some((replacement, index)) = self.replacement {
+            worker.shared.release_replacement(replacement, index);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One task at a time, for code that waits for something in its own way.
+//! Runs one task, for code that waits in its own way.
 
 use super::Worker;
 use crate::hooks;
@@ -6,11 +6,11 @@ use crate::scheduler::search::Found;
 use crate::unwind::AbortOnUnwind;
 
 impl Worker {
-    /// Runs one task, if one can be found: an own one, one that was sent to this worker, or one of another worker or of the
-    /// pool's inbox. Says whether there was one.
+    /// Runs one task, if one can be found: from this worker's queues, from other workers, or from
+    /// the injector. Returns true if it has run one.
     ///
-    /// For code that waits for something in its own way, so that it does not hold up a worker meanwhile. Not finding one
-    /// means little: the next moment there may be some.
+    /// For code that waits in its own way, so that the worker is useful meanwhile. False does not
+    /// mean that the pool has no work: a task may become ready at any time.
     ///
     /// # Examples
     /// ```
@@ -26,16 +26,13 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_one(&self) -> bool {
-        if self.shared.is_lost() {
-            self.shared.end_of_the_lost();
-        }
+        self.shared.abort_if_forked();
         hooks::pause();
-        let found = self.take_local().or_else(|| self.search.borrow_mut().look_once(self));
-        self.execute_if_any(found)
+        self.execute_if_any(self.find_any())
     }
 
-    /// Runs one task that waits at this worker, if there is one: an own one, or one that was sent to this worker. Says
-    /// whether there was.
+    /// Runs one task from this worker's queues, if there is one: its deque, and what was sent to
+    /// it. Returns true if it has run one.
     ///
     /// # Examples
     /// ```
@@ -47,13 +44,16 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_local(&self) -> bool {
-        if self.shared.is_lost() {
-            self.shared.end_of_the_lost();
-        }
+        self.shared.abort_if_forked();
         hooks::pause();
-        // Code that calls this again and again may never come to search.
+        // Hooks run here, too: code that repeats this call may never come to a search.
         let made_ready = || hooks::idle().then(|| self.take_own()).flatten();
         self.execute_if_any(self.take_local().or_else(made_ready))
+    }
+
+    /// Takes any task: from this worker's queues, from other workers, or from the injector.
+    pub(super) fn find_any(&self) -> Option<Found> {
+        self.take_local().or_else(|| self.search.borrow_mut().search_once(self))
     }
 
     fn execute_if_any(&self, found: Option<Found>) -> bool {
@@ -63,7 +63,7 @@ impl Worker {
             self.execute(found);
             hooks::executed();
         }
-        self.settle_borrowed();
+        self.leave_if_borrowed();
         abort.disarm();
         is_any
     }

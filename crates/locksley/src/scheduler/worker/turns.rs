@@ -1,54 +1,53 @@
-//! When a worker that has work takes up what waits elsewhere: its own work may never end.
+//! When a worker with work takes a task from another queue: its own tasks may never end.
 
 use super::Worker;
-use crate::scheduler::PlaceState;
 use crate::scheduler::allowance::PollBudget;
 use crate::scheduler::search::Found;
 
-/// After so many polls a worker takes up what waits elsewhere. A prime, as in other schedulers, so
-/// that it does not keep step with what tasks do.
+/// The number of polls after which a worker looks into its other queues. A prime, as in other
+/// schedulers, so that it does not keep in step with what tasks do.
 pub(super) const LOOK_ELSEWHERE_AFTER: u32 = 61;
 
 impl Worker {
-    /// Counts a poll of a task. From time to time the worker then takes up what waits elsewhere, or
-    /// has waited longest: tasks that wake each other would keep it from that for ever.
+    /// Counts a poll of a task. From time to time, takes a task from another queue, or the one that
+    /// has waited longest: otherwise tasks that wake each other would keep the worker from those
+    /// for ever.
     pub(crate) fn end_poll(&self) {
-        if self.counts_a_poll() {
+        if self.count_poll() {
             self.look_elsewhere(self.polls.get() / LOOK_ELSEWHERE_AFTER);
         }
     }
 
-    /// Counts a poll. Says whether it is time to look elsewhere.
-    pub(crate) fn counts_a_poll(&self) -> bool {
+    /// Counts a poll. Returns true if it is time to look into the other queues.
+    pub(crate) fn count_poll(&self) -> bool {
         let polls = self.polls.get().wrapping_add(1);
         self.polls.set(polls);
         polls.is_multiple_of(LOOK_ELSEWHERE_AFTER)
     }
 
-    /// Takes one job, in turn from its own inbox, the pool's, the old end of its deque, its pinned queue
-    /// or, if there are several, its place's inbox, or from the next of these that has one; and makes
-    /// it the next to be run.
+    /// Makes one job the next to run: in turn from its inbox, the injector, the old end of its
+    /// deque, its pinned queue or the inbox of its place, or from the next of these that has one.
     #[cold]
     fn look_elsewhere(&self, turn: u32) {
-        if self.shared.is_lost() {
-            return; // what waits is the parent's
+        if self.shared.is_in_forked_child() {
+            return; // all tasks belong to the parent
         }
-        let _ = self.shared.poll_allowance(PollBudget::HasWork);
+        let _ = self.shared.poll_allowance(PollBudget::Working);
         let place_state = self.place_state();
-        let places = if place_state.is_some() { 5 } else { 4 };
-        for place in (0..places).map(|n| turn.wrapping_add(n) % places) {
-            let found = match place {
-                0 => self.receive_from(self.slot().inbox()),
-                1 => self.receive_from(self.shared.inbox()),
-                // That comes next in any case; and to take it would open the deque.
-                2 if self.shared.oldest_first() || self.holds_one_at_most() => None,
+        let queues = if place_state.is_some() { 5 } else { 4 };
+        for queue in (0..queues).map(|n| turn.wrapping_add(n) % queues) {
+            let found = match queue {
+                0 => self.receive_from(&self.slot().inbox),
+                1 => self.receive_from(&self.shared.injector),
+                // The only task comes next in any case, and taking it would open the deque.
+                2 if self.shared.rules.oldest_first || self.deque.has_at_most_one_item() => None,
                 2 => self.take_oldest(),
                 3 => {
-                    // Only this worker may run it, and not on top of a frame that waits.
-                    self.owes_pinned.set(self.has_pinned());
+                    // Not pushed: only this worker may run it.
+                    self.runs_pinned_next.set(self.has_pinned());
                     None
                 }
-                _ => place_state.and_then(|place_state| self.receive_from(place_state.inbox())),
+                _ => place_state.and_then(|place_state| self.receive_from(&place_state.inbox)),
             };
             if let Some(found) = found {
                 self.push_real(found.job);
@@ -57,14 +56,14 @@ impl Worker {
         }
     }
 
-    /// As [`take_addressed`](Self::take_addressed); but from time to time something comes first that was
-    /// sent to all, or to this worker alone. Tasks for places that send others would keep it from that
-    /// for ever.
+    /// As [`take_addressed`](Self::take_addressed). From time to time, a job from the injector or
+    /// the pinned queue comes first: otherwise tasks for a place that send others there would keep
+    /// the worker from those for ever.
     pub(super) fn take_addressed_in_turn(&self) -> Option<Found> {
-        let inbox = self.place_state().map(PlaceState::inbox);
-        let others_first = inbox.is_some_and(|it| !it.looks_empty()) && self.counts_a_poll();
+        let inbox = self.place_state().map(|it| &it.inbox);
+        let others_first = inbox.is_some_and(|it| !it.is_probably_empty()) && self.count_poll();
         let pinned_task = || self.take_pinned();
-        let sent = || self.take_sent();
+        let sent = || self.take_injected();
         let found = others_first.then(|| {
             let turn = self.polls.get() / LOOK_ELSEWHERE_AFTER;
             if turn.is_multiple_of(2) {

@@ -1,28 +1,23 @@
-//! What the model checker runs of limits: fewer may be awake than there are, and then more.
+//! Loom models of limits, sizes and the sentinel. A timed park ends at once in a model.
 
 use super::*;
 
-/// Of `workers`, so many may be awake.
+/// A pool of `workers` workers, of which `awake` may be awake.
 fn limited(workers: usize, awake: usize) -> Sleep {
     Sleep::new(workers, Limit { awake, timed_park: Duration::from_millis(1) })
 }
 
-/// As [`work_once`], but a worker that is over the limit takes only a task that lay there during a
-/// whole timed park. A worker that is `ready` stays the sentinel when others sleep.
-fn work_once_within(worker: usize, ready: bool, sleep: &Sleep, tasks: &Tasks) {
+/// As [`work_once`], but a worker over the limit takes only a task that was ready during a whole
+/// timed park. With `in_reserve`, the worker may be the reserve sentinel.
+fn work_once_within(worker: usize, in_reserve: bool, sleep: &Sleep, tasks: &Tasks) {
     let mut untouched = false;
     sleep.begin_search();
     while !((untouched || !sleep.is_over_limit()) && tasks.take_one()) {
-        let look_again = |rest| {
+        let slept = sleep.sleep(worker, in_reserve, |role| {
             untouched = tasks.are_left();
-            matches!(rest, Rest::Full | Rest::InReserve) && tasks.are_left()
-        };
-        let slept = if ready {
-            sleep.sleep_in_reserve(worker, look_again)
-        } else {
-            sleep.sleep(worker, look_again)
-        };
-        untouched &= slept.is_as_sentinel();
+            matches!(role, SleepRole::Ordinary | SleepRole::ReserveSentinel) && tasks.are_left()
+        });
+        untouched &= slept.is_sentinel();
     }
     sleep.end_search(&WakeToken::default(), || tasks.are_left());
 }
@@ -31,7 +26,7 @@ fn work_once_within_the_limit(worker: usize, sleep: &Sleep, tasks: &Tasks) {
     work_once_within(worker, false, sleep, tasks);
 }
 
-/// A worker that counts as awake pushes tasks, and is stuck then.
+/// An awake worker pushes tasks, and then blocks.
 fn push_tasks(number: usize, sleep: &Sleep, tasks: &Tasks) {
     let wake_token = WakeToken::default();
     for _ in 0..number {
@@ -41,7 +36,7 @@ fn push_tasks(number: usize, sleep: &Sleep, tasks: &Tasks) {
 }
 
 #[test]
-fn loom_sleep_a_sentinel_finds_what_a_stuck_worker_pushed() {
+fn loom_sleep_the_sentinel_finds_the_task_of_a_blocked_worker() {
     check(3, || {
         let shared = Arc::new((limited(2, 1), Tasks::new(0)));
         let sentinel = shared.clone();
@@ -52,16 +47,15 @@ fn loom_sleep_a_sentinel_finds_what_a_stuck_worker_pushed() {
     });
 }
 
-/// Of three workers, `awake` may be awake. One of them is stuck when it has pushed two tasks, which
-/// the others take. A worker that is `ready` may be the sentinel, whichever sleep, and timed parks on as
-/// that.
-fn two_others_take_two_tasks(awake: usize, ready: [bool; 2]) {
+/// Of three workers, `awake` may be awake. One pushes two tasks and blocks; each of the others
+/// takes one. `in_reserve` says which of these may be the reserve sentinel.
+fn two_others_take_two_tasks(awake: usize, in_reserve: [bool; 2]) {
     check(2, move || {
         let shared = Arc::new((limited(3, awake), Tasks::new(0)));
         let others = [1, 2].map(|worker| {
             let shared = shared.clone();
             thread::spawn(move || {
-                work_once_within(worker, ready[worker - 1], &shared.0, &shared.1);
+                work_once_within(worker, in_reserve[worker - 1], &shared.0, &shared.1);
             })
         });
         push_tasks(2, &shared.0, &shared.1);
@@ -70,28 +64,27 @@ fn two_others_take_two_tasks(awake: usize, ready: [bool; 2]) {
 }
 
 #[test]
-fn loom_sleep_a_sentinel_that_leaves_is_replaced() {
+fn loom_sleep_a_sentinel_that_takes_a_task_is_replaced() {
     two_others_take_two_tasks(1, [false; 2]);
 }
 
 #[test]
-fn loom_sleep_fewer_than_the_limit_look_for_themselves() {
+fn loom_sleep_workers_below_the_limit_look_for_themselves() {
     two_others_take_two_tasks(2, [false; 2]);
 }
 
 #[test]
-fn loom_sleep_a_sentinel_in_reserve_takes_nothing_from_who_is_to_be_woken() {
+fn loom_sleep_a_reserve_sentinel_prevents_no_wake_up() {
     two_others_take_two_tasks(2, [false, true]);
 }
 
 #[test]
-fn loom_sleep_any_of_them_may_be_the_sentinel_in_reserve() {
+fn loom_sleep_either_worker_may_be_the_reserve_sentinel() {
     two_others_take_two_tasks(2, [true; 2]);
 }
 
-/// Of three workers in one place, `awake` may be awake. One of them is stuck when it has sent two
-/// tasks to the place. (More than in the model, a worker that falls asleep looks at the inbox of
-/// its place.)
+/// Of three workers in one place, `awake` may be awake. One sends two tasks to the place and
+/// blocks. (In a pool, a worker that falls asleep also looks at the inbox of its place.)
 fn two_others_take_two_tasks_of_their_place(awake: usize) {
     check(2, move || {
         let shared = Arc::new((limited(3, awake), Tasks::new(0)));
@@ -103,45 +96,45 @@ fn two_others_take_two_tasks_of_their_place(awake: usize) {
         let wake_token = WakeToken::with_neighbours(0..3);
         for _ in 0..2 {
             tasks.add_one();
-            sleep.notify_addressed_to_some(0..3, Some(&wake_token));
+            sleep.notify_addressed(0..3, Some(&wake_token));
         }
         others.into_iter().for_each(|worker| worker.join().unwrap());
     });
 }
 
 #[test]
-fn loom_sleep_a_sentinel_finds_what_was_sent_to_a_place() {
+fn loom_sleep_the_sentinel_finds_a_task_for_its_place() {
     two_others_take_two_tasks_of_their_place(1);
 }
 
 #[test]
-fn loom_sleep_fewer_than_the_limit_look_for_what_was_sent_to_their_place() {
+fn loom_sleep_workers_below_the_limit_find_a_task_for_their_place() {
     two_others_take_two_tasks_of_their_place(2);
 }
 
-/// Of three workers one may be awake, and is stuck; one is the sentinel, and suspended on its way
-/// up. So the third has left what is pushed to those two. Then all may be awake. `searches`: there is
-/// a fourth, which searches, and leaves.
-fn relieved(searches: bool, bound: usize, set: fn(&Sleep, usize)) {
+/// Of three workers one may be awake, and blocks after a push. One is the sentinel, and is
+/// suspended while it wakes up. So the third leaves pushed tasks to those two. Then all may be
+/// awake. With `has_thief`, a fourth worker searches and stops.
+fn limit_is_raised_for_a_spare_worker(has_thief: bool, bound: usize, set: fn(&Sleep, usize)) {
     check(bound, move || {
-        let workers = 3 + usize::from(searches);
+        let workers = 3 + usize::from(has_thief);
         let shared = Arc::new((limited(workers, workers), Tasks::new(0)));
         set(&shared.0, 1);
         shared.0.begin_search();
-        assert!(shared.0.counters.park_as_sentinel(2));
-        if searches {
+        assert!(shared.0.counters.begin_sleep_as_sentinel(2));
+        if has_thief {
             shared.0.begin_search();
         }
-        let relieved = shared.clone();
-        let relieved = thread::spawn(move || {
-            let (sleep, tasks) = &*relieved;
+        let spare = shared.clone();
+        let spare = thread::spawn(move || {
+            let (sleep, tasks) = &*spare;
             sleep.begin_search();
             while sleep.is_over_limit() || !tasks.take_one() {
-                sleep.sleep(2, |rest| rest == Rest::Full && tasks.are_left());
+                sleep.sleep(2, false, |role| role == SleepRole::Ordinary && tasks.are_left());
             }
             sleep.end_search(&WakeToken::default(), || tasks.are_left());
         });
-        let leaver = searches.then(|| {
+        let leaver = has_thief.then(|| {
             let shared = shared.clone();
             thread::spawn(move || {
                 shared.0.end_search(&WakeToken::default(), || shared.1.are_left());
@@ -152,49 +145,49 @@ fn relieved(searches: bool, bound: usize, set: fn(&Sleep, usize)) {
         push_tasks(1, &shared.0, &shared.1);
         resizer.join().unwrap();
         leaver.into_iter().for_each(|leaver| leaver.join().unwrap());
-        relieved.join().unwrap();
+        spare.join().unwrap();
     });
 }
 
 #[test]
-fn loom_sleep_more_may_be_awake_while_something_is_pushed() {
-    relieved(false, 3, Sleep::resize);
+fn loom_sleep_the_size_is_raised_during_a_push() {
+    limit_is_raised_for_a_spare_worker(false, 3, Sleep::resize);
 }
 
 #[test]
-fn loom_sleep_more_are_allowed_while_something_is_pushed() {
-    relieved(false, 2, allow);
+fn loom_sleep_the_send_limit_is_raised_during_a_push() {
+    limit_is_raised_for_a_spare_worker(false, 2, allow);
 }
 
-/// No more are allowed, but one rested.
+/// The limit is raised, and the number of allowed workers stays.
 #[test]
-fn loom_sleep_a_rest_ends_while_something_is_pushed() {
-    relieved(false, 2, |sleep, awake| {
-        sleep.limit_to(Limit { awake, timed_park: Duration::from_millis(1) }, 3);
+fn loom_sleep_the_limit_is_raised_during_a_push() {
+    limit_is_raised_for_a_spare_worker(false, 2, |sleep, awake| {
+        sleep.set_limit(Limit { awake, timed_park: Duration::from_millis(1) }, 3);
     });
 }
 
-/// Of four workers one may be awake, and pushes, and is stuck; one is the sentinel, and suspended on
-/// its way up. Then two may be awake, so one stays beyond the limit. Of the two others both have
-/// left what is pushed to the sentinel; or, if `leaves`, one searches, and stops: it makes up the new
-/// limit when the missing are counted, or is one of them, and looks when it has nothing to do.
-fn a_rest_ends_for_one(leaves: bool) {
+/// Of four workers one may be awake, and blocks after a push. One is the sentinel, and is suspended
+/// while it wakes up. Then two may be awake, so one stays over the limit. The two others have left
+/// pushed tasks to the sentinel. With `has_thief`, one of them searches and stops instead: either
+/// it counts as awake when the missing workers are counted, or it is one of them.
+fn limit_is_raised_for_one(has_thief: bool) {
     check(2, move || {
         let shared = Arc::new((limited(4, 4), Tasks::new(0), Event::new()));
         let awake = |sleep: &Sleep, awake| {
-            sleep.limit_to(Limit { awake, timed_park: Duration::from_millis(1) }, 4);
+            sleep.set_limit(Limit { awake, timed_park: Duration::from_millis(1) }, 4);
         };
         awake(&shared.0, 1);
         shared.0.begin_search();
-        assert!(shared.0.counters.park_as_sentinel(3));
-        if leaves {
+        assert!(shared.0.counters.begin_sleep_as_sentinel(3));
+        if has_thief {
             shared.0.begin_search();
         }
         let others = [2, 3].map(|worker| {
             let shared = shared.clone();
             thread::spawn(move || {
                 let (sleep, tasks, done) = &*shared;
-                if leaves && worker == 3 {
+                if has_thief && worker == 3 {
                     sleep.end_search(&WakeToken::default(), || tasks.are_left());
                 }
                 sleep.begin_search();
@@ -204,8 +197,8 @@ fn a_rest_ends_for_one(leaves: bool) {
                         sleep.wake_all();
                         break;
                     }
-                    sleep.sleep(worker, |rest| {
-                        done.is_set() || (rest == Rest::Full && tasks.are_left())
+                    sleep.sleep(worker, false, |role| {
+                        done.is_set() || (role == SleepRole::Ordinary && tasks.are_left())
                     });
                     thread::yield_now();
                 }
@@ -221,29 +214,28 @@ fn a_rest_ends_for_one(leaves: bool) {
 }
 
 #[test]
-fn loom_sleep_a_rest_ends_for_one_of_those_who_sleep() {
-    a_rest_ends_for_one(false);
+fn loom_sleep_the_limit_is_raised_for_one_of_two_sleepers() {
+    limit_is_raised_for_one(false);
 }
 
 #[test]
-fn loom_sleep_a_rest_ends_while_the_last_thief_leaves() {
-    a_rest_ends_for_one(true);
+fn loom_sleep_the_limit_is_raised_while_the_last_thief_leaves() {
+    limit_is_raised_for_one(true);
 }
 
-/// The push counts on a thief that then leaves, by the limit that was.
+/// The push counts on a thief, which then leaves by the old size.
 #[test]
-fn loom_sleep_more_may_be_awake_while_the_last_thief_leaves() {
-    relieved(true, 2, Sleep::resize);
+fn loom_sleep_the_size_is_raised_while_the_last_thief_leaves() {
+    limit_is_raised_for_a_spare_worker(true, 2, Sleep::resize);
 }
 
-/// So many workers are allowed.
+/// Sets the limit and the number of allowed workers.
 fn allow(sleep: &Sleep, allowed: usize) {
-    sleep.limit_to(Limit { awake: allowed, timed_park: Duration::from_millis(1) }, allowed);
+    sleep.set_limit(Limit { awake: allowed, timed_park: Duration::from_millis(1) }, allowed);
 }
 
-/// Two workers, of which one may be awake. Something is sent, from outside or to the one that
-/// sleeps; one of them does it.
-fn sent_to_fewer(
+/// Of two workers one may be awake. A task is sent, to all or to a sleeper, and one worker runs it.
+fn sent_over_the_limit(
     narrow: impl Fn(&Sleep) + Copy + Send + Sync + 'static,
     send: impl Fn(&Sleep) + Copy + Send + Sync + 'static,
 ) {
@@ -257,17 +249,18 @@ fn sent_to_fewer(
                 let mut untouched = false;
                 sleep.begin_search();
                 while !done.is_set() {
-                    if (untouched || !sleep.leaves_the_inbox()) && tasks.take_one() {
+                    if (untouched || !sleep.is_over_send_limit()) && tasks.take_one() {
                         done.set();
                         sleep.wake_all();
                         break;
                     }
-                    let slept = sleep.sleep(worker, |rest| {
+                    let slept = sleep.sleep(worker, false, |role| {
                         untouched = tasks.are_left();
-                        let leaves = rest != Rest::Full && sleep.leaves_what_is_sent();
-                        done.is_set() || (!leaves && tasks.are_left())
+                        let leaves_tasks =
+                            role != SleepRole::Ordinary && sleep.is_send_limit_reached();
+                        done.is_set() || (!leaves_tasks && tasks.are_left())
                     });
-                    untouched &= slept.is_as_sentinel();
+                    untouched &= slept.is_sentinel();
                     thread::yield_now();
                 }
                 sleep.end_search(&WakeToken::default(), || tasks.are_left());
@@ -280,11 +273,11 @@ fn sent_to_fewer(
     });
 }
 
-/// Of three workers one may be awake, and is stuck. Two things are sent; the worker that does the
-/// first is stuck in it. If that was the sentinel, the other one, which has left all to it, is woken
-/// for the second.
+/// Of three workers one may be awake, and is blocked. Two tasks are sent, and the worker that runs
+/// the first blocks in it. If that was the sentinel, the other worker, which left all tasks to it,
+/// is woken for the second.
 #[test]
-fn loom_sleep_what_is_sent_when_the_sentinel_is_stuck_is_done() {
+fn loom_sleep_a_task_sent_while_the_sentinel_is_blocked_is_run() {
     check(2, || {
         let shared = Arc::new((limited(3, 3), Tasks::new(0)));
         shared.0.resize(1);
@@ -295,12 +288,13 @@ fn loom_sleep_what_is_sent_when_the_sentinel_is_stuck_is_done() {
                 let mut untouched = false;
                 sleep.begin_search();
                 while !((untouched || !sleep.is_over_size()) && tasks.take_one()) {
-                    let slept = sleep.sleep(worker, |rest| {
+                    let slept = sleep.sleep(worker, false, |role| {
                         untouched = tasks.are_left();
-                        let leaves = rest != Rest::Full && sleep.leaves_what_is_sent();
-                        !leaves && tasks.are_left()
+                        let leaves_tasks =
+                            role != SleepRole::Ordinary && sleep.is_send_limit_reached();
+                        !leaves_tasks && tasks.are_left()
                     });
-                    untouched &= slept.is_as_sentinel();
+                    untouched &= slept.is_sentinel();
                     thread::yield_now();
                 }
                 sleep.end_search(&WakeToken::default(), || tasks.are_left());
@@ -316,35 +310,35 @@ fn loom_sleep_what_is_sent_when_the_sentinel_is_stuck_is_done() {
 }
 
 #[test]
-fn loom_sleep_what_is_sent_to_fewer_is_done() {
-    sent_to_fewer(|sleep| sleep.resize(1), Sleep::notify_sent);
+fn loom_sleep_a_task_sent_over_the_size_is_run() {
+    sent_over_the_limit(|sleep| sleep.resize(1), Sleep::notify_sent);
 }
 
 #[test]
-fn loom_sleep_what_is_sent_where_fewer_are_allowed_is_done() {
-    sent_to_fewer(|sleep| allow(sleep, 1), Sleep::notify_sent);
+fn loom_sleep_a_task_sent_over_the_send_limit_is_run() {
+    sent_over_the_limit(|sleep| allow(sleep, 1), Sleep::notify_sent);
 }
 
 #[test]
-fn loom_sleep_what_is_addressed_to_fewer_is_done() {
-    sent_to_fewer(|sleep| sleep.resize(1), |sleep| sleep.notify_addressed(1, None));
+fn loom_sleep_a_task_addressed_over_the_size_is_run() {
+    sent_over_the_limit(|sleep| sleep.resize(1), |sleep| sleep.notify_addressed(1..2, None));
 }
 
 #[test]
-fn loom_sleep_what_is_addressed_where_fewer_are_allowed_is_done() {
-    sent_to_fewer(|sleep| allow(sleep, 1), |sleep| sleep.notify_addressed(1, None));
+fn loom_sleep_a_task_addressed_over_the_send_limit_is_run() {
+    sent_over_the_limit(|sleep| allow(sleep, 1), |sleep| sleep.notify_addressed(1..2, None));
 }
 
 #[test]
-fn loom_sleep_what_is_sent_while_one_more_becomes_welcome_or_is_no_longer_is_done() {
+fn loom_sleep_a_task_sent_while_one_more_is_allowed_or_no_longer_is_run() {
     for first in [true, false] {
-        sent_to_fewer(
+        sent_over_the_limit(
             move |sleep| {
                 allow(sleep, 1);
-                sleep.welcomes_one_more(first);
+                sleep.set_one_more_allowed(first);
             },
             move |sleep| {
-                sleep.welcomes_one_more(!first);
+                sleep.set_one_more_allowed(!first);
                 sleep.notify_sent();
             },
         );

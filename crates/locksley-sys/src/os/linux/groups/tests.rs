@@ -31,19 +31,19 @@ impl Machine {
         fs::write(path, text).unwrap();
     }
 
-    fn groups(&self) -> Groups {
-        Groups::below(&self.0)
+    fn watch(&self) -> QuotaWatch {
+        QuotaWatch::below(&self.0)
     }
 
-    fn limits(&self) -> Limits {
-        self.groups().limits()
+    fn limits(&self) -> (Option<Quota>, Vec<LimitFault>) {
+        self.watch().quota()
     }
 
     /// The quota, if nothing is wrong, and which file says so.
     fn quota(&self) -> Option<(f64, String)> {
-        let limits = self.limits();
-        assert_eq!(limits.faults, []);
-        limits.quota.map(|quota| (quota.processors, quota.file.display().to_string()))
+        let (quota, faults) = self.limits();
+        assert_eq!(faults, []);
+        quota.map(|quota| (quota.processors, quota.file.display().to_string()))
     }
 }
 
@@ -61,6 +61,10 @@ const V1: &str = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
                   32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
                   34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n\
                   35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+
+fn hidden(group: &str) -> LimitFault {
+    LimitFault::of(MEMBERSHIPS, format!("control group {group} is not mounted here"))
+}
 
 fn said(quota: f64, file: &str) -> Option<(f64, String)> {
     Some((quota, file.to_owned()))
@@ -90,8 +94,8 @@ fn a_process_that_is_moved_has_the_quota_of_where_it_is() {
         ("sys/fs/cgroup/one/cpu.max", "100000 100000\n"),
         ("sys/fs/cgroup/two/cpu.max", "250000 100000\n"),
     ]);
-    let groups = machine.groups();
-    let quota = || groups.limits().quota.map(|quota| quota.processors);
+    let watch = machine.watch();
+    let quota = || watch.quota().0.map(|quota| quota.processors);
     assert_eq!(quota(), Some(1.0));
     machine.write(SELF, "0::/two\n");
     assert_eq!(quota(), Some(2.5));
@@ -110,14 +114,10 @@ fn version_1_is_understood_too() {
         ("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "50000\n"),
         ("sys/fs/cgroup/cpu,cpuacct/job/part/cpu.cfs_quota_us", "-1\n"),
         ("sys/fs/cgroup/cpu,cpuacct/job/part/cpu.cfs_period_us", "100000\n"),
-        ("sys/fs/cgroup/cpuset/set/cpuset.cpus", "0-3,9\n"),
         ("sys/fs/cgroup/memory/elsewhere/cpu.cfs_quota_us", "1\n"),
     ]);
     assert_eq!(machine.quota(), said(1.5, "/sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us"));
-    assert_eq!(machine.limits().quota.unwrap().period, Duration::from_millis(50));
-    assert_eq!(machine.limits().processors.unwrap(), [0, 1, 2, 3, 9]);
-    machine.write("sys/fs/cgroup/cpuset/set/cpuset.effective_cpus", "2\n");
-    assert_eq!(machine.limits().processors.unwrap(), [2], "what is left of them");
+    assert_eq!(machine.limits().0.unwrap().period, Duration::from_millis(50));
 }
 
 #[test]
@@ -131,23 +131,6 @@ fn both_versions_side_by_side() {
         ("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n"),
     ]);
     assert_eq!(machine.quota(), said(1.0, "/sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us"));
-}
-
-/// The innermost group that says which processors there are; further out there may be more.
-#[test]
-fn processors_are_those_of_the_innermost_group() {
-    let machine = Machine::new(&[
-        (MOUNTS, V2),
-        (SELF, "0::/outer/inner\n"),
-        ("sys/fs/cgroup/cpuset.cpus.effective", "0-7\n"),
-        ("sys/fs/cgroup/outer/cpuset.cpus.effective", "0-3\n"),
-    ]);
-    assert_eq!(machine.limits().processors.unwrap(), [0, 1, 2, 3]);
-    machine.write("sys/fs/cgroup/outer/inner/cpuset.cpus.effective", "1,3\n");
-    assert_eq!(machine.limits().processors.unwrap(), [1, 3]);
-    // None are left: the kernel then has threads run where the group above may.
-    machine.write("sys/fs/cgroup/outer/inner/cpuset.cpus.effective", "\n");
-    assert_eq!(machine.limits().processors.unwrap(), [0, 1, 2, 3]);
 }
 
 /// In a container without a namespace of its own: the group is mounted, and the path is the
@@ -164,14 +147,11 @@ fn what_is_mounted_may_be_a_part() {
     assert_eq!(machine.quota(), said(0.5, "/sys/fs/cgroup/cpu.max"));
     // A name that only begins like that.
     machine.write(SELF, "0::/docker/4f2\n");
-    let hidden = LimitFault::Hidden { group: "/docker/4f2".to_owned() };
-    assert_eq!(machine.limits().faults, [hidden]);
-    assert_eq!(machine.limits().quota, None);
+    assert_eq!(machine.limits(), (None, vec![hidden("/docker/4f2")]));
 }
 
 #[test]
 fn what_lies_outside_of_the_namespace_is_hidden() {
-    let hidden = |group: &str| LimitFault::Hidden { group: group.to_owned() };
     let machine = Machine::new(&[
         (MOUNTS, V2),
         (SELF, "0::/../other\n"),
@@ -179,16 +159,15 @@ fn what_lies_outside_of_the_namespace_is_hidden() {
         ("sys/fs/cgroup/other/cpu.max", "10000 100000\n"),
     ]);
     // What is mounted is no group that it lies in.
-    let limits = machine.limits();
-    assert_eq!((limits.quota, limits.faults), (None, vec![hidden("/../other")]));
+    assert_eq!(machine.limits(), (None, vec![hidden("/../other")]));
 
     // What is mounted lies two groups above the namespace's, by names that are not known here; but
     // it is above.
     machine.write(MOUNTS, "50 40 0:25 /../.. /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n");
     machine.write(SELF, "0::/job\n");
-    let limits = machine.limits();
-    assert_eq!(limits.quota.map(|quota| quota.processors), Some(0.5));
-    assert_eq!(limits.faults, [hidden("/job")]);
+    let (quota, faults) = machine.limits();
+    assert_eq!(quota.map(|quota| quota.processors), Some(0.5));
+    assert_eq!(faults, [hidden("/job")]);
 
     // It can be named from there.
     machine.write(SELF, "0::/../../other\n");
@@ -196,8 +175,7 @@ fn what_lies_outside_of_the_namespace_is_hidden() {
 
     // Further out than what is mounted.
     machine.write(SELF, "0::/../../../other\n");
-    let limits = machine.limits();
-    assert_eq!((limits.quota, limits.faults), (None, vec![hidden("/../../../other")]));
+    assert_eq!(machine.limits(), (None, vec![hidden("/../../../other")]));
 }
 
 /// A second mount shows what the first does not.
@@ -226,7 +204,7 @@ fn nothing_sets_no_limit() {
         &[(MOUNTS, V1), (SELF, "4:cpu,cpuacct:/\n3:cpuset:/\n1:name=systemd:/\n")],
     ] {
         let machine = Machine::new(files);
-        assert_eq!(machine.limits(), Limits::default(), "{files:?}");
+        assert_eq!(machine.limits(), (None, Vec::new()), "{files:?}");
     }
 }
 
@@ -251,9 +229,9 @@ fn what_makes_no_sense_is_told_and_sets_no_limit() {
         "\u{fffd}",
     ] {
         machine.write(path, garbage);
-        let Limits { quota, faults, .. } = machine.limits();
+        let (quota, faults) = machine.limits();
         assert_eq!(quota, None, "{garbage:?}");
-        let [LimitFault::File { path: told, problem }] = &faults[..] else {
+        let [LimitFault { path: told, problem }] = &faults[..] else {
             panic!("{garbage:?}: {faults:?}")
         };
         assert_eq!(told, &Path::new("/").join(path));
@@ -261,13 +239,13 @@ fn what_makes_no_sense_is_told_and_sets_no_limit() {
     }
     // The other group still counts.
     machine.write("sys/fs/cgroup/cpu.max", "200000 100000\n");
-    let Limits { quota, faults, .. } = machine.limits();
+    let (quota, faults) = machine.limits();
     assert_eq!((quota.map(|quota| quota.processors), faults.len()), (Some(2.0), 1));
     fs::write(machine.0.join(path), [0xFF, 0xFE]).unwrap();
-    assert_eq!(machine.limits().faults.len(), 1, "no text");
+    assert_eq!(machine.limits().1.len(), 1, "no text");
     fs::remove_file(machine.0.join(path)).unwrap();
     fs::create_dir(machine.0.join(path)).unwrap();
-    assert_eq!(machine.limits().faults.len(), 1, "no file");
+    assert_eq!(machine.limits().1.len(), 1, "no file");
 }
 
 #[test]
@@ -275,21 +253,16 @@ fn garbage_of_version_1_is_told() {
     let machine = Machine::new(&[(MOUNTS, V1), (SELF, "4:cpu:/\n3:cpuset:/\n")]);
     let folder = "sys/fs/cgroup/cpu,cpuacct";
     machine.write(&format!("{folder}/cpu.cfs_quota_us"), "50000\n");
-    assert_eq!(machine.limits().faults.len(), 1, "a quota of no period");
+    assert_eq!(machine.limits().1.len(), 1, "a quota of no period");
     for (quota, period) in [("many", "100000"), ("50000", "0"), ("0", "100000"), ("-2", "100000")] {
         machine.write(&format!("{folder}/cpu.cfs_quota_us"), quota);
         machine.write(&format!("{folder}/cpu.cfs_period_us"), period);
-        let Limits { quota, faults, .. } = machine.limits();
+        let (quota, faults) = machine.limits();
         assert_eq!((quota, faults.len()), (None, 1), "{faults:?}");
     }
     machine.write(&format!("{folder}/cpu.cfs_quota_us"), "50000");
     machine.write(&format!("{folder}/cpu.cfs_period_us"), "100000");
-    for wrong in ["0-", "3-1", "all", "0,,1"] {
-        machine.write("sys/fs/cgroup/cpuset/cpuset.cpus", wrong);
-        let Limits { quota, processors, faults } = machine.limits();
-        assert_eq!((processors, faults.len()), (None, 1), "{wrong}: {faults:?}");
-        assert_eq!(quota.map(|quota| quota.processors), Some(0.5));
-    }
+    assert_eq!(machine.limits().0.map(|quota| quota.processors), Some(0.5));
 }
 
 #[test]
@@ -299,7 +272,7 @@ fn lines_that_make_no_sense_are_told_and_passed_over() {
         (SELF, "\n0:\n0::relative\nx::/\n0::/job\n"),
         ("sys/fs/cgroup/job/cpu.max", "100000 100000\n"),
     ]);
-    let Limits { quota, faults, .. } = machine.limits();
+    let (quota, faults) = machine.limits();
     assert_eq!(quota.map(|quota| quota.processors), Some(1.0));
     assert_eq!(faults.len(), 2 + 4, "{faults:?}");
 }
@@ -317,86 +290,22 @@ fn periods_used_up_are_those_of_the_quotas_group() {
         ),
         ("sys/fs/cgroup/cpu,cpuacct/cpu.stat", "nr_periods 9\nnr_throttled 5\nthrottled_time 1\n"),
     ]);
-    let mut watch = QuotaWatch::of(machine.groups());
+    let watch = machine.watch();
     let quota = watch.quota().0.unwrap();
     assert_eq!(watch.periods_used_up(&quota), Some(4));
     fs::remove_file(machine.0.join("sys/fs/cgroup/cpu,cpuacct/job/cpu.stat")).unwrap();
-    let no_more = |_| {
-        watch.quota();
-        watch.periods_used_up(&quota).is_none()
-    };
-    assert!((0..watch::LOOKED_FOR_AFTER).any(no_more));
+    assert_eq!(watch.periods_used_up(&quota), None);
     assert_eq!(watch.periods_used_up(&Quota { file: Path::new("/another").into(), ..quota }), None);
 }
 
-/// Whatever becomes of the files that are kept open: the oracle opens them anew each time.
-#[test]
-fn what_is_kept_open_says_what_is_there_now() {
-    const MEMBERSHIPS: [&str; 6] = [
-        "4:cpu:/\n0::/a/b\n",
-        "4:cpu:/one\n0::/a\n",
-        "4:cpu:/one\n0::/gone\n",
-        "0::/\n",
-        "4:cpu:/gone (deleted)\n",
-        "nonsense\n",
-    ];
-    const FILES: [&str; 5] = [
-        "sys/fs/cgroup/cpu,cpuacct/one/cpu.cfs_quota_us",
-        "sys/fs/cgroup/cpu,cpuacct/one/cpu.cfs_period_us",
-        "sys/fs/cgroup/unified/cpu.max",
-        "sys/fs/cgroup/unified/a/cpu.max",
-        "sys/fs/cgroup/unified/a/b/cpu.max",
-    ];
-    const TEXTS: [&str; 6] = ["50000", "max 100000", "-1", "250000 100000\n", "x", ""];
-    let mounts = format!("{V1}41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
-    let machine = Machine::new(&[(MOUNTS, &mounts), (SELF, MEMBERSHIPS[0])]);
-    let mut watch = QuotaWatch::of(machine.groups());
-    let mut random = 2026_u64;
-    let mut below = |most: usize| {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        (random % most as u64) as usize
-    };
-    let mut quotas = 0;
-    for change in 0..600 {
-        let file = FILES[below(FILES.len())];
-        let text = TEXTS[below(TEXTS.len())];
-        let was_there = machine.0.join(file).exists();
-        let kind = below(6);
-        match kind {
-            0 => machine.write(SELF, MEMBERSHIPS[below(MEMBERSHIPS.len())]),
-            1 | 2 => machine.write(file, text),
-            3 => {
-                // Another file of that name.
-                machine.write("new", text);
-                machine.write(file, "");
-                fs::rename(machine.0.join("new"), machine.0.join(file)).unwrap();
-            }
-            4 => drop(fs::remove_file(machine.0.join(file))),
-            _ => drop(fs::remove_dir_all(machine.0.join(file).parent().unwrap())),
-        }
-        let Limits { quota, faults, .. } = machine.limits();
-        quotas += usize::from(quota.is_some());
-        let now = (quota, faults);
-        if kind == 0 || kind < 3 && was_there {
-            assert_eq!(watch.quota(), now, "at once, after {change} changes");
-        }
-        // Other files, and such as were not there, are seen after some time.
-        (0..watch::LOOKED_FOR_AFTER).for_each(|_| drop(watch.quota()));
-        assert_eq!(watch.quota(), now, "after {change} changes");
-    }
-    assert!(quotas > 50, "{quotas}");
-}
-
-/// It is read by pages, and a file may be longer.
+/// A file may be longer than a page.
 #[test]
 fn a_file_is_read_to_its_end() {
     let machine = Machine::new(&[(MOUNTS, V2)]);
     let many: String = (1..3000).map(|n| format!("{n}:name=n{n}:/somewhere\n")).collect();
     machine.write(SELF, &format!("{many}0::/job\n"));
     machine.write("sys/fs/cgroup/job/cpu.max", "150000 100000\n");
-    let mut watch = QuotaWatch::of(machine.groups());
+    let watch = machine.watch();
     for _ in 0..2 {
         assert_eq!(watch.quota().0.map(|quota| quota.processors), Some(1.5));
     }
@@ -407,8 +316,5 @@ fn a_file_is_read_to_its_end() {
 /// Whatever it is on this machine.
 #[test]
 fn this_machine_can_be_read() {
-    let limits = Groups::of_this_process().limits();
     assert!(QuotaWatch::of_this_process().quota().0.is_none_or(|quota| quota.processors > 0.0));
-    assert!(limits.quota.is_none_or(|quota| quota.processors > 0.0));
-    assert!(limits.processors.is_none_or(|processors| !processors.is_empty()));
 }

@@ -1,0 +1,189 @@
+//! What a thread asks of the scheduler (`man 2 sched_setattr`, `man 7 sched`): a lower priority
+//! than all others, and short turns on the processor.
+//!
+//! *Priority*: any thread may lower its priority to `SCHED_IDLE`, but not every thread may restore
+//! it: that takes `CAP_SYS_NICE` or a sufficient `RLIMIT_NICE`. So it is done only where a
+//! throwaway thread came back from it.
+//!
+//! *Turns* (since Linux 6.12, for ordinary threads): of two threads that are owed as much, EEVDF
+//! first runs the one with the turn that would end first. So a thread with short turns is served
+//! soon, and gets no more in total.
+
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use super::affinity::on_a_throwaway_thread;
+use super::last_error;
+
+/// The calling thread runs at the lowest priority until this is dropped, on the same thread.
+#[derive(Debug)]
+pub struct LoweredPriority {
+    before: libc::sched_attr,
+    /// Must be dropped where it was made.
+    not_send: PhantomData<*const ()>,
+}
+
+impl LoweredPriority {
+    /// Lowers the calling thread's priority, unless it is lowered already. Only where
+    /// [`lowered_priority_works`] says so.
+    pub fn begin() -> Option<Self> {
+        let before = attributes().ok()?;
+        lower(before).ok()?;
+        Some(Self { before, not_send: PhantomData })
+    }
+}
+
+impl Drop for LoweredPriority {
+    fn drop(&mut self) {
+        // It worked when it was probed. Where permission was taken away since, the worker stays
+        // slow but correct.
+        let _ = set(&self.before);
+    }
+}
+
+fn lower(mut attributes: libc::sched_attr) -> Result<(), String> {
+    if attributes.sched_policy == libc::SCHED_IDLE as u32 {
+        return Err("the thread runs at the lowest priority as it is".to_owned());
+    }
+    attributes.sched_policy = libc::SCHED_IDLE as u32;
+    attributes.sched_priority = 0;
+    set(&attributes)
+}
+
+/// Whether priority can be lowered and restored here.
+pub fn lowered_priority_works() -> bool {
+    probe_priority().is_ok()
+}
+
+pub(super) fn probe_priority() -> Result<(), String> {
+    static PROBE: OnceLock<Result<(), String>> = OnceLock::new();
+    let probe = || {
+        let before = attributes()?;
+        lower(before)?;
+        set(&before).map_err(|why| format!("it could not be restored: {why}"))
+    };
+    PROBE.get_or_init(|| on_a_throwaway_thread(probe)).clone()
+}
+
+/// Has the calling thread take turns of that length, and the threads that it starts take the usual
+/// ones again. Leaves alone a thread with shorter turns, with another policy than the ordinary one
+/// or with a priority that was chosen.
+pub fn shorten_turns(turn: Duration) {
+    let turn = turn.as_nanos() as u64;
+    let is_usual = |it: &libc::sched_attr| {
+        it.sched_policy == libc::SCHED_OTHER as u32 && it.sched_nice == 0 && it.sched_runtime > turn
+    };
+    if probe_turns().is_ok()
+        && let Some(mut attributes) = attributes().ok().filter(is_usual)
+    {
+        attributes.sched_runtime = turn;
+        attributes.sched_flags = libc::SCHED_FLAG_RESET_ON_FORK as u64;
+        // Where it fails, turns stay as they are.
+        let _ = set(&attributes);
+    }
+}
+
+pub(super) fn probe_turns() -> Result<(), String> {
+    const SHORT: u64 = 200_000;
+    static PROBE: OnceLock<Result<(), String>> = OnceLock::new();
+    let probe = || {
+        let mut short = attributes()?;
+        if short.sched_policy != libc::SCHED_OTHER as u32 {
+            return Err("the policy is not the ordinary one".to_owned());
+        }
+        short.sched_runtime = SHORT;
+        set(&short)?;
+        let has_it = attributes()?.sched_runtime == SHORT;
+        has_it.then_some(()).ok_or_else(|| "this kernel gives all threads the same turn".to_owned())
+    };
+    PROBE.get_or_init(|| on_a_throwaway_thread(probe)).clone()
+}
+
+fn attributes() -> Result<libc::sched_attr, String> {
+    // SAFETY: all of it is numbers, which may be 0.
+    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
+    let (this_thread, no_flags) = (0, 0);
+    let size = size_of::<libc::sched_attr>() as libc::c_uint;
+    // SAFETY: the kernel writes at most `size` bytes, for which there is room.
+    let answer = unsafe {
+        libc::syscall(libc::SYS_sched_getattr, this_thread, &raw mut attributes, size, no_flags)
+    };
+    if answer == 0 { Ok(attributes) } else { Err(last_error()) }
+}
+
+fn set(attributes: &libc::sched_attr) -> Result<(), String> {
+    let (this_thread, no_flags) = (0, 0);
+    let pointer: *const libc::sched_attr = attributes;
+    // SAFETY: the kernel reads as many bytes as the attributes say they have, which is what it
+    // wrote itself.
+    let answer = unsafe { libc::syscall(libc::SYS_sched_setattr, this_thread, pointer, no_flags) };
+    if answer == 0 { Ok(()) } else { Err(last_error()) }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const SHORT: Duration = Duration::from_micros(150);
+
+    /// On a thread of its own, with the turn that a test left to it.
+    fn turn_of_a_new_thread() -> u64 {
+        std::thread::spawn(|| attributes().unwrap().sched_runtime).join().unwrap()
+    }
+
+    #[test]
+    fn a_short_turn_is_the_threads_own() {
+        if let Err(why) = probe_turns() {
+            return eprintln!("not tried: {why}");
+        }
+        if attributes().unwrap().sched_nice != 0 {
+            return eprintln!("not tried: a priority was chosen");
+        }
+        std::thread::spawn(|| {
+            let usual = turn_of_a_new_thread();
+            shorten_turns(SHORT);
+            assert_eq!(attributes().unwrap().sched_runtime, SHORT.as_nanos() as u64);
+            assert_eq!(turn_of_a_new_thread(), usual);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_turn_that_is_shorter_is_left_alone() {
+        if let Err(why) = probe_turns() {
+            return eprintln!("not tried: {why}");
+        }
+        std::thread::spawn(|| {
+            let mut chosen = attributes().unwrap();
+            chosen.sched_runtime = 120_000;
+            set(&chosen).unwrap();
+            shorten_turns(SHORT);
+            assert_eq!(attributes().unwrap().sched_runtime, 120_000);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_priority_is_lowered_for_a_while() {
+        if let Err(why) = probe_priority() {
+            return eprintln!("not tried: {why}");
+        }
+        std::thread::spawn(|| {
+            shorten_turns(SHORT);
+            let all = |of: libc::sched_attr| {
+                (of.sched_policy, of.sched_nice, of.sched_runtime, of.sched_flags)
+            };
+            let before = all(attributes().unwrap());
+            let lowered = LoweredPriority::begin().unwrap();
+            assert_eq!(attributes().unwrap().sched_policy, libc::SCHED_IDLE as u32);
+            assert!(LoweredPriority::begin().is_none());
+            drop(lowered);
+            assert_eq!(all(attributes().unwrap()), before);
+        })
+        .join()
+        .unwrap();
+    }
+}

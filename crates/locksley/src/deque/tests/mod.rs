@@ -1,0 +1,7 @@
+//! Tests of the queues.
+
+mod kinds;
+#[cfg(loom)]
+mod models;
+#[cfg(all(debug_assertions, not(loom)))]
+mod suite;

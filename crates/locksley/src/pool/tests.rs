@@ -1,0 +1,35 @@
+//! Helpers for unit tests that need a pool.
+
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use super::{Pool, PoolBuilder};
+use crate::Spawn;
+use crate::places::Places;
+
+/// The time after which a wait has failed.
+pub(crate) const LONGEST: Duration = Duration::from_secs(60);
+
+/// A pool with one worker for each processor, in places of these sizes. The processors need not
+/// exist, since the workers are not bound to them.
+pub(crate) fn divided(sizes: &[usize]) -> PoolBuilder {
+    let mut first = 0;
+    let sets = sizes.iter().map(|size| {
+        first += size;
+        (first - size..first).collect()
+    });
+    let sets: Vec<_> = sets.collect();
+    let places = Places::given(&(0..first).collect(), sets).unwrap();
+    Pool::builder().workers(first).places(places)
+}
+
+/// Makes a worker wait for a message from the returned sender, or for the sender's drop.
+pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
+    let ((here, is_here), (go_on, released)) = (channel(), channel());
+    pool.spawn_with(Spawn::At(index), move |_| {
+        here.send(()).unwrap();
+        let _ = released.recv();
+    });
+    is_here.recv_timeout(LONGEST).unwrap();
+    go_on
+}

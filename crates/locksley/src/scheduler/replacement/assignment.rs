@@ -1,0 +1,129 @@
+//! The assignment of one replacement: which worker it replaces, and how it waits for one. The
+//! README beside this file has the states and the argument.
+
+use crate::scheduler::latch::Flag;
+use crate::sleep::Parker;
+
+/// The state of one replacement. Its word is also the flag that ends the replacement's service: it
+/// is *set* while the replacement is released.
+#[derive(Debug)]
+pub(crate) struct Assignment {
+    word: Flag,
+    /// Notified when a parked replacement is assigned, and when the pool is closed.
+    parker: Parker,
+}
+
+/// The replacement has no thread yet.
+const VACANT: *mut () = std::ptr::null_mut();
+/// The replacement's thread is parked, or about to park.
+const PARKED: *mut () = std::ptr::without_provenance_mut(2);
+
+/// The word of a replacement that is assigned to the worker with this index.
+fn assigned(index: usize) -> *mut () {
+    std::ptr::without_provenance_mut((index + 1) << 2)
+}
+
+fn index_of(word: *mut ()) -> usize {
+    (word.addr() >> 2) - 1
+}
+
+/// What an assignment needs so that the replacement serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Assigned {
+    /// Nothing: the replacement was parked, and has been woken.
+    Woken,
+    /// Nothing: the replacement has not parked since its release.
+    StillAwake,
+    /// A thread, from the caller.
+    NeedsThread,
+}
+
+impl Assignment {
+    pub(crate) fn new() -> Self {
+        Self { word: Flag::with_pointer(VACANT), parker: Parker::new() }
+    }
+
+    /// The flag that the replacement works until.
+    pub(crate) fn released(&self) -> &Flag {
+        &self.word
+    }
+
+    /// The index of the worker that the replacement is assigned to.
+    pub(crate) fn worker(&self) -> Option<usize> {
+        match self.word.load() {
+            VACANT | PARKED | Flag::SET => None,
+            word => Some(index_of(word)),
+        }
+    }
+
+    /// Assigns the replacement to a worker. `None` if it is assigned to another one.
+    pub(crate) fn try_assign(&self, index: usize) -> Option<Assigned> {
+        let mut before = self.word.load();
+        loop {
+            let outcome = match before {
+                VACANT => Assigned::NeedsThread,
+                PARKED => Assigned::Woken,
+                Flag::SET => Assigned::StillAwake,
+                _ => return None,
+            };
+            match self.word.compare_exchange(before, assigned(index)) {
+                Ok(_) => {
+                    if outcome == Assigned::Woken {
+                        self.parker.unpark();
+                    }
+                    return Some(outcome);
+                }
+                Err(now) => before = now,
+            }
+        }
+    }
+
+    /// Undoes an assignment for which no thread could be started.
+    pub(crate) fn cancel(&self, index: usize) {
+        let _ = self.word.compare_exchange(assigned(index), VACANT);
+    }
+
+    /// Releases the replacement from its worker. The caller then wakes it, if it sleeps in the
+    /// pool. `false` if closing the pool has released it.
+    pub(crate) fn release(&self, index: usize) -> bool {
+        self.word.compare_exchange(assigned(index), Flag::SET).is_ok()
+    }
+
+    /// Ends the replacement after the pool has been closed. The caller then wakes it, if it sleeps
+    /// in the pool.
+    pub(crate) fn close(&self) {
+        // This fails if the worker has just released it. If another worker assigns it, that one
+        // releases it.
+        let _ = self.worker().map(|index| self.release(index));
+        self.parker.unpark();
+    }
+
+    /// Waits, on the replacement's thread, for an assignment; `false` when the pool is closed.
+    /// Calls `before_park` when it changes from released to parked.
+    pub(crate) fn wait(&self, before_park: impl Fn(), is_closed: impl Fn() -> bool) -> bool {
+        loop {
+            match self.word.load() {
+                Flag::SET if is_closed() => return false,
+                Flag::SET => {
+                    // This fails if a worker has assigned it.
+                    if self.word.compare_exchange(Flag::SET, PARKED).is_ok() {
+                        before_park();
+                    }
+                }
+                PARKED => {
+                    // An earlier notification is not lost: the reads below see its cause. A later
+                    // one ends the wait.
+                    self.parker.reset();
+                    if is_closed() {
+                        return false;
+                    }
+                    if self.word.load() == PARKED {
+                        self.parker.park();
+                    }
+                }
+                _ => return true,
+            }
+        }
+    }
+}

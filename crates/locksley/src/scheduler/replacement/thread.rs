@@ -1,0 +1,99 @@
+//! The thread of a replacement worker.
+
+use std::any::Any;
+use std::io;
+use std::sync::{Arc, PoisonError};
+
+use crate::idle::Activity;
+use crate::os::{self, Assists};
+use crate::scheduler::config::{Affinity, Hook};
+use crate::scheduler::shared::Shared;
+use crate::scheduler::worker::Worker;
+use crate::unwind::{self, AbortOnUnwind};
+
+impl Shared {
+    /// Starts the thread of a replacement, which serves the worker with this index first.
+    pub(super) fn start_replacement(
+        self: &Arc<Self>,
+        replacement: usize,
+        index: usize,
+    ) -> io::Result<()> {
+        let replacements = &self.replacements;
+        let threads = replacements.threads.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        // Before it pushes anything, so that searches look there.
+        self.mark_slot_taken(self.workers + replacement);
+        let shared = Arc::clone(self);
+        let serve = move || shared.serve_as_replacement(replacement, index);
+        let handle = threads.spawn(format!("{}'", threads.names[index]), serve)?;
+        let thread = &replacements.all[replacement].thread;
+        *thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle);
+        Ok(())
+    }
+
+    fn serve_as_replacement(self: &Arc<Self>, replacement: usize, index: usize) {
+        let replacements = &self.replacements;
+        let own = &replacements.all[replacement];
+        let ends = own.ends.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ends = ends.expect("a replacement gets a thread once");
+        if replacements.affinity != Affinity::Builder {
+            os::move_to_process_affinity();
+        }
+        self.set_time_slice();
+        let slot = self.workers + replacement;
+        self.sleep.settle_wake_affinity(slot);
+        let make = |data| Worker::new(index, slot, ends, Arc::clone(self), data);
+        self.run_worker((index, slot), make, |worker| {
+            let before_park = || _ = replacements.subtract_active(1);
+            let slot = self.slot(slot);
+            loop {
+                slot.charge_time_to(Some(Activity::Sleeps));
+                if !own.assignment.wait(before_park, || self.closed.is_set()) {
+                    break;
+                }
+                slot.charge_time_to(Some(Activity::Works));
+                worker.replace_worker(|| own.assignment.worker(), own.assignment.released());
+            }
+        });
+        self.sleep.settle_wake_affinity(slot);
+    }
+
+    /// Requests the time slice that the idle policy wants, for the calling thread.
+    pub(crate) fn set_time_slice(&self) {
+        if let Some(slice) = self.idle_policy.turn()
+            && self.assists.has(Assists::SHORT_TURNS)
+        {
+            os::shorten_turns(slice);
+        }
+    }
+
+    /// Runs a worker on the calling thread: makes its data, calls the hooks, and calls `work` in
+    /// between. Panics of the program's code go to the panic handler, and the worker goes on.
+    pub(crate) fn run_worker(
+        &self,
+        (index, slot): (usize, usize),
+        make: impl FnOnce(Box<dyn Any>) -> Worker,
+        work: impl FnOnce(&Worker),
+    ) {
+        let (hooks, report) = (&self.replacements.hooks, |payload| self.report_panic(payload));
+        let data = unwind::halt(|| hooks.make_data(index)).unwrap_or_else(|payload| {
+            report(payload);
+            Box::new(())
+        });
+        let abort = AbortOnUnwind("an idle policy panicked");
+        let worker = make(data);
+        abort.disarm();
+        let call = |hook: &Option<Hook>| {
+            let called = unwind::halt(|| hook.iter().for_each(|hook| hook(index)));
+            called.unwrap_or_else(report);
+        };
+        worker.as_current(|| {
+            call(&hooks.on_start);
+            // After the hook, which may pin the thread: until then no other worker moves it.
+            self.slot(slot).attach_thread(self.assists);
+            work(&worker);
+            self.slot(slot).detach_thread();
+            call(&hooks.on_exit);
+        });
+        unwind::halt(|| drop(worker)).unwrap_or_else(report);
+    }
+}

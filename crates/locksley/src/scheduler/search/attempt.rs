@@ -1,0 +1,213 @@
+//! One attempt to find work, and a sweep over the whole pool.
+
+use super::cpu_placement::leave_its_processor;
+use super::grace_period::leave_to_owner;
+use super::near::{self, Neighbourhood};
+use super::searcher::{Found, Searcher, run_idle_hooks};
+use crate::deque::Steal;
+use crate::primitive::spin_loop;
+use crate::scheduler::Worker;
+
+/// A thief that has asked an owner to open its deque tries this many more times. An owner that
+/// pushes or pops meanwhile answers within nanoseconds.
+const TRIES_AFTER_REQUEST: u32 = 8;
+
+/// A thief checks whether it occupies its victim's processor in this many first attempts of a
+/// search, and then in each one out of as many.
+const CHECK_PROCESSOR_EVERY: u64 = 8;
+
+/// After this many failures a thief opens by force the deques that it has asked for, and looks at
+/// all inboxes.
+const LOOK_FURTHER_EVERY: u64 = 64;
+
+impl Searcher {
+    /// Makes one attempt, and counts it if it fails. From time to time it looks further.
+    pub(super) fn attempt(&mut self, worker: &Worker) -> Option<Found> {
+        (self.sleeps_on, self.has_polled) = (false, false);
+        let found = self.try_once(worker);
+        if found.is_some() {
+            return found;
+        }
+        self.failures += 1;
+        if !self.failures.is_multiple_of(LOOK_FURTHER_EVERY) {
+            return None;
+        }
+        self.poll_allowance(worker);
+        self.open_by_force(worker);
+        run_idle_hooks(worker).or_else(|| self.search_inboxes(worker, true))
+    }
+
+    /// Tries the pinned queue and what was sent to this worker or its place; before every P-th
+    /// attempt of P workers, all that this worker receives from; then one victim, its deque before
+    /// its inbox. In a pool with several places, some attempts try the inbox of another place
+    /// instead.
+    fn try_once(&mut self, worker: &Worker) -> Option<Found> {
+        let addressed = worker.take_pinned().or_else(|| worker.take_addressed());
+        if addressed.is_some() {
+            return addressed;
+        }
+        if self.failures.is_multiple_of(worker.workers() as u64) {
+            let received = receive(worker);
+            if received.is_some() {
+                return received;
+            }
+        }
+        if let Some(place_state) = worker.place_state() {
+            let around = Neighbourhood::of(worker, place_state);
+            let sent = self
+                .near
+                .next_place(&around, self.failures)
+                .and_then(|place| self.take_if_left(worker, place, true));
+            if sent.is_some() {
+                return sent;
+            }
+            if self.near.is_far_due() {
+                // The last far victim may have been asked to open its deque.
+                self.open_by_force(worker);
+            }
+            if !self.choose_near_victim(worker, &around) {
+                return None;
+            }
+        } else {
+            self.victim = self.victims.choose(worker.shared().slots_taken());
+        }
+        self.try_victim(worker, self.victim?)
+    }
+
+    /// Chooses the victim of an attempt in a pool with several places. Returns true if the thief
+    /// tries it. The policy sees the victim in either case: it may hold work and have no processor.
+    fn choose_near_victim(&mut self, worker: &Worker, around: &Neighbourhood<'_>) -> bool {
+        let chosen = self.near.next_victim(&mut self.victims, around, self.failures);
+        self.victim = chosen.map(|(victim, _)| victim);
+        let Some((victim, in_any_case)) = chosen else { return false };
+        if !near::is_far(worker, victim) {
+            return true;
+        }
+        if in_any_case {
+            self.near.since_far = 0;
+        }
+        in_any_case || near::has_surplus(worker, victim)
+    }
+
+    fn try_victim(&mut self, worker: &Worker, victim: usize) -> Option<Found> {
+        let slot = worker.shared().slot(victim);
+        let stolen = if leave_to_owner(slot) {
+            None
+        } else {
+            let is_first = self.failures < CHECK_PROCESSOR_EVERY;
+            if is_first || self.failures.is_multiple_of(CHECK_PROCESSOR_EVERY) {
+                leave_its_processor(worker, victim);
+            }
+            self.steal(worker, victim)
+        };
+        stolen.or_else(|| {
+            if slot.inbox.is_probably_empty() { None } else { take_from_inbox(worker, victim) }
+        })
+    }
+
+    /// Looks everywhere, for a caller that goes on with something else if it finds nothing, and may
+    /// not come back.
+    pub(crate) fn search_once(&mut self, worker: &Worker) -> Option<Found> {
+        self.sweep(worker, false).or_else(|| {
+            // A caller that repeats this must in the end get what a suspended owner holds.
+            let has_asked = self.has_open_request;
+            self.open_by_force(worker);
+            let found = has_asked.then(|| self.sweep(worker, false)).flatten();
+            found.or_else(|| run_idle_hooks(worker))
+        })
+    }
+
+    /// Looks once into each queue of the pool: first those that this worker receives from, then the
+    /// deques of all other workers, then their inboxes. `leaves_far` leaves what was sent to other
+    /// places to the workers there for a moment.
+    pub(super) fn sweep(&mut self, worker: &Worker, leaves_far: bool) -> Option<Found> {
+        let received = worker.take_pinned().or_else(|| receive(worker));
+        let stolen =
+            received.or_else(|| self.others(worker).find_map(|victim| self.steal(worker, victim)));
+        stolen.or_else(|| self.search_inboxes(worker, leaves_far))
+    }
+
+    /// All other workers, from a random one on; near workers before far ones.
+    fn others<'w>(&mut self, worker: &'w Worker) -> impl Iterator<Item = usize> + use<'w> {
+        let (own, slots) = (worker.slot_index(), worker.shared().slots_taken());
+        let first = self.victims.choose(slots);
+        let alike = first.filter(|_| worker.place_state().is_none());
+        let victims = alike.into_iter().flat_map(move |first| first..first + slots);
+        let victims =
+            victims.map(move |victim| victim % slots).filter(move |&victim| victim != own);
+        victims.chain(near::by_distance(worker, first.unwrap_or(0)))
+    }
+
+    /// Takes from the inbox of any other worker or place.
+    fn search_inboxes(&mut self, worker: &Worker, leaves_far: bool) -> Option<Found> {
+        let sent = self.others(worker).find_map(|victim| take_from_inbox(worker, victim));
+        let mut others = worker.place_state().map_or(&[][..], |it| &it.others).iter();
+        sent.or_else(|| {
+            others.find_map(|&place| {
+                if leaves_far {
+                    return self.take_if_left(worker, place, false);
+                }
+                take_from_place(worker, place)
+            })
+        })
+    }
+
+    /// Takes from the inbox of another place, if its workers have left that alone for a moment.
+    fn take_if_left(&mut self, worker: &Worker, place: usize, at_a_glance: bool) -> Option<Found> {
+        let there = &worker.shared().place_states()[place];
+        let is_left = self.near.observe_inbox(place, there, at_a_glance);
+        if is_left { take_from_place(worker, place) } else { None }
+    }
+
+    pub(super) fn steal(&mut self, worker: &Worker, victim: usize) -> Option<Found> {
+        let slot = worker.shared().slot(victim);
+        let mut steal = slot.deque.steal_oldest();
+        for _ in 0..TRIES_AFTER_REQUEST {
+            if !matches!(steal, Steal::Closed) {
+                break;
+            }
+            spin_loop();
+            steal = slot.deque.steal_oldest();
+        }
+        self.has_open_request |= matches!(steal, Steal::Closed);
+        if let Steal::Taken(job) = steal {
+            worker.record_steal_from(victim);
+            return Some(Found { job, from: victim });
+        }
+        worker.counters().failed_steals.increment();
+        None
+    }
+
+    /// Opens the closed deques if a request of this thief was not answered. The owner may be
+    /// suspended, or run one long task, while tasks wait in its deque. Called at the latest before
+    /// this thief gives up its processor.
+    pub(super) fn open_by_force(&mut self, worker: &Worker) {
+        if std::mem::take(&mut self.has_open_request) {
+            worker.shared().open_deques(&mut self.open_requests);
+        }
+    }
+}
+
+/// Takes what was sent to this worker, to its place, or to all.
+fn receive(worker: &Worker) -> Option<Found> {
+    let own = worker.receive_from(&worker.slot().inbox);
+    own.or_else(|| receive_near(worker)).or_else(|| worker.take_injected())
+}
+
+pub(super) fn receive_near(worker: &Worker) -> Option<Found> {
+    worker.receive_from(&worker.place_state()?.inbox)
+}
+
+/// Takes a task that was sent to another worker.
+pub(super) fn take_from_inbox(worker: &Worker, victim: usize) -> Option<Found> {
+    let job = worker.shared().slot(victim).inbox.take()?;
+    worker.record_steal_from(victim);
+    Some(Found { job, from: victim })
+}
+
+/// Takes a task that was sent to another place.
+pub(super) fn take_from_place(worker: &Worker, place: usize) -> Option<Found> {
+    let found = worker.receive_from(&worker.shared().place_states()[place].inbox);
+    worker.counters().out_of_place.add(u64::from(found.is_some()));
+    found
+}

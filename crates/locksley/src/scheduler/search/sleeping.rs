@@ -1,0 +1,188 @@
+//! How a searching worker sleeps, and what it looks at afterwards.
+
+use super::attempt::{receive_near, take_from_inbox, take_from_place};
+use super::cpu_placement::move_out_of_the_way;
+use super::searcher::{Found, Searcher, run_idle_hooks};
+use crate::idle::Activity;
+use crate::scheduler::PlaceState;
+use crate::scheduler::Worker;
+use crate::scheduler::allowance::PollBudget;
+use crate::scheduler::latch::Flag;
+use crate::sleep::{SleepOutcome, SleepRole};
+
+/// A sentinel goes on for this many timed parks when all workers within the limit sleep. If the
+/// program uses its pool again before that, the worker with work need not wake another one to be
+/// the sentinel.
+const RESERVE: u32 = 8;
+
+impl Searcher {
+    /// Sleeps until there may be work, and looks for it.
+    pub(super) fn sleep(&mut self, worker: &Worker, done: &Flag) -> Option<Found> {
+        // More workers may be allowed now than when the policy decided. One poll: an idle worker
+        // does not go on polling.
+        self.has_polled = !self.has_polled && self.poll_allowance_before_sleep(worker);
+        if self.has_polled {
+            return None;
+        }
+        self.sleeps_on = false;
+        let found = run_idle_hooks(worker).or_else(|| self.sleep_and_look(worker, done));
+        if found.is_none() {
+            self.failures = 0;
+        }
+        found
+    }
+
+    /// Sleeps, and then looks everywhere, whatever the policy decides next. A worker over the limit
+    /// looks only at what other workers do not seem to touch.
+    fn sleep_and_look(&mut self, worker: &Worker, done: &Flag) -> Option<Found> {
+        let outcome = self.park(worker, done);
+        let shared = worker.shared();
+        let was_within_limit = !shared.sleep.is_over_limit();
+        shared.postpone_poll();
+        // A period of rest may be over. It reads no files before it has looked for work.
+        let _ = shared.poll_allowance(PollBudget::Searching);
+        if done.is_set() {
+            return None;
+        }
+        if shared.sleep.is_over_limit() {
+            return self.look_over_limit(worker, outcome);
+        }
+        let found = self.sweep(worker, true);
+        if found.is_none() && outcome == SleepOutcome::StayedAwake {
+            // Otherwise it would sweep again at once, and have closed deques opened each time.
+            self.near.begin_wait();
+        }
+        // Not if the poll has just allowed one more worker to be awake: that is this one.
+        let has_timed_out = outcome == SleepOutcome::SentinelTimedOut;
+        self.sleeps_on = found.is_none() && has_timed_out && was_within_limit;
+        found
+    }
+
+    fn look_over_limit(&mut self, worker: &Worker, outcome: SleepOutcome) -> Option<Found> {
+        let sleep = &worker.shared().sleep;
+        let is_over_size = sleep.is_over_size();
+        let received = worker.take_pinned().or_else(|| {
+            let own = worker.receive_from(&worker.slot().inbox);
+            let near = own.or_else(|| if is_over_size { None } else { receive_near(worker) });
+            near.or_else(|| if sleep.is_over_send_limit() { None } else { worker.take_injected() })
+        });
+        if received.is_some() || !outcome.is_sentinel() {
+            return received;
+        }
+        self.take_untouched(worker, is_over_size)
+    }
+
+    /// Takes one task from a queue that no other worker seems to touch.
+    fn take_untouched(&mut self, worker: &Worker, is_over_size: bool) -> Option<Found> {
+        let shared = worker.shared();
+        if self.untouched.is_injector_untouched(shared, shared.sleep.is_over_send_limit()) {
+            let sent = worker.take_injected();
+            if sent.is_some() {
+                return sent;
+            }
+        }
+        let sent = self.take_untouched_of_place(worker, is_over_size);
+        if sent.is_some() {
+            return sent;
+        }
+        let slots = shared.slots_taken();
+        (0..slots)
+            .filter(|&victim| victim != worker.slot_index())
+            .find_map(|victim| self.take_untouched_of_worker(worker, victim, is_over_size))
+    }
+
+    fn take_untouched_of_place(&mut self, worker: &Worker, is_over_size: bool) -> Option<Found> {
+        let shared = worker.shared();
+        shared.place_states().iter().enumerate().find_map(|(place, place_state)| {
+            let record = self.untouched.places[place];
+            if !self.untouched.is_untouched(&place_state.inbox, record, is_over_size) {
+                return None;
+            }
+            if place == worker.place() {
+                return worker.receive_from(&place_state.inbox);
+            }
+            let sent = take_from_place(worker, place);
+            if sent.is_some() && !is_over_size && !place_state.inbox.is_probably_empty() {
+                // The awake workers of that place may be stuck, and this one takes one task a timed
+                // park.
+                let workers = place_state.range();
+                shared.sleep.wake_first(|worker| workers.contains(&worker));
+            }
+            sent
+        })
+    }
+
+    fn take_untouched_of_worker(
+        &mut self,
+        worker: &Worker,
+        victim: usize,
+        is_over_size: bool,
+    ) -> Option<Found> {
+        let shared = worker.shared();
+        let inbox = &shared.slot(victim).inbox;
+        let is_untouched = |record| self.untouched.is_untouched(inbox, record, is_over_size);
+        if self.untouched.inbox_of(victim).is_some_and(is_untouched) {
+            let sent = take_from_inbox(worker, victim);
+            if sent.is_some() {
+                if !is_over_size && !inbox.is_probably_empty() {
+                    // The limit may have kept the sender from waking it, and this one takes one
+                    // task a timed park.
+                    shared.sleep.wake(victim);
+                }
+                return sent;
+            }
+        }
+        if !self.untouched.grant_steal(victim, shared, is_over_size) {
+            return None;
+        }
+        self.steal(worker, victim).or_else(|| {
+            // The owner cannot answer an open request while this worker uses its processor.
+            let has_asked = self.has_open_request;
+            self.open_by_force(worker);
+            has_asked.then(|| self.steal(worker, victim)).flatten()
+        })
+    }
+
+    /// Goes through the sleep protocol: announce, look again, park.
+    fn park(&mut self, worker: &Worker, done: &Flag) -> SleepOutcome {
+        let shared = worker.shared();
+        let in_reserve = self.reserve > 0;
+        let look_again = |role: SleepRole| {
+            if role != SleepRole::Spare {
+                shared.open_deques(&mut self.open_requests);
+            }
+            match role {
+                SleepRole::Sentinel => self.reserve = RESERVE,
+                SleepRole::ReserveSentinel => self.reserve -= 1,
+                SleepRole::Ordinary | SleepRole::Spare => {}
+            }
+            if role.is_sentinel() {
+                self.untouched.record(shared);
+            }
+            let is_work_left = match role {
+                SleepRole::Ordinary | SleepRole::ReserveSentinel => shared.is_work_left(),
+                SleepRole::Spare | SleepRole::Sentinel => {
+                    let is_near = |place_state: &PlaceState| !place_state.inbox.is_empty();
+                    let is_sent = || !shared.injector.is_empty();
+                    !shared.sleep.is_send_limit_reached()
+                        && (is_sent() || worker.place_state().is_some_and(is_near))
+                }
+            };
+            let is_addressed = worker.has_pinned() || !worker.slot().inbox.is_empty();
+            let stays_awake = done.is_set() || is_addressed || is_work_left;
+            worker.counters().sleeps.add(u64::from(!stays_awake));
+            stays_awake
+        };
+        worker.slot().set_activity(Activity::Sleeps);
+        let outcome = shared.sleep.sleep(worker.slot_index(), in_reserve, look_again);
+        if outcome == SleepOutcome::StayedAwake {
+            worker.slot().cancel_sleep();
+        } else {
+            worker.slot().set_activity(Activity::Searches);
+            self.account_for_switches(worker, 0);
+            worker.counters().wakeups.increment();
+            move_out_of_the_way(worker);
+        }
+        outcome
+    }
+}

@@ -1,0 +1,56 @@
+//! Fork-join of either library: whatever quarters do not wait for one another, in
+//! parallel.
+
+use super::serial;
+use crate::apps::blocks::Block;
+use crate::apps::blocks::layout::{quarters, quarters_mut};
+use crate::apps::blocks::product::{self, LEAF_BLOCKS, multiply_subtract};
+use crate::apps::fork::Fork;
+
+/// Replaces `a` by its factors.
+pub(super) fn factor(fork: &impl Fork, a: &mut [Block]) {
+    if a.len() <= LEAF_BLOCKS {
+        return serial::factor(a);
+    }
+    let [a00, a01, a10, a11] = quarters_mut(a);
+    factor(fork, a00);
+    let factors = &*a00;
+    fork.join(|fork| solve_lower(fork, a01, factors), |fork| solve_upper(fork, a10, factors));
+    subtract_product(fork, a11, a10, a01);
+    factor(fork, a11);
+}
+
+/// Replaces `a` by the solution of L·x = a, where L is the lower of the factors in `lu`.
+fn solve_lower<F: Fork>(fork: &F, a: &mut [Block], lu: &[Block]) {
+    if a.len() <= LEAF_BLOCKS {
+        return serial::solve_lower(a, lu);
+    }
+    let [a00, a01, a10, a11] = quarters_mut(a);
+    let [lu00, _, lu10, lu11] = quarters(lu);
+    let half = |fork: &F, upper: &mut [Block], lower: &mut [Block]| {
+        solve_lower(fork, upper, lu00);
+        subtract_product(fork, lower, lu10, upper);
+        solve_lower(fork, lower, lu11);
+    };
+    fork.join(|fork| half(fork, a00, a10), |fork| half(fork, a01, a11));
+}
+
+/// Replaces `a` by the solution of x·U = a, where U is the upper of the factors in `lu`.
+fn solve_upper<F: Fork>(fork: &F, a: &mut [Block], lu: &[Block]) {
+    if a.len() <= LEAF_BLOCKS {
+        return serial::solve_upper(a, lu);
+    }
+    let [a00, a01, a10, a11] = quarters_mut(a);
+    let [lu00, lu01, _, lu11] = quarters(lu);
+    let half = |fork: &F, left: &mut [Block], right: &mut [Block]| {
+        solve_upper(fork, left, lu00);
+        subtract_product(fork, right, left, lu01);
+        solve_upper(fork, right, lu11);
+    };
+    fork.join(|fork| half(fork, a00, a01), |fork| half(fork, a10, a11));
+}
+
+/// c −= a·b.
+fn subtract_product(fork: &impl Fork, c: &mut [Block], a: &[Block], b: &[Block]) {
+    product::in_parallel(fork, c, a, b, multiply_subtract);
+}

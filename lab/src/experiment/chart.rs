@@ -1,0 +1,344 @@
+//! Charts as SVG, drawn by plotters.
+
+use std::error::Error;
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::Chart;
+use super::html::escape;
+use super::report::Lines;
+use super::theme::{Ink, is_dashed, style_sheet, themed};
+
+const WIDTH: u32 = 372;
+const HEIGHT: u32 = 270;
+const FONT: &str = "sans-serif";
+/// The height of a bar with the space to the next.
+const ROW: u32 = 24;
+
+type Drawn<'a> = Result<(), Box<dyn Error + 'a>>;
+
+/// A chart with its caption, as an element of a page.
+pub fn figure(chart: &Chart) -> String {
+    let (title, unit) = title_and_unit(chart);
+    let caption = format!("<b>{}</b> <span>{}</span>", escape(title), escape(unit));
+    let (key, svg) = (key(chart), svg(chart));
+    format!("<figure>\n<figcaption>{caption}</figcaption>\n{svg}{key}</figure>\n")
+}
+
+fn title_and_unit(chart: &Chart) -> (&str, &str) {
+    match chart {
+        Chart::Bars { title, unit, .. } => (title, unit),
+        Chart::Lines(lines) => (&lines.title, &lines.unit),
+    }
+}
+
+/// A chart as an SVG element.
+pub fn svg(chart: &Chart) -> String {
+    let mut drawing = String::new();
+    let (title, height) = match chart {
+        Chart::Bars { title, bars, .. } => (title, ROW * bars.len().max(1) as u32),
+        Chart::Lines(lines) => (&lines.title, HEIGHT),
+    };
+    let drawn = match chart {
+        Chart::Bars { bars, .. } => draw_bars(&mut drawing, bars, height),
+        Chart::Lines(lines) => draw_lines(&mut drawing, lines),
+    };
+    drawn.map_err(|error| error.to_string()).expect("drawing into a string does not fail");
+    let opening = format!("<svg width=\"{WIDTH}\" height=\"{height}\"");
+    let label = escape(title);
+    let element = format!("<svg class=\"chart\" role=\"img\" aria-label=\"{label}\"");
+    themed(&drawing.replacen(&opening, &element, 1))
+}
+
+/// Charts side by side as one SVG file, which needs no other one and follows the reader's choice of
+/// light or dark.
+pub fn picture(charts: &[Chart]) -> String {
+    const HEAD: u32 = 46;
+    const ENTRY: u32 = 150;
+    let mut names: Vec<&str> = Vec::new();
+    let mut parts = String::new();
+    for (place, chart) in charts.iter().enumerate() {
+        let left = 8 + place as u32 * (WIDTH + 8);
+        let (title, unit) = title_and_unit(chart);
+        parts += &format!(
+            "<text x=\"{left}\" y=\"20\" font-weight=\"bold\">{}</text>\n\
+             <text x=\"{left}\" y=\"37\" font-size=\"12\">{}</text>\n",
+            escape(title),
+            escape(unit)
+        );
+        let area = format!("<svg x=\"{left}\" y=\"{HEAD}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" ");
+        let area = format!("{area}preserveAspectRatio=\"xMidYMin\" ");
+        parts += &svg(chart).replacen("<svg ", &area, 1);
+        if let Chart::Lines(lines) = chart {
+            for (name, _) in &lines.lines {
+                if !names.contains(&name.as_str()) {
+                    names.push(name);
+                }
+            }
+        }
+    }
+    let width = 8 + charts.len().max(1) as u32 * (WIDTH + 8);
+    let per_row = (width / ENTRY) as usize;
+    for (place, name) in names.iter().enumerate() {
+        let (row, column) = (place / per_row, place % per_row);
+        let (left, top) = (16 + ENTRY * column as u32, HEIGHT + HEAD + 20 + 20 * row as u32);
+        let (colour, dashes) = (Ink::of(name).colour(), dashes(is_dashed(name)));
+        let (right, middle, text, name) = (left + 22, top - 5, left + 28, escape(name));
+        parts += &themed(&format!(
+            "<path d=\"M{left} {middle}H{right}\" stroke=\"{}\" stroke-width=\"3\"{dashes}/>\
+             <text x=\"{text}\" y=\"{top}\" font-size=\"12\">{name}</text>\n",
+            Hex(colour)
+        ));
+    }
+    let height = HEIGHT + HEAD + 12 + 20 * names.len().div_ceil(per_row) as u32;
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"14\">\n\
+         <style>{}text {{ fill: var(--text); }}</style>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"var(--card)\"/>\n{parts}</svg>\n",
+        style_sheet()
+    )
+}
+
+/// What the lines mean, for charts that have several.
+fn key(chart: &Chart) -> String {
+    let Chart::Lines(lines) = chart else { return String::new() };
+    let colour = |ink: Ink| themed(&format!("{}", Hex(ink.colour())));
+    let entry = |name: &str, ink: Ink, dashes: &str| {
+        let (colour, name) = (colour(ink), escape(name));
+        format!(
+            "<span><svg width=\"24\" height=\"10\" aria-hidden=\"true\"><path d=\"M0 5h24\" \
+             stroke=\"{colour}\" stroke-width=\"2\"{dashes}/></svg> {name}</span>\n"
+        )
+    };
+    let shown =
+        lines.lines.iter().map(|(name, _)| entry(name, Ink::of(name), dashes(is_dashed(name))));
+    let references = lines.references.iter().zip([Ink::Ideal, Ink::Ceiling]);
+    let references = references.map(|((name, _), ink)| entry(name, ink, dashes(true)));
+    format!("<p class=\"legend\">{}</p>\n", shown.chain(references).collect::<String>())
+}
+
+fn dashes(is_dashed: bool) -> &'static str {
+    if is_dashed { " stroke-dasharray=\"6 4\"" } else { "" }
+}
+
+/// A colour as SVG writes it.
+struct Hex(RGBColor);
+
+impl std::fmt::Display for Hex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let RGBColor(red, green, blue) = self.0;
+        write!(f, "#{red:02X}{green:02X}{blue:02X}")
+    }
+}
+
+fn text_style<'a>(size: i32, horizontal: HPos) -> TextStyle<'a> {
+    let style = (FONT, size).into_font().color(&Ink::Text.colour());
+    style.pos(Pos::new(horizontal, VPos::Center))
+}
+
+fn draw_bars<'a>(svg: &'a mut String, bars: &[(String, f64)], height: u32) -> Drawn<'a> {
+    // The names stand before the bars, the numbers after them.
+    const NAMES: i32 = 130;
+    const NUMBERS: i32 = 60;
+    let root = SVGBackend::with_string(svg, (WIDTH, height)).into_drawing_area();
+    let most = bars.iter().map(|bar| bar.1).fold(f64::MIN_POSITIVE, f64::max);
+    for (row, (name, value)) in bars.iter().enumerate() {
+        let (top, middle) = (row as i32 * ROW as i32, row as i32 * ROW as i32 + ROW as i32 / 2);
+        let length = (f64::from(WIDTH as i32 - NAMES - NUMBERS) * value.max(0.0) / most) as i32;
+        let end = NAMES + length.max(1);
+        let name_style = text_style(13, HPos::Right);
+        root.draw(&Text::new(name.clone(), (NAMES - 6, middle), name_style))?;
+        let corners = [(NAMES, top + 4), (end, top + ROW as i32 - 4)];
+        root.draw(&Rectangle::new(corners, Ink::of(name).colour().filled()))?;
+        let value = super::text::number(*value);
+        root.draw(&Text::new(value, (end + 5, middle), text_style(13, HPos::Left)))?;
+    }
+    root.present()?;
+    Ok(())
+}
+
+fn draw_lines<'a>(svg: &'a mut String, chart: &Lines) -> Drawn<'a> {
+    let root = SVGBackend::with_string(svg, (WIDTH, HEIGHT)).into_drawing_area();
+    let position = |x: f64| if chart.is_logarithmic { x.log2() } else { x };
+    let all = || chart.lines.iter().chain(&chart.references).flat_map(|(_, line)| line);
+    let mut xs: Vec<f64> = all().map(|point| point.0).collect();
+    xs.sort_by(f64::total_cmp);
+    xs.dedup();
+    let (Some(&first), Some(&last)) = (xs.first(), xs.last()) else {
+        root.present()?;
+        return Ok(());
+    };
+    let (first, last) = (position(first), position(last));
+    let margin = (last - first).max(1e-9) * 0.03;
+    let ticks_across = match xs.len() {
+        ..=9 => xs,
+        _ if chart.is_logarithmic => spread(&xs),
+        _ => ticks(last).into_iter().filter(|&tick| tick >= first).collect(),
+    };
+    let top = all().map(|point| point.1).fold(0.0, f64::max).max(f64::MIN_POSITIVE) * 1.08;
+    let horizontal = Axis {
+        range: first - margin..last + margin,
+        ticks: ticks_across.iter().map(|&x| position(x)).collect(),
+    };
+    let vertical = Axis { range: 0.0..top, ticks: ticks(top) };
+    let mut area = ChartBuilder::on(&root)
+        .margin(6)
+        .margin_right(10)
+        .x_label_area_size(38)
+        .y_label_area_size(48)
+        .build_cartesian_2d(horizontal, vertical)?;
+    let label = (FONT, 13).into_font().color(&Ink::Text.colour());
+    let value = |x: f64| if chart.is_logarithmic { x.exp2() } else { x };
+    area.configure_mesh()
+        .disable_x_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(Ink::Grid.colour())
+        .axis_style(Ink::Grid.colour())
+        .label_style(label.clone())
+        .axis_desc_style(label)
+        .x_labels(9)
+        .x_label_formatter(&|x| shortest(value(*x)))
+        .y_label_formatter(&|y| shortest(*y))
+        .x_desc(&chart.across)
+        .y_desc(&chart.unit)
+        .draw()?;
+    let at = |&(x, y): &(f64, f64)| (position(x), y);
+    if let Some((x, text)) = &chart.mark {
+        let ends = [(position(*x), 0.0), (position(*x), top)];
+        let style = Ink::Grid.colour().stroke_width(2);
+        area.draw_series(DashedLineSeries::new(ends, 2, 3, style))?;
+        let place = (position(*x), 0.03 * top);
+        area.draw_series([Text::new(format!(" {text}"), place, text_style(12, HPos::Left))])?;
+    }
+    for ((_, line), ink) in chart.references.iter().zip([Ink::Ideal, Ink::Ceiling]) {
+        let style = ink.colour().stroke_width(2);
+        area.draw_series(DashedLineSeries::new(line.iter().map(at), 3, 4, style))?;
+    }
+    // The last lies on top.
+    for (name, line) in chart.lines.iter().rev() {
+        let style = Ink::of(name).colour().stroke_width(2);
+        let points = || line.iter().map(at);
+        if !chart.is_dotted && is_dashed(name) {
+            area.draw_series(DashedLineSeries::new(points(), 6, 4, style))?;
+        } else if !chart.is_dotted {
+            area.draw_series(LineSeries::new(points(), style))?;
+        }
+        area.draw_series(points().map(|at| Circle::new(at, 4, style.filled())))?;
+    }
+    root.present()?;
+    drop(area);
+    Ok(())
+}
+
+/// Round numbers from 0 up to `top`, about four of them.
+fn ticks(top: f64) -> Vec<f64> {
+    let magnitude = 10f64.powf((top / 5.0).log10().floor());
+    let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|step| step * magnitude);
+    let step = steps.into_iter().find(|step| top / step <= 4.6).unwrap_or(magnitude * 10.0);
+    (0..=(top / step) as usize).map(|tick| tick as f64 * step).collect()
+}
+
+/// The first and the last of these places on a logarithmic axis, and of those between as many as
+/// can be read: a ninth of the axis apart.
+fn spread(places: &[f64]) -> Vec<f64> {
+    let (Some(&first), Some(&last)) = (places.first(), places.last()) else { return Vec::new() };
+    let apart = (last / first).powf(1.0 / 9.0);
+    let mut ticks = vec![first];
+    for &place in &places[1..] {
+        let before = ticks[ticks.len() - 1];
+        if place == last || place >= apart * before && last >= apart * place {
+            ticks.push(place);
+        }
+    }
+    ticks
+}
+
+/// A number with no more digits than it needs.
+fn shortest(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A linear axis with ticks at given places: plotters chooses its own otherwise.
+struct Axis {
+    range: Range<f64>,
+    ticks: Vec<f64>,
+}
+
+impl Ranged for Axis {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (low, high): (i32, i32)) -> i32 {
+        let share = (value - self.range.start) / (self.range.end - self.range.start);
+        low + (share * f64::from(high - low)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        self.ticks.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_few() {
+        assert_eq!(ticks(1.1), [0.0, 0.25, 0.5, 0.75, 1.0]);
+        assert_eq!(ticks(2.2), [0.0, 0.5, 1.0, 1.5, 2.0]);
+        for top in [0.003, 0.9, 7.0, 33.0, 1234.0] {
+            assert!((3..=5).contains(&ticks(top).len()), "{top}: {:?}", ticks(top));
+        }
+        assert_eq!([0.25, 32.0, 0.0].map(shortest), ["0.25", "32", "0"]);
+    }
+
+    #[test]
+    fn ticks_begin_and_end_with_the_places_and_leave_room() {
+        assert!(spread(&[]).is_empty());
+        assert_eq!(spread(&[16.0]), [16.0]);
+        assert_eq!(spread(&[8.0, 16.0, 32.0]), [8.0, 16.0, 32.0]);
+        let all: Vec<f64> = (16..=48).map(f64::from).collect();
+        assert_eq!(spread(&all), [16.0, 19.0, 22.0, 25.0, 29.0, 33.0, 38.0, 48.0]);
+        assert_eq!(spread(&[1e2, 1e3, 3e4, 9e4, 1e5]), [1e2, 1e3, 3e4, 1e5]);
+    }
+
+    #[test]
+    fn charts_have_a_label_a_mark_for_each_point_and_no_placeholder() {
+        let lines = vec![("rayon".to_owned(), vec![(1.0, 1.0), (2.0, 0.5)])];
+        let chart = Lines { title: "a <b>".into(), lines, ..Lines::default() };
+        let svg = svg(&Chart::Lines(chart));
+        assert!(svg.contains("aria-label=\"a &lt;b&gt;\""), "{svg}");
+        assert_eq!(svg.matches("<circle").count(), 2);
+        assert!(!svg.contains("#01FE") && svg.contains("var(--runtime-1)"), "{svg}");
+    }
+
+    #[test]
+    fn the_longest_bar_is_the_longest_and_none_is_negative() {
+        let bars = vec![("a".to_owned(), 10.0), ("b".to_owned(), -1.0), ("c".to_owned(), 5.0)];
+        let svg = svg(&Chart::Bars { title: "t".into(), unit: "ns".into(), bars });
+        let widths: Vec<&str> = svg
+            .lines()
+            .filter(|line| line.starts_with("<rect"))
+            .filter_map(|line| line.split(" width=\"").nth(1)?.split('"').next())
+            .collect();
+        let widths: Vec<i32> = widths.iter().map(|width| width.parse().unwrap()).collect();
+        assert!(widths[0] > widths[2] && widths[2] > widths[1] && widths[1] > 0, "{widths:?}");
+    }
+
+    #[test]
+    fn charts_of_nothing_are_drawn() {
+        let empty = Chart::Bars { title: String::new(), unit: String::new(), bars: Vec::new() };
+        for chart in [empty, Chart::Lines(Lines::default())] {
+            assert!(svg(&chart).contains("<svg"));
+        }
+    }
+}

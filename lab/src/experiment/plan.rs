@@ -1,0 +1,125 @@
+//! What an experiment measures.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Course;
+use crate::fault::{Fault, Outcome};
+
+/// What a run measures. Runs with equal plans on one machine by one build continue each other.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Whether it is the quick subset.
+    pub quick: bool,
+    /// What all random input follows from.
+    pub seed: u64,
+    /// After so many seconds no measurement is begun, except to measure each cell once.
+    pub budget_seconds: f64,
+    /// After so many seconds one measurement has failed.
+    pub limit_seconds: f64,
+    /// What else was chosen, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+    /// What is said before the run, and on the page: what a quick run leaves out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The runtimes that are compared.
+    pub runtimes: Vec<Runtime>,
+    /// The runtimes that cannot be measured here, with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<String, String>,
+    /// The cells, in the order of their turns.
+    pub cells: Vec<Cell>,
+}
+
+/// A runtime that is compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Runtime {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What it is, in a line.
+    pub about: String,
+}
+
+/// Something that is measured again and again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// What is computed, with its size.
+    pub subject: String,
+    /// On which runtime.
+    pub runtime: String,
+    /// With how many workers; 0 if the runtime chooses.
+    pub workers: usize,
+    /// How often, if the time suffices.
+    pub repeats: usize,
+}
+
+impl Plan {
+    /// A plan without cells, with the seed and the extent that the command line asks for.
+    pub fn of(course: &Course, budget_seconds: f64, limit_seconds: f64) -> Plan {
+        let Course { quick, seed, .. } = *course;
+        Plan { quick, seed, budget_seconds, limit_seconds, ..Plan::default() }
+    }
+
+    /// Adds a cell.
+    pub fn add(&mut self, subject: &str, runtime: &str, workers: usize, repeats: usize) {
+        let (subject, runtime) = (subject.to_owned(), runtime.to_owned());
+        self.cells.push(Cell { subject, runtime, workers, repeats });
+    }
+
+    /// Adds a runtime to those that are compared.
+    pub fn compare(&mut self, name: &str, version: &str, about: &str) {
+        let [name, version, about] = [name, version, about].map(str::to_owned);
+        self.runtimes.push(Runtime { name, version, about });
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Cell { subject, runtime, workers, .. } = self;
+        match workers {
+            0 => write!(f, "{subject} on {runtime}"),
+            workers => write!(f, "{subject} on {runtime}, P = {workers}"),
+        }
+    }
+}
+
+/// The names that were asked for, each of which must be one of `known`; all of `default` if none
+/// was.
+///
+/// # Errors
+///
+/// [`Fault::Input`] with the known names.
+pub fn chosen<'a>(
+    what: &str,
+    asked: &'a [String],
+    known: &[&'a str],
+    default: &[&'a str],
+) -> Outcome<Vec<&'a str>> {
+    if asked.is_empty() {
+        return Ok(default.to_vec());
+    }
+    let find = |name: &'a String| {
+        known.iter().copied().find(|known| known == name).ok_or_else(|| {
+            let known = known.join(", ");
+            Fault::input(format!("unknown {what} '{name}'; there are {known}"))
+        })
+    };
+    asked.iter().map(find).collect()
+}
+
+/// The number of repetitions: as asked, or else the default.
+///
+/// # Errors
+///
+/// [`Fault::Input`] if none was asked for.
+pub fn repeats(asked: Option<usize>, default: usize) -> Outcome<usize> {
+    match asked {
+        Some(0) => Err(Fault::input("there must be a repetition")),
+        asked => Ok(asked.unwrap_or(default)),
+    }
+}

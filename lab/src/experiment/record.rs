@@ -1,0 +1,452 @@
+//! What a run writes down: one number a line, in a format that is the same for all experiments.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::estimate::Estimate;
+use super::plan::{Cell, Plan};
+use crate::fault::{Fault, Outcome};
+use crate::machine::Machine;
+use crate::output::note;
+use crate::{files, time};
+
+/// The format of a record, which is checked when one is read.
+pub const FORMAT: &str = "locksley-record/1";
+
+/// The record of a run, complete or not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`FORMAT`].
+    pub format: String,
+    /// The experiment.
+    pub experiment: String,
+    /// What was to be measured.
+    pub plan: Plan,
+    /// The machine that it was measured on.
+    pub machine: Machine,
+    /// What was measured.
+    pub versions: Versions,
+    /// When it was begun (UTC).
+    pub started: String,
+    /// When it was complete (UTC).
+    pub finished: Option<String>,
+    /// The measurements that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
+    /// The numbers, in the order in which they were taken.
+    pub samples: Vec<Sample>,
+}
+
+/// One number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The experiment.
+    pub experiment: String,
+    /// What was computed, with its size.
+    pub subject: String,
+    /// On which runtime.
+    pub runtime: String,
+    /// With how many workers; 0 if the runtime chooses.
+    pub workers: usize,
+    /// The repetition, from 0.
+    pub repeat: usize,
+    /// What the number counts.
+    pub metric: String,
+    /// The number.
+    pub value: f64,
+}
+
+/// A measurement that failed, and was not tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// What was not measured.
+    pub cell: Cell,
+    /// The repetition, from 0.
+    pub repeat: usize,
+    /// Why.
+    pub why: String,
+}
+
+/// What was compared, and what built it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Versions {
+    /// Locksley's version.
+    pub locksley: String,
+    /// Rayon's version.
+    pub rayon: String,
+    /// The compiler's.
+    pub rustc: String,
+    /// A digest of the executable: two builds of one version are told apart by it.
+    pub build: String,
+}
+
+impl Versions {
+    /// The versions in this executable.
+    pub fn of_this_build() -> Versions {
+        Versions {
+            locksley: env!("CARGO_PKG_VERSION").to_owned(),
+            rayon: env!("LAB_RAYON").to_owned(),
+            rustc: env!("LAB_RUSTC").to_owned(),
+            build: files::digest_of_this_program(),
+        }
+    }
+}
+
+impl Record {
+    /// An empty record of `plan` on this machine.
+    pub fn new(experiment: &str, plan: Plan) -> Record {
+        Record {
+            format: FORMAT.to_owned(),
+            experiment: experiment.to_owned(),
+            plan,
+            machine: Machine::here(),
+            versions: Versions::of_this_build(),
+            started: time::now(),
+            finished: None,
+            missing: Vec::new(),
+            samples: Vec::new(),
+        }
+    }
+
+    /// The values of a metric, in the order of repetition.
+    pub fn values(&self, subject: &str, runtime: &str, workers: usize, metric: &str) -> Vec<f64> {
+        self.repeated(subject, runtime, workers, metric).map(|(_, value)| value).collect()
+    }
+
+    /// The values of a metric, each with its repetition.
+    pub fn repeated<'a>(
+        &'a self,
+        subject: &'a str,
+        runtime: &'a str,
+        workers: usize,
+        metric: &'a str,
+    ) -> impl Iterator<Item = (usize, f64)> + 'a {
+        let is_it = move |it: &&Sample| {
+            it.subject == subject
+                && it.runtime == runtime
+                && it.workers == workers
+                && it.metric == metric
+        };
+        self.samples.iter().filter(is_it).map(|it| (it.repeat, it.value))
+    }
+
+    /// The median of a metric and its interval; `None` if it was not measured.
+    pub fn estimate(
+        &self,
+        subject: &str,
+        runtime: &str,
+        workers: usize,
+        metric: &str,
+    ) -> Option<Estimate> {
+        Estimate::of_median(self.values(subject, runtime, workers, metric))
+    }
+
+    /// The median of a metric; `None` if it was not measured.
+    pub fn median(
+        &self,
+        subject: &str,
+        runtime: &str,
+        workers: usize,
+        metric: &str,
+    ) -> Option<f64> {
+        self.estimate(subject, runtime, workers, metric).map(|estimate| estimate.figure)
+    }
+
+    /// A metric on `runtime` over the same on `base`, repetition by repetition: the two were taken
+    /// one after the other.
+    pub fn ratios(
+        &self,
+        subject: &str,
+        [runtime, base]: [&str; 2],
+        workers: usize,
+        metric: &str,
+    ) -> Vec<f64> {
+        let ratio = |(repeat, value): (usize, f64)| {
+            let mut all = self.repeated(subject, base, workers, metric);
+            let (_, base) = all.find(|found| found.0 == repeat)?;
+            Some(value / base)
+        };
+        self.repeated(subject, runtime, workers, metric).filter_map(ratio).collect()
+    }
+
+    /// The subjects and numbers of workers for which a metric was measured, in that order.
+    pub fn groups(&self, metric: &str) -> Vec<(&str, usize)> {
+        let mut groups = Vec::new();
+        for sample in self.samples.iter().filter(|sample| sample.metric == metric) {
+            let group = (sample.subject.as_str(), sample.workers);
+            if !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        groups
+    }
+
+    /// The runtimes for which there are samples, in the order of the plan, then of measurement.
+    pub fn runtimes(&self) -> Vec<&str> {
+        let planned = self.plan.runtimes.iter().map(|runtime| runtime.name.as_str());
+        let measured = self.samples.iter().map(|sample| sample.runtime.as_str());
+        let has_samples = |name: &str| self.samples.iter().any(|sample| sample.runtime == name);
+        let mut names = Vec::new();
+        for name in planned.filter(|name| has_samples(name)).chain(measured) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    fn is_of_the_same_run(&self, other: &Record) -> bool {
+        self.experiment == other.experiment
+            && self.plan == other.plan
+            && self.machine == other.machine
+            && self.versions == other.versions
+    }
+
+    fn text(&self) -> Outcome<String> {
+        let text = serde_json::to_string(self).map_err(|error| Fault::run(error.to_string()))?;
+        // A line for each sample. Inside of a string, the quotation marks would be escaped.
+        Ok(text.replace("{\"experiment\":", "\n{\"experiment\":") + "\n")
+    }
+}
+
+/// A record, and the file that it is kept in.
+pub(super) struct RecordFile {
+    path: PathBuf,
+    pub(super) record: Record,
+    /// While this is open, another run into the same file is refused.
+    _lock: Option<File>,
+}
+
+impl RecordFile {
+    /// Writes the record.
+    pub(super) fn save(&self) -> Outcome<()> {
+        files::replace(&self.path, &self.record.text()?)
+    }
+}
+
+/// Opens the record at `path` for a run of `plan`. The run that the file holds is continued if it
+/// is the same. Another one is replaced if the run is to be `fresh`; else, where the user has named
+/// the file, that is an error, and in the default place the other record gets a name with its date.
+pub(super) fn open(
+    path: &Path,
+    experiment: &str,
+    plan: Plan,
+    fresh: bool,
+    is_named: bool,
+) -> Outcome<RecordFile> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        files::make_folder(folder)?;
+    }
+    files::try_out(path)?;
+    let lock = lock(path)?;
+    let mut record = Record::new(experiment, plan);
+    // A terminal or a null device is written to, not read.
+    let has_content = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
+    if has_content {
+        let refused = |fault: Fault| {
+            Fault::input(format!("{fault}; it would be overwritten, so please name another file"))
+        };
+        let earlier = read(path).map_err(refused)?;
+        if fresh {
+            note(&format!("replacing the record of {}", earlier.started));
+        } else if earlier.is_of_the_same_run(&record) {
+            record = earlier;
+        } else if is_named {
+            return Err(Fault::input(format!(
+                "{} holds another run, of {} begun on {}: name another file, or replace it with \
+                 --fresh",
+                path.display(),
+                earlier.experiment,
+                earlier.started
+            )));
+        } else {
+            move_aside(path, &earlier)?;
+        }
+    }
+    Ok(RecordFile { path: path.to_owned(), record, _lock: lock })
+}
+
+/// Gives the file of an earlier record a name with its date.
+fn move_aside(path: &Path, earlier: &Record) -> Outcome<()> {
+    let date: String = earlier.started.chars().filter(char::is_ascii_digit).collect();
+    let aside = path.with_file_name(format!("{}-{date}.json", earlier.experiment));
+    fs::rename(path, &aside)
+        .map_err(|error| Fault::run(format!("cannot rename {}: {error}", path.display())))?;
+    note(&format!("the record of an earlier run is now {}", aside.display()));
+    Ok(())
+}
+
+/// A lock on the file `path`, by one beside it; an error if another process holds it.
+#[cfg(target_os = "linux")]
+fn lock(path: &Path) -> Outcome<Option<File>> {
+    use rustix::fs::{FlockOperation, flock};
+
+    // A device has no neighbours.
+    if path.exists() && !path.is_file() {
+        return Ok(None);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".lock");
+    let beside = path.with_file_name(name);
+    let file = File::create(&beside)
+        .map_err(|error| Fault::input(format!("cannot write {}: {error}", beside.display())))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            Err(Fault::input(format!("another run is writing {}", path.display())))
+        }
+        // A file system without locks is no reason not to measure.
+        _ => Ok(Some(file)),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lock(_: &Path) -> Outcome<Option<File>> {
+    Ok(None)
+}
+
+/// Reads a record.
+///
+/// # Errors
+///
+/// [`Fault::Input`] if the file cannot be read, or holds something else.
+pub fn read(path: &Path) -> Outcome<Record> {
+    let display = path.display();
+    let text = fs::read_to_string(path)
+        .map_err(|error| Fault::input(format!("cannot read {display}: {error}")))?;
+    let record: Record = serde_json::from_str(&text).map_err(|error| {
+        Fault::input(format!("{display} is not a record of this laboratory: {error}"))
+    })?;
+    if record.format != FORMAT {
+        let format = &record.format;
+        return Err(Fault::input(format!("{display} has the format '{format}', not '{FORMAT}'")));
+    }
+    let is_sound =
+        |sample: &Sample| sample.experiment == record.experiment && sample.value.is_finite();
+    match record.samples.iter().position(|sample| !is_sound(sample)) {
+        Some(place) => Err(Fault::input(format!("{display}: sample {place} is not a measurement"))),
+        None if record.machine.processors == 0 => {
+            Err(Fault::input(format!("{display}: the machine has no processors")))
+        }
+        None => Ok(record),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(seed: u64) -> Plan {
+        let mut plan = Plan { seed, ..Plan::default() };
+        plan.add("a", "r", 1, 2);
+        plan
+    }
+
+    fn sample(runtime: &str, repeat: usize, value: f64) -> Sample {
+        Sample {
+            experiment: "e".into(),
+            subject: "a \"{\"experiment\":".into(),
+            runtime: runtime.into(),
+            workers: 1,
+            repeat,
+            metric: "ns".into(),
+            value,
+        }
+    }
+
+    fn record() -> Record {
+        let mut record = Record::new("e", plan(1));
+        let values = [("r", 0, 2.0), ("b", 0, 1.0), ("r", 1, 9.0), ("r", 2, 0.75), ("b", 2, 3.0)];
+        let samples = values.map(|(runtime, repeat, value)| sample(runtime, repeat, value));
+        record.samples = samples.into();
+        record
+    }
+
+    fn file(folder: &Path, record: &Record) -> PathBuf {
+        let path = folder.join("record.json");
+        let file = RecordFile { path: path.clone(), record: record.clone(), _lock: None };
+        file.save().unwrap();
+        path
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written_and_has_a_line_for_each_sample() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(folder.path(), &record());
+        assert_eq!(read(&path).unwrap(), record());
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 1 + record().samples.len(), "{text}");
+    }
+
+    #[test]
+    fn ratios_are_of_the_same_repetition() {
+        let (record, subject) = (record(), sample("", 0, 0.0).subject);
+        assert_eq!(record.ratios(&subject, ["r", "b"], 1, "ns"), [2.0, 0.25]);
+        assert_eq!(record.median(&subject, "r", 1, "ns"), Some(2.0));
+        assert_eq!(record.median(&subject, "r", 2, "ns"), None);
+        assert_eq!(record.groups("ns"), [(subject.as_str(), 1)]);
+        assert_eq!(record.runtimes(), ["r", "b"]);
+    }
+
+    #[test]
+    fn a_file_that_is_not_a_sound_record_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let spoilt = |spoil: fn(&mut Record)| {
+            let mut record = record();
+            spoil(&mut record);
+            assert!(matches!(read(&file(folder.path(), &record)), Err(Fault::Input(_))));
+        };
+        spoilt(|record| record.format = "locksley-record/0".into());
+        spoilt(|record| record.machine.processors = 0);
+        spoilt(|record| record.samples[2].experiment = "other".into());
+        fs::write(folder.path().join("record.json"), "text").unwrap();
+        let path = folder.path().join("record.json");
+        let Err(Fault::Input(why)) = open(&path, "e", plan(1), true, true).map(drop) else {
+            panic!("a text is not a record")
+        };
+        assert!(why.contains("name another file"), "{why}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "text");
+    }
+
+    #[test]
+    fn the_same_run_goes_on_and_another_is_refused_or_moved_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(folder.path(), &record());
+        let opened = open(&path, "e", plan(1), false, true).unwrap();
+        assert_eq!(opened.record, record());
+        drop(opened);
+        let Err(Fault::Input(why)) = open(&path, "e", plan(2), false, true).map(drop) else {
+            panic!("the file holds another run")
+        };
+        assert!(why.contains("--fresh"), "{why}");
+        assert_eq!(read(&path).unwrap(), record());
+        let aside = open(&path, "e", plan(2), false, false).unwrap();
+        assert!(aside.record.samples.is_empty() && !path.exists());
+        let others = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+        let kept = others.filter(|file| file.extension().is_some_and(|it| it == "json"));
+        assert_eq!(kept.map(|file| read(&file).unwrap()).collect::<Vec<_>>(), [record()]);
+    }
+
+    #[test]
+    fn a_fresh_run_replaces_what_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(folder.path(), &record());
+        let fresh = open(&path, "e", plan(1), true, true).unwrap();
+        assert!(fresh.record.samples.is_empty());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_second_run_into_the_same_file_is_refused_while_the_first_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.json");
+        let first = open(&path, "e", plan(1), false, true).unwrap();
+        let Err(Fault::Input(why)) = open(&path, "e", plan(1), false, true).map(drop) else {
+            panic!("two runs write one file")
+        };
+        assert!(why.contains("another run is writing"), "{why}");
+        drop(first);
+        open(&path, "e", plan(1), false, true).unwrap();
+    }
+}

@@ -1,0 +1,187 @@
+//! What is said of a record: a headline, and sections with charts and tables. An experiment makes
+//! it; the text on the terminal and the page are rendered from it.
+
+use super::Record;
+use super::estimate::Estimate;
+use super::text::number;
+
+/// All that is said of a record.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    /// The name of the experiment, for people.
+    pub title: String,
+    /// The finding in a sentence or two, computed from the record.
+    pub headline: String,
+    /// The charts right below the headline.
+    pub pictures: Vec<Chart>,
+    /// What must be known to read it: paragraphs.
+    pub notes: Vec<String>,
+    /// The figures.
+    pub sections: Vec<Section>,
+    /// How it was measured: one point each.
+    pub method: Vec<String>,
+}
+
+/// A part of a report.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Section {
+    /// Its title.
+    pub title: String,
+    /// What is seen, in a paragraph.
+    pub about: String,
+    /// Its charts.
+    pub charts: Vec<Chart>,
+    /// Its tables.
+    pub tables: Vec<Table>,
+}
+
+/// A table. The first column names the rows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    /// What it shows, with the unit.
+    pub title: String,
+    /// The heads of all columns.
+    pub columns: Vec<String>,
+    /// The rows, each as long as the heads.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A chart.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Chart {
+    /// A bar for each name.
+    Bars {
+        /// What it shows.
+        title: String,
+        /// What the bars count.
+        unit: String,
+        /// Names and lengths.
+        bars: Vec<(String, f64)>,
+    },
+    /// Lines, or separate points.
+    Lines(Lines),
+}
+
+/// A chart of lines over numbers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Lines {
+    /// What it shows.
+    pub title: String,
+    /// What the horizontal axis counts.
+    pub across: String,
+    /// What the vertical axis counts.
+    pub unit: String,
+    /// Whether the horizontal axis is logarithmic.
+    pub is_logarithmic: bool,
+    /// Whether the points are not connected.
+    pub is_dotted: bool,
+    /// A vertical line, with what it marks.
+    pub mark: Option<(f64, String)>,
+    /// Dashed lines to compare with: the ideal first, then a ceiling.
+    pub references: Vec<(String, Vec<(f64, f64)>)>,
+    /// A line for each runtime.
+    pub lines: Vec<(String, Vec<(f64, f64)>)>,
+}
+
+/// A metric, and how it is presented.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric<'a> {
+    /// Its name in the record.
+    pub name: &'a str,
+    /// Its unit, as a phrase: "ns a message".
+    pub unit: &'a str,
+    /// The runtime that the others are relative to.
+    pub base: Option<&'a str>,
+}
+
+/// What is wanted of a figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// Which figure, with its unit.
+    pub about: String,
+    /// What it may be at most.
+    pub most: f64,
+    /// What it is.
+    pub is: Estimate,
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(title: &str, columns: &[&str]) -> Table {
+        let columns = columns.iter().map(|&column| column.to_owned()).collect();
+        Table { title: title.to_owned(), columns, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    /// What is wanted, what it is, and whether that is decided.
+    pub fn of_targets(targets: &[Target]) -> Table {
+        let mut table = Table::new("targets", &["", "wanted at most", "median", "95 %", ""]);
+        for Target { about, most, is } in targets {
+            let verdict = super::estimate::Verdict::of(*is, *most).word().to_owned();
+            table.row([about.clone(), number(*most), number(is.figure), interval(is), verdict]);
+        }
+        table
+    }
+}
+
+impl Section {
+    /// The medians of a metric for each subject and number of workers that `is_shown`: bars, and a
+    /// table with intervals, and ratios to the base.
+    pub fn of_metric(
+        record: &Record,
+        title: &str,
+        about: &str,
+        metric: Metric<'_>,
+        is_shown: impl Fn(&str, usize) -> bool,
+    ) -> Section {
+        let Metric { name, unit, base } = metric;
+        let mut columns = vec!["", "runtime", "median", "95 %", "of"];
+        if let Some(base) = base {
+            columns.push(base);
+        }
+        let mut table = Table::new(unit, &columns);
+        let mut charts = Vec::new();
+        for (subject, workers) in record.groups(name) {
+            if !is_shown(subject, workers) {
+                continue;
+            }
+            let group = format!("{subject}, P = {workers}");
+            let mut bars = Vec::new();
+            for runtime in record.runtimes() {
+                let values = record.values(subject, runtime, workers, name);
+                let count = values.len();
+                let Some(found) = Estimate::of_median(values) else { continue };
+                let label = if bars.is_empty() { group.clone() } else { String::new() };
+                let mut row = vec![label, runtime.to_owned(), number(found.figure)];
+                row.extend([interval(&found), count.to_string()]);
+                if let Some(base) = base {
+                    let base = record.median(subject, base, workers, name);
+                    row.push(base.map_or_else(String::new, |base| number(found.figure / base)));
+                }
+                table.row(row);
+                bars.push((runtime.to_owned(), found.figure));
+            }
+            charts.push(Chart::Bars { title: group, unit: unit.to_owned(), bars });
+        }
+        let (title, about) = (title.to_owned(), about.to_owned());
+        Section { title, about, charts, tables: vec![table] }
+    }
+
+    /// True if there is nothing to show.
+    pub fn is_empty(&self) -> bool {
+        self.charts.is_empty() && self.tables.iter().all(|table| table.rows.is_empty())
+    }
+}
+
+/// An interval as text; nothing if too few values were measured for one.
+pub fn interval(estimate: &Estimate) -> String {
+    if estimate.is_bounded() {
+        format!("{} to {}", number(estimate.low), number(estimate.high))
+    } else {
+        String::new()
+    }
+}

@@ -1,0 +1,121 @@
+//! Times of applications over the number of workers: speedup and utilization, as in figure 1 of the
+//! Hood papers.
+
+use super::Record;
+use super::record::Sample;
+use super::report::{Chart, Lines, Section, Table};
+use super::text::number;
+
+/// The metric of times, in seconds.
+pub const SECONDS: &str = "seconds";
+
+/// The runtime under which the serial program is recorded.
+pub const SERIAL: &str = "serial";
+
+/// The speedup T1/TP of a runtime: one worker's median time over that of P workers.
+pub fn speedup(record: &Record, subject: &str, runtime: &str, workers: usize) -> Option<f64> {
+    let work = record.median(subject, runtime, 1, SECONDS)?;
+    Some(work / record.median(subject, runtime, workers, SECONDS)?)
+}
+
+/// The utilization T1/(PA·TP): PA is the smaller of P and the number of processors.
+pub fn utilization(record: &Record, subject: &str, runtime: &str, workers: usize) -> Option<f64> {
+    Some(speedup(record, subject, runtime, workers)? / record.machine.granted(workers))
+}
+
+/// The numbers of workers of a subject that were measured, in ascending order.
+pub fn workers(record: &Record, subject: &str) -> Vec<usize> {
+    let of_it = record.samples.iter().filter(|it| it.subject == subject && it.metric == SECONDS);
+    let mut workers: Vec<usize> = of_it.map(|sample| sample.workers).collect();
+    workers.sort_unstable();
+    workers.dedup();
+    workers
+}
+
+/// The runtimes on which a subject was measured, but not the serial program.
+pub fn runtimes<'a>(record: &'a Record, subject: &str) -> Vec<&'a str> {
+    let is_measured = |runtime: &&str| {
+        let is_it = |it: &Sample| it.subject == subject && it.runtime == **runtime;
+        record.samples.iter().any(|it| it.metric == SECONDS && is_it(it))
+    };
+    record.runtimes().into_iter().filter(|name| *name != SERIAL).filter(is_measured).collect()
+}
+
+/// A figure over the number of workers, one line for each runtime.
+pub fn chart(
+    record: &Record,
+    subject: &str,
+    unit: &str,
+    value: impl Fn(&Record, &str, &str, usize) -> Option<f64>,
+) -> Chart {
+    let workers = workers(record, subject);
+    let line = |runtime: &str| {
+        let at =
+            |&workers: &usize| Some((workers as f64, value(record, subject, runtime, workers)?));
+        (runtime.to_owned(), workers.iter().filter_map(at).collect())
+    };
+    let capacity = record.machine.capacity();
+    Chart::Lines(Lines {
+        title: subject.to_owned(),
+        across: "P, workers".to_owned(),
+        unit: unit.to_owned(),
+        is_logarithmic: true,
+        mark: (capacity > 1.0).then(|| (capacity, format!("{capacity} processors"))),
+        lines: runtimes(record, subject).into_iter().map(line).collect(),
+        ..Lines::default()
+    })
+}
+
+/// A figure over the number of workers as a table: a row for each subject and runtime.
+pub fn table(
+    record: &Record,
+    title: &str,
+    subjects: &[&str],
+    value: impl Fn(&Record, &str, &str, usize) -> Option<f64>,
+) -> Table {
+    let text = |record: &Record, subject: &str, runtime: &str, workers| {
+        value(record, subject, runtime, workers).map(number)
+    };
+    table_of(record, title, subjects, text)
+}
+
+/// The same of a figure that is text already.
+pub fn table_of(
+    record: &Record,
+    title: &str,
+    subjects: &[&str],
+    value: impl Fn(&Record, &str, &str, usize) -> Option<String>,
+) -> Table {
+    let mut all: Vec<usize> = subjects.iter().flat_map(|it| workers(record, it)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let heads: Vec<String> = all.iter().map(|workers| format!("P = {workers}")).collect();
+    let columns = ["", "runtime"].into_iter().chain(heads.iter().map(String::as_str));
+    let mut table = Table::new(title, &columns.collect::<Vec<_>>());
+    for subject in subjects {
+        let mut name = (*subject).to_owned();
+        for runtime in runtimes(record, subject) {
+            let values: Vec<_> =
+                all.iter().map(|&workers| value(record, subject, runtime, workers)).collect();
+            if values.iter().all(Option::is_none) {
+                continue;
+            }
+            let values = values.into_iter().map(Option::unwrap_or_default);
+            table.row([std::mem::take(&mut name), runtime.to_owned()].into_iter().chain(values));
+        }
+    }
+    table
+}
+
+/// Charts and a table of the speedup.
+pub fn section(record: &Record, title: &str, about: &str, subjects: &[&str]) -> Section {
+    let charts = subjects.iter().map(|it| chart(record, it, "speedup", speedup)).collect();
+    let seconds = |record: &Record, subject: &str, runtime: &str, workers| {
+        record.median(subject, runtime, workers, SECONDS)
+    };
+    let tables = vec![
+        table(record, "speedup, T1/TP", subjects, speedup),
+        table(record, "medians of TP, in seconds", subjects, seconds),
+    ];
+    Section { title: title.to_owned(), about: about.to_owned(), charts, tables }
+}

@@ -1,0 +1,85 @@
+//! A report as text.
+
+use super::{Record, Report, Table};
+
+/// The headline and all tables, for a terminal.
+pub fn tables(record: &Record, report: &Report) -> String {
+    let machine = &record.machine;
+    let mut text = format!(
+        "{} processors ({}), {}, seed {}, {}\n{}\n",
+        machine.capacity(),
+        machine.processor,
+        machine.kernel,
+        record.plan.seed,
+        record.finished.as_deref().unwrap_or("not finished"),
+        report.headline
+    );
+    let left_out = record.plan.left_out.iter().map(|(name, why)| format!("without {name}: {why}"));
+    for line in record.plan.notes.iter().cloned().chain(left_out).chain(missing(record)) {
+        text += &format!("{line}\n");
+    }
+    for note in &report.notes {
+        text += &format!("{note}\n");
+    }
+    let tables = report.sections.iter().flat_map(|section| &section.tables);
+    text.extend(tables.filter(|table| !table.rows.is_empty()).map(table_as_text));
+    text
+}
+
+/// A line for each measurement that failed.
+pub fn missing(record: &Record) -> impl Iterator<Item = String> + '_ {
+    record.missing.iter().map(|missing| {
+        let after = match missing.repeat {
+            0 => String::new(),
+            1 => ", after one repetition".to_owned(),
+            repeats => format!(", after {repeats} repetitions"),
+        };
+        format!("missing: {}{after}: {}", missing.cell, missing.why)
+    })
+}
+
+fn table_as_text(table: &Table) -> String {
+    let lines = || std::iter::once(&table.columns).chain(&table.rows);
+    let width = |column: usize| {
+        let cells = lines().filter_map(|line| line.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
+    let mut text = format!("\n{}\n", table.title);
+    for line in lines() {
+        let cells = line.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
+            // Names to the left, numbers to the right.
+            if column < 1 || cell.parse::<f64>().is_err() && is_name(table, column) {
+                format!("{cell:<width$}")
+            } else {
+                format!("{cell:>width$}")
+            }
+        });
+        let line = cells.collect::<Vec<_>>().join("  ");
+        text += &format!("  {}\n", line.trim_end());
+    }
+    text
+}
+
+/// Whether a column holds words.
+fn is_name(table: &Table, column: usize) -> bool {
+    let cells = table.rows.iter().filter_map(|row| row.get(column));
+    cells
+        .filter(|cell| !cell.is_empty())
+        .all(|cell| !cell.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// A number with three digits, or all those before the point.
+pub fn number(number: f64) -> String {
+    match number.abs() {
+        n if n >= 99.95 => format!("{number:.0}"),
+        n if n >= 9.995 => format!("{number:.1}"),
+        n if n >= 0.095 || n == 0.0 => format!("{number:.2}"),
+        _ => format!("{number:.2e}"),
+    }
+}
+
+/// A share in percent.
+pub fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}

@@ -1,0 +1,294 @@
+//! What messages, processes and waiting tasks cost: the smallest networks and the smallest things
+//! that tasks do, on Locksley and on other runtimes.
+
+mod measurement;
+mod networks;
+mod on_locksley;
+mod on_smol;
+mod on_tokio;
+mod runtime;
+mod subject;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::memory;
+use crate::experiment::child::Peer;
+use crate::experiment::record::Sample;
+use crate::experiment::report::{Metric, Target};
+use crate::experiment::text::number;
+use crate::experiment::{
+    Cell, Course, Experiment, Plan, Readings, Record, Report, Section, Table, child, plan,
+};
+use crate::fault::{Fault, Outcome};
+use measurement::{APART, BASE, BYTES, FUTURE, Finding, GO, LOCAL, NS, OURS, measure, suits};
+use subject::{KINDS, Kind, Subject};
+
+/// Derived: the bytes of each without its future and the message that its channel holds.
+const BEYOND: &str = "bytes beyond";
+
+/// What is wanted at most: of times, and of the memory beyond futures.
+const WANTED: [(Kind, f64); 3] = [(Kind::Stream, 10.0), (Kind::Ring, 40.0), (Kind::Idle, 400.0)];
+
+/// The kinds of which the headline has figures.
+const HEADLINE: [Kind; 6] =
+    [Kind::Stream, Kind::Ring, Kind::Idle, Kind::Spawn, Kind::PingPong, Kind::Waiting];
+
+/// `locksley channels`
+#[derive(Debug, Args)]
+pub struct Channels {
+    /// Only these kinds: stream, ring, pipeline, fan-out, fan-in, idle, spawn, ping-pong, waiting,
+    /// fork [default: all]
+    #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
+    kinds: Vec<String>,
+    /// Only these runtimes [default: locksley, locksley-cur, tokio-current, tokio, smol, and go if
+    /// it is there]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    runtimes: Vec<String>,
+    /// The folder with the programs of other runtimes, which peers/build makes
+    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    peers: PathBuf,
+    /// So many messages, hops or idle processes in each measurement [default: as many as take some
+    /// tenths of a second]
+    #[arg(long, value_name = "N")]
+    messages: Option<u64>,
+    /// So many tasks, round trips or threads in each measurement [default: the same]
+    #[arg(long, value_name = "N")]
+    tasks: Option<u64>,
+    /// How often each is measured, if the time suffices [default: 11, or 7 if quick]
+    #[arg(long, value_name = "K")]
+    repeats: Option<usize>,
+}
+
+impl Experiment for Channels {
+    const NAME: &'static str = "channels";
+
+    fn plan(&self, course: &Course) -> Outcome<Plan> {
+        let quick = course.quick;
+        let repeats = plan::repeats(self.repeats, if quick { 7 } else { 11 })?;
+        let mut plan = Plan::of(course, if quick { 48.0 } else { 2580.0 }, 120.0);
+        let names = KINDS.map(|(name, ..)| name);
+        let kinds = plan::chosen("kind", &self.kinds, &names, &names)?;
+        let mut names = LOCAL.map(|(name, ..)| name).to_vec();
+        names.push(GO);
+        let runtimes = plan::chosen("runtime", &self.runtimes, &names, &names)?;
+        for (name, version, about) in LOCAL.into_iter().filter(|it| runtimes.contains(&it.0)) {
+            plan.compare(name, version, about);
+        }
+        if runtimes.contains(&GO) {
+            match Peer::find(&self.peers, "channels-go") {
+                Ok(peer) => plan.compare(GO, &peer.version, "goroutines and Go's channels"),
+                Err(why) if self.runtimes.is_empty() => {
+                    plan.left_out.insert(GO.to_owned(), why);
+                }
+                Err(why) => return Err(Fault::input(format!("{GO}: {why}"))),
+            }
+        }
+        for (kind, size, workers) in self.sizes(quick) {
+            let subject = format!("{} {size}", kind.name());
+            Subject::find(&subject)?;
+            if kind.is_memory() && !memory::can_be_told() || !kinds.contains(&kind.name()) {
+                continue;
+            }
+            for &workers in workers {
+                let names = runtimes_of(&plan).into_iter();
+                for name in names.filter(|name| suits(name, kind, workers).is_ok()) {
+                    plan.add(&subject, &name, workers, repeats);
+                }
+            }
+        }
+        if plan.cells.is_empty() {
+            return Err(Fault::input("these runtimes have none of these kinds"));
+        }
+        if quick {
+            plan.notes
+                .push("Quick subset: fewer messages and tasks in each measurement".to_owned());
+        }
+        Ok(plan)
+    }
+
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        cell: &Cell,
+        _repeat: usize,
+    ) -> Outcome<Result<Readings, String>> {
+        if cell.runtime != GO {
+            return child::once(Self::NAME, plan, cell);
+        }
+        match self.found_by_go(plan, cell) {
+            Ok(finding) => finding.readings(Subject::find(&cell.subject)?, plan.seed),
+            Err(why) => Ok(Err(why)),
+        }
+    }
+
+    fn once(cell: &Cell, seed: u64) -> Outcome<Readings> {
+        let Cell { subject, runtime, workers, .. } = cell;
+        let subject = Subject::find(subject)?;
+        let known = LOCAL.map(|(name, ..)| name);
+        plan::chosen("runtime", std::slice::from_ref(runtime), &known, &[])?;
+        let finding = measure(runtime, *workers, subject, seed).map_err(Fault::input)?;
+        finding.readings(subject, seed)?.map_err(Fault::input)
+    }
+
+    fn report(record: &Record) -> Report {
+        let record = &with_bytes_beyond(record);
+        let targets = Section {
+            title: "What is wanted of Locksley".to_owned(),
+            about: "Memory counts beyond the future and the message of a process.".to_owned(),
+            tables: vec![Table::of_targets(&targets(record))],
+            ..Section::default()
+        };
+        let sections = Kind::ALL.map(|kind| section(record, kind));
+        let method = [
+            "Each measurement is made by a process of its own, with fresh workers, after some of \
+             the same to warm up. The code is the same for all runtimes of this program; Go's does \
+             the same.",
+            "Every answer is checked: the sum of what is received, each number times its position; \
+             the token; what tasks return, and how often each of them ran.",
+            "Runtimes take turns; figures are medians.",
+            "Apart is the share of the messages or rounds looked at in which the two processes or \
+             tasks ran on different threads. On one thread they wake each other without a system \
+             call. With two workers the runtime chooses.",
+            "Memory is the growth of resident memory from before the first process or task was \
+             made until the last one waited. Beyond means without the future and the one message \
+             that a channel holds. Goroutines have no future: their stacks are counted.",
+            "Locksley's channels have one sender, know the process at either end and find \
+             deadlocks; tokio's and Go's may have several senders.",
+        ];
+        Report {
+            title: "messages, processes and waiting tasks".to_owned(),
+            headline: headline(record),
+            sections: [targets].into_iter().chain(sections).collect(),
+            method: method.map(str::to_owned).to_vec(),
+            ..Report::default()
+        }
+    }
+}
+
+impl Channels {
+    fn found_by_go(&self, plan: &Plan, cell: &Cell) -> Result<Finding, String> {
+        let (kind, size) = cell.subject.split_once(' ').unwrap_or_default();
+        let (workers, seed) = (cell.workers.to_string(), plan.seed.to_string());
+        let limit = Duration::from_secs_f64(plan.limit_seconds);
+        Peer::find(&self.peers, "channels-go")?.finds(&[kind, size, &workers, &seed], limit)
+    }
+
+    /// What is measured: how much of it, and with how many workers.
+    fn sizes(&self, quick: bool) -> Vec<(Kind, String, &'static [usize])> {
+        let chosen =
+            |asked: Option<u64>, one_of: [u64; 2]| asked.unwrap_or(one_of[usize::from(!quick)]);
+        let messages = |one_of| chosen(self.messages, one_of).to_string();
+        let tasks = |one_of| chosen(self.tasks, one_of).to_string();
+        // So many for each of the others.
+        let turns = |each: u64, one_of| match self.messages {
+            Some(all) if all > 0 => (all / each).max(1),
+            asked => chosen(asked, one_of),
+        };
+        let mut sizes: Vec<(Kind, String, &[usize])> = vec![
+            (Kind::Stream, messages([1_000_000, 5_000_000]), &[1, 2]),
+            (Kind::Ring, format!("1000x{}", turns(1000, [300, 2000])), &[1, 2]),
+            (Kind::Pipeline, format!("10x{}", messages([100_000, 1_000_000])), &[1, 2]),
+            (Kind::FanOut, turns(100, [2000, 20_000]).to_string(), &[1, 2]),
+            (Kind::FanIn, turns(100, [2000, 20_000]).to_string(), &[1, 2]),
+            (Kind::Idle, messages([250_000, 1_000_000]), &[1]),
+            (Kind::Spawn, tasks([100_000, 1_000_000]), &[1, 2]),
+            (Kind::PingPong, tasks([100_000, 1_000_000]), &[1]),
+            // Two workers may have to wake each other each time.
+            (Kind::PingPong, tasks([50_000, 500_000]), &[2]),
+            (Kind::Waiting, tasks([250_000, 1_000_000]), &[1]),
+        ];
+        let all = chosen(self.tasks, [100_000, 500_000]);
+        for threads in [10, 1000, 100_000] {
+            let threads = threads.min(all.max(1));
+            sizes.push((Kind::Fork, format!("{threads}x{}", all / threads), &[1, 2]));
+        }
+        // Small choices make some of them equal.
+        sizes.dedup();
+        sizes
+    }
+}
+
+fn runtimes_of(plan: &Plan) -> Vec<String> {
+    plan.runtimes.iter().map(|runtime| runtime.name.clone()).collect()
+}
+
+/// The metric that a kind is compared by.
+fn metric(kind: Kind) -> &'static str {
+    if kind.is_memory() { BEYOND } else { NS }
+}
+
+fn is_of(kind: Kind, subject: &str) -> bool {
+    Subject::find(subject).is_ok_and(|subject| subject.kind == kind)
+}
+
+/// The subjects of a kind and their numbers of workers.
+fn groups(record: &Record, kind: Kind) -> impl Iterator<Item = (&str, usize)> {
+    record.groups(metric(kind)).into_iter().filter(move |(subject, _)| is_of(kind, subject))
+}
+
+/// The record with one more metric, [`BEYOND`].
+fn with_bytes_beyond(record: &Record) -> Record {
+    let mut derived = record.clone();
+    for bytes in record.samples.iter().filter(|sample| sample.metric == BYTES) {
+        let Sample { subject, runtime, workers, repeat, .. } = bytes;
+        let mut futures = record.repeated(subject, runtime, *workers, FUTURE);
+        if let Some((_, future)) = futures.find(|(of, _)| of == repeat) {
+            let held = if is_of(Kind::Idle, subject) { size_of::<u64>() as f64 } else { 0.0 };
+            let value = bytes.value - future - held;
+            derived.samples.push(Sample { metric: BEYOND.to_owned(), value, ..bytes.clone() });
+        }
+    }
+    derived
+}
+
+fn targets(record: &Record) -> Vec<Target> {
+    let of = |(kind, most): (Kind, f64)| {
+        groups(record, kind).filter_map(move |(subject, workers)| {
+            let is = record.estimate(subject, OURS, workers, metric(kind))?;
+            let about = format!("{subject}, P = {workers}: {}", kind.unit());
+            Some(Target { about, most, is })
+        })
+    };
+    WANTED.into_iter().flat_map(of).collect()
+}
+
+fn headline(record: &Record) -> String {
+    let part = |kind: Kind| {
+        let (subject, _) = groups(record, kind).find(|(_, workers)| *workers == 1)?;
+        let median = |runtime| record.median(subject, runtime, 1, metric(kind)).map(number);
+        let (name, unit, ours) = (kind.name(), kind.unit(), median(OURS)?);
+        let base = median(BASE).map_or(String::new(), |base| format!(" (tokio {base})"));
+        let beyond = if kind.is_memory() { " beyond its future" } else { "" };
+        Some(format!("{name} {ours} {unit}{beyond}{base}"))
+    };
+    let parts: Vec<String> = HEADLINE.into_iter().filter_map(part).collect();
+    if parts.is_empty() {
+        return "What messages, processes and waiting tasks cost".to_owned();
+    }
+    format!("With one worker: {}", parts.join(", "))
+}
+
+/// The figures of a kind.
+fn section(record: &Record, kind: Kind) -> Section {
+    let (name, unit, about) = KINDS[kind as usize];
+    let of = |metric, unit, base| {
+        let metric = Metric { name: metric, unit, base };
+        Section::of_metric(record, name, about, metric, |subject, _| is_of(kind, subject))
+    };
+    let (all, unit) = match kind {
+        Kind::Idle => (unit, "bytes a process beyond its future and its message"),
+        Kind::Waiting => (unit, "bytes a task beyond its future"),
+        _ => ("", unit),
+    };
+    let mut section = of(metric(kind), unit, Some(BASE));
+    section.tables.extend(of(BYTES, all, Some(BASE)).tables);
+    section.tables.extend(of(FUTURE, "bytes of the future", None).tables);
+    section.tables.extend(of(APART, "share apart", None).tables);
+    section
+}

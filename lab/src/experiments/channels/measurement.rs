@@ -1,0 +1,120 @@
+//! One measurement in a process of its own, which this program or a peer's makes.
+
+use locksley::task::Placement;
+use serde::Deserialize;
+
+use super::on_locksley::Locksley;
+use super::on_smol::Smol;
+use super::on_tokio::Tokio;
+use super::runtime::Networks;
+use super::subject::{Kind, Subject};
+use super::{networks, tasks};
+use crate::experiment::Readings;
+use crate::fault::{Fault, Outcome};
+
+/// The runtime that has targets.
+pub(super) const OURS: &str = "locksley";
+/// What the others are compared with.
+pub(super) const BASE: &str = "tokio";
+/// It has one worker.
+pub(super) const SINGLE: &str = "tokio-current";
+/// It has no channels.
+pub(super) const SMOL: &str = "smol";
+/// A program of its own, which has networks only.
+pub(super) const GO: &str = "go";
+
+/// The runtimes of this program: name, version, and what it is.
+pub(super) const LOCAL: [(&str, &str, &str); 5] = [
+    (OURS, env!("CARGO_PKG_VERSION"), "what was unblocked goes to the worker that last ran it"),
+    ("locksley-cur", env!("CARGO_PKG_VERSION"), "the same; to the worker that unblocked it"),
+    (SINGLE, env!("LAB_TOKIO"), "tokio's scheduler for one thread, its semaphores and channels"),
+    (BASE, env!("LAB_TOKIO"), "the same on its scheduler for several threads"),
+    (SMOL, env!("LAB_ASYNC_EXECUTOR"), "async-executor with async-lock's semaphore; no channels"),
+];
+
+/// The metrics: of each message, task or whatever is counted.
+pub(super) const NS: &str = "ns";
+pub(super) const BYTES: &str = "bytes";
+pub(super) const FUTURE: &str = "future bytes";
+/// The share of what was looked at in which two processes or tasks ran on different threads.
+pub(super) const APART: &str = "apart";
+
+/// What a measurement has found: what a peer's program prints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+pub(super) struct Finding {
+    /// See [`Subject::answer`].
+    pub(super) answer: u64,
+    /// The time of all.
+    pub(super) seconds: Option<f64>,
+    /// See [`APART`].
+    pub(super) apart: Option<f64>,
+    /// By how much the resident memory of the process has grown.
+    pub(super) bytes: Option<f64>,
+    /// The size of the own future of each that waits, in bytes.
+    pub(super) future: Option<f64>,
+}
+
+impl Finding {
+    pub(super) fn timed(answer: u64, seconds: f64) -> Finding {
+        Finding { answer, seconds: Some(seconds), ..Finding::default() }
+    }
+
+    pub(super) fn memory(answer: u64, before: u64, after: u64, future: usize) -> Finding {
+        let bytes = after.saturating_sub(before) as f64;
+        Finding { answer, bytes: Some(bytes), future: Some(future as f64), ..Finding::default() }
+    }
+
+    /// What is recorded of it. The outer error: the answer is wrong; the inner one: it is no
+    /// measurement of this subject.
+    pub(super) fn readings(self, of: Subject, seed: u64) -> Outcome<Result<Readings, String>> {
+        let (answer, right) = (self.answer, of.answer(seed));
+        if answer != right {
+            return Err(Fault::run(format!("the answer {answer} is wrong; it is {right}")));
+        }
+        let count = of.count() as f64;
+        let [main, other] = if of.kind.is_memory() {
+            [(BYTES, self.bytes.map(|bytes| bytes / count)), (FUTURE, self.future)]
+        } else {
+            [(NS, self.seconds.map(|seconds| seconds / count * 1e9)), (APART, self.apart)]
+        };
+        if main.1.is_none() {
+            return Ok(Err("it measured something else".to_owned()));
+        }
+        let named = |(name, value): (&str, Option<f64>)| Some((name.to_owned(), value?));
+        Ok(Ok([main, other].into_iter().filter_map(named).collect()))
+    }
+}
+
+/// Whether a runtime has this kind with so many workers; else why not.
+pub(super) fn suits(runtime: &str, kind: Kind, workers: usize) -> Result<(), String> {
+    match runtime {
+        SINGLE if workers > 1 => Err(format!("{runtime} has one worker only")),
+        SMOL if kind.is_network() => Err(format!("{runtime} has no channels")),
+        GO if !kind.is_network() => Err(format!("{runtime} has networks only")),
+        _ => Ok(()),
+    }
+}
+
+/// Measures a subject once on fresh workers.
+pub(super) fn measure(
+    runtime: &str,
+    workers: usize,
+    subject: Subject,
+    seed: u64,
+) -> Result<Finding, String> {
+    fn on(runtime: &impl Networks, subject: Subject, seed: u64) -> Result<Finding, String> {
+        if subject.kind.is_network() {
+            networks::measure(runtime, subject, seed)
+        } else {
+            tasks::measure(runtime, subject, seed)
+        }
+    }
+    suits(runtime, subject.kind, workers)?;
+    match runtime {
+        OURS => on(&Locksley::start(workers, Placement::Last)?, subject, seed),
+        SINGLE => on(&Tokio::start(None)?, subject, seed),
+        BASE => on(&Tokio::start(Some(workers))?, subject, seed),
+        SMOL => tasks::measure(&Smol::start(workers)?, subject, seed),
+        _ => on(&Locksley::start(workers, Placement::Current)?, subject, seed),
+    }
+}

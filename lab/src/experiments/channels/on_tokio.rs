@@ -1,0 +1,114 @@
+//! tokio: its tasks, semaphores, and bounded channels for several senders; for signals an atomic
+//! number, and the last signal notifies.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::runtime::Builder;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinHandle;
+
+use super::runtime::{Networks, Runtime};
+
+pub(super) struct Tokio(tokio::runtime::Runtime);
+
+impl Tokio {
+    /// The scheduler for several threads, or if `workers` is `None` that for one, the calling one.
+    pub(super) fn start(workers: Option<usize>) -> Result<Tokio, String> {
+        let built = match workers {
+            Some(workers) => Builder::new_multi_thread().worker_threads(workers).build(),
+            None => Builder::new_current_thread().build(),
+        };
+        built.map(Tokio).map_err(|error| error.to_string())
+    }
+}
+
+impl Runtime for Tokio {
+    type Semaphore = Semaphore;
+    type Countdown = (AtomicUsize, Notify);
+
+    fn run<T: Send + 'static>(&self, main: impl Future<Output = T> + Send + 'static) -> T {
+        self.0.block_on(self.0.spawn(main)).expect("the task returns")
+    }
+
+    fn spawn<T: Send + 'static>(
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> impl Future<Output = T> + Send {
+        let task = tokio::spawn(future);
+        async move { task.await.expect("the task returns") }
+    }
+
+    fn detach(future: impl Future<Output = ()> + Send + 'static) {
+        drop(tokio::spawn(future));
+    }
+
+    fn semaphore() -> Semaphore {
+        Semaphore::new(0)
+    }
+
+    async fn acquire(semaphore: &Semaphore) {
+        semaphore.acquire().await.expect("it stays open").forget();
+    }
+
+    fn add_permits(semaphore: &Semaphore, number: usize) {
+        semaphore.add_permits(number);
+    }
+
+    fn countdown(signals: usize) -> (AtomicUsize, Notify) {
+        (AtomicUsize::new(signals), Notify::new())
+    }
+
+    fn signal((left, done): &(AtomicUsize, Notify)) {
+        // Each signal is released to the last one, which releases all of them to the waiter.
+        if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            done.notify_one();
+        }
+    }
+
+    async fn wait((_, done): &(AtomicUsize, Notify)) {
+        // A notification that comes before is kept.
+        done.notified().await;
+    }
+}
+
+impl Networks for Tokio {
+    /// The processes, which are tasks.
+    type Network = Vec<JoinHandle<()>>;
+    type Outlet = Sender<u64>;
+    type Inlet = Receiver<u64>;
+    type Output = Sender<u64>;
+    type Input = Receiver<u64>;
+
+    fn channel(_: &mut Self::Network, capacity: usize) -> (Sender<u64>, Receiver<u64>) {
+        mpsc::channel(capacity)
+    }
+
+    fn process<const O: usize, const I: usize, F: Future<Output = ()> + Send + 'static>(
+        &self,
+        network: &mut Self::Network,
+        (outputs, inputs): ([Sender<u64>; O], [Receiver<u64>; I]),
+        body: impl FnOnce([Sender<u64>; O], [Receiver<u64>; I]) -> F + Send + 'static,
+    ) -> usize {
+        network.push(self.0.spawn(body(outputs, inputs)));
+        size_of::<F>()
+    }
+
+    fn complete(&self, network: Self::Network) -> Result<(), String> {
+        self.0.block_on(async {
+            for task in network {
+                task.await.map_err(|error| error.to_string())?;
+            }
+            Ok(())
+        })
+    }
+
+    async fn send(output: &mut Sender<u64>, number: u64) {
+        // The receiver exists until the last number.
+        let _ = output.send(number).await;
+    }
+
+    fn receive(input: &mut Receiver<u64>) -> impl Future<Output = Option<u64>> + Send {
+        input.recv()
+    }
+}

@@ -1,0 +1,315 @@
+//! The performance cliff, as in figure 1 of the Hood papers: speedup and utilization over the number
+//! of workers, also with more workers than processors, and beside two busy threads. With
+//! `--alternatives`, as in figures 2 and 3 of Hood's study (1998): deques with a lock, and thieves
+//! that never yield.
+
+mod report;
+mod rounds;
+#[cfg(test)]
+mod tests;
+
+use clap::Args;
+use locksley_profile::GrantMeter;
+
+use crate::apps;
+use crate::experiment::prepared::{self, Latest};
+use crate::experiment::scaling::{SECONDS, SERIAL};
+use crate::experiment::{Cell, Course, Experiment, Plan, Readings, Record, Report, plan};
+use crate::fault::{Fault, Outcome};
+use crate::machine::{Machine, available_memory};
+use crate::runtimes::{self, Model};
+use rounds::{beside, counts, round, time};
+
+/// Small parallel rounds: the shortest phases of all.
+const ROUNDS: &str = "rounds";
+/// The same beside busy threads.
+const BESIDE: &str = "rounds beside two busy threads";
+const BUSY_THREADS: usize = 2;
+/// Leaves in parallel, steps of a leaf (some microseconds), and leaves in a row before them.
+const ROUND: &str = "64x5000+0";
+/// In `--apps`: all applications of the laboratory, and rounds.
+const ALL: &str = "all";
+
+/// Where work and span are recorded; serial copies side by side are [`SERIAL`] with their number.
+const PROFILE: &str = "profile";
+/// The harmonic mean of the times of serial copies side by side.
+const COPIES: &str = "seconds of copies";
+/// The processors that other programs left, while all of a subject was measured in a rotation.
+const GRANTED: &str = "granted";
+const METERED: &str = "metered seconds";
+/// What a count of the workers refers to: more than a round, where rounds are measured.
+const WALL: &str = "wall seconds";
+
+const RUNTIMES: [&str; 4] = ["static", "locksley", "locksley-awake", "rayon"];
+/// Locksley first. Hood's study has the last four, and one like `locksley-awake`.
+const ALTERNATIVES: [&str; 6] = [
+    "locksley",
+    "locksley-awake",
+    "locksley-abp-deque",
+    "locksley-blocking",
+    "locksley-spinlock",
+    "locksley-naive",
+];
+
+/// Applications, in sizes for a full and for a quick run ("": none).
+type Inputs = [(&'static str, &'static str, &'static str)];
+/// Those of the Hood papers, `heat` with shorter and with longer phases, and `knary`.
+const INPUTS: &Inputs = &[
+    ("heat", "1024x512x400", "1024x512x40"),
+    ("heat", "16384x1024x12", "4096x1024x6"),
+    ("heat", "4096x512x100", ""),
+    ("mm", "1024", "512"),
+    ("lu", "2048", "512"),
+    ("barnes", "16384x10", "4096x3"),
+    ("msort", "32M", "1M"),
+    ("ray", "4,512x512", "4,128x128"),
+    ("knary", "10,5,1", "7,6,1"),
+];
+/// Those that show the difference between alternatives best.
+const FOR_ALTERNATIVES: &Inputs = &[
+    ("heat", "1024x512x400", "1024x512x40"),
+    ("lu", "512", ""),
+    ("barnes", "4096x3", ""),
+    ("knary", "8,6,1", "7,6,1"),
+    ("msort", "4M", ""),
+];
+
+/// `locksley cliff`
+#[derive(Debug, Args)]
+pub struct Cliff {
+    /// Only these applications; or all, those of the other papers too [default: Hood's, and rounds]
+    #[arg(long, value_name = "APP,..", value_delimiter = ',')]
+    apps: Vec<String>,
+    /// Compare these runtimes [default: static, locksley, locksley-awake, rayon]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    runtimes: Vec<String>,
+    /// With these numbers of workers, and with 1 [default: 1 to 32]
+    #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = crate::experiment::workers)]
+    workers: Vec<usize>,
+    /// Compare other deques and other thieves, and show where the workers' time goes
+    #[arg(long, conflicts_with_all = ["apps", "runtimes", "workers"])]
+    alternatives: bool,
+    /// How often each is measured, if the time suffices [default: 7, or 5 alternatives]
+    #[arg(long, value_name = "K")]
+    repeats: Option<usize>,
+    #[arg(skip)]
+    latest: Latest,
+    /// The subject that is measured, and what meters the processors meanwhile.
+    #[arg(skip)]
+    meter: Option<(String, GrantMeter)>,
+}
+
+impl Experiment for Cliff {
+    const NAME: &'static str = "cliff";
+
+    fn plan(&self, course: &Course) -> Outcome<Plan> {
+        let (quick, processors) = (course.quick, Machine::here().processors);
+        let repeats = plan::repeats(self.repeats, if self.alternatives { 5 } else { 7 })?;
+        let budget = if quick { 45.0 } else { 3300.0 };
+        // A measurement in this process has no limit.
+        let mut plan = Plan::of(course, budget, f64::from(u32::MAX));
+        let (names, workers) = (self.runtimes()?, self.workers(quick, processors));
+        let subjects = self.subjects(quick)?;
+        for name in &names {
+            let rayon = (*name == "rayon").then_some(env!("LAB_RAYON"));
+            let version = rayon.unwrap_or(env!("CARGO_PKG_VERSION"));
+            plan.compare(name, version, runtimes::find(name)?.about);
+        }
+        for subject in &subjects {
+            if subject.starts_with(BESIDE) {
+                names.iter().for_each(|name| plan.add(subject, name, processors, repeats));
+                continue;
+            }
+            plan.add(subject, SERIAL, 1, repeats);
+            let app = (!subject.starts_with(ROUNDS)).then(|| prepared::app_and_size(subject));
+            let app = app.transpose()?.map(|(app, _)| app);
+            for &workers in &workers {
+                for name in &names {
+                    let runtime = runtimes::find(name)?;
+                    if app.is_none_or(|app| runtime.can_run(app)) {
+                        plan.add(subject, name, workers, repeats);
+                    }
+                }
+            }
+            if self.alternatives {
+                continue;
+            }
+            let mut copies: Vec<usize> = workers.iter().map(|&it| it.min(processors)).collect();
+            copies.retain(|&copies| copies > 1);
+            copies.dedup();
+            copies.iter().for_each(|&copies| plan.add(subject, SERIAL, copies, repeats));
+            if app.is_some() {
+                plan.add(subject, PROFILE, 1, repeats);
+            }
+        }
+        if quick {
+            let workers: Vec<String> = workers.iter().map(usize::to_string).collect();
+            plan.notes.push(format!(
+                "Quick subset: P = {}; {}; as many of {repeats} repetitions as fit in {budget} s",
+                workers.join(" "),
+                subjects.join(", "),
+            ));
+        }
+        Ok(plan)
+    }
+
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        cell: &Cell,
+        _repeat: usize,
+    ) -> Outcome<Result<Readings, String>> {
+        let Cell { subject, runtime, workers, .. } = cell;
+        let is_copies = runtime == SERIAL && *workers > 1;
+        if is_app(subject) {
+            let bytes = self.latest.of(subject, plan.seed)?.bytes();
+            if is_copies && bytes * *workers as u128 > available_memory() / 2 {
+                return Ok(Err(format!("there is not enough memory for {workers} copies")));
+            }
+        }
+        if self.meter.as_ref().is_none_or(|(metered, _)| metered != subject) {
+            self.meter = Some((subject.clone(), GrantMeter::start()));
+        }
+        let mut readings = if is_copies {
+            [(COPIES.to_owned(), self.seconds_of_copies(plan, cell)?)].into()
+        } else if runtime == PROFILE {
+            self.latest.of(subject, plan.seed)?.work_and_span()?
+        } else {
+            self.readings(plan, cell)?
+        };
+        // The system counts in clock ticks: single measurements are too short for that.
+        let is_last = plan.cells.iter().rfind(|it| it.subject == *subject) == Some(cell);
+        if let Some((_, meter)) = self.meter.take_if(|_| is_last) {
+            let grant = meter.finish(Machine::here().processors);
+            readings.insert(GRANTED.to_owned(), grant.processors);
+            readings.insert(METERED.to_owned(), grant.wall.as_secs_f64());
+        }
+        Ok(Ok(readings))
+    }
+
+    fn report(record: &Record) -> Report {
+        report::of(record)
+    }
+}
+
+impl Cliff {
+    fn runtimes(&self) -> Outcome<Vec<&str>> {
+        let mut names: Vec<&str> = match self.runtimes.is_empty() {
+            true if self.alternatives => ALTERNATIVES.to_vec(),
+            true => RUNTIMES.to_vec(),
+            false => Vec::new(),
+        };
+        for name in &self.runtimes {
+            if runtimes::find(name)?.model == Model::Serial {
+                return Err(Fault::input(format!("cliff measures '{name}' in any case")));
+            }
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// The numbers of the papers, and those that tell most on this machine.
+    fn workers(&self, quick: bool, processors: usize) -> Vec<usize> {
+        let mut workers: Vec<usize> = match (self.alternatives, quick) {
+            _ if !self.workers.is_empty() => [&[1], &self.workers[..]].concat(),
+            (true, true) => [&[1, 2, 4, 8][..], &crowds(processors)].concat(),
+            (true, false) => {
+                [&[1, 2, 3, 4, 6, 8, 16, processors + 1], &crowds(processors)[..]].concat()
+            }
+            (false, true) => vec![1, 2, 3, 4, 8, 32, processors, processors + 1],
+            (false, false) => vec![1, 2, 3, 4, 6, 8, 12, 16, 24, 32, processors, processors + 1],
+        };
+        if self.workers.is_empty() && !self.alternatives && 2 * processors > 32 {
+            workers.push(2 * processors);
+        }
+        workers.retain(|&workers| workers <= runtimes::MOST_WORKERS);
+        workers.sort_unstable();
+        workers.dedup();
+        workers
+    }
+
+    /// The applications with their sizes, and rounds.
+    fn subjects(&self, quick: bool) -> Outcome<Vec<String>> {
+        let inputs = if self.alternatives { FOR_ALTERNATIVES } else { INPUTS };
+        let has_input = |app: &str| inputs.iter().any(|input| input.0 == app);
+        let is_all = self.apps.iter().any(|name| name == ALL);
+        for name in self.apps.iter().filter(|name| ![ROUNDS, ALL].contains(&name.as_str())) {
+            if !has_input(apps::find(name)?.name()) {
+                return Err(Fault::input(format!("cliff has no input for {name}, but in '{ALL}'")));
+            }
+        }
+        let is_wanted =
+            |app: &str| is_all || self.apps.is_empty() || self.apps.iter().any(|name| name == app);
+        let mut subjects = Vec::new();
+        for (app, full, small) in inputs.iter().filter(|input| is_wanted(input.0)) {
+            let size = if quick { small } else { full };
+            if !size.is_empty() {
+                apps::problem(apps::find(app)?, size)?;
+                subjects.push(prepared::name(app, size));
+            }
+        }
+        for app in apps::ALL.iter().filter(|app| is_all && !has_input(app.name())) {
+            let size = if quick { app.quick_size() } else { app.paper_size() };
+            subjects.push(prepared::name(app.name(), size));
+        }
+        if is_wanted(ROUNDS) {
+            subjects.push(prepared::name(ROUNDS, ROUND));
+            if !self.alternatives {
+                subjects.push(prepared::name(BESIDE, ROUND));
+            }
+        }
+        Ok(subjects)
+    }
+
+    /// The time of a cell, and with `--alternatives` what the workers did meanwhile.
+    fn readings(&mut self, plan: &Plan, cell: &Cell) -> Outcome<Readings> {
+        let Cell { subject, runtime, workers, .. } = cell;
+        let runtime = runtimes::find(runtime)?;
+        let is_counted = self.alternatives && crowds(Machine::here().processors).contains(workers);
+        // All ratios depend on the times with one worker: each is the mean of two.
+        let runs = if *workers == 1 && !self.alternatives { 2 } else { 1 };
+        let mut readings = Readings::new();
+        for _ in 0..runs {
+            // New workers each time: a single one stays on the processor where it began, and the
+            // processors of some machines differ.
+            let crew = runtime.start(*workers)?;
+            let (seconds, wall, before, after) = if is_app(subject) {
+                let prepared = self.latest.of(subject, plan.seed)?;
+                let (seconds, before, after) = prepared.metered(&crew, || counts(&crew))?;
+                (seconds, None, before, after)
+            } else {
+                let before = counts(&crew);
+                let rate =
+                    beside(subject, || round(subject)?.repeat_on(&crew, time(plan, subject)))?;
+                (rate.per_second().recip(), Some(rate.time), before, counts(&crew))
+            };
+            *readings.entry(SECONDS.to_owned()).or_default() += seconds / f64::from(runs);
+            if is_counted {
+                let since =
+                    |(name, count): (&str, f64)| (name.to_owned(), (count - before[name]).max(0.0));
+                readings.extend(after.into_iter().map(since));
+                readings.extend(wall.map(|wall| (WALL.to_owned(), wall.as_secs_f64())));
+            }
+        }
+        Ok(readings)
+    }
+
+    fn seconds_of_copies(&mut self, plan: &Plan, cell: &Cell) -> Outcome<f64> {
+        let (subject, number) = (&cell.subject, cell.workers);
+        if is_app(subject) {
+            return self.latest.of(subject, plan.seed)?.seconds_of_copies(number);
+        }
+        rounds::seconds_of_copies(round(subject)?, number, time(plan, subject))
+    }
+}
+
+/// The numbers of workers whose time is broken down, as in figure 3 of the study.
+fn crowds(processors: usize) -> [usize; 2] {
+    [processors, 2 * processors]
+}
+
+fn is_app(subject: &str) -> bool {
+    !subject.starts_with(ROUNDS)
+}

@@ -1,0 +1,90 @@
+//! Rounds as a subject of the cliff, and what the workers do meanwhile.
+
+use std::collections::BTreeMap;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::{BESIDE, BUSY_THREADS};
+use crate::experiment::Plan;
+use crate::fault::{Fault, Outcome};
+use crate::rounds::{Rate, Round};
+use crate::runtimes::Crew;
+use crate::switches::Switches;
+
+/// The round that a subject names.
+pub(super) fn round(subject: &str) -> Outcome<Round> {
+    let read = || {
+        let (chunks, rest) = subject.rsplit_once(' ')?.1.split_once('x')?;
+        let (leaf, serial) = rest.split_once('+')?;
+        Some(Round {
+            leaf: leaf.parse().ok()?,
+            chunks: chunks.parse().ok()?,
+            serial: serial.parse().ok()?,
+        })
+    };
+    read().ok_or_else(|| Fault::input(format!("'{subject}' has no round")))?.validate()
+}
+
+/// For how long rounds are repeated: beside busy threads, for longer than some turns of the kernel's
+/// scheduler.
+pub(super) fn time(plan: &Plan, subject: &str) -> Duration {
+    let times = if subject.starts_with(BESIDE) { [2000, 400] } else { [1000, 100] };
+    Duration::from_millis(times[usize::from(plan.quick)])
+}
+
+/// Runs `measured`; where the subject says so, while other threads of this process are busy.
+pub(super) fn beside<R>(subject: &str, measured: impl FnOnce() -> R) -> R {
+    if !subject.starts_with(BESIDE) {
+        return measured();
+    }
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..BUSY_THREADS {
+            // Relaxed: no other memory is read because of it.
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let result = measured();
+        is_over.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+/// What the workers did, and the context switches of all threads.
+pub(super) fn counts(crew: &Crew) -> BTreeMap<&'static str, f64> {
+    let mut counts = BTreeMap::new();
+    if let Some(effort) = crew.effort() {
+        counts.insert("steals", effort.steals as f64);
+        counts.insert("failed steals", effort.failed_steals as f64);
+        counts.insert("yields", effort.yields as f64);
+        counts.insert("sleeps", effort.sleeps as f64);
+        if let Some(times) = effort.times {
+            counts.insert("search seconds", times.hunting);
+            counts.insert("lock seconds", times.locks);
+        }
+    }
+    if let Some(switches) = Switches::of_this_process() {
+        counts.insert("voluntary switches", switches.voluntary as f64);
+        counts.insert("involuntary switches", switches.involuntary as f64);
+    }
+    counts
+}
+
+/// The harmonic mean of the times of a round on so many threads, each of which runs its own.
+pub(super) fn seconds_of_copies(round: Round, number: usize, time: Duration) -> Outcome<f64> {
+    let together = Barrier::new(number);
+    let copy = || {
+        together.wait();
+        round.repeat_on(&Crew::Serial, time)
+    };
+    let rates: Outcome<Vec<Rate>> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..number).map(|_| scope.spawn(copy)).collect();
+        threads.into_iter().map(|it| it.join().expect("a serial copy panicked")).collect()
+    });
+    Ok(number as f64 / rates?.iter().map(Rate::per_second).sum::<f64>())
+}

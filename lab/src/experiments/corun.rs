@@ -1,0 +1,266 @@
+//! Programs side by side: figures 2 to 6 of "BWS: Balanced Work Stealing for Time-Sharing
+//! Multicores" (Ding, Wang, Gibbons and Zhang, EuroSys 2012), what idle policies cost programs that
+//! are alone (its section 5.5), and what the kernel's assists are worth.
+//!
+//! A cell is one of [`pairs`] on a runtime, or one of its programs alone. Every program is a
+//! process of its own, this one's (`rounds`, `repeat`) or a peer's; they begin together behind a
+//! start gate.
+
+mod choice;
+pub mod figures;
+mod measure;
+pub mod metrics;
+pub mod pairs;
+pub(super) mod process;
+mod sections;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::experiment::child::{remove_settings, this_program};
+use crate::experiment::{
+    Cell, Course, Experiment, Plan, Readings, Record, Report, Section, plan as planning, seconds,
+};
+use crate::fault::{Fault, Outcome};
+use crate::machine::Machine;
+use crate::rounds::busy::LOOP;
+use choice::{PEERS, Run};
+use figures::{ABP, OTHERS};
+use measure::Extent;
+use pairs::{Job, Pair, Part, Program};
+
+/// Other programs are worth a warning from this many processors on.
+const DISTURBANCE: f64 = 0.1;
+
+/// `locksley corun`
+#[derive(Debug, Clone, Default, Args)]
+pub struct Corun {
+    /// Only these pairs, such as par+loop or clip+mm; or parts: targets, solo, assists, others,
+    /// applications [default: all]
+    #[arg(long, value_name = "PAIR,..", value_delimiter = ',')]
+    pairs: Vec<String>,
+    /// Compare only these runtimes [default: those of the plan that are there]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    runtimes: Vec<String>,
+    /// How often each pair is measured, if the time suffices [default: 8 for targets, 4 for solo,
+    /// half of these on rivals; 3 for others, 2 for assists, 1 for applications; 2 if quick]
+    #[arg(long, value_name = "K")]
+    repeats: Option<usize>,
+    /// For how long programs run side by side, in seconds; applications for at least [default: 3
+    /// and 1.5; 1 and 0.5 if quick]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    secs: Option<Duration>,
+    /// The folder with the programs of other runtimes, which peers/build makes
+    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    peers: PathBuf,
+}
+
+/// For how long programs run, in seconds.
+struct Times {
+    beside: f64,
+    alone: f64,
+    applications: Extent,
+}
+
+impl Experiment for Corun {
+    const NAME: &'static str = "corun";
+
+    fn plan(&self, course: &Course) -> Outcome<Plan> {
+        let quick = course.quick;
+        let mut plan = Plan::of(course, if quick { 50.0 } else { 2900.0 }, 300.0);
+        planning::repeats(self.repeats, 1)?;
+        let pairs = self.chosen(&pairs::all(Machine::here().processors, quick), quick)?;
+        let runs = self.runs(&pairs, &mut plan)?;
+        let solo_repeats = if quick { 2 } else { 5 };
+        for (part, later) in Part::ALL.into_iter().flat_map(|part| [(part, false), (part, true)]) {
+            let of_it = || runs.iter().filter(|it| it.pair.part == part && it.is_later == later);
+            let repeats = |run: &Run<'_>| match run.is_later {
+                true => self.repeats(part, quick).div_ceil(2),
+                false => self.repeats(part, quick),
+            };
+            for run in of_it() {
+                for program in &run.pair.programs {
+                    plan.parameters.insert(program.name.clone(), program.about()?);
+                    let on = program.on(&run.runtime);
+                    let mut repeats = repeats(run).min(solo_repeats);
+                    match program.round() {
+                        // The time of a leaf.
+                        Some(round) => add(&mut plan, &pairs::busy(round.leaf, 1), LOOP, repeats),
+                        None => repeats = 1,
+                    }
+                    add(&mut plan, program, on, repeats);
+                }
+            }
+            for run in of_it() {
+                let Pair { name, programs, .. } = run.pair;
+                let program = Program { name: name.clone(), ..programs[0].clone() };
+                add(&mut plan, &program, &run.runtime, repeats(run));
+            }
+        }
+        let Times { beside, alone, applications } = self.times(quick);
+        let Extent { seconds, computations } = applications;
+        let times = format!("rounds {beside} side by side, {alone} alone; applications {seconds}");
+        plan.parameters.insert("seconds".to_owned(), times);
+        plan.parameters.insert("computations".to_owned(), format!("at least {computations}"));
+        if quick {
+            let names: Vec<&str> = pairs.iter().map(|pair| pair.name.as_str()).collect();
+            plan.notes.push(format!("Quick subset: the pairs {} only", names.join(", ")));
+        }
+        Ok(plan)
+    }
+
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        cell: &Cell,
+        _repeat: usize,
+    ) -> Outcome<Result<Readings, String>> {
+        let machine = Machine::here();
+        let pairs = pairs::all(machine.processors, plan.quick);
+        let programs = pairs::programs(&pairs, &cell.subject, cell.workers)
+            .ok_or_else(|| Fault::input(format!("there is no pair '{}'", cell.subject)))?;
+        let Times { beside, alone, applications } = self.times(plan.quick);
+        let seconds = if programs.len() == 1 { alone } else { beside };
+        let command = |program: &Program| {
+            let command = self.command(program, &cell.runtime, seconds, plan.seed)?;
+            Ok((format!("{} on {}", program.name, program.on(&cell.runtime)), command))
+        };
+        let commands = programs.iter().map(command).collect::<Outcome<_>>()?;
+        let extent = programs[0].round().is_none().then_some(applications);
+        let processors = machine.capacity().floor().max(1.0) as usize;
+        Ok(Ok(measure::run(commands, extent, processors)?))
+    }
+
+    fn report(record: &Record) -> Report {
+        let found = figures::found(record);
+        let others = record.samples.iter().filter(|sample| sample.metric == OTHERS);
+        let others = metrics::mean(&others.map(|sample| sample.value).collect::<Vec<_>>());
+        let disturbance = others
+            .filter(|&others| others > DISTURBANCE)
+            .map(|others| format!("Other programs used {others:.2} processors meanwhile."));
+        let most = sections::most_useful(record).map(|most| {
+            format!("Useful, at most: {most:.2}, by a busy thread for each processor alone.")
+        });
+        let definitions = "Slowdown: Tc/Ts - 1, how much longer a program takes beside others than \
+                           alone. Unfairness: the largest slowdown minus the smallest, in \
+                           percentage points. Speedup: the weighted speedup, the sum of Tb/Tc, \
+                           where Tb is the best time alone on any runtime; 1 is what the programs \
+                           reach one after the other.";
+        let notes = [definitions.to_owned()].into_iter().chain(disturbance).chain(most);
+        let of_part = |part, texts| sections::of_part(&found, part, texts);
+        let rounds = "Small parallel rounds for a fixed time. Useful: the share of all processors' \
+                      time that went into leaves.";
+        let others = "Other leaves, numbers of workers and programs, and three programs at once.";
+        let without = "The default idle policy with one of the kernel's assists switched off at a \
+                       time, and with all.";
+        let apps = "Each is computed again and again. Only computations count during which the \
+                    other one computed from beginning to end.";
+        let sections: Vec<Section> = vec![
+            of_part(Part::Targets, ["Rounds side by side", rounds]),
+            sections::alone(record),
+            of_part(Part::Assists, ["Without the kernel's assists", without]),
+            of_part(Part::Others, ["Other rounds side by side", others]),
+            of_part(Part::Applications, ["Applications side by side", apps]),
+            sections::of_applications(&found),
+        ];
+        let method = [
+            "Every program is a process of its own at normal priority. Each prepares itself, and \
+             begins when all are ready. All answers are checked.",
+            "Slowdowns are relative to the median alone, of the same runtime in the same run. \
+             Unfairness is that of each run, of which mean and worst are given.",
+            "Useful: leaves completed, times the time of a leaf on one busy thread alone, over the \
+             time of all processors. It can exceed 1 by the noise of that time.",
+            "Processor time and context switches are those of the whole process. A yield is a \
+             switch that the kernel calls involuntary. A switch goes to a thief if it gave the \
+             processor to a worker that searched for work; to another program, if it took the \
+             processor from a worker with work, or if a thief yielded and no other awake worker \
+             had last run on that processor. The paper looks into the kernel to see which thread \
+             came next; here, a worker with work that lost its processor to a peer counts as one \
+             that lost it to another program.",
+        ];
+        Report {
+            title: "programs side by side".to_owned(),
+            headline: headline(&found),
+            notes: notes.collect(),
+            sections,
+            method: method.map(str::to_owned).to_vec(),
+            ..Report::default()
+        }
+    }
+}
+
+impl Corun {
+    fn times(&self, quick: bool) -> Times {
+        let secs = self.secs.map(|time| time.as_secs_f64());
+        let or = |full, small| secs.unwrap_or(if quick { small } else { full });
+        let applications =
+            Extent { seconds: or(1.5, 0.5), computations: if quick { 2 } else { 3 } };
+        Times { beside: or(3.0, 1.0), alone: or(1.0, 0.4).min(1.0), applications }
+    }
+
+    /// The command that runs `program` behind a start gate; rounds for so many seconds.
+    fn command(&self, program: &Program, on: &str, seconds: f64, seed: u64) -> Outcome<Command> {
+        let on = program.on(on);
+        let mut command = Command::new(this_program()?);
+        match program.job {
+            Job::App(size) => {
+                command.args(["repeat", &program.name, "--size", size, "--runtime", on]);
+                command.args(["--seed", &seed.to_string()]);
+            }
+            Job::Rounds(round) => {
+                if PEERS.contains(&on) {
+                    command = Command::new(self.peers.join(program_of(on)));
+                } else {
+                    command.args(["rounds", "--runtime", on]);
+                }
+                let [leaf, chunks, serial] =
+                    [round.leaf, round.chunks, round.serial].map(|number| number.to_string());
+                command.args(["--gate", "--secs", &seconds.to_string(), "--leaf", &leaf]);
+                command.args(["--chunks", &chunks, "--serial", &serial]);
+            }
+        }
+        command.args(["--workers", &program.workers.to_string()]);
+        remove_settings(&mut command);
+        Ok(command)
+    }
+}
+
+fn program_of(peer: &str) -> String {
+    format!("rounds-{peer}")
+}
+
+/// Adds a cell, or makes one that is there be measured more often.
+fn add(plan: &mut Plan, program: &Program, runtime: &str, repeats: usize) {
+    let Program { name, workers, .. } = program;
+    let is_it = |cell: &&mut Cell| {
+        cell.subject == *name && cell.runtime == runtime && cell.workers == *workers
+    };
+    match plan.cells.iter_mut().find(is_it) {
+        Some(cell) => cell.repeats = cell.repeats.max(repeats),
+        None => plan.add(name, runtime, *workers, repeats),
+    }
+}
+
+/// Over the pairs of the target table, or else over applications: Locksley's mean and another's.
+fn headline(found: &[figures::Found]) -> String {
+    for (part, other) in [(Part::Targets, "rayon"), (Part::Applications, ABP)] {
+        let of_part = figures::part(found, part);
+        let (averages, pairs) = figures::averages(&of_part, &["locksley", other]);
+        if let [(_, ours), (_, theirs)] = &averages[..] {
+            return format!(
+                "Side by side, the slowdowns of two programs differ by {:.0} points with Locksley, \
+                 by {:.0} with {other} (mean of {} pairs)",
+                100.0 * ours.unfairness,
+                100.0 * theirs.unfairness,
+                pairs
+            );
+        }
+    }
+    "Programs side by side".to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! Which pairs are measured on which runtimes, and how often.
+
+use std::collections::BTreeMap;
+
+use super::figures::{ABP, BWS};
+use super::pairs::{self, Pair, Part};
+use super::{Corun, program_of};
+use crate::experiment::child::Peer;
+use crate::experiment::{Plan, plan as planning};
+use crate::fault::{Fault, Outcome};
+use crate::runtimes;
+
+/// The runtimes whose programs `peers/build` makes.
+pub(super) const PEERS: [&str; 3] = ["onetbb", "libgomp", "libomp"];
+/// On the pairs of the target table.
+const ON_TARGETS: [&str; 7] = ["locksley", "rayon", "onetbb", ABP, BWS, "libgomp", "libomp"];
+/// On pairs for which no part of Locksley was tuned.
+const ON_OTHERS: [&str; 3] = ["locksley", "rayon", "onetbb"];
+/// On all pairs of applications.
+pub(super) const ON_APPLICATIONS: [&str; 2] = ["locksley", ABP];
+/// The default idle policy, with all assists, without any, and without one at a time.
+pub(super) const WITHOUT: [&str; 9] = [
+    "locksley",
+    "locksley-no-assists",
+    "locksley-no-membarrier",
+    "locksley-no-lowered-priority",
+    "locksley-no-run-state",
+    "locksley-no-switch-records",
+    "locksley-no-moves",
+    "locksley-no-short-turns",
+    "locksley-no-runnable-threads",
+];
+/// What the paper compares with on some pairs of applications, and rayon.
+const RIVALS: [&str; 6] =
+    ["rayon", "locksley-naive", "locksley-delayed", "locksley-selective", "locksley-global", BWS];
+/// The values of SleepThreshold that are compared.
+const THRESHOLDS: [u64; 8] = [32, 64, 128, 256, 512, 1024, 2048, 4096];
+/// What a quick run has.
+pub(super) const QUICK: [(Part, &str); 7] = [
+    (Part::Targets, "par+loop"),
+    (Part::Targets, "half+loop"),
+    (Part::Targets, "p8+loop"),
+    (Part::Targets, "half+half"),
+    (Part::Assists, "p8+loop"),
+    (Part::Others, "par+half+loop"),
+    (Part::Applications, "mi+mm"),
+];
+
+/// A pair on a runtime.
+pub(super) struct Run<'a> {
+    pub(super) pair: &'a Pair,
+    pub(super) runtime: String,
+    /// Measured after the others of its part, and half as often.
+    pub(super) is_later: bool,
+}
+
+impl Corun {
+    /// How often a pair is measured: it may flip between two states, so the targets are for eight
+    /// runs.
+    pub(super) fn repeats(&self, part: Part, quick: bool) -> usize {
+        self.repeats.unwrap_or(match part {
+            _ if quick => 2,
+            Part::Targets => 8,
+            Part::Solo => 4,
+            Part::Others => 3,
+            Part::Assists => 2,
+            Part::Applications => 1,
+        })
+    }
+
+    /// The pairs that were asked for.
+    pub(super) fn chosen(&self, all: &[Pair], quick: bool) -> Outcome<Vec<Pair>> {
+        let mut known: Vec<&str> = Part::ALL.map(Part::name).to_vec();
+        known.extend(all.iter().map(|pair| pair.name.as_str()));
+        let asked = planning::chosen("pair", &self.pairs, &known, &known[..5])?;
+        let is_wanted = |pair: &Pair| match self.pairs.is_empty() {
+            true => !quick || QUICK.contains(&(pair.part, &pair.name)),
+            false => {
+                let is_named = pair.part != Part::Assists && asked.contains(&pair.name.as_str());
+                is_named || asked.contains(&pair.part.name())
+            }
+        };
+        let pairs = all.iter().cloned().chain(pairs::assists(all));
+        Ok(pairs.filter(is_wanted).collect())
+    }
+
+    /// The pairs on the runtimes that are there. The plan names those, and the peers that are not.
+    pub(super) fn runs<'a>(&self, pairs: &'a [Pair], plan: &mut Plan) -> Outcome<Vec<Run<'a>>> {
+        let peer = |name: &'static str| (name, Peer::find(&self.peers, &program_of(name)));
+        let peers: BTreeMap<&str, _> = PEERS.map(peer).into();
+        let mut runs: Vec<Run<'_>> = Vec::new();
+        for pair in pairs {
+            let (names, later) = self.runtimes(pair, plan.quick);
+            for (place, runtime) in names.iter().enumerate() {
+                let (version, about) = match peers.get(runtime.as_str()) {
+                    // A peer's program has rounds only.
+                    Some(_) if pair.programs[0].round().is_none() => continue,
+                    Some(Ok(peer)) => (peer.version.as_str(), "a peer's program"),
+                    Some(Err(_)) => ("", ""),
+                    None => (env!("CARGO_PKG_VERSION"), runtimes::find(runtime)?.about),
+                };
+                let mut needed = pair.programs.iter().map(|program| program.on(runtime));
+                let missing = needed.find_map(|name| match peers.get(name) {
+                    Some(Err(why)) => Some((name.to_owned(), why)),
+                    _ => None,
+                });
+                if let Some((name, why)) = missing {
+                    if self.runtimes.contains(&name) || self.pairs.contains(&pair.name) {
+                        return Err(Fault::input(format!("{name}: {why}")));
+                    }
+                    plan.left_out.insert(name, why.clone());
+                    continue;
+                }
+                if !pair.programs.iter().all(|program| program.can_run_on(runtime)) {
+                    continue;
+                }
+                if plan.runtimes.iter().all(|known| known.name != *runtime) {
+                    plan.compare(runtime, version, about);
+                }
+                let is_later = place >= names.len() - later;
+                runs.push(Run { pair, runtime: runtime.clone(), is_later });
+            }
+        }
+        match runs.is_empty() {
+            true => Err(Fault::input("nothing is left to be measured")),
+            false => Ok(runs),
+        }
+    }
+
+    /// The runtimes that are compared on a pair, and how many of them, at the end, come later.
+    fn runtimes(&self, pair: &Pair, quick: bool) -> (Vec<String>, usize) {
+        if !self.runtimes.is_empty() {
+            return (self.runtimes.clone(), 0);
+        }
+        let is_stated = pairs::STATED.contains(&pair.name.as_str());
+        let mut names: Vec<&str> = match pair.part {
+            Part::Targets | Part::Others if quick => ON_OTHERS.to_vec(),
+            Part::Assists if quick => WITHOUT[..2].to_vec(),
+            // OpenMP where its threads are beside busy ones.
+            Part::Targets if pair.name.ends_with("+loop") => ON_TARGETS.to_vec(),
+            Part::Targets => ON_TARGETS[..5].to_vec(),
+            Part::Assists => WITHOUT.to_vec(),
+            Part::Others => ON_OTHERS.to_vec(),
+            Part::Solo | Part::Applications => ON_APPLICATIONS.to_vec(),
+        };
+        let first = if pair.part == Part::Targets { 3 } else { names.len() };
+        let is_with_rivals = pair.part == Part::Solo || is_stated;
+        if is_with_rivals && !quick {
+            names.extend(RIVALS);
+        }
+        let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        if is_stated && !quick {
+            names.extend(THRESHOLDS.map(|threshold| format!("{BWS}-{threshold}")));
+        }
+        let later = if self.repeats.is_some() { 0 } else { names.len() - first };
+        (names, later)
+    }
+}

@@ -1,0 +1,212 @@
+//! The sections of the report: figures 2 to 6 of the paper, and the pairs of rounds.
+
+use super::choice::ON_APPLICATIONS;
+use super::figures::{
+    self, ABP, Balance, Found, RATE, Share, averages, mean_variation, numbered, runtimes,
+    shares_of_switches, threshold,
+};
+use super::metrics::mean;
+use super::pairs::{self, APPS, GROUPS, Part};
+use crate::experiment::report::Metric;
+use crate::experiment::{Chart, Record, Section, Table};
+use crate::rounds::busy::LOOP;
+
+/// An application that is alone may take so much longer than on the baseline.
+const TOLERANCE: f64 = 0.02;
+
+type Averages = (Vec<(String, Balance)>, usize);
+
+fn points(share: f64) -> String {
+    // No sign where it is rounded to 0.
+    format!("{:.0}", (100.0 * share).round() + 0.0)
+}
+
+fn two_digits(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| format!("{value:.2}"))
+}
+
+/// In percent, with a digit after the point.
+fn percent(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| format!("{:.1}", 100.0 * value))
+}
+
+/// The pairs of a part, the averages over them, and their context switches.
+pub(super) fn of_part(found: &[Found], part: Part, [title, about]: [&str; 2]) -> Section {
+    let of_part = figures::part(found, part);
+    let mut names = runtimes(&of_part);
+    names.retain(|name| threshold(name).is_none());
+    let mut switches = Table::new(
+        "shares of context switches, %",
+        &["", "to thieves", "to other programs", "of threads that are no workers"],
+    );
+    for name in &names {
+        if let Some(split) = shares_of_switches(&of_part, name) {
+            switches.row([(*name).to_owned()].into_iter().chain(split.map(points)));
+        }
+    }
+    names.retain(|name| of_part.iter().all(|found| found.on(name).is_some()));
+    let (charts, means) = averaged(&[("all", averages(&of_part, &names))]);
+    let (title, about) = (title.to_owned(), about.to_owned());
+    Section { title, about, charts, tables: vec![table(&of_part), means, switches] }
+}
+
+/// Charts and a table of averages.
+fn averaged(groups: &[(&str, Averages)]) -> (Vec<Chart>, Table) {
+    let head = ["", "runtime", "unfairness", "worst", "useful", "speedup", "variation, %", "pairs"];
+    let (mut charts, mut table) = (Vec::new(), Table::new("averages over pairs", &head));
+    for (group, (means, pairs)) in groups.iter().filter(|(_, (means, _))| !means.is_empty()) {
+        let mut bars = |unit: &str, value: fn(&Balance) -> f64| {
+            let bars = means.iter().map(|(name, it)| (name.clone(), value(it))).collect();
+            charts.push(Chart::Bars { title: (*group).to_owned(), unit: unit.to_owned(), bars });
+        };
+        bars("mean unfairness, points", |it| 100.0 * it.unfairness);
+        bars("weighted speedup", |it| it.throughput);
+        let mut group = (*group).to_owned();
+        for (runtime, it) in means {
+            let head = [std::mem::take(&mut group), runtime.clone()];
+            table.row(
+                head.into_iter()
+                    .chain(of_both(it))
+                    .chain([percent(it.variation), pairs.to_string()]),
+            );
+        }
+    }
+    (charts, table)
+}
+
+/// Unfairness, the worst, useful, speedup.
+fn of_both(it: &Balance) -> [String; 4] {
+    let speedup = format!("{:.2}", it.throughput);
+    [points(it.unfairness), points(it.worst), two_digits(it.useful), speedup]
+}
+
+fn table(found: &[Found]) -> Table {
+    let head = "pair,runtime,slowdowns %,unfairness,worst,useful,speedup,variation %,processors,\
+                switches,to thieves + others + rest,";
+    let title = "each pair: unfairness in points; switches a second, or a computation";
+    let mut table = Table::new(title, &head.split(',').collect::<Vec<_>>());
+    for Found { pair, runtimes } in found {
+        let (mut name, mut remark) = (pair.name.clone(), pair.shows.to_owned());
+        for (runtime, it) in runtimes.iter().filter(|(name, _)| threshold(name).is_none()) {
+            let each = |figure: &dyn Fn(&Share) -> Option<String>| {
+                let all = it.programs.iter().map(|share| figure(share).unwrap_or("-".to_owned()));
+                all.collect::<Vec<_>>().join(" / ")
+            };
+            if let Some(target) = pair.target.filter(|_| runtime == "locksley") {
+                remark += &format!("; {}", verdict(it, target));
+            }
+            if let Some(overlap) = it.overlap.filter(|&overlap| overlap < 0.95) {
+                remark += &format!("; overlap only {overlap:.2}");
+            }
+            let head =
+                [std::mem::take(&mut name), runtime.clone(), each(&|it| Some(points(it.slowdown)))];
+            table.row(head.into_iter().chain(of_both(it)).chain([
+                each(&|it| it.variation.map(points)),
+                each(&|it| it.processors.map(|processors| format!("{processors:.2}"))),
+                each(&|it| it.switches.map(|(waits, taken)| format!("{waits:.0} + {taken:.0}"))),
+                each(&|it| it.split.map(|[a, b, c]| format!("{a:.0} + {b:.0} + {c:.0}"))),
+                std::mem::take(&mut remark),
+            ]));
+        }
+    }
+    table
+}
+
+/// What is wanted of a pair, and whether that was measured.
+fn verdict(it: &Balance, [mean, worst, useful]: [f64; 3]) -> String {
+    let is_met = 100.0 * it.unfairness <= mean
+        && 100.0 * it.worst <= worst
+        && it.useful.is_some_and(|measured| measured >= useful);
+    let word = if is_met { "met" } else { "missed" };
+    format!("wanted: {mean:.0}, worst {worst:.0}, useful {useful:.2}: {word}")
+}
+
+/// Figures 2 to 6 of the paper beyond the table of pairs.
+pub(super) fn of_applications(found: &[Found]) -> Section {
+    let found = figures::part(found, Part::Applications);
+    let mut all = runtimes(&found);
+    let mut swept = all.clone();
+    all.retain(|name| threshold(name).is_none());
+    swept.retain(|name| threshold(name).is_some());
+    let of_group = |shows: &str| -> Vec<Found> {
+        found.iter().filter(|found| found.pair.shows == shows).cloned().collect()
+    };
+    let groups = GROUPS.map(|shows| (shows, averages(&of_group(shows), &ON_APPLICATIONS)));
+    let alternatives = ("alternatives, figure 5", averages(&found, &all));
+    let swept = ("SleepThreshold, figure 6", averages(&found, &swept));
+    let groups: Vec<_> = groups.into_iter().chain([alternatives, swept]).collect();
+    let (charts, means) = averaged(&groups);
+    let columns: Vec<&str> = [""].into_iter().chain(ON_APPLICATIONS).collect();
+    let mut variations = Table::new("variation of the times, %: figure 4", &columns);
+    let mut row = |name: String, is_it: &dyn Fn(&str, &str) -> bool| {
+        let of = ON_APPLICATIONS.map(|runtime| mean_variation(&found, runtime, is_it));
+        if of.iter().any(Option::is_some) {
+            variations.row([name].into_iter().chain(of.map(percent)));
+        }
+    };
+    for (app, _) in APPS {
+        row(app.to_owned(), &|name, _| name == app);
+    }
+    for kind in 1..=4 {
+        row(format!("type {kind}"), &|app, other| pairs::execution_type(app, other) == kind);
+    }
+    Section {
+        title: "Applications: the paper's figures".to_owned(),
+        about: "Averages over the pairs of each group on which all of these runtimes were measured. \
+                Types of executions: 1, an application of group 2 beside another; 2, one of group 2 \
+                beside one of group 1; 3, one of group 1 beside one of group 2; 4, one of group 1 \
+                beside another. The paper finds that 93 % of the context switches go to thieves \
+                with ABP and 32 % with BWS."
+            .to_owned(),
+        charts,
+        tables: vec![means, variations],
+    }
+}
+
+/// The time of each application alone on `runtime`, relative to that on the baseline.
+pub(super) fn costs(record: &Record, runtime: &str) -> Vec<(&'static str, f64)> {
+    let workers = record.machine.processors;
+    let ratio = |(app, _)| {
+        let rate = |on: &str| record.median(app, on, workers, &numbered(RATE, 0));
+        Some((app, rate(ABP)? / rate(runtime)?))
+    };
+    APPS.into_iter().filter_map(ratio).collect()
+}
+
+/// Which applications take longer on Locksley than is tolerated.
+pub(super) fn slow(record: &Record) -> String {
+    let slow = costs(record, "locksley").into_iter().filter(|it| it.1 > 1.0 + TOLERANCE);
+    let slow: Vec<&str> = slow.map(|(app, _)| app).collect();
+    let slow = if slow.is_empty() { "none".to_owned() } else { slow.join(", ") };
+    format!("slower on locksley by more than {} %: {slow}", points(TOLERANCE))
+}
+
+/// The share of the machine that busy threads make use of: what rounds can reach.
+pub(super) fn most_useful(record: &Record) -> Option<f64> {
+    let rate = |workers| record.median("leaf 5000", LOOP, workers, &numbered(RATE, 0));
+    Some(rate(record.machine.processors)? / rate(1)? / record.machine.capacity())
+}
+
+/// Programs alone: the rates of rounds, and section 5.5 of the paper.
+pub(super) fn alone(record: &Record) -> Section {
+    let rates = Metric { name: &numbered(RATE, 0), unit: "a second, alone", base: None };
+    let about = "Rounds, leaves of busy threads, and computations of applications. The paper \
+                 (section 5.5) finds that wake-ups by busy workers cost 7 % on average, and global \
+                 information 43 %, with 32 workers.";
+    let is_alone = |subject: &str, _| !subject.contains('+');
+    let mut section = Section::of_metric(record, "Programs alone", about, rates, is_alone);
+    section.charts.clear();
+    let columns: Vec<&str> =
+        ["", "mean"].into_iter().chain(APPS.iter().map(|(app, _)| *app)).collect();
+    let title = format!("applications alone: time relative to {ABP}; {}", slow(record));
+    let mut relative = Table::new(&title, &columns);
+    for runtime in record.runtimes() {
+        let costs = costs(record, runtime);
+        let Some(mean) = mean(&costs.iter().map(|it| it.1).collect::<Vec<_>>()) else { continue };
+        let of = |app: &str| two_digits(costs.iter().find(|it| it.0 == app).map(|it| it.1));
+        let head = [runtime.to_owned(), two_digits(Some(mean))];
+        relative.row(head.into_iter().chain(APPS.map(|(app, _)| of(app))));
+    }
+    section.tables.push(relative);
+    section
+}

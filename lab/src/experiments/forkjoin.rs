@@ -1,0 +1,331 @@
+//! What a fork costs that is not stolen, and what becomes of the tasks of a worker that is stuck:
+//! the recursions of [`local`], beside those of other runtimes' programs.
+
+mod costs;
+pub mod local;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use clap::Args;
+use serde::Deserialize;
+
+use crate::experiment::child::{self, Ended, Peer};
+use crate::experiment::scaling::{self, SECONDS};
+use crate::experiment::{
+    Cell, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan,
+};
+use crate::fault::{Fault, Outcome};
+use crate::machine::Machine;
+use crate::runtimes::MOST_WORKERS;
+use costs::{Input, median, most, speedup};
+use local::{HOLD, LOCAL, SHAPES, Subject};
+
+/// The code of the forking versions with two calls for a fork, which the compiler may not change.
+const SERIAL: &str = scaling::SERIAL;
+/// The recursion as it is written without forks in mind: Ts.
+const PLAIN: &str = "serial-plain";
+
+/// The programs of other runtimes, which `peers/build` makes.
+const PEERS: [&str; 3] = ["onetbb", "libgomp", "libomp"];
+/// The workers of a stuck owner's pool: the owner, and one that can help.
+const STUCK_WORKERS: usize = 2;
+
+/// Instructions are counted for two sizes of fib: what is not a fork is in both.
+const COUNTED: [u32; 2] = [22, 27];
+const INSTRUCTIONS: &str = "instructions";
+/// Valgrind runs a program some fifty times slower.
+const COUNTING: Duration = Duration::from_secs(120);
+
+/// `locksley forkjoin`
+#[derive(Debug, Args)]
+pub struct Forkjoin {
+    /// Only these runtimes [default: all that are there]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    runtimes: Vec<String>,
+    /// The folder with the programs of other runtimes, which peers/build makes
+    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    peers: PathBuf,
+    /// Compute fib(N); below 30, times are too short for figures [default: 32, or 30 if quick]
+    #[arg(long, value_name = "N")]
+    fib: Option<u32>,
+    /// Sum up a tree with so many levels [default: 24, or 20 if quick]
+    #[arg(long, value_name = "LEVELS")]
+    tree: Option<u32>,
+    /// How often each is measured, if the time suffices [default: 11, or 7 if quick]
+    #[arg(long, value_name = "K")]
+    repeats: Option<usize>,
+    /// Count instructions also in a quick run; this takes valgrind, and half a minute
+    #[arg(long)]
+    instructions: bool,
+}
+
+impl Experiment for Forkjoin {
+    const NAME: &'static str = "forkjoin";
+
+    fn plan(&self, course: &Course) -> Outcome<Plan> {
+        let quick = course.quick;
+        let repeats = plan::repeats(self.repeats, if quick { 7 } else { 11 })?;
+        let mut plan =
+            Plan::of(course, if quick { 50.0 } else { 3000.0 }, if quick { 5.0 } else { 60.0 });
+        let all: Vec<&str> = LOCAL.iter().map(|local| local.0).chain(PEERS).collect();
+        let mut wanted = plan::chosen("runtime", &self.runtimes, &all, &all)?;
+        wanted.extend([SERIAL, PLAIN]);
+        for (name, version, about) in LOCAL.into_iter().filter(|local| wanted.contains(&local.0)) {
+            plan.compare(name, version, about);
+        }
+        for name in PEERS.into_iter().filter(|name| wanted.contains(name)) {
+            match Peer::find(&self.peers, name) {
+                Ok(peer) => plan.compare(name, &peer.version, "a program of peers/"),
+                Err(why) if self.runtimes.is_empty() => {
+                    plan.left_out.insert(name.to_owned(), why);
+                }
+                Err(why) => return Err(Fault::input(format!("{name}: {why}"))),
+            }
+        }
+        if quick {
+            let note = "Quick subset: smaller computations, and no instruction counts by default";
+            plan.notes.push(note.to_owned());
+        }
+        let mut is_counted = self.instructions || !quick;
+        if is_counted {
+            let valgrind = child::run(Command::new("valgrind").arg("--version"), COUNTING);
+            is_counted = matches!(valgrind, Ended::Well { .. });
+            if !is_counted {
+                let note = "No instructions are counted: valgrind is not installed";
+                plan.notes.push(note.to_owned());
+            }
+        }
+        let names: Vec<String> = plan.runtimes.iter().map(|it| it.name.clone()).collect();
+        let mut add = |subject: &str, workers, repeats| {
+            let is_parallel = workers > 1;
+            for name in names.iter().filter(|name| !is_parallel || has_forks(name)) {
+                plan.add(subject, name, workers, repeats);
+            }
+        };
+        let fib = self.fib.unwrap_or(if quick { 30 } else { 32 });
+        let tree = self.tree.unwrap_or(if quick { 20 } else { 24 });
+        for subject in [format!("fib {fib}"), format!("tree {tree}")] {
+            Subject::find(&subject)?;
+            numbers_of_workers(Machine::here().processors)
+                .for_each(|workers| add(&subject, workers, repeats));
+        }
+        for (_, shape, _) in SHAPES {
+            add(&format!("stuck {shape}"), STUCK_WORKERS, repeats);
+        }
+        for n in COUNTED.into_iter().filter(|_| is_counted) {
+            add(&format!("{INSTRUCTIONS} {n}"), 1, 1);
+        }
+        Ok(plan)
+    }
+
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        cell: &Cell,
+        _repeat: usize,
+    ) -> Outcome<Result<Readings, String>> {
+        let peer = PEERS.contains(&cell.runtime.as_str()).then(|| {
+            let (file, version) = (self.peers.join(&cell.runtime), String::new());
+            Peer { file, version }
+        });
+        if let Some(n) = cell.subject.strip_prefix(INSTRUCTIONS) {
+            let fib = Cell { subject: format!("fib{n}"), ..cell.clone() };
+            let number = instructions(peer.as_ref(), &fib, plan.seed)?;
+            return Ok(number.map(|number| [(INSTRUCTIONS.to_owned(), number)].into()));
+        }
+        let subject = Subject::find(&cell.subject)?;
+        let limit_seconds = match subject {
+            Subject::Stuck(_) if plan.quick => 1.0,
+            Subject::Stuck(_) => 10.0,
+            _ => plan.limit_seconds,
+        };
+        match peer {
+            Some(peer) => {
+                let arguments = arguments(cell, plan.seed);
+                let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+                let limit = Duration::from_secs_f64(limit_seconds);
+                checked(peer.finds(&arguments, limit), subject, plan.seed)
+            }
+            None => child::once(Self::NAME, &Plan { limit_seconds, ..plan.clone() }, cell),
+        }
+    }
+
+    fn once(cell: &Cell, seed: u64) -> Outcome<Readings> {
+        local::measure(&cell.runtime, Subject::find(&cell.subject)?, cell.workers, seed)
+    }
+
+    fn report(record: &Record) -> Report {
+        let mut inputs: Vec<&str> = record.groups(SECONDS).into_iter().map(|it| it.0).collect();
+        inputs.sort_unstable();
+        inputs.dedup();
+        inputs.retain(|subject| Subject::find(subject).is_ok());
+        let inputs: Vec<Input<'_>> =
+            inputs.into_iter().map(|subject| Input { record, subject }).collect();
+        let costs = Section {
+            title: "The cost of a fork that is not stolen".to_owned(),
+            about: "With one worker: (T1 - Ts)/forks. Ts is the plain recursion, which compilers \
+                    turn into a loop in part. If its longest time is far above the shortest, the \
+                    machine was not quiet. 'Over calls' is relative to the same code with two calls \
+                    for a fork, which the compiler may not change."
+                .to_owned(),
+            charts: inputs.iter().map(Input::chart).collect(),
+            tables: inputs.iter().map(Input::table).collect(),
+        };
+        let subjects: Vec<&str> = inputs.iter().map(|input| input.subject).collect();
+        let about = "The charts have Ts/TP, relative to the plain recursion. The tasks do next to \
+                     nothing else than fork.";
+        let mut scales = scaling::section(record, "Several workers", about, &subjects);
+        scales.charts =
+            subjects.iter().map(|it| scaling::chart(record, it, "Ts/TP", speedup)).collect();
+        let names = ["locksley", "chili", "rayon", "onetbb", "libgomp", "libomp"];
+        let cost =
+            |name| Some(format!("{name} {:.1}", inputs.first()?.nanos(name, PLAIN, median)?));
+        let headline = match names.into_iter().filter_map(cost).collect::<Vec<_>>() {
+            costs if costs.is_empty() => "What a fork costs".to_owned(),
+            costs => format!("A fork that is not stolen, in nanoseconds: {}", costs.join(", ")),
+        };
+        Report {
+            title: Self::NAME.to_owned(),
+            headline,
+            sections: vec![costs, scales, stuck_owners(record)],
+            method: [
+                "Runtimes take turns. Each measurement is a process with fresh workers, which \
+                 compute fib(20) first. Figures are medians. Every answer is checked.",
+                "fib(n) forks at each call with n of 2 or more; tree is a perfect binary tree with \
+                 so many levels, whose inner nodes fork.",
+                "Instructions are those of a process under callgrind: the difference between \
+                 fib(27) and fib(22) over the difference in forks, less the same of the serial \
+                 code with two calls. They are counted for fib only.",
+                "chili makes no task of most joins that are nested four deep or more: it calls, \
+                 and looks again every 64 joins. So its cost of a fork is mostly that of a call, \
+                 and other workers can take few of its tasks. It runs the second task first, so \
+                 the two are passed in reverse.",
+                "The C++ programs are compared with the same Ts as the others. forte is not \
+                 measured: version 1.0.0-beta.2 needs a newer toolchain.",
+            ]
+            .map(str::to_owned)
+            .into(),
+            ..Report::default()
+        }
+    }
+}
+
+fn has_forks(runtime: &str) -> bool {
+    ![SERIAL, PLAIN].contains(&runtime)
+}
+
+/// One, two, one for each processor, and twice as many.
+fn numbers_of_workers(processors: usize) -> impl Iterator<Item = usize> {
+    BTreeSet::from([1, 2, processors, 2 * processors]).into_iter().filter(|&it| it <= MOST_WORKERS)
+}
+
+/// What a peer's program prints: see `peers/README.md`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Timed { seconds: f64, answer: u64 },
+    Takeover { first_ms: f64, all_ms: f64 },
+}
+
+/// The readings of a peer's line, if its answer is right.
+fn checked(
+    found: Result<Line, String>,
+    subject: Subject,
+    seed: u64,
+) -> Outcome<Result<Readings, String>> {
+    let readings = match (found, subject) {
+        (Err(why), _) => return Ok(Err(why)),
+        (Ok(Line::Takeover { first_ms, all_ms }), Subject::Stuck(_)) => {
+            [("first ms".to_owned(), first_ms), ("all ms".to_owned(), all_ms)].into()
+        }
+        (Ok(Line::Timed { seconds, answer }), Subject::Fib(_) | Subject::Tree(_)) => {
+            let right = subject.answer(seed);
+            if answer != right {
+                return Err(Fault::run(format!("the answer is wrong: {answer}, and not {right}")));
+            }
+            [(SECONDS.to_owned(), seconds)].into()
+        }
+        _ => return Ok(Err("it answered something else".to_owned())),
+    };
+    Ok(Ok(readings))
+}
+
+/// The arguments of a peer's program: kind, size, workers, seed.
+fn arguments(cell: &Cell, seed: u64) -> Vec<String> {
+    let words = cell.subject.split(' ').map(str::to_owned);
+    words.chain([cell.workers.to_string(), seed.to_string()]).collect()
+}
+
+/// The instructions that a process executes in all its threads to measure `cell`.
+fn instructions(peer: Option<&Peer>, cell: &Cell, seed: u64) -> Outcome<Result<f64, String>> {
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    match peer {
+        Some(peer) => command.arg(&peer.file).args(arguments(cell, seed)),
+        None => {
+            let (this, workers) = (child::this_program()?, cell.workers.to_string());
+            let words = ["once", Forkjoin::NAME, &cell.subject, &cell.runtime, &workers];
+            command.arg(this).args(words).arg(seed.to_string())
+        }
+    };
+    child::remove_settings(&mut command);
+    Ok(match child::run(&mut command, COUNTING) {
+        Ended::Well { err, .. } => {
+            collected(&err).ok_or_else(|| "valgrind did not say how many".to_owned())
+        }
+        Ended::Badly(why) => Err(why),
+        Ended::Never => Err("valgrind did not end".to_owned()),
+    })
+}
+
+/// The number in the line `==PID== Collected : NUMBER`.
+fn collected(report: &str) -> Option<f64> {
+    let line = report.lines().find(|line| line.contains("Collected"))?;
+    line.rsplit(':').next()?.trim().parse().ok()
+}
+
+fn stuck_owners(record: &Record) -> Section {
+    let columns = ["", "runtime", "first, ms", "worst", "all done, ms", "worst"];
+    let mut table = Table::new("until the tasks of a stuck owner began and were done", &columns);
+    for (_, shape, _) in SHAPES {
+        let (subject, mut label) = (format!("stuck {shape}"), shape);
+        for runtime in record.plan.runtimes.iter().map(|runtime| runtime.name.as_str()) {
+            let [first, worst_first, all, worst] = [
+                ("first ms", median as fn(_) -> _),
+                ("first ms", most),
+                ("all ms", median),
+                ("all ms", most),
+            ]
+            .map(|(metric, of)| of(record.values(&subject, runtime, STUCK_WORKERS, metric)))
+            .map(|ms: Option<f64>| ms.map_or_else(String::new, |ms| format!("{ms:.2}")));
+            let mut missing = record.missing.iter().map(|missing| (&missing.cell, &missing.why));
+            let never =
+                missing.find(|(cell, _)| cell.subject == subject && cell.runtime == runtime);
+            let [all, worst] = match never {
+                Some((_, why)) => ["never".to_owned(), why.clone()],
+                None if all.is_empty() => continue,
+                None => [all, worst],
+            };
+            let label = std::mem::take(&mut label).to_owned();
+            table.row([label, runtime.to_owned(), first, worst_first, all, worst]);
+        }
+    }
+    Section {
+        title: "Stuck owners".to_owned(),
+        about: format!(
+            "Of two workers, one forks tasks and then gets stuck, for {} ms or, in 'wait', until \
+             its task has run. Times are from then on: until the first of its tasks began, and \
+             until all were done; 0 if that was before. Medians, and the worst. {}.",
+            HOLD.as_millis(),
+            SHAPES.map(|(_, name, about)| format!("{name}: {about}")).join("; ")
+        ),
+        tables: vec![table],
+        ..Section::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! What is said of a record of the model: figures 2 to 5 of the papers, and the constants.
+
+use super::bound::{self, Fit, Point, TARGET};
+use super::granted::{self, Beside};
+use super::{ALONE, CALIBRATION, PROFILED};
+use crate::experiment::estimate::Estimate;
+use crate::experiment::record::Sample;
+use crate::experiment::report::{Chart, Lines};
+use crate::experiment::text::number;
+use crate::experiment::{Cell, Record, Report, Section, Table};
+
+const METHOD: [&str; 4] = [
+    "Rotations through everything; figures are medians. Every answer is checked. Each time is the \
+     second computation of a pool: the first fills its caches.",
+    "Alone, PA is min(P, processors), and each utilization has the T1 and TP of one rotation: a \
+     shared machine is now faster and now slower.",
+    "Beside a cycler, the program computes again and again for some tenths of a second; PA is the \
+     machine less what other processes used by the system's account.",
+    "c1 and c∞ are fitted to 1 = c1·U + c∞·x·U, with x = P·T∞/T1 and U = T1/(PA·TP).",
+];
+
+/// What is said of a record.
+pub(super) fn report(record: &Record) -> Report {
+    let rate = record.median(CALIBRATION, "an idle machine", 1, "increments a second");
+    let points = points(record, rate);
+    let is_alone = |point: &&Point| point.beside.is_empty();
+    let (alone, beside): (Vec<&Point>, Vec<&Point>) = points.iter().partition(is_alone);
+    let groups = [("alone", alone), ("beside cyclers", beside)];
+    let fits = groups.each_ref().map(|(_, points)| bound::fit(points.iter().copied()));
+    let headline = match fits.iter().flatten().next() {
+        Some(fit) => format!("T = c1·T1/PA + c∞·T∞·P/PA with {}", in_words(fit)),
+        None => "Utilization over the normalized number of processes".to_owned(),
+    };
+    let mut sections = Vec::new();
+    for ((name, points), fit) in groups.iter().zip(&fits) {
+        if !points.is_empty() {
+            sections.push(section(record, name, points, fit.as_ref()));
+        }
+    }
+    sections.push(Section {
+        title: "Work, span and constants".to_owned(),
+        about: "T1 with one worker that is alone; T∞ and the T1 of T1/T∞ by the profiler with \
+                one worker. The constants by least squares, with 95 % intervals over inputs."
+            .to_owned(),
+        tables: vec![inputs(record), constants(&points)],
+        ..Section::default()
+    });
+    sections.push(comparison(record, rate));
+    Report {
+        title: "Hood's model".to_owned(),
+        headline,
+        notes: envelope_in_words(&points).into_iter().chain(taken(record)).collect(),
+        sections,
+        method: METHOD.map(str::to_owned).to_vec(),
+        ..Report::default()
+    }
+}
+
+/// T1 and T∞ of a subject, and T1/T∞ as the profiler has both: what profiling costs is in both.
+fn work_and_span(record: &Record, subject: &str) -> Option<(f64, f64, f64)> {
+    let profiled = |metric| record.median(subject, PROFILED, 1, metric);
+    let (work, span) = (profiled("work")?, profiled("span")?);
+    Some((record.median(subject, ALONE, 1, "seconds")?, span, work / span))
+}
+
+fn subjects(record: &Record) -> Vec<&str> {
+    record.groups("span").into_iter().map(|(subject, _)| subject).collect()
+}
+
+/// The points that say something of the model: not those of one worker that is alone, whose
+/// utilization is 1 by definition; and none where a part of the span may be missing.
+fn points(record: &Record, rate: Option<f64>) -> Vec<Point> {
+    let mut points = Vec::new();
+    for subject in subjects(record) {
+        let is_partial =
+            record.values(subject, PROFILED, 1, "uncarried").iter().any(|&it| it > 0.0);
+        let Some((work, _, parallelism)) = work_and_span(record, subject) else { continue };
+        if is_partial {
+            continue;
+        }
+        let point = |beside: Option<Beside>, workers: usize, processors: f64, seconds: f64| Point {
+            subject: subject.to_owned(),
+            beside: beside.map_or_else(String::new, |beside| beside.to_string()),
+            workers,
+            processors,
+            normalized: workers as f64 / parallelism,
+            utilization: work / (processors * seconds),
+        };
+        for cell in &record.plan.cells {
+            let Cell { runtime, workers, .. } = cell;
+            if cell.subject != subject {
+                continue;
+            }
+            if let Some(beside) = Beside::of(runtime) {
+                let found = granted::shared(record, subject, runtime, *workers, rate);
+                let found =
+                    found.map(|it| point(Some(beside), *workers, it.processors, it.seconds));
+                points.extend(found);
+            } else if runtime == ALONE && *workers > 1 {
+                let seconds = alone(record, subject, *workers, work);
+                let processors = record.machine.granted(*workers);
+                points.extend(seconds.map(|seconds| point(None, *workers, processors, seconds)));
+            }
+        }
+    }
+    points
+}
+
+/// The time on so many workers, by the median of its ratios to one worker in the same rotation.
+fn alone(record: &Record, subject: &str, workers: usize, work: f64) -> Option<f64> {
+    let one: Vec<(usize, f64)> = record.repeated(subject, ALONE, 1, "seconds").collect();
+    let ratio =
+        |(repeat, seconds): (usize, f64)| Some(seconds / one.iter().find(|one| one.0 == repeat)?.1);
+    let ratios = record.repeated(subject, ALONE, workers, "seconds").filter_map(ratio).collect();
+    Some(Estimate::of_median(ratios)?.figure * work)
+}
+
+fn section(record: &Record, name: &str, points: &[&Point], fit: Option<&Fit>) -> Section {
+    let chart = |is_knary: bool| {
+        let mut lines: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+        for point in points.iter().filter(|it| it.subject.starts_with("knary") == is_knary) {
+            let app = point.subject.split(' ').next().unwrap_or_default();
+            match lines.iter_mut().find(|(name, _)| name == app) {
+                Some((_, line)) => line.push((point.normalized, point.utilization)),
+                None => lines.push((app.to_owned(), vec![(point.normalized, point.utilization)])),
+            }
+        }
+        let xs = || points.iter().map(|point| point.normalized);
+        let (least, most) = (xs().fold(f64::INFINITY, f64::min), xs().fold(0.0, f64::max));
+        let at = |step: i32| least * (most / least).powf(f64::from(step) / 40.0);
+        let curve = |constants| {
+            (0..=40).map(at).map(|x| (x, bound::utilization(constants, x))).collect::<Vec<_>>()
+        };
+        let fitted = fit.map(|fit| ("fitted".to_owned(), curve((fit.c1, fit.c_inf))));
+        let target = (format!("c1 = {}, c∞ = {}", TARGET.0, TARGET.1), curve(TARGET));
+        Chart::Lines(Lines {
+            title: if is_knary { "knary" } else { "applications" }.to_owned(),
+            across: "P·T∞/T1".to_owned(),
+            unit: "utilization".to_owned(),
+            is_logarithmic: true,
+            is_dotted: true,
+            references: fitted.into_iter().chain([target]).collect(),
+            lines,
+            ..Lines::default()
+        })
+    };
+    let mut workers: Vec<usize> = points.iter().map(|point| point.workers).collect();
+    workers.sort_unstable();
+    workers.dedup();
+    let heads = workers.iter().map(|workers| format!("P = {workers}"));
+    let title = "utilization T1/(PA·TP), and PA in brackets";
+    let mut table = Table { title: title.to_owned(), ..Table::default() };
+    table.columns = ["", "beside"].map(str::to_owned).into_iter().chain(heads).collect();
+    for subject in subjects(record) {
+        let mut besides: Vec<&str> = Vec::new();
+        for point in points.iter().filter(|point| point.subject == subject) {
+            if !besides.contains(&point.beside.as_str()) {
+                besides.push(&point.beside);
+            }
+        }
+        for beside in besides {
+            let cell = |workers: &usize| {
+                let is_it = |it: &&&Point| {
+                    it.subject == subject && it.beside == beside && it.workers == *workers
+                };
+                points.iter().find(is_it).map_or_else(String::new, |point| {
+                    format!("{:.2} ({:.2})", point.utilization, point.processors)
+                })
+            };
+            let names = [subject, beside].map(str::to_owned).into_iter();
+            table.row(names.chain(workers.iter().map(cell)));
+        }
+    }
+    Section {
+        title: format!("Utilization {name}"),
+        about: "Over the normalized number of processes; no point should lie under the curve with \
+                c1 = 1.05 and c∞ = 2."
+            .to_owned(),
+        charts: vec![chart(true), chart(false)],
+        tables: vec![table],
+    }
+}
+
+fn inputs(record: &Record) -> Table {
+    let mut table = Table::new("in seconds", &["", "T1", "T∞", "T1/T∞"]);
+    for subject in subjects(record) {
+        if let Some((work, span, parallelism)) = work_and_span(record, subject) {
+            table.row([subject.to_owned(), number(work), number(span), number(parallelism)]);
+        }
+    }
+    table
+}
+
+fn constants(points: &[Point]) -> Table {
+    let columns = ["", "c1", "± c1", "c∞", "± c∞", "mean error", "points"];
+    let mut table = Table::new("constants", &columns);
+    let is_knary = |point: &&Point| point.subject.starts_with("knary");
+    let rows = [
+        ("knary", bound::fit(points.iter().filter(is_knary))),
+        ("the other applications", bound::fit(points.iter().filter(|point| !is_knary(point)))),
+        ("alone", bound::fit(points.iter().filter(|point| point.beside.is_empty()))),
+        ("beside cyclers", bound::fit(points.iter().filter(|point| !point.beside.is_empty()))),
+        ("all", bound::fit(points.iter())),
+    ];
+    for (name, fit) in rows {
+        let Some(fit) = fit else { continue };
+        let margin = |of: fn((f64, f64)) -> f64| {
+            fit.margins.map_or_else(String::new, |margins| format!("{:.3}", of(margins)))
+        };
+        let error = format!("{:.0} %", 100.0 * fit.mean_error);
+        let constants = [format!("{:.3}", fit.c1), margin(|it| it.0), format!("{:.2}", fit.c_inf)];
+        let rest = [margin(|it| it.1), error, fit.points.to_string()];
+        table.row([name.to_owned()].into_iter().chain(constants).chain(rest));
+    }
+    table
+}
+
+/// PA by the papers' method beside PA by the system's account.
+fn comparison(record: &Record, rate: Option<f64>) -> Section {
+    let columns =
+        ["beside", "measurements", "PA", "papers' method: more by", "distance", "at most"];
+    let mut table = Table::new("PA by the system's account, and by the papers' method", &columns);
+    let mut all = Vec::new();
+    for runtime in record.runtimes().into_iter().filter(|name| Beside::of(name).is_some()) {
+        let cells = record.plan.cells.iter().filter(|cell| cell.runtime == runtime);
+        let both: Vec<(f64, f64)> = cells
+            .filter_map(|it| granted::shared(record, &it.subject, runtime, it.workers, rate))
+            .flat_map(|shared| shared.both)
+            .collect();
+        let cycler = Beside::of(runtime).map_or_else(String::new, |beside| beside.to_string());
+        table.rows.extend(granted::row(&cycler, &both));
+        all.extend(both);
+    }
+    table.rows.extend(granted::row("all", &all));
+    Section {
+        title: "Processors granted".to_owned(),
+        about: "The papers take the machine less what the cycler counted.".to_owned(),
+        tables: vec![table],
+        ..Section::default()
+    }
+}
+
+fn in_words(fit: &Fit) -> String {
+    let (of_c1, of_c_inf) = match fit.margins {
+        Some((c1, c_inf)) => (format!(" ± {c1:.3}"), format!(" ± {c_inf:.2}")),
+        None => (String::new(), String::new()),
+    };
+    format!("c1 = {:.3}{of_c1} and c∞ = {:.2}{of_c_inf}", fit.c1, fit.c_inf)
+}
+
+fn envelope_in_words(points: &[Point]) -> Option<String> {
+    let envelope = bound::envelope(points);
+    let (all, under) = (points.len(), envelope.under.len());
+    let (c1, c_inf) = TARGET;
+    let farthest = envelope.under.first().map(|point| {
+        let beside = if point.beside.is_empty() { "nothing" } else { &point.beside };
+        format!(
+            "({c1}, {c_inf}) is not a lower envelope: {under} of {all} points lie under its curve; \
+             one would be ({:.2}, {c_inf}), or ({c1}, {:.2}). The farthest is {} with P = {} beside \
+             {beside}: utilization {:.2} at {:.3}",
+            envelope.c1,
+            envelope.c_inf,
+            point.subject,
+            point.workers,
+            point.utilization,
+            point.normalized
+        )
+    });
+    let holds = || {
+        format!("({c1}, {c_inf}) is a lower envelope: none of {all} points lies under its curve")
+    };
+    (all > 0).then(|| farthest.unwrap_or_else(holds))
+}
+
+/// A note, if other programs took more than 3 % of the machine while programs ran alone.
+fn taken(record: &Record) -> Option<String> {
+    let sum = |metric: &str| -> f64 {
+        let of_it = |it: &&Sample| it.runtime == ALONE && it.metric == metric;
+        record.samples.iter().filter(of_it).map(|it| it.value).sum()
+    };
+    let taken = sum("others") / sum("wall");
+    (taken > 0.03 * record.machine.capacity()).then(|| {
+        format!("Others took {taken:.2} processors meanwhile; the figures suffer from that")
+    })
+}

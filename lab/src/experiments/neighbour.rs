@@ -1,0 +1,362 @@
+//! What a parallel program does to its interactive neighbours: the question that Hood's study
+//! leaves open ("The Performance of Work Stealing in Multiprogrammed Environments", 1998,
+//! section 7).
+//!
+//! A process that mostly sleeps measures how late it wakes (`locksley sleeper`), alone and beside
+//! `locksley rounds` on each runtime. Each is a process of its own.
+
+pub mod histogram;
+pub mod sleeper;
+
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use locksley_profile::GrantMeter;
+use serde::Deserialize;
+
+use crate::experiment::child::{finds, this_program};
+use crate::experiment::estimate::Estimate;
+use crate::experiment::text::number;
+use crate::experiment::{
+    Cell, Chart, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan, seconds,
+};
+use crate::fault::{Fault, Outcome};
+use crate::machine::Machine;
+use crate::random::mix;
+use crate::rounds::Round;
+use crate::runtimes;
+use sleeper::{Naps, Notes};
+
+const RUNTIMES: [&str; 4] = ["locksley", "rayon", "locksley-awake", "static"];
+
+/// The subject and the runtime of the sleeper without a program beside it.
+const ALONE: &str = "alone";
+
+/// A deadline every 5 ms or so; the work takes about 0.1 ms.
+const NAPS: Naps = Naps { period: 5000, jitter: 1000, steps: 70_000 };
+
+/// The program beside the sleeper begins so much earlier: by then all its workers have started.
+const HEAD_START: Duration = Duration::from_millis(150);
+/// And it ends so much later, because the sleeper's process takes a moment to start.
+const OVERTIME: Duration = Duration::from_millis(300);
+
+/// The times beyond a percentile should be more than one.
+const ENOUGH_FOR_P999: u64 = 2000;
+/// Other programs are worth a warning from this many processors on; the sleeper uses 0.02.
+const DISTURBANCE: f64 = 0.1;
+
+const P99: &str = "late p99 us";
+const P999: &str = "late p99.9 us";
+const RATE: &str = "rounds per second";
+const OTHERS: &str = "processors of others";
+
+/// What is shown: the head of a column, the metric, and of which percentile in a hundred; 100 is the
+/// longest time.
+const FIGURES: [(&str, &str, f64); 8] = [
+    ("50 %", "late p50 us", 50.0),
+    ("90 %", "late p90 us", 90.0),
+    ("99 %", P99, 99.0),
+    ("99.9 %", P999, 99.9),
+    ("latest", "late most us", 100.0),
+    ("work, 50 %", "work p50 us", 50.0),
+    ("99 %", "work p99 us", 99.0),
+    ("longest", "work most us", 100.0),
+];
+
+/// `locksley neighbour`
+#[derive(Debug, Args)]
+pub struct Neighbour {
+    /// Only beside these runtimes [default: locksley, rayon, locksley-awake, static]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    runtimes: Vec<String>,
+    /// How long one measurement takes, in seconds [default: 10, or 1 if quick]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    secs: Option<Duration>,
+}
+
+impl Experiment for Neighbour {
+    const NAME: &'static str = "neighbour";
+
+    fn plan(&self, course: &Course) -> Outcome<Plan> {
+        let quick = course.quick;
+        let time = self.time(quick);
+        let limit = (HEAD_START + time + OVERTIME).as_secs_f64() + 60.0;
+        let mut plan = Plan::of(course, if quick { 52.0 } else { 3300.0 }, limit);
+        let known: Vec<&str> = runtimes::ALL.iter().map(|runtime| runtime.name).collect();
+        let names = plan::chosen("runtime", &self.runtimes, &known, &RUNTIMES)?;
+        for name in &names {
+            plan.compare(name, env!("CARGO_PKG_VERSION"), runtimes::find(name)?.about);
+        }
+        let processors = Machine::here().processors;
+        let workers = [processors, (4 * processors).min(runtimes::MOST_WORKERS)];
+        let shapes = &shapes(processors)[..if quick { 2 } else { 3 }];
+        let repeats = if quick { 2 } else { 6 };
+        plan.add(ALONE, ALONE, 1, repeats);
+        for (shape, round) in shapes {
+            for workers in workers {
+                names.iter().for_each(|name| plan.add(shape, name, workers, repeats));
+            }
+            let Round { leaf, chunks, serial } = round;
+            let round = format!("{serial} leaves of {leaf} steps in a row, {chunks} in parallel");
+            plan.parameters.insert(format!("a round, {shape} parallelism"), round);
+        }
+        plan.parameters.insert("seconds".to_owned(), time.as_secs_f64().to_string());
+        if quick {
+            plan.notes.push("Quick subset: plenty and little parallelism only".to_owned());
+        }
+        Ok(plan)
+    }
+
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        cell: &Cell,
+        repeat: usize,
+    ) -> Outcome<Result<Readings, String>> {
+        let (time, this) = (self.time(plan.quick), this_program()?);
+        let limit = Duration::from_secs_f64(plan.limit_seconds);
+        let command = |words: String| {
+            let mut command = Command::new(&this);
+            command.args(words.split(' '));
+            command
+        };
+        // All measurements of a rotation have the same deadlines.
+        let (secs, seed) = (time.as_secs_f64(), mix(plan.seed.wrapping_add(repeat as u64)));
+        let Naps { period, jitter, steps } = NAPS;
+        let mut sleeper = command(format!(
+            "sleeper --secs={secs} --period={period} --jitter={jitter} --steps={steps} --seed={seed}"
+        ));
+        let mut sleep = || -> Result<Readings, String> {
+            let meter = GrantMeter::start();
+            let notes: Notes = finds(&mut sleeper, limit)?;
+            let mut readings = readings(&notes);
+            let granted = meter.finish(1);
+            // The sleeper is another process too, but it uses next to nothing.
+            if let Some(others) = granted.others.filter(|_| cell.subject == ALONE) {
+                let share = others.as_secs_f64() / granted.wall.as_secs_f64();
+                readings.insert(OTHERS.to_owned(), share);
+            }
+            Ok(readings)
+        };
+        if cell.subject == ALONE {
+            return Ok(sleep());
+        }
+        let secs = (HEAD_START + time + OVERTIME).as_secs_f64();
+        let Cell { subject, runtime, workers, .. } = cell;
+        let Round { leaf, chunks, serial } = round(subject)?;
+        let mut rounds = command(format!(
+            "rounds --runtime={runtime} --workers={workers} --secs={secs} --leaf={leaf} \
+             --chunks={chunks} --serial={serial}"
+        ));
+        Ok(thread::scope(|scope| {
+            let rounds = scope.spawn(move || finds::<Line>(&mut rounds, limit));
+            thread::sleep(HEAD_START);
+            let slept = sleep();
+            let has_ended = rounds.is_finished();
+            let Line { rounds_per_s } = rounds.join().expect("reading a line does not panic")?;
+            let mut readings = slept?;
+            if has_ended {
+                return Err("the rounds ended before the sleeper".to_owned());
+            }
+            readings.insert(RATE.to_owned(), rounds_per_s);
+            Ok(readings)
+        }))
+    }
+
+    fn report(record: &Record) -> Report {
+        let others = Estimate::of_median(record.values(ALONE, ALONE, 1, OTHERS));
+        let disturbance = others.map(|it| it.figure).filter(|&others| others > DISTURBANCE);
+        let disturbance = disturbance.map(|others| {
+            format!("Other programs used {others:.2} processors while it was alone.")
+        });
+        Report {
+            title: "interactive neighbours".to_owned(),
+            headline: headline(record),
+            notes: disturbance.into_iter().collect(),
+            sections: vec![lateness(record)],
+            method: [
+                "The sleeper and the other program are processes of the same, normal priority.",
+                "The sleeper sleeps until a deadline, every 5 ms, up to 1 ms earlier or later. \
+                 Deadlines are fixed at the start: one that passes while the sleeper is busy counts \
+                 as missed by so much. After each wake-up it computes 70,000 steps of xorshift64.",
+                "A percentile is the median over the measurements, each exact to 3 %; the latest \
+                 wake-up is that of all. 99.9 % is given where a measurement has 2000 wake-ups.",
+                "With plenty parallelism there is work for all workers nearly all the time; with \
+                 little, for one only half of the time; with none, for one only.",
+            ]
+            .map(str::to_owned)
+            .to_vec(), ..Report::default() }
+    }
+}
+
+impl Neighbour {
+    fn time(&self, quick: bool) -> Duration {
+        self.secs.unwrap_or(Duration::from_secs(if quick { 1 } else { 10 }))
+    }
+}
+
+/// What `locksley rounds` prints, as far as it is needed here.
+#[derive(Deserialize)]
+struct Line {
+    rounds_per_s: f64,
+}
+
+/// Leaves of some microseconds, more or less of them at a time.
+fn shapes(processors: usize) -> [(&'static str, Round); 3] {
+    let processors = processors as u64;
+    let shapes = [("plenty", 256 * processors, 0), ("little", 16 * processors, 16), ("no", 0, 64)];
+    shapes.map(|(name, chunks, serial)| (name, Round { leaf: 5000, chunks, serial }))
+}
+
+fn round(shape: &str) -> Outcome<Round> {
+    let shapes = shapes(Machine::here().processors).into_iter();
+    let mut found = shapes.filter(|(name, _)| *name == shape).map(|(_, round)| round);
+    found.next().ok_or_else(|| Fault::input(format!("there is no shape '{shape}'")))
+}
+
+fn readings(Notes { late, work }: &Notes) -> Readings {
+    let number = late.number();
+    let known = FIGURES.into_iter().filter(|it| it.1 != P999 || number >= ENOUGH_FOR_P999);
+    let figures = known.map(|(_, metric, percent)| {
+        let times = if metric.starts_with("late") { late } else { work };
+        let seconds = if percent < 100.0 { times.quantile(percent / 100.0) } else { times.most() };
+        (metric.to_owned(), 1e6 * seconds)
+    });
+    figures.chain([("wake-ups".to_owned(), number as f64)]).collect()
+}
+
+fn name((subject, workers): (&str, usize)) -> String {
+    match subject {
+        ALONE => ALONE.to_owned(),
+        shape => format!("{shape} parallelism, P = {workers}"),
+    }
+}
+
+/// The computation and number of workers where the 99th percentile is highest beside `runtime`.
+fn worst<'a>(record: &'a Record, runtime: &str) -> Option<((&'a str, usize), f64)> {
+    let late = record.groups(P99).into_iter().filter_map(|(subject, workers)| {
+        Some(((subject, workers), record.median(subject, runtime, workers, P99)?))
+    });
+    late.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// The computation where the sleeper is latest beside Locksley, and the same beside rayon.
+fn headline(record: &Record) -> String {
+    let Some((place, late)) = worst(record, "locksley") else {
+        return "How late a sleeper wakes beside a parallel program".to_owned();
+    };
+    let other = |what: &str, (subject, workers): (&str, usize), runtime: &str| {
+        let late = record.median(subject, runtime, workers, P99);
+        late.map_or(String::new(), |late| format!(", {what} {}", number(late)))
+    };
+    format!(
+        "99 of 100 wake-ups are late by at most {} µs beside Locksley at its worst{}{} ({})",
+        number(late),
+        other("beside rayon", place, "rayon"),
+        other("alone", (ALONE, 1), ALONE),
+        name(place)
+    )
+}
+
+fn lateness(record: &Record) -> Section {
+    let mut columns = vec!["beside", "", "99 %, best to worst"];
+    columns.extend(FIGURES.iter().map(|it| it.0).chain(["rounds/s"]));
+    let title = "how late the sleeper wakes, and how long its work takes then, in µs";
+    let (mut table, mut charts) = (Table::new(title, &columns), Vec::new());
+    for (subject, workers) in record.groups(P99) {
+        let (title, mut bars) = (name((subject, workers)), Vec::new());
+        for runtime in record.runtimes() {
+            let values =
+                |metric: &str| record.values(subject, runtime, workers, metric).into_iter();
+            let median = |metric: &str| record.median(subject, runtime, workers, metric);
+            let Some(late) = median(P99) else { continue };
+            let shown = |value: Option<f64>| value.map_or(String::new(), number);
+            let group = if bars.is_empty() { title.clone() } else { String::new() };
+            let [best, worst] = [f64::min, f64::max].map(|of| shown(values(P99).reduce(of)));
+            let figure = |(_, metric, percent): &(&str, &str, f64)| match *percent {
+                100.0 => shown(values(metric).reduce(f64::max)),
+                _ => shown(median(metric)),
+            };
+            let head = [group, runtime.to_owned(), format!("{best} to {worst}")];
+            let figures = FIGURES.iter().map(figure);
+            table.row(head.into_iter().chain(figures).chain([shown(median(RATE))]));
+            bars.push((runtime.to_owned(), late));
+        }
+        let unit = "µs: 99 % of the wake-ups are late by at most that".to_owned();
+        charts.push(Chart::Bars { title, unit, bars });
+    }
+    Section {
+        title: "How late the sleeper wakes".to_owned(),
+        about: "Lower is better. Each wake-up is followed by a small piece of work.".to_owned(),
+        charts,
+        tables: vec![table],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::histogram::Histogram;
+    use super::*;
+    use crate::experiment::record::Sample;
+
+    fn times(microseconds: impl IntoIterator<Item = u64>) -> Histogram {
+        let mut times = Histogram::default();
+        microseconds.into_iter().for_each(|time| times.add(1000 * time));
+        times
+    }
+
+    fn record(cells: &[(&str, &str, usize, Histogram)]) -> Record {
+        let mut record = Record::new("neighbour", Plan::default());
+        for (subject, runtime, workers, late) in cells {
+            let earlier = record.values(subject, runtime, *workers, P99).len();
+            let notes = Notes { late: late.clone(), work: times([100]) };
+            record.samples.extend(readings(&notes).into_iter().map(|(metric, value)| Sample {
+                experiment: "neighbour".to_owned(),
+                subject: (*subject).to_owned(),
+                runtime: (*runtime).to_owned(),
+                workers: *workers,
+                repeat: earlier,
+                metric,
+                value,
+            }));
+        }
+        record
+    }
+
+    #[test]
+    fn the_headline_compares_where_the_sleeper_is_latest() {
+        let record = record(&[
+            (ALONE, ALONE, 1, times([64; 100])),
+            ("plenty", "locksley", 2, times([256; 10])),
+            ("plenty", "locksley", 8, times([512; 10])),
+            ("plenty", "rayon", 8, times([4096; 10])),
+            ("little", "rayon", 8, times([9000; 10])),
+        ]);
+        let headline = Neighbour::report(&record).headline;
+        for part in ["at most 512 µs", "rayon 4096", "alone 64.0", "(plenty parallelism, P = 8)"] {
+            assert!(headline.contains(part), "{headline}");
+        }
+        assert_eq!(worst(&record, "rayon").unwrap().0, ("little", 8));
+        assert!(worst(&record, "static").is_none());
+    }
+
+    #[test]
+    fn rare_delays_need_many_wake_ups() {
+        let of =
+            |number| readings(&Notes { late: times([500; 1].repeat(number)), work: times([1]) });
+        assert!(!of(1999).contains_key("late p99.9 us"));
+        let many = of(2000);
+        assert!((many["late p99.9 us"] / 500.0 - 1.0).abs() < 0.03, "{many:?}");
+        assert_eq!((many["late most us"], many["wake-ups"]), (500.0, 2000.0));
+    }
+
+    #[test]
+    fn all_rounds_can_be_measured() {
+        for (_, round) in shapes(64) {
+            round.validate().unwrap();
+        }
+        assert!(round("no").is_ok() && matches!(round("much"), Err(Fault::Input(_))));
+    }
+}

@@ -1,0 +1,279 @@
+//! Programs written for rayon, on its own core and on Locksley's: alone, with four workers for each
+//! processor, and beside busy threads.
+//!
+//! The programs are those of `crates/rayon-core/workloads`, which are built twice: one graph of
+//! packages has room for only one rayon-core. Each measurement is a process; the two cores take
+//! turns. Slowdown, unfairness and throughput are those of `corun`.
+
+mod beside;
+mod program;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::corun::metrics::mean;
+use crate::experiment::estimate::median;
+use crate::experiment::report::Metric;
+
+use crate::experiment::{
+    Cell, Course, Experiment, Plan, Readings, Record, Report, Section, Table, child, plan,
+};
+use crate::fault::{Fault, Outcome};
+use crate::machine::Machine;
+use crate::rounds::busy::LOOP;
+use crate::runtimes::MOST_WORKERS;
+use program::{MS, OTHERS, Workload};
+
+const UPSTREAM: &str = "rayon";
+const OURS: &str = "locksley";
+/// Both cores, in the order of their turns.
+const RUNTIMES: [&str; 2] = [UPSTREAM, OURS];
+
+/// The settings. They end the names of subjects.
+const ALONE: &str = "alone";
+const OVERSUBSCRIBED: &str = "oversubscribed";
+const BESIDE: &str = "beside";
+const SETTINGS: [&str; 3] = [ALONE, OVERSUBSCRIBED, BESIDE];
+
+/// The workloads of a quick run: uneven joins, even pieces, short loops, and an irregular tree.
+const QUICK: [&str; 4] = ["quicksort", "matmul", "life", "tsp"];
+
+/// What is wanted of the geometric mean of the ratios, and of each ratio if the program is alone.
+const MOST_MEAN: f64 = 1.0;
+const MOST_EACH: f64 = 1.05;
+
+/// `locksley rayon`
+#[derive(Debug, Default, Args)]
+pub struct Rayon {
+    /// Only these workloads [default: all; four if quick]
+    #[arg(long, value_name = "W,..", value_delimiter = ',')]
+    workloads: Vec<String>,
+    /// Only in these settings: alone, oversubscribed, beside [default: all]
+    #[arg(long, value_name = "SETTING,..", value_delimiter = ',')]
+    settings: Vec<String>,
+    /// Only on these: rayon, which is its own core; locksley [default: both]
+    #[arg(long, value_name = "R,..", value_delimiter = ',')]
+    runtimes: Vec<String>,
+    /// How often each is measured, if the time suffices [default: 9, or 3 if quick]
+    #[arg(long, value_name = "K")]
+    repeats: Option<usize>,
+    /// For how long each program computes, in seconds [default: 0.7 alone, 2 beside busy threads;
+    /// 0.3 and 1 if quick]
+    #[arg(long, value_name = "S", value_parser = crate::experiment::seconds)]
+    secs: Option<Duration>,
+    /// The folder with the two programs, as they are [default: crates/rayon-core/workloads/bin,
+    /// where they are built first]
+    #[arg(long, value_name = "DIR")]
+    programs: Option<PathBuf>,
+    /// The program that computes `loop`, if it is not this one.
+    #[arg(skip)]
+    looping: Option<PathBuf>,
+}
+
+impl Experiment for Rayon {
+    const NAME: &'static str = "rayon";
+
+    fn plan(&self, course: &Course) -> Outcome<Plan> {
+        let quick = course.quick;
+        let runtimes = plan::chosen("runtime", &self.runtimes, &RUNTIMES, &RUNTIMES)?;
+        let mut settings = plan::chosen("setting", &self.settings, &SETTINGS, &SETTINGS)?;
+        if settings.contains(&BESIDE) && !settings.contains(&ALONE) {
+            // Slowdowns are relative to the time alone.
+            settings.insert(0, ALONE);
+        }
+        let repeats = plan::repeats(self.repeats, if quick { 3 } else { 9 })?;
+        if self.programs.is_none() {
+            program::build()?;
+        }
+        let programs = program::find(&self.folder(), &runtimes)?;
+        let known = &programs[0].workloads;
+        let names: Vec<&str> = known.iter().map(|one| one.name.as_str()).collect();
+        let mut default = names.clone();
+        default.retain(|name| !quick || QUICK.contains(name));
+        let workloads = plan::chosen("workload", &self.workloads, &names, &default)?;
+        if workloads.is_empty() {
+            return Err(Fault::input("the programs have none of the workloads of a quick run"));
+        }
+        let mut plan = Plan::of(course, if quick { 50.0 } else { 1500.0 }, 0.0);
+        for program in &programs {
+            plan.compare(&program.core, &program.version, "rayon on this core");
+        }
+        for setting in [ALONE, BESIDE] {
+            let seconds = self.seconds(quick, setting).to_string();
+            plan.parameters.insert(format!("seconds {setting}"), seconds);
+        }
+        let processors = Machine::here().processors.clamp(1, MOST_WORKERS);
+        if settings.contains(&BESIDE) {
+            plan.add(LOOP, LOOP, processors, repeats);
+        }
+        for Workload { name, size, about } in known {
+            if !workloads.contains(&name.as_str()) {
+                continue;
+            }
+            plan.parameters.insert(name.clone(), about.clone());
+            for &setting in &settings {
+                let workers = match setting {
+                    OVERSUBSCRIBED => (4 * processors).min(MOST_WORKERS),
+                    _ => processors,
+                };
+                for runtime in &runtimes {
+                    plan.add(&format!("{name} {size}, {setting}"), runtime, workers, repeats);
+                }
+            }
+        }
+        if quick {
+            plan.notes.push(format!("Quick subset: {} only, for less time", workloads.join(", ")));
+        }
+        Ok(plan)
+    }
+
+    /// Whatever fails in a program ends the run.
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        cell: &Cell,
+        _repeat: usize,
+    ) -> Outcome<Result<Readings, String>> {
+        let Cell { subject, runtime, workers, .. } = cell;
+        let (name, setting) = parts(subject);
+        let seconds = self.seconds(plan.quick, setting);
+        let workload = (runtime != LOOP).then(|| {
+            let mut command = Command::new(self.folder().join(runtime));
+            command.args(name.split(' ')).args([workers.to_string(), plan.seed.to_string()]);
+            child::remove_settings(&mut command);
+            (format!("{name} on {runtime} with {workers}"), command)
+        });
+        let busy = || {
+            let this = self.looping.clone().map_or_else(child::this_program, Ok)?;
+            let mut command = Command::new(this);
+            command.args(["rounds", "--gate", "--runtime", LOOP, "--leaf", "5000", "--secs"]);
+            command.args([&seconds.to_string(), "--workers", &workers.to_string()]);
+            child::remove_settings(&mut command);
+            Ok((format!("{LOOP} with {workers}"), command))
+        };
+        let busy = (setting == BESIDE).then(busy).transpose()?;
+        Ok(Ok(program::run(workload, busy, seconds, if plan.quick { 3 } else { 5 })?))
+    }
+
+    fn report(record: &Record) -> Report {
+        let mut targets = Table::new("targets", &["", "", "wanted at most", ""]);
+        let (mut sections, mut means) = (Vec::new(), Vec::new());
+        for setting in SETTINGS {
+            let subjects = subjects(record, setting);
+            let Some(&(_, workers)) = subjects.first() else { continue };
+            let title = match setting {
+                BESIDE => format!("beside {LOOP}, {workers} workers"),
+                _ => format!("{setting}, {workers} workers"),
+            };
+            let (ratios, medians) = ratios(record, &subjects);
+            let logarithms: Vec<f64> = medians.iter().map(|ratio| ratio.ln()).collect();
+            if let Some(mean) = mean(&logarithms).map(f64::exp) {
+                means.push(format!("{mean:.2} {title}"));
+                let is_reached =
+                    mean <= MOST_MEAN && !medians.iter().any(|&ratio| is_missed(setting, ratio));
+                let wanted = match setting {
+                    ALONE => format!("{MOST_MEAN:.2}, each {MOST_EACH:.2}"),
+                    _ => format!("{MOST_MEAN:.2}"),
+                };
+                let about = format!("geometric mean of ratios, {title}");
+                targets.row([about, format!("{mean:.3}"), wanted, verdict(is_reached)]);
+            }
+            let metric = Metric { name: MS, unit: "ms of a computation", base: None };
+            let mut section = Section::of_metric(record, &title, "", metric, |subject, _| {
+                parts(subject).1 == setting
+            });
+            section.tables.insert(0, ratios);
+            if setting == BESIDE {
+                section.tables.push(beside::table(record, &subjects, &mut targets));
+            }
+            sections.push(section);
+        }
+        if let Some(first) = sections.first_mut() {
+            first.tables.insert(0, targets);
+        }
+        let others = record.samples.iter().filter(|sample| sample.metric == OTHERS);
+        let others = mean(&others.map(|sample| sample.value).collect::<Vec<_>>());
+        let others = others.filter(|&others| others > 0.1).map(|others| {
+            format!("Other programs used {others:.2} processors: all figures suffer from that")
+        });
+        let finding = match means.is_empty() {
+            true => String::new(),
+            false => format!(" take this part of their time on Locksley: {}", means.join("; ")),
+        };
+        Report {
+            title: "in the place of rayon-core".to_owned(),
+            headline: format!("Programs written for rayon{finding}"),
+            notes: others.into_iter().collect(),
+            sections,
+            method: METHOD.map(str::to_owned).to_vec(),
+            ..Report::default()
+        }
+    }
+}
+
+const METHOD: [&str; 4] = [
+    "Each measurement is a process; the cores take turns. It computes once, and then again and \
+     again; its time is the mean, without inputs and checks. Every answer is checked.",
+    "A ratio is of two processes, one after the other: the median of all rotations.",
+    "Beside loop, busy threads of as many processors, those computations count that lie within \
+     the time of the threads. Slowdown is Tc/Ts - 1, relative to the median alone on that core.",
+    "Unfairness is the difference of both slowdowns in a run. Throughput is the weighted speedup, \
+     the sum of Tb/Tc, where Tb is the best time alone on either core.",
+];
+
+impl Rayon {
+    fn folder(&self) -> PathBuf {
+        self.programs.clone().unwrap_or_else(|| PathBuf::from(program::BUILT))
+    }
+
+    /// For how long programs compute in a setting.
+    fn seconds(&self, quick: bool, setting: &str) -> f64 {
+        let [alone, beside] = if quick { [0.3, 1.0] } else { [0.7, 2.0] };
+        let default = if setting == BESIDE { beside } else { alone };
+        self.secs.map_or(default, |time| time.as_secs_f64())
+    }
+}
+
+/// The subjects of a setting, each with its number of workers.
+fn subjects<'r>(record: &'r Record, setting: &str) -> Vec<(&'r str, usize)> {
+    let all = record.groups(MS).into_iter();
+    all.filter(|(subject, _)| parts(subject).1 == setting).collect()
+}
+
+/// The workload of a subject, with its size; and the setting.
+fn parts(subject: &str) -> (&str, &str) {
+    subject.split_once(", ").unwrap_or((subject, BESIDE))
+}
+
+/// Whether a ratio is above what is wanted of each.
+fn is_missed(setting: &str, ratio: f64) -> bool {
+    setting == ALONE && ratio > MOST_EACH
+}
+
+fn verdict(is_reached: bool) -> String {
+    if is_reached { "reached" } else { "missed" }.to_owned()
+}
+
+/// The times on Locksley over those on rayon, as a table, and their medians.
+fn ratios(record: &Record, subjects: &[(&str, usize)]) -> (Table, Vec<f64>) {
+    let title = "time on Locksley over that on rayon";
+    let mut table = Table::new(title, &["", "median", "least", "most", ""]);
+    let mut medians = Vec::new();
+    for &(subject, workers) in subjects {
+        let mut ratios = record.ratios(subject, [OURS, UPSTREAM], workers, MS);
+        let Some(ratio) = median(&mut ratios) else { continue };
+        ratios.sort_by(f64::total_cmp);
+        let missed = if is_missed(parts(subject).1, ratio) { "missed" } else { "" };
+        let figures = [ratio, ratios[0], ratios[ratios.len() - 1]].map(|it| format!("{it:.3}"));
+        let name = parts(subject).0.to_owned();
+        table.row([name].into_iter().chain(figures).chain([missed.to_owned()]));
+        medians.push(ratio);
+    }
+    (table, medians)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,298 @@
+//! Scatter and gather on process networks, with both placements of unblocked processes: the four
+//! experiments of Nornir's study (Vrba, Halvorsen and Griwodz, "A simple improvement of the
+//! work-stealing scheduling algorithm", 2010, section 4) with fewer rounds, and the utilization.
+
+mod networks;
+mod once;
+#[cfg(test)]
+mod tests;
+
+use clap::Args;
+
+use networks::{DIVISION_KEEPS, Network, networks, place, runtimes};
+use once::{CURRENT, DIVISIONS, FAILED, LAST, RUNNING, STATIC, STEALS};
+
+use crate::experiment::estimate::median;
+use crate::experiment::report::Lines;
+use crate::experiment::scaling::SECONDS;
+use crate::experiment::text::number;
+use crate::experiment::{
+    Cell, Chart, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan,
+};
+use crate::fault::{Fault, Outcome};
+use crate::machine::Machine;
+use crate::runtimes::MOST_WORKERS;
+
+const DIVISION: &str = "1";
+const UTILIZATION: &str = "utilization";
+
+/// The experiments: name, what is seen in the study, and the horizontal axis of its figures.
+const PARTS: [Part; 5] = [
+    (DIVISION, "Figure 3: the same work in smaller and smaller messages.", "d = 1 s / w"),
+    ("2", "Figure 4: more and more processes.", "n, processes"),
+    ("3", "Figure 5: more and more work for a message.", "w, µs"),
+    ("4", "Figure 6: the number of workers does not always divide n.", "n, processes"),
+    (UTILIZATION, "Ts/(PA·TP). The ceiling is that of equal shares without messages.", "w, µs"),
+];
+type Part = (&'static str, &'static str, &'static str);
+
+/// The utilization that is wanted of WS-LAST at the least, by the work of a message in ns.
+const WANTED: [(u64, f64); 2] = [(100_000, 0.97), (10_000, 0.90)];
+/// The time under WS-LAST over that under WS-CUR, at the most.
+const MOST_BEHIND: f64 = 1.02;
+/// From this work division on, WS-LAST is clearly ahead in the study: here by this ratio.
+const AHEAD: (u64, f64) = (10_000, 0.98);
+
+/// `locksley scatter`
+#[derive(Debug, Args)]
+pub struct Scatter {
+    /// Only these experiments: 1 to 4 as the study has them, and utilization [default: all]
+    #[arg(long, value_name = "E,..", value_delimiter = ',')]
+    experiments: Vec<String>,
+    /// The study's rounds are divided by this [default: 125, or 1250 if quick]
+    #[arg(long, value_name = "N")]
+    divisor: Option<u64>,
+    /// How often each is measured, if the time suffices [default: 9]
+    #[arg(long, value_name = "K")]
+    repeats: Option<usize>,
+}
+
+impl Experiment for Scatter {
+    const NAME: &'static str = "scatter";
+
+    fn plan(&self, course: &Course) -> Outcome<Plan> {
+        let quick = course.quick;
+        let repeats = plan::repeats(self.repeats, 9)?;
+        let divisor = self.divisor.unwrap_or(if quick { 1250 } else { 125 });
+        if divisor == 0 {
+            return Err(Fault::input("rounds cannot be divided by 0"));
+        }
+        let names = PARTS.map(|part| part.0);
+        let asked = plan::chosen("experiment", &self.experiments, &names, &names)?;
+        let all = Machine::here().processors.clamp(2, MOST_WORKERS);
+        let mut plan = Plan::of(course, if quick { 45.0 } else { 3300.0 }, 300.0);
+        for (name, about) in once::RUNTIMES {
+            plan.compare(name, env!("CARGO_PKG_VERSION"), about);
+        }
+        for part in names.into_iter().filter(|part| asked.contains(part)) {
+            let networks = networks(part, quick, divisor).into_iter();
+            let names: Vec<String> = networks.map(|network| network.to_string()).collect();
+            for subject in &names {
+                for &(runtime, is_parallel) in runtimes(part) {
+                    let workers = if is_parallel { all } else { 1 };
+                    let it = [subject, runtime];
+                    let is_it = |cell: &Cell| [cell.subject.as_str(), &cell.runtime] == it;
+                    // What several experiments have is measured once.
+                    if !plan.cells.iter().any(|cell| is_it(cell) && cell.workers == workers) {
+                        plan.add(subject, runtime, workers, repeats);
+                    }
+                }
+            }
+            plan.parameters.insert(parameter(part), names.join(" "));
+        }
+        if plan.cells.is_empty() {
+            return Err(Fault::input(format!("1/{divisor} of the work is less than a round")));
+        }
+        plan.notes.push(format!(
+            "As in the study, but with 1/{divisor} of its rounds (at least one; in experiment 1 \
+             with 1/{}, without the networks whose whole rounds have other work), and {all} \
+             workers instead of 8",
+            divisor as f64 / DIVISION_KEEPS
+        ));
+        if quick {
+            plan.notes.push("Quick subset: some of the networks".to_owned());
+        }
+        Ok(plan)
+    }
+
+    fn once(cell: &Cell, seed: u64) -> Outcome<Readings> {
+        once::measure(cell, seed)
+    }
+
+    fn report(record: &Record) -> Report {
+        let workers = record.plan.cells.iter().map(|cell| cell.workers).max().unwrap_or(1);
+        let figures = Figures { record, workers };
+        let mut sections = vec![figures.targets()];
+        sections.extend(PARTS.map(|part| figures.section(part)));
+        let method = [
+            "A central process sends each of n others a message, on which they divide 64-bit \
+             integers for w, and waits for all answers: a round. There are m rounds, after one \
+             that is not timed. Channels hold one message. Every answer is checked by a formula.",
+            "Each measurement is made by a process of its own. It first measures how many \
+             divisions take w; the difference from the median of all is taken out of its time.",
+            "The placements take turns; figures are medians. Steal attempts are the successful and \
+             failed ones of all workers. Idle thieves sleep; in the study they poll.",
+        ];
+        Report {
+            title: "scatter and gather".to_owned(),
+            headline: figures.headline(),
+            sections,
+            method: method.map(str::to_owned).to_vec(),
+            ..Report::default()
+        }
+    }
+}
+
+/// The parameter of the plan that holds the networks of an experiment.
+fn parameter(part: &str) -> String {
+    format!("experiment {part}")
+}
+
+/// What is derived from a record.
+struct Figures<'a> {
+    record: &'a Record,
+    /// The workers that are compared with one.
+    workers: usize,
+}
+
+impl Figures<'_> {
+    /// The networks of an experiment that were measured.
+    fn networks(&self, part: &str) -> Vec<Network> {
+        let names = self.record.plan.parameters.get(&parameter(part));
+        let names = names.into_iter().flat_map(|names| names.split(' '));
+        let networks = names.filter_map(|name| Network::find(name).ok());
+        networks.filter(|it| self.seconds(it, runtimes(part)[0].0, 1).is_some()).collect()
+    }
+
+    /// The median of what is computed from the metrics of each repetition.
+    fn median(
+        &self,
+        network: &Network,
+        (runtime, workers): (&str, usize),
+        of: impl Fn(&dyn Fn(&str) -> Option<f64>) -> Option<f64>,
+    ) -> Option<f64> {
+        let subject = network.to_string();
+        let all = self.record.repeated(&subject, runtime, workers, SECONDS);
+        let values = all.filter_map(|(repeat, _)| {
+            of(&|metric| {
+                let mut found = self.record.repeated(&subject, runtime, workers, metric);
+                Some(found.find(|found| found.0 == repeat)?.1)
+            })
+        });
+        median(&mut values.collect::<Vec<_>>())
+    }
+
+    /// The time in seconds, if each process had found the same number of divisions to take w.
+    fn seconds(&self, network: &Network, runtime: &str, workers: usize) -> Option<f64> {
+        let subject = network.to_string();
+        let is_its = |metric: &str, of: &str| metric == DIVISIONS && of == subject;
+        let samples = self.record.samples.iter().filter(|it| is_its(&it.metric, &it.subject));
+        let all = median(&mut samples.map(|sample| sample.value).collect::<Vec<_>>())?;
+        self.median(network, (runtime, workers), |read| {
+            Some(read(SECONDS)? * all / read(DIVISIONS)?)
+        })
+    }
+
+    /// Thousands of steal attempts in a second, by all workers.
+    fn attempts(&self, network: &Network, runtime: &str) -> Option<f64> {
+        self.median(network, (runtime, self.workers), |read| {
+            Some((read(STEALS)? + read(FAILED)?) / read(RUNNING)? / 1e3)
+        })
+    }
+
+    /// The time with one worker over that with all; of the utilization, Ts/(PA·TP).
+    fn speedup(&self, part: &str, network: &Network, runtime: &str) -> Option<f64> {
+        let work = self.seconds(network, runtimes(part)[0].0, 1)?;
+        let is_share = part == UTILIZATION;
+        let processors = if is_share { self.record.machine.granted(self.workers) } else { 1.0 };
+        Some(work / (processors * self.seconds(network, runtime, self.workers)?))
+    }
+
+    /// The time under WS-LAST over that under WS-CUR.
+    fn ratio(&self, network: &Network) -> Option<f64> {
+        let [last, current] = [LAST, CURRENT].map(|it| self.seconds(network, it, self.workers));
+        Some(last? / current?)
+    }
+
+    /// The networks of an experiment with the ratio, in which they have one.
+    fn ratios(&self, part: &str) -> impl Iterator<Item = (Network, f64)> {
+        self.networks(part).into_iter().filter_map(|it| Some((it, self.ratio(&it)?)))
+    }
+
+    /// The networks of the utilization with that under WS-LAST.
+    fn utilizations(&self) -> impl Iterator<Item = (Network, f64)> {
+        let share = |network: &Network| self.speedup(UTILIZATION, network, LAST);
+        self.networks(UTILIZATION).into_iter().filter_map(move |it| Some((it, share(&it)?)))
+    }
+
+    fn headline(&self) -> String {
+        let shares = self.utilizations().map(|(network, share)| {
+            format!(" {:.0} % with w = {} µs", 100.0 * share, network.micros())
+        });
+        match shares.collect::<Vec<_>>().join(",") {
+            none if none.is_empty() => "Scatter and gather with both placements".to_owned(),
+            shares => format!("Share of the processors' time spent in the work:{shares}"),
+        }
+    }
+
+    fn targets(&self) -> Section {
+        let mut table = Table::new("targets", &["", "median", "wanted", ""]);
+        let mut row = |about: String, is: f64, wanted: String, is_met: bool| {
+            let verdict = if is_met { "met" } else { "missed" };
+            table.row([about, format!("{is:.3}"), wanted, verdict.to_owned()]);
+        };
+        for (network, is) in self.utilizations() {
+            if let Some((_, least)) = WANTED.iter().find(|wanted| wanted.0 == network.nanos) {
+                let about = format!("utilization of {}", network.about());
+                row(about, is, format!("at least {least:.2}"), is >= *least);
+            }
+        }
+        let study = ["1", "2", "3", "4"].into_iter().flat_map(|part| self.ratios(part));
+        if let Some((network, is)) = study.max_by(|a, b| a.1.total_cmp(&b.1)) {
+            let about = format!("LAST/CUR, the worst: {}", network.about());
+            row(about, is, format!("at most {MOST_BEHIND:.2}"), is <= MOST_BEHIND);
+        }
+        let (from, most) = AHEAD;
+        let fine = self.ratios(DIVISION).filter(|it| it.0.division() >= from);
+        if let Some(is) = median(&mut fine.map(|it| it.1).collect::<Vec<_>>()) {
+            let about = format!("LAST/CUR in experiment 1 from d = {from} on, the median");
+            row(about, is, format!("at most {most:.2}"), is <= most);
+        }
+        Section { title: "Targets".to_owned(), tables: vec![table], ..Section::default() }
+    }
+
+    fn section(&self, (part, about, across): Part) -> Section {
+        let (networks, title) = (self.networks(part), parameter(part));
+        let unit = if part == UTILIZATION { "utilization" } else { "speedup" };
+        let mut table = Table::new(
+            &format!("{title}: {unit} of {} workers, and 10³ steal attempts/s", self.workers),
+            &["n, w, m", "T1, s", LAST, "attempts", CURRENT, "attempts", "LAST/CUR", "ceiling"],
+        );
+        let text = |value: Option<f64>| value.map_or_else(String::new, |it| format!("{it:.3}"));
+        for network in &networks {
+            let mut row = vec![format!("{}, m = {}", network.about(), network.rounds)];
+            row.push(text(self.seconds(network, runtimes(part)[0].0, 1)));
+            for runtime in [LAST, CURRENT] {
+                row.push(text(self.speedup(part, network, runtime)));
+                row.push(self.attempts(network, runtime).map_or_else(String::new, number));
+            }
+            let ceiling = self.speedup(part, network, STATIC);
+            row.extend([text(self.ratio(network)), text(ceiling)]);
+            table.row(row);
+        }
+        let mut groups: Vec<String> = networks.iter().map(|it| place(part, it).1).collect();
+        groups.dedup();
+        let chart = |group: &str, unit: &str, of: &dyn Fn(&Network, &str) -> Option<f64>| {
+            let line = |runtime: &str| {
+                let own = networks.iter().filter(|it| place(part, it).1 == group);
+                let points = own.filter_map(|it| Some((place(part, it).0, of(it, runtime)?)));
+                (runtime.to_owned(), points.collect::<Vec<_>>())
+            };
+            Chart::Lines(Lines {
+                title: group.to_owned(),
+                across: across.to_owned(),
+                unit: unit.to_owned(),
+                is_logarithmic: part != "4",
+                lines: [LAST, CURRENT].map(line).to_vec(),
+                ..Lines::default()
+            })
+        };
+        let both = |group: &String| {
+            let speedup = |network: &Network, runtime: &str| self.speedup(part, network, runtime);
+            let attempts = |network: &Network, runtime: &str| self.attempts(network, runtime);
+            [chart(group, unit, &speedup), chart(group, "10³ steal attempts/s", &attempts)]
+        };
+        let charts = groups.iter().flat_map(both).collect();
+        Section { title, about: about.to_owned(), charts, tables: vec![table] }
+    }
+}

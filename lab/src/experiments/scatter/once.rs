@@ -1,0 +1,233 @@
+//! One network, run once.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::thread;
+use std::time::Instant;
+
+use locksley::Pool;
+use locksley::task::Placement;
+use locksley_kahn::{Receiver, Sender};
+
+use super::networks::Network;
+use crate::experiment::scaling::SECONDS;
+pub(super) use crate::experiment::scaling::SERIAL;
+use crate::experiment::{Cell, Readings};
+use crate::experiments::calibration;
+use crate::fault::{Fault, Outcome};
+
+pub(super) const LAST: &str = "locksley";
+pub(super) const CURRENT: &str = "locksley-cur";
+pub(super) const STATIC: &str = "static";
+
+/// The runtimes, each with what it is.
+pub(super) const RUNTIMES: [(&str, &str); 4] = [
+    (LAST, "an unblocked process goes to the worker that ran it last (WS-LAST)"),
+    (CURRENT, "it goes to the worker that unblocked it (WS-CUR)"),
+    (SERIAL, "the same divisions in a loop: no processes, no messages"),
+    (STATIC, "the same loop in equal shares, one thread each"),
+];
+
+/// The metrics beside the time of all rounds: the divisions of each message, ...
+pub(super) const DIVISIONS: &str = "divisions";
+/// ... the successful and the failed steal attempts, ...
+pub(super) const STEALS: &str = "steals";
+pub(super) const FAILED: &str = "failed steals";
+/// ... and the time in which these were counted: all rounds, with start and end of the network.
+pub(super) const RUNNING: &str = "running seconds";
+
+/// The number in the message with this index.
+fn number(seed: u64, index: u64) -> u64 {
+    seed.wrapping_add(index)
+}
+
+/// What the answer of the message with this index adds to the sum.
+fn weighed(answer: u64, index: u64) -> u64 {
+    answer.wrapping_mul(index + 1)
+}
+
+/// The right answer: the sum over all messages, from p = 1, of p times the message's answer,
+/// which is its number seed + p - 1 plus the result of its divisions.
+fn right_answer(network: &Network, divisions: u64, seed: u64) -> u64 {
+    let messages = u128::from(network.messages());
+    let (first, squares) =
+        (messages * (messages + 1) / 2, messages * (messages + 1) * (2 * messages + 1) / 6);
+    let each = seed.wrapping_add(divide(divisions)).wrapping_sub(1);
+    (squares as u64).wrapping_add((first as u64).wrapping_mul(each))
+}
+
+/// Divides 64-bit integers so many times, as in the study; the result depends on each division. The
+/// compiler does not see the dividends.
+#[inline(never)]
+fn divide(times: u64) -> u64 {
+    let (mut number, mut sum) = (black_box(u64::MAX), 0u64);
+    for step in 0..times {
+        number = black_box(u64::MAX - step) / (number | 1);
+        sum = sum.wrapping_mul(31).wrapping_add(number);
+    }
+    sum
+}
+
+/// The answer, and the metrics but for the divisions.
+type Found = (u64, [(&'static str, f64); 4]);
+
+pub(super) fn measure(cell: &Cell, seed: u64) -> Outcome<Readings> {
+    let (network, workers) = (Network::find(&cell.subject)?, cell.workers);
+    let divisions = calibration::times_within(network.nanos, divide);
+    let found = match cell.runtime.as_str() {
+        LAST => on_pool(network, workers, divisions, seed, Placement::Last),
+        CURRENT => on_pool(network, workers, divisions, seed, Placement::Current),
+        SERIAL if workers > 1 => Err("the serial loop has one worker".to_owned()),
+        SERIAL | STATIC => Ok(in_shares(network, workers, divisions, seed)),
+        unknown => {
+            let known = RUNTIMES.map(|it| it.0).join(", ");
+            Err(format!("unknown runtime '{unknown}'; there are {known}"))
+        }
+    };
+    let (answer, metrics) = found.map_err(Fault::Input)?;
+    let right = right_answer(&network, divisions, seed);
+    if answer != right {
+        return Err(Fault::run(format!("it is {answer} instead of {right}")));
+    }
+    let metrics = metrics.into_iter().chain([(DIVISIONS, divisions as f64)]);
+    Ok(metrics.map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+fn on_pool(
+    Network { processes, rounds, .. }: Network,
+    workers: usize,
+    divisions: u64,
+    seed: u64,
+    placement: Placement,
+) -> Result<Found, String> {
+    let pool = Pool::builder().workers(workers).placement(placement).build();
+    let pool = pool.map_err(|error| error.to_string())?;
+    let mut network = locksley_kahn::Network::new();
+    let (mut messages, mut answers) = (Vec::new(), Vec::new());
+    for process in 0..processes {
+        // A message is its number.
+        let (message, todo) = network.channel::<u64>(format!("message {process}"), 1);
+        let (done, answer) = network.channel::<u64>(format!("answer {process}"), 1);
+        let name = format!("process {process}");
+        network.process(name, (todo, done), async move |(mut todo, mut done)| {
+            while let Some(number) = todo.recv().await {
+                done.send(number.wrapping_add(divide(divisions))).await;
+            }
+        });
+        messages.push(message);
+        answers.push(answer);
+    }
+    let center = network.process("center", (messages, answers), async move |ends| {
+        let (mut messages, mut answers): (Vec<Sender<u64>>, Vec<Receiver<u64>>) = ends;
+        // A round that is not timed: with it all processes begin.
+        for message in &mut messages {
+            message.send(0).await;
+        }
+        for answer in &mut answers {
+            answer.recv().await;
+        }
+        let start = Instant::now();
+        let (mut sum, mut index) = (0u64, 0u64);
+        for _ in 0..rounds {
+            for (to, message) in (index..).zip(&mut messages) {
+                message.send(number(seed, to)).await;
+            }
+            for answer in &mut answers {
+                let answer = answer.recv().await.unwrap_or_default();
+                sum = sum.wrapping_add(weighed(answer, index));
+                index += 1;
+            }
+        }
+        (start.elapsed().as_secs_f64(), sum)
+    });
+    let start = Instant::now();
+    let before = pool.stats().total();
+    network.run(&pool).map_err(|error| error.to_string())?;
+    let (running, after) = (start.elapsed().as_secs_f64(), pool.stats().total());
+    let (seconds, answer) = center.take().ok_or("the central process has not ended")?;
+    let steals = (after.steals - before.steals) as f64;
+    let failed = (after.failed_steals - before.failed_steals) as f64;
+    Ok((answer, [(SECONDS, seconds), (RUNNING, running), (STEALS, steals), (FAILED, failed)]))
+}
+
+/// The same work without processes and messages: each thread does an equal share. The time is from
+/// the first start to the last end.
+fn in_shares(network: Network, workers: usize, divisions: u64, seed: u64) -> Found {
+    let barrier = Barrier::new(workers);
+    let every = |first: u64, last: u64| {
+        let mut sum = 0u64;
+        for index in (first..last).step_by(workers) {
+            let answer = number(seed, index).wrapping_add(divide(divisions));
+            sum = sum.wrapping_add(weighed(answer, index));
+        }
+        sum
+    };
+    let share = |first: u64| {
+        // A share of a round that is not timed, as networks have one.
+        black_box(every(first, network.processes));
+        barrier.wait();
+        let start = Instant::now();
+        let sum = every(first, network.messages());
+        (start, Instant::now(), sum)
+    };
+    let share = &share;
+    let shares: Vec<(Instant, Instant, u64)> = thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..workers as u64).map(|it| scope.spawn(move || share(it))).collect();
+        threads.into_iter().map(|it| it.join().expect("a share panicked")).collect()
+    });
+    let start = shares.iter().map(|share| share.0).min();
+    let end = shares.iter().map(|share| share.1).max();
+    let seconds = end.zip(start).map_or(0.0, |(end, start)| (end - start).as_secs_f64());
+    let answer = shares.iter().map(|share| share.2).fold(0, u64::wrapping_add);
+    (answer, [(SECONDS, seconds), (RUNNING, seconds), (STEALS, 0.0), (FAILED, 0.0)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn once(subject: &str, runtime: &str, workers: usize) -> Outcome<Readings> {
+        let (subject, runtime) = (subject.to_owned(), runtime.to_owned());
+        measure(&Cell { subject, runtime, workers, repeats: 1 }, 9)
+    }
+
+    #[test]
+    fn every_runtime_finds_the_answer() {
+        for (runtime, _) in RUNTIMES {
+            for workers in [1, 2, 3] {
+                let found = once("7x5x2000", runtime, workers);
+                if runtime == SERIAL && workers > 1 {
+                    assert!(matches!(found, Err(Fault::Input(_))));
+                    continue;
+                }
+                let found = found.unwrap();
+                assert!(found[SECONDS] > 0.0 && found[RUNNING] >= found[SECONDS]);
+                assert!(found[DIVISIONS] > 0.0 && (workers > 1 || found[STEALS] == 0.0));
+            }
+        }
+        assert!(matches!(once("7x5x2000", "rayon", 1), Err(Fault::Input(_))));
+    }
+
+    #[test]
+    fn an_answer_is_the_sum_of_all() {
+        let network = Network { processes: 3, rounds: 4, nanos: 1 };
+        for (divisions, seed) in [(1, 0), (10, 5), (77, u64::MAX - 2)] {
+            let quotients = divide(divisions);
+            let sum = (0..12).fold(0u64, |sum, index| {
+                let answer = number(seed, index).wrapping_add(quotients);
+                sum.wrapping_add(weighed(answer, index))
+            });
+            assert_eq!(right_answer(&network, divisions, seed), sum);
+            assert_ne!(right_answer(&network, divisions + 1, seed), sum);
+        }
+    }
+
+    #[test]
+    fn each_division_counts() {
+        // The quotients are MAX/MAX, (MAX-1)/1, (MAX-2)/MAX, since MAX-1 is even, and (MAX-3)/1,
+        // that is 1, -2, 0 and -4.
+        assert_eq!([0, 1, 2, 3, 4].map(divide), [0, 1, 29, 899, 27_865]);
+        assert!(calibration::times_within(1_000_000, divide) > 1000);
+    }
+}

@@ -1,0 +1,361 @@
+//! One measurement, in a process of its own. The readings of several contestants begin with their
+//! names.
+
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use locksley::Pool;
+use locksley::os::Processors;
+
+use super::groups::{Ground, Group};
+use super::subject::{Contestant, Setting, Subject};
+use crate::experiment::prepared::Prepared;
+use crate::experiment::scaling::SECONDS;
+use crate::experiment::{Readings, child};
+use crate::fault::{Fault, Outcome};
+use crate::machine::Machine;
+use crate::random::Random;
+use crate::rounds::Round;
+use crate::runtimes::Crew;
+
+/// The parallelism of each phase, in their order.
+pub(super) const PHASES: [u64; 3] = [1, 4, 64];
+/// Each phase has leaves of some ten microseconds: on some machines a wake-up takes longer.
+const PHASE_LEAF: u64 = 20_000;
+/// Rounds under a quota, and of a program that is moved.
+const ROUND: Round = Round { leaf: 5000, chunks: 64, serial: 0 };
+
+/// The metric of rounds.
+pub(super) const ROUNDS: &str = "rounds per s";
+
+/// How long a short turn is, at least.
+const SHORT: Duration = Duration::from_millis(10);
+/// For how long the cycler runs before anything is timed.
+const HEAD_START: Duration = Duration::from_millis(50);
+/// Nothing runs for so long before a long turn, more than a period: the quota is whole again.
+const REST: Duration = Duration::from_millis(110);
+/// For how long a pool computes under a quota before it is timed: it has found the quota then.
+const WARM_UP: Duration = Duration::from_millis(200);
+/// From one look at the kernel's periods, or one sleep, to the next.
+const A_MOMENT: Duration = Duration::from_millis(1);
+/// After this a pool has not followed a move.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Measures all contestants for so long together; under a quota, for so long each.
+pub(super) fn measure(
+    subject: Subject<'_>,
+    contestants: &[Contestant<'_>],
+    time: Duration,
+    seed: u64,
+) -> Outcome<Readings> {
+    let all = match (subject, contestants) {
+        (Subject::App(app, setting), _) => of_app(app, setting, contestants, time, seed)?,
+        (Subject::Phases, &[one]) => vec![phases(&one.start()?, time)?],
+        (Subject::Quota(hundredths), &[one]) => vec![quota(hundredths, one, time)?],
+        (Subject::Moved, &[one]) => vec![moved(one, time)?],
+        _ => return Err(Fault::input(format!("{subject} is not measured in turn"))),
+    };
+    let mut named = Readings::new();
+    for (of, readings) in contestants.iter().zip(all) {
+        named.extend(readings.into_iter().map(|(name, value)| (format!("{of} {name}"), value)));
+    }
+    Ok(named)
+}
+
+fn of_app(
+    app: &str,
+    setting: Setting,
+    contestants: &[Contestant<'_>],
+    time: Duration,
+    seed: u64,
+) -> Outcome<Vec<Readings>> {
+    let mut prepared = Prepared::new(app, seed)?;
+    let mut random = Random::new(seed);
+    match setting {
+        Setting::Alone => short_turns(contestants, &mut prepared, time, &mut random),
+        Setting::Beside => {
+            let _cycler = Cycler::start(seed)?;
+            thread::sleep(HEAD_START);
+            short_turns(contestants, &mut prepared, time, &mut random)
+        }
+        Setting::Under(hundredths) => {
+            let ground = Ground::find().map_err(Fault::run)?;
+            let group = ground.group("app", Some(hundredths))?;
+            long_turns(contestants, &mut prepared, &group, time, &mut random)
+        }
+    }
+}
+
+/// The numbers below `number`, in random order.
+fn shuffled(number: usize, random: &mut Random) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..number).collect();
+    order.sort_by_cached_key(|_| random.next_u64());
+    order
+}
+
+/// Many turns for each, in random order: the speed of a host changes within a second by more than
+/// what is looked for. The pools are there all the while; they sleep between their turns, so a turn
+/// begins with a computation that does not count.
+fn short_turns(
+    contestants: &[Contestant<'_>],
+    prepared: &mut Prepared,
+    time: Duration,
+    random: &mut Random,
+) -> Outcome<Vec<Readings>> {
+    let crews: Vec<Crew> = contestants.iter().map(|one| one.start()).collect::<Outcome<_>>()?;
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); crews.len()];
+    let begun = Instant::now();
+    loop {
+        for place in shuffled(crews.len(), random) {
+            let mut compute = || prepared.seconds(&crews[place]);
+            compute()?;
+            times[place].extend(repeat(&mut compute, SHORT, None)?);
+        }
+        if begun.elapsed() >= time {
+            return Ok(times.iter().map(|times| of_times(times)).collect());
+        }
+    }
+}
+
+/// One turn for each, in random order, of whole periods: a short one would depend on where in a
+/// period it began. Only its own pool is there, since not all pools sleep.
+fn long_turns(
+    contestants: &[Contestant<'_>],
+    prepared: &mut Prepared,
+    group: &Group<'_>,
+    time: Duration,
+    random: &mut Random,
+) -> Outcome<Vec<Readings>> {
+    let mut all = vec![Readings::new(); contestants.len()];
+    for place in shuffled(contestants.len(), random) {
+        thread::sleep(REST);
+        let crew = contestants[place].start()?;
+        let mut compute = || prepared.seconds(&crew);
+        repeat(&mut compute, WARM_UP, Some(group))?;
+        let (times, kept) = group.watch(|| repeat(&mut compute, time, Some(group)))?;
+        all[place] = of_times(&times);
+        all[place].extend(kept);
+    }
+    Ok(all)
+}
+
+fn of_times(times: &[f64]) -> Readings {
+    let number = times.len() as f64;
+    let mean = times.iter().sum::<f64>() / number;
+    [(SECONDS.to_owned(), mean), ("computations".to_owned(), number)].into()
+}
+
+/// How long each computation took that began within the time, and at least one. In a group it goes
+/// on until a period of the kernel has ended.
+fn repeat(
+    compute: &mut dyn FnMut() -> Outcome<f64>,
+    time: Duration,
+    group: Option<&Group<'_>>,
+) -> Outcome<Vec<f64>> {
+    let periods = || group.map(|group| Ok(group.kept()?.periods)).transpose();
+    let (begun, mut before, mut seconds) = (Instant::now(), periods()?, Vec::new());
+    loop {
+        seconds.push(compute()?);
+        let now = periods()?;
+        if begun.elapsed() >= time && (group.is_none() || now != before) {
+            return Ok(seconds);
+        }
+        before = now;
+    }
+}
+
+/// Another process that takes processors away until this is dropped.
+struct Cycler(Child);
+
+impl Cycler {
+    fn start(seed: u64) -> Outcome<Cycler> {
+        let mut command = Command::new(child::this_program()?);
+        let workers = Machine::here().processors.to_string();
+        // Some hundred milliseconds at a time; it ends by itself if this process is killed.
+        command.args(["cycler", "--workers", &workers, "--increments", "500"]);
+        command.args(["--secs", "120", "--seed", &seed.to_string()]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let fault = |error| Fault::run(format!("the cycler cannot be started: {error}"));
+        command.spawn().map(Cycler).map_err(fault)
+    }
+}
+
+impl Drop for Cycler {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn pool(crew: &Crew) -> Outcome<&Pool> {
+    match crew {
+        Crew::Locksley(pool) => Ok(pool),
+        _ => Err(Fault::input("only Locksley's pools tell what their workers do")),
+    }
+}
+
+/// How many workers are awake, and at work, in each phase.
+fn phases(crew: &Crew, time: Duration) -> Outcome<Readings> {
+    let pool = pool(crew)?;
+    let spent = || {
+        let total = pool.stats().total();
+        (total.working.as_secs_f64(), total.searching.as_secs_f64())
+    };
+    let mut readings = Readings::new();
+    // Twice, so that each comes after another one; the second time counts.
+    for parallelism in PHASES.into_iter().chain(PHASES) {
+        let round = Round { leaf: PHASE_LEAF, chunks: parallelism, serial: 0 }.validate()?;
+        let (begun, before) = (Instant::now(), spent());
+        let rate = round.repeat_on(crew, time)?.per_second();
+        let (after, wall) = (spent(), begun.elapsed().as_secs_f64());
+        let [working, searching] = [after.0 - before.0, after.1 - before.1];
+        readings.insert(format!("working at {parallelism}"), working / wall);
+        readings.insert(format!("awake at {parallelism}"), (working + searching) / wall);
+        readings.insert(format!("rounds per s at {parallelism}"), rate);
+    }
+    readings.insert("workers".to_owned(), pool.workers() as f64);
+    Ok(readings)
+}
+
+/// Rounds under a quota, beside a thread that sleeps for a millisecond again and again.
+fn quota(hundredths: u64, of: Contestant<'_>, time: Duration) -> Outcome<Readings> {
+    let ground = Ground::find().map_err(Fault::run)?;
+    let group = ground.group("quota", Some(hundredths))?;
+    let crew = of.start()?;
+    ROUND.time_on(&crew, WARM_UP)?;
+    let periods = group.kept()?.periods;
+    while group.kept()?.periods == periods {
+        ROUND.time_on(&crew, A_MOMENT)?;
+    }
+    let stop = AtomicBool::new(false);
+    let sleep_and_wake = || {
+        let mut late = Vec::new();
+        while late.is_empty() || !stop.load(Ordering::Acquire) {
+            let due = Instant::now() + A_MOMENT;
+            thread::sleep(A_MOMENT);
+            late.push(due.elapsed());
+        }
+        late
+    };
+    let run = || {
+        thread::scope(|scope| {
+            let sleeper = scope.spawn(sleep_and_wake);
+            let rounds = ROUND.time_on(&crew, time);
+            stop.store(true, Ordering::Release);
+            let late = sleeper.join().expect("it does not panic");
+            rounds.map(|(rate, times)| (rate.per_second(), times, late))
+        })
+    };
+    let ((rate, times, late), mut readings) = group.watch(run)?;
+    readings.insert(ROUNDS.to_owned(), rate);
+    for (of, mut times) in [("round", times), ("late", late)] {
+        times.sort_unstable();
+        for (name, share) in [("median", 0.5), ("p99", 0.99), ("worst", 1.0)] {
+            let place = ((times.len() - 1) as f64 * share) as usize;
+            readings.insert(format!("{name} {of} ms"), times[place].as_secs_f64() * 1e3);
+        }
+    }
+    Ok(readings)
+}
+
+/// How soon a pool follows a move to a group with a quota of one processor, and back.
+fn moved(of: Contestant<'_>, time: Duration) -> Outcome<Readings> {
+    let ground = Ground::find().map_err(Fault::run)?;
+    let free = ground.group("free", None)?;
+    let tight = ground.group("tight", Some(100))?;
+    free.enter()?;
+    let crew = of.start()?;
+    let (pool, all) = (pool(&crew)?, Processors::allowed().count());
+    let done = AtomicBool::new(false);
+    let follow = |group: &Group<'_>, size: usize| {
+        thread::sleep(time / 2);
+        let begun = Instant::now();
+        group.enter()?;
+        while pool.size() != size {
+            if begun.elapsed() > PATIENCE {
+                let (is, after) = (pool.size(), PATIENCE.as_secs());
+                let why = format!("{is} workers may be awake, not {size}, {after} s after a move");
+                return Err(Fault::run(why));
+            }
+            thread::sleep(A_MOMENT);
+        }
+        Ok(begun.elapsed().as_secs_f64())
+    };
+    // This thread moves the process and watches, while another one has the pool work.
+    let [lowered, raised] = thread::scope(|scope| {
+        let worker = scope.spawn(|| -> Outcome<()> {
+            while !done.load(Ordering::Acquire) {
+                ROUND.repeat_on(&crew, Duration::from_millis(5))?;
+            }
+            Ok(())
+        });
+        let both = [follow(&tight, 1), follow(&free, all)];
+        done.store(true, Ordering::Release);
+        worker.join().expect("it does not panic")?;
+        Ok::<_, Fault>(both)
+    })?;
+    let rate = |group: &Group<'_>| {
+        group.enter()?;
+        Ok::<_, Fault>(ROUND.repeat_on(&crew, time)?.per_second())
+    };
+    let readings = [
+        ("workers", all as f64),
+        ("lowered after s", lowered?),
+        ("raised after s", raised?),
+        ("free rounds per s", rate(&free)?),
+        ("tight rounds per s", rate(&tight)?),
+    ];
+    Ok(readings.map(|(name, value)| (name.to_owned(), value)).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::subject::{TURNKEY, fixed};
+    use super::*;
+
+    #[test]
+    fn every_order_is_drawn_sooner_or_later() {
+        let mut random = Random::new(3);
+        let orders: std::collections::BTreeSet<Vec<usize>> =
+            (0..200).map(|_| shuffled(3, &mut random)).collect();
+        assert_eq!(orders.len(), 6);
+        let [one, other] = [7, 7].map(|seed| shuffled(12, &mut Random::new(seed)));
+        assert_eq!(one, other);
+    }
+
+    #[test]
+    fn each_has_its_turns_and_its_name() {
+        let all = [TURNKEY, fixed(3), Contestant { runtime: "rayon", workers: 2 }];
+        let of = |app| measure(Subject::App(app, Setting::Alone), &all, Duration::ZERO, 1);
+        let found = of("msort 5K").unwrap();
+        let names: Vec<&str> = found.keys().map(String::as_str).collect();
+        let each = ["locksley:0", "locksley:3", "rayon:2"].into_iter();
+        let both = each.flat_map(|one| [format!("{one} computations"), format!("{one} seconds")]);
+        assert_eq!(names, both.collect::<Vec<_>>());
+        assert!(found.values().all(|&value| value > 0.0), "{found:?}");
+        assert!(of("msort x").is_err());
+        let times = of_times(&[1.0, 3.0, 8.0]);
+        assert_eq!([times["seconds"], times["computations"]], [4.0, 3.0]);
+        let turns = measure(Subject::Phases, &all, Duration::ZERO, 1).unwrap_err();
+        assert!(turns.to_string().contains("in turn"), "{turns}");
+    }
+
+    #[test]
+    fn there_is_a_computation_however_short_the_time_and_more_if_it_is_longer() {
+        let mut number = 0.0;
+        let mut compute = || {
+            number += 1.0;
+            Ok(number)
+        };
+        assert_eq!(repeat(&mut compute, Duration::ZERO, None).unwrap(), [1.0]);
+        let begun = Instant::now();
+        let time = Duration::from_millis(2);
+        let found = repeat(&mut compute, time, None).unwrap();
+        assert!(begun.elapsed() >= time && found[0] == 2.0);
+        let mut wrong = || Err(Fault::run("wrong"));
+        assert!(repeat(&mut wrong, time, None).is_err());
+    }
+}

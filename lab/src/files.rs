@@ -1,0 +1,87 @@
+//! Files that are written whole, or not at all, and the digests of executables.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use crate::fault::{Fault, Outcome};
+
+/// Makes sure that a file can be written, and leaves all as it was; says whether it exists.
+pub fn try_out(path: &Path) -> Outcome<bool> {
+    let existed = path.exists();
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .map_err(|error| Fault::input(format!("cannot write {}: {error}", path.display())))?;
+    if !existed {
+        // It was made to see whether it can be; an empty one has no use.
+        let _ = fs::remove_file(path);
+    }
+    Ok(existed)
+}
+
+/// Makes sure that the folder is there.
+pub fn make_folder(folder: &Path) -> Outcome<()> {
+    fs::create_dir_all(folder).map_err(|error| {
+        Fault::input(format!("cannot make the folder {}: {error}", folder.display()))
+    })
+}
+
+/// Whether two paths, of which neither need exist, lead to one file.
+pub fn are_one(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    place(a).is_some_and(|a| Some(a) == place(b))
+}
+
+/// Writes a file in such a way that a reader finds the old content or the new one, never a part.
+pub fn replace(path: &Path, text: &str) -> Outcome<()> {
+    let fault =
+        |error: std::io::Error| Fault::run(format!("cannot write {}: {error}", path.display()));
+    if path.exists() && !path.is_file() {
+        return fs::write(path, text).map_err(fault);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = path.with_file_name(name);
+    fs::write(&new, text).and_then(|()| fs::rename(&new, path)).map_err(|error| {
+        let _ = fs::remove_file(&new);
+        fault(error)
+    })
+}
+
+/// A digest of the executable that is running. It is read once.
+pub fn digest_of_this_program() -> String {
+    static DIGEST: OnceLock<String> = OnceLock::new();
+    let digest =
+        || std::env::current_exe().map_or_else(|_| "unknown".to_owned(), |path| digest_of(&path));
+    DIGEST.get_or_init(digest).clone()
+}
+
+/// A digest of the file at `path`.
+pub fn digest_of(path: &Path) -> String {
+    let digest = File::open(path).and_then(digest);
+    digest.map_or_else(|_| "unknown".to_owned(), |digest| format!("{digest:016x}"))
+}
+
+fn digest(mut file: File) -> std::io::Result<u64> {
+    let mut buffer = vec![0; 1 << 16];
+    let mut digest = 0xcbf2_9ce4_8422_2325u64;
+    loop {
+        let length = match file.read(&mut buffer) {
+            Ok(0) => return Ok(digest),
+            Ok(length) => length,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        // Byte by byte, so that it does not matter how the file comes in.
+        for &byte in &buffer[..length] {
+            digest = (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(5);
+        }
+    }
+}
